@@ -1,0 +1,83 @@
+/** Cuts text to a number of UTF-8 bytes without leaving half a character behind. */
+
+import { utf8Length } from "./usage.ts";
+
+export type Truncated = {
+  /** Well-formed, and never longer than asked for. */
+  text: string;
+  originalBytes: number;
+  keptBytes: number;
+  truncated: boolean;
+};
+
+/** Keeps the beginning of the text: at most `maxBytes`, ending between two characters as people see them. */
+export function truncateUtf8(text: string, maxBytes: number): Truncated {
+  const originalBytes = utf8Length(text);
+  if (originalBytes <= maxBytes) {
+    return { text: text.toWellFormed(), originalBytes, keptBytes: originalBytes, truncated: false };
+  }
+  const kept = text.slice(0, characterStart(text, unitsWithin(text, maxBytes))).toWellFormed();
+  return { text: kept, originalBytes, keptBytes: utf8Length(kept), truncated: true };
+}
+
+/** Keeps the end of the text by the same rule. */
+export function truncateUtf8Start(text: string, maxBytes: number): Truncated {
+  const originalBytes = utf8Length(text);
+  if (originalBytes <= maxBytes) {
+    return { text: text.toWellFormed(), originalBytes, keptBytes: originalBytes, truncated: false };
+  }
+  // One byte less than must go fits before this unit, so the unit goes too, and with it the rest of its character.
+  const last = unitsWithin(text, originalBytes - Math.max(0, maxBytes) - 1);
+  const kept = text.slice(characterEnd(text, last + 1)).toWellFormed();
+  return { text: kept, originalBytes, keptBytes: utf8Length(kept), truncated: true };
+}
+
+/** How many UTF-16 units of the text fit into `maxBytes`, never counting half a surrogate pair. */
+function unitsWithin(text: string, maxBytes: number): number {
+  let bytes = 0;
+  let index = 0;
+  while (index < text.length) {
+    const point = text.codePointAt(index) ?? 0;
+    bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+    if (bytes > maxBytes) return index;
+    index += point < 0x10000 ? 1 : 2;
+  }
+  return index;
+}
+
+/** A character longer than this many units is cut all the same: piled-up marks must not eat the text. */
+const MAX_CHARACTER = 128;
+/** How far back the search for a boundary looks: enough for the longest run of flags that is worth getting right. */
+const WINDOW = 1024;
+
+let segmenter: Intl.Segmenter | undefined;
+
+/** The start of the character that holds the unit at `index`; `index` itself when it begins one. */
+function characterStart(text: string, index: number): number {
+  if (index <= 0 || index >= text.length) return Math.max(0, index);
+  if (text.charCodeAt(index - 1) < 0x80 && text.charCodeAt(index) < 0x80 && text[index] !== "\n") return index;
+  const segment = characterAt(text, index);
+  return index - segment.start > MAX_CHARACTER ? index : segment.start;
+}
+
+/** The first boundary between characters at or after `index`. */
+function characterEnd(text: string, index: number): number {
+  if (index <= 0 || index >= text.length) return Math.min(index, text.length);
+  const { start, end } = characterAt(text, index);
+  if (start === index) return index;
+  if (end - start <= MAX_CHARACTER) return end;
+  return isLowSurrogate(text.charCodeAt(index)) ? index + 1 : index;
+}
+
+function characterAt(text: string, index: number): { start: number; end: number } {
+  segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
+  let from = Math.max(0, index - WINDOW);
+  if (from > 0 && isLowSurrogate(text.charCodeAt(from))) from -= 1;
+  const found = segmenter.segment(text.slice(from, index + MAX_CHARACTER)).containing(index - from);
+  if (found === undefined) return { start: index, end: index };
+  return { start: from + found.index, end: from + found.index + found.segment.length };
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
+}
