@@ -1,0 +1,41 @@
+/**
+ * Runs the tests: all of them with coverage of `packages/sous/src`, or the files and flags given as arguments without it.
+ *
+ *   npm test
+ *   npm test -- packages/sous/test/architecture.test.ts
+ *   npm test -- --test-name-pattern="spent budget"
+ */
+
+import { spawnSync } from "node:child_process";
+import { availableParallelism } from "node:os";
+
+const ALL = ["packages/sous/src/**/*.test.ts", "packages/sous/test/**/*.test.ts", "examples/**/*.test.ts"];
+
+const COVERAGE = [
+  "--experimental-test-coverage",
+  "--test-coverage-include=packages/sous/src/**/*.ts",
+  "--test-coverage-exclude=packages/sous/src/**/*.test.ts",
+  "--test-coverage-lines=80",
+];
+
+const given = process.argv.slice(2);
+const flags = given.filter((argument) => argument.startsWith("-"));
+const files = given.filter((argument) => !argument.startsWith("-"));
+
+const { status, signal } = spawnSync(
+  process.execPath,
+  [
+    "--test",
+    "--conditions=sous-source",
+    "--test-reporter=spec",
+    "--test-timeout=120000",
+    // Node's own default is one less than the number of cores, which leaves half of a small machine idle.
+    `--test-concurrency=${Math.max(2, availableParallelism())}`,
+    ...(given.length === 0 ? COVERAGE : []),
+    ...flags,
+    ...(files.length === 0 ? ALL : files),
+  ],
+  { stdio: "inherit" },
+);
+if (signal !== null) console.error(`The tests were ended by ${signal}.`);
+process.exitCode = status ?? 1;
