@@ -1,0 +1,41 @@
+/** What an install may do on a stranger's machine. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { packageFolder, rootFolder } from "./source-files.ts";
+
+type Locked = { link?: boolean; resolved?: string; integrity?: string; hasInstallScript?: boolean; optional?: boolean };
+
+const locked: Record<string, Locked> = JSON.parse(readFileSync(join(rootFolder, "package-lock.json"), "utf8")).packages;
+const installed = Object.entries(locked).filter(
+  ([path, entry]) => path.includes("node_modules/") && entry.link !== true,
+);
+
+test("no package runs a script when it is installed", () => {
+  assert.deepEqual(
+    namesWhere((entry) => entry.hasInstallScript === true),
+    [],
+  );
+});
+
+test("every package is pinned by its content and no registry is named", () => {
+  assert.deepEqual(
+    namesWhere((entry) => entry.integrity === undefined || entry.resolved !== undefined),
+    [],
+  );
+});
+
+test("every direct dependency has one exact version", () => {
+  const loose = [rootFolder, packageFolder, join(rootFolder, "tools/node-22")].flatMap((folder) => {
+    const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    const versions = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.optionalDependencies };
+    return Object.entries<string>(versions).filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version));
+  });
+  assert.deepEqual(loose, []);
+});
+
+function namesWhere(isBad: (entry: Locked) => boolean): string[] {
+  return installed.filter(([, entry]) => isBad(entry)).map(([path]) => path);
+}

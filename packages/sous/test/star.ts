@@ -1,0 +1,155 @@
+/** The rules of the picture in design §1, as a pure function from a source file to the sentences it breaks. */
+
+import { posix } from "node:path";
+import { parseSync, Visitor } from "rolldown/utils";
+
+export type SourceFile = {
+  /** Relative to `src/`, with forward slashes. */
+  path: string;
+  text: string;
+};
+
+/** The one folder that may import each third-party package or part of Node. A name ending in `/` stands for a scope. */
+const OWNER: Record<string, string> = {
+  "@ai-sdk/": "model",
+  "@agentclientprotocol/": "acp",
+  "@anthropic-ai/sandbox-runtime": "process",
+  "@clack/": "cli",
+  "@modelcontextprotocol/": "mcp",
+  "@opentelemetry/": "telemetry",
+  "@restatedev/": "engine",
+  "@valibot/to-json-schema": "model",
+  commander: "cli",
+  marked: "cli",
+  "node:child_process": "process",
+  "node:sqlite": "store",
+  pg: "store",
+  pino: "telemetry",
+  yaml: "config",
+};
+
+/** The files that know everyone. `index.ts` and the other files beside it are the doors of the package. */
+const KNOWS_EVERYONE = new Set(["runtime.ts", "cli/assemble.ts"]);
+const MAY_IMPORT_RUNTIME = new Set(["cli", "testing"]);
+const MANIFEST = "../package.json";
+
+/** What `core/` may not touch: clocks, randomness, timers and anything that leaves the process. */
+const IMPURE_GLOBALS = new Set([
+  "setTimeout",
+  "setInterval",
+  "setImmediate",
+  "clearTimeout",
+  "clearInterval",
+  "clearImmediate",
+  "performance",
+  "crypto",
+  "fetch",
+  "process",
+  "console",
+  "require",
+]);
+const IMPURE_MEMBERS = new Set(["Date.now", "Math.random", "AbortSignal.timeout", "globalThis.*"]);
+
+const MAX_LINES = 300;
+
+/** One sentence for each rule that the file breaks. */
+export function brokenRules(file: SourceFile): string[] {
+  const facts = readFacts(file);
+  return [
+    ...facts.imports.flatMap(({ specifier }) => brokenImport(file.path, specifier)),
+    ...(folderOf(file.path) === "core" ? facts.impure.map((name) => `core/ is pure, it may not use ${name}`) : []),
+    ...(facts.lines > MAX_LINES ? [`${facts.lines} lines; past ${MAX_LINES} it is more than one thing`] : []),
+  ].map((rule) => `${file.path}: ${rule}`);
+}
+
+/** Every loop of files that need each other to load, as `a.ts → b.ts → a.ts`. Types and lazy imports do not count. */
+export function importCycles(files: readonly SourceFile[]): string[] {
+  const needs = new Map(files.map((file) => [file.path, loadedBy(file)]));
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const visit = (path: string, way: readonly string[]): void => {
+    if (way.includes(path)) cycles.push([...way.slice(way.indexOf(path)), path].join(" → "));
+    if (done.has(path) || way.includes(path)) return;
+    for (const next of needs.get(path) ?? []) visit(next, [...way, path]);
+    done.add(path);
+  };
+  for (const path of needs.keys()) visit(path, []);
+  return cycles;
+}
+
+function brokenImport(from: string, specifier: string): string[] {
+  if (KNOWS_EVERYONE.has(from) || folderOf(from) === "") return [];
+  if (specifier.startsWith(".")) return brokenRelativeImport(from, specifier);
+  if (specifier === "zod" || specifier.startsWith("zod/")) return [];
+  const folder = folderOf(from);
+  if (folder === "core") return [`core/ imports nothing but zod, not ${specifier}`];
+  const owner = ownerOf(specifier);
+  if (owner === folder || (owner === undefined && specifier.startsWith("node:"))) return [];
+  return [owner === undefined ? `${specifier} has no owner yet` : `only ${owner}/ may import ${specifier}`];
+}
+
+function brokenRelativeImport(from: string, specifier: string): string[] {
+  const to = posix.join(posix.dirname(from), specifier);
+  const [here, there] = [folderOf(from), folderOf(to)];
+  if (there === here || there === "core") return [];
+  if (to === "runtime.ts" && MAY_IMPORT_RUNTIME.has(here)) return [];
+  if (to === MANIFEST && here === "cli") return [];
+  return [`${here}/ may import only itself${here === "core" ? "" : " and core/"}, not ${to}`];
+}
+
+/** The first folder of a path below `src/`; empty for a file beside them. */
+function folderOf(path: string): string {
+  return path.includes("/") ? (path.split("/")[0] ?? "") : "";
+}
+
+function ownerOf(specifier: string): string | undefined {
+  const owned = Object.keys(OWNER).find((name) =>
+    name.endsWith("/") ? specifier.startsWith(name) : specifier === name || specifier.startsWith(`${name}/`),
+  );
+  return owned === undefined ? undefined : OWNER[owned];
+}
+
+function loadedBy({ path, text }: SourceFile): string[] {
+  return readFacts({ path, text })
+    .imports.filter(({ specifier, when }) => when === "load" && specifier.startsWith("."))
+    .map(({ specifier }) => posix.join(posix.dirname(path), specifier));
+}
+
+type Import = { specifier: string; when: "load" | "later" | "types" };
+type Facts = { imports: Import[]; impure: string[]; lines: number };
+
+function readFacts({ path, text }: SourceFile): Facts {
+  const { program, errors } = parseSync(path, text);
+  if (errors[0] !== undefined) throw new Error(`${path} cannot be parsed: ${errors[0].message}`);
+  const imports: Import[] = [];
+  const impure: string[] = [];
+  new Visitor({
+    ImportDeclaration: (node) => add(node.source.value, node.importKind === "type"),
+    ExportAllDeclaration: (node) => add(node.source.value, node.exportKind === "type"),
+    ExportNamedDeclaration: (node) => node.source && add(node.source.value, node.exportKind === "type"),
+    TSImportType: (node) => add(node.source.value, true),
+    ImportExpression: (node) => {
+      // A computed specifier cannot be checked, so it counts as a package without an owner.
+      const specifier = node.source.type === "Literal" ? String(node.source.value) : "(computed)";
+      imports.push({ specifier, when: "later" });
+    },
+    MemberExpression: (node) => {
+      if (node.object.type !== "Identifier" || node.property.type !== "Identifier") return;
+      const name = `${node.object.name}.${node.property.name}`;
+      if (IMPURE_MEMBERS.has(name) || IMPURE_MEMBERS.has(`${node.object.name}.*`)) impure.push(name);
+      if (IMPURE_GLOBALS.has(node.object.name)) impure.push(name);
+    },
+    CallExpression: (node) => {
+      if (node.callee.type === "Identifier" && IMPURE_GLOBALS.has(node.callee.name)) impure.push(node.callee.name);
+    },
+    NewExpression: (node) => {
+      const isClock = node.callee.type === "Identifier" && node.callee.name === "Date" && node.arguments.length === 0;
+      if (isClock) impure.push("new Date()");
+    },
+  }).visit(program);
+  return { imports, impure, lines: text.trimEnd().split("\n").length };
+
+  function add(specifier: string, isType: boolean): void {
+    imports.push({ specifier, when: isType ? "types" : "load" });
+  }
+}
