@@ -18,7 +18,7 @@ const OWNER: Record<string, string> = {
   "@modelcontextprotocol/": "mcp",
   "@opentelemetry/": "telemetry",
   "@restatedev/": "engine",
-  "@valibot/to-json-schema": "model",
+  "@valibot/to-json-schema": "schema",
   commander: "cli",
   marked: "cli",
   "node:child_process": "process",
