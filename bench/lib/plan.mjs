@@ -1,0 +1,87 @@
+/** What is measured: the columns of the table, the jobs of a round, and how long each of them takes. */
+
+/**
+ * @typedef {object} Column
+ * @property {string} name
+ * @property {"baseline" | "peer" | "sous"} kind
+ * @property {string} adapter Relative to the folder of the benchmark; exports `single` and `delegate`.
+ * @property {string} [entry] What a user imports, for W5; resolved from the adapter's folder.
+ * @property {boolean} [quick] Part of `--quick`.
+ * @property {boolean} [byIterator] The adapter also exports `singleByIterator`.
+ */
+
+/** @type {Column[]} */
+export const COLUMNS = [
+  { name: "raw", kind: "baseline", adapter: "baselines/raw.mjs", quick: true },
+  { name: "raw-v4", kind: "baseline", adapter: "baselines/raw-v4.mjs", quick: true },
+  { name: "raw-durable", kind: "baseline", adapter: "baselines/raw-durable.mjs", quick: true },
+  peer("pi", "@earendil-works/pi-agent-core", true),
+  peer("ai", "ai", true),
+  peer("strands", "@strands-agents/sdk"),
+  peer("openai-agents", "@openai/agents"),
+  peer("voltagent", "@voltagent/core"),
+  peer("langchain", "langchain"),
+  peer("deepagents", "deepagents"),
+  peer("mastra", "@mastra/core/agent"),
+  {
+    name: "sous",
+    kind: "sous",
+    adapter: "peers/sous/native.mjs",
+    entry: "../../../packages/sous/dist/index.js",
+    quick: true,
+    byIterator: true,
+  },
+  { name: "sous-v4", kind: "sous", adapter: "peers/sous/ai-sdk.mjs", quick: true, byIterator: true },
+];
+
+/** The jobs of a round, in order. W5 and the installed sizes come after the last round. */
+export const JOBS = ["W1", "W1-iterator", "W2", "W3-200", "W3-heap", "W3-1000", "W4"];
+
+export const WORKLOADS = ["W1", "W2", "W3", "W4", "W5", "size"];
+
+const full = {
+  rounds: 5,
+  coldRounds: 10,
+  warmUpMilliseconds: 700,
+  measureMilliseconds: 1200,
+  turns: 50,
+  deltas: 200,
+  delegations: 100,
+  children: 200,
+  manyChildren: 1000,
+  growthWarmUpMilliseconds: 1500,
+  growthTurns: 400,
+  growthRepetitions: 15,
+};
+
+/** `full` is what counts, `quick` takes about two minutes, `smoke` only shows that every adapter does its work. */
+export const MODES = {
+  full,
+  quick: {
+    ...full,
+    rounds: 3,
+    coldRounds: 5,
+    warmUpMilliseconds: 300,
+    measureMilliseconds: 500,
+    growthWarmUpMilliseconds: 500,
+  },
+  smoke: {
+    rounds: 1,
+    coldRounds: 1,
+    warmUpMilliseconds: 0,
+    measureMilliseconds: 0,
+    turns: 5,
+    deltas: 4,
+    delegations: 3,
+    children: 6,
+    manyChildren: 12,
+    growthWarmUpMilliseconds: 0,
+    growthTurns: 30,
+    growthRepetitions: 1,
+  },
+};
+
+/** @returns {Column} */
+function peer(name, entry, quick = false) {
+  return { name, kind: "peer", adapter: `peers/${name}/adapter.mjs`, entry, quick };
+}

@@ -1,0 +1,65 @@
+/** The rounds: every job in every column, each in its own process, in an order that rotates from round to round. */
+
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+const worker = fileURLToPath(new URL("worker.mjs", import.meta.url));
+
+/** No peer may send anything anywhere while it is measured. */
+const environment = {
+  ...process.env,
+  DO_NOT_TRACK: "1",
+  LANGSMITH_TRACING: "false",
+  MASTRA_TELEMETRY_DISABLED: "1",
+  VOLTAGENT_TELEMETRY_DISABLED: "1",
+};
+
+/**
+ * @typedef {object} Measurement
+ * @property {string} column
+ * @property {string} job
+ * @property {number} round
+ * @property {Record<string, number>} [figures]
+ * @property {string} [error]
+ */
+
+/**
+ * @param {import("./plan.mjs").Column[]} columns
+ * @param {string[]} jobs
+ * @param {(measured: Measurement[], progress: string) => void} onJobDone
+ * @returns {Measurement[]}
+ */
+export function runRounds(columns, jobs, settings, onJobDone) {
+  const measured = [];
+  for (let round = 0; round < settings.rounds; round++) {
+    for (const job of jobs) {
+      const taking = columns.filter((column) => job !== "W1-iterator" || column.byIterator);
+      for (const column of rotated(taking, round)) measured.push({ round, ...measure(column, job, settings) });
+      onJobDone(measured, `round ${round + 1} of ${settings.rounds}, ${job}`);
+    }
+  }
+  return measured;
+}
+
+function measure(column, job, settings) {
+  const parameters = ["--expose-gc", worker, column.adapter, job, JSON.stringify(settings)];
+  const { stdout, stderr, error } = spawnSync(process.execPath, parameters, {
+    encoding: "utf8",
+    env: environment,
+    maxBuffer: 64 * 2 ** 20,
+    timeout: 180_000,
+  });
+  const figures = stdout?.match(/^FIGURES (.*)$/m)?.[1];
+  if (figures !== undefined) return { column: column.name, job, figures: JSON.parse(figures) };
+  return { column: column.name, job, error: error?.message ?? shorten(stderr) };
+}
+
+/** The line that names the error, or the end of what was said. */
+function shorten(stderr) {
+  return stderr.match(/^.*Error.*: .*$/m)?.[0] ?? stderr.slice(-300);
+}
+
+function rotated(list, by) {
+  const start = by % list.length;
+  return [...list.slice(start), ...list.slice(0, start)];
+}

@@ -1,0 +1,170 @@
+/** W1 to W4: what an adapter is made to do, what must have happened afterwards, and what is measured. */
+
+import { setTimeout as pause } from "node:timers/promises";
+import { counters, hooks, resetCounters, setToolResultBytes, waiting } from "../mock/brain.mjs";
+import { median } from "./statistics.mjs";
+
+/** Each takes an adapter and the settings of the mode, and resolves with its figures. */
+export const workloads = {
+  W1: measureTurns,
+  "W1-iterator": measureTurnsByIterator,
+  W2: measureDelegation,
+  "W3-200": measureFanOut,
+  "W3-heap": measureLiveHeap,
+  "W3-1000": measureLargeFanOut,
+  W4: measureGrowth,
+};
+
+/** Microseconds for a turn with one tool call and one delta, and for every further delta. */
+async function measureTurns({ single }, settings) {
+  const { turns, deltas, warmUpMilliseconds, measureMilliseconds } = settings;
+  const answers = turns + 1;
+  const run = (deltas) => timed(() => single({ turns, deltas }), expectedAlone(turns, deltas));
+  const withMany = [];
+  const withOne = [];
+  await repeat(warmUpMilliseconds, 2, async () => {
+    await run(deltas);
+    await run(1);
+  });
+  await repeat(measureMilliseconds, 3, async () => {
+    withMany.push(await run(deltas));
+    withOne.push(await run(1));
+  });
+  const many = median(withMany);
+  const one = median(withOne);
+  return { turn: (one * 1000) / answers, delta: ((many - one) * 1000) / (answers * (deltas - 1)) };
+}
+
+async function measureTurnsByIterator({ singleByIterator }, settings) {
+  const { delta } = await measureTurns({ single: singleByIterator }, settings);
+  return { iteratorDelta: delta };
+}
+
+/** Microseconds for one delegation: a child of three turns, and the parent's own turn. */
+async function measureDelegation({ delegate }, { delegations, warmUpMilliseconds, measureMilliseconds }) {
+  const load = { turns: delegations, fan: 1, childTurns: 3, deltas: 10, latency: 0 };
+  const run = () => timed(() => delegate(load), expectedOfTree(load));
+  const times = [];
+  await repeat(warmUpMilliseconds, 2, run);
+  await repeat(measureMilliseconds, 2, async () => times.push(await run()));
+  return { delegation: (median(times) * 1000) / delegations };
+}
+
+/** Milliseconds until all children of one turn have made five turns each, on a model that takes 20 ms to answer. */
+async function measureFanOut(adapter, { children }) {
+  const { wall, childrenAtOnce } = await fanOut(adapter, children);
+  return { wall, childrenAtOnce };
+}
+
+async function measureLargeFanOut(adapter, { manyChildren }) {
+  const { wall, childrenAtOnce, residentKilobytes } = await fanOut(adapter, manyChildren);
+  return { largeWall: wall, childrenAtOnce, resident: residentKilobytes / manyChildren };
+}
+
+/** Kilobytes of heap per child, after a garbage collection while all of them wait in their closing call. */
+async function measureLiveHeap({ delegate }, { children }) {
+  await warmUpFanOut(delegate);
+  globalThis.gc();
+  await pause(50);
+  globalThis.gc();
+  const before = process.memoryUsage().heapUsed;
+
+  let parked = 0;
+  let heap;
+  const everyoneParked = Promise.withResolvers();
+  const deadline = setTimeout(() => {
+    everyoneParked.reject(new Error(`Only ${parked} of ${children} children were alive at once`));
+  }, 20_000);
+  hooks.beforeChildCloses = async () => {
+    if (++parked === children) {
+      await pause(30);
+      globalThis.gc();
+      heap = (process.memoryUsage().heapUsed - before) / 1024 / children;
+      clearTimeout(deadline);
+      everyoneParked.resolve();
+    }
+    await everyoneParked.promise;
+  };
+  const load = fanOutLoad(children);
+  await timed(() => delegate(load), expectedOfTree(load));
+  return { heap };
+}
+
+/** How much longer a turn takes after 400 turns of 2 KB results than after 10. */
+async function measureGrowth({ single }, { growthTurns, growthWarmUpMilliseconds, growthRepetitions }) {
+  setToolResultBytes(2048);
+  let calledAt = [];
+  hooks.onModelCall = () => calledAt.push(performance.now());
+  const run = (turns) => {
+    calledAt = [];
+    return timed(() => single({ turns, deltas: 10 }), expectedAlone(turns, 10));
+  };
+  const early = [];
+  const late = [];
+  await repeat(growthWarmUpMilliseconds, 4, () => run(60));
+  // The slowest peers need seconds for one conversation: three of them are enough to see it.
+  const stopAt = performance.now() + 10_000;
+  for (let done = 0; done < growthRepetitions && (done < 3 || performance.now() < stopAt); done++) {
+    await run(growthTurns);
+    const turnTimes = calledAt.slice(1).map((time, index) => time - calledAt[index]);
+    early.push(median(turnTimes.slice(5, 15)));
+    late.push(median(turnTimes.slice(growthTurns - 10, growthTurns)));
+  }
+  const [earlyTurn, lateTurn] = [median(early) * 1000, median(late) * 1000];
+  return { growth: lateTurn / earlyTurn, earlyTurn, lateTurn };
+}
+
+async function fanOut({ delegate }, children) {
+  await warmUpFanOut(delegate);
+  const before = process.memoryUsage.rss();
+  let peak = before;
+  const sampler = setInterval(() => {
+    peak = Math.max(peak, process.memoryUsage.rss());
+  }, 5);
+  waiting.most = 0;
+  const load = fanOutLoad(children);
+  const wall = await timed(() => delegate(load), expectedOfTree(load));
+  clearInterval(sampler);
+  peak = Math.max(peak, process.resourceUsage().maxRSS * 1024);
+  return { wall, childrenAtOnce: waiting.most, residentKilobytes: (peak - before) / 1024 };
+}
+
+async function warmUpFanOut(delegate) {
+  const load = { ...fanOutLoad(20), latency: 1 };
+  await timed(() => delegate(load), expectedOfTree(load));
+}
+
+function fanOutLoad(children) {
+  return { turns: 1, fan: children, childTurns: 5, deltas: 10, latency: 20 };
+}
+
+function expectedAlone(turns, deltas) {
+  return { modelCalls: turns + 1, toolCalls: turns, resultsSeen: turns, deltas: (turns + 1) * deltas };
+}
+
+function expectedOfTree({ turns, fan, childTurns }) {
+  const children = turns * fan;
+  return {
+    modelCalls: turns + 1 + children * (childTurns + 1),
+    toolCalls: children * childTurns,
+    resultsSeen: children,
+  };
+}
+
+/** Milliseconds `work` takes. Throws when the counters say that it did something else than it should have. */
+async function timed(work, expected) {
+  resetCounters();
+  const started = performance.now();
+  await work();
+  const milliseconds = performance.now() - started;
+  for (const [name, count] of Object.entries(expected)) {
+    if (counters[name] !== count) throw new Error(`Expected ${count} as ${name}, counted ${counters[name]}`);
+  }
+  return milliseconds;
+}
+
+/** The same time for everyone, so that nobody is measured colder than the others. */
+async function repeat(milliseconds, atLeast, work) {
+  const started = performance.now();
+  for (let done = 0; done < atLeast || performance.now() - started < milliseconds; done++) await work();
+}

@@ -1,0 +1,108 @@
+/** Measures everything, prints the table, keeps the results, and fails when sous is not as good as it must be. */
+
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { BARE, measureColdImports } from "./lib/cold-import.mjs";
+import { sizeOfPackage, sizeOfPeer } from "./lib/installed-size.mjs";
+import { readOptions } from "./lib/options.mjs";
+import { JOBS } from "./lib/plan.mjs";
+import { runRounds } from "./lib/rounds.mjs";
+import { summarise } from "./lib/statistics.mjs";
+import { renderTable } from "./lib/table.mjs";
+import { findFailures } from "./lib/verdict.mjs";
+
+const folder = import.meta.dirname;
+const started = performance.now();
+const startedAt = new Date();
+const { mode, columns, workloads, settings, mayFail } = readOptions(process.argv.slice(2));
+const names = columns.map((column) => column.name);
+const results = join(folder, "results", `${startedAt.toISOString().replaceAll(":", "-").slice(0, 19)}-${mode}`);
+mkdirSync(dirname(results), { recursive: true });
+
+console.log(`${mode}: ${names.join(", ")}`);
+if (mode === "quick") console.log("The quick run leaves out the other peers; its rounds are three and short.");
+
+const jobs = JOBS.filter((job) => workloads.includes(job.split("-")[0]));
+const measurements = runRounds(columns, jobs, settings, (measured, progress) => {
+  writeFileSync(`${results}.json`, JSON.stringify({ startedAt, measured }));
+  console.log(`${progress} (${secondsSoFar()} s)`);
+});
+const summaries = summariseFigures(measurements);
+if (workloads.includes("W5")) addColdImports();
+if (workloads.includes("size")) addInstalledSizes();
+
+const machine = `Node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model ?? "unknown processor"}`;
+const versions = [...new Set(columns.flatMap(versionsOf))].join(", ");
+const kept = { startedAt, mode, machine, versions, settings, summaries, measurements };
+writeFileSync(`${results}.json`, JSON.stringify(kept, null, 1));
+
+const problems = describeErrors();
+if (mode !== "smoke") {
+  const table = renderTable(names, summaries);
+  console.log(`\n${table}\n`);
+  writeFileSync(`${results}.md`, `${table}\n\n${machine}. ${versions}.\n`);
+  problems.push(...findFailures(summaries));
+}
+console.log(`${machine}\n${versions}\n${secondsSoFar()} s in all; results in ${relative(dirname(folder), results)}.*`);
+for (const problem of problems) console.log(`✗ ${problem}`);
+if (problems.length === 0) console.log(`✓ ${describeSuccess()}`);
+else if (mayFail) process.exitCode = 1;
+
+/** @returns {import("./lib/rows.mjs").Summaries} */
+function summariseFigures(measurements) {
+  const byColumn = {};
+  for (const { column, figures = {} } of measurements) {
+    for (const [figure, value] of Object.entries(figures)) {
+      byColumn[column] ??= {};
+      byColumn[column][figure] ??= [];
+      byColumn[column][figure].push(value);
+    }
+  }
+  const summarised = (figures) =>
+    Object.fromEntries(Object.entries(figures).map(([figure, values]) => [figure, summarise(values)]));
+  return Object.fromEntries(Object.entries(byColumn).map(([column, figures]) => [column, summarised(figures)]));
+}
+
+function addColdImports() {
+  const times = measureColdImports(folder, columns, settings.coldRounds);
+  for (const [name, time] of Object.entries(times)) summaries[name] = { ...summaries[name], coldImport: time };
+  console.log(`W5 (${secondsSoFar()} s); bare Node takes ${times[BARE].median.toFixed(0)} ms`);
+}
+
+function addInstalledSizes() {
+  for (const { name, kind, adapter } of columns) {
+    if (kind === "baseline" || name === "sous-v4") continue;
+    const size =
+      kind === "peer" ? sizeOfPeer(join(folder, dirname(adapter))) : sizeOfPackage(join(folder, "../packages/sous"));
+    summaries[name] = { ...summaries[name], installed: summarise([size]) };
+  }
+}
+
+function versionsOf({ kind, adapter }) {
+  if (kind !== "peer") return [];
+  const manifest = JSON.parse(readFileSync(join(folder, dirname(adapter), "package.json"), "utf8"));
+  return Object.entries(manifest.dependencies)
+    .filter(([name]) => name !== "zod")
+    .map(([name, version]) => `${name} ${version}`);
+}
+
+/** Each distinct error once, with how often it happened. */
+function describeErrors() {
+  const counts = new Map();
+  for (const { column, job, error } of measurements) {
+    if (error === undefined) continue;
+    const line = `${column} failed in ${job}: ${error.trim()}`;
+    counts.set(line, (counts.get(line) ?? 0) + 1);
+  }
+  return [...counts].map(([line, count]) => (count === 1 ? line : `${line} (${count} times)`));
+}
+
+function describeSuccess() {
+  const isJudged = mode !== "smoke" && names.includes("sous");
+  return isJudged ? "sous reached its goals, and no peer is better" : "every runtime did its work";
+}
+
+function secondsSoFar() {
+  return Math.round((performance.now() - started) / 1000);
+}
