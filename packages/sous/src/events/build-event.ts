@@ -1,0 +1,64 @@
+/** One flat object per event: who, when and what. */
+
+import type { DeltaBody, DeltaEvent, EventOf, RunIdentity, StoredBody, StoredEvent } from "../core/event.ts";
+
+/**
+ * The kinds that every turn has are written out: a literal takes a quarter of the time of spreading the body. `Required`
+ * makes the compiler name a field that is missing here.
+ */
+export function buildEvent(seq: number, time: number, who: RunIdentity, body: StoredBody): StoredEvent {
+  const { runId, agentId, parentId, path, depth } = who;
+  switch (body.type) {
+    case "turn-start":
+      return {
+        seq,
+        time,
+        runId,
+        agentId,
+        parentId,
+        path,
+        depth,
+        type: body.type,
+        turn: body.turn,
+        promptTokens: body.promptTokens,
+        reserved: body.reserved,
+      } satisfies Required<EventOf<"turn-start">>;
+    case "message-end":
+      return {
+        seq,
+        time,
+        runId,
+        agentId,
+        parentId,
+        path,
+        depth,
+        type: body.type,
+        turn: body.turn,
+        message: body.message,
+        finish: body.finish,
+        usage: body.usage,
+        costUsd: body.costUsd,
+      } satisfies Required<EventOf<"message-end">>;
+    case "tool-call-start":
+      return {
+        seq,
+        time,
+        runId,
+        agentId,
+        parentId,
+        path,
+        depth,
+        type: body.type,
+        callId: body.callId,
+        toolName: body.toolName,
+        input: body.input,
+      } satisfies Required<EventOf<"tool-call-start">>;
+    default:
+      return { seq, time, runId, agentId, parentId, path, depth, ...body };
+  }
+}
+
+export function buildDelta(time: number, who: RunIdentity, body: DeltaBody): DeltaEvent {
+  const { runId, agentId, parentId, path, depth } = who;
+  return { time, runId, agentId, parentId, path, depth, type: body.type, text: body.text };
+}

@@ -1,0 +1,96 @@
+/** Who listens to a tree: direct callbacks, in the order they subscribed. A listener can never change the run. */
+
+import type { EventListener, SousEvent } from "../core/event.ts";
+
+export type Bus = {
+  readonly isWatched: boolean;
+  /** How many times a listener threw or returned a promise that rejected. */
+  readonly faults: number;
+  subscribe(listener: EventListener): Disposable;
+  publish(event: SousEvent): void;
+};
+
+/** `onListenerError` is told the first fault of each listener. */
+export function createBus(onListenerError?: (error: unknown) => void): Bus {
+  return new ListenerBus(onListenerError);
+}
+
+type Subscription = { readonly listener: EventListener; isLive: boolean; hasFailed: boolean };
+
+class ListenerBus implements Bus {
+  faults = 0;
+  /** Replaced, never changed: publishing goes over the array it began with. */
+  #subscriptions: readonly Subscription[] = [];
+  #isPublishing = false;
+  /** What a listener caused to be published while others have not yet seen the event before it. */
+  readonly #next: SousEvent[] = [];
+  readonly #onListenerError: ((error: unknown) => void) | undefined;
+
+  constructor(onListenerError: ((error: unknown) => void) | undefined) {
+    this.#onListenerError = onListenerError;
+  }
+
+  get isWatched(): boolean {
+    return this.#subscriptions.length > 0;
+  }
+
+  subscribe(listener: EventListener): Disposable {
+    const subscription: Subscription = { listener, isLive: true, hasFailed: false };
+    this.#subscriptions = [...this.#subscriptions, subscription];
+    return {
+      [Symbol.dispose]: () => {
+        subscription.isLive = false;
+        this.#subscriptions = this.#subscriptions.filter((each) => each !== subscription);
+      },
+    };
+  }
+
+  publish(event: SousEvent): void {
+    if (this.#subscriptions.length === 0) return;
+    if (this.#isPublishing) {
+      this.#next.push(event);
+      return;
+    }
+    this.#isPublishing = true;
+    this.#tellAll(event);
+    if (this.#next.length > 0) this.#drain();
+    this.#isPublishing = false;
+  }
+
+  #drain(): void {
+    for (let index = 0; index < this.#next.length; index++) {
+      const event = this.#next[index];
+      if (event !== undefined) this.#tellAll(event);
+    }
+    this.#next.length = 0;
+  }
+
+  #tellAll(event: SousEvent): void {
+    const subscriptions = this.#subscriptions;
+    for (let index = 0; index < subscriptions.length; index++) {
+      const subscription = subscriptions[index];
+      if (subscription?.isLive) this.#tell(subscription, event);
+    }
+  }
+
+  #tell(subscription: Subscription, event: SousEvent): void {
+    try {
+      const returned: unknown = subscription.listener(event);
+      // An async function is a listener too: its rejection must not become the process's.
+      if (returned instanceof Promise) returned.catch((error: unknown) => this.#countFault(subscription, error));
+    } catch (error) {
+      this.#countFault(subscription, error);
+    }
+  }
+
+  #countFault(subscription: Subscription, error: unknown): void {
+    this.faults += 1;
+    if (subscription.hasFailed) return;
+    subscription.hasFailed = true;
+    try {
+      this.#onListenerError?.(error);
+    } catch {
+      // Whoever is told about faults is a listener as well.
+    }
+  }
+}

@@ -1,0 +1,146 @@
+/** The store of a process that keeps nothing: events by reference, one array per tree, records folded when asked for. */
+
+import { StoreError } from "../core/errors.ts";
+import type { StoredEvent } from "../core/event.ts";
+import { addToRunRecord, beginRunRecord } from "../core/run-record.ts";
+import type { ReadOptions, RunQuery, RunRecord, Store } from "../core/store.ts";
+
+/** Everything is kept until the store itself is forgotten. */
+export function openMemoryStore(): Store {
+  return new MemoryStore();
+}
+
+type Tree = { readonly rootId: string; readonly events: StoredEvent[] };
+
+/** Where a run begins and ends in the array of its tree. */
+type Row = { readonly tree: Tree; readonly startIndex: number; endIndex: number | undefined };
+
+class MemoryStore implements Store {
+  readonly isImmediate = true;
+  readonly #trees = new Map<string, Tree>();
+  /** By run id, in the order they started. */
+  readonly #rows = new Map<string, Row>();
+
+  append(rootId: string, events: readonly StoredEvent[]): void {
+    let tree = this.#trees.get(rootId);
+    if (tree === undefined) {
+      tree = { rootId, events: [] };
+      this.#trees.set(rootId, tree);
+    }
+    checkNumbers(tree, events);
+    for (const event of events) {
+      const index = tree.events.push(event) - 1;
+      if (event.type === "run-start") {
+        this.#rows.set(event.runId, { tree, startIndex: index, endIndex: undefined });
+      } else if (event.type === "run-end") {
+        const row = this.#rows.get(event.runId);
+        if (row !== undefined) row.endIndex = index;
+      }
+    }
+  }
+
+  async read(rootId: string, options: ReadOptions = {}): Promise<readonly StoredEvent[]> {
+    const events = this.#trees.get(rootId)?.events ?? [];
+    const first = options.after === undefined ? 0 : indexAfter(events, options.after);
+    const limit = options.limit ?? events.length;
+    if (options.runId === undefined) return events.slice(first, first + limit);
+    const found: StoredEvent[] = [];
+    for (let index = first; index < events.length && found.length < limit; index++) {
+      const event = events[index];
+      if (event?.runId === options.runId) found.push(event);
+    }
+    return found;
+  }
+
+  async run(runId: string): Promise<RunRecord | undefined> {
+    const row = this.#rows.get(runId);
+    return row === undefined ? undefined : foldRows([row])[0];
+  }
+
+  async list(query: RunQuery = {}): Promise<RunRecord[]> {
+    const { since = 0, status, rootsOnly = false, offset = 0, limit = this.#rows.size } = query;
+    const matching: Row[] = [];
+    for (const row of this.#rows.values()) {
+      const start = startOf(row);
+      if (start === undefined || start.time < since || (rootsOnly && start.parentId !== null)) continue;
+      if (status === undefined || status === statusOf(row)) matching.push(row);
+    }
+    return foldRows(matching.sort(byNewest).slice(offset, offset + limit));
+  }
+
+  async children(runId: string): Promise<RunRecord[]> {
+    const tree = this.#rows.get(runId)?.tree;
+    const rows: Row[] = [];
+    for (const row of this.#rows.values()) {
+      if (row.tree === tree && startOf(row)?.parentId === runId) rows.push(row);
+    }
+    return foldRows(rows);
+  }
+
+  async tree(rootId: string): Promise<RunRecord[]> {
+    const tree = this.#trees.get(rootId);
+    const rows: Row[] = [];
+    for (const row of this.#rows.values()) if (row.tree === tree) rows.push(row);
+    return foldRows(rows);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+}
+
+/** Two journals of one tree, or one that repeats itself, would make a history that nobody lived. */
+function checkNumbers(tree: Tree, events: readonly StoredEvent[]): void {
+  let last = tree.events.at(-1)?.seq ?? 0;
+  for (const event of events) {
+    if (event.seq <= last)
+      throw new StoreError(`Tree ${tree.rootId} already has event ${event.seq}; its last is ${last}`);
+    last = event.seq;
+  }
+}
+
+/** The first place behind the number `seq`. */
+function indexAfter(events: readonly StoredEvent[], seq: number): number {
+  let low = 0;
+  let high = events.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((events[middle]?.seq ?? 0) > seq) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function startOf(row: Row): StoredEvent | undefined {
+  return row.tree.events[row.startIndex];
+}
+
+function statusOf(row: Row): RunRecord["status"] {
+  const end = row.endIndex === undefined ? undefined : row.tree.events[row.endIndex];
+  return end?.type === "run-end" ? end.status : "running";
+}
+
+function byNewest(left: Row, right: Row): number {
+  const [first, second] = [startOf(left), startOf(right)];
+  if (first === undefined || second === undefined) return 0;
+  return second.time - first.time || (second.runId < first.runId ? -1 : 1);
+}
+
+/** The records of these runs in this order, with one walk through each of their trees. */
+function foldRows(rows: readonly Row[]): RunRecord[] {
+  const wanted = new Map<string, RunRecord>();
+  const reach = new Map<Tree, { from: number; to: number }>();
+  for (const row of rows) {
+    const start = startOf(row);
+    if (start?.type === "run-start") wanted.set(start.runId, beginRunRecord(row.tree.rootId, start));
+    const { from, to } = reach.get(row.tree) ?? { from: row.startIndex, to: 0 };
+    const end = row.endIndex ?? row.tree.events.length - 1;
+    reach.set(row.tree, { from: Math.min(from, row.startIndex), to: Math.max(to, end) });
+  }
+  for (const [tree, { from, to }] of reach) {
+    for (let index = from; index <= to; index++) {
+      const event = tree.events[index];
+      const record = event === undefined ? undefined : wanted.get(event.runId);
+      if (event !== undefined && record !== undefined) addToRunRecord(record, event);
+    }
+  }
+  return [...wanted.values()];
+}
