@@ -6,7 +6,7 @@ import { dirname, join, relative } from "node:path";
 import { BARE, measureColdImports } from "./lib/cold-import.mjs";
 import { sizeOfPackage, sizeOfPeer } from "./lib/installed-size.mjs";
 import { readOptions } from "./lib/options.mjs";
-import { JOBS } from "./lib/plan.mjs";
+import { COLUMNS, JOBS } from "./lib/plan.mjs";
 import { runRounds } from "./lib/rounds.mjs";
 import { summarise } from "./lib/statistics.mjs";
 import { renderTable } from "./lib/table.mjs";
@@ -20,8 +20,9 @@ const names = columns.map((column) => column.name);
 const results = join(folder, "results", `${startedAt.toISOString().replaceAll(":", "-").slice(0, 19)}-${mode}`);
 mkdirSync(dirname(results), { recursive: true });
 
-console.log(`${mode}: ${names.join(", ")}`);
-if (mode === "quick") console.log("The quick run leaves out the other peers; its rounds are three and short.");
+const leftOut = COLUMNS.map((column) => column.name).filter((name) => !names.includes(name));
+console.log(`${mode}, ${settings.rounds} rounds: ${names.join(", ")}`);
+if (leftOut.length > 0) console.log(`left out: ${leftOut.join(", ")}`);
 
 const jobs = JOBS.filter((job) => workloads.includes(job.split("-")[0]));
 const measurements = runRounds(columns, jobs, settings, (measured, progress) => {

@@ -34,6 +34,7 @@ export function runRounds(columns, jobs, settings, onJobDone) {
   for (let round = 0; round < settings.rounds; round++) {
     for (const job of jobs) {
       const taking = columns.filter((column) => job !== "W1-iterator" || column.byIterator);
+      if (taking.length === 0) continue;
       for (const column of rotated(taking, round)) measured.push({ round, ...measure(column, job, settings) });
       onJobDone(measured, `round ${round + 1} of ${settings.rounds}, ${job}`);
     }
