@@ -3,8 +3,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { dirname, join, relative } from "node:path";
-import { BARE, measureColdImports } from "./lib/cold-import.mjs";
-import { sizeOfPackage, sizeOfPeer } from "./lib/installed-size.mjs";
+import { measureColdImports } from "./lib/cold-import.mjs";
+import { measureInstalledSizes } from "./lib/installed-size.mjs";
 import { readOptions } from "./lib/options.mjs";
 import { COLUMNS, JOBS } from "./lib/plan.mjs";
 import { runRounds } from "./lib/rounds.mjs";
@@ -21,7 +21,7 @@ const results = join(folder, "results", `${startedAt.toISOString().replaceAll(":
 mkdirSync(dirname(results), { recursive: true });
 
 const leftOut = COLUMNS.map((column) => column.name).filter((name) => !names.includes(name));
-console.log(`${mode}, ${settings.rounds} rounds: ${names.join(", ")}`);
+console.log(`${mode}, rounds: ${settings.rounds}, runtimes: ${names.join(", ")}`);
 if (leftOut.length > 0) console.log(`left out: ${leftOut.join(", ")}`);
 
 const jobs = JOBS.filter((job) => workloads.includes(job.split("-")[0]));
@@ -29,9 +29,9 @@ const measurements = runRounds(columns, jobs, settings, (measured, progress) => 
   writeFileSync(`${results}.json`, JSON.stringify({ startedAt, measured }));
   console.log(`${progress} (${secondsSoFar()} s)`);
 });
+if (workloads.includes("W5")) measurements.push(...measureColdImports(folder, columns, settings.coldRounds));
+if (workloads.includes("size")) measurements.push(...measureInstalledSizes(folder, columns));
 const summaries = summariseFigures(measurements);
-if (workloads.includes("W5")) addColdImports();
-if (workloads.includes("size")) addInstalledSizes();
 
 const machine = `Node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model ?? "unknown processor"}`;
 const versions = [...new Set(columns.flatMap(versionsOf))].join(", ");
@@ -45,7 +45,9 @@ if (mode !== "smoke") {
   writeFileSync(`${results}.md`, `${table}\n\n${machine}. ${versions}.\n`);
   problems.push(...findFailures(summaries));
 }
-console.log(`${machine}\n${versions}\n${secondsSoFar()} s in all; results in ${relative(dirname(folder), results)}.*`);
+console.log(
+  `${machine}${versions && `\n${versions}`}\n${secondsSoFar()} s in all; results in ${relative(dirname(folder), results)}.*`,
+);
 for (const problem of problems) console.log(`✗ ${problem}`);
 if (problems.length === 0) console.log(`✓ ${describeSuccess()}`);
 else if (mayFail) process.exitCode = 1;
@@ -65,21 +67,6 @@ function summariseFigures(measurements) {
   return Object.fromEntries(Object.entries(byColumn).map(([column, figures]) => [column, summarised(figures)]));
 }
 
-function addColdImports() {
-  const times = measureColdImports(folder, columns, settings.coldRounds);
-  for (const [name, time] of Object.entries(times)) summaries[name] = { ...summaries[name], coldImport: time };
-  console.log(`W5 (${secondsSoFar()} s); bare Node takes ${times[BARE].median.toFixed(0)} ms`);
-}
-
-function addInstalledSizes() {
-  for (const { name, kind, adapter } of columns) {
-    if (kind === "baseline" || name === "sous-v4") continue;
-    const size =
-      kind === "peer" ? sizeOfPeer(join(folder, dirname(adapter))) : sizeOfPackage(join(folder, "../packages/sous"));
-    summaries[name] = { ...summaries[name], installed: summarise([size]) };
-  }
-}
-
 function versionsOf({ kind, adapter }) {
   if (kind !== "peer") return [];
   const manifest = JSON.parse(readFileSync(join(folder, dirname(adapter), "package.json"), "utf8"));
@@ -93,7 +80,7 @@ function describeErrors() {
   const counts = new Map();
   for (const { column, job, error } of measurements) {
     if (error === undefined) continue;
-    const line = `${column} failed in ${job}: ${error.trim()}`;
+    const line = `${column} failed in ${job}: ${error}`;
     counts.set(line, (counts.get(line) ?? 0) + 1);
   }
   return [...counts].map(([line, count]) => (count === 1 ? line : `${line} (${count} times)`));

@@ -12,19 +12,30 @@ if (parameters.includes("--help")) {
   console.log(USAGE);
   process.exit(0);
 }
-try {
-  readOptions(parameters);
-} catch (error) {
-  console.error(`${error.message}\n\n${USAGE}`);
-  process.exit(2);
-}
-
+const { columns } = readOptionsOrExit();
 if (!isInstalled()) {
   console.log("Installing the peers, about 900 MB; this happens once …");
   run("npm", ["ci", "--ignore-scripts"], folder);
 }
-if (!parameters.includes("--no-build")) run("npm", ["run", "--silent", "build"], join(folder, ".."));
+if (columns.some(({ kind }) => kind === "sous")) provideBuild();
 run(nodeOfLockfile(), [join(folder, "run.mjs"), ...parameters], folder);
+
+function readOptionsOrExit() {
+  try {
+    return readOptions(parameters);
+  } catch (error) {
+    console.error(`${error.message}\n\n${USAGE}`);
+    return process.exit(2);
+  }
+}
+
+function provideBuild() {
+  const root = join(folder, "..");
+  if (!parameters.includes("--no-build")) return run("npm", ["run", "--silent", "build"], root);
+  if (existsSync(join(root, "packages/sous/dist/index.js"))) return;
+  console.error("There is no build of sous yet: leave out --no-build.");
+  process.exit(2);
+}
 
 /** False as well when the lockfile has changed since. */
 function isInstalled() {

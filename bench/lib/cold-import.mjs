@@ -2,7 +2,7 @@
 
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
-import { summarise } from "./statistics.mjs";
+import { describeCrash } from "./crash.mjs";
 
 /** The name under which the process that imports nothing is reported. */
 export const BARE = "bare node";
@@ -10,21 +10,23 @@ export const BARE = "bare node";
 /**
  * @param {string} folder The folder of the benchmark.
  * @param {import("./plan.mjs").Column[]} columns
- * @returns {Record<string, import("./rows.mjs").Summary>} Milliseconds by column name.
+ * @returns {import("./rounds.mjs").Measurement[]}
  */
 export function measureColdImports(folder, columns, rounds) {
   const imports = columns.filter((column) => column.entry !== undefined);
-  const times = new Map([[BARE, []], ...imports.map((column) => [column.name, []])]);
-  // The first round only warms the disk cache.
+  const measured = [];
+  // Round 0 only warms the disk cache.
   for (let round = 0; round <= rounds; round++) {
-    const keep = (name, time) => round > 0 && times.get(name).push(time);
-    keep(BARE, timeOf("", folder));
-    for (const column of imports) {
-      const script = `await import(${JSON.stringify(column.entry)}); process.exit(0)`;
-      keep(column.name, timeOf(script, join(folder, dirname(column.adapter))));
-    }
+    const all = [
+      { column: BARE, ...timeOf("", folder) },
+      ...imports.map(({ name, entry, adapter }) => {
+        const script = `await import(${JSON.stringify(entry)}); process.exit(0)`;
+        return { column: name, ...timeOf(script, join(folder, dirname(adapter))) };
+      }),
+    ];
+    if (round > 0) measured.push(...all.map((one) => ({ job: "W5", round, ...one })));
   }
-  return Object.fromEntries([...times].map(([name, values]) => [name, summarise(values)]));
+  return measured;
 }
 
 function timeOf(script, cwd) {
@@ -33,6 +35,6 @@ function timeOf(script, cwd) {
     cwd,
     encoding: "utf8",
   });
-  if (status !== 0) throw new Error(`Cannot run ${script || "nothing"} in ${cwd}: ${stderr}`);
-  return performance.now() - started;
+  const coldImport = performance.now() - started;
+  return status === 0 ? { figures: { coldImport } } : { error: describeCrash(stderr) };
 }

@@ -5,21 +5,36 @@ import { dirname, join } from "node:path";
 
 const MEGABYTE = 2 ** 20;
 
+/**
+ * @param {string} folder The folder of the benchmark.
+ * @param {import("./plan.mjs").Column[]} columns
+ * @returns {import("./rounds.mjs").Measurement[]}
+ */
+export function measureInstalledSizes(folder, columns) {
+  return columns
+    .filter((column) => column.entry !== undefined)
+    .map(({ name, kind, adapter }) => {
+      const bytes =
+        kind === "sous" ? sizeOfPackage(join(folder, "../packages/sous")) : sizeOfPeer(join(folder, dirname(adapter)));
+      return { column: name, job: "size", round: 1, figures: { installed: bytes / MEGABYTE } };
+    });
+}
+
 /** A peer has a tree of its own, so all of it counts. */
-export function sizeOfPeer(folder) {
-  return diskUsage(join(folder, "node_modules")) / MEGABYTE;
+function sizeOfPeer(folder) {
+  return diskUsage(join(folder, "node_modules"));
 }
 
 /**
  * A package of this repository: the files it publishes, and everything npm would install with it, found where Node finds
  * it. Optional peers are not installed, so they do not count.
  */
-export function sizeOfPackage(folder) {
+function sizeOfPackage(folder) {
   const { files = [] } = readManifest(folder);
   let bytes = 0;
   for (const file of ["package.json", ...files]) bytes += diskUsage(join(folder, file));
   for (const found of dependenciesOf(folder)) bytes += diskUsage(found, "node_modules");
-  return bytes / MEGABYTE;
+  return bytes;
 }
 
 function dependenciesOf(folder, found = new Set()) {

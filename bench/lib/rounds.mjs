@@ -2,6 +2,7 @@
 
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { describeCrash } from "./crash.mjs";
 
 const worker = fileURLToPath(new URL("worker.mjs", import.meta.url));
 
@@ -52,12 +53,7 @@ function measure(column, job, settings) {
   });
   const figures = stdout?.match(/^FIGURES (.*)$/m)?.[1];
   if (figures !== undefined) return { column: column.name, job, figures: JSON.parse(figures) };
-  return { column: column.name, job, error: error?.message ?? shorten(stderr) };
-}
-
-/** The line that names the error, or the end of what was said. */
-function shorten(stderr) {
-  return stderr.match(/^.*Error.*: .*$/m)?.[0] ?? stderr.slice(-300);
+  return { column: column.name, job, error: error?.message ?? describeCrash(stderr) };
 }
 
 function rotated(list, by) {
