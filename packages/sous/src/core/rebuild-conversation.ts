@@ -1,0 +1,74 @@
+/** The conversation of a run as a pure fold over its events: what the live loop had, message for message. */
+
+import type { EventOf, StoredEvent } from "./event.ts";
+import { type Message, type ToolCallPart, type ToolResultPart, toolCallsOf, userMessage } from "./message.ts";
+
+/**
+ * `events` are those of one run, in order; `origin` is what its conversation began with before the task (the earlier run of
+ * a follow-up, the parent's first messages of a fork). Calls without a recorded result stay unanswered: whoever sends the
+ * history repairs it first.
+ */
+export function rebuildConversation(events: readonly StoredEvent[], origin: readonly Message[]): Message[] {
+  const messages: Message[] = [...origin];
+  let lastAnswer = new Answer([], 0);
+  for (const event of events) {
+    switch (event.type) {
+      case "run-start":
+        messages.push(event.task);
+        break;
+      case "message-end":
+        lastAnswer = new Answer(toolCallsOf(event.message), messages.push(event.message));
+        break;
+      case "tool-call-end":
+        lastAnswer.addResult(event, messages);
+        break;
+      case "steer":
+      case "notice":
+      case "report":
+        messages.push(userMessage(event.text));
+        break;
+      case "prune":
+        messages.splice(1, event.dropped);
+        lastAnswer.place -= event.dropped;
+        break;
+      case "turn-start":
+      case "tool-call-start":
+      case "approval-request":
+      case "approval-end":
+      case "budget-warning":
+      case "retry":
+      case "truncation":
+      case "spawn-refused":
+      case "stalled":
+      case "run-end":
+        break;
+      default:
+        event satisfies never;
+    }
+  }
+  return messages;
+}
+
+/** The calls of the last answer: results arrive in any order and are one message behind it, in the order of the calls. */
+class Answer {
+  /** Where the message with the results belongs. */
+  place: number;
+  readonly #callIds: readonly string[];
+  #results: ToolResultPart[] | undefined;
+
+  constructor(calls: readonly ToolCallPart[], place: number) {
+    this.#callIds = calls.map((call) => call.callId);
+    this.place = place;
+  }
+
+  addResult({ callId, toolName, output, isError, files }: EventOf<"tool-call-end">, messages: Message[]): void {
+    if (this.#results === undefined) {
+      this.#results = [];
+      messages.splice(this.place, 0, { role: "tool", content: this.#results });
+    }
+    const result: ToolResultPart = { type: "tool-result", callId, toolName, output, isError };
+    if (files !== undefined) result.files = files;
+    this.#results.push(result);
+    this.#results.sort((left, right) => this.#callIds.indexOf(left.callId) - this.#callIds.indexOf(right.callId));
+  }
+}
