@@ -1,0 +1,108 @@
+/** Writes small journals by hand: the events of runs that never happened, for tests of stores and folds. */
+
+import type { EventOf, RunIdentity, RunStart, StoredBody, StoredEvent } from "../core/event.ts";
+import type { RunOutcome } from "../core/outcome.ts";
+import { noUsage, type Usage } from "../core/usage.ts";
+
+export type SampleTree = {
+  readonly rootId: string;
+  /** Everything so far, in order. */
+  readonly events: readonly StoredEvent[];
+  /** Begins a run; a child when `parent` is given. */
+  start(runId: string, given?: SampleRun): EventOf<"run-start">;
+  /** One model call of the run and its answer. */
+  turn(runId: string, text: string, usage?: Partial<Usage>): void;
+  end(runId: string, outcome?: Partial<RunOutcome>): void;
+  /** Any other event of the run. */
+  add(runId: string, body: StoredBody): void;
+};
+
+export type SampleRun = {
+  parent?: string;
+  label?: string;
+  /** Milliseconds since 1970; one more than the event before when unset. */
+  time?: number;
+  details?: Partial<RunStart>;
+};
+
+const START_TIME = Date.UTC(2026, 0, 1);
+
+export function sampleTree(rootId: string, startTime: number = START_TIME): SampleTree {
+  const events: StoredEvent[] = [];
+  const runs = new Map<string, RunIdentity>();
+  let time = startTime;
+
+  function append(who: RunIdentity, body: StoredBody): StoredEvent {
+    time += 1;
+    const event: StoredEvent = { seq: events.length + 1, time, ...who, ...body };
+    events.push(event);
+    return event;
+  }
+
+  function add(runId: string, body: StoredBody): void {
+    const who = runs.get(runId);
+    if (who === undefined) throw new Error(`The sample has no run ${runId}`);
+    append(who, body);
+  }
+
+  function start(runId: string, given: SampleRun = {}): EventOf<"run-start"> {
+    const parent = given.parent === undefined ? undefined : runs.get(given.parent);
+    const label = given.label ?? runId;
+    const who: RunIdentity = {
+      runId,
+      agentId: runId,
+      parentId: parent?.runId ?? null,
+      path: parent === undefined ? label : `${parent.path}/${label}`,
+      depth: parent === undefined ? 0 : parent.depth + 1,
+    };
+    runs.set(runId, who);
+    if (given.time !== undefined) time = given.time - 1;
+    const body: RunStart = { ...PLAIN_START, label, agent: label, ...given.details };
+    append(who, body);
+    return { seq: events.length, time, ...who, ...body };
+  }
+
+  function turn(runId: string, text: string, usage: Partial<Usage> = {}): void {
+    add(runId, { type: "turn-start", turn: 1, promptTokens: 10, reserved: 0 });
+    add(runId, {
+      type: "message-end",
+      turn: 1,
+      message: { role: "assistant", content: [{ type: "text", text }] },
+      finish: "stop",
+      usage: { ...noUsage(), ...usage },
+      costUsd: null,
+    });
+  }
+
+  function end(runId: string, outcome: Partial<RunOutcome> = {}): void {
+    add(runId, { type: "run-end", ...PLAIN_OUTCOME, usage: noUsage(), ...outcome });
+  }
+
+  return { rootId, events, start, turn, end, add };
+}
+
+const PLAIN_START: RunStart = {
+  type: "run-start",
+  agent: "lead",
+  label: "lead",
+  task: { role: "user", content: [{ type: "text", text: "Look around." }] },
+  model: "scripted/model",
+  instructions: undefined,
+  maxTurns: 10,
+  rights: { use: ["grep"], delegate: ["grep"], deny: [], spawn: true },
+  origin: undefined,
+  call: undefined,
+  summaryPrompt: undefined,
+  timeoutMs: undefined,
+};
+
+const PLAIN_OUTCOME: Omit<RunOutcome, "usage"> = {
+  status: "completed",
+  stopReason: undefined,
+  text: "Done.",
+  fault: undefined,
+  turns: 1,
+  toolCount: 0,
+  costUsd: null,
+  durationMs: 1,
+};

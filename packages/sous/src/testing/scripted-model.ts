@@ -1,0 +1,202 @@
+/**
+ * A model that answers from a script: no network, no key, the same every time. It drives demos, examples and tests.
+ *
+ *   scriptedModel([says("I look."), calls("grep", { pattern: "retry" })], says("Found it."))
+ *   scriptedModel({ lead: [calls("subagent", { … }), says("Done.")], "lead/*": [says("Nothing here.")] })
+ *
+ * Answers are kept per agent path, so the order in which parallel children ask does not matter.
+ */
+
+import type { Clock } from "../core/clock.ts";
+import { ModelError } from "../core/errors.ts";
+import type { AssistantMessage, Message } from "../core/message.ts";
+import type { FinishReason, Model, ModelAnswer, ModelRequest, OnDelta } from "../core/model.ts";
+import { addUsage, noUsage, type Price, type Usage } from "../core/usage.ts";
+import type { Script } from "./script.ts";
+import { findLines, type ScriptLines, type ScriptTurn } from "./script.ts";
+import { statedUsage, TokenCounter } from "./scripted-usage.ts";
+import type { ScriptedUsage, Step } from "./steps.ts";
+import { forever, machineClock, sleep, untilSignal } from "./waiting.ts";
+
+export type ScriptedModelOptions = {
+  /** `scripted/model` when unset. */
+  id?: string;
+  price?: Price;
+  contextWindow?: number;
+  /** What `after` waits on; the machine's own when unset. */
+  clock?: Clock;
+  /** Asked before every part of an answer; the part comes when the promise resolves. A world hooks in here. */
+  schedule?: (path: string) => Promise<void> | undefined;
+  /** Sees every request as it arrives, before it is answered. */
+  onRequest?: (request: ModelRequest) => void;
+};
+
+/** One request as the model saw it. */
+export type RecordedRequest = {
+  readonly path: string;
+  readonly runId: string;
+  /** 1 for the first request of this agent; follow-ups go on counting. */
+  readonly turn: number;
+  readonly instructions: string | undefined;
+  readonly mayCallTools: boolean;
+  /** The names of the tools that were offered. */
+  readonly tools: readonly string[];
+  /** The messages as they were then, copied when you look. */
+  readonly messages: readonly Message[];
+};
+
+export type ScriptedModel = Model & {
+  /** The first 10,000 requests in the order they came. */
+  readonly requests: readonly RecordedRequest[];
+  /** All requests, also those that are not kept. */
+  readonly requestCount: number;
+  /** The sum of all usage this model has reported. */
+  readonly reported: Readonly<Usage>;
+};
+
+/** Each argument is one answer, for whichever agent asks: every agent begins with the first. */
+export function scriptedModel(...turns: readonly ScriptTurn[]): ScriptedModel;
+/** Answers by agent path: `lead/scout` before `lead/*` before `**`. `*` stands for one segment, `**` for any number. */
+export function scriptedModel(script: Script, options?: ScriptedModelOptions): ScriptedModel;
+export function scriptedModel(...given: readonly (ScriptTurn | Script | ScriptedModelOptions)[]): ScriptedModel {
+  const [first, second] = given;
+  if (first !== undefined && isScript(first)) return modelOf(first, (second ?? {}) as ScriptedModelOptions);
+  return modelOf({ "**": given as readonly ScriptTurn[] }, {});
+}
+
+function isScript(value: ScriptTurn | Script | ScriptedModelOptions): value is Script {
+  return typeof value === "object" && !Array.isArray(value) && typeof (value as { step?: unknown }).step !== "string";
+}
+
+const REQUESTS_KEPT = 10_000;
+
+/** How far one agent has come. The agent id stays the same over its follow-ups. */
+type Place = { lines: ScriptLines; turns: number; calls: number };
+
+function modelOf(script: Script, options: ScriptedModelOptions): ScriptedModel {
+  const { id = "scripted/model", price, contextWindow, onRequest } = options;
+  const places = new Map<string, Place>();
+  const requests: RecordedRequest[] = [];
+  const reported = noUsage();
+  const counter = new TokenCounter();
+  let requestCount = 0;
+
+  async function answer(request: ModelRequest, onDelta: OnDelta): Promise<ModelAnswer> {
+    onRequest?.(request);
+    const { agentId, path } = request.caller;
+    let place = places.get(agentId);
+    if (place === undefined) {
+      place = { lines: findLines(script, path), turns: 0, calls: 0 };
+      places.set(agentId, place);
+    }
+    place.turns += 1;
+    requestCount += 1;
+    if (requests.length < REQUESTS_KEPT) requests.push(recordOf(request, place.turns));
+    const answered = await perform(stepsOf(place, request), { request, onDelta, options, place, counter });
+    if (answered.usage !== undefined) addUsage(reported, answered.usage);
+    return answered;
+  }
+
+  return {
+    id,
+    price,
+    contextWindow,
+    requests,
+    reported,
+    answer,
+    get requestCount() {
+      return requestCount;
+    },
+  };
+}
+
+/** Histories only grow, so the record remembers how long this one was instead of copying it. */
+function recordOf(request: ModelRequest, turn: number): RecordedRequest {
+  const { messages, tools, instructions, mayCallTools, caller } = request;
+  const count = messages.length;
+  return {
+    path: caller.path,
+    runId: caller.runId,
+    turn,
+    instructions,
+    mayCallTools,
+    get tools() {
+      return tools.map(({ name }) => name);
+    },
+    get messages() {
+      return messages.slice(0, count);
+    },
+  };
+}
+
+function stepsOf({ lines, turns }: Place, request: ModelRequest): readonly Step[] {
+  const line = typeof lines === "function" ? lines : lines[turns - 1];
+  if (line === undefined) {
+    throw new ModelError("invalid_request", `The script for ${request.caller.path} has no answer ${turns}`);
+  }
+  const turn = typeof line === "function" ? line(request) : line;
+  return "step" in turn ? [turn] : turn;
+}
+
+type Performance = {
+  request: ModelRequest;
+  onDelta: OnDelta;
+  options: ScriptedModelOptions;
+  place: Place;
+  counter: TokenCounter;
+};
+
+async function perform(steps: readonly Step[], performance: Performance): Promise<ModelAnswer> {
+  const { request, onDelta, options, place, counter } = performance;
+  const content: AssistantMessage["content"][number][] = [];
+  let finish: FinishReason | undefined;
+  let usage: ScriptedUsage | "estimated" | undefined = "estimated";
+  for (const step of steps) {
+    const ready = options.schedule?.(request.caller.path);
+    if (ready !== undefined) await untilSignal(ready, request.signal);
+    switch (step.step) {
+      case "text":
+        for (const [index, chunk] of step.chunks.entries()) {
+          const next = index === 0 ? undefined : options.schedule?.(request.caller.path);
+          if (next !== undefined) await untilSignal(next, request.signal);
+          onDelta("text", chunk);
+        }
+        content.push({ type: "text", text: step.chunks.join("") });
+        break;
+      case "reasoning":
+        onDelta("reasoning", step.text);
+        content.push({ type: "reasoning", text: step.text });
+        break;
+      case "call": {
+        place.calls += 1;
+        const callId = step.callId ?? callIdOf(request.caller.path, place.calls);
+        content.push({ type: "tool-call", callId, toolName: step.toolName, input: step.input });
+        break;
+      }
+      case "fail":
+        throw step.error;
+      case "hang":
+        return forever(request.signal);
+      case "finish":
+        finish = step.finish;
+        break;
+      case "usage":
+        usage = step.usage;
+        break;
+      case "wait":
+        await sleep(step.milliseconds, options.clock ?? machineClock, request.signal);
+        break;
+      default:
+        step satisfies never;
+    }
+  }
+  const message: AssistantMessage = { role: "assistant", content };
+  finish ??= content.some((part) => part.type === "tool-call") ? "tool-calls" : "stop";
+  if (usage === "estimated") return { message, finish, usage: counter.count(request, message) };
+  return { message, finish, usage: usage && statedUsage(usage) };
+}
+
+/** Named by its agent, because a fork brings its parent's calls along and ids must be unique among them. */
+function callIdOf(path: string, call: number): string {
+  return `call_${path.replaceAll(/[^A-Za-z0-9]+/g, "_")}_${call}`;
+}

@@ -1,0 +1,133 @@
+/**
+ * A small world for a runtime to live in: time, chance and the order of events follow from one seed, so whatever goes
+ * wrong in it goes wrong again with the same seed.
+ *
+ * Everything that takes its time asks the world for a turn: parts of a model's stream, the ends of tools, commits of a
+ * store, answers of a person. The world chooses who is next. Time stands still while anybody has a turn to take, and
+ * then moves to the next timer. Promises in between run as they do.
+ */
+
+import { type Host, type Random, ulidSource } from "../core/clock.ts";
+import { between, chance, seededRandom } from "./seeded-random.ts";
+import { VirtualClock } from "./virtual-clock.ts";
+
+export type WorldOptions = {
+  seed: number;
+  /** Wall time at the beginning; 2026-01-01 when unset. */
+  startTime?: number;
+  /** The share of turns that come late, by up to `maxDelayMs` of virtual time; 0.1 and 2,000 when unset. */
+  lateness?: number;
+  maxDelayMs?: number;
+  /** A run that takes more turns than this is called endless; 200,000 when unset. */
+  maxSteps?: number;
+  cwd?: string;
+};
+
+export type World = {
+  readonly seed: number;
+  readonly clock: VirtualClock;
+  /** Clock, randomness and working directory, for a runtime. */
+  readonly host: Host;
+  /** Makes ULIDs of this world. */
+  readonly nextId: () => string;
+  /** A row of random numbers for one purpose; drawing from it does not change any other. */
+  random(purpose: string): Random;
+  /** Resolves when the world gives the turn. `what` says who is waiting, for the message about a hang. */
+  turn(what: string): Promise<void>;
+  /**
+   * Lets the work happen until it has settled. Throws a `WorldStuck` when nothing more can happen before that;
+   * `describe` may say what the code under test is still waiting for.
+   */
+  run<T>(work: () => PromiseLike<T>, describe?: () => readonly string[]): Promise<T>;
+  /** How many turns and timers there have been. */
+  readonly steps: number;
+};
+
+/** The work can never settle, or does not seem to. */
+export class WorldStuck extends Error {
+  override name = "WorldStuck";
+}
+
+const START_TIME = Date.UTC(2026, 0, 1);
+/** Virtual time after which a run that only keeps setting timers counts as hanging. */
+const LONGEST_RUN = 7 * 24 * 3_600_000;
+
+type Turn = { what: string; take: () => void };
+
+export function createWorld(options: WorldOptions): World {
+  const { seed, startTime = START_TIME, lateness = 0.1, maxDelayMs = 2000, maxSteps = 200_000, cwd = "/" } = options;
+  const clock = new VirtualClock(startTime);
+  const order = seededRandom(seed, "order");
+  const delays = seededRandom(seed, "delays");
+  const hostRandom = seededRandom(seed, "host");
+  const turns: Turn[] = [];
+  let steps = 0;
+
+  function turn(what: string): Promise<void> {
+    return new Promise<void>((take) => {
+      const isLate = chance(delays, lateness);
+      if (isLate) clock.ownTimer(between(delays, 1, maxDelayMs), () => turns.push({ what, take }));
+      else turns.push({ what, take });
+    });
+  }
+
+  /** Lets one thing happen; false when there is nothing. */
+  function step(): boolean {
+    const index = Math.floor(order() * turns.length);
+    const chosen = turns[index];
+    if (chosen === undefined) return clock.fireNext((count) => Math.floor(order() * count));
+    const last = turns.pop();
+    if (last !== undefined && last !== chosen) turns[index] = last;
+    chosen.take();
+    return true;
+  }
+
+  async function run<T>(work: () => PromiseLike<T>, describe?: () => readonly string[]): Promise<T> {
+    let isSettled = false;
+    const settle = () => {
+      isSettled = true;
+    };
+    const result = Promise.resolve().then(work);
+    result.then(settle, settle);
+    await quiet(2);
+    const limits = { steps: steps + maxSteps, time: clock.monotonic() + LONGEST_RUN };
+    while (!isSettled) {
+      if (!step() && !(await isBusyAfterAll())) throw stuck("Nothing more can happen");
+      await quiet(2);
+      steps += 1;
+      if (steps > limits.steps) throw stuck(`No end after ${maxSteps} steps`);
+      if (clock.monotonic() > limits.time) throw stuck("Only timers go on, for more than a week");
+    }
+    return result;
+
+    /** Promises and immediates can follow one another for longer than one look; a hang is worth several. */
+    async function isBusyAfterAll(): Promise<boolean> {
+      await quiet(16);
+      return isSettled || step();
+    }
+
+    function stuck(why: string): WorldStuck {
+      const waiting = [...(describe?.() ?? []), ...turns.map(({ what }) => what)];
+      const list = waiting.length === 0 ? "" : `\nStill waiting:\n  ${waiting.slice(0, 20).join("\n  ")}`;
+      return new WorldStuck(`${why}, seed ${seed}, step ${steps}, ${clock.monotonic()} ms${list}`);
+    }
+  }
+
+  return {
+    seed,
+    clock,
+    host: { clock, random: hostRandom, cwd },
+    nextId: ulidSource(() => clock.now(), seededRandom(seed, "ids")),
+    random: (purpose) => seededRandom(seed, purpose),
+    turn,
+    run,
+    get steps() {
+      return steps;
+    },
+  };
+}
+
+/** Waits until promises, and what they queue for the end of the round, have run. */
+async function quiet(rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round++) await new Promise<void>((resolve) => setImmediate(resolve));
+}

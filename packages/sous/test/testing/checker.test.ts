@@ -1,0 +1,243 @@
+/** The checker: silent about a good history, and one sentence for each thing that is wrong. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import type { StoredEvent } from "../../src/core/event.ts";
+import { type Message, userMessage } from "../../src/core/message.ts";
+import { noUsage, type Usage } from "../../src/core/usage.ts";
+import { checkMessages, checkRequests } from "../../src/testing/check-messages.ts";
+import { checkHistory, openRuns } from "../../src/testing/checker.ts";
+import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
+
+function tokens(input: number, output: number, estimated = false): Usage {
+  return { ...noUsage(), inputTokens: input, outputTokens: output, totalTokens: input + output, estimated };
+}
+
+/** A lead that calls one tool and one background child, with consent, a retry and a report. */
+function goodTree(): SampleTree {
+  const tree = sampleTree("lead");
+  tree.start("lead");
+  tree.add("lead", {
+    type: "message-end",
+    turn: 1,
+    message: {
+      role: "assistant",
+      content: [{ type: "tool-call", callId: "c1", toolName: "subagent", input: {} }],
+    },
+    finish: "tool-calls",
+    usage: tokens(10, 1),
+    costUsd: null,
+  });
+  tree.add("lead", { type: "tool-call-start", callId: "c1", toolName: "subagent", input: {} });
+  tree.add("lead", { type: "approval-request", callId: "c1", toolName: "subagent", input: {} });
+  tree.add("lead", { type: "approval-end", callId: "c1", allowed: true, by: "person", reason: undefined });
+  tree.start("scout", { parent: "lead" });
+  tree.add("lead", {
+    type: "tool-call-end",
+    callId: "c1",
+    toolName: "subagent",
+    output: "ok",
+    isError: false,
+    durationMs: 1,
+  });
+  tree.add("scout", {
+    type: "retry",
+    attempt: 1,
+    delayMs: 5,
+    kind: "network",
+    message: "cut",
+    spent: tokens(4, 0),
+    costUsd: null,
+  });
+  tree.turn("scout", "Found.", tokens(5, 2));
+  tree.end("scout", { usage: tokens(9, 2) });
+  tree.add("lead", { type: "report", childRunId: "scout", childAgentId: "scout", text: "Found." });
+  tree.turn("lead", "Done.", tokens(20, 3));
+  tree.end("lead", { usage: tokens(30, 4) });
+  return tree;
+}
+
+/** The good history with some events changed or left out, numbered anew. */
+function changed(change: (event: StoredEvent) => StoredEvent | StoredEvent[] | undefined): StoredEvent[] {
+  return goodTree()
+    .events.flatMap((event) => change(event) ?? [])
+    .map((event, index) => ({ ...event, seq: index + 1 }));
+}
+
+const without = (type: StoredEvent["type"], runId: string) =>
+  changed((event) => (event.type === type && event.runId === runId ? undefined : event));
+const twice = (type: StoredEvent["type"], runId: string) =>
+  changed((event) => (event.type === type && event.runId === runId ? [event, event] : event));
+
+test("a good history has no problems, also against what the provider and the result say", () => {
+  const facts = { providerUsage: tokens(39, 6), resultUsage: tokens(39, 6) };
+  assert.deepEqual(checkHistory(goodTree().events, facts), []);
+});
+
+suite("the checker finds", () => {
+  const cases: [what: string, events: StoredEvent[], problems: string[]][] = [
+    ["a run without an end", without("run-end", "lead"), ["1 run-start of lead has no run-end"]],
+    [
+      "a child that is left running",
+      without("run-end", "scout"),
+      [
+        "11 report of lead is about lead/scout, which has not ended",
+        "14 run-end completed of lead leaves 1 children running",
+        "6 run-start of lead/scout has no run-end",
+      ],
+    ],
+    [
+      "two ends of one run",
+      twice("run-end", "lead"),
+      ["16 run-end completed of lead comes after the run-end of its run"],
+    ],
+    ["two starts of one run", twice("run-start", "lead"), ["2 run-start of lead is the second of its run"]],
+    [
+      "a child before its parent",
+      without("run-start", "lead").slice(4, 5),
+      [
+        "5 run-start of lead/scout has number 5, expected 1",
+        "5 run-start of lead/scout comes before the run-start of its parent",
+        "5 run-start of lead/scout has no run-end",
+      ],
+    ],
+    [
+      "a call that is not answered",
+      without("tool-call-end", "lead"),
+      [
+        "13 message-end 1 of lead comes while calls of the answer before are open",
+        "14 run-end completed of lead leaves the call c1 open",
+      ],
+    ],
+    [
+      "a call that is answered twice",
+      twice("tool-call-end", "lead"),
+      ["8 tool-call-end subagent c1 of lead ends no open call"],
+    ],
+    [
+      "a call nobody asked for",
+      twice("tool-call-start", "lead"),
+      ["4 tool-call-start subagent c1 of lead was not asked for, or begins twice"],
+    ],
+    [
+      "a question that is not answered",
+      without("approval-end", "lead"),
+      [
+        "6 tool-call-end subagent c1 of lead ends a call whose question is open",
+        "14 run-end completed of lead leaves the question about c1 open",
+      ],
+    ],
+    [
+      "a question that is answered twice",
+      twice("approval-end", "lead"),
+      ["6 approval-end of lead answers no open question"],
+    ],
+    ["a report that is delivered twice", twice("report", "lead"), ["13 report of lead delivers scout a second time"]],
+    [
+      "an answer that is not in the sum of its run",
+      without("retry", "scout"),
+      [
+        "10 run-end completed of lead/scout says 11 tokens (9 in, 2 out, 0 cached, 0 written), its answers add up to 7 tokens (5 in, 2 out, 0 cached, 0 written)",
+      ],
+    ],
+    [
+      "a wrong depth and a wrong path",
+      changed((event) => (event.runId === "scout" ? { ...event, depth: 2, path: "elsewhere" } : event)),
+      ["6 run-start of elsewhere has depth 2", "6 run-start of elsewhere is not below lead"],
+    ],
+    [
+      "a path that two agents share",
+      changed((event) => (event.runId === "scout" ? { ...event, path: "lead" } : event)),
+      ["6 run-start of lead is not below lead", "6 run-start of lead takes a path that belongs to another agent"],
+    ],
+  ];
+  for (const [what, events, problems] of cases) {
+    test(what, () => assert.deepEqual(checkHistory(events), problems));
+  }
+
+  test("a lost, a repeated and a swapped number", () => {
+    const { events } = goodTree();
+    const [first, second, third, ...rest] = events;
+    assert.ok(first !== undefined && second !== undefined && third !== undefined);
+    const numbers = (changedEvents: StoredEvent[]) =>
+      checkHistory(changedEvents).filter((problem) => problem.includes("has number"));
+    assert.equal(numbers([first, third, ...rest]).length, 1);
+    assert.equal(numbers([first, second, second, third, ...rest]).length, 1);
+    assert.equal(numbers([first, third, second, ...rest]).length, 3);
+  });
+
+  test("usage that differs from what the provider or the result says", () => {
+    const problems = checkHistory(goodTree().events, { providerUsage: tokens(40, 6), resultUsage: tokens(30, 4) });
+    assert.deepEqual(problems, [
+      "The result says 34 tokens (30 in, 4 out, 0 cached, 0 written), its runs add up to 45 tokens (39 in, 6 out, 0 cached, 0 written)",
+      "The provider reported 46 tokens (40 in, 6 out, 0 cached, 0 written), the runs add up to 45 tokens (39 in, 6 out, 0 cached, 0 written)",
+    ]);
+  });
+
+  test("nothing in what a crash cut off, when it is told so", () => {
+    const events = goodTree().events.slice(0, 8);
+    assert.deepEqual(checkHistory(events, { isUnfinished: true }), []);
+    assert.deepEqual(openRuns(events), [
+      "lead (lead) after tool-call-end subagent c1",
+      "lead/scout (scout) after retry",
+    ]);
+  });
+
+  test("nothing in an estimate that is higher than what was reported", () => {
+    const events = changed((event) =>
+      event.type === "run-end" && event.runId === "scout" ? { ...event, usage: tokens(50, 2, true) } : event,
+    );
+    assert.deepEqual(checkHistory(events, { providerUsage: tokens(39, 6) }), []);
+  });
+});
+
+suite("a history a provider would refuse", () => {
+  const call = (callId: string): Message => ({
+    role: "assistant",
+    content: [{ type: "tool-call", callId, toolName: "grep", input: {} }],
+  });
+  const result = (callId: string, output = "ok"): Message => ({
+    role: "tool",
+    content: [{ type: "tool-result", callId, toolName: "grep", output, isError: false }],
+  });
+  const task = userMessage("Look.");
+  const cases: [what: string, messages: Message[], problems: string[]][] = [
+    ["is not one with calls and results in pairs", [task, call("a"), result("a"), call("b"), result("b")], []],
+    ["has a call without a result", [task, call("a"), task], ["message 2 (user) comes while a has no result"]],
+    [
+      "ends with an open call",
+      [task, call("a")],
+      ["the history ends with the model's own message", "the history ends while a has no result"],
+    ],
+    ["has a result without a call", [task, result("a")], ["message 1 (tool) answers a, which is not open"]],
+    [
+      "has two results of one call",
+      [task, call("a"), result("a"), result("a")],
+      ["message 3 (tool) answers a, which is not open"],
+    ],
+    [
+      "uses an id twice",
+      [task, call("a"), result("a"), call("a"), result("a")],
+      ["message 3 (assistant) uses the call id a again"],
+    ],
+    ["has a call without an id", [task, call(""), result("")], ["message 1 (assistant) has a call without an id"]],
+    [
+      "has half a character",
+      [task, call("a"), result("a", "\ud800")],
+      ["message 2 (tool) has a result of a that is not well-formed Unicode"],
+    ],
+    ["has an empty message", [task, { role: "assistant", content: [] }, task], ["message 1 (assistant) is empty"]],
+    ["begins with the model", [call("a"), result("a")], ["the history does not begin with a user message"]],
+  ];
+  for (const [what, messages, problems] of cases) {
+    test(what, () => assert.deepEqual(checkMessages(messages), problems));
+  }
+
+  test("is named by its agent and turn", () => {
+    const request = { path: "lead", runId: "r", turn: 2, instructions: undefined, mayCallTools: true };
+    assert.deepEqual(checkRequests([{ ...request, tools: ["grep", "grep"], messages: [] }]), [
+      "lead, request 2: the history does not begin with a user message",
+      "lead, request 2: two tools have one name",
+    ]);
+  });
+});
