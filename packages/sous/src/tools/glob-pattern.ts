@@ -1,0 +1,198 @@
+/** Glob patterns over paths with forward slashes. Matching takes time in proportion to pattern × path, whatever both are. */
+
+import { ToolFailure } from "../core/errors.ts";
+
+export type GlobPattern = {
+  matches(path: string): boolean;
+  /** False when nothing below this folder can match, so a walk need not enter it. */
+  mayMatchBelow(folder: string): boolean;
+};
+
+/**
+ * `*` and `?` stay within a name, `**` spans folders, `[a-z]` `[!a-z]` and `{a,b}` choose, `\` quotes. Hidden names are
+ * names like others. A pattern without a slash matches names at any depth.
+ */
+export function compileGlob(pattern: string): GlobPattern {
+  const written = pattern.replace(/^(\.?\/)+/, "");
+  if (written === "" || written.split("/").includes("..")) {
+    throw new ToolFailure(`"${pattern}" is not a pattern inside the workspace. Try **/*.ts or src/**.`);
+  }
+  const choices = expandBraces(written).map((each) => compileSegments(each.includes("/") ? each : `**/${each}`));
+  return {
+    matches: (path) => {
+      const names = path.split("/");
+      return choices.some((segments) => matchesPath(segments, names));
+    },
+    mayMatchBelow: (folder) => {
+      const names = folder === "." ? [] : folder.split("/");
+      return choices.some((segments) => mayStart(segments, names));
+    },
+  };
+}
+
+const MAX_CHOICES = 256;
+
+/** `a{b,c}` → `ab`, `ac`; braces nest. A brace without a comma or an end is an ordinary character. */
+function expandBraces(pattern: string): string[] {
+  const done: string[] = [];
+  const open = [pattern];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (open.length + done.length > MAX_CHOICES) {
+      throw new ToolFailure(`The braces of the pattern stand for more than ${MAX_CHOICES} patterns. Use fewer.`);
+    }
+    const brace = firstBrace(next);
+    if (brace === undefined) {
+      done.push(next);
+      continue;
+    }
+    for (const choice of brace.choices.toReversed()) open.push(brace.before + choice + brace.after);
+  }
+  return done;
+}
+
+function firstBrace(pattern: string): { before: string; choices: string[]; after: string } | undefined {
+  for (let start = pattern.indexOf("{"); start !== -1; start = pattern.indexOf("{", start + 1)) {
+    if (isQuoted(pattern, start)) continue;
+    const choices: string[] = [];
+    let from = start + 1;
+    let depth = 1;
+    for (let index = from; index < pattern.length; index++) {
+      const character = pattern[index];
+      if (character === "\\") index += 1;
+      else if (character === "{") depth += 1;
+      else if (character === "," && depth === 1) {
+        choices.push(pattern.slice(from, index));
+        from = index + 1;
+      } else if (character === "}" && --depth === 0) {
+        if (choices.length === 0) break;
+        choices.push(pattern.slice(from, index));
+        return { before: pattern.slice(0, start), choices, after: pattern.slice(index + 1) };
+      }
+    }
+  }
+  return undefined;
+}
+
+function isQuoted(pattern: string, index: number): boolean {
+  let slashes = 0;
+  while (pattern[index - 1 - slashes] === "\\") slashes += 1;
+  return slashes % 2 === 1;
+}
+
+/** One place in a name: any number of characters, or one that passes the test. */
+type Place = "star" | ((character: string) => boolean);
+
+/** `**`, or what one name must look like. */
+export type Segment = "**" | readonly Place[];
+
+/** One pattern without braces, as in .gitignore. */
+export function compileSegments(pattern: string): Segment[] {
+  const names = pattern.split("/").filter((name) => name !== "");
+  // What ends in `**` means everything below, not the folder itself.
+  if (names.at(-1) === "**") names.push("*");
+  return names.map((name) => (name === "**" ? "**" : compileName(name)));
+}
+
+/** Lets the last `**` seen take one name more whenever the rest does not fit: no other choice can do better. */
+export function matchesPath(segments: readonly Segment[], names: readonly string[]): boolean {
+  let segment = 0;
+  let name = 0;
+  let star = -1;
+  let starEnd = 0;
+  while (name < names.length) {
+    const expected = segments[segment];
+    const found = names[name] ?? "";
+    if (expected === "**") {
+      star = segment;
+      starEnd = name;
+      segment += 1;
+    } else if (expected !== undefined && matchesName(expected, found)) {
+      segment += 1;
+      name += 1;
+    } else {
+      if (star === -1) return false;
+      starEnd += 1;
+      name = starEnd;
+      segment = star + 1;
+    }
+  }
+  return segment === segments.length;
+}
+
+function mayStart(segments: readonly Segment[], names: readonly string[]): boolean {
+  for (const [index, name] of names.entries()) {
+    const segment = segments[index];
+    if (segment === "**") return true;
+    if (segment === undefined || !matchesName(segment, name)) return false;
+  }
+  return segments.length > names.length;
+}
+
+function compileName(name: string): Place[] {
+  const characters = [...name];
+  const places: Place[] = [];
+  for (let index = 0; index < characters.length; index++) {
+    const character = characters[index] ?? "";
+    const set = character === "[" ? compileSet(characters, index) : undefined;
+    if (set !== undefined) {
+      places.push(set.has);
+      index = set.end;
+    } else if (character === "*") {
+      if (places.at(-1) !== "star") places.push("star");
+    } else if (character === "?") {
+      places.push(() => true);
+    } else {
+      const literal = character === "\\" ? (characters[++index] ?? "\\") : character;
+      places.push((found) => found === literal);
+    }
+  }
+  return places;
+}
+
+/** `[abc]`, `[a-z]`, `[!a]` or `[^a]`; undefined when the bracket never closes, for then it is an ordinary character. */
+function compileSet(
+  characters: readonly string[],
+  start: number,
+): { has: (character: string) => boolean; end: number } | undefined {
+  const isNegated = characters[start + 1] === "!" || characters[start + 1] === "^";
+  const first = start + (isNegated ? 2 : 1);
+  const ranges: [from: string, to: string][] = [];
+  for (let index = first; index < characters.length; index++) {
+    let from = characters[index] ?? "";
+    if (from === "]" && index > first) {
+      return { has: (found) => ranges.some(([low, high]) => low <= found && found <= high) !== isNegated, end: index };
+    }
+    if (from === "\\") from = characters[++index] ?? "\\";
+    const isRange = characters[index + 1] === "-" && characters[index + 2] !== "]" && index + 2 < characters.length;
+    ranges.push([from, isRange ? (characters[index + 2] ?? from) : from]);
+    if (isRange) index += 2;
+  }
+  return undefined;
+}
+
+/** The same algorithm within a name. */
+function matchesName(places: readonly Place[], name: string): boolean {
+  const characters = [...name];
+  let place = 0;
+  let index = 0;
+  let star = -1;
+  let starEnd = 0;
+  while (index < characters.length) {
+    const expected = places[place];
+    if (expected === "star") {
+      star = place;
+      starEnd = index;
+      place += 1;
+    } else if (expected?.(characters[index] ?? "")) {
+      place += 1;
+      index += 1;
+    } else {
+      if (star === -1) return false;
+      starEnd += 1;
+      index = starEnd;
+      place = star + 1;
+    }
+  }
+  while (places[place] === "star") place += 1;
+  return place === places.length;
+}

@@ -1,0 +1,187 @@
+/** `grep`: lines that match a pattern, found in this process: no program is started. */
+
+import { z } from "zod";
+import { ToolFailure } from "../core/errors.ts";
+import { type Tool, type ToolResult, tool } from "../core/tool.ts";
+import { truncateUtf8, truncateUtf8Start } from "../core/truncate.ts";
+import { utf8Length } from "../core/usage.ts";
+import { compileGlob } from "./glob-pattern.ts";
+import { compileLinePattern, type LinePattern } from "./line-pattern.ts";
+import { type ScanEnd, scanLines, textOfLine } from "./line-scan.ts";
+import { type FoundFile, walkFiles } from "./walk.ts";
+import { locate, type OpenedFile, openFile, openKnownFile, openWorkspace, type Workspace } from "./workspace.ts";
+
+const DEFAULT_MATCHES = 200;
+const MAX_MATCHES = 1000;
+/** Of one answer. */
+const MAX_BYTES = 48 * 1024;
+/** Of a line: this much is searched, and this much is shown. */
+const MAX_SEARCHED_BYTES = 16 * 1024;
+const MAX_SHOWN_BYTES = 400;
+/** Of one file, and of the work of one call: about a second of it. */
+const MAX_FILE_BYTES = 64 * 1024 * 1024;
+const MAX_STEPS = 50_000_000;
+
+const input = z.strictObject({
+  pattern: z.string().min(1).max(1000).describe("A regular expression, matched against each line."),
+  path: z.string().min(1).optional().describe("The file or folder to search; the whole workspace when unset."),
+  glob: z.string().min(1).max(1000).optional().describe("Only files that match, such as *.ts; relative to path."),
+  literal: z.boolean().optional().describe("Search for the pattern as plain text."),
+  ignore_case: z.boolean().optional(),
+  include_ignored: z.boolean().optional().describe("Also search node_modules and what .gitignore names."),
+  limit: z.int().min(1).max(MAX_MATCHES).optional().describe(`How many lines to show; ${DEFAULT_MATCHES} when unset.`),
+});
+
+export function grepTool(root?: string): Tool {
+  return tool({
+    name: "grep",
+    displayName: "Search",
+    description:
+      "Searches the text files of the workspace for lines that match a regular expression, and answers with " +
+      "file:line:text. Known: . [a-z] [^a] \\d \\w \\s \\b \\p{L} ^ $ | ( ) * + ? {2,5}; not look-around or " +
+      "back-references. node_modules and what .gitignore names are left out unless you ask for them.",
+    category: "search",
+    tier: "observe",
+    effect: "read",
+    inputSchema: input,
+    async execute(asked, context): Promise<ToolResult> {
+      const pattern = compileLinePattern(asked.pattern, {
+        isLiteral: asked.literal ?? false,
+        ignoreCase: asked.ignore_case ?? false,
+      });
+      const search = newSearch(pattern, asked.limit ?? DEFAULT_MATCHES);
+      const workspace = await openWorkspace(root ?? context.cwd);
+      const { real, isFolder } = await locate(workspace, asked.path ?? ".");
+      if (isFolder) await searchFolder(workspace, real, asked, search, context.signal);
+      else await searchNamedFile(workspace, asked.path ?? ".", search, context.signal);
+      return result(search, asked.pattern);
+    },
+  });
+}
+
+type Asked = z.infer<typeof input>;
+
+/** What a search has found so far, and why it ended early. */
+type Search = {
+  pattern: LinePattern;
+  required: Buffer | undefined;
+  limit: number;
+  lines: string[];
+  bytes: number;
+  files: Set<string>;
+  steps: number;
+  longLines: number;
+  notices: Set<string>;
+  isOver: boolean;
+};
+
+function newSearch(pattern: LinePattern, limit: number): Search {
+  const required = pattern.required === undefined ? undefined : Buffer.from(pattern.required);
+  return {
+    pattern,
+    required,
+    limit,
+    lines: [],
+    bytes: 0,
+    files: new Set(),
+    steps: 0,
+    longLines: 0,
+    notices: new Set(),
+    isOver: false,
+  };
+}
+
+async function searchNamedFile(workspace: Workspace, path: string, search: Search, signal: AbortSignal): Promise<void> {
+  await using file = await openFile(workspace, path);
+  const end = await searchFile(file, search, signal);
+  if (end === "binary") search.notices.add(`${file.name} is a binary file and was not searched`);
+}
+
+async function searchFolder(
+  workspace: Workspace,
+  start: string,
+  asked: Asked,
+  search: Search,
+  signal: AbortSignal,
+): Promise<void> {
+  const wanted = asked.glob === undefined ? undefined : compileGlob(asked.glob);
+  const includeIgnored = asked.include_ignored ?? false;
+  const onLimit = (): void => void search.notices.add("the workspace is too large to be searched whole; give a path");
+  for await (const found of walkFiles(workspace, { start, includeIgnored, wanted, onLimit, signal })) {
+    await using file = await openQuietly(workspace, found);
+    if (file !== undefined) await searchFile(file, search, signal);
+    if (search.isOver) return;
+  }
+}
+
+/** A file that cannot be opened is left out of the search, as one that is gone. */
+async function openQuietly(workspace: Workspace, { name, real }: FoundFile): Promise<OpenedFile | undefined> {
+  try {
+    return await openKnownFile(workspace, real, name);
+  } catch (error) {
+    if (error instanceof ToolFailure) return undefined;
+    throw error;
+  }
+}
+
+async function searchFile(file: OpenedFile, search: Search, signal: AbortSignal): Promise<ScanEnd> {
+  const { pattern, required } = search;
+  const onSteps = (steps: number): void => {
+    search.steps += steps;
+  };
+  const end = await scanLines(file.handle, {
+    maxLineBytes: MAX_SEARCHED_BYTES,
+    maxBytes: MAX_FILE_BYTES,
+    signal,
+    onLine(line) {
+      if (line.droppedBytes > 0) search.longLines += 1;
+      if (required !== undefined && !line.bytes.includes(required)) return true;
+      const text = textOfLine(line);
+      const matchEnd = pattern.find(text, onSteps);
+      if (matchEnd !== -1) keep(search, file.name, line.number, shownPart(text, matchEnd));
+      if (search.steps > MAX_STEPS) {
+        stop(search, "the pattern takes too long to search for; make it simpler, or give a path or a glob");
+      }
+      return !search.isOver;
+    },
+  });
+  if (end === "limit") search.notices.add(`only the first ${MAX_FILE_BYTES} bytes of ${file.name} were searched`);
+  return end;
+}
+
+function keep(search: Search, name: string, number: number, text: string): void {
+  const line = `${name}:${number}:${text}`;
+  const bytes = utf8Length(line) + 1;
+  if (search.lines.length === search.limit || search.bytes + bytes > MAX_BYTES) {
+    stop(search, `only the first ${search.lines.length} matches are shown; make the pattern narrower or give a path`);
+    return;
+  }
+  search.lines.push(line);
+  search.bytes += bytes;
+  search.files.add(name);
+}
+
+function stop(search: Search, why: string): void {
+  search.isOver = true;
+  search.notices.add(why);
+}
+
+/** The part of a long line where the match ends. */
+function shownPart(text: string, matchEnd: number): string {
+  if (utf8Length(text) <= MAX_SHOWN_BYTES) return text.toWellFormed();
+  const before = truncateUtf8Start(text.slice(0, matchEnd), Math.ceil(MAX_SHOWN_BYTES * 0.75));
+  const after = truncateUtf8(text.slice(matchEnd), MAX_SHOWN_BYTES - before.keptBytes);
+  return `${before.truncated ? "…" : ""}${before.text}${after.text}${after.truncated ? "…" : ""}`;
+}
+
+function result(search: Search, pattern: string): ToolResult {
+  const { lines, files, longLines, notices, isOver } = search;
+  if (longLines > 0)
+    notices.add(`${longLines} lines are longer than ${MAX_SEARCHED_BYTES} bytes; only their beginning was searched`);
+  if (lines.length === 0 && notices.size === 0) notices.add("no matches");
+  return {
+    success: true,
+    output: [...lines, ...[...notices].map((notice) => `[${notice}]`)].join("\n"),
+    metadata: { pattern, matches: lines.length, files: files.size, truncated: isOver },
+  };
+}

@@ -1,0 +1,89 @@
+/** Reads a file line by line in bounded memory, however long the file and its lines are. */
+
+import type { FileHandle } from "node:fs/promises";
+
+export type Line = {
+  /** The first line is 1. */
+  number: number;
+  /** Without its line ending, at most `maxLineBytes` long. */
+  bytes: Buffer;
+  /** How much of the line was dropped. */
+  droppedBytes: number;
+};
+
+export type LineScan = {
+  maxLineBytes: number;
+  /** Of the file; where they end, a line that has not ended is not shown. */
+  maxBytes: number;
+  /** Called for every line; false ends the scan. */
+  onLine(line: Line): boolean;
+  signal: AbortSignal;
+};
+
+/** Why the scan ended: at the end of the file, because `onLine` said so, at `maxBytes`, or at a NUL near the beginning. */
+export type ScanEnd = "end" | "stopped" | "limit" | "binary";
+
+const CHUNK_BYTES = 64 * 1024;
+/** A NUL among the first bytes marks a binary file, as in git and grep. */
+const BINARY_BYTES = 8000;
+const NEWLINE = 10;
+const CARRIAGE_RETURN = 13;
+const asItIs = (kept: Buffer): Buffer => kept;
+
+export async function scanLines(handle: FileHandle, scan: LineScan): Promise<ScanEnd> {
+  const { maxLineBytes, maxBytes, onLine, signal } = scan;
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+  /** The beginning of a line whose end is not read yet. */
+  let open: Buffer[] = [];
+  let openBytes = 0;
+  let droppedBytes = 0;
+  let number = 1;
+
+  for (let position = 0; ; ) {
+    signal.throwIfAborted();
+    if (position >= maxBytes) return "limit";
+    const { bytesRead } = await handle.read(chunk, 0, CHUNK_BYTES, position);
+    if (bytesRead === 0) break;
+    if (position === 0 && chunk.subarray(0, Math.min(bytesRead, BINARY_BYTES)).includes(0)) return "binary";
+    position += bytesRead;
+    const bytes = chunk.subarray(0, bytesRead);
+    for (let start = 0; start < bytesRead; ) {
+      const end = bytes.indexOf(NEWLINE, start);
+      if (end === -1) {
+        keep(bytes.subarray(start), Buffer.from);
+        break;
+      }
+      keep(bytes.subarray(start, end), asItIs);
+      if (!take()) return "stopped";
+      start = end + 1;
+    }
+  }
+  const hasRest = openBytes > 0 || droppedBytes > 0;
+  return hasRest && !take() ? "stopped" : "end";
+
+  /** `copy` when the piece must outlive the chunk, which the next read overwrites. */
+  function keep(piece: Buffer, copy: (kept: Buffer) => Buffer): void {
+    const fits = Math.min(piece.length, maxLineBytes - openBytes);
+    if (fits > 0) open.push(copy(piece.subarray(0, fits)));
+    openBytes += fits;
+    droppedBytes += piece.length - fits;
+  }
+
+  function take(): boolean {
+    const [first] = open;
+    const whole = open.length === 1 && first !== undefined ? first : Buffer.concat(open);
+    const isCrlf = droppedBytes === 0 && whole.at(-1) === CARRIAGE_RETURN;
+    const goesOn = onLine({ number, bytes: isCrlf ? whole.subarray(0, -1) : whole, droppedBytes });
+    number += 1;
+    open = [];
+    openBytes = 0;
+    droppedBytes = 0;
+    return goesOn;
+  }
+}
+
+/** The text of a line: bytes that are not UTF-8 become U+FFFD, a byte order mark and half a last character go. */
+export function textOfLine({ number, bytes, droppedBytes }: Line): string {
+  const text = droppedBytes === 0 ? bytes.toString("utf8") : new TextDecoder().decode(bytes, { stream: true });
+  return number === 1 && text.startsWith("\ufeff") ? text.slice(1) : text;
+}

@@ -1,0 +1,110 @@
+/** Walks the files of the workspace in the order of their names, without following links or entering ignored folders. */
+
+import { join } from "node:path";
+import { ToolFailure } from "../core/errors.ts";
+import { type IgnoreRules, NO_RULES } from "./gitignore.ts";
+import type { GlobPattern } from "./glob-pattern.ts";
+import { type FolderEntry, nameInside, openKnownFile, readFolder, type Workspace } from "./workspace.ts";
+
+export type WalkOptions = {
+  /** A real path from `locate`. It is walked even if it is ignored itself. */
+  start: string;
+  includeIgnored: boolean;
+  /** Which files are shown, by their path below `start`; all when undefined. */
+  wanted: GlobPattern | undefined;
+  /** Called when the workspace is too large to be walked to its end. */
+  onLimit(): void;
+  signal: AbortSignal;
+};
+
+/** `name` is below the top of the workspace, with forward slashes. */
+export type FoundFile = { name: string; real: string };
+
+const MAX_ENTRIES = 200_000;
+const MAX_RULES_BYTES = 256 * 1024;
+/** Never of interest, and large. */
+const ALWAYS_SKIPPED = new Set([".git", ".hg", ".svn", ".jj"]);
+
+type Pending = { name: string; real: string; isFolder: boolean; rules: IgnoreRules };
+
+export async function* walkFiles(workspace: Workspace, options: WalkOptions): AsyncGenerator<FoundFile, void> {
+  const { start, includeIgnored, wanted, onLimit, signal } = options;
+  const top = nameInside(workspace, start);
+  const rules = includeIgnored ? NO_RULES : await rulesAbove(workspace, top);
+  const pending: Pending[] = [{ name: top, real: start, isFolder: true, rules }];
+  let seen = 0;
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    signal.throwIfAborted();
+    if (!next.isFolder) {
+      yield next;
+      continue;
+    }
+    const entries = await entriesOf(workspace, next, next.name === top);
+    seen += entries.length;
+    if (seen > MAX_ENTRIES) {
+      onLimit();
+      return;
+    }
+    const below = includeIgnored ? NO_RULES : await rulesWithin(workspace, next, entries);
+    // Taken from the end, so the first name goes in last.
+    for (const { name, kind } of entries.reverse()) {
+      if (kind === "link" || kind === "other") continue;
+      const isFolder = kind === "folder";
+      const path = next.name === "." ? name : `${next.name}/${name}`;
+      if (isFolder && (ALWAYS_SKIPPED.has(name) || (name === "node_modules" && !includeIgnored))) continue;
+      const fromStart = top === "." ? path : path.slice(top.length + 1);
+      const isWanted = isFolder ? wanted?.mayMatchBelow(fromStart) : wanted?.matches(fromStart);
+      if (isWanted === false || below.ignores(path, isFolder)) continue;
+      pending.push({ name: path, real: join(next.real, name), isFolder, rules: below });
+    }
+  }
+}
+
+/** A folder that cannot be read, or is gone, is left out; the one that was asked for is a failure. */
+async function entriesOf(workspace: Workspace, folder: Pending, isTop: boolean): Promise<FolderEntry[]> {
+  try {
+    return await readFolder(workspace, folder.real, folder.name);
+  } catch (error) {
+    if (error instanceof ToolFailure && !isTop) return [];
+    throw error;
+  }
+}
+
+/** The rules of the folders above the one where the walk begins. */
+async function rulesAbove(workspace: Workspace, top: string): Promise<IgnoreRules> {
+  let rules = NO_RULES;
+  if (top === ".") return rules;
+  const names = top.split("/");
+  for (let depth = 0; depth < names.length; depth++) {
+    const folder = depth === 0 ? "." : names.slice(0, depth).join("/");
+    rules = await withRulesOf(workspace, folder, join(workspace.root, folder), rules);
+  }
+  return rules;
+}
+
+async function rulesWithin(
+  workspace: Workspace,
+  folder: Pending,
+  entries: readonly FolderEntry[],
+): Promise<IgnoreRules> {
+  if (!entries.some(({ name, kind }) => name === ".gitignore" && kind === "file")) return folder.rules;
+  return withRulesOf(workspace, folder.name, folder.real, folder.rules);
+}
+
+async function withRulesOf(
+  workspace: Workspace,
+  folder: string,
+  real: string,
+  rules: IgnoreRules,
+): Promise<IgnoreRules> {
+  try {
+    await using file = await openKnownFile(workspace, join(real, ".gitignore"), `${folder}/.gitignore`);
+    const buffer = Buffer.alloc(Math.min(file.size, MAX_RULES_BYTES));
+    const { bytesRead } = await file.handle.read(buffer, 0, buffer.length, 0);
+    return rules.within(folder, buffer.toString("utf8", 0, bytesRead));
+  } catch (error) {
+    // There is none, or it cannot be read: then it says nothing.
+    if (error instanceof ToolFailure) return rules;
+    throw error;
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * Opens files and folders inside the workspace and nowhere else. A path is resolved and compared by segment, the last
+ * link is not followed, and what was opened is asked where it really lies: a link swapped in between leads nowhere.
+ */
+
+import { constants, type Stats } from "node:fs";
+import { type FileHandle, lstat, open, readdir, readlink, realpath } from "node:fs/promises";
+import { isAbsolute, relative, resolve, sep } from "node:path";
+import { ToolFailure } from "../core/errors.ts";
+import { printable } from "./printable.ts";
+
+export type Workspace = {
+  /** The real path of its top folder. */
+  readonly root: string;
+};
+
+export type OpenedFile = AsyncDisposable & {
+  readonly handle: FileHandle;
+  readonly size: number;
+  /** Below the top, with forward slashes: how the tools name it. */
+  readonly name: string;
+};
+
+export type Located = { real: string; isFolder: boolean };
+
+export type FolderEntry = { name: string; kind: "file" | "folder" | "link" | "other" };
+
+export async function openWorkspace(root: string): Promise<Workspace> {
+  return { root: await realpath(root).catch((error: unknown) => fail(error, root, "folder")) };
+}
+
+/** Opens a regular file for reading. */
+export async function openFile(workspace: Workspace, path: string): Promise<OpenedFile> {
+  const real = await resolveInside(workspace, path, "file");
+  // Asked before it is opened: to open a device or a pipe can already have an effect.
+  refuseUnlessFile(await lstat(real).catch((error: unknown) => fail(error, path, "file")), path);
+  return openKnownFile(workspace, real, path);
+}
+
+/** Opens a file that a walk has just seen as a regular one; `real` is its absolute path without links. */
+export async function openKnownFile(workspace: Workspace, real: string, path: string): Promise<OpenedFile> {
+  const handle = await openAt(real, path, "file");
+  try {
+    const stats = await handle.stat();
+    refuseUnlessFile(stats, path);
+    await refuseIfElsewhere(workspace, handle, real, path);
+    return {
+      handle,
+      size: stats.size,
+      name: printable(nameInside(workspace, real)),
+      [Symbol.asyncDispose]: () => handle.close(),
+    };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** Where a path inside the workspace really leads, without opening it. */
+export async function locate(workspace: Workspace, path: string): Promise<Located> {
+  const real = await resolveInside(workspace, path, "folder");
+  const stats = await lstat(real).catch((error: unknown) => fail(error, path, "folder"));
+  return { real, isFolder: stats.isDirectory() };
+}
+
+/** What lies in a folder, by name; `real` comes from `locate` or from a walk. */
+export async function readFolder(workspace: Workspace, real: string, path: string): Promise<FolderEntry[]> {
+  const handle = await openAt(real, path, "folder");
+  try {
+    const isNamed = await refuseIfElsewhere(workspace, handle, real, path);
+    // Where the kernel names open files, the folder that was checked is the one that is read.
+    const entries = await readdir(isNamed ? `/proc/self/fd/${handle.fd}` : real, { withFileTypes: true });
+    if (!isNamed) await refuseIfElsewhere(workspace, handle, real, path);
+    return entries
+      .map((entry): FolderEntry => {
+        const kind = entry.isFile()
+          ? "file"
+          : entry.isDirectory()
+            ? "folder"
+            : entry.isSymbolicLink()
+              ? "link"
+              : "other";
+        return { name: entry.name, kind };
+      })
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The name of a real path for people and models: below the top, with forward slashes. */
+export function nameInside(workspace: Workspace, real: string): string {
+  const name = relative(workspace.root, real);
+  return name === "" ? "." : sep === "/" ? name : name.replaceAll(sep, "/");
+}
+
+async function resolveInside(workspace: Workspace, path: string, kind: Kind): Promise<string> {
+  if (path.includes("\0")) throw new ToolFailure("A path cannot hold a NUL byte.");
+  const asked = resolve(workspace.root, path);
+  if (!isInside(workspace.root, asked)) throw outside(path);
+  const real = await realpath(asked).catch((error: unknown) => fail(error, path, kind));
+  if (!isInside(workspace.root, real)) throw outside(path);
+  return real;
+}
+
+/** Compared by segment: `/work-evil` is not inside `/work`. */
+function isInside(root: string, path: string): boolean {
+  const way = relative(root, path);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+type Kind = "file" | "folder";
+
+// Not every system has every flag. Without waiting: a pipe put in a file's place must not hang us.
+const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
+
+function openAt(real: string, path: string, kind: Kind): Promise<FileHandle> {
+  const flags = kind === "folder" ? READ | (constants.O_DIRECTORY ?? 0) : READ;
+  return open(real, flags).catch((error: unknown) => fail(error, path, kind));
+}
+
+function refuseUnlessFile(stats: Stats, path: string): void {
+  if (stats.isFile()) return;
+  if (stats.isDirectory()) throw new ToolFailure(`${path} is a folder. Use list_files to see what it holds.`);
+  throw new ToolFailure(`${path} is not a regular file (a device, pipe, socket or link) and is not opened.`);
+}
+
+/** Asks an open file where it lies. True when the kernel said so itself. */
+async function refuseIfElsewhere(
+  workspace: Workspace,
+  handle: FileHandle,
+  real: string,
+  path: string,
+): Promise<boolean> {
+  const opened = await pathOf(handle);
+  if (opened !== undefined) {
+    if (!isInside(workspace.root, opened)) throw outside(path);
+    return true;
+  }
+  // Elsewhere than on Linux: the path must still be without links, and name the very file that is open.
+  const now = await realpath(real).catch((error: unknown) => fail(error, path, "file"));
+  const [named, stats] = await Promise.all([lstat(now), handle.stat()]);
+  if (now !== real || named.ino !== stats.ino || named.dev !== stats.dev) throw outside(path);
+  return false;
+}
+
+/** Undefined where the kernel does not tell. */
+async function pathOf(handle: FileHandle): Promise<string | undefined> {
+  if (process.platform !== "linux") return undefined;
+  return readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined);
+}
+
+function outside(path: string): ToolFailure {
+  return new ToolFailure(
+    `${path} leads outside the workspace. Give a path inside it, relative to its top folder; list_files shows what is there.`,
+  );
+}
+
+function fail(error: unknown, path: string, kind: Kind): never {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const found = kind === "file" ? "Use glob to find its name." : "Use list_files on its parent to see the names.";
+  switch (code) {
+    case "ENOENT":
+      throw new ToolFailure(`No ${kind} at ${path}. ${found}`);
+    case "ENOTDIR":
+      throw new ToolFailure(
+        kind === "folder" ? `${path} is not a folder. Use read_file for a file.` : `No file at ${path}. ${found}`,
+      );
+    case "EACCES":
+    case "EPERM":
+      throw new ToolFailure(`${path} may not be read: permission denied. Go on without it.`);
+    case "ELOOP":
+      throw new ToolFailure(`${path} is a link that leads nowhere. Name the file itself.`);
+    case "ENAMETOOLONG":
+      throw new ToolFailure(`The path is too long: ${path.slice(0, 80)}…`);
+    case "ENXIO":
+      throw new ToolFailure(`${path} is not a regular file (a device, pipe, socket or link) and is not opened.`);
+    default:
+      throw error;
+  }
+}

@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { suite, test } from "node:test";
+import { compileGlob } from "../../src/tools/glob-pattern.ts";
+import { answer, call, temporaryTree } from "./temporary-tree.ts";
+
+suite("a glob pattern", () => {
+  const cases: [pattern: string, matching: string[], other: string[]][] = [
+    ["*.ts", ["a.ts", "src/deep/b.ts", ".ts", "a.b.ts"], ["a.tsx", "ts"]],
+    ["src/*.ts", ["src/a.ts"], ["a.ts", "src/deep/a.ts", "lib/src/a.ts"]],
+    ["./src/*.ts", ["src/a.ts"], ["a.ts"]],
+    ["/src/*.ts", ["src/a.ts"], ["lib/src/a.ts"]],
+    ["src/**/*.ts", ["src/a.ts", "src/x/a.ts", "src/x/y/a.ts"], ["a.ts", "src/a.js", "lib/src/a.ts"]],
+    ["**/test/**/a?.ts", ["test/ab.ts", "x/test/y/a1.ts"], ["test/a.ts", "tests/ab.ts"]],
+    ["**/a/**/b/**/c", ["a/b/c", "x/a/y/b/z/c", "a/a/b/b/c/c"], ["a/c/b", "b/a/c"]],
+    ["src/**", ["src/a", "src/x/y", "src/.hidden"], ["src", "lib/a"]],
+    ["**", ["a", "a/b", ".c/d"], []],
+    ["{a,b}/*.{ts,js}", ["a/x.ts", "b/y.js"], ["c/x.ts", "a/x.css", "a/x.{ts,js}"]],
+    ["{a,{b,c}d}.ts", ["a.ts", "bd.ts", "cd.ts"], ["b.ts", "ad.ts"]],
+    ["{a}.ts", ["{a}.ts"], ["a.ts"]],
+    ["{a,b.ts", ["{a,b.ts"], ["a.ts"]],
+    ["[a-c]?[!0-9].ts", ["bxx.ts", "a1z.ts"], ["dxx.ts", "ax1.ts"]],
+    ["[]a].ts", ["].ts", "a.ts"], ["[].ts"]],
+    ["[a-].ts", ["a.ts", "-.ts"], ["b.ts"]],
+    ["[a.ts", ["[a.ts"], ["a.ts"]],
+    ["\\*.ts", ["*.ts"], ["a.ts"]],
+    ["\\{a,b\\}", ["{a,b}"], ["a"]],
+    ["?", ["a", "漢", "😀"], ["ab", ""]],
+    ["*a*b*c*", ["abc", "xaxbxcx"], ["acb"]],
+  ];
+  for (const [pattern, matching, other] of cases) {
+    test(pattern, () => {
+      const { matches } = compileGlob(pattern);
+      assert.deepEqual([...matching, ...other].filter(matches), matching);
+    });
+  }
+
+  test("takes no longer for a pattern made to be slow", () => {
+    const { matches } = compileGlob(`${"**/*a".repeat(60)}${"*a".repeat(200)}b`);
+    assert.equal(matches(`${"a/".repeat(400)}${"a".repeat(4000)}`), false);
+  });
+
+  test("stands for a bounded number of patterns", () => {
+    assert.throws(() => compileGlob("{a,b}".repeat(20)), /more than 256 patterns\. Use fewer\.$/);
+  });
+
+  test("knows which folders need not be entered", () => {
+    const { mayMatchBelow } = compileGlob("{src,lib}/*/x/**/*.ts");
+    const folders = [".", "src", "src/a", "src/a/x", "src/a/x/y", "test", "src/a/y", "lib"];
+    assert.deepEqual(folders.filter(mayMatchBelow), [".", "src", "src/a", "src/a/x", "src/a/x/y", "lib"]);
+  });
+});
+
+suite("the glob tool", () => {
+  test("answers with sorted paths from the top, also when it looks in one folder", async () => {
+    await using tree = await temporaryTree({ "b.ts": "", "a/z.ts": "", "a/b/c.ts": "", "a.ts": "", "a/x.js": "" });
+    assert.deepEqual(await call("glob", { pattern: "*.ts" }, tree.path), {
+      success: true,
+      output: "a/b/c.ts\na/z.ts\na.ts\nb.ts",
+      metadata: { pattern: "*.ts", files: 4, truncated: false },
+    });
+    assert.equal(await answer("glob", { pattern: "b/*.ts", path: "a" }, tree.path), "a/b/c.ts");
+  });
+
+  test("leaves out what .gitignore names, as git does", async () => {
+    await using tree = await temporaryTree({
+      ".gitignore":
+        "# a comment\n*.log\n!keep.log\n/top.txt\nbuild/\ndocs/*.html\n**/deep/*.tmp\nlogs/**\n\\#odd\ntrailing   \n!/a/\n",
+      "a/.gitignore": "!own.log\nlocal\n",
+      "a/own.log": "",
+      "a/other.log": "",
+      "a/local": "",
+      "a/top.txt": "",
+      "b/local": "",
+      "b/build/x": "",
+      "b/docs/page.html": "",
+      "build.txt": "",
+      "docs/page.html": "",
+      "docs/sub/page.html": "",
+      "keep.log": "",
+      "logs/x/y": "",
+      "top.txt": "",
+      trailing: "",
+      "x/deep/a.tmp": "",
+      "#odd": "",
+      "z/build": "",
+      ".git/config": "",
+      "node_modules/zod/index.js": "",
+    });
+    const expected = [
+      ".gitignore",
+      "a/.gitignore",
+      "a/own.log",
+      "a/top.txt",
+      "b/docs/page.html",
+      "b/local",
+      "build.txt",
+      "docs/sub/page.html",
+      "keep.log",
+      "z/build",
+    ];
+    assert.equal(await answer("glob", { pattern: "**" }, tree.path), expected.join("\n"));
+    assert.equal(await answer("glob", { pattern: "**", path: "a" }, tree.path), expected.slice(1, 4).join("\n"));
+    assert.match(
+      await answer("glob", { pattern: "*.log", include_ignored: true }, tree.path),
+      /^a\/other\.log\na\/own\.log\nkeep\.log$/,
+    );
+    assert.equal(
+      await answer("glob", { pattern: "*.js", include_ignored: true }, tree.path),
+      "node_modules/zod/index.js",
+    );
+    assert.equal(
+      await answer("glob", { pattern: "*.js" }, tree.path),
+      "[no files match. node_modules and what .gitignore names were left out: set include_ignored to look there.]",
+    );
+  });
+
+  test("shows a bounded number of files and says so", async () => {
+    const files = Object.fromEntries(
+      Array.from({ length: 1005 }, (_, index) => [`f${String(index).padStart(4, "0")}`, ""]),
+    );
+    await using tree = await temporaryTree(files);
+    const lines = (await answer("glob", { pattern: "f*" }, tree.path)).split("\n");
+    assert.deepEqual(
+      [lines.length, lines[0], lines[999], lines[1000]],
+      [1001, "f0000", "f0999", "[only the first 1000 files are shown; use a narrower pattern or a path]"],
+    );
+  });
+
+  test("a name that holds a line break is one line", async () => {
+    await using tree = await temporaryTree({ "a\nb\u001b[31m.ts": "" });
+    assert.equal(await answer("glob", { pattern: "*" }, tree.path), "a\ufffdb\ufffd[31m.ts");
+  });
+
+  test("a stopped run stops the walk", async () => {
+    await using tree = await temporaryTree({ "a.ts": "" });
+    const reason = new Error("stopped");
+    await assert.rejects(call("glob", { pattern: "*" }, tree.path, AbortSignal.abort(reason)), reason);
+  });
+});
+
+test("list_files shows one folder, and what each name is", async () => {
+  await using tree = await temporaryTree({ "b.txt": "", "a/inner.txt": "", ".env": "", "empty/": "" });
+  await symlink("b.txt", join(tree.path, "link"));
+  assert.deepEqual(await call("list_files", {}, tree.path), {
+    success: true,
+    output: ".env\na/\nb.txt\nempty/\nlink@",
+    metadata: { path: ".", files: 5, truncated: false },
+  });
+  assert.equal(await answer("list_files", { path: "a" }, tree.path), "inner.txt");
+  assert.equal(await answer("list_files", { path: "empty" }, tree.path), "[the folder is empty]");
+});
