@@ -1,0 +1,122 @@
+/** Whatever the store does and in whatever order things happen: numbers without gaps, shown once, in order, kept first. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { StoreError } from "../../src/core/errors.ts";
+import type { StoredEvent } from "../../src/core/event.ts";
+import { iterateEvents } from "../../src/events/iterate.ts";
+import { openMemoryStore } from "../../src/store/memory.ts";
+import { between, chance, pick, seededRandom } from "../../src/testing/seeded-random.ts";
+import { journalOn, LEAD, passTime, SCOUT, steer, textDelta, ticks } from "./journal-fixtures.ts";
+
+const FRESH_SEED = Math.floor(Math.random() * 2 ** 31);
+const SEEDS = [...Array.from({ length: 300 }, (_, seed) => seed), FRESH_SEED];
+
+test(`300 fixed schedules and one fresh (seed ${FRESH_SEED}): nothing lost, doubled, or shown before it is kept`, async () => {
+  for (const seed of SEEDS) {
+    await liveOnce(seed).catch((error: unknown) => {
+      throw new Error(`Seed ${seed} breaks it`, { cause: error });
+    });
+  }
+});
+
+/** One tree whose store, schedule, listener and reader are moved by the seed. */
+async function liveOnce(seed: number): Promise<void> {
+  const random = seededRandom(seed);
+  const kept = openMemoryStore();
+  const keptSeqs = new Set<number>();
+  const faultShare = pick(random, [0, 0.2, 0.8]);
+  const requireStore = chance(random, 0.5);
+  const writes: (() => void)[] = [];
+  const write = (rootId: string, events: readonly StoredEvent[]): void => {
+    if (chance(random, faultShare)) throw new Error("disk full");
+    kept.append(rootId, events);
+    for (const { seq } of events) keptSeqs.add(seq);
+  };
+  const isAsync = chance(random, 0.5);
+  const store = {
+    isImmediate: chance(random, 0.3),
+    append(rootId: string, events: readonly StoredEvent[]): void | Promise<void> {
+      if (!isAsync) return write(rootId, events);
+      return new Promise((resolve) => writes.push(resolve)).then(() => write(rootId, events));
+    },
+  };
+  const { journal, clock, scheduled, runScheduled } = journalOn(store, {
+    requireStore,
+    isAlone: () => chance(random, 0.3),
+  });
+
+  const shown: string[] = [];
+  const shownSeqs: number[] = [];
+  const shownTooEarly: number[] = [];
+  journal.subscribe((event) => {
+    if (event.seq === undefined) {
+      shown.push("text" in event ? event.text : event.type);
+    } else {
+      if (!keptSeqs.has(event.seq) && journal.degraded === undefined) shownTooEarly.push(event.seq);
+      shown.push(String(event.seq));
+      shownSeqs.push(event.seq);
+    }
+  });
+  const reader = iterateEvents({ journal, store: kept, rootId: "lead", limits: { events: 6, characters: 100 } });
+  const readSeqs: number[] = [];
+  const readOne = async () =>
+    void readSeqs.push(...[(await reader.next()).value?.seq].filter((seq) => seq !== undefined));
+
+  const appended: string[] = [];
+  let last = 0;
+  const waits: Promise<unknown>[] = [];
+  const appendOne = () => {
+    last += 1;
+    appended.push(String(last));
+    journal.append(pick(random, [LEAD, SCOUT]), steer(String(last)));
+  };
+  // A listener that speaks up is the hardest case for order.
+  journal.subscribe((event) => {
+    if (event.seq !== undefined && chance(random, 0.1)) appendOne();
+  });
+  const steps: (() => unknown)[] = [
+    appendOne,
+    appendOne,
+    () => {
+      const text = `delta ${appended.length}`;
+      appended.push(text);
+      journal.delta(LEAD, textDelta(text));
+    },
+    () => {
+      const before = last;
+      const settling = journal.settled()?.then(
+        () => assert.ok(journal.degraded !== undefined || keptSeqs.has(before) || before === 0, `${before} is settled`),
+        (error: unknown) => assert.ok(requireStore && error instanceof StoreError),
+      );
+      if (settling !== undefined) waits.push(settling);
+      else assert.ok(journal.degraded !== undefined || keptSeqs.size === last, "nothing is pending");
+    },
+    runScheduled,
+    () => writes.shift()?.(),
+    () => clock.fireNext(() => 0),
+    ticks,
+    () => void waits.push(readOne()),
+  ];
+  for (let count = between(random, 5, 80); count > 0; count--) await steps[between(random, 0, steps.length - 1)]?.();
+
+  await ticks();
+  while (scheduled.length > 0 || writes.length > 0 || clock.liveTimers > 0) {
+    runScheduled();
+    writes.shift()?.();
+    await ticks();
+    await passTime(clock);
+  }
+  const expected = Array.from({ length: last }, (_, index) => index + 1);
+  assert.deepEqual(shownSeqs, expected);
+  assert.deepEqual(shown, appended);
+  assert.deepEqual(shownTooEarly, []);
+  assert.deepEqual(
+    (await kept.read("lead")).map(({ seq }) => seq),
+    journal.degraded === undefined ? expected : expected.slice(0, keptSeqs.size),
+  );
+  while (readSeqs.length < last) await readOne();
+  await reader.return?.();
+  await Promise.all(waits);
+  assert.deepEqual(readSeqs, expected);
+}
