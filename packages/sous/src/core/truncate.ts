@@ -81,3 +81,26 @@ function characterAt(text: string, index: number): { start: number; end: number 
 function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }
+
+/** Keeps the beginning and the end, and says in between how much is missing. */
+export function truncateMiddle(text: string, maxBytes: number): Truncated {
+  const originalBytes = utf8Length(text);
+  if (originalBytes <= maxBytes) return { text, originalBytes, keptBytes: originalBytes, truncated: false };
+  const head = truncateUtf8(text, Math.ceil(maxBytes / 2));
+  const tail = truncateUtf8Start(text, Math.floor(maxBytes / 2));
+  const keptBytes = head.keptBytes + tail.keptBytes;
+  const notice = `\n[Notice: ${originalBytes - keptBytes} of ${originalBytes} bytes were cut here]\n`;
+  return { text: head.text + notice + tail.text, originalBytes, keptBytes, truncated: true };
+}
+
+/** A page of a text: at most `maxBytes` from the byte `offset` on, and where the next page begins. */
+export function utf8Slice(
+  text: string,
+  offset: number,
+  maxBytes: number,
+): { text: string; end: number; total: number } {
+  const total = utf8Length(text);
+  const rest = truncateUtf8Start(text, Math.max(0, total - offset));
+  const page = truncateUtf8(rest.text, maxBytes);
+  return { text: page.text, end: total - rest.keptBytes + page.keptBytes, total };
+}

@@ -1,0 +1,58 @@
+/** How long children may run, all together: the clock runs while at least one of them does. */
+
+import type { Clock, Deadline, Deadlines } from "../core/clock.ts";
+import { BudgetExceeded } from "../core/errors.ts";
+
+export class ChildTime {
+  readonly #limitSeconds: number | undefined;
+  readonly #clock: Clock;
+  readonly #deadlines: Deadlines;
+  readonly #onExceeded: (reason: BudgetExceeded) => void;
+  #running = 0;
+  #usedMs = 0;
+  #since = 0;
+  #deadline: Deadline | undefined;
+
+  constructor(
+    limitSeconds: number | undefined,
+    clock: Clock,
+    deadlines: Deadlines,
+    onExceeded: (reason: BudgetExceeded) => void,
+  ) {
+    this.#limitSeconds = limitSeconds;
+    this.#clock = clock;
+    this.#deadlines = deadlines;
+    this.#onExceeded = onExceeded;
+  }
+
+  /** Throws `BudgetExceeded` when there is no time left. */
+  check(): void {
+    if (this.#limitSeconds !== undefined && this.#usedSeconds() >= this.#limitSeconds)
+      throw this.#exceeded(this.#limitSeconds);
+  }
+
+  start(): void {
+    this.#running += 1;
+    if (this.#limitSeconds === undefined || this.#running > 1) return;
+    const limit = this.#limitSeconds;
+    this.#since = this.#clock.monotonic();
+    this.#deadline = this.#deadlines.add(limit * 1000 - this.#usedMs, () => this.#onExceeded(this.#exceeded(limit)));
+  }
+
+  end(): void {
+    this.#running -= 1;
+    if (this.#limitSeconds === undefined || this.#running > 0) return;
+    this.#usedMs += this.#clock.monotonic() - this.#since;
+    this.#deadline?.[Symbol.dispose]();
+    this.#deadline = undefined;
+  }
+
+  #usedSeconds(): number {
+    const now = this.#running > 0 ? this.#clock.monotonic() - this.#since : 0;
+    return (this.#usedMs + now) / 1000;
+  }
+
+  #exceeded(limit: number): BudgetExceeded {
+    return new BudgetExceeded("seconds", this.#usedSeconds(), limit);
+  }
+}

@@ -1,0 +1,104 @@
+/** An agent is a definition: a frozen value that says who it is, what it may use and how long it may take. */
+
+import { UserError } from "./errors.ts";
+import type { Hooks } from "./hooks.ts";
+import type { Budget } from "./limits.ts";
+import type { Model } from "./model.ts";
+import type { AnySchema, OutputOf } from "./schema.ts";
+import type { ToolList } from "./tool.ts";
+
+/** Any AI SDK language model (specification V4), as it is. Only `model/` looks inside. */
+export type ForeignModel = {
+  readonly specificationVersion: string;
+  readonly provider: string;
+  readonly modelId: string;
+};
+
+/** A model object, an AI SDK model, or `"provider/model"`. */
+export type ModelChoice = Model | ForeignModel | string;
+
+/**
+ * More than seven fields, on purpose: this is the vocabulary of agent files too, and each field is one line of such a file.
+ */
+export type AgentOptions<Given extends AnySchema | undefined = AnySchema | undefined> = {
+  name: string;
+  /** A short name for people. */
+  nickname?: string | undefined;
+  /** What a parent's model reads when it chooses whom to call. */
+  description?: string | undefined;
+  /** The system prompt. */
+  instructions?: string | undefined;
+  /** The parent's model when unset. */
+  model?: ModelChoice | undefined;
+  /** None for a root when unset; for a child what the parent may pass on. */
+  tools?: ToolList | undefined;
+  /** Specialists this agent may call as `subagent_<name>`; listing one is consent to it. */
+  subagents?: readonly AgentDefinition[] | undefined;
+  /** True adds `subagent`, `parallel_subagent` and the tools to follow them up. */
+  delegate?: boolean | undefined;
+  maxTurns?: number | undefined;
+  timeoutMs?: number | undefined;
+  /** The cap of one answer; 4,096 when a token budget is set, else the provider's own. */
+  maxOutputTokens?: number | undefined;
+  /** The answer must be JSON of this shape. */
+  outputSchema?: Given;
+  /** A share of what is left of the budget; more than that is refused. */
+  budget?: Budget | undefined;
+  /** Names of tools neither this agent nor anything below it may use. */
+  deny?: readonly string[] | undefined;
+  hooks?: Hooks | undefined;
+};
+
+export type AgentDefinition<Output = unknown> = Readonly<AgentOptions> & {
+  /** A changed copy; the original stays as it is. */
+  with(changes: Partial<AgentOptions>): AgentDefinition<Output>;
+  /** Only for types: what `run()` resolves with as `output`. */
+  readonly "~output"?: Output;
+};
+
+/** Names that would collide with the tools of the same prefix. */
+export const RESERVED_AGENT_NAMES: readonly string[] = [
+  "spawn",
+  "delegate",
+  "wait",
+  "cancel",
+  "list",
+  "send",
+  "report",
+];
+
+const AGENT_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$/;
+const MAX_TURNS = 1000;
+
+export function agent<const Given extends AnySchema | undefined = undefined>(
+  options: AgentOptions<Given>,
+): AgentDefinition<OutputOf<Given>> {
+  checkAgent(options);
+  const definition: AgentDefinition<OutputOf<Given>> = {
+    ...options,
+    with: (changes) => agent({ ...options, ...changes }) as AgentDefinition<OutputOf<Given>>,
+  };
+  return Object.freeze(definition);
+}
+
+function checkAgent(options: AgentOptions): void {
+  const { name, maxTurns, timeoutMs } = options;
+  if (typeof name !== "string" || !AGENT_NAME.test(name)) {
+    throw new UserError(
+      `An agent name has 1 to 48 letters, digits, "_" or "-" and begins with a letter or digit; found ${JSON.stringify(name)}`,
+    );
+  }
+  if (maxTurns !== undefined && !(Number.isInteger(maxTurns) && maxTurns >= 1 && maxTurns <= MAX_TURNS)) {
+    throw new UserError(`maxTurns of agent ${name} must be between 1 and ${MAX_TURNS}; found ${maxTurns}`);
+  }
+  if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0)) {
+    throw new UserError(`timeoutMs of agent ${name} must be greater than 0; found ${timeoutMs}`);
+  }
+  for (const child of options.subagents ?? []) {
+    if (RESERVED_AGENT_NAMES.includes(child.name)) {
+      throw new UserError(
+        `An agent called ${child.name} cannot be a subagent: subagent_${child.name} is a tool of the runtime. Choose another name.`,
+      );
+    }
+  }
+}

@@ -1,0 +1,105 @@
+/** Errors, sorted by who must hear. An ending of a run is not an error but an outcome (`outcome.ts`). */
+
+/** For the model: becomes the failed result of a tool call. The message says what to try next. */
+export class ToolFailure extends Error {
+  override name = "ToolFailure";
+}
+
+/** For the person who runs the program: printed without a stack. */
+export class UserError extends Error {
+  override name = "UserError";
+}
+
+/** The closed set of reasons a child can fail for; metrics and refusals use the same words. */
+export type ErrorType =
+  | "depth_limit"
+  | "invalid_input"
+  | "quota"
+  | "timeout"
+  | "cancelled"
+  | "refused"
+  | "consent"
+  | "model"
+  | "tool"
+  | "crash"
+  | "store";
+
+export type ModelErrorKind =
+  | "rate_limit"
+  | "overloaded"
+  | "network"
+  | "interrupted"
+  | "auth"
+  | "spend_limit"
+  | "context_length"
+  | "invalid_request"
+  | "unknown";
+
+/** A provider's failure, told apart so that the runtime knows whether to wait, prune or give up. */
+export class ModelError extends Error {
+  override name = "ModelError";
+  readonly kind: ModelErrorKind;
+  /** How long the provider asked everybody to wait. */
+  readonly retryAfterMs: number | undefined;
+  readonly status: number | undefined;
+  /** True when the model had begun to answer, in text or in a tool call: the attempt is billed. */
+  readonly afterOutput: boolean;
+
+  constructor(
+    kind: ModelErrorKind,
+    message: string,
+    details: {
+      cause?: unknown;
+      retryAfterMs?: number | undefined;
+      status?: number | undefined;
+      afterOutput?: boolean | undefined;
+    } = {},
+  ) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.kind = kind;
+    this.retryAfterMs = details.retryAfterMs;
+    this.status = details.status;
+    this.afterOutput = details.afterOutput ?? false;
+  }
+
+  get isRetryable(): boolean {
+    return (
+      this.kind === "rate_limit" || this.kind === "overloaded" || this.kind === "network" || this.kind === "interrupted"
+    );
+  }
+}
+
+/** A store that could not keep what it was given. Ends the run as `failed` when the store is required. */
+export class StoreError extends Error {
+  override name = "StoreError";
+}
+
+/** Which limit of a budget was reached, with the sentence people rely on (`Token limit exceeded: 10450/10000`). */
+export class BudgetExceeded extends Error {
+  override name = "BudgetExceeded";
+  readonly limit: "executions" | "tokens" | "costUsd" | "seconds";
+
+  constructor(limit: BudgetExceeded["limit"], used: number, allowed: number) {
+    super(budgetSentence(limit, used, allowed));
+    this.limit = limit;
+  }
+}
+
+function budgetSentence(limit: BudgetExceeded["limit"], used: number, allowed: number): string {
+  switch (limit) {
+    case "executions":
+      return `Execution limit reached: ${used}/${allowed}`;
+    case "tokens":
+      return `Token limit exceeded: ${used}/${allowed}`;
+    case "costUsd":
+      return `Cost limit exceeded: $${used.toFixed(4)}/$${allowed.toFixed(4)}`;
+    case "seconds":
+      return `Time limit exceeded: ${Math.ceil(used)}s/${allowed}s`;
+    default:
+      return limit satisfies never;
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,122 @@
+/**
+ * The one union of facts. Everything that shows, counts or stores is a fold over it. Stored events are numbered without
+ * gaps within a tree; deltas are shown and not stored, and take no number.
+ */
+
+import type { ErrorType, ModelErrorKind } from "./errors.ts";
+import type { AssistantMessage, FilePart, UserMessage } from "./message.ts";
+import type { FinishReason } from "./model.ts";
+import type { RunOutcome } from "./outcome.ts";
+import type { StoredRights } from "./rights.ts";
+import type { Usage } from "./usage.ts";
+
+/** Whose event it is; the same object for all events of a run. */
+export type RunIdentity = {
+  readonly runId: string;
+  /** Stable over follow-ups: the id of the agent's first run. */
+  readonly agentId: string;
+  /** The run that started this one; null for a root. */
+  readonly parentId: string | null;
+  /** `lead/scout#2`, unique in the tree. */
+  readonly path: string;
+  /** The root is 0. */
+  readonly depth: number;
+};
+
+export type RunStart = {
+  type: "run-start";
+  agent: string;
+  label: string;
+  task: UserMessage;
+  model: string;
+  instructions: string | undefined;
+  maxTurns: number;
+  rights: StoredRights;
+  /** Where the conversation begins; undefined = with the task alone. */
+  origin: RunOrigin | undefined;
+  /** Which call made it: (parent run, call, index) names a child across a restart. */
+  call: { callId: string; index: number } | undefined;
+  summaryPrompt: string | undefined;
+  timeoutMs: number | undefined;
+};
+
+/** A follow-up goes on where the earlier run ended; a fork begins with the first messages of its parent. */
+export type RunOrigin = { kind: "follow-up"; runId: string } | { kind: "fork"; runId: string; messages: number };
+
+export type StoredBody =
+  | RunStart
+  /** `reserved` is what the ledger holds for the call: after a crash it counts as spent. */
+  | { type: "turn-start"; turn: number; promptTokens: number; reserved: number }
+  | {
+      type: "message-end";
+      turn: number;
+      message: AssistantMessage;
+      finish: FinishReason;
+      usage: Usage;
+      costUsd: number | null;
+    }
+  /** The call is intended: recorded before it starts. */
+  | { type: "tool-call-start"; callId: string; toolName: string; input: unknown }
+  | {
+      type: "tool-call-end";
+      callId: string;
+      toolName: string;
+      /** What the model reads. */
+      output: string;
+      isError: boolean;
+      /** Pictures and documents that belong to the result. */
+      files?: readonly FilePart[] | undefined;
+      durationMs: number;
+      /** For a developer: the stack of a throw. */
+      stack?: string | undefined;
+      metadata?: Readonly<Record<string, unknown>> | undefined;
+    }
+  | { type: "approval-request"; callId: string; toolName: string; input: unknown }
+  | {
+      type: "approval-end";
+      callId: string;
+      allowed: boolean;
+      by: "person" | "nobody" | "cancelled";
+      reason: string | undefined;
+    }
+  | { type: "budget-warning"; message: string }
+  | {
+      type: "retry";
+      attempt: number;
+      delayMs: number;
+      kind: ModelErrorKind;
+      message: string;
+      spent: Usage;
+      costUsd: number | null;
+    }
+  /** The oldest messages after the task were dropped. */
+  | { type: "prune"; dropped: number; tokensBefore: number; tokensAfter: number }
+  | { type: "truncation"; subject: "report" | "tool-result"; of: string; originalBytes: number; keptBytes: number }
+  /** No child was made: depth, input, rights, budget or a full house. */
+  | { type: "spawn-refused"; label: string; errorType: ErrorType; message: string }
+  /** Nothing has happened in this run for a while. */
+  | { type: "stalled"; seconds: number; waitingFor: string }
+  /** Somebody outside spoke to a live run. */
+  | { type: "steer"; text: string }
+  /** The runtime itself spoke to the model. */
+  | { type: "notice"; reason: NoticeReason; text: string }
+  /** A background child's report reached its parent: exactly once per child run. */
+  | { type: "report"; childRunId: string; childAgentId: string; text: string }
+  | ({ type: "run-end" } & RunOutcome);
+
+export type NoticeReason = "summary" | "output-repair" | "wrap-up" | "empty-answer" | "cut-answer";
+
+export type DeltaBody = { type: "text-delta"; text: string } | { type: "reasoning-delta"; text: string };
+
+export type EventBody = StoredBody | DeltaBody;
+
+type Head = RunIdentity & { readonly time: number };
+type WithHead<Body, Extra> = Body extends unknown ? Readonly<Body> & Head & Extra : never;
+
+export type StoredEvent = WithHead<StoredBody, { readonly seq: number }>;
+export type DeltaEvent = WithHead<DeltaBody, { readonly seq?: undefined }>;
+export type SousEvent = StoredEvent | DeltaEvent;
+
+export type EventOf<Type extends SousEvent["type"]> = Extract<SousEvent, { type: Type }>;
+
+export type EventListener = (event: SousEvent) => void;

@@ -1,0 +1,105 @@
+/** What a tree may spend: budgets as people give them, and the port of the ledger that keeps them. */
+
+import type { Scope } from "./scope.ts";
+import type { Price } from "./usage.ts";
+
+/** Unset = unlimited. A child may be given less than what is left, never more. */
+export type Budget = {
+  /** Input and output tokens together. */
+  tokens?: number | undefined;
+  costUsd?: number | undefined;
+  /** Wall time. For a root this is its deadline. */
+  seconds?: number | undefined;
+  /** How many children may start. */
+  executions?: number | undefined;
+};
+
+/** On exhaustion: `wrap-up` spends a kept reserve on one last turn without tools, `stop` ends at once. */
+export type OnExhausted = "wrap-up" | "stop";
+
+/** What one model call needs: its prompt, and as much output as can be had between the two bounds. */
+export type CallNeed = {
+  promptTokens: number;
+  /** The most that is wanted. */
+  outputCap: number;
+  /** Below this the call is not worth making. */
+  minOutput: number;
+  price: Price | undefined;
+};
+
+/** What a call really took; `tokens` includes input and output. */
+export type Spent = { tokens: number; costUsd: number | null };
+
+/** A reservation. Settling returns the rest; disposing it unsettled returns all of it. */
+export type Lease = Disposable & {
+  /** How much output the reservation covers. */
+  readonly outputCap: number;
+  settle(spent: Spent): void;
+};
+
+/** The reserve a run keeps for its last words. */
+export type WrapUpLease = Disposable & {
+  /** Makes it cover this need; false when there is not enough left, and then it stays as it was. */
+  resize(need: CallNeed): boolean;
+  /** Turns it into the lease of the last call, with as much more as is free; undefined if it cannot cover the need. */
+  take(need: CallNeed): Lease | undefined;
+};
+
+/** One node of the ledger: what this part of the tree may spend. Taking from it takes from every ancestor, or from none. */
+export type Account = {
+  /** False when neither tokens nor money are limited here or above: reservations are then free and immediate. */
+  readonly isMetered: boolean;
+  /** The account of a child with its own, smaller budget. Throws `BudgetExceeded` when it asks for more than is left. */
+  open(budget: Budget): Account;
+  /** Counts one child. Throws `BudgetExceeded` when none is left; once the child has started it stays counted. */
+  startExecution(): void;
+  /** Takes the count back for a child that never started, such as one cancelled while it waited for a place. */
+  undoExecution(): void;
+  /** Reserves for one attempt. Waits while leases in flight could still release enough; then throws `BudgetExceeded`. */
+  reserve(need: CallNeed, scope: Scope): Lease | Promise<Lease>;
+  /** Opens the reserve of a run. Throws `BudgetExceeded` when not even that is left. */
+  reserveWrapUp(need: CallNeed): WrapUpLease;
+  /** Counts what was spent without a reservation, such as a call found unsettled after a crash. */
+  charge(spent: Spent): void;
+  left(): Budget;
+};
+
+/** The right of one run to be at work. Disposing it gives it back. */
+export type RunSlot = Disposable & {
+  /** Gives the slot back while the run waits for a descendant or for consent. Rests are counted: each needs its `wake`. */
+  rest(): void;
+  /** Ends one rest. The last one takes a slot again, before runs that have not started. */
+  wake(scope: Scope): void | Promise<void>;
+};
+
+/** How many runs of a tree may be at work at once. */
+export type RunSlots = {
+  /** First come, first served. Throws a `ToolFailure` when full and told to refuse instead of queueing. */
+  take(scope: Scope): RunSlot | Promise<RunSlot>;
+};
+
+/** The limits of delegation, as in the configuration (`agent.subagent`). */
+export type DelegationLimits = {
+  /** The deepest level that may exist; the root is 0. */
+  maxDepth: number;
+  /** Turns of a child made up by a call, when the call does not say. */
+  defaultMaxTurns: number;
+  /** Bytes of UTF-8 of a report; the rest is cut and can be fetched. */
+  outputMaxSize: number;
+  /** Children that are not waiting for children themselves. */
+  maxConcurrent: number;
+  onFull: "queue" | "refuse";
+  summary: "auto" | "always" | "never";
+  /** What all children together may spend; the root is not counted. */
+  children: Budget;
+};
+
+export const DEFAULT_LIMITS: DelegationLimits = Object.freeze({
+  maxDepth: 3,
+  defaultMaxTurns: 10,
+  outputMaxSize: 4096,
+  maxConcurrent: 5,
+  onFull: "queue",
+  summary: "auto",
+  children: Object.freeze({}),
+});

@@ -1,0 +1,69 @@
+/** What a conversation is made of. Plain serialisable values: they go into the journal as they are. */
+
+export type TextPart = { type: "text"; text: string; provider?: ProviderData };
+
+/** A picture or a document. `data` is base64, or an address when it begins with `http://`, `https://` or `data:`. */
+export type FilePart = { type: "file"; mediaType: string; data: string; filename?: string; provider?: ProviderData };
+
+/** A model's thinking. `provider` holds signatures and the like; it is sent back unchanged. */
+export type ReasoningPart = { type: "reasoning"; text: string; provider?: ProviderData };
+
+/** `input` is what the model sent, parsed; a string when it was not JSON, which no tool takes. */
+export type ToolCallPart = {
+  type: "tool-call";
+  callId: string;
+  toolName: string;
+  input: unknown;
+  provider?: ProviderData;
+};
+
+export type ToolResultPart = {
+  type: "tool-result";
+  callId: string;
+  toolName: string;
+  /** What the model reads. */
+  output: string;
+  isError: boolean;
+  /** Pictures and documents that belong to the result. */
+  files?: readonly FilePart[];
+};
+
+/** What a provider wants back unchanged on the next turn, keyed by provider name. Opaque to everything but `model/`. */
+export type ProviderData = Record<string, Record<string, unknown>>;
+
+export type UserMessage = { role: "user"; content: readonly (TextPart | FilePart)[] };
+export type AssistantMessage = {
+  role: "assistant";
+  content: readonly (TextPart | FilePart | ReasoningPart | ToolCallPart)[];
+};
+export type ToolMessage = { role: "tool"; content: readonly ToolResultPart[] };
+
+/** The system prompt is not a message: it travels as `instructions` beside them. */
+export type Message = UserMessage | AssistantMessage | ToolMessage;
+
+/** What a task may be: plain text, or text with files. */
+export type UserInput = string | readonly (TextPart | FilePart)[];
+
+export function userMessage(input: UserInput): UserMessage {
+  if (typeof input === "string") return { role: "user", content: [{ type: "text", text: input.toWellFormed() }] };
+  return { role: "user", content: input.map(wellFormedPart) };
+}
+
+/** The text of a message, its parts joined; calls, results and reasoning are left out. */
+export function textOf(message: { content: readonly { type: string; text?: string }[] }): string {
+  const parts = message.content;
+  if (parts.length === 1 && parts[0]?.type === "text") return parts[0].text ?? "";
+  let text = "";
+  for (const part of parts) if (part.type === "text") text += part.text ?? "";
+  return text;
+}
+
+export function toolCallsOf(message: AssistantMessage): ToolCallPart[] {
+  const calls: ToolCallPart[] = [];
+  for (const part of message.content) if (part.type === "tool-call") calls.push(part);
+  return calls;
+}
+
+function wellFormedPart<Part extends TextPart | FilePart>(part: Part): Part {
+  return part.type === "text" && !part.text.isWellFormed() ? { ...part, text: part.text.toWellFormed() } : part;
+}

@@ -1,0 +1,39 @@
+/** How a run ends. Every ending is a value; `decisions.md` has the table this follows. */
+
+import type { ErrorType } from "./errors.ts";
+import type { Usage } from "./usage.ts";
+
+export type RunStatus = "completed" | "incomplete" | "budget_exceeded" | "timeout" | "cancelled" | "refused" | "failed";
+
+/** Why a run is `incomplete`. */
+export type StopReason = "turns" | "consent";
+
+/** What a fault looks like in an event: a sentence, its kind, and the stack for a developer. */
+export type Fault = { type: ErrorType; message: string; stack?: string | undefined };
+
+export type RunOutcome = {
+  status: RunStatus;
+  stopReason: StopReason | undefined;
+  /** The final text, or what there was when the run was stopped. */
+  text: string;
+  /** The parsed answer when the agent has an output schema and gave a valid one. */
+  output?: unknown;
+  fault: Fault | undefined;
+  turns: number;
+  toolCount: number;
+  /** This run alone; the runs below it have their own. */
+  usage: Usage;
+  /** This run alone; null when a price is unknown. */
+  costUsd: number | null;
+  durationMs: number;
+};
+
+/** True for the two endings whose text is a usable result. */
+export function isSuccess(outcome: Pick<RunOutcome, "status">): boolean {
+  return outcome.status === "completed" || outcome.status === "incomplete";
+}
+
+/** The word for reports, logs and metrics: `complete`, `incomplete`, else the outcome's own. */
+export function completionStatus(status: RunStatus): string {
+  return status === "completed" ? "complete" : status;
+}

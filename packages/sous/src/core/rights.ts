@@ -1,0 +1,26 @@
+/** Rights: what a run may do, and what it may pass on. `rights/narrow.ts` computes a child's. */
+
+export type Rights = {
+  /** Names of the tools the run may call; subagent tools are not among them, `spawn` speaks of those. */
+  readonly use: ReadonlySet<string>;
+  /** Names of the tools it may pass on to a child. */
+  readonly delegate: ReadonlySet<string>;
+  /** Names nothing from here down may use. */
+  readonly deny: ReadonlySet<string>;
+  /** Whether it may have children at all. */
+  readonly spawn: boolean;
+};
+
+/** What a definition declares; undefined = whatever the parent passes on. */
+export type DeclaredRights = {
+  readonly tools: readonly string[] | undefined;
+  /** What it may pass on; its own tools and those of its subagents when undefined. */
+  readonly delegate: readonly string[] | undefined;
+  readonly deny: readonly string[] | undefined;
+};
+
+/** What a call asks for; a list is exact and means no subagent tools. */
+export type AskedRights = { readonly tools: readonly string[] | undefined };
+
+/** As stored in `run-start`. */
+export type StoredRights = { use: string[]; delegate: string[]; deny: string[]; spawn: boolean };

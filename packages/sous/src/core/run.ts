@@ -1,0 +1,208 @@
+/** One execution of an agent: what it was started with, what it has done so far, and the tree it belongs to. */
+
+import type { AgentDefinition } from "./agent.ts";
+import type { ApprovalAnswer, ApprovalRequest } from "./approval.ts";
+import type { Clock, Deadline } from "./clock.ts";
+import type { Conversation, ConversationLimits } from "./conversation.ts";
+import type { DeltaBody, RunIdentity, StoredBody } from "./event.ts";
+import type { Hooks } from "./hooks.ts";
+import type { Account, Budget, OnExhausted, RunSlot, WrapUpLease } from "./limits.ts";
+import type { AssistantMessage } from "./message.ts";
+import type { FinishReason, Model, ToolDefinition } from "./model.ts";
+import type { RunOutcome } from "./outcome.ts";
+import type { Rights, StoredRights } from "./rights.ts";
+import type { Schema } from "./schema.ts";
+import type { Scope } from "./scope.ts";
+import type { ChildControl, ChildReport, SpawnReply, SpawnRequest, SummaryMode, ToolLogEntry } from "./spawn.ts";
+import type { Tool } from "./tool.ts";
+import { addUsage, noUsage, type Price, type Usage } from "./usage.ts";
+
+/** A tool ready for dispatch: its schema compiled. */
+export type ReadyTool = { readonly tool: Tool; readonly schema: Schema; readonly definition: ToolDefinition };
+
+/** The tools of a run, shared by all runs with the same definition and rights. */
+export type ToolSet = {
+  readonly byName: ReadonlyMap<string, ReadyTool>;
+  /** What the model is shown; the same array in every call. */
+  readonly definitions: readonly ToolDefinition[];
+  /** Bytes of the definitions and the instructions, for estimates. */
+  readonly bytes: number;
+  /** Subagent tools that are missing only because the run is at the deepest level. */
+  readonly isDeepest: boolean;
+};
+
+/** What a run is, apart from its task: shared by all runs of one definition under the same rights. */
+export type RunProfile = {
+  readonly agentName: string;
+  readonly nickname: string | undefined;
+  readonly instructions: string | undefined;
+  readonly model: Model;
+  readonly price: Price | undefined;
+  readonly tools: ToolSet;
+  readonly rights: Rights;
+  readonly storedRights: StoredRights;
+  /** Where the implementations of what it may pass on are found. */
+  readonly catalog: ReadonlyMap<string, Tool>;
+  readonly subagents: readonly AgentDefinition[];
+  readonly delegate: boolean;
+  readonly depth: number;
+  readonly maxTurns: number;
+  readonly timeoutMs: number | undefined;
+  readonly maxOutputTokens: number | undefined;
+  readonly output: Schema | undefined;
+  readonly hooks: Hooks | undefined;
+  /** Its share of what is left, when the definition gives it one. */
+  readonly budget: Budget | undefined;
+};
+
+/** Asked of a child when its task is done; a root has none. */
+export type SummaryPlan = {
+  readonly mode: SummaryMode;
+  readonly prompt: string | undefined;
+  readonly maxBytes: number;
+};
+
+/** Something that waits to be read by the model before its next turn. */
+export type Incoming = { kind: "steer"; text: string } | { kind: "report"; report: ChildReport; text: string };
+
+/** An answer with its bill. */
+export type BilledAnswer = { message: AssistantMessage; finish: FinishReason; usage: Usage; costUsd: number | null };
+
+/** How one turn asks: a closing turn may not call tools and may spend the reserve for last words. */
+export type AskOptions = { closing: boolean; jsonOutput: boolean };
+
+/** What the tree offers its runs. One object for the whole tree, so a run carries no closures of its own. */
+export type TreePorts = {
+  readonly clock: Clock;
+  readonly cwd: string;
+  readonly maxDepth: number;
+  readonly conversation: ConversationLimits;
+  readonly onExhausted: OnExhausted;
+  readonly onLiveChildren: "wait" | "cancel";
+  emit(run: Run, body: StoredBody): void;
+  delta(run: Run, body: DeltaBody): void;
+  /** Undefined when everything recorded so far is kept. Awaited before every outside effect. */
+  settled(): Promise<void> | undefined;
+  /** One question with budget, slot and retries; records its `turn-start`. */
+  ask(run: Run, options: AskOptions): Promise<BilledAnswer>;
+  /** Asks the person at the root; undefined when nobody is there. Clocks stop meanwhile. */
+  approve(run: Run, request: ApprovalRequest): Promise<ApprovalAnswer> | undefined;
+  spawn(run: Run, callId: string, scope: Scope, request: SpawnRequest): Promise<SpawnReply>;
+  childrenOf(run: Run, scope: Scope): ChildControl;
+  /** Stops the background children that are still alive and waits for them. */
+  closeChildren(run: Run): Promise<void> | undefined;
+  /** Waits until a background child of the run has reported; false when none is alive. */
+  nextReport(run: Run): Promise<boolean>;
+};
+
+/** A child that runs in the background; its report is delivered once. */
+export type BackgroundChild = { run: Run; ended: Promise<ChildReport>; isDelivered: boolean };
+
+type RunParts = Pick<
+  Run,
+  "who" | "parent" | "task" | "profile" | "scope" | "tree" | "account" | "conversation" | "summary"
+>;
+
+export class Run {
+  readonly parent: Run | undefined;
+  /** The text of its task, word for word. */
+  readonly task: string;
+  readonly who: RunIdentity;
+  readonly profile: RunProfile;
+  readonly scope: Scope;
+  readonly tree: TreePorts;
+  readonly account: Account;
+  readonly conversation: Conversation;
+  readonly summary: SummaryPlan | undefined;
+
+  turns = 0;
+  toolCount = 0;
+  readonly usage: Usage = noUsage();
+  costUsd: number | null = 0;
+  /** Everything below this run. */
+  readonly usageBelow: Usage = noUsage();
+  costBelowUsd: number | null = 0;
+  /** What this run has said last; partial while it speaks. */
+  text = "";
+  /** The beginning of an answer that was cut at the output limit and goes on in the next turn. */
+  cutText = "";
+  /** Undefined until somebody steers it or a background child reports. */
+  inbox: Incoming[] | undefined;
+  /** Set when it should say what it has and end. */
+  isWrappingUp = false;
+  /** Somewhere at or below this run an action needed consent and nobody was there. */
+  lacksConsent = false;
+  lastWords: WrapUpLease | undefined;
+  slot: RunSlot | undefined;
+  deadline: Deadline | undefined;
+  /** Children that run while it goes on, by agent id. */
+  background: Map<string, BackgroundChild> | undefined;
+  toolLog: ToolLogEntry[] | undefined;
+  /** Set at its end. */
+  outcome: RunOutcome | undefined;
+  /** Grows with every sign of life. */
+  beats = 0;
+  /** For people: what it does now. */
+  waitingFor = "its first turn";
+  /** Ids of tool calls seen so far, so that none is used twice. */
+  readonly callIds: Set<string> = new Set();
+
+  constructor(start: RunParts) {
+    this.parent = start.parent;
+    this.task = start.task;
+    this.who = start.who;
+    this.profile = start.profile;
+    this.scope = start.scope;
+    this.tree = start.tree;
+    this.account = start.account;
+    this.conversation = start.conversation;
+    this.summary = start.summary;
+  }
+
+  emit(body: StoredBody): void {
+    this.tree.emit(this, body);
+  }
+
+  bill(usage: Readonly<Usage>, costUsd: number | null): void {
+    addUsage(this.usage, usage);
+    this.costUsd = addCost(this.costUsd, costUsd);
+  }
+
+  /** Adds what a finished child and everything below it took. */
+  billBelow(usage: Readonly<Usage>, costUsd: number | null): void {
+    addUsage(this.usageBelow, usage);
+    this.costBelowUsd = addCost(this.costBelowUsd, costUsd);
+  }
+
+  receive(incoming: Incoming): void {
+    this.inbox ??= [];
+    this.inbox.push(incoming);
+  }
+
+  /** This run and everything below it. */
+  total(): { usage: Usage; costUsd: number | null } {
+    const usage = { ...this.usage };
+    addUsage(usage, this.usageBelow);
+    return { usage, costUsd: addCost(this.costUsd, this.costBelowUsd) };
+  }
+}
+
+export function addCost(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? null : one + other;
+}
+
+/** Why a scope was aborted: becomes the run's outcome. */
+export class Cancelled extends Error {
+  override name = "Cancelled";
+}
+
+/** The deadline of a run has passed: its own ending is `timeout`, the runs below it are cancelled. */
+export class TimedOut extends Error {
+  override name = "TimedOut";
+  readonly runId: string;
+
+  constructor(message: string, runId: string) {
+    super(message);
+    this.runId = runId;
+  }
+}

@@ -1,0 +1,103 @@
+/** The library as its users see it: what a runtime is made of, what a run takes and what comes back. */
+
+import type { AgentDefinition } from "./agent.ts";
+import type { Approve } from "./approval.ts";
+import type { Host } from "./clock.ts";
+import type { ConversationLimits } from "./conversation.ts";
+import type { EventListener, SousEvent } from "./event.ts";
+import type { Budget, DelegationLimits, OnExhausted } from "./limits.ts";
+import type { UserInput } from "./message.ts";
+import type { RunStatus, StopReason } from "./outcome.ts";
+import type { CancelMode } from "./spawn.ts";
+import type { Store } from "./store.ts";
+import type { Usage } from "./usage.ts";
+
+/** The parts all runs of a runtime share. */
+export type RuntimeOptions = {
+  /** In memory when unset. */
+  store?: Store | undefined;
+  /** A store that fails ends the run as `failed`; otherwise the run goes on and is marked as not kept. */
+  requireStore?: boolean | undefined;
+  /** Who answers a `confirm` tool; with nobody the answer is no. */
+  approve?: Approve | undefined;
+  limits?: Partial<DelegationLimits> | undefined;
+  /** Definitions a call may name in `agent`. */
+  agents?: readonly AgentDefinition[] | undefined;
+  /** Model calls at once, per model. */
+  maxConcurrentCalls?: number | undefined;
+  /** Clock, randomness, working directory: a test's own, or the machine's. */
+  host?: Partial<Host> | undefined;
+};
+
+export type RunOptions = {
+  signal?: AbortSignal | undefined;
+  /** For the whole tree, the root included. */
+  budget?: Budget | undefined;
+  onExhausted?: OnExhausted | undefined;
+  onEvent?: EventListener | undefined;
+  conversation?: Partial<ConversationLimits> | undefined;
+  /** What happens to background children when their parent has nothing more to do. */
+  onLiveChildren?: "wait" | "cancel" | undefined;
+  /** Like an empty answer of the runtime's own `limits`, for this run. */
+  limits?: Partial<DelegationLimits> | undefined;
+};
+
+/** One agent of a finished tree; the sum over all of them is the usage of the tree. */
+export type AgentSummary = {
+  id: string;
+  parentId: string | null;
+  path: string;
+  label: string;
+  depth: number;
+  status: RunStatus | "running";
+  turns: number;
+  toolCount: number;
+  usage: Usage;
+  costUsd: number | null;
+  durationMs: number;
+};
+
+export type RunResult<Output = unknown> = {
+  status: RunStatus;
+  stopReason: StopReason | undefined;
+  text: string;
+  output: Output | undefined;
+  /** The whole tree. */
+  usage: Usage;
+  /** The whole tree; null when a price is unknown. */
+  costUsd: number | null;
+  turns: number;
+  durationMs: number;
+  runId: string;
+  agents: AgentSummary[];
+  /** Actions that needed consent when nobody was there. */
+  denied: { path: string; toolName: string; input: unknown }[];
+  error: { type: string; message: string } | undefined;
+};
+
+/** Rejection of a run that ended as `failed`; it carries the result all the same. */
+export class RunError extends Error {
+  override name = "RunError";
+  readonly result: RunResult;
+
+  constructor(message: string, result: RunResult, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.result = result;
+  }
+}
+
+/** A live run: await it, iterate it, talk to it. */
+export type RunHandle<Output = unknown> = PromiseLike<RunResult<Output>> &
+  AsyncIterable<SousEvent> & {
+    readonly id: string;
+    catch<T>(onRejected: (error: unknown) => T): Promise<RunResult<Output> | T>;
+    finally(onFinally: () => void): Promise<RunResult<Output>>;
+    /** Says something to a live run; it reads it before its next turn. False when there is no such run. */
+    steer(path: string, text: string): boolean;
+    /** Stops the run at `path`, or the whole tree. */
+    cancel(path?: string, options?: { mode?: CancelMode }): boolean;
+    /** A further message to a finished child, or to a live one. */
+    send(path: string, message: string): Promise<string>;
+    /** After the end: goes on with the same conversation. */
+    followUp(message: UserInput): RunHandle<Output>;
+  };

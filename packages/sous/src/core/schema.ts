@@ -1,0 +1,40 @@
+/** Schemas as the library takes them: anything that speaks Standard Schema, or plain JSON Schema. */
+
+export type JsonSchema = { readonly [key: string]: unknown };
+
+/** The part of https://standardschema.dev that sous uses. zod, valibot and arktype values have it. */
+export type StandardSchema<Output = unknown> = {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+  };
+};
+
+export type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly StandardIssue[] };
+
+export type StandardIssue = {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+};
+
+/** What a person may give where a schema is wanted. */
+export type AnySchema<Output = unknown> = StandardSchema<Output> | JsonSchema;
+
+export type OutputOf<Given> = Given extends StandardSchema<infer Output> ? Output : unknown;
+
+export type Parsed<Output = unknown> = { ok: true; value: Output } | { ok: false; problems: string[] };
+
+/** A schema the runtime can use: what to show the model, and how to check what it sent. */
+export type Schema<Output = unknown> = {
+  readonly jsonSchema: JsonSchema;
+  /** Synchronous where the schema is, so that a tool call costs no extra tick. */
+  parse(value: unknown): Parsed<Output> | Promise<Parsed<Output>>;
+};
+
+export function isStandardSchema(value: unknown): value is StandardSchema {
+  return (typeof value === "object" || typeof value === "function") && value !== null && "~standard" in value;
+}

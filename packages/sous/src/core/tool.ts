@@ -1,0 +1,165 @@
+/** Tools: what a model may call, what comes back, and the registry that holds them. */
+
+import type { AgentDefinition } from "./agent.ts";
+import { UserError } from "./errors.ts";
+import type { FilePart } from "./message.ts";
+import type { AnySchema, JsonSchema, OutputOf } from "./schema.ts";
+import type { ChildControl, SpawnReply, SpawnRequest } from "./spawn.ts";
+
+export type ToolCategory = "read" | "edit" | "search" | "execute" | "memory" | "vfs" | "task" | "subagent" | "other";
+
+/** `observe` runs freely; `confirm` asks a person first. */
+export type ToolTier = "observe" | "confirm";
+
+/** What may be done with a call whose outcome a crash left unknown: `read` and `idempotent` may run again. */
+export type ToolEffect = "read" | "idempotent" | "unsafe";
+
+export type ToolResult = {
+  success: boolean;
+  /** What the model reads, unless `error` is set. */
+  output: string;
+  error?: string | undefined;
+  /** The value behind the text, for code. */
+  data?: unknown;
+  /** Pictures and documents for the model. */
+  documents?: readonly FilePart[] | undefined;
+  metadata?: Readonly<Record<string, unknown>> | undefined;
+  durationMs?: number | undefined;
+};
+
+/** All a tool may touch besides its input. */
+export type ToolContext = {
+  /** Aborts when the run is stopped; made on first use. */
+  readonly signal: AbortSignal;
+  readonly callId: string;
+  readonly cwd: string;
+  readonly runId: string;
+  readonly path: string;
+  readonly depth: number;
+  readonly maxDepth: number;
+  /** Hands a task to a child and waits for it. The runtime supplies it, so tools never import the loop. */
+  spawn(request: SpawnRequest): Promise<SpawnReply>;
+  /** The children this run already has. */
+  readonly children: ChildControl;
+};
+
+export type Tool<Input = unknown> = {
+  readonly name: string;
+  readonly description: string;
+  /** For people; the name when unset. */
+  readonly displayName?: string | undefined;
+  readonly category: ToolCategory;
+  readonly tier: ToolTier;
+  readonly effect: ToolEffect;
+  readonly inputSchema: AnySchema<Input>;
+  /** Set on a tool that hands its task to this agent: what the agent may use, the holder may pass on. */
+  readonly agent?: AgentDefinition | undefined;
+  /** A string, a `ToolResult`, or any JSON value. A throw becomes a failed result. */
+  execute(input: Input, context: ToolContext): unknown;
+};
+
+/** What `tool()` takes: the safe defaults may be left out. */
+export type ToolOptions<Given extends AnySchema> = Pick<Tool, "name" | "description" | "displayName" | "agent"> & {
+  category?: ToolCategory;
+  tier?: ToolTier;
+  effect?: ToolEffect;
+  inputSchema: Given;
+  execute(input: OutputOf<Given>, context: ToolContext): unknown;
+};
+
+const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Defines a tool. Defaults: tier `observe`, effect `unsafe`, category `other`. */
+export function tool<Given extends AnySchema>(options: ToolOptions<Given>): Tool<OutputOf<Given>> {
+  checkToolName(options.name);
+  return Object.freeze({
+    name: options.name,
+    description: options.description,
+    displayName: options.displayName,
+    category: options.category ?? "other",
+    tier: options.tier ?? "observe",
+    effect: options.effect ?? "unsafe",
+    inputSchema: options.inputSchema as AnySchema<OutputOf<Given>>,
+    agent: options.agent,
+    execute: options.execute,
+  });
+}
+
+/** An AI SDK tool as it is; its name is the key it stands under. */
+export type ForeignTool = {
+  readonly description?: unknown;
+  readonly inputSchema: unknown;
+  readonly execute?: unknown;
+  readonly needsApproval?: unknown;
+  readonly toModelOutput?: unknown;
+};
+
+/** Tools as a person gives them: a list of ours, or a record that may hold AI SDK tools. */
+// biome-ignore lint/suspicious/noExplicitAny: a list of tools with different inputs has no other common type.
+export type ToolList = readonly Tool<any>[] | { readonly [name: string]: Tool<any> | ForeignTool };
+
+export type ToolInfo = Pick<Tool, "name" | "description" | "category" | "tier" | "effect"> & {
+  displayName: string;
+  inputSchema: AnySchema | JsonSchema;
+};
+
+/** A named set of tools. Cloning is cheap and the copies do not see each other's changes. */
+export class ToolRegistry {
+  readonly #tools = new Map<string, Tool>();
+
+  constructor(tools: Iterable<Tool> = []) {
+    for (const each of tools) this.register(each);
+  }
+
+  /** Adds a tool; a second tool of the same name is refused. */
+  // biome-ignore lint/suspicious/noExplicitAny: tools with different inputs have no other common type.
+  register(added: Tool<any>): this {
+    checkToolName(added.name);
+    if (this.#tools.has(added.name)) throw new UserError(`A tool named ${added.name} is already registered`);
+    this.#tools.set(added.name, added);
+    return this;
+  }
+
+  get(name: string): Tool | undefined {
+    return this.#tools.get(name);
+  }
+
+  has(name: string): boolean {
+    return this.#tools.has(name);
+  }
+
+  names(): string[] {
+    return [...this.#tools.keys()];
+  }
+
+  /** What people and models are told about each tool, in the order of registration. */
+  list(): ToolInfo[] {
+    return [...this.#tools.values()].map((each) => ({
+      name: each.name,
+      displayName: each.displayName ?? each.name,
+      description: each.description,
+      category: each.category,
+      tier: each.tier,
+      effect: each.effect,
+      inputSchema: each.inputSchema,
+    }));
+  }
+
+  clone(): ToolRegistry {
+    return new ToolRegistry(this.#tools.values());
+  }
+
+  cloneFiltered(keep: (candidate: Tool) => boolean): ToolRegistry {
+    return new ToolRegistry([...this.#tools.values()].filter(keep));
+  }
+
+  [Symbol.iterator](): Iterator<Tool> {
+    return this.#tools.values();
+  }
+}
+
+function checkToolName(name: string): void {
+  if (!TOOL_NAME.test(name)) {
+    throw new UserError(`A tool name has 1 to 64 letters, digits, "_" or "-"; found ${JSON.stringify(name)}`);
+  }
+}

@@ -1,0 +1,75 @@
+/** Tokens and money: how they are counted and added. */
+
+export type Usage = {
+  inputTokens: number;
+  outputTokens: number;
+  /** The part of `inputTokens` that was read from a prompt cache. */
+  cachedInputTokens: number;
+  /** The part of `inputTokens` that was written to a prompt cache. */
+  cacheWriteTokens: number;
+  totalTokens: number;
+  /** True when any part of it was estimated because a provider did not report it. */
+  estimated: boolean;
+};
+
+export function noUsage(): Usage {
+  return {
+    inputTokens: 0,
+    outputTokens: 0,
+    cachedInputTokens: 0,
+    cacheWriteTokens: 0,
+    totalTokens: 0,
+    estimated: false,
+  };
+}
+
+/** Adds `more` to `sum` in place. */
+export function addUsage(sum: Usage, more: Readonly<Usage>): void {
+  sum.inputTokens += more.inputTokens;
+  sum.outputTokens += more.outputTokens;
+  sum.cachedInputTokens += more.cachedInputTokens;
+  sum.cacheWriteTokens += more.cacheWriteTokens;
+  sum.totalTokens += more.totalTokens;
+  if (more.estimated) sum.estimated = true;
+}
+
+/** US dollars per million tokens. */
+export type Price = { input: number; output: number; cachedInput?: number; cacheWrite?: number };
+
+/** What a call cost, in US dollars; null when the price is unknown. */
+export function costOf(usage: Readonly<Usage>, price: Price | undefined): number | null {
+  if (price === undefined) return null;
+  const plain = usage.inputTokens - usage.cachedInputTokens - usage.cacheWriteTokens;
+  return (
+    (plain * price.input +
+      usage.cachedInputTokens * (price.cachedInput ?? price.input) +
+      usage.cacheWriteTokens * (price.cacheWrite ?? price.input) +
+      usage.outputTokens * price.output) /
+    1_000_000
+  );
+}
+
+/** The settled rule for estimates: bytes of UTF-8 ÷ 3, rounded up. */
+export function estimateTokens(text: string): number {
+  return Math.ceil(utf8Length(text) / 3);
+}
+
+/** The length of a text in bytes of UTF-8, without encoding it. */
+export function utf8Length(text: string): number {
+  let bytes = text.length;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit < 0x80) continue;
+    // A surrogate pair is four bytes for two units, so each half counts two; a lone one becomes U+FFFD, three bytes.
+    if (unit < 0x800) bytes += 1;
+    else if (unit >= 0xd800 && unit <= 0xdbff && isLowSurrogate(text.charCodeAt(index + 1))) {
+      bytes += 2;
+      index += 1;
+    } else bytes += 2;
+  }
+  return bytes;
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
+}

@@ -1,0 +1,83 @@
+/** sous, as a library. */
+
+export { type AgentDefinition, type AgentOptions, agent, type ForeignModel, type ModelChoice } from "./core/agent.ts";
+export type { ApprovalAnswer, ApprovalRequest, Approve } from "./core/approval.ts";
+export type { Clock, Host, Random } from "./core/clock.ts";
+export type { ConversationLimits } from "./core/conversation.ts";
+export {
+  BudgetExceeded,
+  type ErrorType,
+  ModelError,
+  type ModelErrorKind,
+  StoreError,
+  ToolFailure,
+  UserError,
+} from "./core/errors.ts";
+export type {
+  DeltaEvent,
+  EventListener,
+  EventOf,
+  NoticeReason,
+  RunIdentity,
+  SousEvent,
+  StoredEvent,
+} from "./core/event.ts";
+export { defineHooks, type HookCall, type HookDecision, type Hooks } from "./core/hooks.ts";
+export type { Budget, DelegationLimits, OnExhausted } from "./core/limits.ts";
+export type {
+  AssistantMessage,
+  FilePart,
+  Message,
+  ReasoningPart,
+  TextPart,
+  ToolCallPart,
+  ToolMessage,
+  ToolResultPart,
+  UserInput,
+  UserMessage,
+} from "./core/message.ts";
+export type { FinishReason, Model, ModelAnswer, ModelRequest, OnDelta, ToolDefinition } from "./core/model.ts";
+export type { RunStatus, StopReason } from "./core/outcome.ts";
+export {
+  type AgentSummary,
+  RunError,
+  type RunHandle,
+  type RunOptions,
+  type RunResult,
+  type RuntimeOptions,
+} from "./core/runtime.ts";
+export type { AnySchema, JsonSchema, StandardSchema } from "./core/schema.ts";
+export type {
+  CancelMode,
+  ChildControl,
+  ChildReport,
+  SpawnOptions,
+  SpawnReply,
+  SpawnRequest,
+  SummaryMode,
+} from "./core/spawn.ts";
+export type { RunQuery, RunRecord, Store } from "./core/store.ts";
+export {
+  type Tool,
+  type ToolCategory,
+  type ToolContext,
+  type ToolEffect,
+  type ToolOptions,
+  ToolRegistry,
+  type ToolResult,
+  type ToolTier,
+  tool,
+} from "./core/tool.ts";
+export type { Price, Usage } from "./core/usage.ts";
+export { createRuntime, type FanOutOptions, fanOut, type Runtime, run } from "./runtime.ts";
+export { openMemoryStore } from "./store/memory.ts";
+export type { ChildState, ChildStores } from "./subagents/child-stores.ts";
+export {
+  type FactoryDefinition,
+  type FactoryOptions,
+  type NamedAgentResult,
+  type SubagentFactory,
+  subagentFactory,
+} from "./subagents/named-agent.ts";
+export type { ReportMetadata } from "./subagents/report.ts";
+export type { ToolLog } from "./subagents/tool-logs.ts";

@@ -1,0 +1,55 @@
+/** Consent for one call: the question reaches the person at the root; with nobody there the answer is no. */
+
+import type { ApprovalAnswer, ApprovalRequest, Approve } from "../core/approval.ts";
+import type { ToolCallPart } from "../core/message.ts";
+import type { Run } from "../core/run.ts";
+import { Scope, untilAborted } from "../core/scope.ts";
+import type { ToolResult } from "../core/tool.ts";
+import { failedResult } from "./tool-result.ts";
+
+/** Undefined when the call may run, else the failed result the model reads. */
+export async function askConsent(call: ToolCallPart, input: unknown, run: Run): Promise<ToolResult | undefined> {
+  const { callId, toolName } = call;
+  run.emit({ type: "approval-request", callId, toolName, input });
+  const { runId, path } = run.who;
+  const question = run.tree.approve(run, { runId, path, callId, toolName, input });
+  if (question === undefined) {
+    run.lacksConsent = true;
+    const reason = "nobody is there to give it";
+    run.emit({ type: "approval-end", callId, allowed: false, by: "nobody", reason });
+    return failedResult(`${toolName} needs consent, and ${reason}. Go on without it.`, { error_type: "consent" });
+  }
+  let answer: ApprovalAnswer;
+  try {
+    answer = await question;
+  } catch (error) {
+    const by = run.scope.aborted ? "cancelled" : "nobody";
+    if (by === "nobody") run.lacksConsent = true;
+    const reason = by === "cancelled" ? "the run was stopped" : `the question failed: ${String(error)}`;
+    run.emit({ type: "approval-end", callId, allowed: false, by, reason });
+    return failedResult(`${toolName} was not allowed: ${reason}`, { error_type: "consent" });
+  }
+  const reason = answer.allow ? undefined : answer.reason;
+  run.emit({ type: "approval-end", callId, allowed: answer.allow, by: "person", reason });
+  if (answer.allow) return undefined;
+  return failedResult(`The user did not allow ${toolName}${reason === undefined ? "" : `: ${reason}`}`, {
+    error_type: "consent",
+  });
+}
+
+/** Puts the question to the person. The clocks of the run and of those above it stop; a deadline of the root does not. */
+export async function askPerson(run: Run, request: ApprovalRequest, approve: Approve): Promise<ApprovalAnswer> {
+  using question = new Scope(run.scope);
+  const clocks: NonNullable<Run["deadline"]>[] = [];
+  for (let each: Run | undefined = run; each?.parent !== undefined; each = each.parent) {
+    if (each.deadline !== undefined) clocks.push(each.deadline);
+  }
+  for (const clock of clocks) clock.pause();
+  run.waitingFor = `consent to ${request.toolName}`;
+  try {
+    await run.tree.settled();
+    return await untilAborted(Promise.resolve(approve(request, question.signal)), question);
+  } finally {
+    for (const clock of clocks) clock.resume();
+  }
+}

@@ -1,0 +1,69 @@
+/** The turns after the work: a summary for the parent, a repaired output, last words when something ran out. */
+
+import { BudgetExceeded, ModelError } from "../core/errors.ts";
+import type { Run } from "../core/run.ts";
+import { utf8Length } from "../core/usage.ts";
+import type { Ending } from "./ending.ts";
+import { NOTICES, notify, readInbox } from "./inbox.ts";
+import { parseOutput } from "./parse-output.ts";
+import { runTurn } from "./run-turn.ts";
+
+/** The model stopped asking: checks its output, and lets it sum up for its parent. */
+export async function completed(run: Run): Promise<Ending> {
+  const { output } = run.profile;
+  if (output !== undefined) return withOutput(run);
+  await summarize(run);
+  return { status: "completed" };
+}
+
+/** Out of turns is not an error: what there is counts, and a child may still sum up. */
+export async function outOfTurns(run: Run): Promise<Ending> {
+  while (await run.tree.nextReport(run)) readInbox(run);
+  await summarize(run, { hasAnswer: false });
+  return { status: "incomplete", stopReason: "turns" };
+}
+
+/** Somebody asked the run to finish: one turn without tools, then it is cancelled with what it said. */
+export async function wrappedUp(run: Run): Promise<Ending> {
+  await lastTurn(run, "wrap-up");
+  return { status: "cancelled", fault: { type: "cancelled", message: "Subagent cancelled after wrapping up" } };
+}
+
+/** The budget is spent: the reserve for last words buys one turn without tools, if it can. */
+export async function wrapUpForBudget(run: Run): Promise<void> {
+  await lastTurn(run, "wrap-up");
+}
+
+async function withOutput(run: Run): Promise<Ending> {
+  const first = await parseOutput(run.cutText + run.text, run.profile.output);
+  if (first.ok) return { status: "completed", output: first.value };
+  run.cutText = "";
+  notify(run, "output-repair", `${NOTICES["output-repair"]}\n${first.problems.join("\n")}`);
+  await runTurn(run, { closing: true, jsonOutput: true });
+  const second = await parseOutput(run.cutText + run.text, run.profile.output);
+  if (second.ok) return { status: "completed", output: second.value };
+  const message = `The answer does not match the output schema: ${second.problems.join("; ")}`;
+  return { status: "failed", fault: { type: "model", message } };
+}
+
+/** One turn without tools, outside `maxTurns`. If it fails, what was said before stays the report. */
+async function summarize(run: Run, { hasAnswer }: { hasAnswer: boolean } = { hasAnswer: true }): Promise<void> {
+  const { summary } = run;
+  if (summary === undefined || summary.mode === "never") return;
+  const fits = hasAnswer && utf8Length(run.cutText + run.text) <= summary.maxBytes;
+  if (summary.mode === "auto" && summary.prompt === undefined && fits) return;
+  await lastTurn(run, "summary", summary.prompt);
+}
+
+async function lastTurn(run: Run, reason: "summary" | "wrap-up", text?: string): Promise<void> {
+  const earlier = run.cutText + run.text;
+  notify(run, reason, text);
+  run.cutText = "";
+  try {
+    await runTurn(run, { closing: true, jsonOutput: false });
+  } catch (error) {
+    const isForgivable = error instanceof BudgetExceeded || error instanceof ModelError || run.scope.aborted;
+    if (!isForgivable) throw error;
+  }
+  if (run.text === "") run.text = earlier;
+}

@@ -1,0 +1,60 @@
+/** From whatever stopped a run to the outcome that is recorded. */
+
+import { BudgetExceeded, ModelError, messageOf, StoreError } from "../core/errors.ts";
+import type { Fault, RunOutcome, RunStatus, StopReason } from "../core/outcome.ts";
+import { Cancelled, type Run, TimedOut } from "../core/run.ts";
+import { wrapUpForBudget } from "./close-run.ts";
+
+/** How a run ended, before it is measured. */
+export type Ending = {
+  status: RunStatus;
+  stopReason?: StopReason | undefined;
+  output?: unknown;
+  fault?: Fault | undefined;
+};
+
+/** Names what was thrown. A spent budget may still buy a last turn. */
+export async function endingOf(error: unknown, run: Run): Promise<Ending> {
+  if (error instanceof BudgetExceeded && !run.scope.aborted) {
+    run.emit({ type: "budget-warning", message: error.message });
+    if (run.tree.onExhausted === "wrap-up") await wrapUpForBudget(run);
+    if (!run.scope.aborted) return budgetEnding(error);
+    return abortedEnding(run.scope.reason, run);
+  }
+  if (run.scope.aborted) return abortedEnding(run.scope.reason, run);
+  const type = error instanceof ModelError ? "model" : error instanceof StoreError ? "store" : "crash";
+  return {
+    status: "failed",
+    fault: { type, message: messageOf(error), stack: error instanceof Error ? error.stack : undefined },
+  };
+}
+
+/** Only the run whose deadline it was timed out; what was below it is cancelled. */
+function abortedEnding(reason: unknown, run: Run): Ending {
+  if (reason instanceof TimedOut && reason.runId === run.who.runId)
+    return { status: "timeout", fault: { type: "timeout", message: reason.message } };
+  if (reason instanceof BudgetExceeded) return budgetEnding(reason);
+  const message = reason instanceof Cancelled ? reason.message : "Subagent cancelled";
+  return { status: "cancelled", fault: { type: "cancelled", message } };
+}
+
+function budgetEnding(error: BudgetExceeded): Ending {
+  return { status: "budget_exceeded", fault: { type: "quota", message: error.message } };
+}
+
+/** Measures the run. An action that needed consent when nobody was there outweighs a good ending, whatever the text says. */
+export function toOutcome(ending: Ending, run: Run, durationMs: number): RunOutcome {
+  const isHeld = run.lacksConsent && (ending.status === "completed" || ending.status === "incomplete");
+  return {
+    status: isHeld ? "incomplete" : ending.status,
+    stopReason: isHeld ? "consent" : ending.stopReason,
+    text: run.cutText + run.text,
+    output: ending.output,
+    fault: ending.fault,
+    turns: run.turns,
+    toolCount: run.toolCount,
+    usage: run.usage,
+    costUsd: run.costUsd,
+    durationMs,
+  };
+}

@@ -1,0 +1,37 @@
+/** What reaches a run's conversation from outside between two turns. */
+
+import type { NoticeReason } from "../core/event.ts";
+import { userMessage } from "../core/message.ts";
+import type { Run } from "../core/run.ts";
+
+/** What the runtime itself says to a model. Text a model reads: snapshotted. */
+export const NOTICES: Readonly<Record<NoticeReason, string>> = {
+  summary: "Summarize your findings concisely",
+  "output-repair": "Your answer does not match the required output. Answer again with nothing but the corrected JSON.",
+  "wrap-up": "You must stop now. Do not call any tool. Say in a few sentences what you found and what is still open.",
+  "empty-answer": "Your last answer was empty. Give your answer now, or say what keeps you from giving one.",
+  "cut-answer":
+    "Your last answer was cut at the output limit. If it held a tool call, that call was not run. Go on exactly where the text stopped, or make the call again with a shorter input.",
+};
+
+/** Adds a notice to the conversation; `text` replaces the standard words. */
+export function notify(run: Run, reason: NoticeReason, text: string = NOTICES[reason]): void {
+  run.emit({ type: "notice", reason, text });
+  run.conversation.add(userMessage(text));
+}
+
+/** Moves what arrived since the last turn into the conversation, in the order of its arrival. */
+export function readInbox(run: Run): void {
+  const incoming = run.inbox;
+  if (incoming === undefined) return;
+  run.inbox = undefined;
+  for (const each of incoming) {
+    if (each.kind === "steer") {
+      run.emit({ type: "steer", text: each.text });
+    } else {
+      const { runId, agentId } = each.report;
+      run.emit({ type: "report", childRunId: runId, childAgentId: agentId, text: each.text });
+    }
+    run.conversation.add(userMessage(each.text));
+  }
+}

@@ -1,0 +1,64 @@
+/** Makes a history a provider will take: every call answered once, right after it; ids unique; well-formed Unicode. */
+
+import type { AssistantMessage, Message, ToolCallPart, ToolResultPart } from "../core/message.ts";
+
+const UNKNOWN_OUTCOME = "The outcome of this call is unknown: the run was interrupted before it was recorded.";
+
+/** Used whenever a history was not built by the loop just now: a follow-up, a fork, a resume. Returns a new array. */
+export function repairHistory(messages: readonly Message[]): Message[] {
+  const repaired: Message[] = [];
+  const seen = new Set<string>();
+  for (let index = 0; index < messages.length; index++) {
+    const message = messages[index];
+    if (message === undefined || message.role === "tool") continue;
+    const clean = wellFormed(message);
+    if (clean.role !== "assistant") {
+      repaired.push(clean);
+      continue;
+    }
+    const following = messages[index + 1];
+    const answers = following?.role === "tool" ? following.content : [];
+    const { answer, results } = pairCalls(clean, answers, seen);
+    if (answer.content.length > 0) repaired.push(answer);
+    if (results.length > 0) repaired.push({ role: "tool", content: results });
+  }
+  return repaired;
+}
+
+/** One result per call, in the order of the calls; results without a call are dropped, a repeated id is renamed. */
+function pairCalls(
+  message: AssistantMessage,
+  answers: readonly ToolResultPart[],
+  seen: Set<string>,
+): { answer: AssistantMessage; results: ToolResultPart[] } {
+  const results: ToolResultPart[] = [];
+  const content = message.content.map((part) => {
+    if (part.type !== "tool-call") return part;
+    const given = answers.find((each) => each.callId === part.callId);
+    const call = withFreshId(part, seen);
+    results.push({
+      type: "tool-result",
+      callId: call.callId,
+      toolName: part.toolName,
+      output: (given?.output ?? UNKNOWN_OUTCOME).toWellFormed(),
+      isError: given?.isError ?? true,
+      ...(given?.files === undefined ? {} : { files: given.files }),
+    });
+    return call;
+  });
+  return { answer: { role: "assistant", content }, results };
+}
+
+function withFreshId(call: ToolCallPart, seen: Set<string>): ToolCallPart {
+  let callId = call.callId || "call";
+  for (let copy = 2; seen.has(callId); copy++) callId = `${call.callId || "call"}_${copy}`;
+  seen.add(callId);
+  return callId === call.callId ? call : { ...call, callId };
+}
+
+function wellFormed<M extends Message>(message: M): M {
+  const isClean = message.content.every((part) => !("text" in part) || part.text.isWellFormed());
+  if (isClean) return message;
+  const content = message.content.map((part) => ("text" in part ? { ...part, text: part.text.toWellFormed() } : part));
+  return { ...message, content } as M;
+}

@@ -1,0 +1,73 @@
+/** The agent loop: ask the model, run the tools it calls, repeat until it stops asking. */
+
+import { textOf, toolCallsOf } from "../core/message.ts";
+import type { RunOutcome } from "../core/outcome.ts";
+import type { Run } from "../core/run.ts";
+import { utf8Length } from "../core/usage.ts";
+import { completed, outOfTurns, wrappedUp } from "./close-run.ts";
+import { type Ending, endingOf, toOutcome } from "./ending.ts";
+import { notify, readInbox } from "./inbox.ts";
+import { runToolCalls } from "./run-tool-calls.ts";
+import { runTurn } from "./run-turn.ts";
+
+/** Runs one agent on the conversation it was given. Every ending is an outcome and is recorded. */
+export async function runAgent(run: Run, work: (run: Run) => Promise<Ending> = untilEnding): Promise<RunOutcome> {
+  const startedAt = run.tree.clock.monotonic();
+  let ending: Ending;
+  try {
+    ending = await work(run);
+  } catch (error) {
+    ending = await endingOf(error, run);
+  }
+  const closing = run.tree.closeChildren(run);
+  if (closing !== undefined) await closing;
+  const outcome = toOutcome(ending, run, run.tree.clock.monotonic() - startedAt);
+  noteTruncation(run, outcome);
+  run.emit({ type: "run-end", ...outcome });
+  return outcome;
+}
+
+/** The report of a child will be cut where its parent reads it; the fact belongs to the child. */
+function noteTruncation(run: Run, { text }: RunOutcome): void {
+  if (run.summary === undefined) return;
+  const { maxBytes } = run.summary;
+  if (text.length * 3 <= maxBytes) return;
+  const originalBytes = utf8Length(text);
+  if (originalBytes <= maxBytes) return;
+  const { agentId } = run.who;
+  run.emit({ type: "truncation", subject: "report", of: agentId, originalBytes, keptBytes: maxBytes });
+}
+
+async function untilEnding(run: Run): Promise<Ending> {
+  let emptyAnswers = 0;
+  for (;;) {
+    run.scope.throwIfAborted();
+    readInbox(run);
+    if (run.isWrappingUp) return wrappedUp(run);
+    if (run.turns >= run.profile.maxTurns) return outOfTurns(run);
+
+    const { message, finish } = await runTurn(run);
+    const calls = toolCallsOf(message);
+    if (calls.length > 0) {
+      await runToolCalls(calls, run);
+      continue;
+    }
+    if (finish === "content-filter") return { status: "refused" };
+    if (finish === "length") {
+      run.cutText += textOf(message);
+      notify(run, "cut-answer");
+      continue;
+    }
+    if (run.text === "" && run.cutText === "") {
+      emptyAnswers += 1;
+      if (emptyAnswers > 1)
+        return { status: "failed", fault: { type: "model", message: "The model gave an empty answer twice" } };
+      notify(run, "empty-answer");
+      continue;
+    }
+    // Somebody spoke meanwhile, or a background child is still to report: the run is not over.
+    if (run.inbox !== undefined && run.inbox.length > 0) continue;
+    if (await run.tree.nextReport(run)) continue;
+    return completed(run);
+  }
+}

@@ -1,0 +1,289 @@
+/** From definitions to profiles: which model, which tools and which rights a run has. Built once, shared by equal runs. */
+
+import type { AgentDefinition, ModelChoice } from "./core/agent.ts";
+import { toTools } from "./core/foreign-tool.ts";
+import { DEFAULT_LIMITS, type DelegationLimits } from "./core/limits.ts";
+import type { Model } from "./core/model.ts";
+import { Refused } from "./core/refused.ts";
+import type { DeclaredRights, Rights } from "./core/rights.ts";
+import type { ReadyTool, RunProfile, ToolSet } from "./core/run.ts";
+import type { Schema } from "./core/schema.ts";
+import type { SpawnRequest } from "./core/spawn.ts";
+import { isSubagentToolName } from "./core/subagent-names.ts";
+import type { Tool } from "./core/tool.ts";
+import type { Price } from "./core/usage.ts";
+import { outputInstructions } from "./loop/parse-output.ts";
+import { narrow, narrowAgain, rootRights, toStoredRights } from "./rights/narrow.ts";
+import { compileSchema } from "./schema/compile.ts";
+import { cancelTool, listTool, waitTool } from "./subagents/background.ts";
+import { reportTool, sendTool } from "./subagents/follow-up.ts";
+import { namedAgentTool } from "./subagents/named-agent.ts";
+import { parallelTool } from "./subagents/parallel.ts";
+import { CHILD_INSTRUCTIONS } from "./subagents/prompts.ts";
+import { subagentTool } from "./subagents/spawn.ts";
+
+const ROOT_MAX_TURNS = 50;
+const NAMED_MAX_TURNS = 100;
+
+export type ProfileParts = {
+  resolveModel(choice: ModelChoice): Model | Promise<Model>;
+  priceOf(model: Model): Price | undefined;
+  limits: DelegationLimits;
+  agents: readonly AgentDefinition[];
+  now(): number;
+};
+
+export class Profiles {
+  readonly #parts: ProfileParts;
+  readonly #delegationTools: readonly Tool[];
+  /** Children that a call did not change: by parent profile, then by definition. */
+  readonly #known = new WeakMap<RunProfile, Map<AgentDefinition | undefined, RunProfile>>();
+  readonly #namedTools = new WeakMap<AgentDefinition, Tool>();
+
+  constructor(parts: ProfileParts) {
+    this.#parts = parts;
+    const { limits, now } = parts;
+    this.#delegationTools = [
+      subagentTool,
+      parallelTool({ maxConcurrent: limits.maxConcurrent ?? DEFAULT_LIMITS.maxConcurrent, now }),
+      sendTool,
+      reportTool,
+      waitTool,
+      cancelTool,
+      listTool,
+    ];
+  }
+
+  /** The profile of a root: its definition is all there is. */
+  async root(definition: AgentDefinition): Promise<RunProfile> {
+    const own = toTools(definition.tools);
+    const catalog = catalogOf(own, definition.subagents);
+    const declared = declare(definition, own, catalog);
+    return this.#build(definition, {
+      rights: rootRights({ ...declared, tools: declared.tools ?? [] }),
+      own,
+      catalog,
+      depth: 0,
+      model: await this.#model(definition.model, undefined),
+      instructions: definition.instructions,
+      maxTurns: definition.maxTurns ?? ROOT_MAX_TURNS,
+    });
+  }
+
+  /** The profile of a child: narrowed from its parent's. Throws `Refused`. */
+  child(parent: RunProfile, request: SpawnRequest): RunProfile | Promise<RunProfile> {
+    const definition = this.#definitionOf(parent, request.agent);
+    const base = this.#known.get(parent)?.get(definition);
+    return base === undefined
+      ? this.#buildChild(parent, definition).then((built) => this.#changed(built, parent, request))
+      : this.#changed(base, parent, request);
+  }
+
+  /** The same profile under the rights its parent has now. */
+  revived(earlier: RunProfile, parent: RunProfile): RunProfile {
+    const rights = narrowAgain(earlier.rights, parent.rights);
+    return { ...earlier, rights, storedRights: toStoredRights(rights) };
+  }
+
+  #definitionOf(parent: RunProfile, wanted: SpawnRequest["agent"]): AgentDefinition | undefined {
+    if (typeof wanted !== "string") return wanted;
+    const known = [...parent.subagents, ...this.#parts.agents];
+    const found = known.find((each) => each.name === wanted);
+    if (found !== undefined) return found;
+    const names = known.map((each) => each.name).join(", ");
+    throw new Refused(
+      "invalid_input",
+      `Unknown agent: ${wanted}. ${names === "" ? "There are none." : `Known: ${names}.`}`,
+    );
+  }
+
+  async #buildChild(parent: RunProfile, definition: AgentDefinition | undefined): Promise<RunProfile> {
+    const own = definition?.tools === undefined ? [...parent.catalog.values()] : toTools(definition.tools);
+    const catalog = catalogOf(own, definition?.subagents);
+    const declared = definition === undefined ? UNDECLARED : declare(definition, own, catalog);
+    const built = await this.#build(definition ?? { subagents: parent.subagents, delegate: parent.delegate }, {
+      rights: narrow(parent.rights, declared, { tools: undefined }),
+      own,
+      catalog,
+      depth: parent.depth + 1,
+      model: definition?.model === undefined ? parent.model : await this.#model(definition.model, parent.model),
+      instructions: definition === undefined ? CHILD_INSTRUCTIONS : definition.instructions,
+      maxTurns:
+        definition?.maxTurns ?? (definition === undefined ? this.#parts.limits.defaultMaxTurns : NAMED_MAX_TURNS),
+    });
+    const siblings = this.#known.get(parent) ?? new Map<AgentDefinition | undefined, RunProfile>();
+    this.#known.set(parent, siblings.set(definition, built));
+    return built;
+  }
+
+  /** What one call asks for besides: it can only take away, or choose among what is allowed. */
+  #changed(base: RunProfile, parent: RunProfile, request: SpawnRequest): RunProfile | Promise<RunProfile> {
+    const { options } = request;
+    // `subagent { agent: "x" }` has the turns of a call, `subagent_x` those of a specialist.
+    const isNamedInCall = typeof request.agent === "string" && base.maxTurns === NAMED_MAX_TURNS;
+    if (options === undefined && !isNamedInCall) return base;
+    const maxTurns = options?.maxTurns ?? (isNamedInCall ? this.#parts.limits.defaultMaxTurns : base.maxTurns);
+    const isPlain =
+      options?.allowedTools === undefined &&
+      options?.model === undefined &&
+      options?.systemPrompt === undefined &&
+      options?.outputSchema === undefined &&
+      options?.context !== "fork";
+    if (isPlain && options?.timeoutMs === undefined) return maxTurns === base.maxTurns ? base : { ...base, maxTurns };
+    const timeoutMs = Math.min(
+      options?.timeoutMs ?? Number.POSITIVE_INFINITY,
+      base.timeoutMs ?? Number.POSITIVE_INFINITY,
+    );
+    const timed = { ...base, maxTurns, timeoutMs: Number.isFinite(timeoutMs) ? timeoutMs : undefined };
+    return isPlain ? timed : this.#specialized(timed, parent, request);
+  }
+
+  async #specialized(base: RunProfile, parent: RunProfile, { options = {} }: SpawnRequest): Promise<RunProfile> {
+    const { allowedTools, model, systemPrompt, outputSchema, context } = options;
+    if (allowedTools !== undefined) checkAllowed(allowedTools, base.rights);
+    const rights = allowedTools === undefined ? base.rights : narrow(base.rights, UNDECLARED, { tools: allowedTools });
+    const output = outputSchema === undefined ? base.output : await compileSchema(outputSchema);
+    const changed: RunProfile = {
+      ...base,
+      rights,
+      storedRights: toStoredRights(rights),
+      output,
+      instructions: withOutput(systemPrompt ?? base.instructions, outputSchema === undefined ? undefined : output),
+    };
+    // A fork keeps the parent's model, prefix and definitions byte for byte; what it may not use is refused at dispatch.
+    if (context === "fork")
+      return { ...changed, model: parent.model, tools: parent.tools, instructions: parent.instructions };
+    const chosen = model === undefined ? base.model : await this.#model(model, parent.model);
+    const tools = allowedTools === undefined ? base.tools : onlyAllowed(base.tools, rights);
+    return { ...changed, model: chosen, price: this.#parts.priceOf(chosen), tools };
+  }
+
+  async #build(
+    source: Pick<AgentDefinition, "subagents" | "delegate"> & Partial<AgentDefinition>,
+    made: Pick<RunProfile, "rights" | "catalog" | "depth" | "model" | "instructions" | "maxTurns"> & {
+      own: readonly Tool[];
+    },
+  ): Promise<RunProfile> {
+    const { own, rights, ...rest } = made;
+    const { limits, priceOf } = this.#parts;
+    const subagents = source.subagents ?? [];
+    const delegate = source.delegate === true;
+    const canHaveChildren =
+      rights.spawn && (delegate || subagents.length > 0 || own.some((each) => each.agent !== undefined));
+    const isDeepest = canHaveChildren && made.depth >= limits.maxDepth;
+    const mayCall = own.filter((each) =>
+      each.category === "subagent" ? rights.spawn && !isDeepest : rights.use.has(each.name),
+    );
+    const offered = canHaveChildren && !isDeepest ? [...mayCall, ...this.#subagentTools(subagents, delegate)] : mayCall;
+    const output = source.outputSchema === undefined ? undefined : await compileSchema(source.outputSchema);
+    const instructions = withOutput(made.instructions, output);
+    return {
+      ...rest,
+      instructions,
+      agentName: source.name ?? "subagent",
+      nickname: source.nickname,
+      price: priceOf(made.model),
+      tools: await toolSet(offered, isDeepest, instructions),
+      rights,
+      storedRights: toStoredRights(rights),
+      subagents,
+      delegate,
+      timeoutMs: source.timeoutMs,
+      maxOutputTokens: source.maxOutputTokens,
+      output,
+      hooks: source.hooks,
+      budget: source.budget,
+    };
+  }
+
+  #subagentTools(subagents: readonly AgentDefinition[], delegate: boolean): Tool[] {
+    const named = subagents.map((each) => {
+      const known = this.#namedTools.get(each) ?? namedAgentTool(each, { tier: "observe" });
+      this.#namedTools.set(each, known);
+      return known;
+    });
+    return delegate ? [...named, ...this.#delegationTools] : named;
+  }
+
+  async #model(choice: ModelChoice | undefined, inherited: Model | undefined): Promise<Model> {
+    if (choice === undefined && inherited !== undefined) return inherited;
+    if (choice === undefined)
+      throw new Refused("invalid_input", 'No model: give the agent one, such as model: "anthropic/claude-sonnet-4-5"');
+    return this.#parts.resolveModel(choice);
+  }
+}
+
+const UNDECLARED: DeclaredRights = { tools: undefined, delegate: undefined, deny: undefined };
+
+/** What a definition says about rights; one without tools takes what its parent passes on. */
+function declare(
+  definition: AgentDefinition,
+  own: readonly Tool[],
+  catalog: ReadonlyMap<string, Tool>,
+): DeclaredRights {
+  if (definition.tools === undefined && definition.subagents === undefined)
+    return { ...UNDECLARED, deny: definition.deny };
+  return {
+    tools: definition.tools === undefined ? undefined : ordinaryNames(own),
+    delegate: [...catalog.keys()],
+    deny: definition.deny,
+  };
+}
+
+/** The agent's own tools and those of everybody it may call, at any depth; its own come first. */
+function catalogOf(own: readonly Tool[], subagents: readonly AgentDefinition[] = []): ReadonlyMap<string, Tool> {
+  const catalog = new Map<string, Tool>();
+  const seen = new Set<AgentDefinition>();
+  const collect = (tools: readonly Tool[], below: readonly AgentDefinition[]): void => {
+    for (const each of tools) {
+      if (each.category !== "subagent" && !catalog.has(each.name)) catalog.set(each.name, each);
+    }
+    const called = [...below, ...tools.flatMap((each) => (each.agent === undefined ? [] : [each.agent]))];
+    for (const each of called) {
+      if (seen.has(each)) continue;
+      seen.add(each);
+      collect(toTools(each.tools), each.subagents ?? []);
+    }
+  };
+  collect(own, subagents);
+  return catalog;
+}
+
+function ordinaryNames(tools: readonly Tool[]): string[] {
+  return tools.filter((each) => each.category !== "subagent").map((each) => each.name);
+}
+
+function checkAllowed(allowed: readonly string[], rights: Rights): void {
+  for (const name of allowed) {
+    if (isSubagentToolName(name)) throw new Refused("invalid_input", `Subagent cannot have '${name}' in allowed_tools`);
+    if (!rights.use.has(name)) {
+      const known = [...rights.use].join(", ");
+      throw new Refused(
+        "invalid_input",
+        `Unknown tool in allowed_tools: ${name}. ${known === "" ? "You have none to pass on." : `Known: ${known}.`}`,
+      );
+    }
+  }
+}
+
+function withOutput(instructions: string | undefined, output: Schema | undefined): string | undefined {
+  if (output === undefined) return instructions;
+  return instructions === undefined ? outputInstructions(output) : `${instructions}\n\n${outputInstructions(output)}`;
+}
+
+async function toolSet(tools: readonly Tool[], isDeepest: boolean, instructions: string | undefined): Promise<ToolSet> {
+  const byName = new Map<string, ReadyTool>();
+  for (const each of tools) {
+    const schema = await compileSchema(each.inputSchema);
+    const definition = { name: each.name, description: each.description, inputSchema: schema.jsonSchema };
+    byName.set(each.name, { tool: each, schema, definition });
+  }
+  const definitions = [...byName.values()].map((ready) => ready.definition);
+  return { byName, definitions, bytes: JSON.stringify(definitions).length + (instructions?.length ?? 0), isDeepest };
+}
+
+function onlyAllowed(set: ToolSet, rights: Rights): ToolSet {
+  const kept = [...set.byName].filter(([name, ready]) => ready.tool.category !== "subagent" && rights.use.has(name));
+  const definitions = kept.map(([, ready]) => ready.definition);
+  return { byName: new Map(kept), definitions, bytes: JSON.stringify(definitions).length, isDeepest: false };
+}

@@ -1,0 +1,74 @@
+/** From ended runs to what the caller of the library gets. */
+
+import type { RunOutcome } from "./core/outcome.ts";
+import type { Run } from "./core/run.ts";
+import { RunError, type RunResult } from "./core/runtime.ts";
+import type { SpawnReply } from "./core/spawn.ts";
+import { noUsage } from "./core/usage.ts";
+import type { Tree } from "./tree.ts";
+
+/** `failed` is the one ending that rejects; the result comes along. */
+export function settle<Output>(result: RunResult): RunResult<Output> {
+  if (result.status === "failed") throw new RunError(result.error?.message ?? "The run failed", result);
+  return result as RunResult<Output>;
+}
+
+export function rootResult(run: Run, outcome: RunOutcome, tree: Tree): RunResult {
+  const { usage, costUsd } = run.total();
+  return {
+    ...fromOutcome(outcome),
+    usage,
+    costUsd,
+    runId: run.who.runId,
+    agents: tree.book.summaries(),
+    denied: [...tree.denied],
+  };
+}
+
+/** One input of a fan-out. A refused one is a failed result of its own; nothing is thrown. */
+export function toResult<Output>(reply: SpawnReply, tree: Tree): RunResult<Output> {
+  if (reply.kind === "ended") {
+    const { outcome, totalUsage, totalCostUsd, runId, path } = reply.report;
+    const isBelow = (other: string) => other === path || other.startsWith(`${path}/`);
+    return {
+      ...fromOutcome(outcome),
+      usage: totalUsage,
+      costUsd: totalCostUsd,
+      runId,
+      agents: tree.book.summaries().filter((each) => isBelow(each.path)),
+      denied: tree.denied.filter((each) => isBelow(each.path)),
+    } as RunResult<Output>;
+  }
+  const message = reply.kind === "refused" ? reply.message : "The child runs in the background";
+  const errorType = reply.kind === "refused" ? reply.errorType : "crash";
+  const status = errorType === "quota" ? "budget_exceeded" : errorType === "cancelled" ? "cancelled" : "failed";
+  return {
+    status,
+    stopReason: undefined,
+    text: "",
+    output: undefined,
+    usage: noUsage(),
+    costUsd: 0,
+    turns: 0,
+    durationMs: 0,
+    runId: "",
+    agents: [],
+    denied: [],
+    error: { type: errorType, message },
+  };
+}
+
+function fromOutcome(
+  outcome: RunOutcome,
+): Pick<RunResult, "status" | "stopReason" | "text" | "output" | "turns" | "durationMs" | "error"> {
+  const { status, stopReason, text, output, turns, durationMs, fault } = outcome;
+  return {
+    status,
+    stopReason,
+    text,
+    output,
+    turns,
+    durationMs,
+    error: fault && { type: fault.type, message: fault.message },
+  };
+}

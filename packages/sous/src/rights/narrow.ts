@@ -1,0 +1,59 @@
+/** The one function that computes what a child may do. Pure; used on every path that makes or revives a child. */
+
+import type { AskedRights, DeclaredRights, Rights, StoredRights } from "../core/rights.ts";
+
+/**
+ * effective(child) = declared by its definition ∩ asked for in the call ∩ delegable by its parent, and deny wins.
+ * Nothing here adds: every set of the result is a subset of the parent's `delegate`.
+ */
+export function narrow(parent: Rights, declared: DeclaredRights, asked: AskedRights): Rights {
+  const deny =
+    declared.deny === undefined || declared.deny.length === 0 ? parent.deny : union(parent.deny, declared.deny);
+  const passable = without(parent.delegate, deny);
+  const use = keepOnly(keepOnly(passable, declared.tools), asked.tools);
+  // What it may pass on: its own tools, or what its definition says, never more than it was passed.
+  const delegate =
+    asked.tools !== undefined ? use : declared.delegate === undefined ? use : keepOnly(passable, declared.delegate);
+  return { use, delegate, deny, spawn: parent.spawn && asked.tools === undefined };
+}
+
+/** The rights of a root: what its definition says, since nobody is above it. */
+export function rootRights(declared: DeclaredRights): Rights {
+  const deny = new Set(declared.deny ?? []);
+  const use = without(new Set(declared.tools ?? []), deny);
+  return { use, delegate: without(new Set(declared.delegate ?? declared.tools ?? []), deny), deny, spawn: true };
+}
+
+/** What a run had before, cut down to what its parent may pass on now. */
+export function narrowAgain(earlier: Rights, parent: Rights): Rights {
+  const deny = union(earlier.deny, parent.deny);
+  const passable = without(parent.delegate, deny);
+  return {
+    use: intersection(earlier.use, passable),
+    delegate: intersection(earlier.delegate, passable),
+    deny,
+    spawn: earlier.spawn && parent.spawn,
+  };
+}
+
+export function toStoredRights(rights: Rights): StoredRights {
+  return { use: [...rights.use], delegate: [...rights.delegate], deny: [...rights.deny], spawn: rights.spawn };
+}
+
+function keepOnly(set: ReadonlySet<string>, names: readonly string[] | undefined): ReadonlySet<string> {
+  if (names === undefined) return set;
+  return new Set(names.filter((name) => set.has(name)));
+}
+
+function intersection(one: ReadonlySet<string>, other: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set([...one].filter((name) => other.has(name)));
+}
+
+function union(set: ReadonlySet<string>, more: Iterable<string>): ReadonlySet<string> {
+  return new Set([...set, ...more]);
+}
+
+function without(set: ReadonlySet<string>, deny: ReadonlySet<string>): ReadonlySet<string> {
+  if (deny.size === 0) return set;
+  return new Set([...set].filter((name) => !deny.has(name)));
+}

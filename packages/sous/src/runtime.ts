@@ -1,0 +1,251 @@
+/** The composition root: from parts to runs. What a user calls begins here, and every part is put together here. */
+
+import { ChildTime } from "./budget/child-time.ts";
+import { createDeadlines } from "./budget/deadlines.ts";
+import { openLedger } from "./budget/ledger.ts";
+import { priceOf } from "./budget/prices.ts";
+import { createRunSlots } from "./budget/run-slots.ts";
+import { type AgentDefinition, agent, type ModelChoice } from "./core/agent.ts";
+import { type Host, ulidSource } from "./core/clock.ts";
+import { DEFAULT_CONVERSATION } from "./core/conversation.ts";
+import { UserError } from "./core/errors.ts";
+import { makeHandle } from "./core/handle.ts";
+import { DEFAULT_LIMITS, type DelegationLimits } from "./core/limits.ts";
+import { type UserInput, userMessage } from "./core/message.ts";
+import type { Model } from "./core/model.ts";
+import { Cancelled } from "./core/run.ts";
+import type { RunHandle, RunOptions, RunResult, RuntimeOptions } from "./core/runtime.ts";
+import { Scope } from "./core/scope.ts";
+import type { Store } from "./core/store.ts";
+import { iterateEvents } from "./events/iterate.ts";
+import { createJournal } from "./events/journal.ts";
+import { systemHost } from "./host.ts";
+import { watchSilence } from "./loop/watch-silence.ts";
+import { fromAiSdk, isForeignModel } from "./model/ai-sdk.ts";
+import { resolveModel } from "./model/resolve.ts";
+import { Profiles } from "./profiles.ts";
+import { rootResult, settle, toResult } from "./results.ts";
+import { readHistory } from "./store/history.ts";
+import { openMemoryStore } from "./store/memory.ts";
+import type { AgentEntry } from "./subagents/agent-book.ts";
+import { stopRun } from "./subagents/child-control.ts";
+import { Tree } from "./tree.ts";
+
+export type Runtime = {
+  run<Output>(definition: AgentDefinition<Output>, task: UserInput, options?: RunOptions): RunHandle<Output>;
+  fanOut<Output>(
+    definition: AgentDefinition<Output>,
+    inputs: readonly string[],
+    options?: FanOutOptions,
+  ): Promise<RunResult<Output>[]>;
+};
+
+/** `limit` children at once; all of them when unset. */
+export type FanOutOptions = RunOptions & { limit?: number | undefined };
+
+/** Shared parts for several runs. The bare `run` and `fanOut` make a runtime of their own. */
+export function createRuntime(options: RuntimeOptions = {}): Runtime {
+  const host = systemHost(options.host);
+  const store = options.store ?? openMemoryStore();
+  const newId = ulidSource(host.clock.now, host.random);
+  const models = modelCache();
+  const open = (runOptions: RunOptions) => openTree({ options, runOptions, host, store, newId, models });
+  return {
+    run: (definition, task, runOptions = {}) => startRoot(open(runOptions), definition, task),
+    fanOut: (definition, inputs, runOptions = {}) => runFanOut(open(runOptions), definition, inputs, runOptions.limit),
+  };
+}
+
+/** Runs an agent on a task, with parts of its own. */
+export function run<Output>(
+  definition: AgentDefinition<Output>,
+  task: UserInput,
+  options: RunOptions & RuntimeOptions = {},
+): RunHandle<Output> {
+  return createRuntime(options).run(definition, task, options);
+}
+
+/** Runs an agent on several tasks at once: one tree, one budget, one result per input in order. Never rejects. */
+export function fanOut<Output>(
+  definition: AgentDefinition<Output>,
+  inputs: readonly string[],
+  options: FanOutOptions & RuntimeOptions = {},
+): Promise<RunResult<Output>[]> {
+  return createRuntime(options).fanOut(definition, inputs, options);
+}
+
+type Shared = {
+  options: RuntimeOptions;
+  runOptions: RunOptions;
+  host: Host;
+  store: Store;
+  newId: () => string;
+  models: (choice: ModelChoice) => Model | Promise<Model>;
+};
+
+/** A tree that has no root run yet. */
+type OpenTree = ReturnType<typeof openTree>;
+
+function openTree({ options, runOptions, host, store, newId, models }: Shared) {
+  const { clock, random, cwd } = host;
+  const limits: DelegationLimits = { ...DEFAULT_LIMITS, ...options.limits, ...runOptions.limits };
+  const rootId = newId();
+  const requireStore = options.requireStore === true;
+  const journal = createJournal({
+    store,
+    rootId,
+    clock,
+    requireStore,
+    hooks: { isAlone: () => tree.book.liveCount <= 1 },
+  });
+  const deadlines = createDeadlines(clock);
+  const budget = runOptions.budget ?? {};
+  const root = openLedger(budget);
+  const tree: Tree = new Tree({
+    settings: {
+      cwd,
+      conversation: { ...DEFAULT_CONVERSATION, ...runOptions.conversation },
+      onExhausted: runOptions.onExhausted ?? "wrap-up",
+      onLiveChildren: runOptions.onLiveChildren ?? "wait",
+    },
+    asking: { clock, random, journal, callsAtOnce: options.maxConcurrentCalls },
+    profiles: new Profiles({
+      resolveModel: models,
+      priceOf: (model) => model.price ?? priceOf(model.id)?.price,
+      limits,
+      agents: options.agents ?? [],
+      now: clock.monotonic,
+    }),
+    limits,
+    spending: {
+      seconds: budget.seconds,
+      root,
+      children: root.open(limits.children),
+      slots: createRunSlots(limits.maxConcurrent, limits.onFull),
+      deadlines,
+      childTime: new ChildTime(limits.children.seconds, clock, deadlines, (reason) => {
+        for (const live of tree.book.live) if (live.who.depth === 1) live.scope.abort(reason);
+      }),
+    },
+    approve: options.approve,
+    records: { newId, ...readHistory(store, rootId) },
+  });
+  if (runOptions.onEvent !== undefined) journal.subscribe(runOptions.onEvent);
+  return { tree, journal, deadlines, rootId, store, runOptions, newId };
+}
+
+/** The handle exists at once; the run starts a microtask later, so nothing is missed by whoever iterates it. */
+function startRoot<Output>(opened: OpenTree, definition: AgentDefinition, task: UserInput): RunHandle<Output> {
+  const entry = Promise.resolve().then(() => opened.tree.openRoot(opened.rootId, definition));
+  return rootHandle<Output>(opened, opened.rootId, entry, task);
+}
+
+function rootHandle<Output>(
+  opened: OpenTree,
+  runId: string,
+  entry: Promise<AgentEntry>,
+  task: UserInput,
+): RunHandle<Output> {
+  const { tree, journal, store, rootId } = opened;
+  const iterators: AsyncIterator<unknown>[] = [];
+  const result = entry
+    .then((root) => runOnce(opened, (scope) => tree.runRoot(root, { runId, task: userMessage(task), scope })))
+    .then(({ run: ended, outcome }) => settle<Output>(rootResult(ended, outcome, tree)));
+  // A root that could not even start has no last event to wait for.
+  entry.catch(() => iterators.forEach((each) => void each.return?.()));
+  return makeHandle<Output>({
+    id: runId,
+    result,
+    iterate() {
+      const iterator = iterateEvents({ journal, store, rootId, runId });
+      iterators.push(iterator);
+      return iterator;
+    },
+    steer(path, text) {
+      const live = tree.book.at(path)?.run;
+      live?.receive({ kind: "steer", text });
+      return live !== undefined;
+    },
+    cancel(path, { mode = "stop" } = {}) {
+      const live = path === undefined ? tree.book.get(rootId)?.run : tree.book.at(path)?.run;
+      if (live !== undefined) stopRun(live, mode, tree.book);
+      return live !== undefined;
+    },
+    send: (path, message) => sendTo(tree, path, message),
+    followUp(message) {
+      const previous = result.then(ignore, ignore).then(() => entry);
+      return rootHandle<Output>(opened, opened.newId(), previous, message);
+    },
+  });
+}
+
+/** Links the caller's signal and watches for silence while the root runs; nothing is left behind after it. */
+async function runOnce<T>({ runOptions, tree, deadlines }: OpenTree, work: (scope: Scope) => Promise<T>): Promise<T> {
+  const { signal } = runOptions;
+  using scope = new Scope();
+  const stop = () => scope.abort(new Cancelled("The run was cancelled"));
+  if (signal?.aborted) stop();
+  else signal?.addEventListener("abort", stop, { once: true });
+  using _watch = watchSilence(() => tree.book.live, deadlines);
+  try {
+    return await work(scope);
+  } finally {
+    signal?.removeEventListener("abort", stop);
+  }
+}
+
+async function sendTo(tree: Tree, path: string, message: string): Promise<string> {
+  const entry = tree.book.at(path);
+  const parent = entry?.parent?.run;
+  if (entry === undefined) throw new UserError(`No agent at ${path}`);
+  if (parent === undefined) throw new UserError(`The parent of ${path} has ended: continue the root with followUp()`);
+  const reply = await tree.childrenOf(parent, parent.scope).send(entry.agentId, message);
+  if (reply.kind === "refused") throw new UserError(reply.message);
+  return reply.kind === "ended" ? reply.report.text : "";
+}
+
+/** A root that asks no model: it only holds the children, the budget and the journal together. */
+async function runFanOut<Output>(
+  opened: OpenTree,
+  definition: AgentDefinition,
+  inputs: readonly string[],
+  limit = inputs.length,
+): Promise<RunResult<Output>[]> {
+  const { tree, rootId } = opened;
+  const holder = agent({ name: "fan-out", model: definition.model, subagents: [definition] });
+  const entry = await tree.openRoot(rootId, holder);
+  const results = new Array<RunResult<Output>>(inputs.length);
+  const start = { runId: rootId, task: userMessage(inputs.join("\n")) };
+  await runOnce(opened, (scope) =>
+    tree.runRoot(entry, { ...start, scope }, async (root) => {
+      let next = 0;
+      const work = async (): Promise<void> => {
+        for (let index = next++; index < inputs.length; index = next++) {
+          const task = inputs[index] ?? "";
+          const reply = await tree.spawn(root, "fan-out", scope, {
+            label: definition.name,
+            task,
+            index,
+            agent: definition,
+          });
+          results[index] = toResult<Output>(reply, tree);
+        }
+      };
+      await Promise.all(Array.from({ length: Math.max(1, Math.min(limit, inputs.length)) }, work));
+      return { status: "completed" };
+    }),
+  );
+  return results;
+}
+
+function modelCache(): Shared["models"] {
+  const known = new Map<string, Promise<Model>>();
+  return (choice) => {
+    if (typeof choice !== "string") return isForeignModel(choice) ? fromAiSdk(choice) : (choice as Model);
+    const cached = known.get(choice) ?? resolveModel(choice, process.env);
+    known.set(choice, cached);
+    return cached;
+  };
+}
+
+function ignore(): void {}

@@ -1,0 +1,121 @@
+/** Turns any schema a person may give into one the runtime can use. Compiled once per schema object. */
+
+import * as z from "zod";
+import { UserError } from "../core/errors.ts";
+import {
+  isStandardSchema,
+  type JsonSchema,
+  type Parsed,
+  type Schema,
+  type StandardIssue,
+  type StandardSchema,
+} from "../core/schema.ts";
+
+const compiled = new WeakMap<object, Schema | Promise<Schema>>();
+
+/** A promise only when the schema's own JSON Schema converter must be loaded first (valibot). */
+export function compileSchema(given: object): Schema | Promise<Schema> {
+  const known = compiled.get(given);
+  if (known !== undefined) return known;
+  const schema = compile(given);
+  compiled.set(given, schema);
+  if (schema instanceof Promise) schema.then((ready) => compiled.set(given, ready)).catch(() => compiled.delete(given));
+  return schema;
+}
+
+function compile(given: object): Schema | Promise<Schema> {
+  if (isStandardSchema(given)) {
+    const jsonSchema = standardJsonSchema(given);
+    return jsonSchema instanceof Promise
+      ? jsonSchema.then((ready) => fromStandard(given, ready))
+      : fromStandard(given, jsonSchema);
+  }
+  // An AI SDK schema: a JSON Schema (or a promise of one) and perhaps a check of its own.
+  if ("jsonSchema" in given && "validate" in given) return fromAiSdkSchema(given as AiSdkSchema);
+  if (typeof given === "function") return compile((given as () => object)());
+  return fromJsonSchema(given as JsonSchema);
+}
+
+function fromStandard(schema: StandardSchema, jsonSchema: JsonSchema): Schema {
+  return {
+    jsonSchema,
+    parse(value) {
+      const result = schema["~standard"].validate(value);
+      return result instanceof Promise ? result.then(toParsed) : toParsed(result);
+    },
+  };
+}
+
+function toParsed(result: { value?: unknown; issues?: readonly StandardIssue[] | undefined }): Parsed {
+  if (result.issues === undefined) return { ok: true, value: result.value };
+  return { ok: false, problems: result.issues.map(describeIssue) };
+}
+
+function describeIssue(issue: StandardIssue): string {
+  const path = (issue.path ?? []).map((step) => String(typeof step === "object" ? step.key : step)).join(".");
+  return path === "" ? issue.message : `${path}: ${issue.message}`;
+}
+
+/** zod and arktype bring their own converter (https://standardschema.dev, JSON Schema); valibot's is a package of its own. */
+function standardJsonSchema(schema: StandardSchema): JsonSchema | Promise<JsonSchema> {
+  const standard = schema["~standard"] as StandardSchema["~standard"] & {
+    jsonSchema?: { input(options: { target: string }): JsonSchema };
+  };
+  if (standard.jsonSchema !== undefined) return withoutDialect(standard.jsonSchema.input({ target: "draft-2020-12" }));
+  if (standard.vendor === "valibot") return valibotJsonSchema(schema);
+  throw new UserError(
+    `A schema of ${standard.vendor} does not tell its JSON Schema. Use zod, arktype, valibot with @valibot/to-json-schema, or plain JSON Schema.`,
+  );
+}
+
+async function valibotJsonSchema(schema: StandardSchema): Promise<JsonSchema> {
+  const converter = await import("@valibot/to-json-schema").catch((cause: unknown) => {
+    throw new UserError(
+      "A valibot schema needs the package @valibot/to-json-schema: npm install @valibot/to-json-schema",
+      {
+        cause,
+      },
+    );
+  });
+  return withoutDialect(converter.toJsonSchema(schema as never) as JsonSchema);
+}
+
+function withoutDialect(schema: JsonSchema): JsonSchema {
+  const { $schema: _dialect, ...rest } = schema;
+  return rest;
+}
+
+type AiSdkSchema = {
+  readonly jsonSchema: JsonSchema | PromiseLike<JsonSchema>;
+  readonly validate?: ((value: unknown) => AiSdkChecked | PromiseLike<AiSdkChecked>) | undefined;
+};
+type AiSdkChecked = { success: true; value: unknown } | { success: false; error: Error };
+
+function fromAiSdkSchema(given: AiSdkSchema): Schema | Promise<Schema> {
+  const { jsonSchema, validate } = given;
+  if ("then" in jsonSchema && typeof jsonSchema.then === "function") {
+    return Promise.resolve(jsonSchema as PromiseLike<JsonSchema>).then((ready) => withCheck(ready, validate));
+  }
+  return withCheck(jsonSchema as JsonSchema, validate);
+}
+
+function withCheck(jsonSchema: JsonSchema, validate: AiSdkSchema["validate"]): Schema {
+  if (validate === undefined) return fromJsonSchema(jsonSchema);
+  return {
+    jsonSchema,
+    async parse(value) {
+      const checked = await validate(value);
+      return checked.success ? { ok: true, value: checked.value } : { ok: false, problems: [checked.error.message] };
+    },
+  };
+}
+
+function fromJsonSchema(jsonSchema: JsonSchema): Schema {
+  let check: z.ZodType;
+  try {
+    check = z.fromJSONSchema(jsonSchema as Parameters<typeof z.fromJSONSchema>[0]);
+  } catch (cause) {
+    throw new UserError(`This JSON Schema cannot be used: ${(cause as Error).message}`, { cause });
+  }
+  return fromStandard(check, withoutDialect(jsonSchema));
+}

@@ -1,0 +1,35 @@
+/** What the journal remembers of a run: its conversation, also across follow-ups and forks, and its last words. */
+
+import type { RunStart, StoredEvent } from "../core/event.ts";
+import type { Message } from "../core/message.ts";
+import { rebuildConversation } from "../core/rebuild-conversation.ts";
+import type { Store } from "../core/store.ts";
+
+export type History = {
+  /** The messages of a run, as they stood before the event `before`. */
+  messages(runId: string, before?: number): Promise<Message[]>;
+  /** The text a run ended with; undefined when it has not ended. */
+  endText(runId: string): Promise<string | undefined>;
+};
+
+export function readHistory(store: Store, rootId: string): History {
+  const messages: History["messages"] = async (runId, before = Number.POSITIVE_INFINITY) => {
+    const events = (await store.read(rootId, { runId })).filter((event) => event.seq < before);
+    const [start] = events;
+    if (start?.type !== "run-start") return [];
+    return rebuildConversation(events, await originMessages(start));
+  };
+  const originMessages = async (start: StoredEvent & RunStart): Promise<Message[]> => {
+    const { origin } = start;
+    if (origin === undefined) return [];
+    if (origin.kind === "follow-up") return messages(origin.runId);
+    return (await messages(origin.runId, start.seq)).slice(0, origin.messages);
+  };
+  return {
+    messages,
+    async endText(runId) {
+      const last = (await store.read(rootId, { runId })).at(-1);
+      return last?.type === "run-end" ? last.text : undefined;
+    },
+  };
+}

@@ -1,0 +1,146 @@
+/** Who is in a tree: every agent with what it took so far, and the runs that are alive. */
+
+import type { Account } from "../core/limits.ts";
+import type { RunOutcome } from "../core/outcome.ts";
+import { addCost, type Incoming, type Run, type RunProfile } from "../core/run.ts";
+import type { AgentSummary } from "../core/runtime.ts";
+import type { ChildInfo, ChildStatus } from "../core/spawn.ts";
+import { addUsage, noUsage, type Usage } from "../core/usage.ts";
+import { childPath } from "./paths.ts";
+
+/** One agent over all its runs. Small: a tree may have a hundred thousand. */
+export type AgentEntry = {
+  readonly agentId: string;
+  readonly parent: AgentEntry | undefined;
+  readonly path: string;
+  readonly label: string;
+  readonly depth: number;
+  readonly profile: RunProfile;
+  readonly account: Account;
+  readonly isBackground: boolean;
+  lastRunId: string;
+  /** While it is alive. */
+  run: Run | undefined;
+  status: RunOutcome["status"] | "running";
+  turns: number;
+  toolCount: number;
+  readonly usage: Usage;
+  costUsd: number | null;
+  durationMs: number;
+  /** How often each label was used below it. */
+  counters: Map<string, number> | undefined;
+  /** What arrived too late for its last run: read first by the next one. */
+  unread: Incoming[] | undefined;
+};
+
+type NewEntry = Pick<AgentEntry, "agentId" | "parent" | "label" | "profile" | "account" | "isBackground">;
+
+export class AgentBook {
+  readonly #byId = new Map<string, AgentEntry>();
+  readonly #live = new Map<string, Run>();
+
+  /** Assigns the path, synchronously: the order of calls is the order of numbers. */
+  add(made: NewEntry): AgentEntry {
+    const { parent, label } = made;
+    if (parent !== undefined) parent.counters ??= new Map();
+    const entry: AgentEntry = {
+      ...made,
+      path: parent?.counters === undefined ? label : childPath(parent.path, label, parent.counters),
+      depth: parent === undefined ? 0 : parent.depth + 1,
+      lastRunId: made.agentId,
+      run: undefined,
+      status: "running",
+      turns: 0,
+      toolCount: 0,
+      usage: noUsage(),
+      costUsd: 0,
+      durationMs: 0,
+      counters: undefined,
+      unread: undefined,
+    };
+    this.#byId.set(entry.agentId, entry);
+    return entry;
+  }
+
+  /** A child that was cancelled in the queue never was. */
+  forget(entry: AgentEntry): void {
+    this.#byId.delete(entry.agentId);
+  }
+
+  started(entry: AgentEntry, run: Run): void {
+    entry.run = run;
+    entry.lastRunId = run.who.runId;
+    entry.status = "running";
+    run.inbox = entry.unread;
+    entry.unread = undefined;
+    this.#live.set(entry.path, run);
+  }
+
+  ended(entry: AgentEntry, run: Run, outcome: RunOutcome): void {
+    entry.run = undefined;
+    entry.status = outcome.status;
+    entry.turns += outcome.turns;
+    entry.toolCount += outcome.toolCount;
+    addUsage(entry.usage, outcome.usage);
+    entry.costUsd = addCost(entry.costUsd, outcome.costUsd);
+    entry.durationMs += outcome.durationMs;
+    entry.unread = run.inbox;
+    this.#live.delete(entry.path);
+  }
+
+  get(agentId: string): AgentEntry | undefined {
+    return this.#byId.get(agentId);
+  }
+
+  /** The agent whose place this is, alive or not. */
+  at(path: string): AgentEntry | undefined {
+    const live = this.#live.get(path);
+    if (live !== undefined) return this.#byId.get(live.who.agentId);
+    for (const entry of this.#byId.values()) if (entry.path === path) return entry;
+    return undefined;
+  }
+
+  get live(): Iterable<Run> {
+    return this.#live.values();
+  }
+
+  get liveCount(): number {
+    return this.#live.size;
+  }
+
+  childrenOf(agentId: string): AgentEntry[] {
+    return [...this.#byId.values()].filter((entry) => entry.parent?.agentId === agentId);
+  }
+
+  summaries(): AgentSummary[] {
+    return [...this.#byId.values()].map((entry) => ({
+      id: entry.agentId,
+      parentId: entry.parent?.agentId ?? null,
+      path: entry.path,
+      label: entry.label,
+      depth: entry.depth,
+      status: entry.status,
+      turns: entry.turns,
+      toolCount: entry.toolCount,
+      usage: { ...entry.usage },
+      costUsd: entry.costUsd,
+      durationMs: entry.durationMs,
+    }));
+  }
+}
+
+export function childInfo(entry: AgentEntry): ChildInfo {
+  return {
+    agentId: entry.agentId,
+    runId: entry.lastRunId,
+    path: entry.path,
+    label: entry.label,
+    depth: entry.depth,
+    agentName: entry.profile.agentName,
+  };
+}
+
+export function childStatus(entry: AgentEntry): ChildStatus {
+  const turns = entry.turns + (entry.run?.turns ?? 0);
+  return { ...childInfo(entry), status: entry.status, background: entry.isBackground, turns };
+}

@@ -1,0 +1,83 @@
+/** Children that run while their parent goes on: their reports reach it exactly once. */
+
+import { Cancelled, type Run } from "../core/run.ts";
+import { type Scope, untilAborted } from "../core/scope.ts";
+import type { ChildReport } from "../core/spawn.ts";
+import { toToolResult } from "./report.ts";
+
+/** Remembers the child and hands over its report when it ends, unless somebody waits for it by then. */
+export function addBackgroundChild(parent: Run, child: Run, ended: Promise<ChildReport>): void {
+  parent.background ??= new Map();
+  const entry = { run: child, ended, isDelivered: false };
+  parent.background.set(child.who.agentId, entry);
+  ended.then(
+    (report) => {
+      if (entry.isDelivered) return;
+      entry.isDelivered = true;
+      parent.receive({ kind: "report", report, text: reportMessage(report) });
+      parent.background?.delete(child.who.agentId);
+    },
+    // It never started, or the runtime failed: whoever waits for it hears.
+    () => void parent.background?.delete(child.who.agentId),
+  );
+}
+
+/** The reports of the named children, or of all: each is taken out of its way to the inbox. */
+export async function takeReports(
+  parent: Run,
+  agentIds: readonly string[] | undefined,
+  scope: Scope,
+): Promise<ChildReport[]> {
+  const isWanted = (agentId: string) => agentIds === undefined || agentIds.includes(agentId);
+  const arrived = takeFromInbox(parent, isWanted);
+  const waiting = [...(parent.background ?? [])].filter(([agentId]) => isWanted(agentId)).map(([, child]) => child);
+  for (const child of waiting) child.isDelivered = true;
+  try {
+    const reports = await untilAborted(Promise.all(waiting.map((child) => child.ended)), scope);
+    for (const child of waiting) parent.background?.delete(child.run.who.agentId);
+    return [...arrived, ...reports];
+  } catch (error) {
+    // Nobody got them after all: they arrive as messages.
+    for (const child of waiting) child.isDelivered = false;
+    for (const report of arrived) parent.receive({ kind: "report", report, text: reportMessage(report) });
+    throw error;
+  }
+}
+
+/** Waits for the next report; false when no child is left to report. */
+export async function nextReport(parent: Run): Promise<boolean> {
+  const { background } = parent;
+  if (background === undefined || background.size === 0) return false;
+  if (parent.tree.onLiveChildren === "cancel") {
+    await stopChildren(parent);
+    return false;
+  }
+  const first = Promise.race([...background.values()].map((child) => child.ended.catch(() => undefined)));
+  await untilAborted(first, parent.scope);
+  return true;
+}
+
+/** Stops what still runs, and waits until it has. */
+export async function stopChildren(parent: Run): Promise<void> {
+  const { background } = parent;
+  if (background === undefined) return;
+  const children = [...background.values()];
+  for (const { run } of children) run.scope.abort(new Cancelled("Subagent cancelled"));
+  await Promise.allSettled(children.map((child) => child.ended));
+}
+
+function takeFromInbox(parent: Run, isWanted: (agentId: string) => boolean): ChildReport[] {
+  const taken: ChildReport[] = [];
+  parent.inbox = parent.inbox?.filter((incoming) => {
+    if (incoming.kind !== "report" || !isWanted(incoming.report.agentId)) return true;
+    taken.push(incoming.report);
+    return false;
+  });
+  return taken;
+}
+
+/** What the parent's model reads. Text a model reads: snapshotted. */
+function reportMessage(report: ChildReport): string {
+  const { success, output, error } = toToolResult({ kind: "ended", report });
+  return `Report of the background subagent ${report.label}:\n${success ? output : `${error}\n${output}`}`;
+}

@@ -1,0 +1,37 @@
+/** What the gate checks before anything is spent: depth, then input. */
+
+import { Refused } from "../core/refused.ts";
+import type { Run } from "../core/run.ts";
+import type { SpawnRequest } from "../core/spawn.ts";
+import { depthMessage } from "../core/subagent-names.ts";
+
+/** Configuration and definitions reach further than a call of the model may. */
+const MAX_TURNS = 1000;
+
+export function checkDepth(depth: number, maxDepth: number): void {
+  if (depth > maxDepth) throw new Refused("depth_limit", depthMessage(maxDepth, depth - 1));
+}
+
+export function checkRequest(request: SpawnRequest, parent: Run): void {
+  if (request.label.trim() === "") throw new Refused("invalid_input", "label cannot be empty");
+  if (request.task.trim() === "") throw new Refused("invalid_input", "task_prompt cannot be empty");
+  const { maxTurns, timeoutMs } = request.options ?? {};
+  if (maxTurns !== undefined && !(Number.isInteger(maxTurns) && maxTurns >= 1 && maxTurns <= MAX_TURNS)) {
+    throw new Refused("invalid_input", `max_turns must be between 1 and ${MAX_TURNS}; found ${maxTurns}`);
+  }
+  if (timeoutMs !== undefined && !(timeoutMs > 0)) {
+    throw new Refused("invalid_input", `timeout_ms must be greater than 0; found ${timeoutMs}`);
+  }
+  checkNotOwnTask(request, parent);
+}
+
+/** Handing on one's own task unchanged leads nowhere: the child would do the same. */
+function checkNotOwnTask(request: SpawnRequest, parent: Run): void {
+  if (request.options?.allowedTools !== undefined) return;
+  const agentName = typeof request.agent === "string" ? request.agent : request.agent?.name;
+  for (let run: Run | undefined = parent; run !== undefined; run = run.parent) {
+    if (run.task !== request.task) continue;
+    if (agentName !== undefined && agentName !== run.profile.agentName) continue;
+    throw new Refused("invalid_input", "This is the task you were given: do it yourself");
+  }
+}

@@ -1,0 +1,73 @@
+/** The control a run has over its own children, and over nobody else's. */
+
+import { Cancelled, type Run } from "../core/run.ts";
+import type { Scope } from "../core/scope.ts";
+import type { CancelMode, ChildControl, SpawnReply } from "../core/spawn.ts";
+import { type AgentBook, type AgentEntry, childInfo, childStatus } from "./agent-book.ts";
+import { takeReports } from "./background-children.ts";
+
+/** What the tree does for a control. */
+export type ControlPorts = {
+  book: AgentBook;
+  /** Starts a finished child again with a further message. */
+  revive(parent: Run, entry: AgentEntry, message: string, scope: Scope): Promise<SpawnReply>;
+  /** Does something while the parent holds no slot. */
+  whileResting<T>(parent: Run, work: () => Promise<T>): Promise<T>;
+  /** The text a finished run ended with. */
+  endText(runId: string): Promise<string | undefined>;
+};
+
+export function childControl(parent: Run, scope: Scope, ports: ControlPorts): ChildControl {
+  const { book } = ports;
+  const own = (agentId: string): AgentEntry | undefined => {
+    const entry = book.get(agentId);
+    return entry?.parent?.agentId === parent.who.agentId ? entry : undefined;
+  };
+  return {
+    list: () => book.childrenOf(parent.who.agentId).map(childStatus),
+    async send(agentId, message) {
+      const entry = own(agentId);
+      if (entry === undefined) return unknownChild(agentId);
+      if (message.trim() === "")
+        return { kind: "refused", errorType: "invalid_input", message: "message cannot be empty" };
+      if (entry.run === undefined) return ports.revive(parent, entry, message, scope);
+      entry.run.receive({ kind: "steer", text: message });
+      return { kind: "started", child: childInfo(entry) };
+    },
+    wait: (agentIds) => ports.whileResting(parent, () => takeReports(parent, agentIds, scope)),
+    async cancel(agentId, mode) {
+      const entry = own(agentId);
+      if (entry === undefined) return undefined;
+      const ended = parent.background?.get(agentId)?.ended;
+      if (entry.run !== undefined) stopRun(entry.run, mode, book);
+      if (ended !== undefined) await ports.whileResting(parent, () => ended.then(ignore, ignore));
+      return childStatus(entry);
+    },
+    async report(agentId) {
+      const entry = own(agentId);
+      return entry === undefined || entry.run !== undefined ? undefined : ports.endText(entry.lastRunId);
+    },
+  };
+}
+
+/** Stops a run and what is below it: at once, or after it has said what it has. */
+export function stopRun(run: Run, mode: CancelMode, book: AgentBook): void {
+  if (mode === "stop") {
+    run.scope.abort(new Cancelled(run.parent === undefined ? "The run was cancelled" : "Subagent cancelled"));
+    return;
+  }
+  run.isWrappingUp = true;
+  for (const live of book.live) if (isBelow(live, run)) live.isWrappingUp = true;
+}
+
+function isBelow(run: Run, ancestor: Run): boolean {
+  for (let above = run.parent; above !== undefined; above = above.parent) if (above === ancestor) return true;
+  return false;
+}
+
+function unknownChild(agentId: string): SpawnReply {
+  const message = `No subagent with the id ${agentId}. subagent_list shows those you started.`;
+  return { kind: "refused", errorType: "invalid_input", message };
+}
+
+function ignore(): void {}

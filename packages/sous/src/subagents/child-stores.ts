@@ -1,0 +1,95 @@
+/** Stores of a child's own: they receive copies of what the journal holds, when factories for them are given. */
+
+import type { SousEvent, StoredEvent } from "../core/event.ts";
+import type { Hooks } from "../core/hooks.ts";
+import type { Message } from "../core/message.ts";
+
+export type ChildState = { status: string; turns: number; toolCount: number; totalTokens: number };
+
+/** Each factory is called once per run, with its id. What they return may throw without harm to the run. */
+export type ChildStores = {
+  messages?(runId: string): { add(message: Message): void };
+  state?(runId: string): { set(state: ChildState): void };
+  events?(runId: string): { add(event: StoredEvent): void };
+};
+
+/** Hooks that feed the stores, besides what the definition's own hooks do. */
+export function storingHooks(stores: ChildStores, own: Hooks | undefined): Hooks {
+  const open = new Map<string, OpenStores>();
+  return {
+    ...own,
+    onEvent(event) {
+      own?.onEvent?.(event);
+      if (event.seq === undefined) return;
+      let child = open.get(event.runId);
+      if (child === undefined) {
+        child = openStores(stores, event.runId);
+        open.set(event.runId, child);
+      }
+      feed(child, structuredClone(event));
+      if (event.type === "run-end") open.delete(event.runId);
+    },
+  };
+}
+
+type OpenStores = {
+  messages: { add(message: Message): void } | undefined;
+  state: { set(state: ChildState): void } | undefined;
+  events: { add(event: StoredEvent): void } | undefined;
+  progress: ChildState;
+};
+
+function openStores(stores: ChildStores, runId: string): OpenStores {
+  return {
+    messages: stores.messages?.(runId),
+    state: stores.state?.(runId),
+    events: stores.events?.(runId),
+    progress: { status: "running", turns: 0, toolCount: 0, totalTokens: 0 },
+  };
+}
+
+function feed(child: OpenStores, event: StoredEvent): void {
+  child.events?.add(event);
+  for (const message of messagesOf(event)) child.messages?.add(message);
+  if (advance(child.progress, event)) child.state?.set({ ...child.progress });
+}
+
+function messagesOf(event: SousEvent): Message[] {
+  switch (event.type) {
+    case "run-start":
+      return [event.task];
+    case "message-end":
+      return [event.message];
+    case "tool-call-end": {
+      const { callId, toolName, output, isError } = event;
+      return [{ role: "tool", content: [{ type: "tool-result", callId, toolName, output, isError }] }];
+    }
+    case "steer":
+    case "notice":
+    case "report":
+      return [{ role: "user", content: [{ type: "text", text: event.text }] }];
+    default:
+      return [];
+  }
+}
+
+/** True when the event changed the state. */
+function advance(progress: ChildState, event: StoredEvent): boolean {
+  switch (event.type) {
+    case "run-start":
+      return true;
+    case "message-end":
+      progress.turns = event.turn;
+      progress.totalTokens += event.usage.totalTokens;
+      return true;
+    case "tool-call-end":
+      progress.toolCount += 1;
+      return true;
+    case "run-end":
+      progress.status = event.status;
+      progress.totalTokens = event.usage.totalTokens;
+      return true;
+    default:
+      return false;
+  }
+}

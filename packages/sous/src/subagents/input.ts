@@ -1,0 +1,88 @@
+/** The inputs of `subagent` and `parallel_subagent`: the schema a model sees, and the request it becomes. */
+
+import * as z from "zod";
+import type { StandardSchema } from "../core/schema.ts";
+import type { SpawnRequest } from "../core/spawn.ts";
+import { sentenceSchema } from "./sentence-schema.ts";
+
+/** The most turns a call may ask for; definitions and configuration reach further. */
+const MAX_CALL_TURNS = 50;
+
+const notBlank = z.string().refine((text) => text.trim() !== "");
+
+const SpawnInput = z.strictObject({
+  label: notBlank.describe("A short name for this child, such as auth_review."),
+  task_prompt: notBlank.describe("Everything the child must know: it sees nothing else."),
+  summary_prompt: notBlank.optional().describe("What the child's report should answer or look like."),
+  allowed_tools: z
+    .array(z.string())
+    .optional()
+    .describe("Exactly these of your tools; an empty list means none. Omit for all of them."),
+  max_turns: z.int().min(1).max(MAX_CALL_TURNS).optional().describe("How many turns it may take, 1 to 50."),
+  agent: notBlank.optional().describe("The name of a predefined agent to use."),
+  model: notBlank.optional().describe("Another model, as provider/model."),
+  system_prompt: notBlank.optional().describe("Instructions for the child instead of the default ones."),
+  timeout_ms: z.int().min(1).optional().describe("Stop it after this many milliseconds."),
+  output_schema: z.record(z.string(), z.unknown()).optional().describe("A JSON Schema its answer must match."),
+  context: z
+    .enum(["none", "fork"])
+    .optional()
+    .describe("fork starts from your own conversation; none (the default) from the task alone."),
+  background: z.boolean().optional().describe("Go on while it runs; its report arrives later."),
+});
+export type SpawnInput = z.infer<typeof SpawnInput>;
+
+const ParallelInput = z.strictObject({
+  tasks: z
+    .array(SpawnInput.omit({ background: true }))
+    .min(1)
+    .describe("One entry per child."),
+  max_concurrent: z.int().min(1).optional().describe("How many run at once (default 5)."),
+  fail_fast: z.boolean().optional().describe("Stop the others as soon as one fails (default false)."),
+});
+export type ParallelInput = z.infer<typeof ParallelInput>;
+
+const SENTENCES = {
+  label: "label cannot be empty",
+  task_prompt: "task_prompt cannot be empty",
+  summary_prompt: "summary_prompt cannot be empty",
+  allowed_tools: "allowed_tools must be a list of tool names",
+  max_turns: `max_turns must be between 1 and ${MAX_CALL_TURNS}`,
+  agent: "agent must be the name of an agent",
+  model: "model must be provider/model",
+  system_prompt: "system_prompt cannot be empty",
+  timeout_ms: "timeout_ms must be a whole number of at least 1",
+  output_schema: "output_schema must be a JSON Schema object",
+  context: 'context must be "none" or "fork"',
+  background: "background must be true or false",
+  tasks: "At least one task required",
+  max_concurrent: "max_concurrent must be at least 1",
+  fail_fast: "fail_fast must be true or false",
+  "*": `Allowed: ${Object.keys(SpawnInput.shape).join(", ")}.`,
+};
+
+export const spawnInputSchema: StandardSchema<SpawnInput> = sentenceSchema(SpawnInput, SENTENCES);
+export const parallelInputSchema: StandardSchema<ParallelInput> = sentenceSchema(ParallelInput, {
+  ...SENTENCES,
+  "*": `Allowed: ${Object.keys(ParallelInput.shape).join(", ")}; in a task ${Object.keys(SpawnInput.shape).slice(0, -1).join(", ")}.`,
+});
+
+export function toSpawnRequest(input: SpawnInput | Omit<SpawnInput, "background">, index = 0): SpawnRequest {
+  return {
+    label: input.label,
+    task: input.task_prompt,
+    index,
+    agent: input.agent,
+    options: {
+      summaryPrompt: input.summary_prompt,
+      allowedTools: input.allowed_tools,
+      maxTurns: input.max_turns,
+      model: input.model,
+      systemPrompt: input.system_prompt,
+      timeoutMs: input.timeout_ms,
+      outputSchema: input.output_schema,
+      context: input.context,
+      background: "background" in input ? input.background : undefined,
+    },
+  };
+}

@@ -1,0 +1,132 @@
+/** One tool per specialist: `subagent_<name>`, and the factory that makes several from one model and one registry. */
+
+import * as z from "zod";
+import {
+  type AgentDefinition,
+  type AgentOptions,
+  agent,
+  type ModelChoice,
+  RESERVED_AGENT_NAMES,
+} from "../core/agent.ts";
+import { UserError } from "../core/errors.ts";
+import { isSuccess } from "../core/outcome.ts";
+import type { ChildReport } from "../core/spawn.ts";
+import { type Tool, type ToolRegistry, type ToolResult, type ToolTier, tool } from "../core/tool.ts";
+import type { Usage } from "../core/usage.ts";
+import { type ChildStores, storingHooks } from "./child-stores.ts";
+import { describeNamedAgent } from "./prompts.ts";
+import { failureSentence, toToolResult } from "./report.ts";
+import { sentenceSchema } from "./sentence-schema.ts";
+import { type ToolLog, toToolLog } from "./tool-logs.ts";
+
+/** What a specialist's tool returns as `data`; every ending keeps the partial text, the usage and the logs. */
+export type NamedAgentResult = {
+  name: string;
+  finalResponse: string;
+  totalTurns: number;
+  toolCount: number;
+  toolLogs: ToolLog[];
+  usage: Usage;
+  success: boolean;
+  durationMs: number;
+  errorDetails?: string;
+  /** Only when known for certain. */
+  failedTool?: string;
+};
+
+const taskInput = sentenceSchema(
+  z.strictObject({
+    task: z
+      .string()
+      .refine((text) => text.trim() !== "")
+      .describe("Everything the agent must know: it sees nothing else."),
+  }),
+  { task: "task cannot be empty", "*": "Allowed: task." },
+);
+
+/** The tool that hands its task to this agent. Asks first, unless its holder listed the agent as its own. */
+export function namedAgentTool(definition: AgentDefinition, { tier = "confirm" }: { tier?: ToolTier } = {}): Tool {
+  const { name } = definition;
+  if (RESERVED_AGENT_NAMES.includes(name)) {
+    throw new UserError(`An agent cannot be called ${name}: subagent_${name} is a tool of the runtime`);
+  }
+  return tool({
+    name: `subagent_${name}`,
+    displayName: `Subagent: ${name}`,
+    description: definition.description ?? describeNamedAgent(name),
+    category: "subagent",
+    tier,
+    effect: "idempotent",
+    inputSchema: taskInput,
+    agent: definition,
+    async execute({ task }, context) {
+      const reply = await context.spawn({ label: name, task, agent: definition, options: KEEP_LOG });
+      const result = toToolResult(reply);
+      return reply.kind === "ended" ? { ...result, data: toNamedResult(definition, reply.report) } : result;
+    },
+  }) as Tool;
+}
+
+const KEEP_LOG = Object.freeze({ keepToolLog: true });
+
+function toNamedResult(definition: AgentDefinition, report: ChildReport): NamedAgentResult {
+  const { outcome, toolLog = [] } = report;
+  const success = isSuccess(outcome);
+  const result: NamedAgentResult = {
+    name: definition.name,
+    finalResponse: outcome.text,
+    totalTurns: outcome.turns,
+    toolCount: outcome.toolCount,
+    toolLogs: toolLog.map(toToolLog),
+    usage: report.totalUsage,
+    success,
+    durationMs: outcome.durationMs,
+  };
+  if (!success) result.errorDetails = failureSentence(report);
+  // A tool's own failure never ends a run, so only an action nobody could allow names a tool for certain.
+  if (outcome.stopReason === "consent") {
+    const denied = toolLog.findLast((entry) => !entry.success && entry.output.includes("needs consent"));
+    if (denied !== undefined) result.failedTool = denied.toolName;
+  }
+  return result;
+}
+
+export type FactoryOptions = {
+  model: ModelChoice;
+  /** The tools its agents may name. */
+  registry: ToolRegistry;
+  /** Copies of what the journal holds, one set of stores per child. */
+  stores?: ChildStores | undefined;
+};
+
+/** A definition whose tools are names in the factory's registry; all of them when unset. */
+export type FactoryDefinition = Omit<AgentOptions, "tools"> & { tools?: readonly string[] | undefined };
+
+export type SubagentFactory = {
+  create(definition: FactoryDefinition): Tool;
+  /** The same with nothing but tools that only read. */
+  createReadOnly(definition: FactoryDefinition): Tool;
+};
+
+/** Makes specialists' tools from one model and one registry. They ask before they run, unless a rule allows them. */
+export function subagentFactory(options: FactoryOptions): SubagentFactory {
+  const make = (definition: FactoryDefinition, keep: (candidate: Tool) => boolean): Tool => {
+    const { model, stores } = options;
+    const hooks = stores === undefined ? definition.hooks : storingHooks(stores, definition.hooks);
+    return namedAgentTool(agent({ model, ...definition, hooks, tools: pick(options.registry, definition, keep) }));
+  };
+  return {
+    create: (definition) => make(definition, () => true),
+    createReadOnly: (definition) => make(definition, (candidate) => candidate.effect === "read"),
+  };
+}
+
+function pick(registry: ToolRegistry, { name, tools }: FactoryDefinition, keep: (candidate: Tool) => boolean): Tool[] {
+  for (const each of tools ?? []) {
+    if (!registry.has(each)) throw new UserError(`Agent ${name} names a tool the registry does not have: ${each}`);
+  }
+  const isWanted = (candidate: Tool) => tools === undefined || tools.includes(candidate.name);
+  return [...registry].filter((each) => each.category !== "subagent" && isWanted(each) && keep(each));
+}
+
+export type { ToolResult };

@@ -1,0 +1,109 @@
+/** The `parallel_subagent` tool: several tasks at once, one result for each, whatever happens to it. */
+
+import { messageOf } from "../core/errors.ts";
+import { isSuccess } from "../core/outcome.ts";
+import type { SpawnReply } from "../core/spawn.ts";
+import { type Tool, type ToolContext, type ToolResult, tool } from "../core/tool.ts";
+import { type ParallelInput, parallelInputSchema, toSpawnRequest } from "./input.ts";
+import { DESCRIPTIONS } from "./prompts.ts";
+import { failureSentence, type ReportMetadata, reportMetadata, reportText } from "./report.ts";
+
+/** One entry of `results`; a task that never became a child has no metadata of one. */
+export type ParallelResult = {
+  label: string;
+  success: boolean;
+  output: string;
+  duration_ms: number;
+  error?: string;
+} & Partial<ReportMetadata>;
+
+export type ParallelOutput = {
+  results: ParallelResult[];
+  total_duration_ms: number;
+  successful: number;
+  failed: number;
+};
+
+export function parallelTool(limits: { maxConcurrent: number; now: () => number }): Tool {
+  return tool({
+    name: "parallel_subagent",
+    description: DESCRIPTIONS.parallel,
+    category: "subagent",
+    effect: "idempotent",
+    inputSchema: parallelInputSchema,
+    execute: (input, context) => runInParallel(input, context, limits),
+  }) as Tool;
+}
+
+async function runInParallel(
+  input: ParallelInput,
+  context: ToolContext,
+  limits: { maxConcurrent: number; now: () => number },
+): Promise<ToolResult> {
+  const startedAt = limits.now();
+  const failFast = input.fail_fast === true ? new AbortController() : undefined;
+  const results = new Array<ParallelResult>(input.tasks.length);
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (;;) {
+      const index = next++;
+      const task = input.tasks[index];
+      if (task === undefined) return;
+      const result = await runOne(task, index, context, failFast?.signal);
+      results[index] = result;
+      // At the moment of the first failure, not when the list is read.
+      if (!result.success) failFast?.abort();
+    }
+  };
+  const width = Math.min(input.max_concurrent ?? limits.maxConcurrent, input.tasks.length);
+  await Promise.all(Array.from({ length: width }, work));
+
+  const successful = results.filter((result) => result.success).length;
+  const output: ParallelOutput = {
+    results,
+    total_duration_ms: Math.round(limits.now() - startedAt),
+    successful,
+    failed: results.length - successful,
+  };
+  return { success: true, output: JSON.stringify(output), data: output };
+}
+
+async function runOne(
+  task: ParallelInput["tasks"][number],
+  index: number,
+  context: ToolContext,
+  stopped: AbortSignal | undefined,
+): Promise<ParallelResult> {
+  if (stopped?.aborted) {
+    return {
+      label: task.label,
+      success: false,
+      output: "",
+      duration_ms: 0,
+      error: "Not started: another task failed",
+      completion_status: "cancelled",
+    };
+  }
+  const request = toSpawnRequest(task, index);
+  try {
+    return toResult(task.label, await context.spawn({ ...request, options: { ...request.options, signal: stopped } }));
+  } catch (error) {
+    return {
+      label: task.label,
+      success: false,
+      output: "",
+      duration_ms: 0,
+      error: messageOf(error),
+      completion_status: "failed",
+    };
+  }
+}
+
+function toResult(label: string, reply: SpawnReply): ParallelResult {
+  if (reply.kind === "started") throw new Error("A parallel task cannot run in the background");
+  if (reply.kind === "refused") return { label, success: false, output: "", duration_ms: 0, error: reply.message };
+  const { report } = reply;
+  const metadata = reportMetadata(report);
+  if (isSuccess(report.outcome)) return { label, success: true, output: reportText(report), ...metadata };
+  return { label, success: false, output: report.text, error: failureSentence(report), ...metadata };
+}

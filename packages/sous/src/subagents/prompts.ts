@@ -1,0 +1,24 @@
+/** What models read about the tools for children. Snapshotted: a changed word here changes behaviour. */
+
+export const DESCRIPTIONS = {
+  subagent:
+    "Hand a self-contained task to a subagent with its own conversation. It sees only task_prompt, not your history, works with some of your tools, and answers with one bounded report. Use it for work whose details you do not need to keep. To run several at once use parallel_subagent.",
+  parallel:
+    "Hand several independent tasks to subagents that work at the same time. Returns one result per task, in the order given, also for tasks that failed.",
+  send: "Send a further message to a subagent you started. A finished one goes on with its conversation and reports again; a running one reads the message before its next turn.",
+  report: "Read the whole of a report that was cut, from a byte offset on.",
+  wait: "Wait for background subagents and get their reports. Each report is delivered once.",
+  cancel: "Stop a subagent you started. wrap-up lets it say what it has; stop ends it at once.",
+  list: "List the subagents you started, with their state.",
+  spawn: "Hand a self-contained task to a subagent with its own conversation and get its answer.",
+  delegate: "Hand a task to an external agent and get its answer.",
+} as const;
+
+/** The system prompt of a child that a call made up without one. */
+export const CHILD_INSTRUCTIONS =
+  "You are a subagent: another agent gave you one task. Do it with the tools you have. You cannot ask questions. Your last answer is your report: say what you found, with the evidence, and what you could not do.";
+
+/** The description of a specialist that has none of its own. */
+export function describeNamedAgent(name: string): string {
+  return `Spawn a subagent named '${name}' to handle a task on its own and report back.`;
+}

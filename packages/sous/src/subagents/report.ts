@@ -1,0 +1,102 @@
+/** What a parent's model reads about a child: one bounded text that never tells an ending as another one. */
+
+import { completionStatus, isSuccess } from "../core/outcome.ts";
+import type { ChildReport, SpawnReply } from "../core/spawn.ts";
+import type { ToolResult } from "../core/tool.ts";
+
+/** The metadata of a report; names as in the tool's contract. */
+export type ReportMetadata = {
+  subagent_id: string;
+  subagent_label: string;
+  recursion_depth: number;
+  turns_used: number;
+  tool_count: number;
+  tokens_consumed: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+  completion_status: string;
+  max_turns_reached: boolean;
+  truncated: boolean;
+  duration_ms: number;
+};
+
+export function toToolResult(reply: SpawnReply): ToolResult {
+  switch (reply.kind) {
+    case "refused":
+      return { success: false, output: "", error: reply.message, metadata: { error_type: reply.errorType } };
+    case "started": {
+      const { agentId, label, path, depth } = reply.child;
+      const output = `${label} runs in the background (subagent_id: ${agentId}). Its report will arrive as a message; subagent_wait waits for it.`;
+      return {
+        success: true,
+        output,
+        metadata: { subagent_id: agentId, subagent_label: label, recursion_depth: depth, path },
+      };
+    }
+    case "ended": {
+      const { report } = reply;
+      const metadata = reportMetadata(report);
+      const trailer = `(subagent_id: ${report.agentId})`;
+      if (isSuccess(report.outcome)) {
+        return { success: true, output: `${reportText(report)}\n${trailer}`, metadata, data: report };
+      }
+      const partial = report.text === "" ? "" : `Partial result:\n${report.text}\n`;
+      return { success: false, error: failureSentence(report), output: `${partial}${trailer}`, metadata, data: report };
+    }
+    default:
+      return reply satisfies never;
+  }
+}
+
+/** The text of a report that is not a failure, with a notice when it is not the whole story. */
+export function reportText({ outcome, text, truncation }: ChildReport): string {
+  let notice = "";
+  if (outcome.stopReason === "turns") {
+    notice = `[Notice: the subagent ran out of turns after ${outcome.turns}; the result is incomplete]\n`;
+  } else if (outcome.stopReason === "consent") {
+    notice = "[Notice: an action needed consent and nobody was there to give it; the result is incomplete]\n";
+  }
+  const cut =
+    truncation === undefined
+      ? ""
+      : `\n[Notice: cut after ${truncation.keptBytes} of ${truncation.originalBytes} bytes; subagent_report reads the rest]`;
+  return `${notice}${text}${cut}`;
+}
+
+/** Why a child gave no usable result. */
+export function failureSentence({ outcome }: Pick<ChildReport, "outcome">): string {
+  const message = outcome.fault?.message ?? "";
+  switch (outcome.status) {
+    case "completed":
+    case "incomplete":
+      return "";
+    case "timeout":
+    case "cancelled":
+    case "budget_exceeded":
+      return message;
+    case "refused":
+      return "The subagent's model refused the task";
+    case "failed":
+      return `Subagent failed: ${message}`;
+    default:
+      return outcome.status satisfies never;
+  }
+}
+
+export function reportMetadata(report: ChildReport): ReportMetadata {
+  const { outcome, totalUsage } = report;
+  return {
+    subagent_id: report.agentId,
+    subagent_label: report.label,
+    recursion_depth: report.depth,
+    turns_used: outcome.turns,
+    tool_count: outcome.toolCount,
+    tokens_consumed: totalUsage.totalTokens,
+    prompt_tokens: totalUsage.inputTokens,
+    completion_tokens: totalUsage.outputTokens,
+    completion_status: completionStatus(outcome.status),
+    max_turns_reached: outcome.stopReason === "turns",
+    truncated: report.truncation !== undefined,
+    duration_ms: Math.round(outcome.durationMs),
+  };
+}

@@ -1,0 +1,57 @@
+/** A schema whose complaints are whole sentences that name the field and what is allowed. */
+
+import * as z from "zod";
+import type { JsonSchema, StandardIssue, StandardSchema } from "../core/schema.ts";
+
+/** The sentence for a field that is wrong, whatever is wrong with it; `found` is the value as JSON. */
+export type Sentences = Readonly<Record<string, string>>;
+
+/** Wraps a zod object. The converter to JSON Schema is asked for once, when a tool with it is first offered. */
+export function sentenceSchema<Shape extends z.ZodType>(
+  shape: Shape,
+  sentences: Sentences,
+): StandardSchema<z.infer<Shape>> {
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "sous",
+      validate(value: unknown) {
+        const result = shape.safeParse(value);
+        if (result.success) return { value: result.data };
+        return { issues: result.error.issues.map((issue) => ({ message: toSentence(issue, value, sentences) })) };
+      },
+      jsonSchema: { input: (): JsonSchema => z.toJSONSchema(shape, { io: "input" }) as JsonSchema },
+    },
+  } as StandardSchema<z.infer<Shape>>;
+}
+
+function toSentence(issue: z.core.$ZodIssue, whole: unknown, sentences: Sentences): string {
+  const field = issue.path.join(".");
+  if (issue.code === "unrecognized_keys") {
+    const where = field === "" ? "" : ` in ${field}`;
+    return `Unknown field${where}: ${issue.keys.join(", ")}. ${sentences["*"] ?? ""}`.trim();
+  }
+  const found = valueAt(whole, issue.path);
+  if (found === undefined) return field === "" ? "The input must be an object" : `${field} is required`;
+  // The sentence of `label` also serves `tasks.0.label`.
+  const last = String(issue.path.findLast((step) => typeof step === "string") ?? "");
+  const known = sentences[last];
+  const prefix = field === last ? "" : `${field.slice(0, -last.length)}`;
+  if (known !== undefined) return `${prefix}${known}${describeFound(found)}`;
+  return `${field}: ${issue.message}${describeFound(found)}`;
+}
+
+function describeFound(found: unknown): string {
+  if (typeof found === "string" && found.trim() === "") return "";
+  const shown = JSON.stringify(found) ?? String(found);
+  return `; found ${shown.length > 60 ? `${shown.slice(0, 60)}…` : shown}`;
+}
+
+function valueAt(value: unknown, path: StandardIssue["path"]): unknown {
+  let current = value;
+  for (const step of path ?? []) {
+    if (typeof current !== "object" || current === null) return undefined;
+    current = (current as Record<PropertyKey, unknown>)[step as PropertyKey];
+  }
+  return current;
+}

@@ -1,0 +1,303 @@
+/** One tree of runs: a root, everything below it, and what they share. The only place where a run starts a run. */
+
+import type { ChildTime } from "./budget/child-time.ts";
+import type { AgentDefinition } from "./core/agent.ts";
+import type { ApprovalAnswer, ApprovalRequest, Approve } from "./core/approval.ts";
+import type { Deadlines } from "./core/clock.ts";
+import { Conversation } from "./core/conversation.ts";
+import { BudgetExceeded } from "./core/errors.ts";
+import type { DeltaBody, RunOrigin, StoredBody } from "./core/event.ts";
+import type { Account, DelegationLimits, RunSlots } from "./core/limits.ts";
+import { type Message, textOf, type UserMessage } from "./core/message.ts";
+import type { RunOutcome } from "./core/outcome.ts";
+import {
+  type AskOptions,
+  type BilledAnswer,
+  Run,
+  type RunProfile,
+  type SummaryPlan,
+  TimedOut,
+  type TreePorts,
+} from "./core/run.ts";
+import type { Scope } from "./core/scope.ts";
+import type { ChildControl, SpawnReply, SpawnRequest } from "./core/spawn.ts";
+import { Gate } from "./gate.ts";
+import { askPerson } from "./loop/ask-consent.ts";
+import { repairHistory } from "./loop/repair-history.ts";
+import { runAgent } from "./loop/run-agent.ts";
+import { type AskPorts, askForRun, lastWordsNeed } from "./model/ask-for-run.ts";
+import type { Profiles } from "./profiles.ts";
+import { AgentBook, type AgentEntry } from "./subagents/agent-book.ts";
+import { nextReport, stopChildren } from "./subagents/background-children.ts";
+import { type ControlPorts, childControl } from "./subagents/child-control.ts";
+
+/** What a tree is made of; `runtime.ts` makes one set per root. */
+export type TreeParts = {
+  readonly settings: Pick<TreePorts, "cwd" | "conversation" | "onExhausted" | "onLiveChildren">;
+  readonly asking: AskPorts;
+  readonly profiles: Profiles;
+  readonly limits: DelegationLimits;
+  readonly spending: Spending;
+  readonly approve: Approve | undefined;
+  readonly records: Records;
+};
+
+/** Everything that is counted: money, tokens, executions, places, time. */
+export type Spending = {
+  /** Wall time of the whole tree. */
+  readonly seconds: number | undefined;
+  readonly root: Account;
+  /** What all children share; the root is not part of it. */
+  readonly children: Account;
+  readonly slots: RunSlots;
+  readonly deadlines: Deadlines;
+  readonly childTime: ChildTime;
+};
+
+/** Names, and what the journal remembers. */
+export type Records = {
+  newId(): string;
+  messages(runId: string, before?: number): Promise<Message[]>;
+  endText(runId: string): Promise<string | undefined>;
+};
+
+/** What a run begins with. */
+export type Start = {
+  readonly entry: AgentEntry;
+  readonly runId: string;
+  readonly parent: Run | undefined;
+  readonly profile: RunProfile;
+  readonly task: UserMessage;
+  readonly history: Message[];
+  readonly origin: RunOrigin | undefined;
+  readonly call: { callId: string; index: number } | undefined;
+  /** How it sums up for its parent; a root does not. */
+  readonly summary: SummaryPlan | undefined;
+  readonly scope: Scope;
+};
+
+export class Tree implements TreePorts {
+  readonly clock: TreePorts["clock"];
+  readonly cwd: string;
+  readonly maxDepth: number;
+  readonly conversation: TreePorts["conversation"];
+  readonly onExhausted: TreePorts["onExhausted"];
+  readonly onLiveChildren: TreePorts["onLiveChildren"];
+  readonly book: AgentBook = new AgentBook();
+  /** Actions that needed consent when nobody was there. */
+  readonly denied: { path: string; toolName: string; input: unknown }[] = [];
+  readonly #parts: TreeParts;
+  readonly #control: ControlPorts;
+  readonly #gate: Gate;
+
+  constructor(parts: TreeParts) {
+    this.#parts = parts;
+    this.#gate = new Gate(this, parts);
+    this.clock = parts.asking.clock;
+    this.cwd = parts.settings.cwd;
+    this.maxDepth = parts.limits.maxDepth;
+    this.conversation = parts.settings.conversation;
+    this.onExhausted = parts.settings.onExhausted;
+    this.onLiveChildren = parts.settings.onLiveChildren;
+    this.#control = {
+      book: this.book,
+      revive: (parent, entry, message, scope) => this.#gate.revive(parent, entry, message, scope),
+      whileResting: (parent, work) => this.whileResting(parent, work),
+      endText: parts.records.endText,
+    };
+  }
+
+  emit(run: Run, body: StoredBody): void {
+    run.beats += 1;
+    this.#parts.asking.journal.append(run.who, body);
+  }
+
+  delta(run: Run, body: DeltaBody): void {
+    this.#parts.asking.journal.delta(run.who, body);
+  }
+
+  settled(): Promise<void> | undefined {
+    return this.#parts.asking.journal.settled();
+  }
+
+  ask(run: Run, options: AskOptions): Promise<BilledAnswer> {
+    return askForRun(run, options, this.#parts.asking);
+  }
+
+  approve(run: Run, request: ApprovalRequest): Promise<ApprovalAnswer> | undefined {
+    const { approve } = this.#parts;
+    if (approve !== undefined) return this.whileResting(run, () => askPerson(run, request, approve));
+    this.denied.push({ path: request.path, toolName: request.toolName, input: request.input });
+    return undefined;
+  }
+
+  childrenOf(run: Run, scope: Scope): ChildControl {
+    return childControl(run, scope, this.#control);
+  }
+
+  async nextReport(run: Run): Promise<boolean> {
+    if (run.background === undefined || run.background.size === 0) return false;
+    return this.whileResting(run, () => nextReport(run));
+  }
+
+  closeChildren(run: Run): Promise<void> | undefined {
+    return run.background === undefined || run.background.size === 0 ? undefined : stopChildren(run);
+  }
+
+  /** The root of the tree, before its first run. */
+  async openRoot(agentId: string, definition: AgentDefinition): Promise<AgentEntry> {
+    const profile = await this.#parts.profiles.root(definition);
+    const account = this.#parts.spending.root;
+    return this.book.add({ agentId, parent: undefined, label: definition.name, profile, account, isBackground: false });
+  }
+
+  /** Runs the root, or goes on with it after an earlier run. `work` replaces the agent loop. */
+  async runRoot(
+    entry: AgentEntry,
+    { runId, task, scope }: Pick<Start, "runId" | "task" | "scope">,
+    work?: Parameters<typeof runAgent>[1],
+  ): Promise<{ run: Run; outcome: RunOutcome }> {
+    const isFirst = runId === entry.agentId;
+    const start: Start = {
+      entry,
+      runId,
+      parent: undefined,
+      profile: entry.profile,
+      task,
+      history: isFirst ? [] : repairHistory(await this.#parts.records.messages(entry.lastRunId)),
+      origin: isFirst ? undefined : { kind: "follow-up", runId: entry.lastRunId },
+      call: undefined,
+      summary: undefined,
+      scope,
+    };
+    const run = this.makeRun(start);
+    run.lastWords = reserveIfPossible(run);
+    this.#setRootDeadline(run, entry);
+    const outcome = await this.execute(run, start, work);
+    await this.settled();
+    return { run, outcome };
+  }
+
+  /** What is left of the time for the whole tree. */
+  #setRootDeadline(run: Run, entry: AgentEntry): void {
+    const { seconds, deadlines } = this.#parts.spending;
+    if (seconds === undefined) return;
+    const { runId } = run.who;
+    const startedAt = this.clock.monotonic();
+    run.deadline = deadlines.add(Math.max(0, seconds * 1000 - entry.durationMs), () => {
+      const used = (entry.durationMs + this.clock.monotonic() - startedAt) / 1000;
+      run.scope.abort(new TimedOut(new BudgetExceeded("seconds", used, seconds).message, runId));
+    });
+  }
+
+  spawn(parent: Run, callId: string, scope: Scope, request: SpawnRequest): Promise<SpawnReply> {
+    return this.#gate.spawn(parent, callId, scope, request);
+  }
+
+  /** A run that waits for a child or a person holds no place, so that those it waits for can have one. */
+  async whileResting<T>(run: Run, work: () => Promise<T>): Promise<T> {
+    const { slot } = run;
+    if (slot === undefined) return work();
+    slot.rest();
+    try {
+      return await work();
+    } finally {
+      // A stopped run needs no place any more.
+      if (!run.scope.aborted) await slot.wake(run.scope);
+    }
+  }
+
+  makeRun(start: Start): Run {
+    const { entry, runId, parent, profile, task, history, scope } = start;
+    const run = new Run({
+      who: {
+        runId,
+        agentId: entry.agentId,
+        parentId: parent?.who.runId ?? null,
+        path: entry.path,
+        depth: entry.depth,
+      },
+      parent,
+      task: textOf(task),
+      profile,
+      scope,
+      tree: this,
+      account: entry.account,
+      conversation: new Conversation([...history, task], profile.tools.bytes),
+      summary: start.summary,
+    });
+    for (const message of history) {
+      if (message.role !== "assistant") continue;
+      for (const part of message.content) if (part.type === "tool-call") run.callIds.add(part.callId);
+    }
+    return run;
+  }
+
+  /** Records the start, runs the loop to its end, and gives everything back. */
+  async execute(run: Run, start: Start, work?: Parameters<typeof runAgent>[1]): Promise<RunOutcome> {
+    const { entry } = start;
+    const { profile } = run;
+    this.book.started(entry, run);
+    using _watch = this.#watch(run);
+    run.emit({
+      type: "run-start",
+      agent: profile.agentName,
+      label: entry.label,
+      task: start.task,
+      model: profile.model.id,
+      instructions: profile.instructions,
+      maxTurns: profile.maxTurns,
+      rights: profile.storedRights,
+      origin: start.origin,
+      call: start.call,
+      summaryPrompt: start.summary?.prompt,
+      timeoutMs: profile.timeoutMs,
+    });
+    try {
+      const outcome = await runAgent(run, work);
+      run.outcome = outcome;
+      this.book.ended(entry, run, outcome);
+      if (outcome.fault !== undefined) tellHook(run, outcome.fault.message);
+      return outcome;
+    } finally {
+      this.leave(run);
+    }
+  }
+
+  /** Gives back whatever the run holds. */
+  leave(run: Run): void {
+    run.deadline?.[Symbol.dispose]();
+    run.lastWords?.[Symbol.dispose]();
+    run.lastWords = undefined;
+    run.slot?.[Symbol.dispose]();
+    run.slot = undefined;
+    run.scope[Symbol.dispose]();
+  }
+
+  /** The definition's own listener hears this run and nobody else's. */
+  #watch(run: Run): Disposable | undefined {
+    const onEvent = run.profile.hooks?.onEvent;
+    if (onEvent === undefined) return undefined;
+    const { runId } = run.who;
+    return this.#parts.asking.journal.subscribe((event) => (event.runId === runId ? onEvent(event) : undefined));
+  }
+}
+
+/** A budget too small even for last words shows at the first question, as an ending like any other. */
+function reserveIfPossible(run: Run): Run["lastWords"] {
+  if (!run.account.isMetered) return undefined;
+  try {
+    return run.account.reserveWrapUp(lastWordsNeed(run.conversation.promptTokens, run.profile));
+  } catch (error) {
+    if (error instanceof BudgetExceeded) return undefined;
+    throw error;
+  }
+}
+
+function tellHook(run: Run, message: string): void {
+  try {
+    run.profile.hooks?.onError?.({ message, path: run.who.path, runId: run.who.runId });
+  } catch {
+    // A listener never changes a run.
+  }
+}
