@@ -62,5 +62,5 @@ function notices(found: number, isCut: boolean, includeIgnored: boolean): string
   const hint = includeIgnored
     ? ""
     : " node_modules and what .gitignore names were left out: set include_ignored to look there.";
-  return [`[no files match.${hint}]`];
+  return [`No files match.${hint}`];
 }

@@ -178,10 +178,10 @@ function result(search: Search, pattern: string): ToolResult {
   const { lines, files, longLines, notices, isOver } = search;
   if (longLines > 0)
     notices.add(`${longLines} lines are longer than ${MAX_SEARCHED_BYTES} bytes; only their beginning was searched`);
-  if (lines.length === 0 && notices.size === 0) notices.add("no matches");
+  const notes = [...notices].map((notice) => `[${notice}]`);
   return {
     success: true,
-    output: [...lines, ...[...notices].map((notice) => `[${notice}]`)].join("\n"),
+    output: [...(lines.length === 0 ? ["No matches."] : lines), ...notes].join("\n"),
     metadata: { pattern, matches: lines.length, files: files.size, truncated: isOver },
   };
 }

@@ -112,7 +112,7 @@ suite("the glob tool", () => {
     );
     assert.equal(
       await answer("glob", { pattern: "*.js" }, tree.path),
-      "[no files match. node_modules and what .gitignore names were left out: set include_ignored to look there.]",
+      "No files match. node_modules and what .gitignore names were left out: set include_ignored to look there.",
     );
   });
 

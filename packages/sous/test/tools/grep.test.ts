@@ -175,8 +175,8 @@ suite("the grep tool", () => {
       file: "b.ts:1:const one = 1;",
       ignored: "skipped.ts:1:const four = 4;",
       named: "skipped.ts:1:const four = 4;",
-      binary: "[a/binary.ts is a binary file and was not searched]",
-      none: "[no matches]",
+      binary: "No matches.\n[a/binary.ts is a binary file and was not searched]",
+      none: "No matches.",
       missing: "failed: No folder at lib. Use list_files on its parent to see the names.",
     });
   });
@@ -214,7 +214,7 @@ suite("the grep tool", () => {
     );
     assert.equal(
       await answer("grep", { pattern: "needle2" }, tree.path),
-      "[1 lines are longer than 16384 bytes; only their beginning was searched]",
+      "No matches.\n[1 lines are longer than 16384 bytes; only their beginning was searched]",
     );
   });
 
