@@ -45,7 +45,8 @@ class MemoryStore implements Store {
     const limit = options.limit ?? events.length;
     if (options.runId === undefined) return events.slice(first, first + limit);
     const found: StoredEvent[] = [];
-    for (let index = first; index < events.length && found.length < limit; index++) {
+    const start = this.#rows.get(options.runId)?.startIndex ?? 0;
+    for (let index = Math.max(first, start); index < events.length && found.length < limit; index++) {
       const event = events[index];
       if (event?.runId === options.runId) found.push(event);
     }

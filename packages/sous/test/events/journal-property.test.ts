@@ -38,7 +38,7 @@ async function liveOnce(seed: number): Promise<void> {
     isImmediate: chance(random, 0.3),
     append(rootId: string, events: readonly StoredEvent[]): void | Promise<void> {
       if (!isAsync) return write(rootId, events);
-      return new Promise((resolve) => writes.push(resolve)).then(() => write(rootId, events));
+      return new Promise<void>((resolve) => writes.push(resolve)).then(() => write(rootId, events));
     },
   };
   const { journal, clock, scheduled, runScheduled } = journalOn(store, {
@@ -51,7 +51,7 @@ async function liveOnce(seed: number): Promise<void> {
   const shownTooEarly: number[] = [];
   journal.subscribe((event) => {
     if (event.seq === undefined) {
-      shown.push("text" in event ? event.text : event.type);
+      shown.push(event.text);
     } else {
       if (!keptSeqs.has(event.seq) && journal.degraded === undefined) shownTooEarly.push(event.seq);
       shown.push(String(event.seq));
