@@ -22,6 +22,7 @@ export type {
   SousEvent,
   StoredEvent,
 } from "./core/event.ts";
+export type { ExternalAgents, ExternalAnswer, ExternalPrompt } from "./core/external-agent.ts";
 export { defineHooks, type HookCall, type HookDecision, type Hooks } from "./core/hooks.ts";
 export type { Budget, DelegationLimits, OnExhausted } from "./core/limits.ts";
 export type {
@@ -69,8 +70,15 @@ export {
   tool,
 } from "./core/tool.ts";
 export type { Price, Usage } from "./core/usage.ts";
-export { createRuntime, type FanOutOptions, fanOut, type Runtime, run } from "./runtime.ts";
+export { createRuntime, type FanOutOptions, fanOut, type Runtime, registerSubagentTools, run } from "./runtime.ts";
 export { openMemoryStore } from "./store/memory.ts";
+export type {
+  SubagentCallbacks,
+  SubagentInfo,
+  SubagentResult,
+  SubagentToolCall,
+  SubagentToolEnd,
+} from "./subagents/callbacks.ts";
 export type { ChildState, ChildStores } from "./subagents/child-stores.ts";
 export {
   type FactoryDefinition,
@@ -79,5 +87,7 @@ export {
   type SubagentFactory,
   subagentFactory,
 } from "./subagents/named-agent.ts";
+export { type SubagentProgress, trackProgress } from "./subagents/progress.ts";
+export type { SubagentToolsOptions } from "./subagents/register.ts";
 export type { ReportMetadata } from "./subagents/report.ts";
 export type { ToolLog } from "./subagents/tool-logs.ts";

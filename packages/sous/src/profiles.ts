@@ -169,7 +169,7 @@ export class Profiles {
     const subagents = source.subagents ?? [];
     const delegate = source.delegate === true;
     const canHaveChildren =
-      rights.spawn && (delegate || subagents.length > 0 || own.some((each) => each.agent !== undefined));
+      rights.spawn && (delegate || subagents.length > 0 || own.some((each) => each.category === "subagent"));
     const isDeepest = canHaveChildren && made.depth >= limits.maxDepth;
     const mayCall = own.filter((each) =>
       each.category === "subagent" ? rights.spawn && !isDeepest : rights.use.has(each.name),

@@ -14,9 +14,10 @@ import { DEFAULT_LIMITS, type DelegationLimits } from "./core/limits.ts";
 import { type UserInput, userMessage } from "./core/message.ts";
 import type { Model } from "./core/model.ts";
 import { Cancelled } from "./core/run.ts";
-import type { RunHandle, RunOptions, RunResult, RuntimeOptions } from "./core/runtime.ts";
+import { RunError, type RunHandle, type RunOptions, type RunResult, type RuntimeOptions } from "./core/runtime.ts";
 import { Scope } from "./core/scope.ts";
 import type { Store } from "./core/store.ts";
+import type { ToolRegistry } from "./core/tool.ts";
 import { iterateEvents } from "./events/iterate.ts";
 import { createJournal } from "./events/journal.ts";
 import { systemHost } from "./host.ts";
@@ -29,6 +30,7 @@ import { readHistory } from "./store/history.ts";
 import { openMemoryStore } from "./store/memory.ts";
 import type { AgentEntry } from "./subagents/agent-book.ts";
 import { stopRun } from "./subagents/child-control.ts";
+import { addSubagentTools, type SubagentToolsOptions } from "./subagents/register.ts";
 import { Tree } from "./tree.ts";
 
 export type Runtime = {
@@ -72,6 +74,18 @@ export function fanOut<Output>(
   options: FanOutOptions & RuntimeOptions = {},
 ): Promise<RunResult<Output>[]> {
   return createRuntime(options).fanOut(definition, inputs, options);
+}
+
+/** Adds `subagent_spawn`, and with a client `subagent_delegate`, to any registry. */
+export function registerSubagentTools(registry: ToolRegistry, options: SubagentToolsOptions, depth = 0): void {
+  addSubagentTools(registry, options, depth, async (definition, task, runOptions) => {
+    try {
+      return await run(definition, task, runOptions);
+    } catch (error) {
+      if (error instanceof RunError) return error.result;
+      throw error;
+    }
+  });
 }
 
 type Shared = {

@@ -21,6 +21,7 @@ import {
 } from "./core/run.ts";
 import type { Scope } from "./core/scope.ts";
 import type { ChildControl, SpawnReply, SpawnRequest } from "./core/spawn.ts";
+import { RunListeners } from "./events/run-listeners.ts";
 import { Gate } from "./gate.ts";
 import { askPerson } from "./loop/ask-consent.ts";
 import { repairHistory } from "./loop/repair-history.ts";
@@ -89,10 +90,12 @@ export class Tree implements TreePorts {
   readonly #parts: TreeParts;
   readonly #control: ControlPorts;
   readonly #gate: Gate;
+  readonly #listeners: RunListeners;
 
   constructor(parts: TreeParts) {
     this.#parts = parts;
     this.#gate = new Gate(this, parts);
+    this.#listeners = new RunListeners(parts.asking.journal);
     this.clock = parts.asking.clock;
     this.cwd = parts.settings.cwd;
     this.maxDepth = parts.limits.maxDepth;
@@ -238,10 +241,11 @@ export class Tree implements TreePorts {
     const { entry } = start;
     const { profile } = run;
     this.book.started(entry, run);
-    using _watch = this.#watch(run);
+    if (profile.hooks?.onEvent !== undefined) this.#listeners.add(run.who.runId, profile.hooks.onEvent);
     run.emit({
       type: "run-start",
       agent: profile.agentName,
+      nickname: profile.nickname,
       label: entry.label,
       task: start.task,
       model: profile.model.id,
@@ -272,14 +276,6 @@ export class Tree implements TreePorts {
     run.slot?.[Symbol.dispose]();
     run.slot = undefined;
     run.scope[Symbol.dispose]();
-  }
-
-  /** The definition's own listener hears this run and nobody else's. */
-  #watch(run: Run): Disposable | undefined {
-    const onEvent = run.profile.hooks?.onEvent;
-    if (onEvent === undefined) return undefined;
-    const { runId } = run.who;
-    return this.#parts.asking.journal.subscribe((event) => (event.runId === runId ? onEvent(event) : undefined));
   }
 }
 

@@ -26,6 +26,7 @@ export type RunIdentity = {
 export type RunStart = {
   type: "run-start";
   agent: string;
+  nickname: string | undefined;
   label: string;
   task: UserMessage;
   model: string;
