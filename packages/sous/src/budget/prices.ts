@@ -1,0 +1,34 @@
+/** What a model costs and holds, from the shipped table. */
+
+import type { Price } from "../core/usage.ts";
+import { PRICES, type PriceRow } from "./prices-table.ts";
+
+export type ModelFacts = { price: Price; contextWindow: number };
+
+/**
+ * Finds `provider/model`, also with a version behind it (`-20250929`, `-2025-04-14`, `-001`, `@20251101`). Undefined when
+ * the table does not know it: then the cost is shown as unknown and only tokens are enforced. That holds for models
+ * that run at home too, because nobody can say what those cost.
+ */
+export function priceOf(modelId: string): ModelFacts | undefined {
+  const slash = modelId.indexOf("/");
+  const models = ownValue(PRICES, modelId.slice(0, slash));
+  if (models === undefined) return undefined;
+  const name = modelId.slice(slash + 1);
+  const row = ownValue(models, name) ?? ownValue(models, name.replace(VERSION, ""));
+  return row === undefined ? undefined : toFacts(row);
+}
+
+const VERSION = /(?:@.*|-\d{8}|-\d{4}-\d{2}-\d{2}|-\d{3})$/;
+
+/** Names come from people: `constructor` is not a model. */
+function ownValue<Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
+function toFacts([input, output, cachedInput, cacheWrite, contextWindow]: PriceRow): ModelFacts {
+  const price: Price = { input, output };
+  if (cachedInput !== null) price.cachedInput = cachedInput;
+  if (cacheWrite !== null) price.cacheWrite = cacheWrite;
+  return { price, contextWindow };
+}

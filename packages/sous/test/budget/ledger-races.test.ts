@@ -1,0 +1,106 @@
+/** R4: siblings who race for a budget neither overspend it nor lose any of it. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { type RaceFigures, runLedgerRaces } from "../figures/r4-races.ts";
+import { importWithout, type Mutation } from "../mutation.ts";
+
+const FIXED_SEED = 4;
+const RACES = 10_000;
+const WIDTH = 64;
+
+type Ledger = typeof import("../../src/budget/ledger.ts");
+
+// Before the first test: the hooks the test runner sets on promises would make the races three times as slow.
+const raced: RaceFigures[] = [];
+for (const seed of [FIXED_SEED, Math.floor(Math.random() * 2 ** 31)]) {
+  raced.push(await runLedgerRaces({ seed, races: RACES, width: WIDTH }));
+}
+
+for (const figures of raced) {
+  test(`R4: ${RACES} races of ${WIDTH} neither overspend, leak, hang nor refuse too early (seed ${figures.seed})`, (t) => {
+    t.diagnostic(`R4 ${JSON.stringify(figures)}`);
+    assert.deepEqual(faultsOf(figures), { overspent: 0, leaked: 0, hung: 0, wrongRefusals: 0 });
+    // Races in which nobody waits, is refused or stopped would show nothing.
+    for (const kind of ["granted", "waited", "refused", "cancelled", "lastWords"] as const) {
+      assert.ok(figures[kind] > RACES, `${kind}: ${figures[kind]}`);
+    }
+  });
+}
+
+suite("R4 notices a ledger that", () => {
+  const ledger = import.meta.resolve("../../src/budget/ledger.ts");
+  const funds = import.meta.resolve("../../src/budget/funds.ts");
+  const mutations: [what: string, notices: keyof RaceFigures, mutation: Mutation][] = [
+    [
+      "asks only its own limit and not those above",
+      "overspent",
+      {
+        find: "for (const meter of this.meters) {\n      const available",
+        replace: "for (const meter of this.meters.slice(-1)) {\n      const available",
+        in: funds,
+      },
+    ],
+    [
+      "does not count what is in flight",
+      "overspent",
+      {
+        find: "return this.limit - this.spent - this.inFlight - this.kept;",
+        replace: "return this.limit - this.spent - this.kept;",
+        in: import.meta.resolve("../../src/budget/meter.ts"),
+      },
+    ],
+    [
+      "does not give back what a call left over",
+      "leaked",
+      {
+        find: "meter.inFlight -= isTokens ? reserved.tokens : reserved.nanoUsd;",
+        replace: "meter.inFlight -= isTokens ? spentTokens : spentNanoUsd;",
+        in: funds,
+      },
+    ],
+    [
+      "counts a lease twice when it is settled and disposed",
+      "leaked",
+      {
+        find: "[Symbol.dispose](): void {\n    if (!this.#isOpen) return;",
+        replace: "[Symbol.dispose](): void {",
+        in: import.meta.resolve("../../src/budget/call-lease.ts"),
+      },
+    ],
+    [
+      "forgets those who wait when a call ends",
+      "hung",
+      {
+        find: "    this.serve();\n  }\n\n  /** Changes what is kept",
+        replace: "  }\n\n  /** Changes what is kept",
+        in: funds,
+      },
+    ],
+    [
+      "refuses instead of waiting",
+      "wrongRefusals",
+      {
+        find: "isShort(meter.unit, meter.reachable, need)",
+        replace: "isShort(meter.unit, meter.free, need)",
+        in: funds,
+      },
+    ],
+  ];
+  for (const [what, notices, mutation] of mutations) {
+    test(what, async () => {
+      const mutant = await importWithout<Ledger>(ledger, mutation);
+      const figures = await runLedgerRaces({
+        seed: FIXED_SEED,
+        races: 100,
+        width: WIDTH,
+        openLedger: mutant.openLedger,
+      });
+      assert.ok(figures[notices] > 0, JSON.stringify(figures));
+    });
+  }
+});
+
+function faultsOf({ overspent, leaked, hung, wrongRefusals }: RaceFigures) {
+  return { overspent, leaked, hung, wrongRefusals };
+}

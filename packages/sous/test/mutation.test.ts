@@ -1,0 +1,41 @@
+/** The tool behind every mutation check. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { BudgetExceeded } from "../src/core/errors.ts";
+import { importWithout } from "./mutation.ts";
+
+type Ledger = typeof import("../src/budget/ledger.ts");
+
+const ledger = import.meta.resolve("../src/budget/ledger.ts");
+
+test("a mutant differs from the original in one place and shares the rest with it", async () => {
+  const guard = 'if (started >= limit) throw new BudgetExceeded("executions", started, limit);';
+  const mutant = await importWithout<Ledger>(ledger, { find: guard, replace: "" });
+  const original: Ledger = await import(ledger);
+  mutant.openLedger({ executions: 0 }).startExecution();
+  assert.throws(() => original.openLedger({ executions: 0 }).startExecution(), BudgetExceeded);
+  assert.throws(() => mutant.openLedger({ executions: 0 }).open({ executions: 1 }), BudgetExceeded);
+});
+
+test("a mutant may be changed in a file that it imports", async () => {
+  const mutant = await importWithout<Ledger>(ledger, {
+    find: "Math.round(costUsd * 1e9)",
+    replace: "7e9",
+    in: import.meta.resolve("../src/budget/meter.ts"),
+  });
+  assert.deepEqual(mutant.openLedger({ costUsd: 1 }).left(), { costUsd: 7 });
+});
+
+test("a mutation that would change nothing, or more than one place, is refused", async () => {
+  await assert.rejects(
+    importWithout(ledger, { find: "no such text", replace: "" }),
+    /"no such text" occurs 0 times in .*ledger\.ts; a mutation needs exactly one/,
+  );
+  await assert.rejects(importWithout(ledger, { find: "budget", replace: "" }), /occurs \d\d times/);
+  const elsewhere = import.meta.resolve("../src/budget/prices.ts");
+  await assert.rejects(
+    importWithout(ledger, { find: "ModelFacts = {", replace: "", in: elsewhere }),
+    /does not import/,
+  );
+});
