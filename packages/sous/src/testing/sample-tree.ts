@@ -84,6 +84,7 @@ export function sampleTree(rootId: string, startTime: number = START_TIME): Samp
 const PLAIN_START: RunStart = {
   type: "run-start",
   agent: "lead",
+  nickname: undefined,
   label: "lead",
   task: { role: "user", content: [{ type: "text", text: "Look around." }] },
   model: "scripted/model",

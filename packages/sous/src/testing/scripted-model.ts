@@ -58,7 +58,9 @@ export type ScriptedModel = Model & {
 export function scriptedModel(...turns: readonly ScriptTurn[]): ScriptedModel;
 /** Answers by agent path: `lead/scout` before `lead/*` before `**`. `*` stands for one segment, `**` for any number. */
 export function scriptedModel(script: Script, options?: ScriptedModelOptions): ScriptedModel;
-export function scriptedModel(...given: readonly (ScriptTurn | Script | ScriptedModelOptions)[]): ScriptedModel {
+export function scriptedModel(
+  ...given: readonly (ScriptTurn | Script | ScriptedModelOptions | undefined)[]
+): ScriptedModel {
   const [first, second] = given;
   if (first !== undefined && isScript(first)) return modelOf(first, (second ?? {}) as ScriptedModelOptions);
   return modelOf({ "**": given as readonly ScriptTurn[] }, {});

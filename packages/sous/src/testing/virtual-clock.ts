@@ -14,17 +14,10 @@ export class VirtualClock implements Clock {
     this.#startTime = startTime;
   }
 
-  now(): number {
-    return this.#startTime + this.#elapsed + this.#jumped;
-  }
-
-  monotonic(): number {
-    return this.#elapsed;
-  }
-
-  timer(milliseconds: number, callback: () => void): Disposable {
-    return this.#add(milliseconds, callback, true);
-  }
+  // Fields, not methods: a clock is handed around in pieces.
+  readonly now = (): number => this.#startTime + this.#elapsed + this.#jumped;
+  readonly monotonic = (): number => this.#elapsed;
+  readonly timer = (milliseconds: number, callback: () => void): Disposable => this.#add(milliseconds, callback, true);
 
   /** A timer of the world itself: it is not counted as something the code under test left behind. */
   ownTimer(milliseconds: number, callback: () => void): Disposable {

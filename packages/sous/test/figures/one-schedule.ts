@@ -1,0 +1,167 @@
+/** One tree in one world from one seed: started, disturbed, awaited, and checked from its first event to its last. */
+
+import { type AgentDefinition, agent } from "../../src/core/agent.ts";
+import { messageOf } from "../../src/core/errors.ts";
+import type { StoredEvent } from "../../src/core/event.ts";
+import type { ModelRequest } from "../../src/core/model.ts";
+import {
+  RunError,
+  type RunHandle,
+  type RunOptions,
+  type RunResult,
+  type RuntimeOptions,
+} from "../../src/core/runtime.ts";
+import { tool } from "../../src/core/tool.ts";
+import { checkMessages } from "../../src/testing/check-messages.ts";
+import { checkHistory, openRuns } from "../../src/testing/checker.ts";
+import { createFaults, type FaultRates, type Faults } from "../../src/testing/faults.ts";
+import type { Answer } from "../../src/testing/script.ts";
+import { type ScriptedModel, scriptedModel } from "../../src/testing/scripted-model.ts";
+import { createWorld, type World, WorldStuck } from "../../src/testing/world.ts";
+import { compareHistories, watchedStore } from "./watched-store.ts";
+
+/** The part of the runtime a schedule needs; a mutation check brings a runtime of its own. */
+export type CreateRuntime = (options: RuntimeOptions) => {
+  run(definition: AgentDefinition, task: string, options?: RunOptions): RunHandle;
+};
+
+/** What the figure decides; everything is made in the given world, so that it follows from the seed. */
+export type Plan = {
+  rates: FaultRates;
+  answer(request: ModelRequest): Answer;
+  runtime: Omit<RuntimeOptions, "store" | "host" | "agents">;
+  run: Omit<RunOptions, "onEvent" | "signal">;
+  /** The caller's signal. */
+  stop: AbortController;
+  /** Somebody outside who stops, steers or follows up while the tree runs. */
+  disturb?(handle: RunHandle, events: readonly StoredEvent[]): void;
+};
+
+export type Schedule = {
+  seed: number;
+  /** Everything that was not as it must be. */
+  problems: string[];
+  hung: boolean;
+  /** As they were shown. */
+  events: readonly StoredEvent[];
+  faults: number;
+  status: string;
+};
+
+/** After this much virtual time the caller leaves, because a model or a tool may hang for ever; then the tree must end. */
+const PATIENCE_MS = 3_600_000;
+
+export async function runSchedule(
+  seed: number,
+  makePlan: (world: World) => Plan,
+  createRuntime: CreateRuntime,
+): Promise<Schedule> {
+  const world = createWorld({ seed, maxSteps: 50_000, maxMs: PATIENCE_MS * 2 });
+  const plan = makePlan(world);
+  const faults = createFaults(world, plan.rates);
+  const problems: string[] = [];
+  const events: StoredEvent[] = [];
+  const watched = watchedStore(faults);
+  const model = modelOf(world, plan, faults, problems);
+  const runtime = createRuntime({
+    ...plan.runtime,
+    store: watched.store,
+    host: world.host,
+    agents: specialists(faults),
+  });
+  const { stop } = plan;
+  let result: RunResult | undefined;
+  let hung = false;
+  try {
+    result = await world.run(
+      () => {
+        const handle = runtime.run(leadOf(model, faults), "Go.", {
+          ...plan.run,
+          signal: stop.signal,
+          onEvent(event) {
+            if (event.seq === undefined) return;
+            events.push(event);
+            if (event.seq > watched.lastKept && !watched.mayGiveUp)
+              problems.push(`${event.seq} was shown before it was kept`);
+          },
+        });
+        plan.disturb?.(handle, events);
+        world.clock.ownTimer(PATIENCE_MS, () => stop.abort(new Error("The caller has lost patience")));
+        return resultOf(handle);
+      },
+      () => openRuns(events),
+    );
+  } catch (error) {
+    hung = error instanceof WorldStuck;
+    problems.push(hung || !(error instanceof Error) ? messageOf(error) : (error.stack ?? error.message));
+  }
+  if (result !== undefined) {
+    problems.push(...checkHistory(events, { providerUsage: model.reported, resultUsage: result.usage }));
+    problems.push(...compareHistories(events, await watched.kept(events[0]?.runId ?? ""), watched));
+    problems.push(...compareResult(result, events));
+    if (world.clock.liveTimers > 0) problems.push(`${world.clock.liveTimers} timers are left`);
+  }
+  return { seed, problems, hung, events, faults: faults.happened.length, status: result?.status ?? "none" };
+}
+
+function modelOf(world: World, plan: Plan, faults: Faults, problems: string[]): ScriptedModel {
+  return scriptedModel(
+    { "**": (request) => faults.answer(plan.answer(request)) },
+    {
+      clock: world.clock,
+      schedule: (path) => world.turn(`model of ${path}`),
+      onRequest({ caller, messages }) {
+        for (const problem of checkMessages(messages)) problems.push(`request of ${caller.path}: ${problem}`);
+      },
+    },
+  );
+}
+
+function leadOf(model: ScriptedModel, faults: Faults): AgentDefinition {
+  return agent({ name: "lead", model, tools: toolsOf(faults), subagents: [scoutOf()], delegate: true, maxTurns: 8 });
+}
+
+function scoutOf(): AgentDefinition {
+  return agent({ name: "scout", instructions: "Look, do not touch.", maxTurns: 3, deny: ["write"] });
+}
+
+function specialists(faults: Faults): AgentDefinition[] {
+  return [scoutOf(), agent({ name: "writer", tools: toolsOf(faults), delegate: true, timeoutMs: 5_000 })];
+}
+
+function toolsOf(faults: Faults) {
+  const inputSchema = {
+    type: "object",
+    properties: { at: { type: "number" }, text: { type: "string" } },
+    additionalProperties: false,
+  };
+  return [
+    faults.tool(tool({ name: "look", description: "Looks.", effect: "read", inputSchema, execute: () => "A view." })),
+    faults.tool(
+      tool({ name: "write", description: "Writes.", tier: "confirm", inputSchema, execute: () => ({ written: true }) }),
+    ),
+  ];
+}
+
+/** A failed run rejects with its result; anything else that is thrown is a fault of the runtime. */
+async function resultOf(handle: RunHandle): Promise<RunResult> {
+  try {
+    return await handle;
+  } catch (error) {
+    if (error instanceof RunError) return error.result;
+    throw error;
+  }
+}
+
+/** What the caller is told must be what the journal says. */
+function compareResult(result: RunResult, events: readonly StoredEvent[]): string[] {
+  const end = events.findLast((event) => event.runId === result.runId);
+  if (end?.type !== "run-end") return [`The result is there before the run-end of its run`];
+  const problems: string[] = [];
+  if (end.status !== result.status) problems.push(`The result is ${result.status}, the journal says ${end.status}`);
+  const started = new Set(events.map(({ agentId }) => agentId)).size;
+  if (result.agents.length !== started) {
+    problems.push(`The result lists ${result.agents.length} agents, the journal ${started}`);
+  }
+  return problems;
+}

@@ -1,0 +1,124 @@
+/** Answers for whole trees, drawn from a seed: agents that look, write, delegate, wait, cancel, err and come to an end. */
+
+import type { Random } from "../../src/core/clock.ts";
+import type { ModelRequest } from "../../src/core/model.ts";
+import type { Answer } from "../../src/testing/script.ts";
+import { between, chance, pick } from "../../src/testing/seeded-random.ts";
+import { calls, type Step, says, streams, thinks } from "../../src/testing/steps.ts";
+import type { World } from "../../src/testing/world.ts";
+
+/** How the trees of a schedule look. */
+export type Shape = {
+  /** How many children the whole tree may ask for. */
+  maxChildren: number;
+  /** Turns of one run before it answers. */
+  maxWork: number;
+  width: number;
+};
+
+/** What one run has in mind. */
+type Plan = { random: Random; turnsLeft: number };
+
+/** An answer for whichever run asks; each run draws from a row of its own. */
+export function randomAnswers(world: World, shape: Shape): (request: ModelRequest) => Answer {
+  const plans = new Map<string, Plan>();
+  const tree = { childrenLeft: shape.maxChildren };
+  return (request) => {
+    const { runId, path } = request.caller;
+    let plan = plans.get(runId);
+    if (plan === undefined) {
+      const random = world.random(`answers ${path} ${plans.size}`);
+      plan = { random, turnsLeft: between(random, 0, shape.maxWork) };
+      plans.set(runId, plan);
+    }
+    plan.turnsLeft -= 1;
+    if (plan.turnsLeft < 0 && !chance(plan.random, 0.02)) return finalAnswer(plan.random);
+    return work(request, plan.random, tree, shape);
+  };
+}
+
+function finalAnswer(random: Random): Step[] {
+  const choice = random();
+  if (choice < 0.05) return [says(`Long. ${"word ".repeat(between(random, 1, 2_000))}`)];
+  if (choice < 0.1) return [says('{"answer": 42}')];
+  if (choice < 0.14) return [says("Half a character: \ud83d")];
+  if (choice < 0.3) return [thinks("Hm."), streams("All ", "is ", "well.")];
+  return [says("Done.")];
+}
+
+type Tree = { childrenLeft: number };
+
+function work(request: ModelRequest, random: Random, tree: Tree, shape: Shape): Step[] {
+  const steps: Step[] = chance(random, 0.3) ? [says("I begin.")] : [];
+  const count = chance(random, 0.25) ? between(random, 2, 3) : 1;
+  for (let call = 0; call < count; call++) steps.push(oneCall(request, random, tree, shape));
+  return steps;
+}
+
+function oneCall(request: ModelRequest, random: Random, tree: Tree, shape: Shape): Step {
+  const mayDelegate = tree.childrenLeft > 0;
+  const choice = random();
+  if (choice < 0.2) return calls("look", { at: between(random, 1, 9) });
+  if (choice < 0.28) return calls("write", { text: "x" });
+  if (choice < 0.31) return calls("look", { at: "nowhere", extra: true });
+  if (choice < 0.33) return calls("no_such_tool", { half: "\udc00" });
+  if (choice < 0.36) return calls("look", { at: 1 }, "same_id");
+  if (choice < 0.45) return lookAfter(request, random);
+  if (!mayDelegate) return calls("look", { at: 0 });
+  if (choice < 0.52) {
+    tree.childrenLeft -= 1;
+    return calls("subagent_scout", { task: `Scout ${between(random, 1, 1_000_000)}` });
+  }
+  if (choice < 0.72) {
+    tree.childrenLeft -= 1;
+    return calls("subagent", { ...randomTask(random), ...(chance(random, 0.4) ? { background: true } : {}) });
+  }
+  const width = Math.min(between(random, 1, shape.width), tree.childrenLeft);
+  tree.childrenLeft -= width;
+  return calls("parallel_subagent", {
+    tasks: Array.from({ length: width }, () => randomTask(random)),
+    ...(chance(random, 0.5) ? { fail_fast: true } : {}),
+    ...(chance(random, 0.3) ? { max_concurrent: between(random, 1, 3) } : {}),
+  });
+}
+
+/** One task as `subagent` takes it; few options at once, so that most children are plain ones. */
+function randomTask(random: Random): Record<string, unknown> {
+  const task: Record<string, unknown> = {
+    label: pick(random, ["a", "b", "scout", "x/y#2", "\u202e"]),
+    task_prompt: chance(random, 0.05) ? "Go." : `Part ${between(random, 1, 1_000_000)}`,
+  };
+  if (chance(random, 0.2)) task.max_turns = between(random, 1, 3);
+  if (chance(random, 0.2)) task.timeout_ms = between(random, 1, 3_000);
+  if (chance(random, 0.1)) task.summary_prompt = "In one word.";
+  if (chance(random, 0.1)) task.allowed_tools = pick(random, [[], ["look"], ["write"], ["no_such_tool"]]);
+  if (chance(random, 0.1)) task.context = "fork";
+  if (chance(random, 0.1)) task.agent = pick(random, ["scout", "writer", "nobody"]);
+  if (chance(random, 0.05)) task.output_schema = ANSWER_SCHEMA;
+  if (chance(random, 0.03)) task.label = " ";
+  return task;
+}
+
+const ANSWER_SCHEMA = { type: "object", properties: { answer: { type: "number" } }, required: ["answer"] };
+
+/** Follows up, waits for, stops or reads a child that the history speaks of. */
+function lookAfter({ messages }: ModelRequest, random: Random): Step {
+  const ids = messages.flatMap((message) =>
+    message.role === "tool" ? message.content.flatMap(({ output }) => output.match(CHILD_ID) ?? []) : [],
+  );
+  const subagent_id = ids[Math.floor(random() * ids.length)] ?? "01ARZ3NDEKTSV4RRFFQ69G5FAV";
+  switch (between(random, 0, 5)) {
+    case 0:
+      return calls("subagent_list", {});
+    case 1:
+      return calls("subagent_wait", chance(random, 0.5) ? {} : { subagent_ids: [subagent_id] });
+    case 2:
+      return calls("subagent_cancel", { subagent_id, mode: pick(random, ["stop", "wrap-up"]) });
+    case 3:
+      return calls("subagent_report", { subagent_id });
+    default:
+      return calls("subagent_send", { subagent_id, message: `And now ${between(random, 1, 1_000_000)}?` });
+  }
+}
+
+const CHILD_ID = /(?<=subagent_id"?: ?"?)[0-9A-HJKMNP-TV-Z]{26}/g;
