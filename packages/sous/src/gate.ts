@@ -1,7 +1,7 @@
 /** The one gate for children: every path that makes or revives one goes through here, in the same order. */
 
 import { BudgetExceeded, messageOf, ToolFailure, UserError } from "./core/errors.ts";
-import type { Account, Budget } from "./core/limits.ts";
+import type { Account, Budget, RunSlot } from "./core/limits.ts";
 import { type Message, userMessage } from "./core/message.ts";
 import { Refused } from "./core/refused.ts";
 import { Cancelled, type Run, TimedOut } from "./core/run.ts";
@@ -9,12 +9,13 @@ import { Scope } from "./core/scope.ts";
 import type { ChildReport, SpawnOptions, SpawnReply, SpawnRequest } from "./core/spawn.ts";
 import { truncateUtf8 } from "./core/truncate.ts";
 import { repairHistory } from "./loop/repair-history.ts";
-import { lastWordsNeed } from "./model/ask-for-run.ts";
+import { reserveLastWords } from "./model/ask-for-run.ts";
 import { type AgentEntry, childInfo } from "./subagents/agent-book.ts";
 import { addBackgroundChild } from "./subagents/background-children.ts";
 import { checkDepth, checkRequest } from "./subagents/check-spawn.ts";
 import type { Start, Tree, TreeParts } from "./tree.ts";
 
+const NOT_STARTED = "Subagent cancelled before it started";
 const NO_OPTIONS: SpawnOptions = Object.freeze({});
 
 export class Gate {
@@ -115,8 +116,9 @@ export class Gate {
     const { entry } = start;
     const run = this.#tree.makeRun(start);
     if (options.keepToolLog) run.toolLog = [];
-    const place = this.#pay(run, start);
-    const ended = this.#runChild(run, start, place, options);
+    using _link = stopWith(run, options.signal);
+    const place = await this.#pay(run, start);
+    const ended = this.#runChild(run, start, place);
     if (entry.isBackground && start.origin?.kind !== "follow-up") {
       addBackgroundChild(parent, run, ended);
       return { kind: "started", child: childInfo(entry) };
@@ -125,58 +127,42 @@ export class Gate {
     return { kind: "ended", report: await this.#tree.whileResting(parent, () => ended) };
   }
 
-  /** All or nothing: what was taken is given back when a later part is refused. */
-  #pay(run: Run, start: Start): ReturnType<TreeParts["spending"]["slots"]["take"]> {
+  /** All or nothing: what was taken is given back when a later part is refused. Returns the place, or the wait for one. */
+  async #pay(run: Run, start: Start): Promise<{ slot: RunSlot | Promise<RunSlot> }> {
     const { childTime, slots } = this.#parts.spending;
-    const { account, conversation, profile } = run;
+    const { account } = run;
     try {
       childTime.check();
-      if (account.isMetered) run.lastWords = account.reserveWrapUp(lastWordsNeed(conversation.promptTokens, profile));
       account.startExecution();
       try {
-        return slots.take(run.scope);
+        if (account.isMetered) run.lastWords = await reserveLastWords(run);
+        return { slot: slots.take(run.scope) };
       } catch (error) {
         account.undoExecution();
         throw error;
       }
     } catch (error) {
       this.#neverStarted(run, start);
-      throw error;
+      throw run.scope.aborted ? new Refused("cancelled", NOT_STARTED) : error;
     }
   }
 
-  async #runChild(
-    run: Run,
-    start: Start,
-    place: ReturnType<TreeParts["spending"]["slots"]["take"]>,
-    { signal }: SpawnOptions,
-  ): Promise<ChildReport> {
+  async #runChild(run: Run, start: Start, place: { slot: RunSlot | Promise<RunSlot> }): Promise<ChildReport> {
     const { childTime } = this.#parts.spending;
-    const stop = () => run.scope.abort(new Cancelled("Subagent cancelled"));
-    if (signal?.aborted) stop();
-    else signal?.addEventListener("abort", stop, { once: true });
+    run.slot = await this.#takePlace(run, start, place.slot);
+    this.#setDeadline(run);
+    childTime.start();
     try {
-      run.slot = await this.#takePlace(run, start, place);
-      this.#setDeadline(run);
-      childTime.start();
-      try {
-        await this.#tree.execute(run, start);
-      } finally {
-        childTime.end();
-      }
-      return this.#report(run, start);
+      await this.#tree.execute(run, start);
     } finally {
-      signal?.removeEventListener("abort", stop);
+      childTime.end();
     }
+    return this.#report(run, start);
   }
 
-  async #takePlace(
-    run: Run,
-    start: Start,
-    place: ReturnType<TreeParts["spending"]["slots"]["take"]>,
-  ): Promise<Run["slot"]> {
+  async #takePlace(run: Run, start: Start, place: RunSlot | Promise<RunSlot>): Promise<RunSlot> {
     try {
-      const slot = place instanceof Promise ? await place : place;
+      const slot = await place;
       if (!run.scope.aborted) return slot;
       slot[Symbol.dispose]();
       throw run.scope.reason;
@@ -184,7 +170,7 @@ export class Gate {
       if (!run.scope.aborted) throw error;
       run.account.undoExecution();
       this.#neverStarted(run, start);
-      throw new Refused("cancelled", "Subagent cancelled before it started");
+      throw new Refused("cancelled", NOT_STARTED);
     }
   }
 
@@ -220,6 +206,14 @@ export class Gate {
       totalCostUsd: costUsd,
     };
   }
+}
+
+/** Aborts the run when the signal does. */
+function stopWith(run: Run, signal: AbortSignal | undefined): Disposable {
+  const stop = () => run.scope.abort(new Cancelled("Subagent cancelled"));
+  if (signal?.aborted) stop();
+  signal?.addEventListener("abort", stop, { once: true });
+  return { [Symbol.dispose]: () => signal?.removeEventListener("abort", stop) };
 }
 
 /** What the model may read; anything else is a fault of ours and goes up. */

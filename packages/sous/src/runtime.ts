@@ -10,7 +10,7 @@ import { type Host, ulidSource } from "./core/clock.ts";
 import { DEFAULT_CONVERSATION } from "./core/conversation.ts";
 import { UserError } from "./core/errors.ts";
 import { makeHandle } from "./core/handle.ts";
-import { DEFAULT_LIMITS, type DelegationLimits } from "./core/limits.ts";
+import { type Budget, DEFAULT_LIMITS, type DelegationLimits } from "./core/limits.ts";
 import { type UserInput, userMessage } from "./core/message.ts";
 import type { Model } from "./core/model.ts";
 import { Cancelled } from "./core/run.ts";
@@ -134,7 +134,7 @@ function openTree({ options, runOptions, host, store, newId, models }: Shared) {
     spending: {
       seconds: budget.seconds,
       root,
-      children: root.open(limits.children),
+      children: root.open(withinBudget(limits.children, budget)),
       slots: createRunSlots(limits.maxConcurrent, limits.onFull),
       deadlines,
       childTime: new ChildTime(limits.children.seconds, clock, deadlines, (reason) => {
@@ -250,6 +250,17 @@ async function runFanOut<Output>(
     }),
   );
   return results;
+}
+
+/** A limit for children that is wider than the whole budget says nothing: the budget rules. */
+function withinBudget(children: Budget, whole: Budget): Budget {
+  const smaller = (one: number | undefined, other: number | undefined) =>
+    one === undefined || (other !== undefined && one > other) ? undefined : one;
+  return {
+    tokens: smaller(children.tokens, whole.tokens),
+    costUsd: smaller(children.costUsd, whole.costUsd),
+    executions: smaller(children.executions, whole.executions),
+  };
 }
 
 function modelCache(): Shared["models"] {

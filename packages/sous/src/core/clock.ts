@@ -37,11 +37,11 @@ export function ulidSource(now: () => number, random: Random): () => string {
   const digits = new Array<number>(RANDOM_DIGITS).fill(0);
   return () => {
     const time = Math.max(now(), lastTime);
-    if (time === lastTime && increment(digits)) return prefix + encode(digits);
+    if (time === lastTime && increment(digits)) return encode(prefix, digits);
     lastTime = time === lastTime ? time + 1 : time;
     prefix = encodeTime(lastTime);
     for (let index = 0; index < RANDOM_DIGITS; index++) digits[index] = Math.floor(random() * 32);
-    return prefix + encode(digits);
+    return encode(prefix, digits);
   };
 }
 
@@ -58,10 +58,13 @@ function increment(digits: number[]): boolean {
   return false;
 }
 
-function encode(digits: readonly number[]): string {
-  let text = "";
-  for (const digit of digits) text += ALPHABET[digit];
-  return text;
+/** From bytes, not by adding characters: the text is then one flat piece in memory, of which a wide tree has many. */
+function encode(prefix: string, digits: readonly number[]): string {
+  const codes = new Array<number>(prefix.length + digits.length);
+  for (let index = 0; index < prefix.length; index++) codes[index] = prefix.charCodeAt(index);
+  for (let index = 0; index < digits.length; index++)
+    codes[prefix.length + index] = ALPHABET.charCodeAt(digits[index] ?? 0);
+  return String.fromCharCode(...codes);
 }
 
 function encodeTime(time: number): string {

@@ -29,11 +29,11 @@ export async function runToolCall(call: ToolCallPart, run: Run): Promise<ToolRes
   }
   const { output, isError } = boundResult(result, call, run);
   const durationMs = run.tree.clock.monotonic() - startedAt;
-  const { metadata } = result;
-  run.emit({ type: "tool-call-end", callId, toolName, output, isError, durationMs, stack, metadata });
+  const { metadata, documents: files } = result;
+  run.emit({ type: "tool-call-end", callId, toolName, output, isError, durationMs, stack, metadata, files });
   run.toolLog?.push({ toolName, input: call.input, output, success: !isError, durationMs });
   const part: ToolResultPart = { type: "tool-result", callId, toolName, output, isError };
-  if (result.documents !== undefined && result.documents.length > 0) part.files = result.documents;
+  if (files !== undefined && files.length > 0) part.files = files;
   return part;
 }
 

@@ -3,7 +3,7 @@
 import type { Clock, Random } from "../core/clock.ts";
 import { BudgetExceeded } from "../core/errors.ts";
 import type { Journal } from "../core/journal.ts";
-import type { Account, CallNeed, Lease } from "../core/limits.ts";
+import type { CallNeed, Lease, WrapUpLease } from "../core/limits.ts";
 import type { AskOptions, BilledAnswer, Run, RunProfile } from "../core/run.ts";
 import { askModel } from "./ask.ts";
 import { governorOf } from "./governor.ts";
@@ -90,19 +90,46 @@ function leaseFor(run: Run, need: CallNeed, { closing }: AskOptions): Lease | Pr
   if (!account.isMetered) return account.reserve(need, run.scope);
   if (closing) {
     const lease = lastWords?.take(need);
+    lastWords?.[Symbol.dispose]();
     run.lastWords = undefined;
     return lease ?? account.reserve(need, run.scope);
   }
   // The answer to come will be part of the last prompt too; a short one is assumed.
   const next = lastWordsNeed(conversation.promptTokens + LAST_WORDS_OUTPUT, profile);
-  if (lastWords?.resize(next) === false) throw exceeded(account, need);
-  return account.reserve(need, run.scope);
+  if (lastWords === undefined || lastWords.resize(next)) return account.reserve(need, run.scope);
+  return afterSiblings(run, need, next);
 }
 
-/** Not even the reserve can grow with the history: the run must wrap up with what it holds. */
-function exceeded(account: Account, need: CallNeed): BudgetExceeded {
-  const left = account.left();
-  const asked = need.promptTokens + need.minOutput;
-  if (left.tokens !== undefined) return new BudgetExceeded("tokens", asked, left.tokens);
-  return new BudgetExceeded("costUsd", (asked * (need.price?.input ?? 0)) / 1_000_000, left.costUsd ?? 0);
+/** What is short now may come back from siblings; a reserve that cannot grow even then means: wrap up with what it holds. */
+async function afterSiblings({ account, lastWords, scope }: Run, need: CallNeed, next: CallNeed): Promise<Lease> {
+  const lease = await account.reserve(need, scope);
+  if (lastWords?.resize(next)) return lease;
+  lease[Symbol.dispose]();
+  // Throws, with the numbers of the limit that is short.
+  account.reserveWrapUp(next)[Symbol.dispose]();
+  return account.reserve(need, scope);
+}
+
+/** The reserve of a run that is about to start. Waits for siblings' calls like any reservation. */
+export function reserveLastWords(run: Run): WrapUpLease | Promise<WrapUpLease> {
+  const need = lastWordsNeed(run.conversation.promptTokens, run.profile);
+  try {
+    return run.account.reserveWrapUp(need);
+  } catch (error) {
+    if (!(error instanceof BudgetExceeded)) throw error;
+    return afterCalls(run, need);
+  }
+}
+
+async function afterCalls({ account, scope }: Run, need: CallNeed): Promise<WrapUpLease> {
+  for (;;) {
+    // Throws when nothing in flight could release enough.
+    const lease = await account.reserve({ ...need, outputCap: need.minOutput }, scope);
+    lease[Symbol.dispose]();
+    try {
+      return account.reserveWrapUp(need);
+    } catch (error) {
+      if (!(error instanceof BudgetExceeded)) throw error;
+    }
+  }
 }
