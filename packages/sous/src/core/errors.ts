@@ -42,7 +42,7 @@ export class ModelError extends Error {
   /** How long the provider asked everybody to wait. */
   readonly retryAfterMs: number | undefined;
   readonly status: number | undefined;
-  /** True when the model had begun to answer, in text or in a tool call: the attempt is billed. */
+  /** True when the model had begun to answer, in text or in a tool call, or may have: the attempt is billed. */
   readonly afterOutput: boolean;
 
   constructor(

@@ -1,0 +1,82 @@
+/** Any AI SDK language model (specification V4) as a `Model`. */
+
+import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import type { ForeignModel } from "../core/agent.ts";
+import { UserError } from "../core/errors.ts";
+import type { Model, ModelRequest } from "../core/model.ts";
+import { classifyError } from "./classify-error.ts";
+import { readAnswer } from "./from-stream.ts";
+import { promptBuilder, toolConverter } from "./to-prompt.ts";
+
+export type AdapterOptions = {
+  /** `provider/model`; taken from the AI SDK model when unset. */
+  id?: string | undefined;
+  /** Sent with every request, keyed by provider name. */
+  providerOptions?: LanguageModelV4CallOptions["providerOptions"] | undefined;
+};
+
+const adapted = new WeakMap<object, Model>();
+
+/** The same object gives the same `Model`, so that all its users share one governor. Refuses older specifications. */
+export function fromAiSdk(foreign: LanguageModelV4 | ForeignModel, options: AdapterOptions = {}): Model {
+  const known = adapted.get(foreign);
+  if (known !== undefined) return known;
+  const model = adapt(requireV4(foreign), options);
+  adapted.set(foreign, model);
+  return model;
+}
+
+/** True for a language model of the AI SDK of any specification; `fromAiSdk` says which of them it takes. */
+export function isForeignModel(value: unknown): value is ForeignModel {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
+  return "specificationVersion" in value && "doStream" in value && typeof value.doStream === "function";
+}
+
+function requireV4(foreign: LanguageModelV4 | ForeignModel): LanguageModelV4 {
+  if (foreign.specificationVersion === "v4" && isForeignModel(foreign)) return foreign as LanguageModelV4;
+  throw new UserError(
+    `The model ${foreign.provider}/${foreign.modelId} implements specification ${foreign.specificationVersion} of the ` +
+      "AI SDK, but sous needs v4: update its provider package",
+  );
+}
+
+function adapt(model: LanguageModelV4, options: AdapterOptions): Model {
+  const id = options.id ?? `${model.provider.split(".")[0]}/${model.modelId}`;
+  const toPrompt = promptBuilder(model.provider);
+  const toTools = toolConverter(model.provider);
+  return {
+    id,
+    answer: async (request, onDelta) => {
+      const { signal } = request;
+      signal.throwIfAborted();
+      const call = toCall(request, signal);
+      const stream = await openStream(call, signal);
+      return await readAnswer(stream, { id, signal, onDelta });
+    },
+  };
+
+  function toCall(request: ModelRequest, abortSignal: AbortSignal): LanguageModelV4CallOptions {
+    const { tools, settings } = request;
+    const call: LanguageModelV4CallOptions = { prompt: toPrompt(request), abortSignal };
+    if (tools.length > 0) {
+      call.tools = toTools(tools);
+      call.toolChoice = request.mayCallTools ? AUTO : NONE;
+    }
+    if (settings.maxOutputTokens !== undefined) call.maxOutputTokens = settings.maxOutputTokens;
+    if (settings.outputSchema !== undefined) call.responseFormat = { type: "json", schema: settings.outputSchema };
+    if (options.providerOptions !== undefined) call.providerOptions = options.providerOptions;
+    return call;
+  }
+
+  async function openStream(call: LanguageModelV4CallOptions, signal: AbortSignal) {
+    try {
+      return (await model.doStream(call)).stream;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw classifyError(error, { id, phase: "request" });
+    }
+  }
+}
+
+const AUTO = { type: "auto" } as const;
+const NONE = { type: "none" } as const;

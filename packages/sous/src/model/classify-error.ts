@@ -1,0 +1,120 @@
+/**
+ * What went wrong at a provider, as one kind and one sentence. Errors are known by their shape and their words, because
+ * importing the classes of the AI SDK would cost every start of the program.
+ */
+
+import { ModelError, type ModelErrorKind } from "../core/errors.ts";
+import { type ErrorFacts, readErrorFacts } from "./error-facts.ts";
+import { keyVariable } from "./providers.ts";
+import { retryAfterMs } from "./retry-after.ts";
+
+export type Circumstances = {
+  /** `provider/model`. */
+  id: string;
+  /** Whether the provider had begun to stream. */
+  phase: "request" | "stream";
+  afterOutput?: boolean | undefined;
+  /** Milliseconds since 1970, for a Retry-After that is a date. */
+  now?: (() => number) | undefined;
+};
+
+/** Never throws; a `ModelError` is returned as it is. */
+export function classifyError(error: unknown, circumstances: Circumstances): ModelError {
+  if (error instanceof ModelError) return error;
+  const { id, phase, afterOutput, now = Date.now } = circumstances;
+  const facts = readErrorFacts(error);
+  const wait = retryAfterMs(facts.headers, facts.text, now());
+  const kind = kindOf(facts, phase, wait !== undefined);
+  return new ModelError(kind, sentenceOf(kind, facts, id), {
+    cause: error,
+    status: facts.status,
+    afterOutput,
+    retryAfterMs: kind === "rate_limit" || kind === "overloaded" ? wait : undefined,
+  });
+}
+
+/** Out of money or of a quota that does not come back soon. */
+const SPENT =
+  /insufficient[_ ](quota|credits?|balance|funds)|billing_(hard_limit|not_active)|credit balance|spend(ing)? limit|usage limit[^\n]*regain|quota_exceeded|payment required|Per(Day|Month)Per/i;
+/** What Google also says when only a minute's share is used up: then it says how long to wait, too. */
+const MAYBE_SPENT = /exceeded your current quota/i;
+
+/** Every provider and server has its own words for a prompt that is too long. */
+const TOO_LONG =
+  /context_length|context[ _]length|maximum context|context[ _]window|context limit|context[ _]size|prompt is too long|input is too long|input token count[^\n]*exceeds|prompt token count[^\n]*exceeds|max_prompt_tokens|request_too_large|maximum model length/i;
+
+const BROKEN_CONNECTION =
+  /ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EPIPE|ENETUNREACH|EHOSTUNREACH|UND_ERR|socket hang up|other side closed|fetch failed|cannot connect|\bterminated\b|premature close|timed? ?out|TimeoutError|ConnectionRefused|ConnectionClosed/i;
+
+/** Thrown by the AI SDK for a request it cannot put into the provider's words. */
+const UNSUPPORTED =
+  /^AI_(UnsupportedFunctionality|InvalidPrompt|InvalidArgument|NoSuchModel|NoSuchProviderReference)Error$/;
+const UNREADABLE = /^AI_(JSONParse|TypeValidation|InvalidResponseData|EmptyResponseBody)Error$/;
+/** What the Anthropic adapter throws when the first line of a stream is garbage. */
+const UNREADABLE_START = "Expected a normalized Anthropic stream error";
+
+function kindOf(facts: ErrorFacts, phase: Circumstances["phase"], saysWhen: boolean): ModelErrorKind {
+  const { name, status, text } = facts;
+  // First, because what could not be read may hold any words.
+  if (isUnreadable(facts)) return "interrupted";
+  if (name === "AI_LoadAPIKeyError") return "auth";
+  if (UNSUPPORTED.test(name)) return "invalid_request";
+  if (status === 402 || SPENT.test(text) || (MAYBE_SPENT.test(text) && !saysWhen)) return "spend_limit";
+  if (status === undefined) return kindWithoutStatus(facts, phase);
+  if (status === 429) return "rate_limit";
+  if (status === 413 || TOO_LONG.test(text)) return "context_length";
+  if (status === 401 || status === 403) return "auth";
+  if (status === 408) return "network";
+  if (status === 409 || status >= 500) return "overloaded";
+  return "invalid_request";
+}
+
+function kindWithoutStatus({ name, text }: ErrorFacts, phase: Circumstances["phase"]): ModelErrorKind {
+  if (TOO_LONG.test(text)) return "context_length";
+  if (phase === "stream") return "interrupted";
+  // A call without an answer: the AI SDK says so without a status.
+  return name === "AI_APICallError" || BROKEN_CONNECTION.test(text) ? "network" : "unknown";
+}
+
+function isUnreadable({ name, message }: ErrorFacts): boolean {
+  return UNREADABLE.test(name) || message === UNREADABLE_START;
+}
+
+function sentenceOf(kind: ModelErrorKind, facts: ErrorFacts, id: string): string {
+  const status = facts.status === undefined ? "" : ` (HTTP ${facts.status})`;
+  const because = quote(facts);
+  switch (kind) {
+    case "rate_limit":
+      return `${id} asks to be called less often${status}${because}`;
+    case "overloaded":
+      return `${id} is overloaded or failing${status}${because}`;
+    case "network":
+      return `The connection to ${id} failed${status}${because}`;
+    case "interrupted":
+      return `The answer of ${id} broke off${because}`;
+    // Not quoted: some providers repeat a part of the key.
+    case "auth":
+      return `${id} did not accept the key${status}: check ${keyVariable(id) ?? "the key of its provider"} and what it may use`;
+    case "spend_limit":
+      return `The account of ${id} has no credit or quota left${status}${because}`;
+    case "context_length":
+      return `The conversation is too long for ${id}${status}${because}`;
+    case "invalid_request":
+      return `${id} refused the request${status}${because}`;
+    case "unknown":
+      return `${id} failed${because}`;
+    default:
+      return kind satisfies never;
+  }
+}
+
+const LONGEST_QUOTE = 300;
+const SECRET = /\b(sk-|gh[a-z]_|github_pat_|AIza|tid=|Bearer )[^\s"',;]+/g;
+
+/** The provider's own words, on one line. */
+function quote(facts: ErrorFacts): string {
+  if (isUnreadable(facts)) return ": it sent something that cannot be read";
+  const words = facts.message.replaceAll(/\s+/g, " ").replaceAll(SECRET, "[secret]").trim().replace(/\.$/, "");
+  if (words === "") return "";
+  return `: ${words.length > LONGEST_QUOTE ? `${words.slice(0, LONGEST_QUOTE).toWellFormed()} …` : words}`;
+}

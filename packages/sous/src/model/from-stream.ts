@@ -1,0 +1,234 @@
+/**
+ * Reads one model stream to its end and makes an answer of it. A tool call counts only after a proper finish: providers
+ * hand out calls with half their arguments when a connection is cut (shown by `test/model/streams.test.ts`, R7).
+ */
+
+import type { ReadableStreamReadResult } from "node:stream/web";
+import type {
+  LanguageModelV4File,
+  LanguageModelV4StreamPart,
+  LanguageModelV4ToolCall,
+  LanguageModelV4Usage,
+  SharedV4ProviderMetadata,
+} from "@ai-sdk/provider";
+import { ModelError } from "../core/errors.ts";
+import type { AssistantMessage, FilePart, ProviderData, ToolCallPart } from "../core/message.ts";
+import type { FinishReason, ModelAnswer, OnDelta } from "../core/model.ts";
+import type { Usage } from "../core/usage.ts";
+import { classifyError } from "./classify-error.ts";
+
+export type Reading = {
+  /** `provider/model`, for messages. */
+  id: string;
+  signal: AbortSignal;
+  onDelta: OnDelta;
+};
+
+type Stream = ReadableStream<LanguageModelV4StreamPart>;
+
+/** Throws a `ModelError` for a stream that fails or stops early, and the signal's reason when it was aborted. */
+export async function readAnswer(stream: Stream, { id, signal, onDelta }: Reading): Promise<ModelAnswer> {
+  const reader = stream.getReader();
+  const gathered = new GatheredAnswer(id, onDelta);
+  let isOpen = true;
+  try {
+    while (isOpen) {
+      let next: ReadableStreamReadResult<LanguageModelV4StreamPart>;
+      // Only the reading may fail for the provider's sake; what `onDelta` throws is passed on as it is.
+      try {
+        next = await reader.read();
+      } catch (error) {
+        isOpen = false;
+        signal.throwIfAborted();
+        // A connection that breaks after the last word has cost us nothing.
+        if (gathered.finish !== undefined) break;
+        // What had arrived and was not yet read is lost with the stream, so we cannot know that there was nothing.
+        throw classifyError(error, { id, phase: "stream", afterOutput: true });
+      }
+      if (signal.aborted) signal.throwIfAborted();
+      if (next.done) isOpen = false;
+      else gathered.take(next.value);
+    }
+  } finally {
+    // Left early: let go of the connection.
+    if (isOpen) reader.cancel().catch(() => {});
+  }
+  return gathered.finished();
+}
+
+type Part = AssistantMessage["content"][number];
+type Block = { type: "text" | "reasoning"; text: string; provider?: ProviderData };
+type Finish = Extract<LanguageModelV4StreamPart, { type: "finish" }>;
+
+/** The parts of one answer in the order in which they began. */
+class GatheredAnswer {
+  finish: Finish | undefined;
+  hasOutput = false;
+  readonly #id: string;
+  readonly #onDelta: OnDelta;
+  readonly #parts: Part[] = [];
+  readonly #text = new Map<string, Block>();
+  readonly #reasoning = new Map<string, Block>();
+
+  constructor(id: string, onDelta: OnDelta) {
+    this.#id = id;
+    this.#onDelta = onDelta;
+  }
+
+  /** Part types that are not named here are of no use to us, or not yet known. */
+  take(part: LanguageModelV4StreamPart): void {
+    switch (part.type) {
+      case "text-delta":
+        this.#append("text", this.#text.get(part.id) ?? this.#open("text", part.id), part);
+        return;
+      case "reasoning-delta":
+        this.#append("reasoning", this.#reasoning.get(part.id) ?? this.#open("reasoning", part.id), part);
+        return;
+      case "text-start":
+        keepProviderData(this.#open("text", part.id), part.providerMetadata);
+        return;
+      case "reasoning-start":
+        keepProviderData(this.#open("reasoning", part.id), part.providerMetadata);
+        return;
+      case "text-end":
+        keepProviderData(this.#text.get(part.id), part.providerMetadata);
+        return;
+      case "reasoning-end":
+        keepProviderData(this.#reasoning.get(part.id), part.providerMetadata);
+        return;
+      case "tool-input-start":
+        this.hasOutput = true;
+        return;
+      case "tool-call":
+        this.hasOutput = true;
+        // What the provider runs itself, it also answers itself.
+        if (part.providerExecuted !== true) this.#parts.push(toToolCall(part));
+        return;
+      case "file":
+        this.hasOutput = true;
+        this.#parts.push(toFile(part));
+        return;
+      case "error":
+        throw classifyError(part.error, { id: this.#id, phase: "stream", afterOutput: this.hasOutput });
+      case "finish":
+        this.finish = part;
+        return;
+    }
+  }
+
+  finished(): ModelAnswer {
+    const finish = this.#properFinish();
+    const mayCall = finish !== "length" && finish !== "content-filter";
+    const content: Part[] = [];
+    for (const part of this.#parts) {
+      if (part.type === "tool-call" && !mayCall) continue;
+      if (part.type === "text" || part.type === "reasoning") {
+        // A block without text but with a signature is worth something.
+        if (part.text === "" && part.provider === undefined) continue;
+        if (!part.text.isWellFormed()) part.text = part.text.toWellFormed();
+      }
+      content.push(part);
+    }
+    return { message: { role: "assistant", content }, finish, usage: toUsage(this.finish?.usage, this.hasOutput) };
+  }
+
+  #append(
+    kind: Block["type"],
+    block: Block,
+    part: { delta: string; providerMetadata?: SharedV4ProviderMetadata },
+  ): void {
+    if (part.providerMetadata !== undefined) keepProviderData(block, part.providerMetadata);
+    if (part.delta === "") return;
+    this.hasOutput = true;
+    block.text += part.delta;
+    this.#onDelta(kind, part.delta);
+  }
+
+  #open(type: Block["type"], blockId: string): Block {
+    const block: Block = { type, text: "" };
+    (type === "text" ? this.#text : this.#reasoning).set(blockId, block);
+    this.#parts.push(block);
+    return block;
+  }
+
+  #properFinish(): FinishReason {
+    const { unified, raw } = this.finish?.finishReason ?? { unified: "interrupted", raw: undefined };
+    if (unified !== "error" && unified !== "interrupted") return unified;
+    const why = raw === undefined || raw === "error" ? "" : ` (${raw})`;
+    throw new ModelError("interrupted", `${this.#id} stopped before it had finished its answer${why}`, {
+      afterOutput: this.hasOutput,
+    });
+  }
+}
+
+/** What the providers say at different times about one block is kept together. */
+function keepProviderData(
+  block: { provider?: ProviderData } | undefined,
+  metadata: SharedV4ProviderMetadata | undefined,
+): void {
+  if (block === undefined || metadata === undefined) return;
+  const merged: ProviderData = { ...block.provider };
+  for (const [provider, values] of Object.entries(metadata)) merged[provider] = { ...merged[provider], ...values };
+  block.provider = merged;
+}
+
+function toToolCall(part: LanguageModelV4ToolCall): ToolCallPart {
+  const call: ToolCallPart = {
+    type: "tool-call",
+    callId: part.toolCallId,
+    toolName: part.toolName,
+    input: parseInput(part.input),
+  };
+  keepProviderData(call, part.providerMetadata);
+  return call;
+}
+
+const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/;
+
+/** No text at all is how some servers say "no arguments". Text that is not JSON stays text: no tool takes a string. */
+function parseInput(json: string): unknown {
+  if (json.trim() === "") return {};
+  try {
+    const text = json.toWellFormed();
+    return ESCAPED_SURROGATE.test(text) ? JSON.parse(text, wellFormedValue) : JSON.parse(text);
+  } catch {
+    return json.toWellFormed();
+  }
+}
+
+function wellFormedValue(_key: string, value: unknown): unknown {
+  return typeof value === "string" ? value.toWellFormed() : value;
+}
+
+function toFile(part: LanguageModelV4File): FilePart {
+  const { data, mediaType } = part;
+  let text: string;
+  if (data.type === "url") text = data.url.href;
+  else text = typeof data.data === "string" ? data.data : Buffer.from(data.data).toString("base64");
+  const file: FilePart = { type: "file", mediaType, data: text };
+  keepProviderData(file, part.providerMetadata);
+  return file;
+}
+
+/**
+ * What the provider counted. A prompt is never without tokens and an answer with content neither, so zeros mean that it
+ * did not count: then this is undefined and the caller estimates.
+ */
+function toUsage(reported: LanguageModelV4Usage | undefined, hasOutput: boolean): Usage | undefined {
+  const inputTokens = toCount(reported?.inputTokens.total);
+  const outputTokens = toCount(reported?.outputTokens.total);
+  if (reported === undefined || inputTokens === 0 || (outputTokens === 0 && hasOutput)) return undefined;
+  const cachedInputTokens = Math.min(toCount(reported.inputTokens.cacheRead), inputTokens);
+  return {
+    inputTokens,
+    outputTokens,
+    cachedInputTokens,
+    cacheWriteTokens: Math.min(toCount(reported.inputTokens.cacheWrite), inputTokens - cachedInputTokens),
+    totalTokens: inputTokens + outputTokens,
+    estimated: false,
+  };
+}
+
+function toCount(tokens: number | undefined): number {
+  return tokens !== undefined && Number.isSafeInteger(tokens) && tokens > 0 ? tokens : 0;
+}
