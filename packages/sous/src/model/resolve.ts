@@ -1,0 +1,162 @@
+/** `"provider/model"` to a `Model`. The package of a provider is loaded when it is first named, and not before. */
+
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+import { UserError } from "../core/errors.ts";
+import type { Model } from "../core/model.ts";
+import { type AdapterOptions, fromAiSdk } from "./ai-sdk.ts";
+import { copilotFetch, copilotTokenAddress } from "./copilot.ts";
+import { isProviderName, PROVIDERS, type ProviderFacts, type ProviderName } from "./providers.ts";
+
+/** Variables by name, as in `process.env`; empty ones count as unset. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What goes before the environment. */
+export type ResolveOptions = {
+  baseUrl?: string | undefined;
+  apiKey?: string | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** Instead of the global one. */
+  fetch?: typeof globalThis.fetch | undefined;
+};
+
+/** A new `Model` for each call: whoever wants its runs to share one governor keeps it. */
+export async function resolveModel(
+  choice: string,
+  environment: Environment,
+  options: ResolveOptions = {},
+): Promise<Model> {
+  const { provider, modelId } = parseChoice(choice);
+  const facts: ProviderFacts = PROVIDERS[provider];
+  const apiKey = options.apiKey ?? firstSet(facts.keys, environment);
+  if (apiKey === undefined && !facts.isKeyOptional) {
+    throw new UserError(`The model ${choice} needs a key: set ${facts.keys.join(" or ")} (${KNOWN})`);
+  }
+  const baseUrl = options.baseUrl ?? firstSet(facts.addresses, environment) ?? facts.defaultAddress;
+  if (baseUrl === undefined) {
+    throw new UserError(
+      `The model ${choice} needs the address of its server: set ${facts.addresses.join(" or ")} (${KNOWN})`,
+    );
+  }
+  const setup: Setup = {
+    provider,
+    modelId,
+    apiKey: apiKey ?? "",
+    baseUrl: toBaseUrl(provider, baseUrl),
+    headers: { ...options.headers },
+    fetch: options.fetch ?? globalThis.fetch,
+    environment,
+  };
+  return fromAiSdk(await LOADERS[provider](setup), { id: choice, providerOptions: PROVIDER_OPTIONS[provider] });
+}
+
+const KNOWN = `known providers: ${Object.keys(PROVIDERS).join(", ")}`;
+
+function parseChoice(choice: string): { provider: ProviderName; modelId: string } {
+  const slash = choice.indexOf("/");
+  const provider = choice.slice(0, slash);
+  const modelId = choice.slice(slash + 1);
+  if (slash <= 0 || modelId === "") {
+    throw new UserError(`A model is named "provider/model", found ${JSON.stringify(choice)} (${KNOWN})`);
+  }
+  if (!isProviderName(provider))
+    throw new UserError(`No model provider is called ${JSON.stringify(provider)} (${KNOWN})`);
+  return { provider, modelId };
+}
+
+function firstSet(names: readonly string[], environment: Environment): string | undefined {
+  for (const name of names) if (environment[name]) return environment[name];
+  return undefined;
+}
+
+/** Where the usual value of a variable has no path, the path that the adapter wants. */
+const PATHS: Partial<Record<ProviderName, string>> = { anthropic: "/v1", google: "/v1beta", ollama: "/v1" };
+
+function toBaseUrl(provider: ProviderName, address: string): string {
+  const url = URL.parse(provider === "ollama" ? toOllamaAddress(address) : address);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new UserError(`The address of ${provider} is not a URL that begins with http:// or https://: ${address}`);
+  }
+  if (url.pathname === "/") url.pathname = PATHS[provider] ?? "";
+  return url.href.replace(/\/$/, "");
+}
+
+/** OLLAMA_HOST is also what the server listens on, so it may lack the scheme and the port or name every interface. */
+function toOllamaAddress(host: string): string {
+  if (/^https?:\/\//.test(host)) return host;
+  const url = URL.parse(`http://${host}`);
+  if (url === null) return host;
+  if (url.port === "" && !/:80\b/.test(host)) url.port = "11434";
+  if (url.hostname === "0.0.0.0" || url.hostname === "[::]") url.hostname = "127.0.0.1";
+  return url.href;
+}
+
+type Setup = {
+  provider: ProviderName;
+  modelId: string;
+  apiKey: string;
+  baseUrl: string;
+  headers: Record<string, string>;
+  fetch: typeof globalThis.fetch;
+  environment: Environment;
+};
+
+/** Every setting is given, so that no adapter looks into the environment of the process. */
+const LOADERS: Record<ProviderName, (setup: Setup) => Promise<LanguageModelV4>> = {
+  anthropic: async ({ modelId, apiKey, baseUrl, headers, fetch }) => {
+    const { createAnthropic } = await import("@ai-sdk/anthropic");
+    return createAnthropic({ apiKey, baseURL: baseUrl, headers, fetch })(modelId);
+  },
+  openai: async (setup) => (await loadOpenAi(setup)).responses(setup.modelId),
+  "openai-chat": async (setup) => (await loadOpenAi(setup)).chat(setup.modelId),
+  google: async ({ modelId, apiKey, baseUrl, headers, fetch }) => {
+    const { createGoogle } = await import("@ai-sdk/google");
+    return createGoogle({ apiKey, baseURL: baseUrl, headers, fetch })(modelId);
+  },
+  "openai-compatible": loadCompatible,
+  openrouter: loadCompatible,
+  vllm: loadCompatible,
+  lmstudio: loadCompatible,
+  ollama: loadCompatible,
+  "github-copilot": (setup) =>
+    loadCompatible({
+      ...setup,
+      apiKey: "",
+      fetch: copilotFetch({
+        githubToken: setup.apiKey,
+        tokenAddress: copilotTokenAddress(setup.environment.GITHUB_API_URL),
+        followsHost: setup.baseUrl === PROVIDERS["github-copilot"].defaultAddress,
+        fetch: setup.fetch,
+        now: Date.now,
+      }),
+    }),
+};
+
+const COMPATIBLE_OPTIONS = { openaiCompatible: { strictJsonSchema: false } };
+
+/**
+ * OpenAI would keep every answer for a month and take references to it. The journal is what remembers here, so answers are
+ * not stored there, and thoughts come and go encrypted. Shapes need not be strict: the runtime checks them itself.
+ */
+const PROVIDER_OPTIONS: Partial<Record<ProviderName, NonNullable<AdapterOptions["providerOptions"]>>> = {
+  openai: { openai: { store: false, strictJsonSchema: false } },
+  "openai-chat": { openai: { strictJsonSchema: false } },
+  "openai-compatible": COMPATIBLE_OPTIONS,
+  openrouter: COMPATIBLE_OPTIONS,
+  vllm: COMPATIBLE_OPTIONS,
+  lmstudio: COMPATIBLE_OPTIONS,
+  ollama: COMPATIBLE_OPTIONS,
+  "github-copilot": COMPATIBLE_OPTIONS,
+};
+
+async function loadOpenAi({ apiKey, baseUrl, headers, fetch }: Setup) {
+  const { createOpenAI } = await import("@ai-sdk/openai");
+  return createOpenAI({ apiKey, baseURL: baseUrl, headers, fetch });
+}
+
+const COMPATIBLE = { includeUsage: true, supportsStructuredOutputs: true };
+
+async function loadCompatible({ provider, modelId, apiKey, baseUrl, headers, fetch }: Setup): Promise<LanguageModelV4> {
+  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+  const key = apiKey === "" ? {} : { apiKey };
+  return createOpenAICompatible({ name: provider, baseURL: baseUrl, headers, fetch, ...COMPATIBLE, ...key })(modelId);
+}
