@@ -1,0 +1,145 @@
+/** A stage for tests of requirements: the real runtime with a scripted model, on a clock that stands still. */
+
+import assert from "node:assert/strict";
+import { type AgentDefinition, type AgentOptions, agent } from "../../src/core/agent.ts";
+import type { EventOf, SousEvent, StoredEvent } from "../../src/core/event.ts";
+import type { ToolResultPart, UserInput } from "../../src/core/message.ts";
+import {
+  RunError,
+  type RunHandle,
+  type RunOptions,
+  type RunResult,
+  type RuntimeOptions,
+} from "../../src/core/runtime.ts";
+import type { AnySchema } from "../../src/core/schema.ts";
+import type { Store } from "../../src/core/store.ts";
+import { type Tool, type ToolContext, type ToolOptions, tool } from "../../src/core/tool.ts";
+import { createRuntime, type Runtime } from "../../src/runtime.ts";
+import { openMemoryStore } from "../../src/store/memory.ts";
+import { checkRequests } from "../../src/testing/check-messages.ts";
+import { checkHistory, type HistoryFacts } from "../../src/testing/checker.ts";
+import type { Script } from "../../src/testing/script.ts";
+import {
+  type RecordedRequest,
+  type ScriptedModel,
+  type ScriptedModelOptions,
+  scriptedModel,
+} from "../../src/testing/scripted-model.ts";
+import { createWorld, type World } from "../../src/testing/world.ts";
+
+export type Stage = {
+  readonly world: World;
+  readonly runtime: Runtime;
+  readonly model: ScriptedModel;
+  readonly store: Store;
+  /** Everything that was shown of the tree that was started last. */
+  readonly events: readonly SousEvent[];
+  /** An agent called `lead` that may delegate and runs on the scripted model. */
+  lead(options?: Partial<AgentOptions>): AgentDefinition;
+  start<Output>(definition: AgentDefinition<Output>, task?: UserInput, options?: RunOptions): RunHandle<Output>;
+  /** Lets time pass until the run is over, and checks what is always true. A run that failed gives its result too. */
+  end<Output>(handle: PromiseLike<RunResult<Output>>): Promise<RunResult<Output>>;
+  /** Starts and ends. */
+  run<Output>(definition: AgentDefinition<Output>, task?: UserInput, options?: RunOptions): Promise<RunResult<Output>>;
+  /** Does something at the first event that matches. */
+  when(matches: (event: SousEvent) => boolean, react: (event: SousEvent) => void): void;
+  /** The events of one type, of one agent when a path is given. */
+  eventsOf<Type extends SousEvent["type"]>(type: Type, path?: string): EventOf<Type>[];
+  /** What the model was asked by the agent at this path. */
+  requestsOf(path: string): RecordedRequest[];
+  /** Every tool result the agent at this path has read, in order. */
+  resultsOf(path: string): ToolResultPart[];
+};
+
+export type StageOptions = { runtime?: RuntimeOptions; model?: ScriptedModelOptions; seed?: number };
+
+export function openStage(script: Script, options: StageOptions = {}): Stage {
+  const world = createWorld({ seed: options.seed ?? 1, lateness: 0 });
+  const store = options.runtime?.store ?? openMemoryStore();
+  const model = scriptedModel(script, { clock: world.clock, ...options.model });
+  const runtime = createRuntime({ host: world.host, ...options.runtime, store });
+  const reactions: { matches: (event: SousEvent) => boolean; react: (event: SousEvent) => void }[] = [];
+  let events: SousEvent[] = [];
+  let trees = 0;
+
+  function start<Output>(
+    definition: AgentDefinition<Output>,
+    task: UserInput = "Look around.",
+    given: RunOptions = {},
+  ) {
+    const seen: SousEvent[] = [];
+    trees += 1;
+    events = seen;
+    const onEvent = (event: SousEvent) => {
+      seen.push(event);
+      given.onEvent?.(event);
+      const index = reactions.findIndex(({ matches }) => matches(event));
+      if (index >= 0) reactions.splice(index, 1)[0]?.react(event);
+    };
+    return runtime.run(definition, task, { ...given, onEvent });
+  }
+
+  async function end<Output>(handle: PromiseLike<RunResult<Output>>): Promise<RunResult<Output>> {
+    const settled = handle.then(
+      (result) => result,
+      (error: unknown) => {
+        if (error instanceof RunError) return error.result as RunResult<Output>;
+        throw error;
+      },
+    );
+    const result = await world.run(() => settled);
+    assert.deepEqual(checkHistory(events.filter(isStored), factsOf(result)), []);
+    assert.deepEqual(checkRequests(model.requests), []);
+    assert.equal(world.clock.liveTimers, 0, "a timer is left");
+    return result;
+  }
+
+  /** A follow-up has a bill of its own: only a tree with one root run, on one model, can be compared as a whole. */
+  function factsOf(result: RunResult): HistoryFacts {
+    const starts = eventsOf("run-start");
+    if (trees > 1 || starts.filter(({ parentId }) => parentId === null).length > 1) return {};
+    const isOnlyModel = starts.every((started) => started.model === model.id);
+    return { resultUsage: result.usage, ...(isOnlyModel ? { providerUsage: model.reported } : {}) };
+  }
+
+  function eventsOf<Type extends SousEvent["type"]>(type: Type, path?: string): EventOf<Type>[] {
+    return events.filter(
+      (event): event is EventOf<Type> => event.type === type && (path === undefined || event.path === path),
+    );
+  }
+
+  return {
+    world,
+    runtime,
+    model,
+    store,
+    get events() {
+      return events;
+    },
+    lead: (given = {}) => agent({ name: "lead", model, delegate: true, ...given }),
+    start,
+    end,
+    run: (definition, task, given) => end(start(definition, task, given)),
+    when: (matches, react) => void reactions.push({ matches, react }),
+    eventsOf,
+    requestsOf: (path) => model.requests.filter((request) => request.path === path),
+    resultsOf: (path) =>
+      (model.requests.findLast((request) => request.path === path)?.messages ?? []).flatMap((message) =>
+        message.role === "tool" ? message.content : [],
+      ),
+  };
+}
+
+function isStored(event: SousEvent): event is StoredEvent {
+  return event.seq !== undefined;
+}
+
+/** A tool that takes anything and does what it is told. */
+export function simpleTool(
+  name: string,
+  execute: (input: unknown, context: ToolContext) => unknown = () => `${name} is done`,
+  options: Partial<ToolOptions<AnySchema>> = {},
+): Tool {
+  const inputSchema = { type: "object" } as const;
+  return tool({ name, description: `Does ${name}.`, effect: "read", inputSchema, ...options, execute }) as Tool;
+}
