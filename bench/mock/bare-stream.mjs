@@ -1,12 +1,13 @@
-/** The mock as the simplest stream there is, for the bare loops. */
+/** The mock as the simplest stream there is, for the bare loops and for the model port of sous. */
 
 import { createBrain, DELTA } from "./brain.mjs";
 
 /**
  * @param {import("./brain.mjs").Plan} plan
+ * @param {(messages: object[]) => number} countResults
  * @returns {(messages: object[]) => AsyncGenerator<{ type: string }>}
  */
-export function createBareModel(plan) {
+export function createBareModel(plan, countResults = countToolMessages) {
   const brain = createBrain(plan, countResults);
   return async function* stream(messages) {
     const step = brain.next(messages);
@@ -17,7 +18,7 @@ export function createBareModel(plan) {
   };
 }
 
-function countResults(messages) {
+function countToolMessages(messages) {
   let count = 0;
   for (const message of messages) if (message.role === "tool") count++;
   return count;

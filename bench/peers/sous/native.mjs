@@ -1,6 +1,7 @@
 /** sous in memory, on a model that implements its own port. */
 
-import { childPlan, createBrain, DELTA, parentPlan, workerPlan } from "../../mock/brain.mjs";
+import { createBareModel } from "../../mock/bare-stream.mjs";
+import { childPlan, parentPlan, workerPlan } from "../../mock/brain.mjs";
 import { runAlone, runAloneByIterator, runTree } from "./tree.mjs";
 
 export function single(load) {
@@ -25,20 +26,22 @@ const USAGE = {
   estimated: false,
 };
 
+/** The stream of the bare loops, so that a ratio to `raw` is what sous adds and not what another stream saves. */
 function createModel(plan) {
-  const brain = createBrain(plan, countResults);
+  const stream = createBareModel(plan, countResults);
   return {
     id: "mock/mock",
     async answer({ messages }, onDelta) {
-      const step = brain.next(messages);
-      if (step.wait) await step.wait();
       let text = "";
-      for (let index = 0; index < step.deltas; index++) {
-        text += DELTA;
-        onDelta("text", DELTA);
+      const calls = [];
+      for await (const part of stream(messages)) {
+        if (part.type === "text") {
+          text += part.delta;
+          onDelta("text", part.delta);
+        } else if (part.type === "call") calls.push(toToolCall(part));
       }
-      const message = { role: "assistant", content: [{ type: "text", text }, ...step.calls.map(toToolCall)] };
-      return { message, finish: step.isLast ? "stop" : "tool-calls", usage: USAGE };
+      const finish = calls.length === 0 ? "stop" : "tool-calls";
+      return { message: { role: "assistant", content: [{ type: "text", text }, ...calls] }, finish, usage: USAGE };
     },
   };
 }
