@@ -3,8 +3,9 @@
 import { BudgetExceeded, messageOf, ToolFailure, UserError } from "./core/errors.ts";
 import type { Account, Budget, RunSlot } from "./core/limits.ts";
 import { type Message, userMessage } from "./core/message.ts";
+import type { RunOutcome } from "./core/outcome.ts";
 import { Refused } from "./core/refused.ts";
-import { Cancelled, type Run, TimedOut } from "./core/run.ts";
+import { Cancelled, type Run, type RunProfile, type SummaryPlan, TimedOut } from "./core/run.ts";
 import { Scope } from "./core/scope.ts";
 import type { ChildReport, SpawnOptions, SpawnReply, SpawnRequest } from "./core/spawn.ts";
 import { truncateUtf8 } from "./core/truncate.ts";
@@ -16,66 +17,77 @@ import { checkDepth, checkRequest } from "./subagents/check-spawn.ts";
 import type { Start, Tree, TreeParts } from "./tree.ts";
 
 const NOT_STARTED = "Subagent cancelled before it started";
-const NO_OPTIONS: SpawnOptions = Object.freeze({});
+
+/** A place in the tree, or the wait for one. */
+type Place = { slot: RunSlot | Promise<RunSlot> };
 
 export class Gate {
   readonly #tree: Tree;
   readonly #parts: TreeParts;
+  readonly #ordinarySummary: SummaryPlan;
 
   constructor(tree: Tree, parts: TreeParts) {
     this.#tree = tree;
     this.#parts = parts;
+    this.#ordinarySummary = { mode: parts.limits.summary, prompt: undefined, maxBytes: parts.limits.outputMaxSize };
   }
 
   /** In this order: depth, input, rights, ledger, path, place, record, start. Each refusal is a reply and costs nothing. */
-  async spawn(parent: Run, callId: string, scope: Scope, request: SpawnRequest): Promise<SpawnReply> {
-    const { label, options = NO_OPTIONS } = request;
-    const { records, profiles, limits } = this.#parts;
-    const { book } = this.#tree;
+  spawn(parent: Run, callId: string, request: SpawnRequest): Promise<SpawnReply> {
     try {
-      checkDepth(parent.who.depth + 1, limits.maxDepth);
+      checkDepth(parent.who.depth + 1, this.#parts.limits.maxDepth);
       checkRequest(request, parent);
-      const building = profiles.child(parent.profile, request);
-      const profile = building instanceof Promise ? await building : building;
-      const account = this.#openAccount(parent, options.budget ?? profile.budget);
-      const isFork = options.context === "fork";
-      const history = isFork ? closedPrefix(parent.conversation.messages) : [];
-      const runId = records.newId();
-      const entry = book.add({
-        agentId: runId,
-        parent: book.get(parent.who.agentId),
-        label,
-        profile,
-        account,
-        isBackground: options.background === true,
-      });
-      const origin = isFork
-        ? ({ kind: "fork", runId: parent.who.runId, messages: history.length } as const)
-        : undefined;
-      const start: Start = {
-        entry,
-        runId,
-        parent,
-        profile,
-        task: userMessage(request.task),
-        history,
-        origin,
-        call: { callId, index: request.index ?? 0 },
-        summary: {
-          mode: options.summary ?? limits.summary,
-          prompt: options.summaryPrompt,
-          maxBytes: limits.outputMaxSize,
-        },
-        scope: new Scope(entry.isBackground ? parent.scope : scope),
-      };
-      return await this.#admit(start, parent, options);
+      const building = this.#parts.profiles.child(parent.profile, request);
+      if (building instanceof Promise) return this.#afterBuilding(building, parent, callId, request);
+      return this.#admit(this.#prepare(parent, callId, request, building), parent, request.options);
     } catch (error) {
-      return this.#refuse(error, parent, label);
+      return Promise.resolve(this.#refuse(error, parent, request.label));
     }
   }
 
+  async #afterBuilding(
+    building: Promise<RunProfile>,
+    parent: Run,
+    callId: string,
+    request: SpawnRequest,
+  ): Promise<SpawnReply> {
+    try {
+      return await this.#admit(this.#prepare(parent, callId, request, await building), parent, request.options);
+    } catch (error) {
+      return this.#refuse(error, parent, request.label);
+    }
+  }
+
+  #prepare(parent: Run, callId: string, { label, task, index = 0, options }: SpawnRequest, profile: RunProfile): Start {
+    const { book } = this.#tree;
+    const runId = this.#parts.records.newId();
+    const isBackground = options?.background === true;
+    const entry = book.add({
+      agentId: runId,
+      parent: book.get(parent.who.agentId),
+      label,
+      profile,
+      account: this.#openAccount(parent, options?.budget ?? profile.budget),
+      isBackground,
+    });
+    const start = { entry, runId, parent, profile, task: userMessage(task), call: { callId, index } };
+    const summary = this.#summary(options);
+    const scope = new Scope(parent.scope);
+    if (options?.context !== "fork") return { ...start, history: [], origin: undefined, summary, scope };
+    const history = closedPrefix(parent.conversation.messages);
+    const origin = { kind: "fork", runId: parent.who.runId, messages: history.length } as const;
+    return { ...start, history, origin, summary, scope };
+  }
+
+  /** Shared by all children that do not ask for something of their own. */
+  #summary(options: SpawnOptions | undefined): SummaryPlan {
+    if (options?.summary === undefined && options?.summaryPrompt === undefined) return this.#ordinarySummary;
+    const { mode, maxBytes } = this.#ordinarySummary;
+    return { mode: options.summary ?? mode, prompt: options.summaryPrompt, maxBytes };
+  }
+
   /** A follow-up is a new run under the same path, narrowed by what the parent may pass on now. */
-  async revive(parent: Run, entry: AgentEntry, message: string, scope: Scope): Promise<SpawnReply> {
+  async revive(parent: Run, entry: AgentEntry, message: string): Promise<SpawnReply> {
     const { profiles, records, limits } = this.#parts;
     try {
       checkDepth(entry.depth, limits.maxDepth);
@@ -89,10 +101,10 @@ export class Gate {
         history: repairHistory(await records.messages(entry.lastRunId)),
         origin: { kind: "follow-up", runId: entry.lastRunId },
         call: undefined,
-        summary: { mode: limits.summary, prompt: undefined, maxBytes: limits.outputMaxSize },
-        scope: new Scope(scope),
+        summary: this.#ordinarySummary,
+        scope: new Scope(parent.scope),
       };
-      return await this.#admit(start, parent, NO_OPTIONS);
+      return await this.#admit(start, parent, undefined);
     } catch (error) {
       return this.#refuse(error, parent, entry.label);
     }
@@ -112,55 +124,81 @@ export class Gate {
   }
 
   /** Pays for the start and runs the child: in the background, or while its parent rests. */
-  async #admit(start: Start, parent: Run, options: SpawnOptions): Promise<SpawnReply> {
+  async #admit(start: Start, parent: Run, options: SpawnOptions | undefined): Promise<SpawnReply> {
     const { entry } = start;
     const run = this.#tree.makeRun(start);
-    if (options.keepToolLog) run.toolLog = [];
-    using _link = stopWith(run, options.signal);
-    const place = await this.#pay(run, start);
-    const ended = this.#runChild(run, start, place);
-    if (entry.isBackground && start.origin?.kind !== "follow-up") {
-      addBackgroundChild(parent, run, ended);
-      return { kind: "started", child: childInfo(entry) };
+    if (options?.keepToolLog) run.toolLog = [];
+    const link = options?.signal === undefined ? undefined : stopWith(run, options.signal);
+    let isResting = false;
+    try {
+      const paying = this.#pay(run, start);
+      const place = paying instanceof Promise ? await paying : paying;
+      if (entry.isBackground && start.origin?.kind !== "follow-up") {
+        addBackgroundChild(parent, run, this.#runChild(run, start, place.slot));
+        return { kind: "started", child: childInfo(entry) };
+      }
+      parent.waitingFor = `its child ${entry.label}`;
+      parent.slot?.rest();
+      isResting = true;
+      return { kind: "ended", report: await this.#runChild(run, start, place.slot) };
+    } catch (error) {
+      return this.#refuse(error, parent, entry.label);
+    } finally {
+      link?.[Symbol.dispose]();
+      // A stopped parent needs no place any more.
+      if (isResting && parent.slot !== undefined && !parent.scope.aborted) await parent.slot.wake(parent.scope);
     }
-    parent.waitingFor = `its child ${entry.label}`;
-    return { kind: "ended", report: await this.#tree.whileResting(parent, () => ended) };
   }
 
   /** All or nothing: what was taken is given back when a later part is refused. Returns the place, or the wait for one. */
-  async #pay(run: Run, start: Start): Promise<{ slot: RunSlot | Promise<RunSlot> }> {
-    const { childTime, slots } = this.#parts.spending;
-    const { account } = run;
+  #pay(run: Run, start: Start): Place | Promise<Place> {
+    const { childTime } = this.#parts.spending;
     try {
       childTime.check();
-      account.startExecution();
-      try {
-        if (account.isMetered) run.lastWords = await reserveLastWords(run);
-        return { slot: slots.take(run.scope) };
-      } catch (error) {
-        account.undoExecution();
-        throw error;
-      }
+      run.account.startExecution();
     } catch (error) {
+      this.#neverStarted(run, start);
+      throw error;
+    }
+    if (!run.account.isMetered) return this.#reservePlace(run, start);
+    return this.#payMetered(run, start);
+  }
+
+  async #payMetered(run: Run, start: Start): Promise<Place> {
+    try {
+      run.lastWords = await reserveLastWords(run);
+    } catch (error) {
+      run.account.undoExecution();
+      this.#neverStarted(run, start);
+      throw run.scope.aborted ? new Refused("cancelled", NOT_STARTED) : error;
+    }
+    return this.#reservePlace(run, start);
+  }
+
+  #reservePlace(run: Run, start: Start): Place {
+    try {
+      return { slot: this.#parts.spending.slots.take(run.scope) };
+    } catch (error) {
+      run.account.undoExecution();
       this.#neverStarted(run, start);
       throw run.scope.aborted ? new Refused("cancelled", NOT_STARTED) : error;
     }
   }
 
-  async #runChild(run: Run, start: Start, place: { slot: RunSlot | Promise<RunSlot> }): Promise<ChildReport> {
+  async #runChild(run: Run, start: Start, place: Place["slot"]): Promise<ChildReport> {
     const { childTime } = this.#parts.spending;
-    run.slot = await this.#takePlace(run, start, place.slot);
+    run.slot = place instanceof Promise ? await this.#takePlace(run, start, place) : place;
     this.#setDeadline(run);
     childTime.start();
     try {
-      await this.#tree.execute(run, start);
+      const outcome = await this.#tree.execute(run, start);
+      return this.#report(run, start, outcome);
     } finally {
       childTime.end();
     }
-    return this.#report(run, start);
   }
 
-  async #takePlace(run: Run, start: Start, place: RunSlot | Promise<RunSlot>): Promise<RunSlot> {
+  async #takePlace(run: Run, start: Start, place: Promise<RunSlot>): Promise<RunSlot> {
     try {
       const slot = await place;
       if (!run.scope.aborted) return slot;
@@ -188,9 +226,7 @@ export class Gate {
   }
 
   /** What the parent hears: bounded, with the bill of everything below. */
-  #report(run: Run, { entry, parent }: Start): ChildReport {
-    const outcome = run.outcome;
-    if (outcome === undefined) throw new Error("A finished run has an outcome");
+  #report(run: Run, { entry, parent }: Start, outcome: RunOutcome): ChildReport {
     const { usage, costUsd } = run.total();
     parent?.billBelow(usage, costUsd);
     if (run.lacksConsent && parent !== undefined) parent.lacksConsent = true;
@@ -209,11 +245,11 @@ export class Gate {
 }
 
 /** Aborts the run when the signal does. */
-function stopWith(run: Run, signal: AbortSignal | undefined): Disposable {
+function stopWith(run: Run, signal: AbortSignal): Disposable {
   const stop = () => run.scope.abort(new Cancelled("Subagent cancelled"));
-  if (signal?.aborted) stop();
-  signal?.addEventListener("abort", stop, { once: true });
-  return { [Symbol.dispose]: () => signal?.removeEventListener("abort", stop) };
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  return { [Symbol.dispose]: () => signal.removeEventListener("abort", stop) };
 }
 
 /** What the model may read; anything else is a fault of ours and goes up. */

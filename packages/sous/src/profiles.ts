@@ -189,7 +189,7 @@ export class Profiles {
       subagents,
       delegate,
       timeoutMs: source.timeoutMs,
-      maxOutputTokens: source.maxOutputTokens,
+      settings: { maxOutputTokens: source.maxOutputTokens, outputSchema: undefined },
       output,
       hooks: source.hooks,
       budget: source.budget,

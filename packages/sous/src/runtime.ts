@@ -213,7 +213,7 @@ async function sendTo(tree: Tree, path: string, message: string): Promise<string
   const parent = entry?.parent?.run;
   if (entry === undefined) throw new UserError(`No agent at ${path}`);
   if (parent === undefined) throw new UserError(`The parent of ${path} has ended: continue the root with followUp()`);
-  const reply = await tree.childrenOf(parent, parent.scope).send(entry.agentId, message);
+  const reply = await tree.childrenOf(parent).send(entry.agentId, message);
   if (reply.kind === "refused") throw new UserError(reply.message);
   return reply.kind === "ended" ? reply.report.text : "";
 }
@@ -236,7 +236,7 @@ async function runFanOut<Output>(
       const work = async (): Promise<void> => {
         for (let index = next++; index < inputs.length; index = next++) {
           const task = inputs[index] ?? "";
-          const reply = await tree.spawn(root, "fan-out", scope, {
+          const reply = await tree.spawn(root, "fan-out", {
             label: definition.name,
             task,
             index,

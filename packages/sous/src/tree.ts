@@ -7,7 +7,7 @@ import type { Deadlines } from "./core/clock.ts";
 import { Conversation } from "./core/conversation.ts";
 import { BudgetExceeded } from "./core/errors.ts";
 import type { DeltaBody, RunOrigin, StoredBody } from "./core/event.ts";
-import type { Account, DelegationLimits, RunSlots } from "./core/limits.ts";
+import type { Account, DelegationLimits, RunSlot, RunSlots } from "./core/limits.ts";
 import { type Message, textOf, type UserMessage } from "./core/message.ts";
 import type { RunOutcome } from "./core/outcome.ts";
 import {
@@ -26,7 +26,7 @@ import { Gate } from "./gate.ts";
 import { askPerson } from "./loop/ask-consent.ts";
 import { repairHistory } from "./loop/repair-history.ts";
 import { runAgent } from "./loop/run-agent.ts";
-import { type AskPorts, askForRun, lastWordsNeed } from "./model/ask-for-run.ts";
+import { type AskPorts, askForRun, lastWordsIfPossible } from "./model/ask-for-run.ts";
 import type { Profiles } from "./profiles.ts";
 import { AgentBook, type AgentEntry } from "./subagents/agent-book.ts";
 import { nextReport, stopChildren } from "./subagents/background-children.ts";
@@ -104,7 +104,7 @@ export class Tree implements TreePorts {
     this.onLiveChildren = parts.settings.onLiveChildren;
     this.#control = {
       book: this.book,
-      revive: (parent, entry, message, scope) => this.#gate.revive(parent, entry, message, scope),
+      revive: (parent, entry, message) => this.#gate.revive(parent, entry, message),
       whileResting: (parent, work) => this.whileResting(parent, work),
       endText: parts.records.endText,
     };
@@ -134,8 +134,8 @@ export class Tree implements TreePorts {
     return undefined;
   }
 
-  childrenOf(run: Run, scope: Scope): ChildControl {
-    return childControl(run, scope, this.#control);
+  childrenOf(run: Run): ChildControl {
+    return childControl(run, this.#control);
   }
 
   async nextReport(run: Run): Promise<boolean> {
@@ -174,7 +174,7 @@ export class Tree implements TreePorts {
       scope,
     };
     const run = this.makeRun(start);
-    run.lastWords = reserveIfPossible(run);
+    run.lastWords = lastWordsIfPossible(run);
     this.#setRootDeadline(run, entry);
     const outcome = await this.execute(run, start, work);
     await this.settled();
@@ -193,21 +193,13 @@ export class Tree implements TreePorts {
     });
   }
 
-  spawn(parent: Run, callId: string, scope: Scope, request: SpawnRequest): Promise<SpawnReply> {
-    return this.#gate.spawn(parent, callId, scope, request);
+  spawn(parent: Run, callId: string, request: SpawnRequest): Promise<SpawnReply> {
+    return this.#gate.spawn(parent, callId, request);
   }
 
   /** A run that waits for a child or a person holds no place, so that those it waits for can have one. */
-  async whileResting<T>(run: Run, work: () => Promise<T>): Promise<T> {
-    const { slot } = run;
-    if (slot === undefined) return work();
-    slot.rest();
-    try {
-      return await work();
-    } finally {
-      // A stopped run needs no place any more.
-      if (!run.scope.aborted) await slot.wake(run.scope);
-    }
+  whileResting<T>(run: Run, work: () => Promise<T>): Promise<T> {
+    return run.slot === undefined ? work() : rest(run, run.slot, work);
   }
 
   makeRun(start: Start): Run {
@@ -236,9 +228,12 @@ export class Tree implements TreePorts {
     return run;
   }
 
-  /** Records the start, runs the loop to its end, and gives everything back. */
-  async execute(run: Run, start: Start, work?: Parameters<typeof runAgent>[1]): Promise<RunOutcome> {
-    const { entry } = start;
+  /** Records the start and runs the loop to its end. */
+  execute(
+    run: Run,
+    { entry, task, origin, call, summary }: Start,
+    work?: Parameters<typeof runAgent>[1],
+  ): Promise<RunOutcome> {
     const { profile } = run;
     this.book.started(entry, run);
     if (profile.hooks?.onEvent !== undefined) this.#listeners.add(run.who.runId, profile.hooks.onEvent);
@@ -247,28 +242,27 @@ export class Tree implements TreePorts {
       agent: profile.agentName,
       nickname: profile.nickname,
       label: entry.label,
-      task: start.task,
+      task,
       model: profile.model.id,
       instructions: profile.instructions,
       maxTurns: profile.maxTurns,
       rights: profile.storedRights,
-      origin: start.origin,
-      call: start.call,
-      summaryPrompt: start.summary?.prompt,
+      origin,
+      call,
+      summaryPrompt: summary?.prompt,
       timeoutMs: profile.timeoutMs,
     });
-    try {
-      const outcome = await runAgent(run, work);
-      run.outcome = outcome;
-      this.book.ended(entry, run, outcome);
-      if (outcome.fault !== undefined) tellHook(run, outcome.fault.message);
-      return outcome;
-    } finally {
-      this.leave(run);
-    }
+    return runAgent(run, work);
   }
 
-  /** Gives back whatever the run holds. */
+  ended(run: Run, outcome: RunOutcome | undefined): void {
+    run.outcome = outcome;
+    this.book.ended(run, outcome);
+    if (outcome?.fault !== undefined) tellHook(run, outcome.fault.message);
+    this.leave(run);
+  }
+
+  /** Gives back whatever the run holds, also when it never started. */
   leave(run: Run): void {
     run.deadline?.[Symbol.dispose]();
     run.lastWords?.[Symbol.dispose]();
@@ -279,14 +273,13 @@ export class Tree implements TreePorts {
   }
 }
 
-/** A budget too small even for last words shows at the first question, as an ending like any other. */
-function reserveIfPossible(run: Run): Run["lastWords"] {
-  if (!run.account.isMetered) return undefined;
+async function rest<T>(run: Run, slot: RunSlot, work: () => Promise<T>): Promise<T> {
+  slot.rest();
   try {
-    return run.account.reserveWrapUp(lastWordsNeed(run.conversation.promptTokens, run.profile));
-  } catch (error) {
-    if (error instanceof BudgetExceeded) return undefined;
-    throw error;
+    return await work();
+  } finally {
+    // A stopped run needs no place any more.
+    if (!run.scope.aborted) await slot.wake(run.scope);
   }
 }
 

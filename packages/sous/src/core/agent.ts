@@ -49,6 +49,7 @@ export type AgentOptions<Given extends AnySchema | undefined = AnySchema | undef
   hooks?: Hooks | undefined;
 };
 
+/** What `agent()` returns: frozen, so it can be shared by many runs. */
 export type AgentDefinition<Output = unknown> = Readonly<AgentOptions> & {
   /** A changed copy; the original stays as it is. */
   with(changes: Partial<AgentOptions>): AgentDefinition<Output>;
@@ -70,6 +71,7 @@ export const RESERVED_AGENT_NAMES: readonly string[] = [
 const AGENT_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$/;
 const MAX_TURNS = 1000;
 
+/** Defines an agent. Throws a `UserError` when a name or a number in it is not allowed. */
 export function agent<const Given extends AnySchema | undefined = undefined>(
   options: AgentOptions<Given>,
 ): AgentDefinition<OutputOf<Given>> {

@@ -23,8 +23,10 @@ export type RunIdentity = {
   readonly depth: number;
 };
 
+/** A run begins: what it is asked, and everything it may use. */
 export type RunStart = {
   type: "run-start";
+  /** The name of the definition; `subagent` for a child made up by a call. */
   agent: string;
   nickname: string | undefined;
   label: string;
@@ -48,6 +50,7 @@ export type StoredBody =
   | RunStart
   /** `reserved` is what the ledger holds for the call: after a crash it counts as spent. */
   | { type: "turn-start"; turn: number; promptTokens: number; reserved: number }
+  /** The model has answered, and this is its bill. */
   | {
       type: "message-end";
       turn: number;
@@ -58,6 +61,7 @@ export type StoredBody =
     }
   /** The call is intended: recorded before it starts. */
   | { type: "tool-call-start"; callId: string; toolName: string; input: unknown }
+  /** The call is done: recorded before the model sees the result. */
   | {
       type: "tool-call-end";
       callId: string;
@@ -72,7 +76,9 @@ export type StoredBody =
       stack?: string | undefined;
       metadata?: Readonly<Record<string, unknown>> | undefined;
     }
+  /** A tool needs consent: exactly this would run. */
   | { type: "approval-request"; callId: string; toolName: string; input: unknown }
+  /** The answer, and who gave it. */
   | {
       type: "approval-end";
       callId: string;
@@ -80,7 +86,9 @@ export type StoredBody =
       by: "person" | "nobody" | "cancelled";
       reason: string | undefined;
     }
+  /** A limit of the budget was reached. */
   | { type: "budget-warning"; message: string }
+  /** An attempt to ask the model failed and is made again after the delay. */
   | {
       type: "retry";
       attempt: number;
@@ -92,6 +100,7 @@ export type StoredBody =
     }
   /** The oldest messages after the task were dropped. */
   | { type: "prune"; dropped: number; tokensBefore: number; tokensAfter: number }
+  /** A text was too long for its reader and was cut. */
   | { type: "truncation"; subject: "report" | "tool-result"; of: string; originalBytes: number; keptBytes: number }
   /** No child was made: depth, input, rights, budget or a full house. */
   | { type: "spawn-refused"; label: string; errorType: ErrorType; message: string }
@@ -103,11 +112,16 @@ export type StoredBody =
   | { type: "notice"; reason: NoticeReason; text: string }
   /** A background child's report reached its parent: exactly once per child run. */
   | { type: "report"; childRunId: string; childAgentId: string; text: string }
+  /** A run is over: exactly one per run, whatever happened to it. */
   | ({ type: "run-end" } & RunOutcome);
 
 export type NoticeReason = "summary" | "output-repair" | "wrap-up" | "empty-answer" | "cut-answer";
 
-export type DeltaBody = { type: "text-delta"; text: string } | { type: "reasoning-delta"; text: string };
+export type DeltaBody =
+  /** A piece of text, as it comes. */
+  | { type: "text-delta"; text: string }
+  /** A piece of the model's thinking. */
+  | { type: "reasoning-delta"; text: string };
 
 export type EventBody = StoredBody | DeltaBody;
 

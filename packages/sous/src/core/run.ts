@@ -8,7 +8,7 @@ import type { DeltaBody, RunIdentity, StoredBody } from "./event.ts";
 import type { Hooks } from "./hooks.ts";
 import type { Account, Budget, OnExhausted, RunSlot, WrapUpLease } from "./limits.ts";
 import type { AssistantMessage } from "./message.ts";
-import type { FinishReason, Model, ToolDefinition } from "./model.ts";
+import type { FinishReason, Model, ModelSettings, ToolDefinition } from "./model.ts";
 import type { RunOutcome } from "./outcome.ts";
 import type { Rights, StoredRights } from "./rights.ts";
 import type { Schema } from "./schema.ts";
@@ -48,7 +48,8 @@ export type RunProfile = {
   readonly depth: number;
   readonly maxTurns: number;
   readonly timeoutMs: number | undefined;
-  readonly maxOutputTokens: number | undefined;
+  /** What every ordinary call of it asks for. */
+  readonly settings: ModelSettings;
   readonly output: Schema | undefined;
   readonly hooks: Hooks | undefined;
   /** Its share of what is left, when the definition gives it one. */
@@ -87,8 +88,10 @@ export type TreePorts = {
   ask(run: Run, options: AskOptions): Promise<BilledAnswer>;
   /** Asks the person at the root; undefined when nobody is there. Clocks stop meanwhile. */
   approve(run: Run, request: ApprovalRequest): Promise<ApprovalAnswer> | undefined;
-  spawn(run: Run, callId: string, scope: Scope, request: SpawnRequest): Promise<SpawnReply>;
-  childrenOf(run: Run, scope: Scope): ChildControl;
+  spawn(run: Run, callId: string, request: SpawnRequest): Promise<SpawnReply>;
+  childrenOf(run: Run): ChildControl;
+  /** Gives back whatever the run holds; without an outcome the runtime itself has failed. */
+  ended(run: Run, outcome: RunOutcome | undefined): void;
   /** Stops the background children that are still alive and waits for them. */
   closeChildren(run: Run): Promise<void> | undefined;
   /** Waits until a background child of the run has reported; false when none is alive. */

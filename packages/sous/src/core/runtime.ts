@@ -38,7 +38,7 @@ export type RunOptions = {
   conversation?: Partial<ConversationLimits> | undefined;
   /** What happens to background children when their parent has nothing more to do. */
   onLiveChildren?: "wait" | "cancel" | undefined;
-  /** Like an empty answer of the runtime's own `limits`, for this run. */
+  /** In place of the runtime's own `limits`, value by value, for this run. */
   limits?: Partial<DelegationLimits> | undefined;
 };
 

@@ -3,10 +3,13 @@
  * its `AbortSignal` is made only when somebody asks for one, so a call that never looks at it costs nothing.
  */
 
+/** Most scopes have one scope below and one listener: a set is made only for the second. */
+type FewOf<T extends object> = T | Set<T> | undefined;
+
 export class Scope implements Disposable {
   #parent: Scope | undefined;
-  #below: Set<Scope> | undefined;
-  #listeners: Set<(reason: unknown) => void> | undefined;
+  #below: FewOf<Scope>;
+  #listeners: FewOf<(reason: unknown) => void>;
   #controller: AbortController | undefined;
   #aborted = false;
   #reason: unknown;
@@ -19,8 +22,7 @@ export class Scope implements Disposable {
       return;
     }
     this.#parent = parent;
-    parent.#below ??= new Set();
-    parent.#below.add(this);
+    parent.#below = added(parent.#below, this);
   }
 
   get aborted(): boolean {
@@ -45,11 +47,13 @@ export class Scope implements Disposable {
     if (this.#aborted) return;
     this.#aborted = true;
     this.#reason = reason;
-    this.#controller?.abort(reason);
-    if (this.#listeners !== undefined) for (const listener of [...this.#listeners]) listener(reason);
-    if (this.#below !== undefined) for (const scope of [...this.#below]) scope.abort(reason);
+    const listeners = allOf(this.#listeners);
+    const below = allOf(this.#below);
     this.#listeners = undefined;
     this.#below = undefined;
+    this.#controller?.abort(reason);
+    for (const listener of listeners) listener(reason);
+    for (const scope of below) scope.abort(reason);
   }
 
   throwIfAborted(): void {
@@ -62,17 +66,37 @@ export class Scope implements Disposable {
       listener(this.#reason);
       return NOTHING;
     }
-    this.#listeners ??= new Set();
-    this.#listeners.add(listener);
-    return { [Symbol.dispose]: () => void this.#listeners?.delete(listener) };
+    this.#listeners = added(this.#listeners, listener);
+    return {
+      [Symbol.dispose]: () => {
+        this.#listeners = removed(this.#listeners, listener);
+      },
+    };
   }
 
   [Symbol.dispose](): void {
     const parent = this.#parent;
     if (parent === undefined) return;
     this.#parent = undefined;
-    parent.#below?.delete(this);
+    parent.#below = removed(parent.#below, this);
   }
+}
+
+function added<T extends object>(few: FewOf<T>, item: T): FewOf<T> {
+  if (few === undefined) return item;
+  if (few instanceof Set) return few.add(item);
+  return few === item ? item : new Set([few, item]);
+}
+
+function removed<T extends object>(few: FewOf<T>, item: T): FewOf<T> {
+  if (few === item) return undefined;
+  if (few instanceof Set) few.delete(item);
+  return few;
+}
+
+function allOf<T extends object>(few: FewOf<T>): T[] {
+  if (few === undefined) return [];
+  return few instanceof Set ? [...few] : [few];
 }
 
 const NOTHING: Disposable = { [Symbol.dispose]: () => {} };

@@ -13,18 +13,23 @@ import { runTurn } from "./run-turn.ts";
 /** Runs one agent on the conversation it was given. Every ending is an outcome and is recorded. */
 export async function runAgent(run: Run, work: (run: Run) => Promise<Ending> = untilEnding): Promise<RunOutcome> {
   const startedAt = run.tree.clock.monotonic();
-  let ending: Ending;
+  let outcome: RunOutcome | undefined;
   try {
-    ending = await work(run);
-  } catch (error) {
-    ending = await endingOf(error, run);
+    let ending: Ending;
+    try {
+      ending = await work(run);
+    } catch (error) {
+      ending = await endingOf(error, run);
+    }
+    const closing = run.tree.closeChildren(run);
+    if (closing !== undefined) await closing;
+    outcome = toOutcome(ending, run, run.tree.clock.monotonic() - startedAt);
+    noteTruncation(run, outcome);
+    run.emit({ type: "run-end", ...outcome });
+    return outcome;
+  } finally {
+    run.tree.ended(run, outcome);
   }
-  const closing = run.tree.closeChildren(run);
-  if (closing !== undefined) await closing;
-  const outcome = toOutcome(ending, run, run.tree.clock.monotonic() - startedAt);
-  noteTruncation(run, outcome);
-  run.emit({ type: "run-end", ...outcome });
-  return outcome;
 }
 
 /** The report of a child will be cut where its parent reads it; the fact belongs to the child. */

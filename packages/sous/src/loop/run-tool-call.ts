@@ -4,9 +4,9 @@ import { messageOf, StoreError, ToolFailure } from "../core/errors.ts";
 import type { HookCall } from "../core/hooks.ts";
 import type { ToolCallPart, ToolResultPart } from "../core/message.ts";
 import type { ReadyTool, Run } from "../core/run.ts";
-import { Scope } from "../core/scope.ts";
+import type { Parsed } from "../core/schema.ts";
 import { depthMessage, isSubagentToolName } from "../core/subagent-names.ts";
-import type { ToolResult } from "../core/tool.ts";
+import type { Tool, ToolResult } from "../core/tool.ts";
 import { askConsent } from "./ask-consent.ts";
 import { ToolCallContext } from "./tool-context.ts";
 import { boundResult, failedResult, toToolResult } from "./tool-result.ts";
@@ -15,20 +15,36 @@ import { waitForTool } from "./wait-for-tool.ts";
 /** Never throws for what a tool or a model did wrong: that is a failed result the model can read. */
 export async function runToolCall(call: ToolCallPart, run: Run): Promise<ToolResultPart> {
   const { callId, toolName } = call;
+  const { clock } = run.tree;
   run.emit({ type: "tool-call-start", callId, toolName, input: call.input });
   run.toolCount += 1;
-  const startedAt = run.tree.clock.monotonic();
+  const startedAt = clock.monotonic();
+  const context = new ToolCallContext(run, callId);
   let stack: string | undefined;
   let result: ToolResult;
   try {
-    result = await dispatch(call, run);
+    const checking = check(call, run);
+    const checked = checking instanceof Promise ? await checking : checking;
+    if ("refusal" in checked) {
+      result = checked.refusal;
+    } else {
+      run.scope.throwIfAborted();
+      const value = checked.tool.execute(checked.input, context);
+      result = toToolResult(isPromiseLike(value) ? await stoppable(value, checked.tool, run) : value);
+      const { hooks } = run.profile;
+      if (hooks?.afterToolCall !== undefined) {
+        result = (await hooks.afterToolCall(toHookCall(call, checked.input, run), result)) ?? result;
+      }
+    }
   } catch (error) {
     if (error instanceof StoreError) throw error;
     if (!(error instanceof ToolFailure)) stack = error instanceof Error ? error.stack : undefined;
     result = failedResult(run.scope.aborted ? "The call was cancelled" : messageOf(error));
+  } finally {
+    context[Symbol.dispose]();
   }
   const { output, isError } = boundResult(result, call, run);
-  const durationMs = run.tree.clock.monotonic() - startedAt;
+  const durationMs = clock.monotonic() - startedAt;
   const { metadata, documents: files } = result;
   run.emit({ type: "tool-call-end", callId, toolName, output, isError, durationMs, stack, metadata, files });
   run.toolLog?.push({ toolName, input: call.input, output, success: !isError, durationMs });
@@ -37,43 +53,51 @@ export async function runToolCall(call: ToolCallPart, run: Run): Promise<ToolRes
   return part;
 }
 
-async function dispatch(call: ToolCallPart, run: Run): Promise<ToolResult> {
-  const ready = findTool(call.toolName, run);
-  const parsing = ready.schema.parse(call.input);
-  const parsed = parsing instanceof Promise ? await parsing : parsing;
-  if (!parsed.ok) return failedResult(parsed.problems.join("; "), { error_type: "invalid_input" });
+/** A call that may run, with its parsed input, or the result that says why not. */
+type Checked = { tool: Tool; input: unknown } | { refusal: ToolResult };
 
-  const { hooks } = run.profile;
-  const hookCall = hooks === undefined ? undefined : toHookCall(call, parsed.value, run);
-  if (hooks?.beforeToolCall !== undefined && hookCall !== undefined) {
-    const decision = await hooks.beforeToolCall(hookCall);
-    if (decision !== undefined) return "refuse" in decision ? failedResult(decision.refuse) : decision.result;
-  }
-  if (ready.tool.tier === "confirm") {
-    const refusal = await askConsent(call, parsed.value, run);
-    if (refusal !== undefined) return refusal;
-  }
-  if (ready.tool.effect !== "read") {
-    const recording = run.tree.settled();
-    if (recording !== undefined) await recording;
-  }
-  const result = await execute(ready, call, parsed.value, run);
-  if (hooks?.afterToolCall === undefined || hookCall === undefined) return result;
-  return (await hooks.afterToolCall(hookCall, result)) ?? result;
+/** Rights, input, hook, consent, record: in this order. Costs no tick when none of them has to wait. */
+function check(call: ToolCallPart, run: Run): Checked | Promise<Checked> {
+  const { tool, schema } = findTool(call.toolName, run);
+  const parsing = typeof call.input === "string" ? NOT_JSON : schema.parse(call.input);
+  const isPlain = tool.tier === "observe" && run.profile.hooks?.beforeToolCall === undefined;
+  if (!isPlain || parsing instanceof Promise) return checkSlowly(call, run, tool, parsing);
+  if (!parsing.ok) return invalidInput(parsing.problems);
+  const recording = tool.effect === "read" ? undefined : run.tree.settled();
+  const checked = { tool, input: parsing.value };
+  return recording === undefined ? checked : recording.then(() => checked);
 }
 
-async function execute(ready: ReadyTool, call: ToolCallPart, input: unknown, run: Run): Promise<ToolResult> {
-  run.scope.throwIfAborted();
-  const scope = new Scope(run.scope);
-  try {
-    const value = ready.tool.execute(input, new ToolCallContext(run, call.callId, scope));
-    if (!isPromiseLike(value)) return toToolResult(value);
-    // A subagent tool waits for its children to stop; any other that ignores its signal is left behind after a while.
-    if (ready.tool.category === "subagent") return toToolResult(await value);
-    return toToolResult(await waitForTool(value, scope, run.tree.clock));
-  } finally {
-    scope[Symbol.dispose]();
+async function checkSlowly(
+  call: ToolCallPart,
+  run: Run,
+  tool: Tool,
+  parsing: Parsed | Promise<Parsed>,
+): Promise<Checked> {
+  const parsed = await parsing;
+  if (!parsed.ok) return invalidInput(parsed.problems);
+  const input = parsed.value;
+  const decision = await run.profile.hooks?.beforeToolCall?.(toHookCall(call, input, run));
+  if (decision !== undefined)
+    return { refusal: "refuse" in decision ? failedResult(decision.refuse) : decision.result };
+  if (tool.tier === "confirm") {
+    const refusal = await askConsent(call, input, run);
+    if (refusal !== undefined) return { refusal };
   }
+  if (tool.effect !== "read") await run.tree.settled();
+  return { tool, input };
+}
+
+/** What arrives as text did not parse as JSON: no schema, however generous, takes it for an input. */
+const NOT_JSON: Parsed = { ok: false, problems: ["The input is not valid JSON. Make the call again."] };
+
+function invalidInput(problems: readonly string[]): Checked {
+  return { refusal: failedResult(problems.join("; "), { error_type: "invalid_input" }) };
+}
+
+/** A subagent tool waits for its children to stop; any other that ignores its signal is left behind after a while. */
+function stoppable(work: PromiseLike<unknown>, { category }: Tool, run: Run): PromiseLike<unknown> {
+  return category === "subagent" ? work : waitForTool(work, run.scope, run.tree.clock);
 }
 
 /** Enforced here as well as by not showing the tool: a model may call what it was never shown. */

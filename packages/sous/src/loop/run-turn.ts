@@ -12,7 +12,14 @@ export async function runTurn(run: Run, options: AskOptions = ORDINARY): Promise
   pruneIfFull(run);
   if (!options.closing) run.turns += 1;
   run.text = "";
-  const answer = await askWithinContext(run, options);
+  let answer: BilledAnswer;
+  try {
+    answer = await run.tree.ask(run, options);
+  } catch (error) {
+    // A prompt that is too long is pruned once; if that does not help, the failure says so.
+    if (!(error instanceof ModelError && error.kind === "context_length") || !pruneHard(run)) throw error;
+    answer = await run.tree.ask(run, options);
+  }
   const message = withFreshIds(withoutForbiddenCalls(answer.message, options), run);
   run.text = textOf(message);
   run.bill(answer.usage, answer.costUsd);
@@ -20,16 +27,6 @@ export async function runTurn(run: Run, options: AskOptions = ORDINARY): Promise
   const { finish, usage, costUsd } = answer;
   run.emit({ type: "message-end", turn: run.turns, message, finish, usage, costUsd });
   return { message, finish, usage, costUsd };
-}
-
-/** A prompt that is too long is pruned once; if that does not help, the failure says so. */
-async function askWithinContext(run: Run, options: AskOptions): Promise<BilledAnswer> {
-  try {
-    return await run.tree.ask(run, options);
-  } catch (error) {
-    if (!(error instanceof ModelError && error.kind === "context_length") || !pruneHard(run)) throw error;
-    return await run.tree.ask(run, options);
-  }
 }
 
 /** In a closing turn nothing may run, even when the model asks for it. */

@@ -1,22 +1,23 @@
 /** What a tool is given besides its input. Everything is looked up when asked for, so an idle context costs little. */
 
 import type { Run } from "../core/run.ts";
-import type { Scope } from "../core/scope.ts";
+import { Scope } from "../core/scope.ts";
 import type { ChildControl, SpawnReply, SpawnRequest } from "../core/spawn.ts";
 import type { ToolContext } from "../core/tool.ts";
 
-export class ToolCallContext implements ToolContext {
+export class ToolCallContext implements ToolContext, Disposable {
   readonly callId: string;
   readonly #run: Run;
-  readonly #scope: Scope;
+  #scope: Scope | undefined;
 
-  constructor(run: Run, callId: string, scope: Scope) {
+  constructor(run: Run, callId: string) {
     this.#run = run;
     this.callId = callId;
-    this.#scope = scope;
   }
 
+  /** One per call, so that listeners a tool leaves behind go with it. */
   get signal(): AbortSignal {
+    this.#scope ??= new Scope(this.#run.scope);
     return this.#scope.signal;
   }
 
@@ -41,10 +42,14 @@ export class ToolCallContext implements ToolContext {
   }
 
   get children(): ChildControl {
-    return this.#run.tree.childrenOf(this.#run, this.#scope);
+    return this.#run.tree.childrenOf(this.#run);
   }
 
   spawn(request: SpawnRequest): Promise<SpawnReply> {
-    return this.#run.tree.spawn(this.#run, this.callId, this.#scope, request);
+    return this.#run.tree.spawn(this.#run, this.callId, request);
+  }
+
+  [Symbol.dispose](): void {
+    this.#scope?.[Symbol.dispose]();
   }
 }

@@ -4,9 +4,12 @@ import type { Clock, Random } from "../core/clock.ts";
 import { BudgetExceeded } from "../core/errors.ts";
 import type { Journal } from "../core/journal.ts";
 import type { CallNeed, Lease, WrapUpLease } from "../core/limits.ts";
+import type { Model, ModelCaller, ModelRequest, ModelSettings } from "../core/model.ts";
 import type { AskOptions, BilledAnswer, Run, RunProfile } from "../core/run.ts";
-import { askModel } from "./ask.ts";
-import { governorOf } from "./governor.ts";
+import { Scope } from "../core/scope.ts";
+import type { Usage } from "../core/usage.ts";
+import { askModel, type FailedAttempt, type Question } from "./ask.ts";
+import { type Governor, governorOf } from "./governor.ts";
 
 export type AskPorts = {
   readonly clock: Clock;
@@ -21,61 +24,127 @@ const METERED_OUTPUT = 4096;
 const MIN_OUTPUT = 512;
 const LAST_WORDS_OUTPUT = 512;
 const MIN_LAST_WORDS = 64;
-const MAX_RETRIES = 4;
 
 /** One question: a lease and a slot for each attempt, the turn recorded before the first. */
 export function askForRun(run: Run, options: AskOptions, ports: AskPorts): Promise<BilledAnswer> {
-  const { journal, clock, random } = ports;
-  const { profile, conversation, who } = run;
-  const need = options.closing ? lastWordsNeed(conversation.promptTokens, profile) : callNeed(run);
-  const request = {
-    instructions: profile.instructions,
-    messages: conversation.messages,
-    tools: profile.tools.definitions,
-    mayCallTools: !options.closing,
-    settings: {
-      maxOutputTokens: profile.maxOutputTokens,
-      outputSchema: options.jsonOutput ? profile.output?.jsonSchema : undefined,
-    },
-    caller: { runId: who.runId, agentId: who.agentId, path: who.path, depth: who.depth, turn: run.turns },
-  };
   run.waitingFor = "the model";
-  return askModel(request, {
-    model: profile.model,
-    governor: governorOf(profile.model, clock, ports.callsAtOnce),
-    need,
-    lease: (wanted) => leaseFor(run, wanted, options),
-    scope: run.scope,
-    clock,
-    random,
-    maxRetries: MAX_RETRIES,
-    onReady: (lease) => {
-      const reserved = Number.isFinite(lease.outputCap) ? need.promptTokens + lease.outputCap : 0;
-      run.emit({ type: "turn-start", turn: run.turns, promptTokens: need.promptTokens, reserved });
-      return journal.settled();
-    },
-    onDelta: (kind, text) => {
-      run.beats += 1;
-      if (kind === "text") run.text += text;
-      if (journal.isWatched) journal.delta(who, { type: kind === "text" ? "text-delta" : "reasoning-delta", text });
-    },
-    onRetry: ({ attempt, delayMs, error, usage, costUsd }) => {
-      run.text = "";
-      run.bill(usage, costUsd);
-      const { kind, message } = error;
-      run.emit({ type: "retry", attempt, delayMs, kind, message, spent: usage, costUsd });
-    },
-    onWaste: (usage, costUsd) => run.bill(usage, costUsd),
-  });
+  return askModel(new RunQuestion(run, options, ports));
+}
+
+/** A run's question and the request it becomes, in one object: a wide tree has as many of them as live children. */
+class RunQuestion implements Question, ModelRequest, Disposable {
+  readonly need: CallNeed;
+  readonly governor: Governor;
+  readonly instructions: string | undefined;
+  readonly messages: ModelRequest["messages"];
+  readonly tools: ModelRequest["tools"];
+  readonly mayCallTools: boolean;
+  readonly caller: ModelCaller;
+  settings: ModelSettings;
+  readonly #run: Run;
+  readonly #options: AskOptions;
+  readonly #ports: AskPorts;
+  #call: Scope | undefined;
+  #received = "";
+
+  constructor(run: Run, options: AskOptions, ports: AskPorts) {
+    const { profile, conversation } = run;
+    this.#run = run;
+    this.#options = options;
+    this.#ports = ports;
+    this.need = options.closing ? lastWordsNeed(conversation.promptTokens, profile) : callNeed(run);
+    this.governor = governorOf(profile.model, ports.clock, ports.callsAtOnce);
+    const { runId, agentId, path, depth } = run.who;
+    this.instructions = profile.instructions;
+    this.messages = conversation.messages;
+    this.tools = profile.tools.definitions;
+    this.mayCallTools = !options.closing;
+    this.caller = { runId, agentId, path, depth, turn: run.turns };
+    this.settings = profile.settings;
+  }
+
+  get model(): Model {
+    return this.#run.profile.model;
+  }
+
+  get scope(): Scope {
+    return this.#run.scope;
+  }
+
+  get clock(): Clock {
+    return this.#ports.clock;
+  }
+
+  get random(): Random {
+    return this.#ports.random;
+  }
+
+  lease(): Lease | Promise<Lease> {
+    this.#received = "";
+    return leaseFor(this.#run, this.need, this.#options);
+  }
+
+  onReady(lease: Lease): Promise<void> | undefined {
+    const { promptTokens } = this.need;
+    const reserved = Number.isFinite(lease.outputCap) ? promptTokens + lease.outputCap : 0;
+    this.#run.emit({ type: "turn-start", turn: this.#run.turns, promptTokens, reserved });
+    return this.#ports.journal.settled();
+  }
+
+  request(lease: Lease): this {
+    const { settings, output } = this.#run.profile;
+    const maxOutputTokens = Number.isFinite(lease.outputCap) ? lease.outputCap : settings.maxOutputTokens;
+    const outputSchema = this.#options.jsonOutput ? output?.jsonSchema : undefined;
+    if (maxOutputTokens !== settings.maxOutputTokens || outputSchema !== undefined) {
+      this.settings = { maxOutputTokens, outputSchema };
+    }
+    return this;
+  }
+
+  readonly onDelta = (kind: "text" | "reasoning", text: string): void => {
+    const run = this.#run;
+    if (run.scope.aborted) return;
+    run.beats += 1;
+    this.#received += text;
+    if (kind === "text") run.text += text;
+    const { journal } = this.#ports;
+    if (journal.isWatched) journal.delta(run.who, { type: kind === "text" ? "text-delta" : "reasoning-delta", text });
+  };
+
+  received(): string {
+    return this.#received;
+  }
+
+  onRetry({ attempt, delayMs, error, usage, costUsd }: FailedAttempt): void {
+    const { kind, message } = error;
+    this.#run.text = "";
+    this.#run.bill(usage, costUsd);
+    this.#run.emit({ type: "retry", attempt, delayMs, kind, message, spent: usage, costUsd });
+  }
+
+  onWaste(usage: Usage, costUsd: number | null): void {
+    this.#run.bill(usage, costUsd);
+  }
+
+  /** One per attempt, made only when the model asks for it. */
+  get signal(): AbortSignal {
+    this.#call ??= new Scope(this.#run.scope);
+    return this.#call.signal;
+  }
+
+  [Symbol.dispose](): void {
+    this.#call?.[Symbol.dispose]();
+    this.#call = undefined;
+  }
 }
 
 /** What a run keeps back for its last words: its next prompt and a short answer. */
-export function lastWordsNeed(promptTokens: number, { price }: Pick<RunProfile, "price">): CallNeed {
+function lastWordsNeed(promptTokens: number, { price }: Pick<RunProfile, "price">): CallNeed {
   return { promptTokens, outputCap: LAST_WORDS_OUTPUT, minOutput: MIN_LAST_WORDS, price };
 }
 
 function callNeed({ conversation, profile }: Run): CallNeed {
-  const outputCap = profile.maxOutputTokens ?? METERED_OUTPUT;
+  const outputCap = profile.settings.maxOutputTokens ?? METERED_OUTPUT;
   return {
     promptTokens: conversation.promptTokens,
     outputCap,
@@ -108,6 +177,17 @@ async function afterSiblings({ account, lastWords, scope }: Run, need: CallNeed,
   // Throws, with the numbers of the limit that is short.
   account.reserveWrapUp(next)[Symbol.dispose]();
   return account.reserve(need, scope);
+}
+
+/** The reserve of a root. A budget too small even for last words shows at the first question, as an ending like any other. */
+export function lastWordsIfPossible(run: Run): WrapUpLease | undefined {
+  if (!run.account.isMetered) return undefined;
+  try {
+    return run.account.reserveWrapUp(lastWordsNeed(run.conversation.promptTokens, run.profile));
+  } catch (error) {
+    if (error instanceof BudgetExceeded) return undefined;
+    throw error;
+  }
 }
 
 /** The reserve of a run that is about to start. Waits for siblings' calls like any reservation. */

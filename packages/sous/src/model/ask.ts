@@ -1,28 +1,32 @@
 /** One question to a model, seen from a run: budget, a slot, the attempt, and what to do when the attempt fails. */
 
 import type { Clock, Random } from "../core/clock.ts";
-import { ModelError, messageOf } from "../core/errors.ts";
+import { ModelError, messageOf, StoreError } from "../core/errors.ts";
 import type { CallNeed, Lease } from "../core/limits.ts";
 import { textOf } from "../core/message.ts";
 import type { Model, ModelAnswer, ModelRequest, OnDelta } from "../core/model.ts";
-import { Scope, untilAborted } from "../core/scope.ts";
-import { costOf, estimateTokens, type Usage } from "../core/usage.ts";
+import type { BilledAnswer } from "../core/run.ts";
+import { type Scope, untilAborted } from "../core/scope.ts";
+import { costOf, estimateTokens, noUsage, type Usage } from "../core/usage.ts";
 import type { Governor } from "./governor.ts";
 
-/** What a question needs besides the request itself. */
+/** What is asked, of whom, and what the asking run wants to hear. One object for all attempts. */
 export type Question = {
-  model: Model;
-  governor: Governor;
-  need: CallNeed;
+  readonly model: Model;
+  readonly governor: Governor;
+  readonly need: CallNeed;
+  readonly scope: Scope;
+  readonly clock: Clock;
+  readonly random: Random;
   /** A lease for one attempt; each attempt has its own. */
-  lease(need: CallNeed): Lease | Promise<Lease>;
-  scope: Scope;
-  clock: Clock;
-  random: Random;
-  maxRetries: number;
+  lease(): Lease | Promise<Lease>;
+  /** The request of one attempt. */
+  request(lease: Lease): ModelRequest & Disposable;
   /** Before the first attempt: records the turn and waits until it is kept. */
   onReady(lease: Lease): Promise<void> | undefined;
   onDelta: OnDelta;
+  /** What came of this attempt so far. */
+  received(): string;
   /** An attempt failed and will be tried again. */
   onRetry(failure: FailedAttempt): void;
   /** Spent by an attempt that gave no answer. */
@@ -37,122 +41,83 @@ export type FailedAttempt = {
   costUsd: number | null;
 };
 
-export type Answered = ModelAnswer & { usage: Usage; costUsd: number | null };
+type Failure = { error: unknown; usage: Usage; costUsd: number | null };
 
-type RequestWithoutSignal = Omit<ModelRequest, "signal">;
-
+const MAX_RETRIES = 4;
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 30_000;
 
 /** Asks until there is an answer. Throws the last `ModelError`, `BudgetExceeded`, or the scope's reason. */
-export async function askModel(request: RequestWithoutSignal, question: Question): Promise<Answered> {
+export async function askModel(question: Question): Promise<BilledAnswer> {
   for (let attempt = 1; ; attempt++) {
-    const waiting = question.lease(question.need);
-    using lease = waiting instanceof Promise ? await waiting : waiting;
-    const result = await oneAttempt(request, question, lease, attempt);
+    const result = await oneAttempt(question, attempt);
     if (!("error" in result)) return result;
     const { error, usage, costUsd } = result;
-    if (!(error instanceof ModelError && error.isRetryable) || attempt > question.maxRetries) {
+    if (!(error instanceof ModelError && error.isRetryable) || attempt > MAX_RETRIES) {
       question.onWaste(usage, costUsd);
       throw error;
     }
-    // The hold is for everybody on this model; the slot was given back, so nobody else is kept from finishing.
     const delayMs = error.retryAfterMs ?? backoff(attempt, question.random);
+    // The hold is for everybody on this model.
     if (error.kind === "rate_limit" || error.kind === "overloaded") question.governor.hold(delayMs);
     question.onRetry({ attempt, delayMs, error, usage, costUsd });
-    lease[Symbol.dispose]();
     await pause(delayMs, question);
   }
 }
 
-type Failure = { error: unknown; usage: Usage; costUsd: number | null };
-
-async function oneAttempt(
-  request: RequestWithoutSignal,
-  question: Question,
-  lease: Lease,
-  attempt: number,
-): Promise<Answered | Failure> {
-  const { governor, model, scope } = question;
-  const queued = governor.take(scope);
-  if (queued !== undefined) await queued;
-  let received = "";
-  const call = new Scope(scope);
+/** A lease, a slot, a call. Both are given back whatever happens, so a run in back-off keeps nobody else waiting. */
+async function oneAttempt(question: Question, attempt: number): Promise<BilledAnswer | Failure> {
+  const { governor, scope, model } = question;
+  const leasing = question.lease();
+  const lease = leasing instanceof Promise ? await leasing : leasing;
+  let request: (ModelRequest & Disposable) | undefined;
+  let holdsSlot = false;
   try {
-    if (attempt === 1) {
-      const recording = question.onReady(lease);
-      if (recording !== undefined) await recording;
-    }
+    const queued = governor.take(scope);
+    if (queued !== undefined) await queued;
+    holdsSlot = true;
+    const recording = attempt === 1 ? question.onReady(lease) : undefined;
+    if (recording !== undefined) await recording;
     scope.throwIfAborted();
+    request = question.request(lease);
     // The race is for models that do not heed their signal: a stopped run does not wait for them.
-    const answer = await untilAborted(
-      model.answer(new Attempt(request, lease.outputCap, call), (kind, text) => {
-        if (scope.aborted) return;
-        received += text;
-        question.onDelta(kind, text);
-      }),
-      scope,
-    );
-    const usage = answer.usage ?? estimateUsage(question.need, received || textOf(answer.message));
-    const costUsd = costOf(usage, question.need.price);
-    lease.settle({ tokens: usage.totalTokens, costUsd });
-    return { message: answer.message, finish: answer.finish, usage, costUsd };
+    return settleAnswer(await untilAborted(model.answer(request, question.onDelta), scope), lease, question);
   } catch (error) {
-    // Bytes came, so the provider will bill for them; without its own figure the estimate is charged, and marked.
-    const usage = received === "" ? NOTHING : estimateUsage(question.need, received);
-    const costUsd = costOf(usage, question.need.price);
-    if (received !== "") lease.settle({ tokens: usage.totalTokens, costUsd });
-    return { error: scope.aborted ? scope.reason : toModelError(error), usage, costUsd };
+    if (error instanceof StoreError) throw error;
+    return settleFailure(error, lease, question);
   } finally {
-    call[Symbol.dispose]();
-    governor.release();
+    request?.[Symbol.dispose]();
+    if (holdsSlot) governor.release();
+    lease[Symbol.dispose]();
   }
 }
 
-/** The request of one attempt: its signal is made only when the model asks for it. */
-class Attempt implements ModelRequest {
-  readonly instructions: string | undefined;
-  readonly messages: ModelRequest["messages"];
-  readonly tools: ModelRequest["tools"];
-  readonly mayCallTools: boolean;
-  readonly settings: ModelRequest["settings"];
-  readonly caller: ModelRequest["caller"];
-  readonly #call: Scope;
-
-  constructor(request: RequestWithoutSignal, outputCap: number, call: Scope) {
-    this.instructions = request.instructions;
-    this.messages = request.messages;
-    this.tools = request.tools;
-    this.mayCallTools = request.mayCallTools;
-    this.settings = Number.isFinite(outputCap) ? { ...request.settings, maxOutputTokens: outputCap } : request.settings;
-    this.caller = request.caller;
-    this.#call = call;
-  }
-
-  get signal(): AbortSignal {
-    return this.#call.signal;
-  }
+function settleAnswer(answer: ModelAnswer, lease: Lease, question: Question): BilledAnswer {
+  const { message, finish } = answer;
+  const { need } = question;
+  const usage = answer.usage ?? estimateUsage(need, question.received() || textOf(message));
+  const costUsd = costOf(usage, need.price);
+  lease.settle({ tokens: usage.totalTokens, costUsd });
+  return { message, finish, usage, costUsd };
 }
 
-const NOTHING: Usage = Object.freeze({
-  inputTokens: 0,
-  outputTokens: 0,
-  cachedInputTokens: 0,
-  cacheWriteTokens: 0,
-  totalTokens: 0,
-  estimated: false,
-});
+/** When bytes came, the provider will bill for them; without its own figure the estimate is charged, and marked. */
+function settleFailure(thrown: unknown, lease: Lease, question: Question): Failure {
+  const { need, scope } = question;
+  const error = scope.aborted ? scope.reason : toModelError(thrown);
+  const text = question.received();
+  const hasOutput = text !== "" || (thrown instanceof ModelError && thrown.afterOutput);
+  if (!hasOutput) return { error, usage: noUsage(), costUsd: 0 };
+  const usage = estimateUsage(need, text);
+  const costUsd = costOf(usage, need.price);
+  lease.settle({ tokens: usage.totalTokens, costUsd });
+  return { error, usage, costUsd };
+}
 
 function estimateUsage(need: CallNeed, text: string): Usage {
+  const inputTokens = need.promptTokens;
   const outputTokens = estimateTokens(text);
-  return {
-    inputTokens: need.promptTokens,
-    outputTokens,
-    cachedInputTokens: 0,
-    cacheWriteTokens: 0,
-    totalTokens: need.promptTokens + outputTokens,
-    estimated: true,
-  };
+  return { ...noUsage(), inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, estimated: true };
 }
 
 /** A model that throws something else has a fault of its own: it ends the run, and is not tried again. */

@@ -24,7 +24,8 @@ export type AgentEntry = {
   status: RunOutcome["status"] | "running";
   turns: number;
   toolCount: number;
-  readonly usage: Usage;
+  /** Undefined before the end of its first run; then that run's own figures, until there are more. */
+  usage: Usage | undefined;
   costUsd: number | null;
   durationMs: number;
   /** How often each label was used below it. */
@@ -52,7 +53,7 @@ export class AgentBook {
       status: "running",
       turns: 0,
       toolCount: 0,
-      usage: noUsage(),
+      usage: undefined,
       costUsd: 0,
       durationMs: 0,
       counters: undefined,
@@ -76,16 +77,22 @@ export class AgentBook {
     this.#live.set(entry.path, run);
   }
 
-  ended(entry: AgentEntry, run: Run, outcome: RunOutcome): void {
+  /** Adds what the run took; one without an outcome was ended by a fault of the runtime. */
+  ended(run: Run, outcome: RunOutcome | undefined): void {
+    const entry = this.#byId.get(run.who.agentId);
+    if (entry === undefined) return;
+    this.#live.delete(entry.path);
     entry.run = undefined;
-    entry.status = outcome.status;
+    entry.unread = run.inbox;
+    entry.status = outcome?.status ?? "failed";
+    if (outcome === undefined) return;
     entry.turns += outcome.turns;
     entry.toolCount += outcome.toolCount;
-    addUsage(entry.usage, outcome.usage);
-    entry.costUsd = addCost(entry.costUsd, outcome.costUsd);
     entry.durationMs += outcome.durationMs;
-    entry.unread = run.inbox;
-    this.#live.delete(entry.path);
+    entry.costUsd = addCost(entry.costUsd, outcome.costUsd);
+    const before = entry.usage;
+    entry.usage = before === undefined ? outcome.usage : { ...before };
+    if (before !== undefined) addUsage(entry.usage, outcome.usage);
   }
 
   get(agentId: string): AgentEntry | undefined {
@@ -122,7 +129,7 @@ export class AgentBook {
       status: entry.status,
       turns: entry.turns,
       toolCount: entry.toolCount,
-      usage: { ...entry.usage },
+      usage: entry.usage === undefined ? noUsage() : { ...entry.usage },
       costUsd: entry.costUsd,
       durationMs: entry.durationMs,
     }));

@@ -1,7 +1,7 @@
 /** Children that run while their parent goes on: their reports reach it exactly once. */
 
 import { Cancelled, type Run } from "../core/run.ts";
-import { type Scope, untilAborted } from "../core/scope.ts";
+import { untilAborted } from "../core/scope.ts";
 import type { ChildReport } from "../core/spawn.ts";
 import { toToolResult } from "./report.ts";
 
@@ -23,17 +23,13 @@ export function addBackgroundChild(parent: Run, child: Run, ended: Promise<Child
 }
 
 /** The reports of the named children, or of all: each is taken out of its way to the inbox. */
-export async function takeReports(
-  parent: Run,
-  agentIds: readonly string[] | undefined,
-  scope: Scope,
-): Promise<ChildReport[]> {
+export async function takeReports(parent: Run, agentIds: readonly string[] | undefined): Promise<ChildReport[]> {
   const isWanted = (agentId: string) => agentIds === undefined || agentIds.includes(agentId);
   const arrived = takeFromInbox(parent, isWanted);
   const waiting = [...(parent.background ?? [])].filter(([agentId]) => isWanted(agentId)).map(([, child]) => child);
   for (const child of waiting) child.isDelivered = true;
   try {
-    const reports = await untilAborted(Promise.all(waiting.map((child) => child.ended)), scope);
+    const reports = await untilAborted(Promise.all(waiting.map((child) => child.ended)), parent.scope);
     for (const child of waiting) parent.background?.delete(child.run.who.agentId);
     return [...arrived, ...reports];
   } catch (error) {

@@ -1,7 +1,6 @@
 /** The control a run has over its own children, and over nobody else's. */
 
 import { Cancelled, type Run } from "../core/run.ts";
-import type { Scope } from "../core/scope.ts";
 import type { CancelMode, ChildControl, SpawnReply } from "../core/spawn.ts";
 import { type AgentBook, type AgentEntry, childInfo, childStatus } from "./agent-book.ts";
 import { takeReports } from "./background-children.ts";
@@ -10,14 +9,14 @@ import { takeReports } from "./background-children.ts";
 export type ControlPorts = {
   book: AgentBook;
   /** Starts a finished child again with a further message. */
-  revive(parent: Run, entry: AgentEntry, message: string, scope: Scope): Promise<SpawnReply>;
+  revive(parent: Run, entry: AgentEntry, message: string): Promise<SpawnReply>;
   /** Does something while the parent holds no slot. */
   whileResting<T>(parent: Run, work: () => Promise<T>): Promise<T>;
   /** The text a finished run ended with. */
   endText(runId: string): Promise<string | undefined>;
 };
 
-export function childControl(parent: Run, scope: Scope, ports: ControlPorts): ChildControl {
+export function childControl(parent: Run, ports: ControlPorts): ChildControl {
   const { book } = ports;
   const own = (agentId: string): AgentEntry | undefined => {
     const entry = book.get(agentId);
@@ -30,11 +29,11 @@ export function childControl(parent: Run, scope: Scope, ports: ControlPorts): Ch
       if (entry === undefined) return unknownChild(agentId);
       if (message.trim() === "")
         return { kind: "refused", errorType: "invalid_input", message: "message cannot be empty" };
-      if (entry.run === undefined) return ports.revive(parent, entry, message, scope);
+      if (entry.run === undefined) return ports.revive(parent, entry, message);
       entry.run.receive({ kind: "steer", text: message });
       return { kind: "started", child: childInfo(entry) };
     },
-    wait: (agentIds) => ports.whileResting(parent, () => takeReports(parent, agentIds, scope)),
+    wait: (agentIds) => ports.whileResting(parent, () => takeReports(parent, agentIds)),
     async cancel(agentId, mode) {
       const entry = own(agentId);
       if (entry === undefined) return undefined;
