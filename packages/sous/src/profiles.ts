@@ -36,8 +36,8 @@ export type ProfileParts = {
 export class Profiles {
   readonly #parts: ProfileParts;
   readonly #delegationTools: readonly Tool[];
-  /** Children that a call did not change: by parent profile, then by definition. */
-  readonly #known = new WeakMap<RunProfile, Map<AgentDefinition | undefined, RunProfile>>();
+  /** Children that a call did not change: by parent profile, then by definition. A promise while it is being built. */
+  readonly #known = new WeakMap<RunProfile, Map<AgentDefinition | undefined, RunProfile | Promise<RunProfile>>>();
   readonly #namedTools = new WeakMap<AgentDefinition, Tool>();
 
   constructor(parts: ProfileParts) {
@@ -73,10 +73,24 @@ export class Profiles {
   /** The profile of a child: narrowed from its parent's. Throws `Refused`. */
   child(parent: RunProfile, request: SpawnRequest): RunProfile | Promise<RunProfile> {
     const definition = this.#definitionOf(parent, request.agent);
-    const base = this.#known.get(parent)?.get(definition);
-    return base === undefined
-      ? this.#buildChild(parent, definition).then((built) => this.#changed(built, parent, request))
+    const base = this.#known.get(parent)?.get(definition) ?? this.#remember(parent, definition);
+    return base instanceof Promise
+      ? base.then((built) => this.#changed(built, parent, request))
       : this.#changed(base, parent, request);
+  }
+
+  /** A thousand siblings that start at once share one profile, so it is remembered before it is built. */
+  #remember(parent: RunProfile, definition: AgentDefinition | undefined): Promise<RunProfile> {
+    const siblings =
+      this.#known.get(parent) ?? new Map<AgentDefinition | undefined, RunProfile | Promise<RunProfile>>();
+    this.#known.set(parent, siblings);
+    const building = this.#buildChild(parent, definition);
+    siblings.set(definition, building);
+    building.then(
+      (built) => siblings.set(definition, built),
+      () => siblings.delete(definition),
+    );
+    return building;
   }
 
   /** The same profile under the rights its parent has now. */
@@ -101,7 +115,7 @@ export class Profiles {
     const own = definition?.tools === undefined ? [...parent.catalog.values()] : toTools(definition.tools);
     const catalog = catalogOf(own, definition?.subagents);
     const declared = definition === undefined ? UNDECLARED : declare(definition, own, catalog);
-    const built = await this.#build(definition ?? { subagents: parent.subagents, delegate: parent.delegate }, {
+    return this.#build(definition ?? { subagents: parent.subagents, delegate: parent.delegate }, {
       rights: narrow(parent.rights, declared, { tools: undefined }),
       own,
       catalog,
@@ -111,9 +125,6 @@ export class Profiles {
       maxTurns:
         definition?.maxTurns ?? (definition === undefined ? this.#parts.limits.defaultMaxTurns : NAMED_MAX_TURNS),
     });
-    const siblings = this.#known.get(parent) ?? new Map<AgentDefinition | undefined, RunProfile>();
-    this.#known.set(parent, siblings.set(definition, built));
-    return built;
   }
 
   /** What one call asks for besides: it can only take away, or choose among what is allowed. */

@@ -7,7 +7,7 @@ import type { CallNeed, Lease, WrapUpLease } from "../core/limits.ts";
 import type { Model, ModelCaller, ModelRequest, ModelSettings } from "../core/model.ts";
 import type { AskOptions, BilledAnswer, Run, RunProfile } from "../core/run.ts";
 import { Scope } from "../core/scope.ts";
-import type { Usage } from "../core/usage.ts";
+import { type Usage, utf8Length } from "../core/usage.ts";
 import { askModel, type FailedAttempt, type Question } from "./ask.ts";
 import { type Governor, governorOf } from "./governor.ts";
 
@@ -41,11 +41,11 @@ class RunQuestion implements Question, ModelRequest, Disposable {
   readonly mayCallTools: boolean;
   readonly caller: ModelCaller;
   settings: ModelSettings;
+  receivedBytes = 0;
   readonly #run: Run;
   readonly #options: AskOptions;
   readonly #ports: AskPorts;
   #call: Scope | undefined;
-  #received = "";
 
   constructor(run: Run, options: AskOptions, ports: AskPorts) {
     const { profile, conversation } = run;
@@ -80,7 +80,7 @@ class RunQuestion implements Question, ModelRequest, Disposable {
   }
 
   lease(): Lease | Promise<Lease> {
-    this.#received = "";
+    this.receivedBytes = 0;
     return leaseFor(this.#run, this.need, this.#options);
   }
 
@@ -105,15 +105,11 @@ class RunQuestion implements Question, ModelRequest, Disposable {
     const run = this.#run;
     if (run.scope.aborted) return;
     run.beats += 1;
-    this.#received += text;
+    this.receivedBytes += utf8Length(text);
     if (kind === "text") run.text += text;
     const { journal } = this.#ports;
     if (journal.isWatched) journal.delta(run.who, { type: kind === "text" ? "text-delta" : "reasoning-delta", text });
   };
-
-  received(): string {
-    return this.#received;
-  }
 
   onRetry({ attempt, delayMs, error, usage, costUsd }: FailedAttempt): void {
     const { kind, message } = error;

@@ -7,7 +7,7 @@ import { textOf } from "../core/message.ts";
 import type { Model, ModelAnswer, ModelRequest, OnDelta } from "../core/model.ts";
 import type { BilledAnswer } from "../core/run.ts";
 import { type Scope, untilAborted } from "../core/scope.ts";
-import { costOf, estimateTokens, noUsage, type Usage } from "../core/usage.ts";
+import { costOf, noUsage, type Usage, utf8Length } from "../core/usage.ts";
 import type { Governor } from "./governor.ts";
 
 /** What is asked, of whom, and what the asking run wants to hear. One object for all attempts. */
@@ -25,8 +25,8 @@ export type Question = {
   /** Before the first attempt: records the turn and waits until it is kept. */
   onReady(lease: Lease): Promise<void> | undefined;
   onDelta: OnDelta;
-  /** What came of this attempt so far. */
-  received(): string;
+  /** Bytes of text that came of this attempt so far. */
+  readonly receivedBytes: number;
   /** An attempt failed and will be tried again. */
   onRetry(failure: FailedAttempt): void;
   /** Spent by an attempt that gave no answer. */
@@ -95,7 +95,7 @@ async function oneAttempt(question: Question, attempt: number): Promise<BilledAn
 function settleAnswer(answer: ModelAnswer, lease: Lease, question: Question): BilledAnswer {
   const { message, finish } = answer;
   const { need } = question;
-  const usage = answer.usage ?? estimateUsage(need, question.received() || textOf(message));
+  const usage = answer.usage ?? estimateUsage(need, question.receivedBytes || utf8Length(textOf(message)));
   const costUsd = costOf(usage, need.price);
   lease.settle({ tokens: usage.totalTokens, costUsd });
   return { message, finish, usage, costUsd };
@@ -105,18 +105,18 @@ function settleAnswer(answer: ModelAnswer, lease: Lease, question: Question): Bi
 function settleFailure(thrown: unknown, lease: Lease, question: Question): Failure {
   const { need, scope } = question;
   const error = scope.aborted ? scope.reason : toModelError(thrown);
-  const text = question.received();
-  const hasOutput = text !== "" || (thrown instanceof ModelError && thrown.afterOutput);
+  const { receivedBytes } = question;
+  const hasOutput = receivedBytes > 0 || (thrown instanceof ModelError && thrown.afterOutput);
   if (!hasOutput) return { error, usage: noUsage(), costUsd: 0 };
-  const usage = estimateUsage(need, text);
+  const usage = estimateUsage(need, receivedBytes);
   const costUsd = costOf(usage, need.price);
   lease.settle({ tokens: usage.totalTokens, costUsd });
   return { error, usage, costUsd };
 }
 
-function estimateUsage(need: CallNeed, text: string): Usage {
+function estimateUsage(need: CallNeed, outputBytes: number): Usage {
   const inputTokens = need.promptTokens;
-  const outputTokens = estimateTokens(text);
+  const outputTokens = Math.ceil(outputBytes / 3);
   return { ...noUsage(), inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, estimated: true };
 }
 
