@@ -18,6 +18,8 @@ import type { Start, Tree, TreeParts } from "./tree.ts";
 
 const NOT_STARTED = "Subagent cancelled before it started";
 
+const NO_HISTORY: readonly Message[] = [];
+
 /** A place in the tree, or the wait for one. */
 type Place = { slot: RunSlot | Promise<RunSlot> };
 
@@ -70,13 +72,20 @@ export class Gate {
       account: this.#openAccount(parent, options?.budget ?? profile.budget),
       isBackground,
     });
-    const start = { entry, runId, parent, profile, task: userMessage(task), call: { callId, index } };
-    const summary = this.#summary(options);
-    const scope = new Scope(parent.scope);
-    if (options?.context !== "fork") return { ...start, history: [], origin: undefined, summary, scope };
-    const history = closedPrefix(parent.conversation.messages);
-    const origin = { kind: "fork", runId: parent.who.runId, messages: history.length } as const;
-    return { ...start, history, origin, summary, scope };
+    const isFork = options?.context === "fork";
+    const history = isFork ? closedPrefix(parent.conversation.messages) : NO_HISTORY;
+    return {
+      entry,
+      runId,
+      parent,
+      profile,
+      task: userMessage(task),
+      history,
+      origin: isFork ? { kind: "fork", runId: parent.who.runId, messages: history.length } : undefined,
+      call: { callId, index },
+      summary: this.#summary(options),
+      scope: new Scope(parent.scope),
+    };
   }
 
   /** Shared by all children that do not ask for something of their own. */

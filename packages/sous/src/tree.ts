@@ -69,7 +69,7 @@ export type Start = {
   readonly parent: Run | undefined;
   readonly profile: RunProfile;
   readonly task: UserMessage;
-  readonly history: Message[];
+  readonly history: readonly Message[];
   readonly origin: RunOrigin | undefined;
   readonly call: { callId: string; index: number } | undefined;
   /** How it sums up for its parent; a root does not. */

@@ -41,7 +41,8 @@ export class Conversation {
 
   /** The model's answer, with what the provider says the prompt and the answer measured. */
   addAnswer(message: AssistantMessage, reported: { inputTokens: number; outputTokens: number } | undefined): void {
-    this.messages.push(message);
+    // Providers refuse a message without content.
+    if (message.content.length > 0) this.messages.push(message);
     if (reported === undefined) {
       this.#newBytes += messageBytes(message);
       return;

@@ -17,7 +17,8 @@ export function rebuildConversation(events: readonly StoredEvent[], origin: read
         messages.push(event.task);
         break;
       case "message-end":
-        lastAnswer = new Answer(toolCallsOf(event.message), messages.push(event.message));
+        if (event.message.content.length > 0) messages.push(event.message);
+        lastAnswer = new Answer(toolCallsOf(event.message), messages.length);
         break;
       case "tool-call-end":
         lastAnswer.addResult(event, messages);

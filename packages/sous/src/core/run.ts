@@ -122,8 +122,8 @@ export class Run {
   toolCount = 0;
   readonly usage: Usage = noUsage();
   costUsd: number | null = 0;
-  /** Everything below this run. */
-  readonly usageBelow: Usage = noUsage();
+  /** Everything below this run; undefined while nothing below it has ended. */
+  usageBelow: Usage | undefined;
   costBelowUsd: number | null = 0;
   /** What this run has said last; partial while it speaks. */
   text = "";
@@ -173,6 +173,7 @@ export class Run {
 
   /** Adds what a finished child and everything below it took. */
   billBelow(usage: Readonly<Usage>, costUsd: number | null): void {
+    this.usageBelow ??= noUsage();
     addUsage(this.usageBelow, usage);
     this.costBelowUsd = addCost(this.costBelowUsd, costUsd);
   }
@@ -185,7 +186,7 @@ export class Run {
   /** This run and everything below it. */
   total(): { usage: Usage; costUsd: number | null } {
     const usage = { ...this.usage };
-    addUsage(usage, this.usageBelow);
+    if (this.usageBelow !== undefined) addUsage(usage, this.usageBelow);
     return { usage, costUsd: addCost(this.costUsd, this.costBelowUsd) };
   }
 }

@@ -53,17 +53,23 @@ async function summarize(run: Run, { hasAnswer }: { hasAnswer: boolean } = { has
   const fits = hasAnswer && utf8Length(run.cutText + run.text) <= summary.maxBytes;
   if (summary.mode === "auto" && summary.prompt === undefined && fits) return;
   await lastTurn(run, "summary", summary.prompt);
+  // Stopped in the middle of it: the answer is kept, but the run did not end by itself.
+  run.scope.throwIfAborted();
 }
 
+/** What was said before stays what counts, unless this turn says something in its place. */
 async function lastTurn(run: Run, reason: "summary" | "wrap-up", text?: string): Promise<void> {
   const earlier = run.cutText + run.text;
   notify(run, reason, text);
   run.cutText = "";
+  run.text = "";
+  let isSaid = false;
   try {
-    await runTurn(run, { closing: true, jsonOutput: false });
+    const { finish } = await runTurn(run, { closing: true, jsonOutput: false });
+    isSaid = finish !== "content-filter" && run.text !== "";
   } catch (error) {
     const isForgivable = error instanceof BudgetExceeded || error instanceof ModelError || run.scope.aborted;
     if (!isForgivable) throw error;
   }
-  if (run.text === "") run.text = earlier;
+  if (!isSaid && earlier !== "") run.text = earlier;
 }

@@ -1,9 +1,9 @@
 /** The agent loop: ask the model, run the tools it calls, repeat until it stops asking. */
 
-import { textOf, toolCallsOf } from "../core/message.ts";
+import { toolCallsOf } from "../core/message.ts";
 import type { RunOutcome } from "../core/outcome.ts";
 import type { Run } from "../core/run.ts";
-import { utf8Length } from "../core/usage.ts";
+import { truncateUtf8 } from "../core/truncate.ts";
 import { completed, outOfTurns, wrappedUp } from "./close-run.ts";
 import { type Ending, endingOf, toOutcome } from "./ending.ts";
 import { notify, readInbox } from "./inbox.ts";
@@ -19,7 +19,8 @@ export async function runAgent(run: Run, work: (run: Run) => Promise<Ending> = u
     try {
       ending = await work(run);
     } catch (error) {
-      ending = await endingOf(error, run);
+      // Last words may fail in ways of their own, and that is an ending too.
+      ending = await endingOf(error, run).catch((worse: unknown) => endingOf(worse, run));
     }
     const closing = run.tree.closeChildren(run);
     if (closing !== undefined) await closing;
@@ -37,10 +38,8 @@ function noteTruncation(run: Run, { text }: RunOutcome): void {
   if (run.summary === undefined) return;
   const { maxBytes } = run.summary;
   if (text.length * 3 <= maxBytes) return;
-  const originalBytes = utf8Length(text);
-  if (originalBytes <= maxBytes) return;
-  const { agentId } = run.who;
-  run.emit({ type: "truncation", subject: "report", of: agentId, originalBytes, keptBytes: maxBytes });
+  const { truncated, originalBytes, keptBytes } = truncateUtf8(text, maxBytes);
+  if (truncated) run.emit({ type: "truncation", subject: "report", of: run.who.agentId, originalBytes, keptBytes });
 }
 
 async function untilEnding(run: Run): Promise<Ending> {
@@ -54,16 +53,19 @@ async function untilEnding(run: Run): Promise<Ending> {
     const { message, finish } = await runTurn(run);
     const calls = toolCallsOf(message);
     if (calls.length > 0) {
+      emptyAnswers = 0;
+      run.cutText = "";
       await runToolCalls(calls, run);
       continue;
     }
     if (finish === "content-filter") return { status: "refused" };
     if (finish === "length") {
-      run.cutText += textOf(message);
+      run.cutText += run.text;
+      run.text = "";
       notify(run, "cut-answer");
       continue;
     }
-    if (run.text === "" && run.cutText === "") {
+    if ((run.cutText + run.text).trim() === "") {
       emptyAnswers += 1;
       if (emptyAnswers > 1)
         return { status: "failed", fault: { type: "model", message: "The model gave an empty answer twice" } };

@@ -5,6 +5,7 @@ import type { HookCall } from "../core/hooks.ts";
 import type { ToolCallPart, ToolResultPart } from "../core/message.ts";
 import type { ReadyTool, Run } from "../core/run.ts";
 import type { Parsed } from "../core/schema.ts";
+import { untilAborted } from "../core/scope.ts";
 import { depthMessage, isSubagentToolName } from "../core/subagent-names.ts";
 import type { Tool, ToolResult } from "../core/tool.ts";
 import { askConsent } from "./ask-consent.ts";
@@ -33,7 +34,8 @@ export async function runToolCall(call: ToolCallPart, run: Run): Promise<ToolRes
       result = toToolResult(isPromiseLike(value) ? await stoppable(value, checked.tool, run) : value);
       const { hooks } = run.profile;
       if (hooks?.afterToolCall !== undefined) {
-        result = (await hooks.afterToolCall(toHookCall(call, checked.input, run), result)) ?? result;
+        const replaced = hooks.afterToolCall(toHookCall(call, checked.input, run), result);
+        result = (await orAborted(replaced, run)) ?? result;
       }
     }
   } catch (error) {
@@ -74,10 +76,10 @@ async function checkSlowly(
   tool: Tool,
   parsing: Parsed | Promise<Parsed>,
 ): Promise<Checked> {
-  const parsed = await parsing;
+  const parsed = await orAborted(parsing, run);
   if (!parsed.ok) return invalidInput(parsed.problems);
   const input = parsed.value;
-  const decision = await run.profile.hooks?.beforeToolCall?.(toHookCall(call, input, run));
+  const decision = await orAborted(run.profile.hooks?.beforeToolCall?.(toHookCall(call, input, run)), run);
   if (decision !== undefined)
     return { refusal: "refuse" in decision ? failedResult(decision.refuse) : decision.result };
   if (tool.tier === "confirm") {
@@ -86,6 +88,11 @@ async function checkSlowly(
   }
   if (tool.effect !== "read") await run.tree.settled();
   return { tool, input };
+}
+
+/** A stopped run waits neither for a hook nor for a schema. */
+function orAborted<T>(work: T | Promise<T>, run: Run): T | Promise<T> {
+  return work instanceof Promise ? untilAborted(work, run.scope) : work;
 }
 
 /** What arrives as text did not parse as JSON: no schema, however generous, takes it for an input. */

@@ -1,52 +1,60 @@
 /** One turn: make room, ask, and put the answer into the conversation. */
 
 import { ModelError } from "../core/errors.ts";
-import { type AssistantMessage, textOf } from "../core/message.ts";
+import { textOf } from "../core/message.ts";
+import type { FinishReason } from "../core/model.ts";
 import type { AskOptions, BilledAnswer, Run } from "../core/run.ts";
+import { cleanAnswer } from "./clean-answer.ts";
 import { pruneHard, pruneIfFull } from "./prune.ts";
 
 const ORDINARY: AskOptions = { closing: false, jsonOutput: false };
 
-/** Asks once. The answer is recorded, billed, and its tool calls have ids that were never used before. */
+/** Asks once. The answer is recorded and billed, and holds only calls that may run. */
 export async function runTurn(run: Run, options: AskOptions = ORDINARY): Promise<BilledAnswer> {
   pruneIfFull(run);
   if (!options.closing) run.turns += 1;
+  const said = run.text;
   run.text = "";
   let answer: BilledAnswer;
   try {
     answer = await run.tree.ask(run, options);
   } catch (error) {
-    // A prompt that is too long is pruned once; if that does not help, the failure says so.
-    if (!(error instanceof ModelError && error.kind === "context_length") || !pruneHard(run)) throw error;
-    answer = await run.tree.ask(run, options);
+    if (isTooLong(error)) answer = await askShorter(run, options, error);
+    else {
+      // A run that is stopped before the model has begun to speak has still said what it said before.
+      if (run.text === "") run.text = said;
+      throw error;
+    }
   }
-  const message = withFreshIds(withoutForbiddenCalls(answer.message, options), run);
-  run.text = textOf(message);
-  run.bill(answer.usage, answer.costUsd);
-  run.conversation.addAnswer(message, answer.usage.estimated ? undefined : answer.usage);
   const { finish, usage, costUsd } = answer;
+  const message = cleanAnswer(answer.message, !options.closing && mayCallAfter(finish), run.callIds);
+  run.text = textOf(message);
+  run.bill(usage, costUsd);
+  run.conversation.addAnswer(message, usage.estimated ? undefined : usage);
   run.emit({ type: "message-end", turn: run.turns, message, finish, usage, costUsd });
   return { message, finish, usage, costUsd };
 }
 
-/** In a closing turn nothing may run, even when the model asks for it. */
-function withoutForbiddenCalls(message: AssistantMessage, { closing }: AskOptions): AssistantMessage {
-  if (!closing || !message.content.some((part) => part.type === "tool-call")) return message;
-  return { role: "assistant", content: message.content.filter((part) => part.type !== "tool-call") };
+/** The input of a call may have been cut together with the answer. */
+function mayCallAfter(finish: FinishReason): boolean {
+  return finish !== "length" && finish !== "content-filter";
 }
 
-/** Providers may repeat an id; a history in which two calls share one is refused by all of them. */
-function withFreshIds(message: AssistantMessage, run: Run): AssistantMessage {
-  let renamed: AssistantMessage["content"][number][] | undefined;
-  for (let index = 0; index < message.content.length; index++) {
-    const part = message.content[index];
-    if (part?.type !== "tool-call") continue;
-    let callId = part.callId;
-    for (let copy = 2; callId === "" || run.callIds.has(callId); copy++) callId = `${part.callId || "call"}_${copy}`;
-    run.callIds.add(callId);
-    if (callId === part.callId) continue;
-    renamed ??= [...message.content];
-    renamed[index] = { ...part, callId };
+/** A prompt that is too long is pruned once; if that does not help, the failure says so. */
+async function askShorter(run: Run, options: AskOptions, error: ModelError): Promise<BilledAnswer> {
+  if (!pruneHard(run)) throw tooLong(error);
+  try {
+    return await run.tree.ask(run, options);
+  } catch (again) {
+    throw isTooLong(again) ? tooLong(again) : again;
   }
-  return renamed === undefined ? message : { role: "assistant", content: renamed };
+}
+
+function isTooLong(error: unknown): error is ModelError {
+  return error instanceof ModelError && error.kind === "context_length";
+}
+
+function tooLong(cause: ModelError): ModelError {
+  const message = `The conversation is too long for the model and cannot be shortened: ${cause.message}`;
+  return new ModelError("context_length", message, { cause, status: cause.status });
 }

@@ -50,6 +50,7 @@ export class Governor {
       this.#waiters.add(waiter);
       const link = scope.onAbort((reason) => {
         this.#waiters.delete(waiter);
+        if (this.#waiters.size === 0) this.#stopTimer();
         reject(reason);
       });
       this.#startWaiting();
@@ -64,6 +65,12 @@ export class Governor {
   /** No call starts before this many milliseconds have passed: the provider asked for it. */
   hold(milliseconds: number): void {
     this.#holdUntil = Math.max(this.#holdUntil, this.#clock.monotonic() + milliseconds);
+  }
+
+  /** When nobody waits any more, nothing is left behind. */
+  #stopTimer(): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
   }
 
   #isHeld(): boolean {

@@ -6,7 +6,7 @@ import { addCost, type Incoming, type Run, type RunProfile } from "../core/run.t
 import type { AgentSummary } from "../core/runtime.ts";
 import type { ChildInfo, ChildStatus } from "../core/spawn.ts";
 import { addUsage, noUsage, type Usage } from "../core/usage.ts";
-import { childPath } from "./paths.ts";
+import { childPath, type LabelCounters } from "./paths.ts";
 
 /** One agent over all its runs. Small: a tree may have a hundred thousand. */
 export type AgentEntry = {
@@ -29,7 +29,7 @@ export type AgentEntry = {
   costUsd: number | null;
   durationMs: number;
   /** How often each label was used below it. */
-  counters: Map<string, number> | undefined;
+  counters: LabelCounters | undefined;
   /** What arrived too late for its last run: read first by the next one. */
   unread: Incoming[] | undefined;
 };
@@ -42,10 +42,15 @@ export class AgentBook {
 
   /** Assigns the path, synchronously: the order of calls is the order of numbers. */
   add(made: NewEntry): AgentEntry {
-    const { parent, label } = made;
+    const { agentId, parent, label, profile, account, isBackground } = made;
     if (parent !== undefined) parent.counters ??= new Map();
     const entry: AgentEntry = {
-      ...made,
+      agentId,
+      parent,
+      label,
+      profile,
+      account,
+      isBackground,
       path: parent?.counters === undefined ? label : childPath(parent.path, label, parent.counters),
       depth: parent === undefined ? 0 : parent.depth + 1,
       lastRunId: made.agentId,

@@ -10,7 +10,7 @@ import {
 } from "../core/agent.ts";
 import { UserError } from "../core/errors.ts";
 import { isSuccess } from "../core/outcome.ts";
-import type { ChildReport } from "../core/spawn.ts";
+import type { ChildReport, SpawnReply } from "../core/spawn.ts";
 import { type Tool, type ToolRegistry, type ToolResult, type ToolTier, tool } from "../core/tool.ts";
 import type { Usage } from "../core/usage.ts";
 import { type ChildStores, storingHooks } from "./child-stores.ts";
@@ -59,15 +59,20 @@ export function namedAgentTool(definition: AgentDefinition, { tier = "confirm" }
     effect: "idempotent",
     inputSchema: taskInput,
     agent: definition,
-    async execute({ task }, context) {
-      const reply = await context.spawn({ label: name, task, agent: definition, options: KEEP_LOG });
-      const result = toToolResult(reply);
-      return reply.kind === "ended" ? { ...result, data: toNamedResult(definition, reply.report) } : result;
-    },
+    // Not an async function: it would keep one more frame for every live child.
+    execute: ({ task }, context) =>
+      context
+        .spawn({ label: name, task, agent: definition, options: KEEP_LOG })
+        .then((reply) => toNamedToolResult(definition, reply)),
   }) as Tool;
 }
 
 const KEEP_LOG = Object.freeze({ keepToolLog: true });
+
+function toNamedToolResult(definition: AgentDefinition, reply: SpawnReply): ToolResult {
+  const result = toToolResult(reply);
+  return reply.kind === "ended" ? { ...result, data: toNamedResult(definition, reply.report) } : result;
+}
 
 function toNamedResult(definition: AgentDefinition, report: ChildReport): NamedAgentResult {
   const { outcome, toolLog = [] } = report;
@@ -128,5 +133,3 @@ function pick(registry: ToolRegistry, { name, tools }: FactoryDefinition, keep: 
   const isWanted = (candidate: Tool) => tools === undefined || tools.includes(candidate.name);
   return [...registry].filter((each) => each.category !== "subagent" && isWanted(each) && keep(each));
 }
-
-export type { ToolResult };

@@ -2,12 +2,20 @@
 
 const MAX_SEGMENT = 80;
 
-/** The counter of one label below one parent. */
-export function childPath(parentPath: string, label: string, counters: Map<string, number>): string {
-  const segment = escapeLabel(label);
-  const count = (counters.get(segment) ?? 0) + 1;
-  counters.set(segment, count);
-  return count === 1 ? `${parentPath}/${segment}` : `${parentPath}/${segment}#${count}`;
+/** How often each label was used below one parent, and the segment it becomes. */
+export type LabelCounters = Map<string, { readonly segment: string; count: number }>;
+
+export function childPath(parentPath: string, label: string, counters: LabelCounters): string {
+  const segment = counters.get(label)?.segment ?? escapeLabel(label);
+  // Labels that look alike once escaped share a counter, so that no two paths are equal.
+  let counter = counters.get(segment);
+  if (counter === undefined) {
+    counter = { segment, count: 0 };
+    counters.set(segment, counter);
+  }
+  if (label !== segment) counters.set(label, counter);
+  counter.count += 1;
+  return counter.count === 1 ? `${parentPath}/${segment}` : `${parentPath}/${segment}#${counter.count}`;
 }
 
 /** A label as one segment: `/` and `#` cannot fake a place, and nothing in it can move a cursor or turn text around. */
