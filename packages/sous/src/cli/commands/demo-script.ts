@@ -1,0 +1,150 @@
+/**
+ * What the scripted model of `sous demo` says. Each answer is made from what the tools really found, so it is true in any
+ * folder; only the choice of the next step is written down beforehand.
+ */
+
+import type { ModelRequest } from "../../core/model.ts";
+import { plural } from "../figures.ts";
+
+/** One answer: a pause, as a model would take to think, then words and calls. */
+export type DemoTurn = { pauseMs: number; text: string; calls: readonly DemoCall[] };
+export type DemoCall = { toolName: string; input: unknown };
+
+export const DEMO_TASK = "What is in this folder? Ask three children at once and put their answers together.";
+
+/** The deepest level that may exist: the lead is 0, its children 1, theirs 2. */
+export const DEMO_MAX_DEPTH = 2;
+
+/** By agent path. */
+export const DEMO_SCRIPT: Readonly<Record<string, (request: ModelRequest) => DemoTurn>> = {
+  lead: (request) => (request.caller.turn === 1 ? fanOut() : putTogether(request)),
+  "lead/files": countFiles,
+  "lead/definitions": findDefinitions,
+  "lead/definitions/closest": lookCloser,
+  "lead/reader": readOnAndOn,
+};
+
+function fanOut(): DemoTurn {
+  const tasks = [
+    { label: "files", task_prompt: "Which kinds of files are here, and how many of each?" },
+    { label: "definitions", task_prompt: "Where are things defined? Let a child look at the richest file." },
+    { label: "reader", task_prompt: "Read every text file, from the first to the last.", max_turns: 3 },
+  ];
+  return call(300, "parallel_subagent", { tasks }, "Three questions, three children.");
+}
+
+function putTogether(request: ModelRequest): DemoTurn {
+  const [reports] = resultsOf(request, "parallel_subagent");
+  const { results } = JSON.parse(reports?.output ?? `{"results":[]}`) as {
+    results: { label: string; output: string }[];
+  };
+  const lines = results.map(({ label, output }) => `${label}: ${output.replace(/^\[Notice: (.*?)\]\n/, "($1) ")}`);
+  return say(350, lines.join("\n"));
+}
+
+function countFiles(request: ModelRequest): DemoTurn {
+  const [found] = resultsOf(request, "glob");
+  if (found === undefined) return call(350, "glob", { pattern: "**" });
+  const names = linesOf(found.output);
+  const kinds = new Map<string, number>();
+  for (const name of names) {
+    const kind = /[^/.](\.[^./]+)$/.exec(name)?.[1] ?? "no ending";
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+  }
+  const largest = [...kinds].sort(([, one], [, other]) => other - one).slice(0, 4);
+  const rest = names.length - largest.reduce((sum, [, count]) => sum + count, 0);
+  const words = [...largest.map(([kind, count]) => `${count} ${kind}`), ...(rest > 0 ? [`${rest} others`] : [])];
+  const more = isPart(found.output) ? "at least " : "";
+  return say(500, names.length === 0 ? "No files." : `${more}${plural(names.length, "file")}: ${words.join(", ")}.`);
+}
+
+/** The way most languages begin a definition. */
+const DEFINITION = "^\\s*((export|public|pub|static|async|abstract) )*(function|class|def|func|fn|struct) \\w+";
+
+const CODE = "*.{ts,js,mjs,py,go,rs,java,kt,c,cc,rb,swift,php}";
+
+function findDefinitions(request: ModelRequest): DemoTurn {
+  const [found] = resultsOf(request, "grep");
+  if (found === undefined) return call(250, "grep", { pattern: DEFINITION, glob: CODE, limit: 1000 });
+  const files = new Map<string, number>();
+  const lines = linesOf(found.output);
+  for (const line of lines) {
+    const file = /^(.*?):\d+:/.exec(line)?.[1];
+    if (file !== undefined) files.set(file, (files.get(file) ?? 0) + 1);
+  }
+  const [richest] = [...files].sort(([, one], [, other]) => other - one);
+  const [closer] = resultsOf(request, "subagent");
+  if (closer === undefined) {
+    const task_prompt = richest === undefined ? "Look at the top folder." : `Look at ${richest[0]}.`;
+    return call(350, "subagent", { label: "closest", task_prompt });
+  }
+  const report = closer.output.replace(/\n\(subagent_id: .*\)$/, "");
+  if (richest === undefined) return say(300, `No definitions. My child says: ${report}`);
+  const count = [...files.values()].reduce((sum, each) => sum + each, 0);
+  const atLeast = isPart(found.output) ? "at least " : "";
+  const where = `${plural(count, "definition")} in ${plural(files.size, "file")}, most in ${richest[0]} (${richest[1]})`;
+  return say(300, `${atLeast}${where}. My child says: ${report}`);
+}
+
+function lookCloser(request: ModelRequest): DemoTurn {
+  const path = /^Look at (.*)\.$/.exec(taskOf(request))?.[1] ?? "";
+  const toolName = path === "the top folder" ? "list_files" : "read_file";
+  const [seen] = resultsOf(request, toolName);
+  if (seen === undefined) return call(300, toolName, toolName === "read_file" ? { path } : {});
+  const [refused] = resultsOf(request, "subagent");
+  if (refused === undefined) {
+    return call(
+      350,
+      "subagent",
+      { label: "deeper", task_prompt: `Read ${path} line by line.` },
+      "Let somebody else do this.",
+    );
+  }
+  const size = plural(linesOf(seen.output).length, toolName === "read_file" ? "line" : "name");
+  const more = isPart(seen.output) ? "at least " : "";
+  const told = /^.*?Current depth: \d+/.exec(refused.output)?.[0] ?? refused.output;
+  return say(350, `${path} has ${more}${size}. I wanted a child of my own and was told: ${told}.`);
+}
+
+function readOnAndOn(request: ModelRequest): DemoTurn {
+  const [found] = resultsOf(request, "glob");
+  if (found === undefined) return call(300, "glob", { pattern: "*.{md,txt,rst,json,ts,js,py,go,rs,java,c,html}" });
+  const names = linesOf(found.output);
+  const read = resultsOf(request, "read_file");
+  const next = names[read.length];
+  if (!request.mayCallTools) return say(250, `Read ${read.length} of ${plural(names.length, "file")}.`);
+  if (next === undefined) return call(350, "list_files", {}, "There must be something.");
+  return call(350, "read_file", { path: next, limit: 200 }, `${read.length + 1} of ${names.length}.`);
+}
+
+function say(pauseMs: number, text: string): DemoTurn {
+  return { pauseMs, text, calls: [] };
+}
+
+function call(pauseMs: number, toolName: string, input: unknown, text = ""): DemoTurn {
+  return { pauseMs, text, calls: [{ toolName, input }] };
+}
+
+/** What this agent's calls of a tool came back with, in their order. */
+function resultsOf({ messages }: ModelRequest, toolName: string): { output: string; isError: boolean }[] {
+  return messages.flatMap((message) =>
+    message.role === "tool" ? message.content.filter((part) => part.toolName === toolName) : [],
+  );
+}
+
+function taskOf({ messages }: ModelRequest): string {
+  const [first] = messages[0]?.content ?? [];
+  return first?.type === "text" ? first.text : "";
+}
+
+/** The lines of a result without what the tool says about it. */
+function linesOf(output: string): string[] {
+  return output
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("[") && !/^No (files|matches)\b/.test(line));
+}
+
+/** The tool says when it did not show everything. */
+function isPart(output: string): boolean {
+  return /^\[(only the first|lines \d)/m.test(output);
+}

@@ -1,0 +1,34 @@
+/** One line about a tool call: what it was asked and what came back. */
+
+import { plural } from "./figures.ts";
+import { inertLine } from "./inert.ts";
+
+/** The fields that say what a call is about, best first. */
+const TELLING = ["pattern", "path", "command", "url", "label", "task", "task_prompt", "query"];
+
+export function describeInput(input: unknown): string {
+  if (typeof input !== "object" || input === null) return "";
+  const fields = new Map(Object.entries(input));
+  const name = TELLING.find((each) => typeof fields.get(each) === "string") ?? "";
+  return inertLine(String(fields.get(name) ?? ""), 120);
+}
+
+export type CallEnd = {
+  output: string;
+  isError: boolean;
+  metadata?: Readonly<Record<string, unknown>> | undefined;
+};
+
+/** What the tool counted, or how its answer begins. */
+export function describeOutput({ output, isError, metadata = {} }: CallEnd): string {
+  if (isError) return `failed: ${inertLine(output, 120)}`;
+  const more = metadata.truncated === true ? "+" : "";
+  if (typeof metadata.matches === "number") return count(metadata.matches, more, "match", "matches");
+  if (typeof metadata.lines === "number") return count(metadata.lines, more, "line", "lines");
+  if (typeof metadata.files === "number") return count(metadata.files, more, "file", "files");
+  return inertLine(output, 60);
+}
+
+function count(number: number, more: string, one: string, many: string): string {
+  return more === "" ? plural(number, one, many) : `${number}${more} ${many}`;
+}

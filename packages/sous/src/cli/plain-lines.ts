@@ -1,0 +1,55 @@
+/** What happens, one line each, for a pipe, a log or a screen reader: nothing moves and nothing is drawn over. */
+
+import type { SousEvent } from "../core/event.ts";
+import { isSubagentToolName } from "../core/subagent-names.ts";
+import { plural } from "./figures.ts";
+import { inertLine } from "./inert.ts";
+import { figuresOf } from "./live-lines.ts";
+import { type RunTree, statusWords } from "./run-tree.ts";
+import { colourOf, type Style } from "./style.ts";
+
+/** The line about an event the tree has already taken in; undefined for what is too small to tell. */
+export function plainLine(event: SousEvent, tree: RunTree, { glyphs, paint }: Style): string | undefined {
+  const node = tree.get(event.runId);
+  if (node === undefined) return undefined;
+  const say = (text: string): string => `${paint("bold", node.path)}  ${text}`;
+  switch (event.type) {
+    case "run-start":
+      return say(`starts: ${node.task}`);
+    case "tool-call-end":
+      return isSubagentToolName(event.toolName) ? undefined : say(node.activity + node.result);
+    case "spawn-refused":
+      return say(paint("yellow", `refused: ${inertLine(event.message)}`));
+    case "run-end": {
+      const figures = [plural(node.turns, "turn"), figuresOf(node, event.time, glyphs.dot)].join(glyphs.dot);
+      const status = paint(colourOf(event.status), `${glyphs.status[event.status]} ${statusWords(node)}`);
+      // The answer of a root is shown as the result; here it would be there twice.
+      const text = event.parentId === null || node.activity === "" ? "" : `: ${inertLine(node.activity, 160)}`;
+      return say(`${status}${text} ${paint("dim", `(${figures})`)}`);
+    }
+    case "approval-request":
+    case "approval-end":
+    case "budget-warning":
+    case "retry":
+    case "stalled":
+      return say(node.activity);
+    case "prune":
+      return say(`dropped ${plural(event.dropped, "old message")} to make room`);
+    case "truncation":
+      return say(
+        `cut a ${event.subject === "report" ? "report" : "tool result"} to ${event.keptBytes} of ${event.originalBytes} bytes`,
+      );
+    case "steer":
+      return say(`is told: ${inertLine(event.text)}`);
+    case "turn-start":
+    case "message-end":
+    case "tool-call-start":
+    case "notice":
+    case "report":
+    case "text-delta":
+    case "reasoning-delta":
+      return undefined;
+    default:
+      return event satisfies never;
+  }
+}

@@ -1,0 +1,93 @@
+/** Shows a run while it happens: one renderer, one frame clock, a bounded region that is drawn over; or plain lines. */
+
+import type { Clock } from "../core/clock.ts";
+import type { EventListener } from "../core/event.ts";
+import { liveLines } from "./live-lines.ts";
+import { plainLine } from "./plain-lines.ts";
+import { RunTree } from "./run-tree.ts";
+import type { Style } from "./style.ts";
+import { displayWidth } from "./width.ts";
+
+/** Where it is drawn; a terminal's stream fits. */
+export type Screen = { write(text: string): unknown; columns?: number | undefined; rows?: number | undefined };
+
+/** Disposing it takes the live region away and leaves the terminal as it was. */
+export type Renderer = Disposable & { readonly tree: RunTree; onEvent: EventListener };
+
+/** 12.5 frames a second. */
+const FRAME_MS = 80;
+const MAX_LINES = 24;
+
+export function startRenderer(screen: Screen, style: Style, clock: Clock): Renderer {
+  const tree = new RunTree(style.glyphs.arrow);
+  if (style.isLive) return liveRenderer(screen, style, clock, tree);
+  return {
+    tree,
+    onEvent(event) {
+      tree.apply(event);
+      const line = plainLine(event, tree, style);
+      if (line !== undefined) screen.write(`${line}\n`);
+    },
+    [Symbol.dispose]: () => {},
+  };
+}
+
+const HIDE_CURSOR = "\u001b[?25l";
+const SHOW_CURSOR = "\u001b[?25h";
+// The terminal shows what lies between these at once, so that no half-drawn frame is seen.
+const BEGIN_FRAME = "\u001b[?2026h";
+const END_FRAME = "\u001b[?2026l";
+const ERASE_REST_OF_LINE = "\u001b[K";
+const ERASE_BELOW = "\u001b[J";
+
+function liveRenderer(screen: Screen, style: Style, clock: Clock, tree: RunTree): Renderer {
+  let drawn: readonly string[] = [];
+  let frame = 0;
+  let timer: Disposable | undefined;
+
+  const draw = (): void => {
+    const columns = Math.max(20, screen.columns ?? 80);
+    const maxLines = Math.max(2, Math.min(MAX_LINES, (screen.rows ?? 24) - 2));
+    // One column stays free: a terminal wraps a line that fills it.
+    const lines = liveLines(tree, { now: clock.now(), columns: columns - 1, maxLines, frame, style });
+    frame += 1;
+    const text = lines.map((line) => line + ERASE_REST_OF_LINE).join("\n");
+    // Never from the very top: some terminals keep a screen that is erased as a whole in their scrollback.
+    screen.write(`${BEGIN_FRAME}${upBy(heightOf(drawn, columns))}${text}\n${ERASE_BELOW}${END_FRAME}`);
+    drawn = lines;
+    timer = clock.timer(FRAME_MS, draw);
+  };
+
+  return {
+    tree,
+    onEvent(event) {
+      tree.apply(event);
+      if (timer !== undefined) return;
+      screen.write(HIDE_CURSOR);
+      draw();
+    },
+    [Symbol.dispose]() {
+      if (timer === undefined) return;
+      timer[Symbol.dispose]();
+      timer = undefined;
+      const height = heightOf(drawn, Math.max(20, screen.columns ?? 80));
+      screen.write(upBy(height) + `${ERASE_REST_OF_LINE}\n`.repeat(height) + upBy(height) + SHOW_CURSOR);
+    },
+  };
+}
+
+/** The rows that lines take; a terminal that became narrower has wrapped them. */
+function heightOf(lines: readonly string[], columns: number): number {
+  let height = 0;
+  for (const line of lines) height += Math.max(1, Math.ceil(displayWidth(withoutColour(line)) / columns));
+  return height;
+}
+
+function upBy(rows: number): string {
+  return rows === 0 ? "" : `\r\u001b[${rows}A`;
+}
+
+function withoutColour(line: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the codes that `paint` writes.
+  return line.replace(/\u001b\[\d+m/g, "");
+}

@@ -1,0 +1,212 @@
+/** The runs of a tree as a person sees them: a fold over events. All text in it is harmless to show. */
+
+import type { SousEvent } from "../core/event.ts";
+import { textOf } from "../core/message.ts";
+import type { RunStatus, StopReason } from "../core/outcome.ts";
+import { isSubagentToolName } from "../core/subagent-names.ts";
+import { describeInput, describeOutput } from "./describe-call.ts";
+import { duration } from "./figures.ts";
+import { inertLine } from "./inert.ts";
+
+export type RunNode = {
+  readonly path: string;
+  readonly label: string;
+  readonly task: string;
+  readonly maxTurns: number;
+  readonly startedAt: number;
+  endedAt: number | undefined;
+  status: RunStatus | "running";
+  stopReason: StopReason | undefined;
+  /** What it is doing; at its end what it said last, or what went wrong. */
+  activity: string;
+  /** What came of it, when that is known; shown behind the activity, which is cut first. */
+  result: string;
+  /** It waits for a person. */
+  asks: boolean;
+  turns: number;
+  toolCount: number;
+  tokens: number;
+  isEstimated: boolean;
+  costUsd: number | null;
+  readonly children: RunNode[];
+  /** Children that were not made, with the reason. */
+  readonly refusals: { label: string; message: string }[];
+};
+
+export class RunTree {
+  readonly roots: RunNode[] = [];
+  readonly #nodes = new Map<string, RunNode>();
+  /** What is being said, by run; only its last line is shown. */
+  readonly #speech = new Map<string, string>();
+  /** What the calls in flight are about, by call id. */
+  readonly #calls = new Map<string, string>();
+  readonly #arrow: string;
+
+  constructor(arrow: string) {
+    this.#arrow = arrow;
+  }
+
+  get(runId: string): RunNode | undefined {
+    return this.#nodes.get(runId);
+  }
+
+  /** All runs, parents before children. */
+  all(): RunNode[] {
+    const below = (node: RunNode): RunNode[] => [node, ...node.children.flatMap(below)];
+    return this.roots.flatMap(below);
+  }
+
+  apply(event: SousEvent): void {
+    if (event.type === "run-start") {
+      const node = startNode(event);
+      const parent = event.parentId === null ? undefined : this.#nodes.get(event.parentId);
+      (parent?.children ?? this.roots).push(node);
+      this.#nodes.set(event.runId, node);
+      return;
+    }
+    const node = this.#nodes.get(event.runId);
+    if (node === undefined) return;
+    const before = node.activity;
+    this.#update(node, event);
+    if (node.activity !== before && event.type !== "tool-call-end") node.result = "";
+  }
+
+  #update(node: RunNode, event: Exclude<SousEvent, { type: "run-start" }>): void {
+    switch (event.type) {
+      case "turn-start":
+        node.turns = event.turn;
+        // What a tool found stays in sight until something newer is said or done.
+        if (node.activity === STARTS) node.activity = "thinking";
+        this.#speech.delete(event.runId);
+        break;
+      case "text-delta":
+        node.activity = this.#hear(event.runId, event.text);
+        break;
+      case "reasoning-delta":
+        node.activity = "thinking";
+        break;
+      case "message-end":
+        node.tokens += event.usage.totalTokens;
+        node.isEstimated ||= event.usage.estimated;
+        node.costUsd = node.costUsd === null || event.costUsd === null ? null : node.costUsd + event.costUsd;
+        break;
+      case "tool-call-start":
+        this.#calls.set(event.callId, `${event.toolName}  ${describeInput(event.input)}`.trimEnd());
+        node.toolCount += 1;
+        node.activity = isSubagentToolName(event.toolName)
+          ? "waits for what it delegated"
+          : (this.#calls.get(event.callId) ?? "");
+        break;
+      case "tool-call-end":
+        if (isSubagentToolName(event.toolName)) {
+          this.#calls.delete(event.callId);
+          // A refusal has just been told in its own words.
+          if (!event.isError) node.activity = "has what it delegated";
+          break;
+        }
+        node.activity = this.#calls.get(event.callId) ?? event.toolName;
+        node.result = `  ${this.#arrow} ${describeOutput(event)}`;
+        this.#calls.delete(event.callId);
+        break;
+      case "approval-request":
+        node.asks = true;
+        node.activity = `wants: ${event.toolName}  ${describeInput(event.input)}`.trimEnd();
+        break;
+      case "approval-end":
+        node.asks = false;
+        node.activity = event.allowed ? "allowed" : "not allowed";
+        break;
+      case "retry":
+        node.activity = `asks again in ${duration(event.delayMs)} (${event.kind})`;
+        break;
+      case "stalled":
+        node.activity = `silent for ${event.seconds}s, waits for ${inertLine(event.waitingFor, 80)}`;
+        break;
+      case "spawn-refused":
+        node.refusals.push({ label: inertLine(event.label, 80), message: inertLine(event.message) });
+        node.activity = `refused: ${inertLine(event.message)}`;
+        break;
+      case "notice":
+        node.activity =
+          event.reason === "summary" ? "sums up" : event.reason === "wrap-up" ? "wraps up" : node.activity;
+        break;
+      case "run-end":
+        this.#speech.delete(event.runId);
+        node.status = event.status;
+        node.stopReason = event.stopReason;
+        node.endedAt = event.time;
+        node.asks = false;
+        node.turns = event.turns;
+        node.toolCount = event.toolCount;
+        node.tokens = event.usage.totalTokens;
+        node.isEstimated = event.usage.estimated;
+        node.costUsd = event.costUsd;
+        node.activity = inertLine(event.fault?.message ?? event.text);
+        break;
+      case "budget-warning":
+        node.activity = inertLine(event.message);
+        break;
+      case "prune":
+      case "truncation":
+      case "steer":
+      case "report":
+        break;
+      default:
+        event satisfies never;
+    }
+  }
+
+  /** The last line of what a run is saying. */
+  #hear(runId: string, text: string): string {
+    const said = `${this.#speech.get(runId) ?? ""}${text}`.slice(-MAX_SPEECH);
+    this.#speech.set(runId, said);
+    return inertLine(said.trimEnd().split("\n").at(-1) ?? "");
+  }
+}
+
+const MAX_SPEECH = 400;
+const STARTS = "starts";
+
+function startNode(event: Extract<SousEvent, { type: "run-start" }>): RunNode {
+  return {
+    path: inertLine(event.path, 200),
+    label: inertLine(event.path.split("/").at(-1) ?? event.label, 80),
+    task: inertLine(textOf(event.task)),
+    maxTurns: event.maxTurns,
+    startedAt: event.time,
+    endedAt: undefined,
+    status: "running",
+    stopReason: undefined,
+    activity: STARTS,
+    result: "",
+    asks: false,
+    turns: 0,
+    toolCount: 0,
+    tokens: 0,
+    isEstimated: false,
+    costUsd: 0,
+    children: [],
+    refusals: [],
+  };
+}
+
+/** How a run stands, in a word or two. */
+export function statusWords({ status, stopReason }: Pick<RunNode, "status" | "stopReason">): string {
+  switch (status) {
+    case "incomplete":
+      return stopReason === "consent" ? "lacked consent" : "out of turns";
+    case "budget_exceeded":
+      return "over budget";
+    case "timeout":
+      return "timed out";
+    case "refused":
+      return "model refused";
+    case "running":
+    case "completed":
+    case "cancelled":
+    case "failed":
+      return status;
+    default:
+      return status satisfies never;
+  }
+}

@@ -1,0 +1,83 @@
+/** How many columns a text takes in a terminal, and how to cut and fill it to a number of them. */
+
+let segmenter: Intl.Segmenter | undefined;
+
+export function displayWidth(text: string): number {
+  if (isPlain(text)) return text.length;
+  let width = 0;
+  for (const character of charactersOf(text)) width += characterWidth(character);
+  return width;
+}
+
+/** Cuts to at most `columns`, with `mark` at the end when something was cut. */
+export function cutToWidth(text: string, columns: number, mark = "…"): string {
+  if (displayWidth(text) <= columns) return text;
+  if (columns < displayWidth(mark)) return "";
+  let kept = "";
+  let width = displayWidth(mark);
+  for (const character of charactersOf(text)) {
+    width += characterWidth(character);
+    if (width > columns) break;
+    kept += character;
+  }
+  return kept.trimEnd() + mark;
+}
+
+/** Cuts or fills to exactly `columns`. */
+export function fitToWidth(text: string, columns: number, mark = "…"): string {
+  const cut = cutToWidth(text, columns, mark);
+  return cut + " ".repeat(Math.max(0, columns - displayWidth(cut)));
+}
+
+/** Breaks between words where it can; every line takes at most `columns`. */
+export function wrapToWidth(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (displayWidth(longer) <= columns) {
+      line = longer;
+      continue;
+    }
+    if (line !== "") lines.push(line);
+    line = cutToWidth(word, columns);
+  }
+  return [...lines, line];
+}
+
+function isPlain(text: string): boolean {
+  return /^[ -~]*$/.test(text);
+}
+
+function* charactersOf(text: string): Generator<string> {
+  segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
+  for (const { segment } of segmenter.segment(text)) yield segment;
+}
+
+const WIDE = /^(?:\p{Emoji_Presentation}|\p{Regional_Indicator}{2}|\p{Extended_Pictographic}\ufe0f)/u;
+const NO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}\p{Cc}]+$/u;
+/** East Asian wide and full-width blocks. */
+const WIDE_BLOCKS: readonly (readonly [from: number, to: number])[] = [
+  [0x1100, 0x115f],
+  [0x2e80, 0x303e],
+  [0x3041, 0x33ff],
+  [0x3400, 0x4dbf],
+  [0x4e00, 0x9fff],
+  [0xa000, 0xa4cf],
+  [0xa960, 0xa97f],
+  [0xac00, 0xd7a3],
+  [0xf900, 0xfaff],
+  [0xfe30, 0xfe6f],
+  [0xff00, 0xff60],
+  [0xffe0, 0xffe6],
+  [0x17000, 0x18aff],
+  [0x1b000, 0x1b2ff],
+  [0x20000, 0x3fffd],
+];
+
+function characterWidth(character: string): number {
+  const point = character.codePointAt(0) ?? 0;
+  if (point >= 0x20 && point < 0x7f) return 1;
+  if (NO_WIDTH.test(character)) return 0;
+  return WIDE.test(character) || WIDE_BLOCKS.some(([from, to]) => point >= from && point <= to) ? 2 : 1;
+}

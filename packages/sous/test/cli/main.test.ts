@@ -1,0 +1,148 @@
+/** The command as a real process: what scripts and people can rely on. */
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { suite, test } from "node:test";
+import { temporaryTree } from "../tools/temporary-tree.ts";
+import { assertGolden } from "./golden.ts";
+
+const PACKAGE = join(import.meta.dirname, "../..");
+const MAIN = join(PACKAGE, "src/cli/main.ts");
+
+type Ended = { code: number | null; stdout: string; stderr: string; milliseconds: number };
+
+/** Runs the command with nothing of our own environment but the path. */
+function sous(
+  parameters: readonly string[],
+  options: { cwd?: string; env?: Record<string, string> } = {},
+): Promise<Ended> {
+  const { cwd = PACKAGE, env = {} } = options;
+  const started = performance.now();
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [MAIN, ...parameters], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+    const output = { stdout: "", stderr: "" };
+    child.stdout.on("data", (chunk) => (output.stdout += chunk));
+    child.stderr.on("data", (chunk) => (output.stderr += chunk));
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code, ...output, milliseconds: performance.now() - started }));
+  });
+}
+
+test("--version tells the version and nothing else", async () => {
+  const { version } = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"));
+  for (const flag of ["--version", "-V"]) {
+    const { code, stdout, stderr } = await sous([flag]);
+    assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: `${version}\n`, stderr: "" });
+  }
+});
+
+test("--help is as it was promised", async () => {
+  const { code, stdout, stderr } = await sous(["--help"]);
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
+  assertGolden("help.txt", stdout.trimEnd().split("\n"), join(import.meta.dirname, "../snapshots"));
+});
+
+test("what this build does not have is a mistake of usage, said in one line", async () => {
+  const complaints: [parameters: string[], stderr: string][] = [
+    [[], "error: sous chat is not in this build. Try sous demo, or sous --help.\n"],
+    [["-p", "hello"], "error: sous -p is not in this build. Try sous demo, or sous --help.\n"],
+    [["replay", "--list"], "error: sous replay is not in this build. Try sous demo, or sous --help.\n"],
+    [["dmeo\u001b[2J"], 'error: There is no command "dmeo". Try sous demo, or sous --help.\n'],
+    [["demo", "--color", "pink"], 'error: --color is auto, always or never; found "pink"\n'],
+  ];
+  for (const [parameters, stderr] of complaints) {
+    const ended = await sous(parameters);
+    assert.deepEqual([ended.code, ended.stdout, ended.stderr], [2, "", stderr]);
+  }
+  const unknown = await sous(["demo", "--fast"]);
+  assert.deepEqual([unknown.code, unknown.stdout], [2, ""]);
+  assert.match(unknown.stderr, /^error: Unknown option '--fast'/);
+});
+
+suite("sous demo", () => {
+  const repository = sous(["demo"]);
+
+  test("ends well within five seconds and without an escape byte", async () => {
+    const { code, stdout, stderr, milliseconds } = await repository;
+    assert.equal(code, 0);
+    assert.ok(milliseconds < 5000, `${milliseconds} ms`);
+    assert.ok(!`${stdout}${stderr}`.includes("\u001b"));
+  });
+
+  test("says that its model is scripted", async () => {
+    const { stdout } = await repository;
+    assert.match(stdout, /^sous demo: .* The model is scripted: no key, no network\.\n/);
+    assert.match(stdout, /no real model was asked\.\n$/);
+  });
+
+  test("shows three children with real tools, one of them nested, while they work", async () => {
+    const { stderr } = await repository;
+    for (const path of ["lead/files", "lead/definitions", "lead/definitions/closest", "lead/reader"]) {
+      assert.match(stderr, new RegExp(`^${path}  starts: `, "m"));
+    }
+    assert.match(stderr, /^lead\/files {2}glob {2}\*\* {2}→ \d+\+? files$/m);
+    assert.match(stderr, /^lead\/definitions {2}grep .* → \d+\+? matches$/m);
+    assert.match(stderr, /^lead\/definitions\/closest {2}read_file .* → \d+\+? lines$/m);
+  });
+
+  test("B3: the depth limit refuses one child with both numbers", async () => {
+    const { stdout, stderr } = await repository;
+    const sentence = "Maximum subagent recursion depth (2) exceeded. Current depth: 2";
+    assert.ok(stderr.includes(`lead/definitions/closest  refused: ${sentence}`));
+    assert.ok(stdout.includes(`✗ refused: ${sentence}`));
+  });
+
+  test("B6: one child runs out of turns, and its parent knows", async () => {
+    const { stdout, stderr } = await repository;
+    assert.match(stderr, /^lead\/reader {2}~ out of turns: Read 2 of \d+ files\./m);
+    assert.match(
+      stdout,
+      /^reader: \(the subagent ran out of turns after 3; the result is incomplete\) Read 2 of \d+ files\.$/m,
+    );
+  });
+
+  test("ends with a tree of turns, tools, tokens and time", async () => {
+    const { stdout } = await repository;
+    const figures = String.raw` +\d+ turns? +\d+ tools? +[\d.]+k? tok +[\d.]+s$`;
+    for (const start of [
+      "lead +✓ completed",
+      "├─ files +✓ completed",
+      "│  └─ closest +✓ completed",
+      "└─ reader +~ out of turns",
+    ]) {
+      assert.match(stdout, new RegExp(`^${start}${figures}`, "m"));
+    }
+    assert.match(stdout, /^5 agents · 13 turns · 9 tools · [\d.]+k tok$/m);
+  });
+
+  test("tells the truth about any folder", async () => {
+    await using tree = await temporaryTree({
+      "one.py": "def first():\n  pass\n\ndef second():\n  pass\n",
+      "two.py": "class Third:\n  pass\n",
+      "notes.txt": "nothing\n",
+    });
+    const { code, stdout } = await sous(["demo", "--ascii"], { cwd: tree.path });
+    assert.equal(code, 0);
+    const [, answer] = stdout.split("\n\n");
+    assert.deepEqual(answer?.split("\n"), [
+      "files: 3 files: 2 .py, 1 .txt.",
+      "definitions: 3 definitions in 2 files, most in one.py (2). My child says: one.py has 5 lines. I wanted a child of my own and was told: Maximum subagent recursion depth (2) exceeded. Current depth: 2.",
+      "reader: (the subagent ran out of turns after 3; the result is incomplete) Read 2 of 3 files.",
+    ]);
+  });
+
+  test("works in an empty folder", async () => {
+    await using tree = await temporaryTree();
+    const { code, stdout } = await sous(["demo"], { cwd: tree.path });
+    assert.equal(code, 0);
+    assert.match(stdout, /^files: No files\.\ndefinitions: No definitions\. .*\nreader: .* Read 0 of 0 files\.$/m);
+  });
+
+  test("has colour in a pipe only when it is asked for", async () => {
+    await using tree = await temporaryTree();
+    const { stdout } = await sous(["demo", "--color", "always"], { cwd: tree.path });
+    assert.ok(stdout.includes("\u001b[32m"));
+  });
+});

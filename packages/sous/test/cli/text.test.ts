@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import fc from "fast-check";
+import { describeInput, describeOutput } from "../../src/cli/describe-call.ts";
+import { cost, duration, plural, tokens } from "../../src/cli/figures.ts";
+import { inert, inertLine } from "../../src/cli/inert.ts";
+import { chooseStyle } from "../../src/cli/style.ts";
+import { cutToWidth, displayWidth, fitToWidth, wrapToWidth } from "../../src/cli/width.ts";
+
+suite("B3.1: text from outside is inert", () => {
+  const cases: [what: string, given: string, shown: string][] = [
+    ["colours", "\u001b[1;31mred\u001b[0m", "red"],
+    ["cursor movement", "a\u001b[2J\u001b[Hb\u009b5Cc", "abc"],
+    ["the clipboard", "a\u001b]52;c;aGVsbG8=\u0007b", "ab"],
+    ["a title and a link", "\u001b]0;owned\u001b\\a\u001b]8;;http://evil\u001b\\b", "ab"],
+    ["an unfinished sequence", "a\u001b]52;c;aGVsbG8", "a"],
+    ["device control", "a\u001bPq#0\u001b\\b\u0090x\u009cc", "abc"],
+    ["charset switches", "a\u001b(0b\u001bcd", "abd"],
+    ["bells, backspaces and NUL", "a\u0007\b\u0000b\u007f", "ab"],
+    ["a carriage return that hides the start of a line", "danger\rsafe", "danger\nsafe"],
+    ["text that runs the other way", "user\u202etxt.exe\u2066\u2069", "usertxt.exe"],
+    ["invisible characters", "a\u200bb\u2060\ufeff\u00adc", "abc"],
+    ["instructions in tag characters", "hi\u{e0049}\u{e0067}\u{e006e}", "hi"],
+    ["lone surrogates", "a\ud83d", "a\ufffd"],
+    ["ordinary text", "grün 漢字 👩‍👧 ❤️\n\tnext", "grün 漢字 👩‍👧 ❤️\n    next"],
+  ];
+  for (const [what, given, shown] of cases) test(what, () => assert.equal(inert(given), shown));
+
+  test("as one line it has no line breaks and an end", () => {
+    assert.equal(inertLine(" a\n\nb\t c\u2028d "), "a b cd");
+    assert.equal(inertLine("x".repeat(900), 10), `${"x".repeat(10)}...`);
+  });
+
+  test("nothing that a terminal obeys survives, whatever the text", () => {
+    const pieces = fc.constantFrom(
+      "\u001b",
+      "[",
+      "]",
+      "2J",
+      "\u009b",
+      "\u0090",
+      "\u0007",
+      "\u009c",
+      "\\",
+      "a",
+      "\r",
+      "\n",
+      "\u202e",
+    );
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 20 }), (all) => {
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be there.
+        assert.doesNotMatch(inert(all.join("")), /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+      }),
+    );
+  });
+});
+
+test("width counts columns, not characters", () => {
+  const widths = ["abc", "漢字", "e\u0301", "👩‍👩‍👧‍👦", "🇩🇪", "❤️", "✓→│", "한글", "ｆｕｌｌ", ""].map(displayWidth);
+  assert.deepEqual(widths, [3, 4, 1, 2, 2, 2, 3, 4, 8, 0]);
+});
+
+test("text is cut, filled and wrapped by columns", () => {
+  assert.equal(cutToWidth("漢字漢字", 5), "漢字…");
+  assert.equal(cutToWidth("漢字漢字", 4), "漢…");
+  assert.equal(cutToWidth("abc", 3), "abc");
+  assert.equal(cutToWidth("abcd", 3, "..."), "...");
+  assert.equal(cutToWidth("abcd", 0), "");
+  assert.equal(fitToWidth("漢", 4), "漢  ");
+  assert.deepEqual(wrapToWidth("one two three", 8), ["one two", "three"]);
+  assert.deepEqual(wrapToWidth("unbreakable x", 5), ["unbr…", "x"]);
+});
+
+test("numbers are short", () => {
+  assert.deepEqual([0, 420, 9949, 9950, 58_400, 59_600, 72_000, 3_900_000].map(duration), [
+    "0.0s",
+    "0.4s",
+    "9.9s",
+    "10s",
+    "58s",
+    "1m00s",
+    "1m12s",
+    "1h05m",
+  ]);
+  assert.deepEqual(
+    [tokens(950, false), tokens(48_200, true), tokens(999_960, false)],
+    ["950 tok", "~48.2k tok", "1.0M tok"],
+  );
+  assert.deepEqual([cost(0), cost(null), cost(0.001), cost(0.09), cost(12)], ["", "$?", "<$0.01", "$0.09", "$12.00"]);
+  assert.deepEqual([plural(1, "turn"), plural(2, "child", "children")], ["1 turn", "2 children"]);
+});
+
+test("a tool call is told by what it is about and what came back", () => {
+  assert.equal(describeInput({ limit: 3, pattern: "a\nb" }), "a b");
+  assert.equal(describeInput({ other: 1 }), "");
+  assert.equal(describeInput(undefined), "");
+  assert.equal(describeOutput({ output: "x", isError: false, metadata: { matches: 1 } }), "1 match");
+  assert.equal(describeOutput({ output: "x", isError: false, metadata: { lines: 93, truncated: true } }), "93+ lines");
+  assert.equal(describeOutput({ output: "x", isError: false, metadata: { files: 0 } }), "0 files");
+  assert.equal(describeOutput({ output: "first\nsecond", isError: false }), "first second");
+  assert.equal(describeOutput({ output: "No file at x.", isError: true }), "failed: No file at x.");
+});
+
+test("colour: the flag, then NO_COLOR, then FORCE_COLOR, then the terminal; live only on a real one", () => {
+  const choose = (
+    color: "auto" | "always" | "never",
+    isTerminal: boolean,
+    env: Record<string, string>,
+  ): [isLive: boolean, hasColour: boolean] => {
+    const style = chooseStyle({ color, isAscii: false, isTerminal, env });
+    return [style.isLive, style.paint("red", "x") !== "x"];
+  };
+  assert.deepEqual(choose("auto", true, {}), [true, true]);
+  assert.deepEqual(choose("auto", false, {}), [false, false]);
+  assert.deepEqual(choose("auto", true, { CI: "true" }), [false, false]);
+  assert.deepEqual(choose("auto", true, { TERM: "dumb" }), [false, false]);
+  assert.deepEqual(choose("auto", true, { NO_COLOR: "1", FORCE_COLOR: "1" }), [true, false]);
+  assert.deepEqual(choose("auto", true, { NO_COLOR: "" }), [true, true]);
+  assert.deepEqual(choose("auto", false, { FORCE_COLOR: "1" }), [false, true]);
+  assert.deepEqual(choose("auto", true, { FORCE_COLOR: "0" }), [true, false]);
+  assert.deepEqual(choose("always", false, { NO_COLOR: "1" }), [false, true]);
+  assert.deepEqual(choose("never", true, { FORCE_COLOR: "1" }), [true, false]);
+});
