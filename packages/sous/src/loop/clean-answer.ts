@@ -1,0 +1,43 @@
+/** Makes an answer fit for the history: calls that may run and have ids of their own, text a provider will take back. */
+
+import type { AssistantMessage, ToolCallPart } from "../core/message.ts";
+
+type Part = AssistantMessage["content"][number];
+
+/** Returns the message itself when there is nothing to clean. `usedIds` grows by the ids of the calls. */
+export function cleanAnswer(message: AssistantMessage, mayCall: boolean, usedIds: Set<string>): AssistantMessage {
+  const { content } = message;
+  let cleaned: Part[] | undefined;
+  for (let index = 0; index < content.length; index++) {
+    const part = content[index];
+    if (part === undefined) continue;
+    const clean = cleanPart(part, mayCall, usedIds);
+    if (clean !== part) cleaned ??= content.slice(0, index);
+    if (cleaned !== undefined && clean !== undefined) cleaned.push(clean);
+  }
+  return cleaned === undefined ? message : { role: "assistant", content: cleaned };
+}
+
+function cleanPart(part: Part, mayCall: boolean, usedIds: Set<string>): Part | undefined {
+  switch (part.type) {
+    case "tool-call":
+      return mayCall ? withFreshId(part, usedIds) : undefined;
+    case "text":
+    case "reasoning":
+      // Providers refuse blank text, but a signature that came with it must go back.
+      if (part.provider === undefined && part.text.trim() === "") return undefined;
+      return part.text.isWellFormed() ? part : { ...part, text: part.text.toWellFormed() };
+    case "file":
+      return part;
+    default:
+      return part satisfies never;
+  }
+}
+
+/** Providers may repeat an id; a history in which two calls share one is refused by all of them. */
+function withFreshId(call: ToolCallPart, usedIds: Set<string>): ToolCallPart {
+  let { callId } = call;
+  for (let copy = 2; callId === "" || usedIds.has(callId); copy++) callId = `${call.callId || "call"}_${copy}`;
+  usedIds.add(callId);
+  return callId === call.callId ? call : { ...call, callId };
+}
