@@ -194,17 +194,20 @@ export class Gate {
     }
   }
 
-  async #runChild(run: Run, start: Start, place: Place["slot"]): Promise<ChildReport> {
+  #runChild(run: Run, start: Start, place: Place["slot"]): Promise<ChildReport> {
+    if (!(place instanceof Promise)) return this.#startChild(run, start, place);
+    return this.#takePlace(run, start, place).then((slot) => this.#startChild(run, start, slot));
+  }
+
+  #startChild(run: Run, start: Start, slot: RunSlot): Promise<ChildReport> {
     const { childTime } = this.#parts.spending;
-    run.slot = place instanceof Promise ? await this.#takePlace(run, start, place) : place;
+    run.slot = slot;
     this.#setDeadline(run);
     childTime.start();
-    try {
-      const outcome = await this.#tree.execute(run, start);
-      return this.#report(run, start, outcome);
-    } finally {
-      childTime.end();
-    }
+    return this.#tree
+      .execute(run, start)
+      .finally(() => childTime.end())
+      .then((outcome) => this.#report(run, start, outcome));
   }
 
   async #takePlace(run: Run, start: Start, place: Promise<RunSlot>): Promise<RunSlot> {

@@ -66,12 +66,18 @@ export class Scope implements Disposable {
       listener(this.#reason);
       return NOTHING;
     }
-    this.#listeners = added(this.#listeners, listener);
-    return {
-      [Symbol.dispose]: () => {
-        this.#listeners = removed(this.#listeners, listener);
-      },
-    };
+    this.listen(listener);
+    return { [Symbol.dispose]: () => this.unlisten(listener) };
+  }
+
+  /** `onAbort` without the object to dispose, for places of which a wide tree has one per live child. */
+  listen(listener: (reason: unknown) => void): void {
+    if (this.#aborted) listener(this.#reason);
+    else this.#listeners = added(this.#listeners, listener);
+  }
+
+  unlisten(listener: (reason: unknown) => void): void {
+    this.#listeners = removed(this.#listeners, listener);
   }
 
   [Symbol.dispose](): void {

@@ -4,7 +4,7 @@ import type { Clock, Random } from "../core/clock.ts";
 import { BudgetExceeded } from "../core/errors.ts";
 import type { Journal } from "../core/journal.ts";
 import type { CallNeed, Lease, WrapUpLease } from "../core/limits.ts";
-import type { Model, ModelCaller, ModelRequest, ModelSettings } from "../core/model.ts";
+import type { Model, ModelAnswer, ModelCaller, ModelRequest, ModelSettings } from "../core/model.ts";
 import type { AskOptions, BilledAnswer, Run, RunProfile } from "../core/run.ts";
 import { Scope } from "../core/scope.ts";
 import { type Usage, utf8Length } from "../core/usage.ts";
@@ -32,7 +32,7 @@ export function askForRun(run: Run, options: AskOptions, ports: AskPorts): Promi
 }
 
 /** A run's question and the request it becomes, in one object: a wide tree has as many of them as live children. */
-class RunQuestion implements Question, ModelRequest, Disposable {
+class RunQuestion implements Question, ModelRequest {
   readonly need: CallNeed;
   readonly governor: Governor;
   readonly instructions: string | undefined;
@@ -46,6 +46,7 @@ class RunQuestion implements Question, ModelRequest, Disposable {
   readonly #options: AskOptions;
   readonly #ports: AskPorts;
   #call: Scope | undefined;
+  #stop: ((reason: unknown) => void) | undefined;
 
   constructor(run: Run, options: AskOptions, ports: AskPorts) {
     const { profile, conversation } = run;
@@ -128,9 +129,19 @@ class RunQuestion implements Question, ModelRequest, Disposable {
     return this.#call.signal;
   }
 
-  [Symbol.dispose](): void {
+  untilStopped(answer: Promise<ModelAnswer>): Promise<ModelAnswer> {
+    return new Promise((resolve, reject) => {
+      this.#stop = reject;
+      this.#run.scope.listen(reject);
+      answer.then(resolve, reject);
+    });
+  }
+
+  endAttempt(): void {
+    if (this.#stop !== undefined) this.#run.scope.unlisten(this.#stop);
     this.#call?.[Symbol.dispose]();
     this.#call = undefined;
+    this.#stop = undefined;
   }
 }
 

@@ -21,7 +21,11 @@ export type Question = {
   /** A lease for one attempt; each attempt has its own. */
   lease(): Lease | Promise<Lease>;
   /** The request of one attempt. */
-  request(lease: Lease): ModelRequest & Disposable;
+  request(lease: Lease): ModelRequest;
+  /** Settles like the answer, or rejects when the run is stopped: it does not wait for a model that ignores its signal. */
+  untilStopped(answer: Promise<ModelAnswer>): Promise<ModelAnswer>;
+  /** Lets go of what the attempt held. */
+  endAttempt(): void;
   /** Before the first attempt: records the turn and waits until it is kept. */
   onReady(lease: Lease): Promise<void> | undefined;
   onDelta: OnDelta;
@@ -47,30 +51,15 @@ const MAX_RETRIES = 4;
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 30_000;
 
-/** Asks until there is an answer. Throws the last `ModelError`, `BudgetExceeded`, or the scope's reason. */
-export async function askModel(question: Question): Promise<BilledAnswer> {
-  for (let attempt = 1; ; attempt++) {
-    const result = await oneAttempt(question, attempt);
-    if (!("error" in result)) return result;
-    const { error, usage, costUsd } = result;
-    if (!(error instanceof ModelError && error.isRetryable) || attempt > MAX_RETRIES) {
-      question.onWaste(usage, costUsd);
-      throw error;
-    }
-    const delayMs = error.retryAfterMs ?? backoff(attempt, question.random);
-    // The hold is for everybody on this model.
-    if (error.kind === "rate_limit" || error.kind === "overloaded") question.governor.hold(delayMs);
-    question.onRetry({ attempt, delayMs, error, usage, costUsd });
-    await pause(delayMs, question);
-  }
-}
-
-/** A lease, a slot, a call. Both are given back whatever happens, so a run in back-off keeps nobody else waiting. */
-async function oneAttempt(question: Question, attempt: number): Promise<BilledAnswer | Failure> {
+/**
+ * Asks until there is an answer. Throws the last `ModelError`, `BudgetExceeded`, or the scope's reason. Each attempt has a
+ * lease and a slot, and both are given back whatever happens, so a run in back-off keeps nobody else waiting.
+ */
+export async function askModel(question: Question, attempt = 1): Promise<BilledAnswer> {
   const { governor, scope, model } = question;
   const leasing = question.lease();
   const lease = leasing instanceof Promise ? await leasing : leasing;
-  let request: (ModelRequest & Disposable) | undefined;
+  let failure: Failure;
   let holdsSlot = false;
   try {
     const queued = governor.take(scope);
@@ -79,17 +68,30 @@ async function oneAttempt(question: Question, attempt: number): Promise<BilledAn
     const recording = attempt === 1 ? question.onReady(lease) : undefined;
     if (recording !== undefined) await recording;
     scope.throwIfAborted();
-    request = question.request(lease);
-    // The race is for models that do not heed their signal: a stopped run does not wait for them.
-    return settleAnswer(await untilAborted(model.answer(request, question.onDelta), scope), lease, question);
+    const answer = model.answer(question.request(lease), question.onDelta);
+    return settleAnswer(await question.untilStopped(answer), lease, question);
   } catch (error) {
     if (error instanceof StoreError) throw error;
-    return settleFailure(error, lease, question);
+    failure = settleFailure(error, lease, question);
   } finally {
-    request?.[Symbol.dispose]();
+    question.endAttempt();
     if (holdsSlot) governor.release();
     lease[Symbol.dispose]();
   }
+  await pauseOrGiveUp(failure, attempt, question);
+  return askModel(question, attempt + 1);
+}
+
+async function pauseOrGiveUp({ error, usage, costUsd }: Failure, attempt: number, question: Question): Promise<void> {
+  if (!(error instanceof ModelError && error.isRetryable) || attempt > MAX_RETRIES) {
+    question.onWaste(usage, costUsd);
+    throw error;
+  }
+  const delayMs = error.retryAfterMs ?? backoff(attempt, question.random);
+  // The hold is for everybody on this model.
+  if (error.kind === "rate_limit" || error.kind === "overloaded") question.governor.hold(delayMs);
+  question.onRetry({ attempt, delayMs, error, usage, costUsd });
+  await pause(delayMs, question);
 }
 
 function settleAnswer(answer: ModelAnswer, lease: Lease, question: Question): BilledAnswer {

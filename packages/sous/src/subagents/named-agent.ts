@@ -82,7 +82,10 @@ function toNamedResult(definition: AgentDefinition, report: ChildReport): NamedA
     finalResponse: outcome.text,
     totalTurns: outcome.turns,
     toolCount: outcome.toolCount,
-    toolLogs: toolLog.map(toToolLog),
+    // Put into words only when somebody looks.
+    get toolLogs() {
+      return toolLog.map(toToolLog);
+    },
     usage: report.totalUsage,
     success,
     durationMs: outcome.durationMs,
