@@ -1,0 +1,37 @@
+/** Every example runs as a program of its own, without a key, and prints what is kept beside it. */
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { promisify } from "node:util";
+
+const folders = readdirSync(import.meta.dirname, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map((entry) => entry.name);
+
+test("the ladder has its eight steps", () => {
+  const steps = folders.filter((name) => /^\d/.test(name)).map((name) => name.slice(0, 2));
+  assert.deepEqual(steps, ["01", "02", "03", "04", "05", "06", "07", "08"]);
+});
+
+for (const folder of folders) {
+  test(`${folder} prints what it promises; UPDATE_SNAPSHOTS=1 promises anew`, async () => {
+    const actual = await runExample(folder);
+    const expected = join(import.meta.dirname, folder, "expected.txt");
+    if (process.env.UPDATE_SNAPSHOTS === "1") writeFileSync(expected, actual);
+    assert.equal(actual, readFileSync(expected, "utf8"));
+  });
+}
+
+/** Nothing of the environment but the path: an example that needs a key fails here. */
+async function runExample(folder: string): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    ["--conditions=sous-source", join(import.meta.dirname, folder, "main.ts")],
+    { env: { PATH: process.env.PATH ?? "" }, timeout: 20_000 },
+  );
+  assert.equal(stderr, "");
+  return stdout;
+}
