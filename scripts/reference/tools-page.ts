@@ -1,0 +1,97 @@
+/** The page of the tools: what a model is told about each of them, and what it may send. */
+
+import { agent } from "../../packages/sous/src/core/agent.ts";
+import type { JsonSchema } from "../../packages/sous/src/core/schema.ts";
+import { type Tool, ToolRegistry } from "../../packages/sous/src/core/tool.ts";
+import { registerSubagentTools } from "../../packages/sous/src/runtime.ts";
+import { compileSchema } from "../../packages/sous/src/schema/compile.ts";
+import { cancelTool, listTool, waitTool } from "../../packages/sous/src/subagents/background.ts";
+import { reportTool, sendTool } from "../../packages/sous/src/subagents/follow-up.ts";
+import { namedAgentTool } from "../../packages/sous/src/subagents/named-agent.ts";
+import { parallelTool } from "../../packages/sous/src/subagents/parallel.ts";
+import { subagentTool } from "../../packages/sous/src/subagents/spawn.ts";
+import { readOnlyTools } from "../../packages/sous/src/tools/read-only.ts";
+import { inlineCode, page, prose, table, words, wrap } from "./markdown.ts";
+
+export async function toolsPage(): Promise<string> {
+  const groups: [title: string, intro: string, tools: readonly Tool[]][] = [
+    [
+      "With `delegate: true`",
+      "An agent with `delegate: true` has these, unless it is at the deepest level.",
+      [
+        subagentTool,
+        parallelTool({ maxConcurrent: 5, now: () => 0 }),
+        sendTool,
+        reportTool,
+        waitTool,
+        cancelTool,
+        listTool,
+      ],
+    ],
+    [
+      "One per specialist",
+      "Every agent listed in `subagents` becomes a tool; here one that is called `scout`. Listing it is consent: its tier is then `observe`. Made by `subagentFactory` it keeps `confirm`.",
+      [namedAgentTool(agent({ name: "scout" }))],
+    ],
+    [
+      "With `registerSubagentTools`",
+      "For a registry of your own. The second is there only with a client.",
+      registered(),
+    ],
+    ["That look at files", "`sous demo` gives these to its agents. They are not exported yet.", readOnlyTools()],
+  ];
+  const sections = await Promise.all(
+    groups.map(async ([title, intro, tools]) => {
+      const described = await Promise.all(tools.map(describe));
+      return [`## ${title}`, wrap(intro), ...described].join("\n\n");
+    }),
+  );
+  return page("Reference: tools", "What models are offered, word for word. Unknown keys are refused.", sections);
+}
+
+function registered(): Tool[] {
+  const registry = new ToolRegistry();
+  const client = { generate: () => Promise.reject(new Error("The reference asks nobody")) };
+  registerSubagentTools(registry, { model: "provider/model", client });
+  return [...registry];
+}
+
+async function describe(tool: Tool): Promise<string> {
+  const { jsonSchema } = await compileSchema(tool.inputSchema);
+  const facts = `Tier \`${tool.tier}\`, effect \`${tool.effect}\`, category \`${tool.category}\`.`;
+  const rows = rowsOf(jsonSchema, "");
+  const input = rows.length === 0 ? "It takes no input." : table(["input", "type", "needed", "meaning"], rows);
+  return [`### ${tool.name}`, words(tool.description), facts, input].join("\n\n");
+}
+
+/** One row per field; the fields of objects in a list follow the list. */
+function rowsOf(schema: JsonSchema, prefix: string): string[][] {
+  const required = new Set(schema.required as string[] | undefined);
+  return Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>).flatMap(([name, field]) => {
+    const need = required.has(name) ? "yes" : "";
+    const row = [`\`${prefix}${name}\``, inlineCode(typeOf(field)), need, prose(String(field.description ?? ""))];
+    const items = (field.items ?? {}) as JsonSchema;
+    return [row, ...rowsOf(items, `${prefix}${name}[].`)];
+  });
+}
+
+function typeOf(schema: JsonSchema): string {
+  if (Array.isArray(schema.enum)) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
+  if (schema.type === "array") return `${typeOf((schema.items ?? {}) as JsonSchema)}[]${bounds(schema, "Items")}`;
+  return `${String(schema.type ?? "any")}${bounds(schema, "imum")}${bounds(schema, "Length")}`;
+}
+
+/** `1…50`, `≥ 1`; the bounds of a safe integer say nothing. */
+function bounds(schema: JsonSchema, kind: "imum" | "Items" | "Length"): string {
+  const least = bound(schema[`min${kind}`]);
+  const most = bound(schema[`max${kind}`]);
+  const unit = kind === "imum" ? "" : kind === "Items" ? " items" : " characters";
+  if (least !== undefined && most !== undefined) return ` ${least}…${most}${unit}`;
+  if (kind === "Length" && least === 1) return ", not empty";
+  if (least !== undefined) return ` ≥ ${least}${unit}`;
+  return most === undefined ? "" : ` ≤ ${most}${unit}`;
+}
+
+function bound(value: unknown): number | undefined {
+  return typeof value === "number" && Math.abs(value) < Number.MAX_SAFE_INTEGER ? value : undefined;
+}
