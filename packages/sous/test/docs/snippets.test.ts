@@ -1,0 +1,82 @@
+/** No code in the docs is written by hand: each block is a region of an example, which is compiled and run. */
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { suite, test } from "node:test";
+import { rootFolder } from "../source-files.ts";
+import { CODE_BLOCK, codeBlocks, isGenerated, type Page, pages, regionOf } from "./markdown-files.ts";
+
+const MAX_README_LINES = 20;
+const FENCE = "```";
+
+suite("K1: the code in the docs is code that runs; UPDATE_SNAPSHOTS=1 copies it again", () => {
+  for (const page of pages().filter((each) => !isGenerated(each))) {
+    test(page.path, () => {
+      const updated = process.env.UPDATE_SNAPSHOTS === "1" ? updateBlocks(page) : page;
+      assert.deepEqual(codeBlocks(updated).flatMap(problemOf), []);
+    });
+  }
+});
+
+test("the example of the readme has at most 20 lines and is the one that the pack test runs", () => {
+  const readme = pages().find(({ path }) => path === "README.md");
+  const blocks = readme === undefined ? [] : codeBlocks(readme);
+  assert.equal(blocks.length, 1);
+  assert.match(readme?.text ?? "", /<!-- example -->\s*```ts\n/);
+  assert.ok((blocks[0]?.code.trim().split("\n").length ?? 0) <= MAX_README_LINES);
+});
+
+test("every region of an example is shown somewhere", () => {
+  const shown = new Set(pages().flatMap((page) => codeBlocks(page).map(({ snippet }) => snippet)));
+  const files = [...shown].flatMap((snippet) => (snippet === undefined ? [] : [snippet.split("#")[0] ?? ""]));
+  const unused = [...new Set(files)].flatMap((file) =>
+    [...readFileSync(join(rootFolder, file), "utf8").matchAll(/\/\/ #region (\S+)/g)]
+      .map(([, name]) => `${file}#${name}`)
+      .filter((snippet) => !shown.has(snippet)),
+  );
+  assert.deepEqual(unused, []);
+});
+
+suite("the check refuses", () => {
+  const block = { line: 1, code: "const changed = true;\n" };
+  test("a block that names no example", () => {
+    assert.deepEqual(problemOf({ ...block, snippet: undefined }), ["line 1: a block without <!-- snippet: … -->"]);
+  });
+  test("a region that does not exist", () => {
+    assert.deepEqual(problemOf({ ...block, snippet: "examples/01-one-agent/main.ts#nowhere" }), [
+      "line 1: examples/01-one-agent/main.ts#nowhere does not exist",
+    ]);
+  });
+  test("a block that differs from its region", () => {
+    assert.deepEqual(problemOf({ ...block, snippet: "examples/01-one-agent/main.ts#all" }), [
+      "line 1: the block differs from examples/01-one-agent/main.ts#all",
+    ]);
+  });
+});
+
+function problemOf({ snippet, code, line }: ReturnType<typeof codeBlocks>[number]): string[] {
+  if (snippet === undefined) return [`line ${line}: a block without <!-- snippet: … -->`];
+  const region = readRegion(snippet);
+  if (region === undefined) return [`line ${line}: ${snippet} does not exist`];
+  return region === code ? [] : [`line ${line}: the block differs from ${snippet}`];
+}
+
+function readRegion(snippet: string): string | undefined {
+  const [file = "", name = ""] = snippet.split("#");
+  const path = join(rootFolder, file);
+  return file.startsWith("examples/") && existsSync(path) ? regionOf(readFileSync(path, "utf8"), name) : undefined;
+}
+
+function updateBlocks(page: Page): Page {
+  const text = page.text.replaceAll(
+    CODE_BLOCK,
+    (whole, snippet: string | undefined, _comments, _language, code: string) => {
+      const region = snippet === undefined ? undefined : readRegion(snippet);
+      const head = whole.slice(0, whole.length - code.length - FENCE.length);
+      return region === undefined ? whole : `${head}${region}${FENCE}`;
+    },
+  );
+  if (text !== page.text) writeFileSync(join(rootFolder, page.path), text);
+  return { path: page.path, text };
+}
