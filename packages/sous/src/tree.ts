@@ -258,7 +258,7 @@ export class Tree implements TreePorts {
   ended(run: Run, outcome: RunOutcome | undefined): void {
     run.outcome = outcome;
     this.book.ended(run, outcome);
-    if (outcome?.fault !== undefined) tellHook(run, outcome.fault.message);
+    if (outcome?.fault !== undefined) void tellHook(run, outcome.fault.message);
     this.leave(run);
   }
 
@@ -283,10 +283,11 @@ async function rest<T>(run: Run, slot: RunSlot, work: () => Promise<T>): Promise
   }
 }
 
-function tellHook(run: Run, message: string): void {
+/** A listener never changes a run, and an async one that fails does not end the process. */
+async function tellHook(run: Run, message: string): Promise<void> {
   try {
-    run.profile.hooks?.onError?.({ message, path: run.who.path, runId: run.who.runId });
+    await run.profile.hooks?.onError?.({ message, path: run.who.path, runId: run.who.runId });
   } catch {
-    // A listener never changes a run.
+    // Nobody is left to tell.
   }
 }

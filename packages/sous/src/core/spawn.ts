@@ -43,7 +43,15 @@ export type SpawnOptions = {
 };
 
 /** One finished tool call of a child. */
-export type ToolLogEntry = { toolName: string; input: unknown; output: string; success: boolean; durationMs: number };
+export type ToolLogEntry = {
+  toolName: string;
+  input: unknown;
+  output: string;
+  success: boolean;
+  /** It needed consent and nobody was there to give it. */
+  isDenied: boolean;
+  durationMs: number;
+};
 
 export type SummaryMode = "auto" | "always" | "never";
 

@@ -7,6 +7,9 @@ import { Scope, untilAborted } from "../core/scope.ts";
 import type { ToolResult } from "../core/tool.ts";
 import { failedResult } from "./tool-result.ts";
 
+/** The metadata of a call that nobody was there to allow; this very object, so that no tool can claim it. */
+export const NOBODY_THERE: NonNullable<ToolResult["metadata"]> = Object.freeze({ error_type: "consent" });
+
 /** Undefined when the call may run, else the failed result the model reads. */
 export async function askConsent(call: ToolCallPart, input: unknown, run: Run): Promise<ToolResult | undefined> {
   const { callId, toolName } = call;
@@ -17,7 +20,7 @@ export async function askConsent(call: ToolCallPart, input: unknown, run: Run): 
     run.lacksConsent = true;
     const reason = "nobody is there to give it";
     run.emit({ type: "approval-end", callId, allowed: false, by: "nobody", reason });
-    return failedResult(`${toolName} needs consent, and ${reason}. Go on without it.`, { error_type: "consent" });
+    return failedResult(`${toolName} needs consent, and ${reason}. Go on without it.`, NOBODY_THERE);
   }
   let answer: ApprovalAnswer;
   try {
@@ -27,7 +30,8 @@ export async function askConsent(call: ToolCallPart, input: unknown, run: Run): 
     if (by === "nobody") run.lacksConsent = true;
     const reason = by === "cancelled" ? "the run was stopped" : `the question failed: ${String(error)}`;
     run.emit({ type: "approval-end", callId, allowed: false, by, reason });
-    return failedResult(`${toolName} was not allowed: ${reason}`, { error_type: "consent" });
+    const metadata = by === "nobody" ? NOBODY_THERE : { error_type: "cancelled" };
+    return failedResult(`${toolName} was not allowed: ${reason}`, metadata);
   }
   const reason = answer.allow ? undefined : answer.reason;
   run.emit({ type: "approval-end", callId, allowed: answer.allow, by: "person", reason });

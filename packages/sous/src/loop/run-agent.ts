@@ -58,7 +58,8 @@ async function untilEnding(run: Run): Promise<Ending> {
       await runToolCalls(calls, run);
       continue;
     }
-    if (finish === "content-filter") return { status: "refused" };
+    if (finish === "content-filter")
+      return { status: "refused", fault: { type: "refused", message: "The model refused the task" } };
     if (finish === "length") {
       run.cutText += run.text;
       run.text = "";

@@ -8,7 +8,7 @@ import type { Parsed } from "../core/schema.ts";
 import { untilAborted } from "../core/scope.ts";
 import { depthMessage, isSubagentToolName } from "../core/subagent-names.ts";
 import type { Tool, ToolResult } from "../core/tool.ts";
-import { askConsent } from "./ask-consent.ts";
+import { askConsent, NOBODY_THERE } from "./ask-consent.ts";
 import { ToolCallContext } from "./tool-context.ts";
 import { boundResult, failedResult, toToolResult } from "./tool-result.ts";
 import { waitForTool } from "./wait-for-tool.ts";
@@ -49,7 +49,8 @@ export async function runToolCall(call: ToolCallPart, run: Run): Promise<ToolRes
   const durationMs = clock.monotonic() - startedAt;
   const { metadata, documents: files } = result;
   run.emit({ type: "tool-call-end", callId, toolName, output, isError, durationMs, stack, metadata, files });
-  run.toolLog?.push({ toolName, input: call.input, output, success: !isError, durationMs });
+  const isDenied = metadata === NOBODY_THERE;
+  run.toolLog?.push({ toolName, input: call.input, output, success: !isError, isDenied, durationMs });
   const part: ToolResultPart = { type: "tool-result", callId, toolName, output, isError };
   if (files !== undefined && files.length > 0) part.files = files;
   return part;
@@ -123,8 +124,18 @@ function findTool(name: string, run: Run): ReadyTool {
   throw new ToolFailure(`${ready === undefined ? "Unknown tool" : "You may not use the tool"}: ${name}. ${hint}`);
 }
 
-function toHookCall(call: ToolCallPart, input: unknown, run: Run): HookCall {
-  return { callId: call.callId, toolName: call.toolName, input, path: run.who.path, runId: run.who.runId };
+/** With a copy of the input: a hook may refuse a call, but not change what runs. */
+function toHookCall({ callId, toolName }: ToolCallPart, input: unknown, { who }: Run): HookCall {
+  return { callId, toolName, input: copyOf(input), path: who.path, runId: who.runId };
+}
+
+function copyOf(value: unknown): unknown {
+  try {
+    return structuredClone(value);
+  } catch {
+    // A schema may make what cannot be copied, such as a function.
+    return value;
+  }
 }
 
 function isPromiseLike(value: unknown): value is PromiseLike<unknown> {

@@ -19,8 +19,7 @@ export function storingHooks(stores: ChildStores, own: Hooks | undefined): Hooks
   return {
     ...own,
     onEvent(event) {
-      own?.onEvent?.(event);
-      if (event.seq === undefined) return;
+      if (event.seq === undefined) return own?.onEvent?.(event);
       let child = open.get(event.runId);
       if (child === undefined) {
         child = openStores(stores, event.runId);
@@ -28,6 +27,7 @@ export function storingHooks(stores: ChildStores, own: Hooks | undefined): Hooks
       }
       feed(child, structuredClone(event));
       if (event.type === "run-end") open.delete(event.runId);
+      return own?.onEvent?.(event);
     },
   };
 }
@@ -41,17 +41,28 @@ type OpenStores = {
 
 function openStores(stores: ChildStores, runId: string): OpenStores {
   return {
-    messages: stores.messages?.(runId),
-    state: stores.state?.(runId),
-    events: stores.events?.(runId),
+    messages: unharmed(() => stores.messages?.(runId)),
+    state: unharmed(() => stores.state?.(runId)),
+    events: unharmed(() => stores.events?.(runId)),
     progress: { status: "running", turns: 0, toolCount: 0, totalTokens: 0 },
   };
 }
 
 function feed(child: OpenStores, event: StoredEvent): void {
-  child.events?.add(event);
-  for (const message of messagesOf(event)) child.messages?.add(message);
-  if (advance(child.progress, event)) child.state?.set({ ...child.progress });
+  unharmed(() => child.events?.add(event));
+  for (const message of messagesOf(event)) unharmed(() => child.messages?.add(message));
+  if (advance(child.progress, event)) unharmed(() => child.state?.set({ ...child.progress }));
+}
+
+/** A store that throws, or rejects, keeps nothing from the others. */
+function unharmed<T>(work: () => T): T | undefined {
+  try {
+    const value = work();
+    if (value instanceof Promise) value.catch(() => {});
+    return value;
+  } catch {
+    return undefined;
+  }
 }
 
 function messagesOf(event: SousEvent): Message[] {

@@ -92,10 +92,8 @@ function toNamedResult(definition: AgentDefinition, report: ChildReport): NamedA
   };
   if (!success) result.errorDetails = failureSentence(report);
   // A tool's own failure never ends a run, so only an action nobody could allow names a tool for certain.
-  if (outcome.stopReason === "consent") {
-    const denied = toolLog.findLast((entry) => !entry.success && entry.output.includes("needs consent"));
-    if (denied !== undefined) result.failedTool = denied.toolName;
-  }
+  const denied = outcome.stopReason === "consent" ? toolLog.findLast((entry) => entry.isDenied) : undefined;
+  if (denied !== undefined) result.failedTool = denied.toolName;
   return result;
 }
 

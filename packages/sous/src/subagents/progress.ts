@@ -32,7 +32,8 @@ export function trackProgress(onProgress: (progress: SubagentProgress) => void):
     const progress = live.get(event.runId);
     if (progress === undefined || !advance(progress, event)) return;
     if (progress.completed) live.delete(event.runId);
-    onProgress({ ...progress });
+    // Returned, so that whoever publishes the event hears of an async sink that fails.
+    return onProgress({ ...progress });
   };
 }
 

@@ -72,9 +72,10 @@ export function openStage(script: Script, options: StageOptions = {}): Stage {
     events = seen;
     const onEvent = (event: SousEvent) => {
       seen.push(event);
-      given.onEvent?.(event);
+      const returned = given.onEvent?.(event);
       const index = reactions.findIndex(({ matches }) => matches(event));
       if (index >= 0) reactions.splice(index, 1)[0]?.react(event);
+      return returned;
     };
     return runtime.run(definition, task, { ...given, onEvent });
   }

@@ -1,0 +1,310 @@
+/** C5, C7–C9: a child is a world of its own, its progress is told, and stopping it stops its work. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { agent } from "../../src/core/agent.ts";
+import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
+import { defineHooks, type Hooks } from "../../src/core/hooks.ts";
+import type { Message } from "../../src/core/message.ts";
+import { ToolRegistry } from "../../src/core/tool.ts";
+import type { ChildState } from "../../src/subagents/child-stores.ts";
+import { subagentFactory } from "../../src/subagents/named-agent.ts";
+import { type SubagentProgress, trackProgress } from "../../src/subagents/progress.ts";
+import { scriptedModel } from "../../src/testing/scripted-model.ts";
+import { after, calls, fails, says, streams, uses } from "../../src/testing/steps.ts";
+import { parallelOutput, recordingTool, runTree, statuses } from "./run-tree.ts";
+import { simpleTool } from "./support.ts";
+
+suite("C5: a child is isolated", () => {
+  test("C5: own id, own conversation: the parent's words do not reach it, and its words only as the report", async () => {
+    const { stage } = await runTree({
+      script: {
+        lead: [[says("PARENT-SECRET"), calls("subagent_scout", { task: "Look." })], says("Seen.")],
+        "lead/scout": [[says("CHILD-SECRET"), calls("look")], says("Report.")],
+      },
+      lead: {
+        delegate: false,
+        instructions: "LEAD-INSTRUCTIONS",
+        subagents: [agent({ name: "scout", instructions: "Scout.", tools: [simpleTool("look", () => "VIEW-SECRET")] })],
+      },
+    });
+    const [lead, scout] = stage.eventsOf("run-start");
+    assert.notEqual(lead?.runId, scout?.runId);
+    assert.equal(scout?.parentId, lead?.runId);
+    const [first] = stage.requestsOf("lead/scout");
+    assert.deepEqual(first?.messages, [{ role: "user", content: [{ type: "text", text: "Look." }] }]);
+    assert.equal(first?.instructions, "Scout.");
+    const seenByScout = JSON.stringify(stage.requestsOf("lead/scout").map(({ messages }) => messages));
+    assert.doesNotMatch(seenByScout, /PARENT-SECRET|LEAD-INSTRUCTIONS|Go\./);
+    const seenByLead = JSON.stringify(stage.requestsOf("lead").map(({ messages }) => messages));
+    assert.doesNotMatch(seenByLead, /CHILD-SECRET|VIEW-SECRET/);
+    assert.match(seenByLead, /Report\./);
+  });
+
+  test("C5: hooks of a child see its calls only, may refuse one, answer one and replace a result", async () => {
+    const seen: string[] = [];
+    const hooks: Hooks = defineHooks({
+      beforeToolCall({ toolName, path }) {
+        seen.push(`before ${toolName} at ${path}`);
+        if (toolName === "refused") return { refuse: "Not today." };
+        if (toolName === "answered") return { result: { success: true, output: "From the hook." } };
+        if (toolName === "throws") throw new Error("The hook is broken.");
+        return undefined;
+      },
+      afterToolCall({ toolName }, result) {
+        seen.push(`after ${toolName}: ${result.output}`);
+        return toolName === "replaced" ? { ...result, output: "Replaced." } : undefined;
+      },
+    });
+    const names = ["refused", "answered", "throws", "replaced", "plain"];
+    const tools = names.map((name) => recordingTool(name));
+    const { stage } = await runTree({
+      script: {
+        lead: [[calls("plain"), calls("subagent_scout", { task: "Look." })], says("Seen.")],
+        "lead/scout": [names.map((name) => calls(name)), says("Done.")],
+      },
+      lead: { delegate: false, hooks: {}, tools: [...tools], subagents: [agent({ name: "scout", tools, hooks })] },
+    });
+    const results = stage.resultsOf("lead/scout").map(({ output, isError }) => [output, isError]);
+    assert.deepEqual(results, [
+      ["Not today.", true],
+      ["From the hook.", false],
+      ["The hook is broken.", true],
+      ["Replaced.", false],
+      ["plain is done", false],
+    ]);
+    assert.deepEqual(
+      tools.map(({ inputs }) => inputs.length),
+      [0, 0, 0, 1, 2],
+    );
+    assert.deepEqual(seen, [
+      ...names.map((name) => `before ${name} at lead/scout`),
+      "after replaced: replaced is done",
+      "after plain: plain is done",
+    ]);
+  });
+
+  test("C5: a hook cannot change what runs, only refuse it", async () => {
+    const look = recordingTool("look");
+    const hooks: Hooks = {
+      beforeToolCall({ input }) {
+        (input as Record<string, unknown>).at = "/etc/passwd";
+        return undefined;
+      },
+    };
+    await runTree({ script: { lead: [calls("look", { at: "src" }), says("Seen.")] }, lead: { tools: [look], hooks } });
+    assert.deepEqual(look.inputs, [{ at: "src" }]);
+  });
+
+  test("C5: onEvent hears the child's own events from start to end, onError its fault; both may throw", async () => {
+    const heard: SousEvent[] = [];
+    const errors: unknown[] = [];
+    const hooks: Hooks = {
+      onEvent(event) {
+        heard.push(event);
+        throw new Error("A broken listener");
+      },
+      async onError(error) {
+        errors.push(error);
+        throw new Error("A broken listener");
+      },
+    };
+    const { stage, result } = await runTree({
+      script: {
+        lead: [calls("subagent_scout", { task: "Look." }), says("Seen.")],
+        "lead/scout": [[streams("Ha", "lf."), fails("invalid_request", { message: "no such model" })]],
+      },
+      lead: { delegate: false, subagents: [agent({ name: "scout", hooks })] },
+    });
+    assert.deepEqual(
+      heard.map(({ type, path }) => [type, path]),
+      ["run-start", "turn-start", "text-delta", "text-delta", "run-end"].map((type) => [type, "lead/scout"]),
+    );
+    const [{ runId = "" } = {}] = stage.eventsOf("run-start", "lead/scout");
+    assert.deepEqual(errors, [{ message: "no such model", path: "lead/scout", runId }]);
+    assert.equal(result.status, "completed");
+  });
+
+  test("C5: stores of its own receive copies of what the journal holds, and a broken one starves nobody", async () => {
+    const opened: string[] = [];
+    const messages: Message[] = [];
+    const states: ChildState[] = [];
+    const events: StoredEvent[] = [];
+    const model = scriptedModel(
+      {
+        "lead/scout": [
+          [says("First."), calls("look", { at: 1 }), uses({ input: 10, output: 5 })],
+          [says("Last."), uses({ input: 20, output: 5 })],
+        ],
+      },
+      { id: "scripted/scout" },
+    );
+    const factory = subagentFactory({
+      model,
+      registry: new ToolRegistry([simpleTool("look")]),
+      stores: {
+        events: (runId) => {
+          opened.push(`events of ${runId}`);
+          return {
+            add(event) {
+              events.push(event);
+              throw new Error("This store is full");
+            },
+          };
+        },
+        messages: (runId) => {
+          opened.push(`messages of ${runId}`);
+          return { add: (message) => void messages.push(message) };
+        },
+        state: (runId) => {
+          opened.push(`state of ${runId}`);
+          return { set: (state) => void states.push(state) };
+        },
+      },
+    });
+    const { stage, result } = await runTree({
+      script: { lead: [calls("subagent_scout", { task: "Look." }), says("Seen.")] },
+      lead: { delegate: false, tools: [factory.create({ name: "scout" })] },
+      runtime: { approve: () => ({ allow: true }) },
+    });
+    assert.equal(result.status, "completed");
+    const own = stage.events.filter((event) => event.path === "lead/scout" && event.seq !== undefined);
+    assert.deepEqual(events, own);
+    const [{ runId = "" } = {}] = own;
+    assert.deepEqual(opened.toSorted(), [`events of ${runId}`, `messages of ${runId}`, `state of ${runId}`]);
+    assert.deepEqual(
+      messages.map(({ role }) => role),
+      ["user", "assistant", "tool", "assistant"],
+    );
+    assert.deepEqual(
+      states.map(({ status, turns, toolCount, totalTokens }) => [status, turns, toolCount, totalTokens]),
+      [
+        ["running", 0, 0, 0],
+        ["running", 1, 0, 15],
+        ["running", 1, 1, 15],
+        ["running", 2, 1, 40],
+        ["completed", 2, 1, 40],
+      ],
+    );
+    // Copies: whoever changes one changes nothing else.
+    for (const event of events) Object.assign(event, { path: "elsewhere" });
+    assert.equal((await stage.store.read(result.runId)).filter(({ path }) => path === "elsewhere").length, 0);
+  });
+});
+
+suite("C7: progress", () => {
+  test("C7: every step of a child is told with all that a status line needs", async () => {
+    const steps: SubagentProgress[] = [];
+    const scout = agent({ name: "scout", nickname: "Eyes", maxTurns: 4, tools: [simpleTool("grep")] });
+    const { stage } = await runTree({
+      script: {
+        lead: [calls("subagent_scout", { task: "Look." }), says("Seen.")],
+        "lead/scout": [
+          [calls("grep", { pattern: "retry" }), uses({ input: 10, output: 5 })],
+          [says("Done."), uses({ input: 20, output: 5 })],
+        ],
+      },
+      lead: { delegate: false, subagents: [scout] },
+      run: { onEvent: trackProgress((progress) => void steps.push(progress)) },
+    });
+    const [start] = stage.eventsOf("run-start", "lead/scout");
+    const first: SubagentProgress = {
+      childId: start?.agentId ?? "",
+      childRunId: start?.runId ?? "",
+      path: "lead/scout",
+      name: "scout",
+      nickname: "Eyes",
+      model: "scripted/model",
+      maxTurns: 4,
+      currentTurn: 0,
+      toolName: undefined,
+      toolContext: undefined,
+      toolCount: 0,
+      totalTokens: 0,
+      completed: false,
+      success: undefined,
+    };
+    const second = { ...first, currentTurn: 1 };
+    const third = { ...second, totalTokens: 15 };
+    const fourth = { ...third, toolName: "grep", toolContext: "retry", toolCount: 1 };
+    const fifth = { ...fourth, currentTurn: 2 };
+    const sixth = { ...fifth, totalTokens: 40 };
+    assert.deepEqual(steps, [first, second, third, fourth, fifth, sixth, { ...sixth, completed: true, success: true }]);
+  });
+
+  test("C7: a progress sink that throws, rejects or never returns does not change the run", async () => {
+    const sinks = [
+      () => {
+        throw new Error("broken");
+      },
+      async () => Promise.reject(new Error("broken")),
+      () => new Promise<void>(() => {}),
+    ];
+    for (const sink of sinks) {
+      const { result } = await runTree({
+        script: {
+          lead: [calls("subagent", { label: "a", task_prompt: "Look." }), says("Seen.")],
+          "lead/a": [says("Done.")],
+        },
+        run: { onEvent: trackProgress(sink) },
+      });
+      assert.deepEqual(statuses(result), { lead: "completed", "lead/a": "completed" });
+    }
+  });
+});
+
+suite("C8: depth and places", () => {
+  test("C8: a tool is told its depth and the limit", async () => {
+    const seen: unknown[] = [];
+    const where = simpleTool("where", (_input, { depth, maxDepth, path }) => {
+      seen.push([path, depth, maxDepth]);
+      return "here";
+    });
+    await runTree({
+      script: {
+        lead: [calls("where"), calls("subagent", { label: "a", task_prompt: "Look." }), says("Seen.")],
+        "lead/a": [calls("where"), calls("subagent", { label: "b", task_prompt: "Look closer." }), says("Done.")],
+        "lead/a/b": [calls("where"), says("Done.")],
+      },
+      lead: { tools: [where] },
+      runtime: { limits: { maxDepth: 4 } },
+    });
+    assert.deepEqual(seen, [
+      ["lead", 0, 4],
+      ["lead/a", 1, 4],
+      ["lead/a/b", 2, 4],
+    ]);
+  });
+
+  const wide = {
+    lead: [
+      calls("parallel_subagent", {
+        max_concurrent: 5,
+        tasks: Array.from({ length: 5 }, (_, index) => ({ label: `t${index}`, task_prompt: `Part ${index}` })),
+      }),
+      says("Seen."),
+    ],
+    "lead/*": [[after(1000), says("Done.")]],
+  };
+
+  test("C8: when full, a child waits for a place", async () => {
+    const { stage, result } = await runTree({ script: wide, runtime: { limits: { maxConcurrent: 2 } } });
+    assert.equal(parallelOutput(stage).successful, 5);
+    assert.equal(result.durationMs, 3000);
+  });
+
+  test("C8: or is refused, if so configured, and nothing is spent on it", async () => {
+    const { stage, result } = await runTree({
+      script: {
+        ...wide,
+        lead: [...wide.lead.slice(0, 1), calls("subagent", { label: "late", task_prompt: "Again." }), says("Seen.")],
+      },
+      runtime: { limits: { maxConcurrent: 2, onFull: "refuse" } },
+      run: { budget: { executions: 3 } },
+    });
+    const { results, successful, failed } = parallelOutput(stage);
+    assert.deepEqual([successful, failed], [2, 3]);
+    for (const { error } of results.slice(2)) assert.equal(error, "maximum concurrent subagent limit reached");
+    assert.deepEqual(Object.keys(statuses(result)), ["lead", "lead/t0", "lead/t1", "lead/late"]);
+  });
+});
