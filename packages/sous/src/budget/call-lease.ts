@@ -24,6 +24,13 @@ export class CallLease implements Lease {
     this.#funds.giveBack(this, spent.tokens, spent.costUsd);
   }
 
+  /** Frees the amount without serving those who wait: whoever asked for this takes it over, then serves them. */
+  handOver(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#funds.withdraw(this);
+  }
+
   [Symbol.dispose](): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;

@@ -75,6 +75,11 @@ export class Funds {
     return undefined;
   }
 
+  /** Ends a reservation of which nothing was spent. Those who wait are not served yet. */
+  withdraw(reserved: Amount): void {
+    for (const meter of this.meters) meter.inFlight -= meter.unit === "tokens" ? reserved.tokens : reserved.nanoUsd;
+  }
+
   /** Lets whoever waits go on, in order. A call that is short holds up those behind it only where it is short. */
   serve(): void {
     const queue = this.#queue;

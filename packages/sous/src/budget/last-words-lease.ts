@@ -1,6 +1,7 @@
 /** The reserve a run keeps for its last turn: the next prompt and a short answer. */
 
 import type { CallNeed, Lease, WrapUpLease } from "../core/limits.ts";
+import type { CallLease } from "./call-lease.ts";
 import { type Amount, type Funds, NOTHING } from "./funds.ts";
 import { amountOf, leastOutput } from "./meter.ts";
 
@@ -9,11 +10,13 @@ export class LastWordsLease implements WrapUpLease {
   #held: Amount = NOTHING;
   #isOpen = true;
 
-  /** Throws `BudgetExceeded` when not even this is left. */
-  constructor(funds: Funds, need: CallNeed) {
+  /** Throws `BudgetExceeded` when not even this is left. Takes the place of the lease `instead`. */
+  constructor(funds: Funds, need: CallNeed, instead?: CallLease) {
     this.#funds = funds;
     const wanted = leastAmount(need);
+    instead?.handOver();
     const short = funds.keep(NOTHING, wanted);
+    if (short !== undefined && instead !== undefined) funds.serve();
     if (short !== undefined) throw short.exceededBy(short.unit === "tokens" ? wanted.tokens : wanted.nanoUsd);
     this.#held = wanted;
   }

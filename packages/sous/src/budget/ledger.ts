@@ -3,6 +3,7 @@
 import { BudgetExceeded, UserError } from "../core/errors.ts";
 import type { Account, Budget, CallNeed, Lease, Spent, WrapUpLease } from "../core/limits.ts";
 import type { Scope } from "../core/scope.ts";
+import { CallLease } from "./call-lease.ts";
 import { Funds, NOTHING } from "./funds.ts";
 import { LastWordsLease } from "./last-words-lease.ts";
 import { Meter, toNanoUsd, toUsd } from "./meter.ts";
@@ -62,8 +63,9 @@ class LedgerAccount implements Account {
     return this.#funds.reserve(need, scope);
   }
 
-  reserveWrapUp(need: CallNeed): WrapUpLease {
-    return this.#funds === undefined ? FREE_LAST_WORDS : new LastWordsLease(this.#funds, need);
+  reserveWrapUp(need: CallNeed, instead?: Lease): WrapUpLease {
+    if (this.#funds === undefined) return FREE_LAST_WORDS;
+    return new LastWordsLease(this.#funds, need, instead instanceof CallLease ? instead : undefined);
   }
 
   charge(spent: Spent): void {

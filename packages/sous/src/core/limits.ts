@@ -57,8 +57,11 @@ export type Account = {
   undoExecution(): void;
   /** Reserves for one attempt. Waits while leases in flight could still release enough; then throws `BudgetExceeded`. */
   reserve(need: CallNeed, scope: Scope): Lease | Promise<Lease>;
-  /** Opens the reserve of a run. Throws `BudgetExceeded` when not even that is left. */
-  reserveWrapUp(need: CallNeed): WrapUpLease;
+  /**
+   * Opens the reserve of a run. Throws `BudgetExceeded` when not even that is left. `instead` is a lease it takes the
+   * place of, so that nobody who waits gets in between.
+   */
+  reserveWrapUp(need: CallNeed, instead?: Lease): WrapUpLease;
   /** Counts what was spent without a reservation, such as a call found unsettled after a crash. */
   charge(spent: Spent): void;
   left(): Budget;

@@ -208,15 +208,9 @@ export function reserveLastWords(run: Run): WrapUpLease | Promise<WrapUpLease> {
   }
 }
 
+/** Throws when nothing in flight could release enough. */
 async function afterCalls({ account, scope }: Run, need: CallNeed): Promise<WrapUpLease> {
-  for (;;) {
-    // Throws when nothing in flight could release enough.
-    const lease = await account.reserve({ ...need, outputCap: need.minOutput }, scope);
-    lease[Symbol.dispose]();
-    try {
-      return account.reserveWrapUp(need);
-    } catch (error) {
-      if (!(error instanceof BudgetExceeded)) throw error;
-    }
-  }
+  const lease = await account.reserve({ ...need, outputCap: need.minOutput }, scope);
+  // Giving the lease back first would hand it to a sibling that waits for the same, and that one would hand it back: for ever.
+  return account.reserveWrapUp(need, lease);
 }

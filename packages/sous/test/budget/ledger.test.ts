@@ -283,6 +283,18 @@ suite("a reservation that does not fit", () => {
     assert.equal((await waiting).outputCap, 500);
   });
 
+  test("is not served between a lease and the last words that take its place", async () => {
+    const account = openLedger({ tokens: 1_000 });
+    const lease = lend(account, need(500, { outputCap: 100 }));
+    const waiting = account.reserve(need(500, { outputCap: 100, minOutput: 100 }), new Scope());
+    const lastWords = account.reserveWrapUp(need(500, { outputCap: 400, minOutput: 100 }), lease);
+    assert.deepEqual(account.left(), { tokens: 400 });
+    await assert.rejects(async () => waiting, exceeds("1200/1000"));
+    lease[Symbol.dispose]();
+    lastWords[Symbol.dispose]();
+    assert.deepEqual(account.left(), { tokens: 1_000 });
+  });
+
   test("is given up when its scope aborts, and the next in line tries", async () => {
     const account = openLedger({ tokens: 1_000 });
     using first = lend(account, need(500, { outputCap: 100 }));
