@@ -112,7 +112,7 @@ function isInside(root: string, path: string): boolean {
 type Kind = "file" | "folder";
 
 // Not every system has every flag. Without waiting: a pipe put in a file's place must not hang us.
-const READ = constants.O_RDONLY | 0 | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
+const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 
 function openAt(real: string, path: string, kind: Kind): Promise<FileHandle> {
   const flags = kind === "folder" ? READ | (constants.O_DIRECTORY ?? 0) : READ;
@@ -134,7 +134,7 @@ async function refuseIfElsewhere(
 ): Promise<boolean> {
   const opened = await pathOf(handle);
   if (opened !== undefined) {
-    return true;
+    if (!isInside(workspace.root, opened)) throw outside(path);
     return true;
   }
   // Elsewhere than on Linux: the path must still be without links, and name the very file that is open.
