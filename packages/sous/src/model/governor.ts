@@ -91,5 +91,7 @@ export class Governor {
       this.#waiters.delete(waiter);
       waiter.start();
     }
+    // Somebody who gave a slot back may have been faster than the timer.
+    this.#stopTimer();
   }
 }

@@ -33,6 +33,8 @@ export type Plan = {
   run: Omit<RunOptions, "onEvent" | "signal">;
   /** The caller's signal. */
   stop: AbortController;
+  /** True when something besides the faults keeps the tree waiting for ever, such as a person who never answers. */
+  mayHang?(): boolean;
   /** Somebody outside who stops, steers or follows up while the tree runs. */
   disturb?(handle: RunHandle, events: readonly StoredEvent[]): void;
 };
@@ -50,6 +52,10 @@ export type Schedule = {
 
 /** After this much virtual time the caller leaves, because a model or a tool may hang for ever; then the tree must end. */
 const PATIENCE_MS = 3_600_000;
+/** The faults after which a tree may wait for ever. */
+const HANGS = /hang|ignore the signal/;
+/** What may be missing from the end of a history that nobody could keep. */
+const AFTER_LOSS = /leaves the call|leaves the question|The result is failed, the journal says/;
 
 export async function runSchedule(
   seed: number,
@@ -69,7 +75,6 @@ export async function runSchedule(
     host: world.host,
     agents: specialists(faults),
   });
-  const { stop } = plan;
   let result: RunResult | undefined;
   let hung = false;
   try {
@@ -77,7 +82,7 @@ export async function runSchedule(
       () => {
         const handle = runtime.run(leadOf(model, faults), "Go.", {
           ...plan.run,
-          signal: stop.signal,
+          signal: plan.stop.signal,
           onEvent(event) {
             if (event.seq === undefined) return;
             events.push(event);
@@ -86,7 +91,13 @@ export async function runSchedule(
           },
         });
         plan.disturb?.(handle, events);
-        world.clock.ownTimer(PATIENCE_MS, () => stop.abort(new Error("The caller has lost patience")));
+        world.clock.ownTimer(PATIENCE_MS, () => {
+          if (!plan.mayHang?.() && !faults.happened.some((fault) => HANGS.test(fault))) {
+            hung = true;
+            problems.push(`Nobody hangs, and yet there is no end:\n  ${openRuns(events).join("\n  ")}`);
+          }
+          plan.stop.abort(new Error("The caller has lost patience"));
+        });
         return resultOf(handle);
       },
       () => openRuns(events),
@@ -96,9 +107,14 @@ export async function runSchedule(
     problems.push(hung || !(error instanceof Error) ? messageOf(error) : (error.stack ?? error.message));
   }
   if (result !== undefined) {
-    problems.push(...checkHistory(events, { providerUsage: model.reported, resultUsage: result.usage }));
+    // With a required store that has failed for good, what happened last is nowhere, and the result says so.
+    const isLost = plan.runtime.requireStore === true && watched.mayGiveUp;
+    const facts = { providerUsage: model.reported, resultUsage: result.usage };
+    const found = [...checkHistory(events, facts), ...compareResult(result, events)];
+    problems.push(...(isLost ? found.filter((problem) => !AFTER_LOSS.test(problem)) : found));
+    if (isLost && result.error?.type !== "store")
+      problems.push(`The store is lost, and the result is ${result.status}`);
     problems.push(...compareHistories(events, await watched.kept(events[0]?.runId ?? ""), watched));
-    problems.push(...compareResult(result, events));
     if (world.clock.liveTimers > 0) problems.push(`${world.clock.liveTimers} timers are left`);
   }
   return { seed, problems, hung, events, faults: faults.happened.length, status: result?.status ?? "none" };

@@ -1,6 +1,6 @@
 /** R1: random trees under random faults, from seeds: nothing lost, nothing twice, nothing out of order, no hang. */
 
-import type { Approve } from "../../src/core/approval.ts";
+import type { ApprovalAnswer, ApprovalRequest, Approve } from "../../src/core/approval.ts";
 import type { Random } from "../../src/core/clock.ts";
 import type { StoredEvent } from "../../src/core/event.ts";
 import type { Budget } from "../../src/core/limits.ts";
@@ -65,25 +65,26 @@ export async function runFaultSchedules(given: {
   return figure;
 }
 
-function faultPlan(world: World): Plan {
+export function faultPlan(world: World): Plan {
   const random = world.random("plan");
   const isCalm = chance(random, 0.2);
   const rate = (most: number) => (isCalm ? 0 : random() * most);
   const stop = new AbortController();
+  const answering = person(world);
   return {
     rates: { store: rate(0.3), tool: rate(0.4), model: rate(0.25) },
-    answer: randomAnswers(world, { maxChildren: 14, maxWork: 3, width: 4 }),
+    answer: randomAnswers(world, { maxChildren: between(random, 0, 40), maxWork: between(random, 2, 5), width: 4 }),
     runtime: {
       requireStore: chance(random, 0.3),
-      approve: chance(random, 0.2) ? undefined : person(world),
+      approve: chance(random, 0.2) ? undefined : answering.approve,
       maxConcurrentCalls: pick(random, [1, 2, 4, 16]),
       limits: {
-        maxDepth: between(random, 1, 4),
+        maxDepth: pick(random, [1, 2, 3, 3, 4]),
         maxConcurrent: between(random, 1, 5),
         onFull: chance(random, 0.2) ? "refuse" : "queue",
         summary: pick(random, ["auto", "auto", "always", "never"]),
         outputMaxSize: pick(random, [1024, 4096]),
-        defaultMaxTurns: between(random, 1, 6),
+        defaultMaxTurns: between(random, 1, 8),
         children: chance(random, 0.15) ? randomBudget(random) : {},
       },
     },
@@ -94,6 +95,7 @@ function faultPlan(world: World): Plan {
       conversation: chance(random, 0.15) ? { maxTokens: between(random, 200, 2_000), minRetainTurns: 1 } : undefined,
     },
     stop,
+    mayHang: () => answering.isSilent,
     disturb: (handle, events) => disturb(world, random, handle, events, stop),
   };
 }
@@ -107,15 +109,22 @@ function randomBudget(random: Random): Budget {
 }
 
 /** Answers after a while: yes, no, never, or by breaking. */
-function person(world: World): Approve {
+function person(world: World): { approve: Approve; isSilent: boolean } {
   const random = world.random("person");
-  return async ({ path }, signal) => {
-    await world.turn(`person, asked by ${path}`);
-    const choice = random();
-    if (choice < 0.1) return forever(signal);
-    if (choice < 0.15) throw new Error("The terminal is gone");
-    return choice < 0.6 ? { allow: true } : { allow: false, reason: "not now" };
+  const self = {
+    isSilent: false,
+    async approve({ path }: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
+      await world.turn(`person, asked by ${path}`);
+      const choice = random();
+      if (choice < 0.1) {
+        self.isSilent = true;
+        return forever(signal);
+      }
+      if (choice < 0.15) throw new Error("The terminal is gone");
+      return choice < 0.6 ? { allow: true } : { allow: false, reason: "not now" };
+    },
   };
+  return self;
 }
 
 /** A few things done from outside at random times: stop a run or everything, steer, speak to a child, move the clock. */

@@ -24,11 +24,12 @@ export function randomAnswers(world: World, shape: Shape): (request: ModelReques
   const plans = new Map<string, Plan>();
   const tree = { childrenLeft: shape.maxChildren };
   return (request) => {
-    const { runId, path } = request.caller;
+    const { runId, path, depth } = request.caller;
     let plan = plans.get(runId);
     if (plan === undefined) {
       const random = world.random(`answers ${path} ${plans.size}`);
-      plan = { random, turnsLeft: between(random, 0, shape.maxWork) };
+      // Near the root there is more to do, or most trees would be single runs.
+      plan = { random, turnsLeft: between(random, depth === 0 ? 2 : 0, depth > 2 ? 1 : shape.maxWork) };
       plans.set(runId, plan);
     }
     plan.turnsLeft -= 1;
@@ -50,26 +51,28 @@ type Tree = { childrenLeft: number };
 
 function work(request: ModelRequest, random: Random, tree: Tree, shape: Shape): Step[] {
   const steps: Step[] = chance(random, 0.3) ? [says("I begin.")] : [];
-  const count = chance(random, 0.25) ? between(random, 2, 3) : 1;
+  const count = chance(random, 0.35) ? between(random, 2, 3) : 1;
   for (let call = 0; call < count; call++) steps.push(oneCall(request, random, tree, shape));
   return steps;
 }
 
 function oneCall(request: ModelRequest, random: Random, tree: Tree, shape: Shape): Step {
-  const mayDelegate = tree.childrenLeft > 0;
+  // Now and then a model calls what it was not shown; always would leave little else to see.
+  const isOffered = request.tools.some(({ name }) => name === "subagent") || chance(random, 0.1);
+  const mayDelegate = isOffered && tree.childrenLeft > 0;
   const choice = random();
-  if (choice < 0.2) return calls("look", { at: between(random, 1, 9) });
-  if (choice < 0.28) return calls("write", { text: "x" });
-  if (choice < 0.31) return calls("look", { at: "nowhere", extra: true });
-  if (choice < 0.33) return calls("no_such_tool", { half: "\udc00" });
-  if (choice < 0.36) return calls("look", { at: 1 }, "same_id");
-  if (choice < 0.45) return lookAfter(request, random);
+  if (choice < 0.12) return calls("look", { at: between(random, 1, 9) });
+  if (choice < 0.2) return calls("write", { text: "x" });
+  if (choice < 0.22) return calls("look", { at: "nowhere", extra: true });
+  if (choice < 0.24) return calls("no_such_tool", { half: "\udc00" });
+  if (choice < 0.27) return calls("look", { at: 1 }, "same_id");
+  if (choice < 0.37 && isOffered) return lookAfter(request, random);
   if (!mayDelegate) return calls("look", { at: 0 });
-  if (choice < 0.52) {
+  if (choice < 0.45) {
     tree.childrenLeft -= 1;
     return calls("subagent_scout", { task: `Scout ${between(random, 1, 1_000_000)}` });
   }
-  if (choice < 0.72) {
+  if (choice < 0.7) {
     tree.childrenLeft -= 1;
     return calls("subagent", { ...randomTask(random), ...(chance(random, 0.4) ? { background: true } : {}) });
   }
@@ -86,7 +89,7 @@ function oneCall(request: ModelRequest, random: Random, tree: Tree, shape: Shape
 function randomTask(random: Random): Record<string, unknown> {
   const task: Record<string, unknown> = {
     label: pick(random, ["a", "b", "scout", "x/y#2", "\u202e"]),
-    task_prompt: chance(random, 0.05) ? "Go." : `Part ${between(random, 1, 1_000_000)}`,
+    task_prompt: chance(random, 0.03) ? "Go." : `Part ${between(random, 1, 1_000_000)}`,
   };
   if (chance(random, 0.2)) task.max_turns = between(random, 1, 3);
   if (chance(random, 0.2)) task.timeout_ms = between(random, 1, 3_000);
@@ -95,7 +98,7 @@ function randomTask(random: Random): Record<string, unknown> {
   if (chance(random, 0.1)) task.context = "fork";
   if (chance(random, 0.1)) task.agent = pick(random, ["scout", "writer", "nobody"]);
   if (chance(random, 0.05)) task.output_schema = ANSWER_SCHEMA;
-  if (chance(random, 0.03)) task.label = " ";
+  if (chance(random, 0.02)) task.label = " ";
   return task;
 }
 
