@@ -98,6 +98,9 @@ export class Gate {
   /** A follow-up is a new run under the same path, narrowed by what the parent may pass on now. */
   async revive(parent: Run, entry: AgentEntry, message: string): Promise<SpawnReply> {
     const { profiles, records, limits } = this.#parts;
+    const { status } = entry;
+    // From now on it is alive: a second message is for this run, not for another one beside it.
+    entry.status = "running";
     try {
       checkDepth(entry.depth, limits.maxDepth);
       await this.#tree.settled();
@@ -116,6 +119,8 @@ export class Gate {
       return await this.#admit(start, parent, undefined);
     } catch (error) {
       return this.#refuse(error, parent, entry.label);
+    } finally {
+      if (entry.status === "running") entry.status = status;
     }
   }
 
@@ -136,6 +141,7 @@ export class Gate {
   async #admit(start: Start, parent: Run, options: SpawnOptions | undefined): Promise<SpawnReply> {
     const { entry } = start;
     const run = this.#tree.makeRun(start);
+    entry.run = run;
     if (options?.keepToolLog) run.toolLog = [];
     const link = options?.signal === undefined ? undefined : stopWith(run, options.signal);
     let isResting = false;
@@ -143,7 +149,7 @@ export class Gate {
       const paying = this.#pay(run, start);
       const place = paying instanceof Promise ? await paying : paying;
       if (entry.isBackground && start.origin?.kind !== "follow-up") {
-        addBackgroundChild(parent, run, this.#runChild(run, start, place.slot));
+        addBackgroundChild(parent, run, entry.label, this.#runChild(run, start, place.slot));
         return { kind: "started", child: childInfo(entry) };
       }
       parent.waitingFor = `its child ${entry.label}`;
@@ -226,6 +232,7 @@ export class Gate {
 
   #neverStarted(run: Run, start: Start): void {
     this.#tree.leave(run);
+    start.entry.run = undefined;
     if (start.origin?.kind !== "follow-up") this.#tree.book.forget(start.entry);
   }
 

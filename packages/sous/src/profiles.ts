@@ -1,12 +1,13 @@
 /** From definitions to profiles: which model, which tools and which rights a run has. Built once, shared by equal runs. */
 
 import type { AgentDefinition, ModelChoice } from "./core/agent.ts";
+import { UserError } from "./core/errors.ts";
 import { toTools } from "./core/foreign-tool.ts";
 import { DEFAULT_LIMITS, type DelegationLimits } from "./core/limits.ts";
 import type { Model } from "./core/model.ts";
 import { Refused } from "./core/refused.ts";
 import type { DeclaredRights, Rights } from "./core/rights.ts";
-import type { ReadyTool, RunProfile, ToolSet } from "./core/run.ts";
+import type { RunProfile } from "./core/run.ts";
 import type { Schema } from "./core/schema.ts";
 import type { SpawnRequest } from "./core/spawn.ts";
 import { isSubagentToolName } from "./core/subagent-names.ts";
@@ -21,6 +22,7 @@ import { namedAgentTool } from "./subagents/named-agent.ts";
 import { parallelTool } from "./subagents/parallel.ts";
 import { CHILD_INSTRUCTIONS } from "./subagents/prompts.ts";
 import { subagentTool } from "./subagents/spawn.ts";
+import { onlyAllowed, toolSet } from "./tool-set.ts";
 
 const ROOT_MAX_TURNS = 50;
 const NAMED_MAX_TURNS = 100;
@@ -219,7 +221,7 @@ export class Profiles {
   async #model(choice: ModelChoice | undefined, inherited: Model | undefined): Promise<Model> {
     if (choice === undefined && inherited !== undefined) return inherited;
     if (choice === undefined)
-      throw new Refused("invalid_input", 'No model: give the agent one, such as model: "anthropic/claude-sonnet-4-5"');
+      throw new UserError('No model: give the agent one, such as model: "anthropic/claude-sonnet-4-5"');
     return this.#parts.resolveModel(choice);
   }
 }
@@ -280,21 +282,4 @@ function checkAllowed(allowed: readonly string[], rights: Rights): void {
 function withOutput(instructions: string | undefined, output: Schema | undefined): string | undefined {
   if (output === undefined) return instructions;
   return instructions === undefined ? outputInstructions(output) : `${instructions}\n\n${outputInstructions(output)}`;
-}
-
-async function toolSet(tools: readonly Tool[], isDeepest: boolean, instructions: string | undefined): Promise<ToolSet> {
-  const byName = new Map<string, ReadyTool>();
-  for (const each of tools) {
-    const schema = await compileSchema(each.inputSchema);
-    const definition = { name: each.name, description: each.description, inputSchema: schema.jsonSchema };
-    byName.set(each.name, { tool: each, schema, definition });
-  }
-  const definitions = [...byName.values()].map((ready) => ready.definition);
-  return { byName, definitions, bytes: JSON.stringify(definitions).length + (instructions?.length ?? 0), isDeepest };
-}
-
-function onlyAllowed(set: ToolSet, rights: Rights): ToolSet {
-  const kept = [...set.byName].filter(([name, ready]) => ready.tool.category !== "subagent" && rights.use.has(name));
-  const definitions = kept.map(([, ready]) => ready.definition);
-  return { byName: new Map(kept), definitions, bytes: JSON.stringify(definitions).length, isDeepest: false };
 }

@@ -8,8 +8,8 @@ import { noUsage } from "./core/usage.ts";
 import type { Tree } from "./tree.ts";
 
 /** `failed` is the one ending that rejects; the result comes along. */
-export function settle<Output>(result: RunResult): RunResult<Output> {
-  if (result.status === "failed") throw new RunError(result.error?.message ?? "The run failed", result);
+export function settle<Output>(result: RunResult, cause: unknown): RunResult<Output> {
+  if (result.status === "failed") throw new RunError(result.error?.message ?? "The run failed", result, cause);
   return result as RunResult<Output>;
 }
 

@@ -162,9 +162,14 @@ function rootHandle<Output>(
 ): RunHandle<Output> {
   const { tree, journal, store, rootId } = opened;
   const iterators: AsyncIterator<unknown>[] = [];
+  const scope = new Scope();
+  let isOver = false;
   const result = entry
-    .then((root) => runOnce(opened, (scope) => tree.runRoot(root, { runId, task: userMessage(task), scope })))
-    .then(({ run: ended, outcome }) => settle<Output>(rootResult(ended, outcome, tree)));
+    .then((root) => runOnce(opened, scope, () => tree.runRoot(root, { runId, task: userMessage(task), scope })))
+    .then(({ run: ended, outcome }) => settle<Output>(rootResult(ended, outcome, tree), ended.cause))
+    .finally(() => {
+      isOver = true;
+    });
   // A root that could not even start has no last event to wait for.
   entry.catch(() => iterators.forEach((each) => void each.return?.()));
   return makeHandle<Output>({
@@ -182,8 +187,12 @@ function rootHandle<Output>(
     },
     cancel(path, { mode = "stop" } = {}) {
       const live = path === undefined ? tree.book.get(rootId)?.run : tree.book.at(path)?.run;
-      if (live !== undefined) stopRun(live, mode, tree.book);
-      return live !== undefined;
+      const isMeant = path !== undefined || live?.who.runId === runId;
+      if (live !== undefined && isMeant) stopRun(live, mode, tree.book);
+      else if (path !== undefined || isOver) return false;
+      // It may be told to stop before it has begun.
+      else scope.abort(new Cancelled("The run was cancelled"));
+      return true;
     },
     send: (path, message) => sendTo(tree, path, message),
     followUp(message) {
@@ -194,15 +203,14 @@ function rootHandle<Output>(
 }
 
 /** Links the caller's signal and watches for silence while the root runs; nothing is left behind after it. */
-async function runOnce<T>({ runOptions, tree, deadlines }: OpenTree, work: (scope: Scope) => Promise<T>): Promise<T> {
+async function runOnce<T>({ runOptions, tree, deadlines }: OpenTree, scope: Scope, work: () => Promise<T>): Promise<T> {
   const { signal } = runOptions;
-  using scope = new Scope();
   const stop = () => scope.abort(new Cancelled("The run was cancelled"));
   if (signal?.aborted) stop();
   else signal?.addEventListener("abort", stop, { once: true });
   using _watch = watchSilence(() => tree.book.live, deadlines);
   try {
-    return await work(scope);
+    return await work();
   } finally {
     signal?.removeEventListener("abort", stop);
   }
@@ -230,7 +238,8 @@ async function runFanOut<Output>(
   const entry = await tree.openRoot(rootId, holder);
   const results = new Array<RunResult<Output>>(inputs.length);
   const start = { runId: rootId, task: userMessage(inputs.join("\n")) };
-  await runOnce(opened, (scope) =>
+  const scope = new Scope();
+  await runOnce(opened, scope, () =>
     tree.runRoot(entry, { ...start, scope }, async (root) => {
       let next = 0;
       const work = async (): Promise<void> => {

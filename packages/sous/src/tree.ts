@@ -5,7 +5,7 @@ import type { AgentDefinition } from "./core/agent.ts";
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "./core/approval.ts";
 import type { Deadlines } from "./core/clock.ts";
 import { Conversation } from "./core/conversation.ts";
-import { BudgetExceeded } from "./core/errors.ts";
+import { BudgetExceeded, messageOf } from "./core/errors.ts";
 import type { DeltaBody, RunOrigin, StoredBody } from "./core/event.ts";
 import type { Account, DelegationLimits, RunSlot, RunSlots } from "./core/limits.ts";
 import { type Message, textOf, type UserMessage } from "./core/message.ts";
@@ -177,8 +177,14 @@ export class Tree implements TreePorts {
     run.lastWords = lastWordsIfPossible(run);
     this.#setRootDeadline(run, entry);
     const outcome = await this.execute(run, start, work);
-    await this.settled();
-    return { run, outcome };
+    try {
+      await this.settled();
+      return { run, outcome };
+    } catch (error) {
+      // Its end could not be kept, and whoever asked for a store wants to know.
+      run.cause = error;
+      return { run, outcome: { ...outcome, status: "failed", fault: { type: "store", message: messageOf(error) } } };
+    }
   }
 
   /** What is left of the time for the whole tree. */

@@ -115,7 +115,7 @@ export type StoredBody =
   /** A run is over: exactly one per run, whatever happened to it. */
   | ({ type: "run-end" } & RunOutcome);
 
-export type NoticeReason = "summary" | "output-repair" | "wrap-up" | "empty-answer" | "cut-answer";
+export type NoticeReason = "summary" | "output-repair" | "wrap-up" | "empty-answer" | "cut-answer" | "no-report";
 
 export type DeltaBody =
   /** A piece of text, as it comes. */

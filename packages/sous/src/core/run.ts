@@ -4,7 +4,7 @@ import type { AgentDefinition } from "./agent.ts";
 import type { ApprovalAnswer, ApprovalRequest } from "./approval.ts";
 import type { Clock, Deadline } from "./clock.ts";
 import type { Conversation, ConversationLimits } from "./conversation.ts";
-import type { DeltaBody, RunIdentity, StoredBody } from "./event.ts";
+import type { DeltaBody, NoticeReason, RunIdentity, StoredBody } from "./event.ts";
 import type { Hooks } from "./hooks.ts";
 import type { Account, Budget, OnExhausted, RunSlot, WrapUpLease } from "./limits.ts";
 import type { AssistantMessage } from "./message.ts";
@@ -64,7 +64,10 @@ export type SummaryPlan = {
 };
 
 /** Something that waits to be read by the model before its next turn. */
-export type Incoming = { kind: "steer"; text: string } | { kind: "report"; report: ChildReport; text: string };
+export type Incoming =
+  | { kind: "steer"; text: string }
+  | { kind: "report"; report: ChildReport; text: string }
+  | { kind: "notice"; reason: NoticeReason; text: string };
 
 /** An answer with its bill. */
 export type BilledAnswer = { message: AssistantMessage; finish: FinishReason; usage: Usage; costUsd: number | null };
@@ -143,6 +146,8 @@ export class Run {
   toolLog: ToolLogEntry[] | undefined;
   /** Set at its end. */
   outcome: RunOutcome | undefined;
+  /** What was thrown when it failed: for the caller of a root, who hears more than an event can hold. */
+  cause: unknown;
   /** Grows with every sign of life. */
   beats = 0;
   /** For people: what it does now. */

@@ -60,6 +60,8 @@ export type SpawnReply =
   | { kind: "refused"; errorType: ErrorType; message: string }
   /** The child runs in the background. */
   | { kind: "started"; child: ChildInfo }
+  /** The child is at work and reads the message before its next turn. */
+  | { kind: "told"; child: ChildInfo }
   | { kind: "ended"; report: ChildReport };
 
 /** Who a child is. `agentId` is stable over follow-ups, `runId` is one execution. */

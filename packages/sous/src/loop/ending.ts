@@ -22,6 +22,7 @@ export async function endingOf(error: unknown, run: Run): Promise<Ending> {
     return abortedEnding(run.scope.reason, run);
   }
   if (run.scope.aborted) return abortedEnding(run.scope.reason, run);
+  run.cause = error;
   const type = error instanceof ModelError ? "model" : error instanceof StoreError ? "store" : "crash";
   return {
     status: "failed",

@@ -12,6 +12,7 @@ export const NOTICES: Readonly<Record<NoticeReason, string>> = {
   "empty-answer": "Your last answer was empty. Give your answer now, or say what keeps you from giving one.",
   "cut-answer":
     "Your last answer was cut at the output limit. If it held a tool call, that call was not run. Go on exactly where the text stopped, or make the call again with a shorter input.",
+  "no-report": "A background subagent ended without a report.",
 };
 
 /** Adds a notice to the conversation; `text` replaces the standard words. */
@@ -26,11 +27,20 @@ export function readInbox(run: Run): void {
   if (incoming === undefined) return;
   run.inbox = undefined;
   for (const each of incoming) {
-    if (each.kind === "steer") {
-      run.emit({ type: "steer", text: each.text });
-    } else {
-      const { runId, agentId } = each.report;
-      run.emit({ type: "report", childRunId: runId, childAgentId: agentId, text: each.text });
+    switch (each.kind) {
+      case "steer":
+        run.emit({ type: "steer", text: each.text });
+        break;
+      case "notice":
+        run.emit({ type: "notice", reason: each.reason, text: each.text });
+        break;
+      case "report": {
+        const { runId, agentId } = each.report;
+        run.emit({ type: "report", childRunId: runId, childAgentId: agentId, text: each.text });
+        break;
+      }
+      default:
+        each satisfies never;
     }
     run.conversation.add(userMessage(each.text));
   }

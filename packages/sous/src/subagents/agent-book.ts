@@ -19,7 +19,7 @@ export type AgentEntry = {
   readonly account: Account;
   readonly isBackground: boolean;
   lastRunId: string;
-  /** While it is alive. */
+  /** While it is alive, and before that while it waits for its place. */
   run: Run | undefined;
   status: RunOutcome["status"] | "running";
   turns: number;
@@ -70,6 +70,7 @@ export class AgentBook {
 
   /** A child that was cancelled in the queue never was. */
   forget(entry: AgentEntry): void {
+    entry.status = "cancelled";
     this.#byId.delete(entry.agentId);
   }
 
@@ -77,7 +78,7 @@ export class AgentBook {
     entry.run = run;
     entry.lastRunId = run.who.runId;
     entry.status = "running";
-    run.inbox = entry.unread;
+    if (entry.unread !== undefined) run.inbox = [...entry.unread, ...(run.inbox ?? [])];
     entry.unread = undefined;
     this.#live.set(entry.path, run);
   }
@@ -112,6 +113,11 @@ export class AgentBook {
     return undefined;
   }
 
+  /** True from its start to its end; false while it waits for its place. */
+  isLive(run: Run): boolean {
+    return this.#live.get(run.who.path) === run;
+  }
+
   get live(): Iterable<Run> {
     return this.#live.values();
   }
@@ -139,6 +145,16 @@ export class AgentBook {
       durationMs: entry.durationMs,
     }));
   }
+}
+
+/** Hands something to an agent that is alive or about to be: read before its next turn, or with its task. */
+export function tell(entry: AgentEntry, incoming: Incoming): void {
+  if (entry.run !== undefined) {
+    entry.run.receive(incoming);
+    return;
+  }
+  entry.unread ??= [];
+  entry.unread.push(incoming);
 }
 
 export function childInfo(entry: AgentEntry): ChildInfo {

@@ -1,25 +1,22 @@
 /** Children that run while their parent goes on: their reports reach it exactly once. */
 
-import { Cancelled, type Run } from "../core/run.ts";
+import { messageOf } from "../core/errors.ts";
+import { type BackgroundChild, Cancelled, type Run } from "../core/run.ts";
 import { untilAborted } from "../core/scope.ts";
 import type { ChildReport } from "../core/spawn.ts";
 import { toToolResult } from "./report.ts";
 
 /** Remembers the child and hands over its report when it ends, unless somebody waits for it by then. */
-export function addBackgroundChild(parent: Run, child: Run, ended: Promise<ChildReport>): void {
+export function addBackgroundChild(parent: Run, child: Run, label: string, ended: Promise<ChildReport>): void {
   parent.background ??= new Map();
-  const entry = { run: child, ended, isDelivered: false };
+  const entry: BackgroundChild = { run: child, ended, isDelivered: false };
   parent.background.set(child.who.agentId, entry);
-  ended.then(
-    (report) => {
-      if (entry.isDelivered) return;
-      entry.isDelivered = true;
-      parent.receive({ kind: "report", report, text: reportMessage(report) });
-      parent.background?.delete(child.who.agentId);
-    },
-    // It never started, or the runtime failed: whoever waits for it hears.
-    () => void parent.background?.delete(child.who.agentId),
-  );
+  deliverAtEnd(parent, entry);
+  ended.catch((error: unknown) => {
+    parent.background?.delete(child.who.agentId);
+    const text = `The background subagent ${label} will not report: ${messageOf(error)}`;
+    parent.receive({ kind: "notice", reason: "no-report", text });
+  });
 }
 
 /** The reports of the named children, or of all: each is taken out of its way to the inbox. */
@@ -29,18 +26,23 @@ export async function takeReports(parent: Run, agentIds: readonly string[] | und
   const waiting = [...(parent.background ?? [])].filter(([agentId]) => isWanted(agentId)).map(([, child]) => child);
   for (const child of waiting) child.isDelivered = true;
   try {
-    const reports = await untilAborted(Promise.all(waiting.map((child) => child.ended)), parent.scope);
+    // One that never started has no report: its parent is told by a notice.
+    const ended = Promise.all(waiting.map((child) => child.ended.catch(() => undefined)));
+    const reports = await untilAborted(ended, parent.scope);
     for (const child of waiting) parent.background?.delete(child.run.who.agentId);
-    return [...arrived, ...reports];
+    return [...arrived, ...reports.filter((report) => report !== undefined)];
   } catch (error) {
-    // Nobody got them after all: they arrive as messages.
-    for (const child of waiting) child.isDelivered = false;
+    // Nobody got them after all: they arrive as messages, also those of children that have ended meanwhile.
     for (const report of arrived) parent.receive({ kind: "report", report, text: reportMessage(report) });
+    for (const child of waiting) {
+      child.isDelivered = false;
+      deliverAtEnd(parent, child);
+    }
     throw error;
   }
 }
 
-/** Waits for the next report; false when no child is left to report. */
+/** Waits until there is something to read from a child; false when no child is left to report. */
 export async function nextReport(parent: Run): Promise<boolean> {
   const { background } = parent;
   if (background === undefined || background.size === 0) return false;
@@ -48,9 +50,12 @@ export async function nextReport(parent: Run): Promise<boolean> {
     await stopChildren(parent);
     return false;
   }
-  const first = Promise.race([...background.values()].map((child) => child.ended.catch(() => undefined)));
-  await untilAborted(first, parent.scope);
-  return true;
+  while (background.size > 0) {
+    const first = Promise.race([...background.values()].map((child) => child.ended.catch(() => undefined)));
+    await untilAborted(first, parent.scope);
+    if (parent.inbox !== undefined && parent.inbox.length > 0) return true;
+  }
+  return false;
 }
 
 /** Stops what still runs, and waits until it has. */
@@ -60,6 +65,19 @@ export async function stopChildren(parent: Run): Promise<void> {
   const children = [...background.values()];
   for (const { run } of children) run.scope.abort(new Cancelled("Subagent cancelled"));
   await Promise.allSettled(children.map((child) => child.ended));
+}
+
+/** Exactly once, however often it is asked for. */
+function deliverAtEnd(parent: Run, child: BackgroundChild): void {
+  child.ended.then(
+    (report) => {
+      if (child.isDelivered) return;
+      child.isDelivered = true;
+      parent.background?.delete(report.agentId);
+      parent.receive({ kind: "report", report, text: reportMessage(report) });
+    },
+    () => {},
+  );
 }
 
 function takeFromInbox(parent: Run, isWanted: (agentId: string) => boolean): ChildReport[] {

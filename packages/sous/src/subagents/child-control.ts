@@ -2,7 +2,7 @@
 
 import { Cancelled, type Run } from "../core/run.ts";
 import type { CancelMode, ChildControl, SpawnReply } from "../core/spawn.ts";
-import { type AgentBook, type AgentEntry, childInfo, childStatus } from "./agent-book.ts";
+import { type AgentBook, type AgentEntry, childInfo, childStatus, tell } from "./agent-book.ts";
 import { takeReports } from "./background-children.ts";
 
 /** What the tree does for a control. */
@@ -29,9 +29,9 @@ export function childControl(parent: Run, ports: ControlPorts): ChildControl {
       if (entry === undefined) return unknownChild(agentId);
       if (message.trim() === "")
         return { kind: "refused", errorType: "invalid_input", message: "message cannot be empty" };
-      if (entry.run === undefined) return ports.revive(parent, entry, message);
-      entry.run.receive({ kind: "steer", text: message });
-      return { kind: "started", child: childInfo(entry) };
+      if (entry.status !== "running") return ports.revive(parent, entry, message);
+      tell(entry, { kind: "steer", text: message });
+      return { kind: "told", child: childInfo(entry) };
     },
     wait: (agentIds) => ports.whileResting(parent, () => takeReports(parent, agentIds)),
     async cancel(agentId, mode) {
@@ -44,14 +44,15 @@ export function childControl(parent: Run, ports: ControlPorts): ChildControl {
     },
     async report(agentId) {
       const entry = own(agentId);
-      return entry === undefined || entry.run !== undefined ? undefined : ports.endText(entry.lastRunId);
+      return entry === undefined || entry.status === "running" ? undefined : ports.endText(entry.lastRunId);
     },
   };
 }
 
 /** Stops a run and what is below it: at once, or after it has said what it has. */
 export function stopRun(run: Run, mode: CancelMode, book: AgentBook): void {
-  if (mode === "stop") {
+  // One that has not begun has nothing to say.
+  if (mode === "stop" || !book.isLive(run)) {
     run.scope.abort(new Cancelled(run.parent === undefined ? "The run was cancelled" : "Subagent cancelled"));
     return;
   }

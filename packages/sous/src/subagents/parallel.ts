@@ -100,10 +100,11 @@ async function runOne(
 }
 
 function toResult(label: string, reply: SpawnReply): ParallelResult {
-  if (reply.kind === "started") throw new Error("A parallel task cannot run in the background");
+  if (reply.kind === "started" || reply.kind === "told")
+    throw new Error("A parallel task cannot run in the background");
   if (reply.kind === "refused") return { label, success: false, output: "", duration_ms: 0, error: reply.message };
   const { report } = reply;
   const metadata = reportMetadata(report);
   if (isSuccess(report.outcome)) return { label, success: true, output: reportText(report), ...metadata };
-  return { label, success: false, output: report.text, error: failureSentence(report), ...metadata };
+  return { label, success: false, output: reportText(report), error: failureSentence(report), ...metadata };
 }

@@ -33,6 +33,13 @@ export function toToolResult(reply: SpawnReply): ToolResult {
         metadata: { subagent_id: agentId, subagent_label: label, recursion_depth: depth, path },
       };
     }
+    case "told": {
+      const { agentId, label } = reply.child;
+      return {
+        success: true,
+        output: `${label} is at work and reads this before its next turn (subagent_id: ${agentId}).`,
+      };
+    }
     case "ended": {
       const { report } = reply;
       const metadata = reportMetadata(report);
@@ -40,7 +47,7 @@ export function toToolResult(reply: SpawnReply): ToolResult {
       if (isSuccess(report.outcome)) {
         return { success: true, output: `${reportText(report)}\n${trailer}`, metadata, data: report };
       }
-      const partial = report.text === "" ? "" : `Partial result:\n${report.text}\n`;
+      const partial = report.text === "" ? "" : `Partial result:\n${reportText(report)}\n`;
       return { success: false, error: failureSentence(report), output: `${partial}${trailer}`, metadata, data: report };
     }
     default:
@@ -48,7 +55,7 @@ export function toToolResult(reply: SpawnReply): ToolResult {
   }
 }
 
-/** The text of a report that is not a failure, with a notice when it is not the whole story. */
+/** The text of a report, with a notice when it is not the whole story. */
 export function reportText({ outcome, text, truncation }: ChildReport): string {
   let notice = "";
   if (outcome.stopReason === "turns") {

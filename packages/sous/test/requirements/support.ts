@@ -41,7 +41,7 @@ export type Stage = {
   end<Output>(handle: PromiseLike<RunResult<Output>>): Promise<RunResult<Output>>;
   /** Starts and ends. */
   run<Output>(definition: AgentDefinition<Output>, task?: UserInput, options?: RunOptions): Promise<RunResult<Output>>;
-  /** Does something at the first event that matches. */
+  /** Does something at the first event that matches; what it throws, `end` throws. */
   when(matches: (event: SousEvent) => boolean, react: (event: SousEvent) => void): void;
   /** The events of one type, of one agent when a path is given. */
   eventsOf<Type extends SousEvent["type"]>(type: Type, path?: string): EventOf<Type>[];
@@ -59,6 +59,7 @@ export function openStage(script: Script, options: StageOptions = {}): Stage {
   const model = scriptedModel(script, { clock: world.clock, ...options.model });
   const runtime = createRuntime({ host: world.host, ...options.runtime, store });
   const reactions: { matches: (event: SousEvent) => boolean; react: (event: SousEvent) => void }[] = [];
+  const faults: unknown[] = [];
   let events: SousEvent[] = [];
   let trees = 0;
 
@@ -74,7 +75,13 @@ export function openStage(script: Script, options: StageOptions = {}): Stage {
       seen.push(event);
       const returned = given.onEvent?.(event);
       const index = reactions.findIndex(({ matches }) => matches(event));
-      if (index >= 0) reactions.splice(index, 1)[0]?.react(event);
+      const [reaction] = index < 0 ? [] : reactions.splice(index, 1);
+      // A listener that throws changes nothing, so a test would not notice.
+      try {
+        reaction?.react(event);
+      } catch (error) {
+        faults.push(error);
+      }
       return returned;
     };
     return runtime.run(definition, task, { ...given, onEvent });
@@ -89,6 +96,7 @@ export function openStage(script: Script, options: StageOptions = {}): Stage {
       },
     );
     const result = await world.run(() => settled);
+    for (const fault of faults) throw fault;
     assert.deepEqual(checkHistory(events.filter(isStored), factsOf(result)), []);
     assert.deepEqual(checkRequests(model.requests), []);
     assert.equal(world.clock.liveTimers, 0, "a timer is left");

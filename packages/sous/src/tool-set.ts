@@ -1,0 +1,32 @@
+/** The tools of a run, ready for dispatch, and what its model is shown of them. */
+
+import { UserError } from "./core/errors.ts";
+import type { Rights } from "./core/rights.ts";
+import type { ReadyTool, ToolSet } from "./core/run.ts";
+import type { Tool } from "./core/tool.ts";
+import { compileSchema } from "./schema/compile.ts";
+
+export async function toolSet(
+  tools: readonly Tool[],
+  isDeepest: boolean,
+  instructions: string | undefined,
+): Promise<ToolSet> {
+  const byName = new Map<string, ReadyTool>();
+  for (const each of tools) {
+    if (byName.has(each.name)) {
+      throw new UserError(`Two tools are named ${each.name}: the model could not tell them apart`);
+    }
+    const schema = await compileSchema(each.inputSchema);
+    const definition = { name: each.name, description: each.description, inputSchema: schema.jsonSchema };
+    byName.set(each.name, { tool: each, schema, definition });
+  }
+  const definitions = [...byName.values()].map((ready) => ready.definition);
+  return { byName, definitions, bytes: JSON.stringify(definitions).length + (instructions?.length ?? 0), isDeepest };
+}
+
+/** Those of a set that the rights name; never a tool for children. */
+export function onlyAllowed(set: ToolSet, rights: Rights): ToolSet {
+  const kept = [...set.byName].filter(([name, ready]) => ready.tool.category !== "subagent" && rights.use.has(name));
+  const definitions = kept.map(([, ready]) => ready.definition);
+  return { byName: new Map(kept), definitions, bytes: JSON.stringify(definitions).length, isDeepest: false };
+}
