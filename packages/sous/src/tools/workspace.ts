@@ -69,7 +69,10 @@ export async function readFolder(workspace: Workspace, real: string, path: strin
   try {
     const isNamed = await refuseIfElsewhere(workspace, handle, real, path);
     // Where the kernel names open files, the folder that was checked is the one that is read.
-    const entries = await readdir(isNamed ? `/proc/self/fd/${handle.fd}` : real, { withFileTypes: true });
+    const folder = isNamed ? `/proc/self/fd/${handle.fd}` : real;
+    const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) =>
+      fail(error, path, "folder"),
+    );
     if (!isNamed) await refuseIfElsewhere(workspace, handle, real, path);
     return entries
       .map((entry): FolderEntry => {
@@ -139,7 +142,8 @@ async function refuseIfElsewhere(
   }
   // Elsewhere than on Linux: the path must still be without links, and name the very file that is open.
   const now = await realpath(real).catch((error: unknown) => fail(error, path, "file"));
-  const [named, stats] = await Promise.all([lstat(now), handle.stat()]);
+  const named = await lstat(now).catch((error: unknown) => fail(error, path, "file"));
+  const stats = await handle.stat();
   if (now !== real || named.ino !== stats.ino || named.dev !== stats.dev) throw outside(path);
   return false;
 }

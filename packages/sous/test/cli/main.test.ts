@@ -14,17 +14,20 @@ const MAIN = join(PACKAGE, "src/cli/main.ts");
 type Ended = { code: number | null; stdout: string; stderr: string; milliseconds: number };
 
 /** Runs the command with nothing of our own environment but the path. */
-function sous(
-  parameters: readonly string[],
-  options: { cwd?: string; env?: Record<string, string> } = {},
-): Promise<Ended> {
-  const { cwd = PACKAGE, env = {} } = options;
+function sous(parameters: readonly string[], options: { cwd?: string; interruptAt?: string } = {}): Promise<Ended> {
+  const { cwd = PACKAGE, interruptAt } = options;
   const started = performance.now();
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [MAIN, ...parameters], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(process.execPath, [MAIN, ...parameters], { cwd, env: {}, stdio: ["ignore", "pipe", "pipe"] });
     const output = { stdout: "", stderr: "" };
+    let isInterrupted = false;
     child.stdout.on("data", (chunk) => (output.stdout += chunk));
-    child.stderr.on("data", (chunk) => (output.stderr += chunk));
+    child.stderr.on("data", (chunk) => {
+      output.stderr += chunk;
+      // Once: a second interrupt would end it at once.
+      if (interruptAt === undefined || isInterrupted || !output.stderr.includes(interruptAt)) return;
+      isInterrupted = child.kill("SIGINT");
+    });
     child.on("error", reject);
     child.on("close", (code) => resolve({ code, ...output, milliseconds: performance.now() - started }));
   });
@@ -61,7 +64,7 @@ test("what this build does not have is a mistake of usage, said in one line", as
   assert.match(unknown.stderr, /^error: Unknown option '--fast'/);
 });
 
-suite("sous demo", () => {
+suite("sous demo", { concurrency: true }, () => {
   const repository = sous(["demo"]);
 
   test("ends well within five seconds and without an escape byte", async () => {
@@ -133,16 +136,19 @@ suite("sous demo", () => {
     ]);
   });
 
-  test("works in an empty folder", async () => {
+  test("works in an empty folder, and has colour in a pipe when it is asked for", async () => {
     await using tree = await temporaryTree();
-    const { code, stdout } = await sous(["demo"], { cwd: tree.path });
+    const { code, stdout } = await sous(["demo", "--color", "always"], { cwd: tree.path });
     assert.equal(code, 0);
+    assert.ok(stdout.includes("\u001b[32m"));
     assert.match(stdout, /^files: No files\.\ndefinitions: No definitions\. .*\nreader: .* Read 0 of 0 files\.$/m);
   });
 
-  test("has colour in a pipe only when it is asked for", async () => {
-    await using tree = await temporaryTree();
-    const { stdout } = await sous(["demo", "--color", "always"], { cwd: tree.path });
-    assert.ok(stdout.includes("\u001b[32m"));
+  test("an interrupt stops the tree, and what there is is still shown", async () => {
+    await using tree = await temporaryTree({ "one.py": "def first():\n  pass\n" });
+    const ended = await sous(["demo"], { cwd: tree.path, interruptAt: "lead/reader  starts" });
+    assert.equal(ended.code, 130);
+    assert.match(ended.stdout, /^lead +- cancelled /m);
+    assert.match(ended.stderr, /^error: The run was cancelled$/m);
   });
 });

@@ -94,7 +94,7 @@ export class Story {
   }
 }
 
-export function usageOf(totalTokens: number, estimated = false): Usage {
+function usageOf(totalTokens: number, estimated = false): Usage {
   return {
     inputTokens: totalTokens,
     outputTokens: 0,

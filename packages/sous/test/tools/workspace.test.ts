@@ -4,6 +4,8 @@ import { mkdir, rename, symlink, unlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { suite, test } from "node:test";
+import { ToolFailure } from "../../src/core/errors.ts";
+import { openKnownFile, openWorkspace, readFolder } from "../../src/tools/workspace.ts";
 import { answer, temporaryTree } from "./temporary-tree.ts";
 
 const CANARY = "the canary sings";
@@ -65,6 +67,18 @@ suite("B5.1: nothing outside the workspace is read", async () => {
     assert.equal(await answer("grep", { pattern: "canary" }, place.work), "No matches.");
     assert.equal(await answer("glob", { pattern: "**" }, place.work), "src/inside.txt");
     assert.match(await answer("glob", { pattern: "../**" }, place.work), /^failed: .* is not a pattern inside/);
+  });
+
+  test("a path that was checked and then led outside by a link in its last or an earlier place", async () => {
+    await using place = await besideCanaries();
+    const workspace = await openWorkspace(place.work);
+    await mkdir(join(place.tree, "outside/below"));
+    for (const path of ["file-link", "folder-link/canary.txt", "folder-link/.gitignore"]) {
+      await assert.rejects(openKnownFile(workspace, join(place.work, path), path), ToolFailure);
+    }
+    for (const path of ["folder-link", "folder-link/below"]) {
+      await assert.rejects(readFolder(workspace, join(place.work, path), path), ToolFailure);
+    }
   });
 
   test("a link that takes the place of a file between check and open", async () => {
