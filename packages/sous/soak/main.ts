@@ -1,0 +1,80 @@
+/** The reliability figures in full. Each line is printed with its seed; the process fails when a figure is missed. */
+
+import { runFaultSchedules } from "../test/figures/r1-schedules.ts";
+import { runLedgerRaces } from "../test/figures/r4-races.ts";
+import { measureManyChildren } from "../test/figures/r5-many-children.ts";
+import { runDeadlockSearch } from "../test/figures/r6-deadlocks.ts";
+import { runChoppedStreams, runMutatedStreams } from "../test/figures/r7-streams.ts";
+import { runRightsTrees } from "../test/figures/r9-rights.ts";
+
+type Figure = { readonly name: string; measure(seed: number): Promise<{ figure: unknown; isReached: boolean }> };
+
+const FIGURES: readonly Figure[] = [
+  {
+    name: "R1 10,000 fault schedules",
+    async measure(seed) {
+      const figure = await runFaultSchedules({ seed, count: 10_000 });
+      return { figure, isReached: figure.broken.length === 0 && figure.hangs === 0 };
+    },
+  },
+  {
+    name: "R4 10,000 races of 64",
+    async measure(seed) {
+      const figure = await runLedgerRaces({ seed, races: 10_000, width: 64 });
+      return { figure, isReached: figure.overspent + figure.leaked + figure.hung + figure.wrongRefusals === 0 };
+    },
+  },
+  {
+    name: "R5 10,000 waiting children, 100,000 in sequence",
+    async measure() {
+      const figure = await measureManyChildren(10_000, 100_000);
+      const isReached =
+        figure.waitingMegabytes <= 150 && figure.keptBytesPerChild < 1024 && figure.cancelMilliseconds < 500;
+      return { figure, isReached };
+    },
+  },
+  {
+    name: "R6 1,000 trees searched for a deadlock",
+    async measure(seed) {
+      const figure = await runDeadlockSearch({ seed, count: 1000 });
+      return { figure, isReached: figure.deadlocks === 0 && figure.broken.length === 0 };
+    },
+  },
+  {
+    name: "R7 100,000 damaged streams, every split",
+    async measure(seed) {
+      // Throws at the first split that changes an answer.
+      const splits = await runChoppedStreams({ stride: 1 });
+      const figure = await runMutatedStreams({ seed, count: 100_000 });
+      return { figure: { splits, ...figure }, isReached: figure.crashes + figure.incompleteCalls === 0 };
+    },
+  },
+  {
+    name: "R9 1,000,000 trees of rights",
+    async measure(seed) {
+      const figure = await runRightsTrees({ seed, count: 1_000_000 });
+      return { figure, isReached: figure.widenings === 0 };
+    },
+  },
+];
+
+/** `npm run soak -- R1 R7` measures only those; `--seed N` repeats an earlier run. */
+async function main(parameters: readonly string[]): Promise<number> {
+  const seedAt = parameters.indexOf("--seed");
+  const seed = seedAt === -1 ? Math.floor(Math.random() * 2 ** 31) : Number(parameters[seedAt + 1]);
+  const wanted = parameters.filter((each) => /^R\d+$/.test(each));
+  let missed = 0;
+  for (const { name, measure } of FIGURES) {
+    if (wanted.length > 0 && !wanted.some((each) => name.startsWith(`${each} `))) continue;
+    const startedAt = performance.now();
+    const { figure, isReached } = await measure(seed);
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+    console.log(
+      `${isReached ? "reached" : "MISSED "} ${name}, seed ${seed}, ${seconds} s\n        ${JSON.stringify(figure)}`,
+    );
+    if (!isReached) missed += 1;
+  }
+  return missed === 0 ? 0 : 1;
+}
+
+process.exitCode = await main(process.argv.slice(2));
