@@ -49,11 +49,6 @@ export function costOf(usage: Readonly<Usage>, price: Price | undefined): number
   );
 }
 
-/** The settled rule for estimates: bytes of UTF-8 ÷ 3, rounded up. */
-export function estimateTokens(text: string): number {
-  return Math.ceil(utf8Length(text) / 3);
-}
-
 /** The length of a text in bytes of UTF-8, without encoding it. */
 export function utf8Length(text: string): number {
   let bytes = text.length;
