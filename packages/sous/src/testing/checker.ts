@@ -38,7 +38,7 @@ export function openRuns(events: readonly StoredEvent[]): string[] {
   const last = new Map<string, StoredEvent>();
   for (const event of events) {
     if (event.type === "run-end") last.delete(event.runId);
-    else last.set(event.runId, event);
+    else if (event.type !== "stalled") last.set(event.runId, event);
   }
   return [...last.values()].map((event) => `${event.path} (${event.runId}) after ${describe(event)}`);
 }

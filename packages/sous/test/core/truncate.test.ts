@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { truncateUtf8, truncateUtf8Start } from "../../src/core/truncate.ts";
+import { truncateMiddle, truncateUtf8, truncateUtf8Start, utf8Slice } from "../../src/core/truncate.ts";
 
 const bytes = (text: string): number => Buffer.byteLength(text.toWellFormed());
 
@@ -88,5 +88,45 @@ test("B8: any string at all comes back well-formed and small enough", () => {
         assert.ok(cut.keptBytes <= maxBytes);
       }
     }),
+  );
+});
+
+test("B3.1: a long output keeps its head and its tail, whole characters, and says how much is missing", () => {
+  const notice = (missing: number, of: number): string => `\n[Notice: ${missing} of ${of} bytes were cut here]\n`;
+  assert.deepEqual(truncateMiddle("short 😀", 20), {
+    text: "short 😀",
+    originalBytes: 10,
+    keptBytes: 10,
+    truncated: false,
+  });
+  assert.deepEqual(truncateMiddle(`head${"x".repeat(100)}tail`, 8), {
+    text: `head${notice(100, 108)}tail`,
+    originalBytes: 108,
+    keptBytes: 8,
+    truncated: true,
+  });
+  assert.equal(truncateMiddle("ab👩‍👩‍👧cd", 10).text, `ab${notice(18, 22)}cd`);
+});
+
+test("B8: a text read page by page is the whole text, also where marks pile up", () => {
+  const texts = fc.array(fc.constantFrom(...CHARACTERS, "x".repeat(50), "\u0301".repeat(200)), {
+    maxLength: 60,
+    size: "max",
+  });
+  fc.assert(
+    fc.property(texts, fc.integer({ min: 400, max: 1200 }), (characters, pageBytes) => {
+      const text = characters.join("");
+      let read = "";
+      for (let offset = 0, total = 1; offset < total; ) {
+        const page = utf8Slice(text, offset, pageBytes);
+        assert.ok(page.end > offset || page.total === 0, "every page goes on");
+        assert.ok(bytes(page.text) <= pageBytes);
+        read += page.text;
+        offset = page.end;
+        total = page.total;
+      }
+      assert.equal(read, text);
+    }),
+    { numRuns: 300 },
   );
 });
