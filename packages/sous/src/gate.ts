@@ -12,7 +12,7 @@ import { truncateUtf8 } from "./core/truncate.ts";
 import { repairHistory } from "./loop/repair-history.ts";
 import { reserveLastWords } from "./model/ask-for-run.ts";
 import { type AgentEntry, childInfo } from "./subagents/agent-book.ts";
-import { addBackgroundChild } from "./subagents/background-children.ts";
+import { addBackgroundChild, addOutsideChild } from "./subagents/background-children.ts";
 import { checkDepth, checkRequest } from "./subagents/check-spawn.ts";
 import type { Start, Tree, TreeParts } from "./tree.ts";
 
@@ -95,8 +95,11 @@ export class Gate {
     return { mode: options.summary ?? mode, prompt: options.summaryPrompt, maxBytes };
   }
 
-  /** A follow-up is a new run under the same path, narrowed by what the parent may pass on now. */
-  async revive(parent: Run, entry: AgentEntry, message: string): Promise<SpawnReply> {
+  /**
+   * A follow-up is a new run under the same path, narrowed by what the parent may pass on now. One from outside the tree
+   * has a parent that does not wait for it.
+   */
+  async revive(parent: Run, entry: AgentEntry, message: string, from: "parent" | "outside"): Promise<SpawnReply> {
     const { profiles, records, limits } = this.#parts;
     const { status } = entry;
     // From now on it is alive: a second message is for this run, not for another one beside it.
@@ -116,7 +119,7 @@ export class Gate {
         summary: this.#ordinarySummary,
         scope: new Scope(parent.scope),
       };
-      return await this.#admit(start, parent, undefined);
+      return await this.#admit(start, parent, undefined, from);
     } catch (error) {
       return this.#refuse(error, parent, entry.label);
     } finally {
@@ -128,7 +131,8 @@ export class Gate {
     const refusal = toRefusal(error);
     if (refusal === undefined) throw error;
     const { errorType, message } = refusal;
-    parent.emit({ type: "spawn-refused", label, errorType, message });
+    // Nothing comes after the end of a run, not even the refusal of a child that somebody wanted of it.
+    if (this.#tree.book.isLive(parent)) parent.emit({ type: "spawn-refused", label, errorType, message });
     return { kind: "refused", errorType, message };
   }
 
@@ -138,7 +142,12 @@ export class Gate {
   }
 
   /** Pays for the start and runs the child: in the background, or while its parent rests. */
-  async #admit(start: Start, parent: Run, options: SpawnOptions | undefined): Promise<SpawnReply> {
+  async #admit(
+    start: Start,
+    parent: Run,
+    options: SpawnOptions | undefined,
+    from: "parent" | "outside" = "parent",
+  ): Promise<SpawnReply> {
     const { entry } = start;
     const run = this.#tree.makeRun(start);
     entry.run = run;
@@ -152,6 +161,7 @@ export class Gate {
         addBackgroundChild(parent, run, entry.label, this.#runChild(run, start, place.slot));
         return { kind: "started", child: childInfo(entry) };
       }
+      if (from === "outside") return { kind: "ended", report: await this.#runForOthers(run, start, place) };
       parent.waitingFor = `its child ${entry.label}`;
       parent.slot?.rest();
       isResting = true;
@@ -200,8 +210,18 @@ export class Gate {
     }
   }
 
+  /** The parent goes on meanwhile; it may even have ended while this waited, and then there is no place for a child. */
+  #runForOthers(run: Run, start: Start, { slot }: Place): Promise<ChildReport> {
+    const { parent } = start;
+    const hasParent = parent !== undefined && this.#tree.book.isLive(parent);
+    if (!hasParent) run.scope.abort(new Cancelled(NOT_STARTED));
+    const ended = this.#runChild(run, start, slot);
+    if (hasParent) addOutsideChild(parent, run, ended);
+    return ended;
+  }
+
   #runChild(run: Run, start: Start, place: Place["slot"]): Promise<ChildReport> {
-    if (!(place instanceof Promise)) return this.#startChild(run, start, place);
+    if (!(place instanceof Promise) && !run.scope.aborted) return this.#startChild(run, start, place);
     return this.#takePlace(run, start, place).then((slot) => this.#startChild(run, start, slot));
   }
 
@@ -216,7 +236,7 @@ export class Gate {
       .then((outcome) => this.#report(run, start, outcome));
   }
 
-  async #takePlace(run: Run, start: Start, place: Promise<RunSlot>): Promise<RunSlot> {
+  async #takePlace(run: Run, start: Start, place: Place["slot"]): Promise<RunSlot> {
     try {
       const slot = await place;
       if (!run.scope.aborted) return slot;

@@ -221,7 +221,7 @@ async function sendTo(tree: Tree, path: string, message: string): Promise<string
   const parent = entry?.parent?.run;
   if (entry === undefined) throw new UserError(`No agent at ${path}`);
   if (parent === undefined) throw new UserError(`The parent of ${path} has ended: continue the root with followUp()`);
-  const reply = await tree.childrenOf(parent).send(entry.agentId, message);
+  const reply = await tree.childrenOf(parent, "outside").send(entry.agentId, message);
   if (reply.kind === "refused") throw new UserError(reply.message);
   return reply.kind === "ended" ? reply.report.text : "";
 }

@@ -104,7 +104,7 @@ export class Tree implements TreePorts {
     this.onLiveChildren = parts.settings.onLiveChildren;
     this.#control = {
       book: this.book,
-      revive: (parent, entry, message) => this.#gate.revive(parent, entry, message),
+      revive: (parent, entry, message, from) => this.#gate.revive(parent, entry, message, from),
       whileResting: (parent, work) => this.whileResting(parent, work),
       endText: parts.records.endText,
     };
@@ -134,8 +134,8 @@ export class Tree implements TreePorts {
     return undefined;
   }
 
-  childrenOf(run: Run): ChildControl {
-    return childControl(run, this.#control);
+  childrenOf(run: Run, from: "parent" | "outside" = "parent"): ChildControl {
+    return childControl(run, this.#control, from);
   }
 
   async nextReport(run: Run): Promise<boolean> {

@@ -22,8 +22,10 @@ export async function runAgent(run: Run, work: (run: Run) => Promise<Ending> = u
       // Last words may fail in ways of their own, and that is an ending too.
       ending = await endingOf(error, run).catch((worse: unknown) => endingOf(worse, run));
     }
-    const closing = run.tree.closeChildren(run);
-    if (closing !== undefined) await closing;
+    // Somebody outside may speak to a child while others are being stopped, so this looks until none is left.
+    for (let closing = run.tree.closeChildren(run); closing !== undefined; closing = run.tree.closeChildren(run)) {
+      await closing;
+    }
     outcome = toOutcome(ending, run, run.tree.clock.monotonic() - startedAt);
     noteTruncation(run, outcome);
     run.emit({ type: "run-end", ...outcome });

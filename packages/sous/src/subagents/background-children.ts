@@ -19,11 +19,21 @@ export function addBackgroundChild(parent: Run, child: Run, label: string, ended
   });
 }
 
+/** A child whose report goes to somebody outside: its parent does not read it, and does not end before it. */
+export function addOutsideChild(parent: Run, child: Run, ended: Promise<ChildReport>): void {
+  parent.background ??= new Map();
+  parent.background.set(child.who.agentId, { run: child, ended, isDelivered: true });
+  const forget = () => void parent.background?.delete(child.who.agentId);
+  ended.then(forget, forget);
+}
+
 /** The reports of the named children, or of all: each is taken out of its way to the inbox. */
 export async function takeReports(parent: Run, agentIds: readonly string[] | undefined): Promise<ChildReport[]> {
   const isWanted = (agentId: string) => agentIds === undefined || agentIds.includes(agentId);
   const arrived = takeFromInbox(parent, isWanted);
-  const waiting = [...(parent.background ?? [])].filter(([agentId]) => isWanted(agentId)).map(([, child]) => child);
+  const waiting = [...(parent.background ?? [])]
+    .filter(([agentId, child]) => isWanted(agentId) && !child.isDelivered)
+    .map(([, child]) => child);
   for (const child of waiting) child.isDelivered = true;
   try {
     // One that never started has no report: its parent is told by a notice.
@@ -65,6 +75,7 @@ export async function stopChildren(parent: Run): Promise<void> {
   const children = [...background.values()];
   for (const { run } of children) run.scope.abort(new Cancelled("Subagent cancelled"));
   await Promise.allSettled(children.map((child) => child.ended));
+  for (const { run } of children) background.delete(run.who.agentId);
 }
 
 /** Exactly once, however often it is asked for. */

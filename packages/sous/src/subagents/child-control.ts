@@ -9,14 +9,15 @@ import { takeReports } from "./background-children.ts";
 export type ControlPorts = {
   book: AgentBook;
   /** Starts a finished child again with a further message. */
-  revive(parent: Run, entry: AgentEntry, message: string): Promise<SpawnReply>;
+  revive(parent: Run, entry: AgentEntry, message: string, from: "parent" | "outside"): Promise<SpawnReply>;
   /** Does something while the parent holds no slot. */
   whileResting<T>(parent: Run, work: () => Promise<T>): Promise<T>;
   /** The text a finished run ended with. */
   endText(runId: string): Promise<string | undefined>;
 };
 
-export function childControl(parent: Run, ports: ControlPorts): ChildControl {
+/** `from` says who uses it: the parent itself, or somebody outside the tree while the parent goes on. */
+export function childControl(parent: Run, ports: ControlPorts, from: "parent" | "outside" = "parent"): ChildControl {
   const { book } = ports;
   const own = (agentId: string): AgentEntry | undefined => {
     const entry = book.get(agentId);
@@ -29,7 +30,7 @@ export function childControl(parent: Run, ports: ControlPorts): ChildControl {
       if (entry === undefined) return unknownChild(agentId);
       if (message.trim() === "")
         return { kind: "refused", errorType: "invalid_input", message: "message cannot be empty" };
-      if (entry.status !== "running") return ports.revive(parent, entry, message);
+      if (entry.status !== "running") return ports.revive(parent, entry, message, from);
       tell(entry, { kind: "steer", text: message });
       return { kind: "told", child: childInfo(entry) };
     },

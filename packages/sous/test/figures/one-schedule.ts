@@ -1,8 +1,7 @@
 /** One tree in one world from one seed: started, disturbed, awaited, and checked from its first event to its last. */
 
 import { type AgentDefinition, agent } from "../../src/core/agent.ts";
-import { messageOf } from "../../src/core/errors.ts";
-import type { StoredEvent } from "../../src/core/event.ts";
+import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
 import type { ModelRequest } from "../../src/core/model.ts";
 import {
   RunError,
@@ -12,13 +11,14 @@ import {
   type RuntimeOptions,
 } from "../../src/core/runtime.ts";
 import { tool } from "../../src/core/tool.ts";
+import { addUsage, noUsage } from "../../src/core/usage.ts";
 import { checkMessages } from "../../src/testing/check-messages.ts";
 import { checkHistory, openRuns } from "../../src/testing/checker.ts";
 import { createFaults, type FaultRates, type Faults } from "../../src/testing/faults.ts";
 import type { Answer } from "../../src/testing/script.ts";
 import { type ScriptedModel, scriptedModel } from "../../src/testing/scripted-model.ts";
 import { createWorld, type World, WorldStuck } from "../../src/testing/world.ts";
-import { compareHistories, watchedStore } from "./watched-store.ts";
+import { compareHistories, type WatchedStore, watchedStore } from "./watched-store.ts";
 
 /** The part of the runtime a schedule needs; a mutation check brings a runtime of its own. */
 export type CreateRuntime = (options: RuntimeOptions) => {
@@ -33,9 +33,13 @@ export type Plan = {
   run: Omit<RunOptions, "onEvent" | "signal">;
   /** The caller's signal. */
   stop: AbortController;
+  /** How often the conversation goes on after its end. */
+  followUps?: number;
+  /** Whether somebody iterates the handle as well. */
+  isIterated?: boolean;
   /** True when something besides the faults keeps the tree waiting for ever, such as a person who never answers. */
   mayHang?(): boolean;
-  /** Somebody outside who stops, steers or follows up while the tree runs. */
+  /** Somebody outside who stops, steers or speaks to children while the tree runs. */
   disturb?(handle: RunHandle, events: readonly StoredEvent[]): void;
 };
 
@@ -65,62 +69,105 @@ export async function runSchedule(
   const world = createWorld({ seed, maxSteps: 50_000, maxMs: PATIENCE_MS * 2 });
   const plan = makePlan(world);
   const faults = createFaults(world, plan.rates);
-  const problems: string[] = [];
-  const events: StoredEvent[] = [];
-  const watched = watchedStore(faults);
-  const model = modelOf(world, plan, faults, problems);
+  const stage: Stage = { world, plan, faults, watched: watchedStore(faults), events: [], problems: [], hung: false };
+  let results: RunResult[] = [];
+  try {
+    results = await world.run(
+      () => runTree(stage, createRuntime),
+      () => openRuns(stage.events),
+    );
+    await checkEnd(stage, results);
+  } catch (error) {
+    if (error instanceof WorldStuck) stage.hung = true;
+    stage.problems.push(error instanceof WorldStuck ? error.message : String((error as Error).stack));
+  }
+  const { problems, hung, events } = stage;
+  return { seed, problems, hung, events, faults: faults.happened.length, status: results.at(-1)?.status ?? "none" };
+}
+
+/** A schedule while it runs. */
+type Stage = {
+  readonly world: World;
+  readonly plan: Plan;
+  readonly faults: Faults;
+  readonly watched: WatchedStore;
+  readonly events: StoredEvent[];
+  readonly problems: string[];
+  hung: boolean;
+  model?: ScriptedModel;
+};
+
+/** Runs the tree and its follow-ups, watched by everybody who can watch. */
+async function runTree(stage: Stage, createRuntime: CreateRuntime): Promise<RunResult[]> {
+  const { plan, world, faults, watched } = stage;
+  stage.model = modelOf(stage);
   const runtime = createRuntime({
     ...plan.runtime,
     store: watched.store,
     host: world.host,
     agents: specialists(faults),
   });
-  let result: RunResult | undefined;
-  let hung = false;
-  try {
-    result = await world.run(
-      () => {
-        const handle = runtime.run(leadOf(model, faults), "Go.", {
-          ...plan.run,
-          signal: plan.stop.signal,
-          onEvent(event) {
-            if (event.seq === undefined) return;
-            events.push(event);
-            if (event.seq > watched.lastKept && !watched.mayGiveUp)
-              problems.push(`${event.seq} was shown before it was kept`);
-          },
-        });
-        plan.disturb?.(handle, events);
-        world.clock.ownTimer(PATIENCE_MS, () => {
-          if (!plan.mayHang?.() && !faults.happened.some((fault) => HANGS.test(fault))) {
-            hung = true;
-            problems.push(`Nobody hangs, and yet there is no end:\n  ${openRuns(events).join("\n  ")}`);
-          }
-          plan.stop.abort(new Error("The caller has lost patience"));
-        });
-        return resultOf(handle);
-      },
-      () => openRuns(events),
-    );
-  } catch (error) {
-    hung = error instanceof WorldStuck;
-    problems.push(hung || !(error instanceof Error) ? messageOf(error) : (error.stack ?? error.message));
+  let handle = runtime.run(leadOf(stage.model, faults), "Go.", {
+    ...plan.run,
+    signal: plan.stop.signal,
+    onEvent: (event) => onEvent(event, stage),
+  });
+  const iterated = plan.isIterated ? collect(handle) : undefined;
+  plan.disturb?.(handle, stage.events);
+  world.clock.ownTimer(PATIENCE_MS, () => losePatience(stage));
+  const results = [await resultOf(handle)];
+  if (iterated !== undefined) compareIterated(await iterated, stage);
+  for (let more = plan.followUps ?? 0; more > 0; more--) {
+    handle = handle.followUp("And then?");
+    results.push(await resultOf(handle));
   }
-  if (result !== undefined) {
-    // With a required store that has failed for good, what happened last is nowhere, and the result says so.
-    const isLost = plan.runtime.requireStore === true && watched.mayGiveUp;
-    const facts = { providerUsage: model.reported, resultUsage: result.usage };
-    const found = [...checkHistory(events, facts), ...compareResult(result, events)];
-    problems.push(...(isLost ? found.filter((problem) => !AFTER_LOSS.test(problem)) : found));
-    if (isLost && result.error?.type !== "store")
-      problems.push(`The store is lost, and the result is ${result.status}`);
-    problems.push(...compareHistories(events, await watched.kept(events[0]?.runId ?? ""), watched));
-    if (world.clock.liveTimers > 0) problems.push(`${world.clock.liveTimers} timers are left`);
-  }
-  return { seed, problems, hung, events, faults: faults.happened.length, status: result?.status ?? "none" };
+  return results;
 }
 
-function modelOf(world: World, plan: Plan, faults: Faults, problems: string[]): ScriptedModel {
+function onEvent(event: SousEvent, { events, watched, problems }: Stage): void {
+  if (event.seq === undefined) return;
+  events.push(event);
+  if (event.seq > watched.lastKept && !watched.mayGiveUp) problems.push(`${event.seq} was shown before it was kept`);
+}
+
+function losePatience(stage: Stage): void {
+  const { plan, faults, problems, events } = stage;
+  if (!plan.mayHang?.() && !faults.happened.some((fault) => HANGS.test(fault))) {
+    stage.hung = true;
+    problems.push(`Nobody hangs, and yet there is no end:\n  ${openRuns(events).join("\n  ")}`);
+  }
+  plan.stop.abort(new Error("The caller has lost patience"));
+}
+
+async function collect(handle: RunHandle): Promise<number[]> {
+  const seen: number[] = [];
+  for await (const event of handle) if (event.seq !== undefined) seen.push(event.seq);
+  return seen;
+}
+
+/** Whoever iterates sees what was shown, once and in order. */
+function compareIterated(seen: readonly number[], { events, problems }: Stage): void {
+  const shown = events.map(({ seq }) => seq);
+  if (seen.join() !== shown.slice(0, seen.length).join() || seen.length < shown.length) {
+    problems.push(`The iterator gave ${seen.length} of ${shown.length} events: ${seen.slice(-5)} … ${shown.slice(-5)}`);
+  }
+}
+
+async function checkEnd({ plan, watched, events, problems, model, world }: Stage, results: RunResult[]): Promise<void> {
+  // With a required store that has failed for good, what happened last is nowhere, and the result says so.
+  const isLost = plan.runtime.requireStore === true && watched.mayGiveUp;
+  const resultUsage = noUsage();
+  for (const { usage } of results) addUsage(resultUsage, usage);
+  const facts = { providerUsage: model?.reported ?? noUsage(), resultUsage };
+  const found = [...checkHistory(events, facts), ...results.flatMap((result) => compareResult(result, events))];
+  problems.push(...(isLost ? found.filter((problem) => !AFTER_LOSS.test(problem)) : found));
+  const last = results.at(-1);
+  if (isLost && last?.error?.type !== "store") problems.push(`The store is lost, and the result is ${last?.status}`);
+  problems.push(...compareHistories(events, await watched.kept(events[0]?.runId ?? ""), watched));
+  if (world.clock.liveTimers > 0) problems.push(`${world.clock.liveTimers} timers are left`);
+}
+
+function modelOf({ world, plan, faults, problems }: Stage): ScriptedModel {
   return scriptedModel(
     { "**": (request) => faults.answer(plan.answer(request)) },
     {
@@ -172,12 +219,9 @@ async function resultOf(handle: RunHandle): Promise<RunResult> {
 /** What the caller is told must be what the journal says. */
 function compareResult(result: RunResult, events: readonly StoredEvent[]): string[] {
   const end = events.findLast((event) => event.runId === result.runId);
-  if (end?.type !== "run-end") return [`The result is there before the run-end of its run`];
-  const problems: string[] = [];
-  if (end.status !== result.status) problems.push(`The result is ${result.status}, the journal says ${end.status}`);
-  const started = new Set(events.map(({ agentId }) => agentId)).size;
-  if (result.agents.length !== started) {
-    problems.push(`The result lists ${result.agents.length} agents, the journal ${started}`);
-  }
-  return problems;
+  if (end?.type !== "run-end") return ["The result is there before the run-end of its run"];
+  if (end.status !== result.status) return [`The result is ${result.status}, the journal says ${end.status}`];
+  const started = new Set(events.filter(({ seq }) => seq <= end.seq).map(({ agentId }) => agentId)).size;
+  if (result.agents.length === started) return [];
+  return [`The result lists ${result.agents.length} agents, the journal ${started}`];
 }

@@ -96,6 +96,8 @@ export function faultPlan(world: World): Plan {
     },
     stop,
     mayHang: () => answering.isSilent,
+    isIterated: chance(random, 0.25),
+    followUps: chance(random, 0.2) ? 1 : 0,
     disturb: (handle, events) => disturb(world, random, handle, events, stop),
   };
 }
