@@ -19,12 +19,15 @@ export const DEFAULT_CONVERSATION: ConversationLimits = Object.freeze({
 export class Conversation {
   /** Replaced by a new array when pruned, so that an adapter can tell. */
   messages: Message[];
+  /** Where the task of this run stands: behind the history it began with. */
+  taskIndex: number;
   /** Bytes added since the provider last reported the size of the prompt, and that size in tokens. */
   #newBytes = 0;
   #reportedTokens = 0;
 
   constructor(messages: Message[] = [], overheadBytes = 0) {
     this.messages = messages;
+    this.taskIndex = Math.max(0, messages.length - 1);
     this.#newBytes = overheadBytes;
     for (const message of messages) this.#newBytes += messageBytes(message);
   }

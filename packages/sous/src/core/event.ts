@@ -98,8 +98,8 @@ export type StoredBody =
       spent: Usage;
       costUsd: number | null;
     }
-  /** The oldest messages after the task were dropped. */
-  | { type: "prune"; dropped: number; tokensBefore: number; tokensAfter: number }
+  /** So many messages were dropped, beginning with the one at this place; the task was not among them. */
+  | { type: "prune"; from: number; dropped: number; tokensBefore: number; tokensAfter: number }
   /** A text was too long for its reader and was cut. */
   | { type: "truncation"; subject: "report" | "tool-result"; of: string; originalBytes: number; keptBytes: number }
   /** No child was made: depth, input, rights, budget or a full house. */

@@ -29,7 +29,7 @@ export function rebuildConversation(events: readonly StoredEvent[], origin: read
         messages.push(userMessage(event.text));
         break;
       case "prune":
-        messages.splice(1, event.dropped);
+        messages.splice(event.from, event.dropped);
         lastAnswer.place -= event.dropped;
         break;
       case "turn-start":

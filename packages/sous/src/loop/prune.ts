@@ -1,4 +1,4 @@
-/** Keeps a conversation within its token budget: the oldest turns go, the task and the last turns stay. */
+/** Keeps a conversation within its token budget: the oldest turns go, the tasks and the last turns stay. */
 
 import type { ConversationLimits } from "../core/conversation.ts";
 import type { Message } from "../core/message.ts";
@@ -12,16 +12,14 @@ export function pruneIfFull(run: Run): void {
 
 /** Keeps only the task and the last turn; false when there is nothing more to drop. */
 export function pruneHard(run: Run): boolean {
-  const count = droppable(run.conversation.messages, 1);
-  drop(run, count);
-  return count > 0;
+  return drop(run, droppable(run.conversation.messages, 1));
 }
 
 /**
  * How many messages after the first may go. A turn begins with an assistant message and owns what follows it, so a call is
- * never parted from its result; the first message is the task and never goes.
+ * never parted from its result; the first message never goes.
  */
-export function droppable(messages: readonly Message[], retainTurns: ConversationLimits["minRetainTurns"]): number {
+function droppable(messages: readonly Message[], retainTurns: ConversationLimits["minRetainTurns"]): number {
   let turns = 0;
   for (let index = messages.length - 1; index >= 1; index--) {
     if (messages[index]?.role !== "assistant") continue;
@@ -31,10 +29,22 @@ export function droppable(messages: readonly Message[], retainTurns: Conversatio
   return 0;
 }
 
-function drop(run: Run, count: number): void {
-  if (count <= 0) return;
-  const { messages } = run.conversation;
-  const tokensBefore = run.conversation.promptTokens;
-  run.conversation.replace([...messages.slice(0, 1), ...messages.slice(1 + count)], run.profile.tools.bytes);
-  run.emit({ type: "prune", dropped: count, tokensBefore, tokensAfter: run.conversation.promptTokens });
+/** A follow-up or a fork has its own task somewhere in the middle, and that stays too. False when nothing went. */
+function drop(run: Run, count: number): boolean {
+  const { taskIndex } = run.conversation;
+  const end = 1 + count;
+  if (taskIndex === 0 || taskIndex >= end) return dropBetween(run, 1, end);
+  const after = dropBetween(run, taskIndex + 1, end);
+  return dropBetween(run, 1, taskIndex) || after;
+}
+
+function dropBetween(run: Run, from: number, end: number): boolean {
+  const dropped = end - from;
+  if (dropped <= 0) return false;
+  const { conversation } = run;
+  const tokensBefore = conversation.promptTokens;
+  conversation.replace(conversation.messages.toSpliced(from, dropped), run.profile.tools.bytes);
+  if (conversation.taskIndex >= end) conversation.taskIndex -= dropped;
+  run.emit({ type: "prune", from, dropped, tokensBefore, tokensAfter: conversation.promptTokens });
+  return true;
 }

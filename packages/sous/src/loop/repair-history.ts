@@ -32,9 +32,11 @@ function pairCalls(
   seen: Set<string>,
 ): { answer: AssistantMessage; results: ToolResultPart[] } {
   const results: ToolResultPart[] = [];
+  const open = [...answers];
   const content = message.content.map((part) => {
     if (part.type !== "tool-call") return part;
-    const given = answers.find((each) => each.callId === part.callId);
+    const place = open.findIndex((each) => each.callId === part.callId);
+    const [given] = place < 0 ? [] : open.splice(place, 1);
     const call = withFreshId(part, seen);
     results.push({
       type: "tool-result",

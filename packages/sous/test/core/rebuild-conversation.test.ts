@@ -101,9 +101,9 @@ test("A2: pruning dropped the messages after the first", () => {
     callEnded("a"),
     answered(says("two", "b")),
     callEnded("b"),
-    { type: "prune", dropped: 2, tokensBefore: 90, tokensAfter: 40 },
+    { type: "prune", from: 1, dropped: 2, tokensBefore: 90, tokensAfter: 40 },
     answered(says("three", "c")),
-    { type: "prune", dropped: 2, tokensBefore: 90, tokensAfter: 40 },
+    { type: "prune", from: 1, dropped: 2, tokensBefore: 90, tokensAfter: 40 },
     { type: "steer", text: "Faster." },
     callEnded("c"),
   ]);
@@ -112,7 +112,7 @@ test("A2: pruning dropped the messages after the first", () => {
 
 test("a follow-up or a fork begins with what was before its task, and leaves that as it is", () => {
   const origin = [userMessage("Earlier."), says("Yes.")];
-  const prune: StoredBody = { type: "prune", dropped: 1, tokensBefore: 90, tokensAfter: 40 };
+  const prune: StoredBody = { type: "prune", from: 1, dropped: 1, tokensBefore: 90, tokensAfter: 40 };
   assert.deepEqual(rebuild([answered(says("Done."))], origin), [...origin, TASK, says("Done.")]);
   assert.deepEqual(rebuild([prune, answered(says("Done."))], origin), [userMessage("Earlier."), TASK, says("Done.")]);
   assert.deepEqual(origin, [userMessage("Earlier."), says("Yes.")]);

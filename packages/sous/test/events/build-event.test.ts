@@ -20,7 +20,7 @@ const BODIES: StoredBody[] = [
   { type: "tool-call-start", callId: "call_1", toolName: "grep", input: { pattern: "x" } },
   { type: "tool-call-end", callId: "call_1", toolName: "grep", output: "src/a.ts:1", isError: false, durationMs: 2 },
   { type: "tool-call-end", callId: "c", toolName: "t", output: "", isError: true, durationMs: 2, stack: "Error: at" },
-  { type: "prune", dropped: 4, tokensBefore: 90_000, tokensAfter: 40_000 },
+  { type: "prune", from: 1, dropped: 4, tokensBefore: 90_000, tokensAfter: 40_000 },
 ];
 
 for (const body of BODIES) {
