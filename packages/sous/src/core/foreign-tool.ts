@@ -1,5 +1,6 @@
 /** AI SDK tools as they are: given a name and turned into ours. */
 
+import type { FilePart } from "./message.ts";
 import { type ForeignTool, type Tool, type ToolContext, type ToolList, type ToolResult, tool } from "./tool.ts";
 
 /** The tools of a list or a record, all ours. */
@@ -50,15 +51,47 @@ function fromModelOutput(shown: ForeignOutput, data: unknown): ToolResult {
     return { success: false, output: "", error: text, data };
   }
   if (shown.type !== "content" || !Array.isArray(shown.value)) return { success: true, output: text, data };
-  const parts = shown.value as { type: string; text?: string; data?: string; mediaType?: string }[];
+  const parts = shown.value as ForeignContent[];
   return {
     success: true,
     output: parts.flatMap((part) => (part.type === "text" ? [part.text ?? ""] : [])).join("\n"),
-    documents: parts.flatMap((part) =>
-      typeof part.data === "string" && part.mediaType !== undefined
-        ? [{ type: "file" as const, mediaType: part.mediaType, data: part.data }]
-        : [],
-    ),
+    documents: parts.flatMap(toFilePart),
     data,
   };
+}
+
+/** A part of a result: text, or a file in one of the several ways the AI SDK has had to write one. */
+type ForeignContent = {
+  type: string;
+  text?: string;
+  mediaType?: string;
+  filename?: string;
+  data?: unknown;
+  url?: unknown;
+};
+
+/** A file kept by a provider is known to that provider alone, so it is left out. */
+function toFilePart({ type, mediaType, filename, data, url }: ForeignContent): FilePart[] {
+  const text = fileData(data ?? url);
+  if (type === "text" || text === undefined) return [];
+  const file: FilePart = { type: "file", mediaType: mediaType ?? type.split("-")[0] ?? "file", data: text };
+  return [filename === undefined ? file : { ...file, filename }];
+}
+
+function fileData(data: unknown): string | undefined {
+  if (typeof data === "string") return data;
+  if (data instanceof URL) return data.href;
+  if (data instanceof ArrayBuffer) return toBase64(new Uint8Array(data));
+  if (data instanceof Uint8Array) return toBase64(data);
+  if (typeof data !== "object" || data === null || !("type" in data)) return undefined;
+  if (data.type === "data" && "data" in data) return fileData(data.data);
+  if (data.type === "url" && "url" in data) return fileData(data.url);
+  if (data.type === "text" && "text" in data) return toBase64(new TextEncoder().encode(String(data.text)));
+  return undefined;
+}
+
+function toBase64(bytes: Uint8Array): string {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
 }

@@ -1,0 +1,141 @@
+/** The two points where a user's code steps in, before and after a tool call, and the two where it watches. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import type { AgentOptions } from "../../src/core/agent.ts";
+import { defineHooks, type HookCall, type Hooks } from "../../src/core/hooks.ts";
+import { calls, fails, says } from "../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../requirements/support.ts";
+
+/** Runs one call with these hooks; gives what the tool saw and what the model read. */
+async function withHooks(hooks: Hooks, options: Partial<AgentOptions> = {}) {
+  const ran: unknown[] = [];
+  const look = simpleTool("look", (input) => {
+    ran.push(input);
+    return "the tool's own words";
+  });
+  const stage = openStage({ lead: [calls("look", { at: "door" }, "c1"), says("Done.")] });
+  const result = await stage.run(stage.lead({ tools: [look], hooks, ...options }));
+  const [read] = stage.resultsOf("lead");
+  return { ran, read: [read?.output, read?.isError], result, stage };
+}
+
+suite("a hook before a tool call", () => {
+  test("sees the call and lets it run by returning nothing", async () => {
+    const seen: HookCall[] = [];
+    const { ran, read, stage } = await withHooks({ beforeToolCall: (call) => void seen.push(call) });
+    const runId = stage.eventsOf("run-start")[0]?.runId;
+    assert.deepEqual(seen, [{ callId: "c1", toolName: "look", input: { at: "door" }, path: "lead", runId }]);
+    assert.deepEqual([ran, read], [[{ at: "door" }], ["the tool's own words", false]]);
+  });
+
+  test("may refuse it, with words the model reads", async () => {
+    const { ran, read, result } = await withHooks({ beforeToolCall: async () => ({ refuse: "Not at night." }) });
+    assert.deepEqual([ran, read, result.status], [[], ["Not at night.", true], "completed"]);
+  });
+
+  test("may answer it in the tool's place", async () => {
+    const answer = { result: { success: true, output: "from a cache" } };
+    const { ran, read } = await withHooks({ beforeToolCall: () => answer });
+    assert.deepEqual([ran, read], [[], ["from a cache", false]]);
+  });
+
+  test("refuses it by throwing, and a developer finds the stack", async () => {
+    const { ran, read, stage } = await withHooks({
+      beforeToolCall() {
+        throw new Error("The policy could not be read");
+      },
+    });
+    assert.deepEqual([ran, read], [[], ["The policy could not be read", true]]);
+    assert.match(stage.eventsOf("tool-call-end")[0]?.stack ?? "", /^Error: The policy/);
+  });
+
+  test("comes before the question for consent", async () => {
+    let asked = 0;
+    const write = simpleTool("write", undefined, { tier: "confirm" });
+    const stage = openStage(
+      { lead: [calls("write"), says("Done.")] },
+      { runtime: { approve: () => ({ allow: ++asked > 0 }) } },
+    );
+    const hooks = defineHooks({ beforeToolCall: () => ({ refuse: "Never." }) });
+    await stage.run(stage.lead({ tools: [write], hooks }));
+    assert.deepEqual([asked, stage.resultsOf("lead")[0]?.output], [0, "Never."]);
+  });
+
+  test("is not called for input the tool would not take", async () => {
+    const seen: HookCall[] = [];
+    const stage = openStage({ lead: [calls("look", "{broken"), says("Done.")] });
+    const hooks: Hooks = { beforeToolCall: (call) => void seen.push(call) };
+    await stage.run(stage.lead({ tools: [simpleTool("look")], hooks }));
+    assert.deepEqual(seen, []);
+  });
+});
+
+suite("a hook after a tool call", () => {
+  test("sees the result and may replace it", async () => {
+    const { read } = await withHooks({
+      afterToolCall: (_call, { output }) => ({ success: true, output: output.toUpperCase() }),
+    });
+    assert.deepEqual(read, ["THE TOOL'S OWN WORDS", false]);
+  });
+
+  test("leaves it by returning nothing", async () => {
+    const seen: string[] = [];
+    const { read } = await withHooks({ afterToolCall: async (_call, { output }) => void seen.push(output) });
+    assert.deepEqual([seen, read], [["the tool's own words"], ["the tool's own words", false]]);
+  });
+
+  test("makes a failed result by throwing", async () => {
+    const { ran, read } = await withHooks({
+      afterToolCall() {
+        throw new Error("The result holds a secret");
+      },
+    });
+    assert.deepEqual([ran.length, read], [1, ["The result holds a secret", true]]);
+  });
+});
+
+suite("a hook that watches", () => {
+  test("hears the events of its own run, and its throws change nothing", async () => {
+    const heard: string[] = [];
+    const { result } = await withHooks({
+      onEvent(event) {
+        heard.push(event.type);
+        throw new Error("a broken listener");
+      },
+    });
+    assert.equal(result.status, "completed");
+    assert.deepEqual([heard[0], heard.at(-1)], ["run-start", "run-end"]);
+    assert.ok(heard.includes("tool-call-end"));
+  });
+
+  test("is told when its run ends badly, and its throws change nothing", async () => {
+    const errors: unknown[] = [];
+    const stage = openStage({ lead: [fails("auth", { message: "No such key" })] });
+    const hooks: Hooks = {
+      onError(error) {
+        errors.push(error);
+        throw new Error("a broken listener");
+      },
+    };
+    const result = await stage.run(stage.lead({ hooks }));
+    assert.equal(result.status, "failed");
+    assert.deepEqual(errors, [{ message: "No such key", path: "lead", runId: result.runId }]);
+  });
+
+  test("of one agent does not hear its parent or its siblings", async () => {
+    const heard = new Set<string>();
+    const stage = openStage({
+      lead: [[calls("subagent_scout", { task: "Left." }), calls("subagent_other", { task: "Right." })], says("Done.")],
+      "**": [says("Seen.")],
+    });
+    const scout = stage.lead({
+      name: "scout",
+      delegate: false,
+      hooks: { onEvent: ({ path }) => void heard.add(path) },
+    });
+    const other = stage.lead({ name: "other", delegate: false });
+    await stage.run(stage.lead({ subagents: [scout, other] }));
+    assert.deepEqual([...heard], ["lead/scout"]);
+  });
+});
