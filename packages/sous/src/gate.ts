@@ -1,27 +1,36 @@
 /** The one gate for children: every path that makes or revives one goes through here, in the same order. */
 
+import { type Admission, pay } from "./budget/admission.ts";
+import { Conversation } from "./core/conversation.ts";
 import { BudgetExceeded, messageOf, ToolFailure, UserError } from "./core/errors.ts";
 import type { Account, Budget, RunSlot } from "./core/limits.ts";
 import { type Message, userMessage } from "./core/message.ts";
 import type { RunOutcome } from "./core/outcome.ts";
 import { Refused } from "./core/refused.ts";
-import { Cancelled, type Run, type RunProfile, type SummaryPlan, TimedOut } from "./core/run.ts";
+import { Cancelled, type Run, type RunProfile, type SummaryPlan, TimedOut, timeLimit } from "./core/run.ts";
 import { Scope } from "./core/scope.ts";
 import type { ChildReport, SpawnOptions, SpawnReply, SpawnRequest } from "./core/spawn.ts";
 import { truncateUtf8 } from "./core/truncate.ts";
 import { repairHistory } from "./loop/repair-history.ts";
-import { reserveLastWords } from "./model/ask-for-run.ts";
+import { lastWordsNeed } from "./model/ask-for-run.ts";
 import { type AgentEntry, childInfo } from "./subagents/agent-book.ts";
 import { addBackgroundChild, addOutsideChild } from "./subagents/background-children.ts";
 import { checkDepth, checkRequest } from "./subagents/check-spawn.ts";
-import type { Start, Tree, TreeParts } from "./tree.ts";
+import type { Tree } from "./tree.ts";
+import type { Start, TreeParts } from "./tree-parts.ts";
 
 const NOT_STARTED = "Subagent cancelled before it started";
 
 const NO_HISTORY: readonly Message[] = [];
 
-/** A place in the tree, or the wait for one. */
-type Place = { slot: RunSlot | Promise<RunSlot> };
+/** A child that has passed the checks of its input and its rights, and has neither paid nor got a path. */
+type Draft = Omit<Start, "entry" | "runId" | "parent"> & {
+  readonly label: string;
+  readonly parent: Run;
+  readonly account: Account;
+  /** Set for a follow-up: it keeps its place. */
+  readonly entry: AgentEntry | undefined;
+};
 
 export class Gate {
   readonly #tree: Tree;
@@ -41,7 +50,7 @@ export class Gate {
       checkRequest(request, parent);
       const building = this.#parts.profiles.child(parent.profile, request);
       if (building instanceof Promise) return this.#afterBuilding(building, parent, callId, request);
-      return this.#admit(this.#prepare(parent, callId, request, building), parent, request.options);
+      return this.#admit(this.#draft(parent, callId, request, building), request.options);
     } catch (error) {
       return Promise.resolve(this.#refuse(error, parent, request.label));
     }
@@ -54,33 +63,24 @@ export class Gate {
     request: SpawnRequest,
   ): Promise<SpawnReply> {
     try {
-      return await this.#admit(this.#prepare(parent, callId, request, await building), parent, request.options);
+      return await this.#admit(this.#draft(parent, callId, request, await building), request.options);
     } catch (error) {
       return this.#refuse(error, parent, request.label);
     }
   }
 
-  #prepare(parent: Run, callId: string, { label, task, index = 0, options }: SpawnRequest, profile: RunProfile): Start {
-    const { book } = this.#tree;
-    const runId = this.#parts.records.newId();
-    const isBackground = options?.background === true;
-    const entry = book.add({
-      agentId: runId,
-      parent: book.get(parent.who.agentId),
-      label,
-      profile,
-      account: this.#openAccount(parent, options?.budget ?? profile.budget),
-      isBackground,
-    });
+  #draft(parent: Run, callId: string, { label, task, index = 0, options }: SpawnRequest, profile: RunProfile): Draft {
+    const message = userMessage(task);
     const isFork = options?.context === "fork";
     const history = isFork ? closedPrefix(parent.conversation.messages) : NO_HISTORY;
     return {
-      entry,
-      runId,
+      label,
+      entry: undefined,
       parent,
       profile,
-      task: userMessage(task),
-      history,
+      account: this.#openAccount(parent, options?.budget ?? profile.budget),
+      task: message,
+      conversation: new Conversation([...history, message], profile.tools.bytes),
       origin: isFork ? { kind: "fork", runId: parent.who.runId, messages: history.length } : undefined,
       call: { callId, index },
       summary: this.#summary(options),
@@ -107,19 +107,23 @@ export class Gate {
     try {
       checkDepth(entry.depth, limits.maxDepth);
       await this.#tree.settled();
-      const start: Start = {
+      const profile = profiles.revived(entry.profile, parent.profile);
+      const task = userMessage(message);
+      const history = repairHistory(await records.messages(entry.lastRunId));
+      const draft: Draft = {
+        label: entry.label,
         entry,
-        runId: records.newId(),
         parent,
-        profile: profiles.revived(entry.profile, parent.profile),
-        task: userMessage(message),
-        history: repairHistory(await records.messages(entry.lastRunId)),
+        profile,
+        account: entry.account,
+        task,
+        conversation: new Conversation([...history, task], profile.tools.bytes),
         origin: { kind: "follow-up", runId: entry.lastRunId },
         call: undefined,
         summary: this.#ordinarySummary,
         scope: new Scope(parent.scope),
       };
-      return await this.#admit(start, parent, undefined, from);
+      return await this.#admit(draft, undefined, from);
     } catch (error) {
       return this.#refuse(error, parent, entry.label);
     } finally {
@@ -142,32 +146,29 @@ export class Gate {
   }
 
   /** Pays for the start and runs the child: in the background, or while its parent rests. */
-  async #admit(
-    start: Start,
-    parent: Run,
-    options: SpawnOptions | undefined,
-    from: "parent" | "outside" = "parent",
-  ): Promise<SpawnReply> {
-    const { entry } = start;
-    const run = this.#tree.makeRun(start);
-    entry.run = run;
-    if (options?.keepToolLog) run.toolLog = [];
-    const link = options?.signal === undefined ? undefined : stopWith(run, options.signal);
+  async #admit(draft: Draft, options?: SpawnOptions, from: "parent" | "outside" = "parent"): Promise<SpawnReply> {
+    const { parent, label, scope } = draft;
+    const link = options?.signal === undefined ? undefined : stopWith(scope, options.signal);
     let isResting = false;
     try {
-      const paying = this.#pay(run, start);
-      const place = paying instanceof Promise ? await paying : paying;
-      if (entry.isBackground && start.origin?.kind !== "follow-up") {
-        addBackgroundChild(parent, run, entry.label, this.#runChild(run, start, place.slot));
-        return { kind: "started", child: childInfo(entry) };
+      const paying = this.#pay(draft);
+      const { lastWords, place } = paying instanceof Promise ? await paying : paying;
+      const start = this.#named(draft, options?.background === true);
+      const run = this.#tree.makeRun(start);
+      start.entry.run = run;
+      run.lastWords = lastWords;
+      if (options?.keepToolLog) run.toolLog = [];
+      if (options?.background === true) {
+        addBackgroundChild(parent, run, label, this.#runChild(run, start, place));
+        return { kind: "started", child: childInfo(start.entry) };
       }
       if (from === "outside") return { kind: "ended", report: await this.#runForOthers(run, start, place) };
-      parent.waitingFor = `its child ${entry.label}`;
+      parent.waitingFor = `its child ${label}`;
       parent.slot?.rest();
       isResting = true;
-      return { kind: "ended", report: await this.#runChild(run, start, place.slot) };
+      return { kind: "ended", report: await this.#runChild(run, start, place) };
     } catch (error) {
-      return this.#refuse(error, parent, entry.label);
+      return this.#refuse(error, parent, label);
     } finally {
       link?.[Symbol.dispose]();
       // A stopped parent needs no place any more.
@@ -175,52 +176,43 @@ export class Gate {
     }
   }
 
-  /** All or nothing: what was taken is given back when a later part is refused. Returns the place, or the wait for one. */
-  #pay(run: Run, start: Start): Place | Promise<Place> {
-    const { childTime } = this.#parts.spending;
+  #pay({ account, conversation, profile, scope }: Draft): Admission | Promise<Admission> {
+    const { childTime, slots } = this.#parts.spending;
+    const giveUp = (error: unknown): never => {
+      scope[Symbol.dispose]();
+      throw scope.aborted ? new Refused("cancelled", NOT_STARTED) : error;
+    };
     try {
-      childTime.check();
-      run.account.startExecution();
+      const lastWords = lastWordsNeed(conversation.promptTokens, profile);
+      const paying = pay({ account, lastWords, scope, childTime, slots });
+      return paying instanceof Promise ? paying.catch(giveUp) : paying;
     } catch (error) {
-      this.#neverStarted(run, start);
-      throw error;
+      return giveUp(error);
     }
-    if (!run.account.isMetered) return this.#reservePlace(run, start);
-    return this.#payMetered(run, start);
   }
 
-  async #payMetered(run: Run, start: Start): Promise<Place> {
-    try {
-      run.lastWords = await reserveLastWords(run);
-    } catch (error) {
-      run.account.undoExecution();
-      this.#neverStarted(run, start);
-      throw run.scope.aborted ? new Refused("cancelled", NOT_STARTED) : error;
-    }
-    return this.#reservePlace(run, start);
-  }
-
-  #reservePlace(run: Run, start: Start): Place {
-    try {
-      return { slot: this.#parts.spending.slots.take(run.scope) };
-    } catch (error) {
-      run.account.undoExecution();
-      this.#neverStarted(run, start);
-      throw run.scope.aborted ? new Refused("cancelled", NOT_STARTED) : error;
-    }
+  /** After all checks, and synchronously: the order of starts is the order of path numbers. */
+  #named({ label, account, ...draft }: Draft, isBackground: boolean): Start {
+    const { book } = this.#tree;
+    const { parent, profile } = draft;
+    const runId = this.#parts.records.newId();
+    const above = book.get(parent.who.agentId);
+    const entry = draft.entry ?? book.add({ agentId: runId, parent: above, label, profile, account, isBackground });
+    const { task, conversation, origin, call, summary, scope } = draft;
+    return { entry, runId, parent, profile, task, conversation, origin, call, summary, scope };
   }
 
   /** The parent goes on meanwhile; it may even have ended while this waited, and then there is no place for a child. */
-  #runForOthers(run: Run, start: Start, { slot }: Place): Promise<ChildReport> {
+  #runForOthers(run: Run, start: Start, place: Admission["place"]): Promise<ChildReport> {
     const { parent } = start;
     const hasParent = parent !== undefined && this.#tree.book.isLive(parent);
     if (!hasParent) run.scope.abort(new Cancelled(NOT_STARTED));
-    const ended = this.#runChild(run, start, slot);
+    const ended = this.#runChild(run, start, place);
     if (hasParent) addOutsideChild(parent, run, ended);
     return ended;
   }
 
-  #runChild(run: Run, start: Start, place: Place["slot"]): Promise<ChildReport> {
+  #runChild(run: Run, start: Start, place: Admission["place"]): Promise<ChildReport> {
     if (!(place instanceof Promise) && !run.scope.aborted) return this.#startChild(run, start, place);
     return this.#takePlace(run, start, place).then((slot) => this.#startChild(run, start, slot));
   }
@@ -236,7 +228,7 @@ export class Gate {
       .then((outcome) => this.#report(run, start, outcome));
   }
 
-  async #takePlace(run: Run, start: Start, place: Place["slot"]): Promise<RunSlot> {
+  async #takePlace(run: Run, start: Start, place: Admission["place"]): Promise<RunSlot> {
     try {
       const slot = await place;
       if (!run.scope.aborted) return slot;
@@ -257,7 +249,7 @@ export class Gate {
   }
 
   #setDeadline(run: Run): void {
-    const { timeoutMs } = run.profile;
+    const timeoutMs = timeLimit(run.profile);
     if (timeoutMs === undefined) return;
     run.deadline = this.#parts.spending.deadlines.add(timeoutMs, () => {
       run.scope.abort(new TimedOut(`Subagent timed out after ${timeoutMs} ms`, run.who.runId));
@@ -283,9 +275,9 @@ export class Gate {
   }
 }
 
-/** Aborts the run when the signal does. */
-function stopWith(run: Run, signal: AbortSignal): Disposable {
-  const stop = () => run.scope.abort(new Cancelled("Subagent cancelled"));
+/** Aborts the scope when the signal does. */
+function stopWith(scope: Scope, signal: AbortSignal): Disposable {
+  const stop = () => scope.abort(new Cancelled("Subagent cancelled"));
   if (signal.aborted) stop();
   signal.addEventListener("abort", stop, { once: true });
   return { [Symbol.dispose]: () => signal.removeEventListener("abort", stop) };

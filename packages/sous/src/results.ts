@@ -20,7 +20,7 @@ export function rootResult(run: Run, outcome: RunOutcome, tree: Tree): RunResult
     usage,
     costUsd,
     runId: run.who.runId,
-    agents: tree.book.summaries(),
+    agents: tree.book.summaries(run.who.agentId),
     denied: [...tree.denied],
   };
 }
@@ -28,14 +28,14 @@ export function rootResult(run: Run, outcome: RunOutcome, tree: Tree): RunResult
 /** One input of a fan-out. A refused one is a failed result of its own; nothing is thrown. */
 export function toResult<Output>(reply: SpawnReply, tree: Tree): RunResult<Output> {
   if (reply.kind === "ended") {
-    const { outcome, totalUsage, totalCostUsd, runId, path } = reply.report;
+    const { outcome, totalUsage, totalCostUsd, runId, agentId, path } = reply.report;
     const isBelow = (other: string) => other === path || other.startsWith(`${path}/`);
     return {
       ...fromOutcome(outcome),
       usage: totalUsage,
       costUsd: totalCostUsd,
       runId,
-      agents: tree.book.summaries().filter((each) => isBelow(each.path)),
+      agents: tree.book.summaries(agentId),
       denied: tree.denied.filter((each) => isBelow(each.path)),
     } as RunResult<Output>;
   }

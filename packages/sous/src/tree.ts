@@ -1,81 +1,25 @@
 /** One tree of runs: a root, everything below it, and what they share. The only place where a run starts a run. */
 
-import type { ChildTime } from "./budget/child-time.ts";
 import type { AgentDefinition } from "./core/agent.ts";
-import type { ApprovalAnswer, ApprovalRequest, Approve } from "./core/approval.ts";
-import type { Deadlines } from "./core/clock.ts";
+import type { ApprovalAnswer, ApprovalRequest } from "./core/approval.ts";
 import { Conversation } from "./core/conversation.ts";
 import { BudgetExceeded, messageOf } from "./core/errors.ts";
-import type { DeltaBody, RunOrigin, StoredBody } from "./core/event.ts";
-import type { Account, DelegationLimits, RunSlot, RunSlots } from "./core/limits.ts";
-import { type Message, textOf, type UserMessage } from "./core/message.ts";
+import type { DeltaBody, StoredBody } from "./core/event.ts";
+import type { RunSlot } from "./core/limits.ts";
+import { textOf } from "./core/message.ts";
 import type { RunOutcome } from "./core/outcome.ts";
-import {
-  type AskOptions,
-  type BilledAnswer,
-  Run,
-  type RunProfile,
-  type SummaryPlan,
-  TimedOut,
-  type TreePorts,
-} from "./core/run.ts";
-import type { Scope } from "./core/scope.ts";
+import { type AskOptions, type BilledAnswer, Run, TimedOut, type TreePorts } from "./core/run.ts";
 import type { ChildControl, SpawnReply, SpawnRequest } from "./core/spawn.ts";
 import { RunListeners } from "./events/run-listeners.ts";
 import { Gate } from "./gate.ts";
 import { askPerson } from "./loop/ask-consent.ts";
 import { repairHistory } from "./loop/repair-history.ts";
 import { runAgent } from "./loop/run-agent.ts";
-import { type AskPorts, askForRun, lastWordsIfPossible } from "./model/ask-for-run.ts";
-import type { Profiles } from "./profiles.ts";
+import { askForRun, lastWordsIfPossible } from "./model/ask-for-run.ts";
 import { AgentBook, type AgentEntry } from "./subagents/agent-book.ts";
 import { nextReport, stopChildren } from "./subagents/background-children.ts";
 import { type ControlPorts, childControl } from "./subagents/child-control.ts";
-
-/** What a tree is made of; `runtime.ts` makes one set per root. */
-export type TreeParts = {
-  readonly settings: Pick<TreePorts, "cwd" | "conversation" | "onExhausted" | "onLiveChildren">;
-  readonly asking: AskPorts;
-  readonly profiles: Profiles;
-  readonly limits: DelegationLimits;
-  readonly spending: Spending;
-  readonly approve: Approve | undefined;
-  readonly records: Records;
-};
-
-/** Everything that is counted: money, tokens, executions, places, time. */
-export type Spending = {
-  /** Wall time of the whole tree. */
-  readonly seconds: number | undefined;
-  readonly root: Account;
-  /** What all children share; the root is not part of it. */
-  readonly children: Account;
-  readonly slots: RunSlots;
-  readonly deadlines: Deadlines;
-  readonly childTime: ChildTime;
-};
-
-/** Names, and what the journal remembers. */
-export type Records = {
-  newId(): string;
-  messages(runId: string, before?: number): Promise<Message[]>;
-  endText(runId: string): Promise<string | undefined>;
-};
-
-/** What a run begins with. */
-export type Start = {
-  readonly entry: AgentEntry;
-  readonly runId: string;
-  readonly parent: Run | undefined;
-  readonly profile: RunProfile;
-  readonly task: UserMessage;
-  readonly history: readonly Message[];
-  readonly origin: RunOrigin | undefined;
-  readonly call: { callId: string; index: number } | undefined;
-  /** How it sums up for its parent; a root does not. */
-  readonly summary: SummaryPlan | undefined;
-  readonly scope: Scope;
-};
+import type { Start, TreeParts } from "./tree-parts.ts";
 
 export class Tree implements TreePorts {
   readonly clock: TreePorts["clock"];
@@ -161,13 +105,15 @@ export class Tree implements TreePorts {
     work?: Parameters<typeof runAgent>[1],
   ): Promise<{ run: Run; outcome: RunOutcome }> {
     const isFirst = runId === entry.agentId;
+    const { profile } = entry;
+    const history = isFirst ? [] : repairHistory(await this.#parts.records.messages(entry.lastRunId));
     const start: Start = {
       entry,
       runId,
       parent: undefined,
-      profile: entry.profile,
+      profile,
       task,
-      history: isFirst ? [] : repairHistory(await this.#parts.records.messages(entry.lastRunId)),
+      conversation: new Conversation([...history, task], profile.tools.bytes),
       origin: isFirst ? undefined : { kind: "follow-up", runId: entry.lastRunId },
       call: undefined,
       summary: undefined,
@@ -187,15 +133,19 @@ export class Tree implements TreePorts {
     }
   }
 
-  /** What is left of the time for the whole tree. */
+  /** What is left of the time for the whole tree, or for the root itself if that is less. */
   #setRootDeadline(run: Run, entry: AgentEntry): void {
-    const { seconds, deadlines } = this.#parts.spending;
-    if (seconds === undefined) return;
-    const { runId } = run.who;
+    const { seconds = Number.POSITIVE_INFINITY, deadlines } = this.#parts.spending;
+    const { timeoutMs = Number.POSITIVE_INFINITY } = run.profile;
+    const leftMs = Math.max(0, seconds * 1000 - entry.durationMs);
+    if (Math.min(leftMs, timeoutMs) === Number.POSITIVE_INFINITY) return;
     const startedAt = this.clock.monotonic();
-    run.deadline = deadlines.add(Math.max(0, seconds * 1000 - entry.durationMs), () => {
+    run.deadline = deadlines.add(Math.min(leftMs, timeoutMs), () => {
       const used = (entry.durationMs + this.clock.monotonic() - startedAt) / 1000;
-      run.scope.abort(new TimedOut(new BudgetExceeded("seconds", used, seconds).message, runId));
+      const { message } = new BudgetExceeded("seconds", used, seconds);
+      run.scope.abort(
+        new TimedOut(timeoutMs < leftMs ? `The run timed out after ${timeoutMs} ms` : message, run.who.runId),
+      );
     });
   }
 
@@ -208,26 +158,21 @@ export class Tree implements TreePorts {
     return run.slot === undefined ? work() : rest(run, run.slot, work);
   }
 
-  makeRun(start: Start): Run {
-    const { entry, runId, parent, profile, task, history, scope } = start;
+  makeRun({ entry, runId, parent, profile, task, conversation, summary, scope }: Start): Run {
+    const { agentId, path, depth, account } = entry;
+    const who = { runId, agentId, parentId: parent?.who.runId ?? null, path, depth };
     const run = new Run({
-      who: {
-        runId,
-        agentId: entry.agentId,
-        parentId: parent?.who.runId ?? null,
-        path: entry.path,
-        depth: entry.depth,
-      },
+      who,
       parent,
       task: textOf(task),
       profile,
       scope,
       tree: this,
-      account: entry.account,
-      conversation: new Conversation([...history, task], profile.tools.bytes),
-      summary: start.summary,
+      account,
+      conversation,
+      summary,
     });
-    for (const message of history) {
+    for (const message of conversation.messages) {
       if (message.role !== "assistant") continue;
       for (const part of message.content) if (part.type === "tool-call") run.callIds.add(part.callId);
     }

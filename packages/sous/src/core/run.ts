@@ -56,6 +56,12 @@ export type RunProfile = {
   readonly budget: Budget | undefined;
 };
 
+/** How long it may take in milliseconds, whichever of its limits is the shorter. */
+export function timeLimit({ timeoutMs, budget }: Pick<RunProfile, "timeoutMs" | "budget">): number | undefined {
+  if (budget?.seconds === undefined) return timeoutMs;
+  return Math.min(budget.seconds * 1000, timeoutMs ?? Number.POSITIVE_INFINITY);
+}
+
 /** Asked of a child when its task is done; a root has none. */
 export type SummaryPlan = {
   readonly mode: SummaryMode;

@@ -146,7 +146,7 @@ class RunQuestion implements Question, ModelRequest {
 }
 
 /** What a run keeps back for its last words: its next prompt and a short answer. */
-function lastWordsNeed(promptTokens: number, { price }: Pick<RunProfile, "price">): CallNeed {
+export function lastWordsNeed(promptTokens: number, { price }: Pick<RunProfile, "price">): CallNeed {
   return { promptTokens, outputCap: LAST_WORDS_OUTPUT, minOutput: MIN_LAST_WORDS, price };
 }
 
@@ -195,22 +195,4 @@ export function lastWordsIfPossible(run: Run): WrapUpLease | undefined {
     if (error instanceof BudgetExceeded) return undefined;
     throw error;
   }
-}
-
-/** The reserve of a run that is about to start. Waits for siblings' calls like any reservation. */
-export function reserveLastWords(run: Run): WrapUpLease | Promise<WrapUpLease> {
-  const need = lastWordsNeed(run.conversation.promptTokens, run.profile);
-  try {
-    return run.account.reserveWrapUp(need);
-  } catch (error) {
-    if (!(error instanceof BudgetExceeded)) throw error;
-    return afterCalls(run, need);
-  }
-}
-
-/** Throws when nothing in flight could release enough. */
-async function afterCalls({ account, scope }: Run, need: CallNeed): Promise<WrapUpLease> {
-  const lease = await account.reserve({ ...need, outputCap: need.minOutput }, scope);
-  // Giving the lease back first would hand it to a sibling that waits for the same, and that one would hand it back: for ever.
-  return account.reserveWrapUp(need, lease);
 }

@@ -28,6 +28,7 @@ export type AgentEntry = {
   usage: Usage | undefined;
   costUsd: number | null;
   durationMs: number;
+  children: AgentEntry[] | undefined;
   /** How often each label was used below it. */
   counters: LabelCounters | undefined;
   /** What arrived too late for its last run: read first by the next one. */
@@ -61,10 +62,15 @@ export class AgentBook {
       usage: undefined,
       costUsd: 0,
       durationMs: 0,
+      children: undefined,
       counters: undefined,
       unread: undefined,
     };
     this.#byId.set(entry.agentId, entry);
+    if (parent !== undefined) {
+      parent.children ??= [];
+      parent.children.push(entry);
+    }
     return entry;
   }
 
@@ -72,6 +78,7 @@ export class AgentBook {
   forget(entry: AgentEntry): void {
     entry.status = "cancelled";
     this.#byId.delete(entry.agentId);
+    if (entry.parent !== undefined) entry.parent.children = entry.parent.children?.filter((each) => each !== entry);
   }
 
   started(entry: AgentEntry, run: Run): void {
@@ -126,25 +133,38 @@ export class AgentBook {
     return this.#live.size;
   }
 
-  childrenOf(agentId: string): AgentEntry[] {
-    return [...this.#byId.values()].filter((entry) => entry.parent?.agentId === agentId);
+  childrenOf(agentId: string): readonly AgentEntry[] {
+    return this.#byId.get(agentId)?.children ?? [];
   }
 
-  summaries(): AgentSummary[] {
-    return [...this.#byId.values()].map((entry) => ({
-      id: entry.agentId,
-      parentId: entry.parent?.agentId ?? null,
-      path: entry.path,
-      label: entry.label,
-      depth: entry.depth,
-      status: entry.status,
-      turns: entry.turns,
-      toolCount: entry.toolCount,
-      usage: entry.usage === undefined ? noUsage() : { ...entry.usage },
-      costUsd: entry.costUsd,
-      durationMs: entry.durationMs,
-    }));
+  /** An agent and everything below it, parents before children. */
+  summaries(agentId: string): AgentSummary[] {
+    const summaries: AgentSummary[] = [];
+    const waiting = [this.#byId.get(agentId)];
+    for (let index = 0; index < waiting.length; index++) {
+      const entry = waiting[index];
+      if (entry === undefined) continue;
+      summaries.push(summarize(entry));
+      if (entry.children !== undefined) for (const child of entry.children) waiting.push(child);
+    }
+    return summaries;
   }
+}
+
+function summarize(entry: AgentEntry): AgentSummary {
+  return {
+    id: entry.agentId,
+    parentId: entry.parent?.agentId ?? null,
+    path: entry.path,
+    label: entry.label,
+    depth: entry.depth,
+    status: entry.status,
+    turns: entry.turns,
+    toolCount: entry.toolCount,
+    usage: entry.usage === undefined ? noUsage() : { ...entry.usage },
+    costUsd: entry.costUsd,
+    durationMs: entry.durationMs,
+  };
 }
 
 /** Hands something to an agent that is alive or about to be: read before its next turn, or with its task. */

@@ -1,0 +1,60 @@
+/** What a tree is made of, and what a run in it begins with. */
+
+import type { ChildTime } from "./budget/child-time.ts";
+import type { Approve } from "./core/approval.ts";
+import type { Deadlines } from "./core/clock.ts";
+import type { Conversation } from "./core/conversation.ts";
+import type { RunOrigin } from "./core/event.ts";
+import type { Account, DelegationLimits, RunSlots } from "./core/limits.ts";
+import type { Message, UserMessage } from "./core/message.ts";
+import type { Run, RunProfile, SummaryPlan, TreePorts } from "./core/run.ts";
+import type { Scope } from "./core/scope.ts";
+import type { AskPorts } from "./model/ask-for-run.ts";
+import type { Profiles } from "./profiles.ts";
+import type { AgentEntry } from "./subagents/agent-book.ts";
+
+/** What a tree is made of; `runtime.ts` makes one set per root. */
+export type TreeParts = {
+  readonly settings: Pick<TreePorts, "cwd" | "conversation" | "onExhausted" | "onLiveChildren">;
+  readonly asking: AskPorts;
+  readonly profiles: Profiles;
+  readonly limits: DelegationLimits;
+  readonly spending: Spending;
+  readonly approve: Approve | undefined;
+  readonly records: Records;
+};
+
+/** Everything that is counted: money, tokens, executions, places, time. */
+export type Spending = {
+  /** Wall time of the whole tree. */
+  readonly seconds: number | undefined;
+  readonly root: Account;
+  /** What all children share; the root is not part of it. */
+  readonly children: Account;
+  readonly slots: RunSlots;
+  readonly deadlines: Deadlines;
+  readonly childTime: ChildTime;
+};
+
+/** Names, and what the journal remembers. */
+export type Records = {
+  newId(): string;
+  messages(runId: string, before?: number): Promise<Message[]>;
+  endText(runId: string): Promise<string | undefined>;
+};
+
+/** What a run begins with. */
+export type Start = {
+  readonly entry: AgentEntry;
+  readonly runId: string;
+  readonly parent: Run | undefined;
+  readonly profile: RunProfile;
+  readonly task: UserMessage;
+  /** What it reads first: its task, and before that what it goes on with. */
+  readonly conversation: Conversation;
+  readonly origin: RunOrigin | undefined;
+  readonly call: { callId: string; index: number } | undefined;
+  /** How it sums up for its parent; a root does not. */
+  readonly summary: SummaryPlan | undefined;
+  readonly scope: Scope;
+};
