@@ -91,3 +91,4 @@ export { type SubagentProgress, trackProgress } from "./subagents/progress.ts";
 export type { SubagentToolsOptions } from "./subagents/register.ts";
 export type { ReportMetadata } from "./subagents/report.ts";
 export type { ToolLog } from "./subagents/tool-logs.ts";
+export { readOnlyTools } from "./tools/read-only.ts";
