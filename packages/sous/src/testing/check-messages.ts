@@ -24,7 +24,7 @@ export function checkMessages(messages: readonly Message[]): string[] {
         case "tool-call":
           if (part.callId === "") problem("has a call without an id");
           if (seen.has(part.callId)) problem(`uses the call id ${part.callId} again`);
-          if (!(JSON.stringify(part.input) ?? "").isWellFormed()) problem("has a call whose input is not well-formed");
+          if (!isWellFormed(part.input)) problem(`has an input of ${part.callId} that is not well-formed Unicode`);
           seen.add(part.callId);
           open.add(part.callId);
           break;
@@ -43,6 +43,13 @@ export function checkMessages(messages: readonly Message[]): string[] {
   if (messages.at(-1)?.role === "assistant") problems.push("the history ends with the model's own message");
   if (open.size > 0) problems.push(`the history ends while ${[...open].join(", ")} has no result`);
   return problems;
+}
+
+/** Looks into the value: its JSON would hide half a character behind an escape. */
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (typeof value !== "object" || value === null) return true;
+  return Object.entries(value).every(([key, each]) => key.isWellFormed() && isWellFormed(each));
 }
 
 /** The same for every request a scripted model has recorded; each sentence names the agent and its turn. */

@@ -18,6 +18,7 @@ import { createFaults, type FaultRates, type Faults } from "../../src/testing/fa
 import type { Answer } from "../../src/testing/script.ts";
 import { type ScriptedModel, scriptedModel } from "../../src/testing/scripted-model.ts";
 import { createWorld, type World, WorldStuck } from "../../src/testing/world.ts";
+import { answersReadTwice } from "./random-answers.ts";
 import { compareHistories, type WatchedStore, watchedStore } from "./watched-store.ts";
 
 /** The part of the runtime a schedule needs; a mutation check brings a runtime of its own. */
@@ -175,6 +176,7 @@ function modelOf({ world, plan, faults, problems }: Stage): ScriptedModel {
       schedule: (path) => world.turn(`model of ${path}`),
       onRequest({ caller, messages }) {
         for (const problem of checkMessages(messages)) problems.push(`request of ${caller.path}: ${problem}`);
+        for (const answer of answersReadTwice(messages)) problems.push(`${caller.path} reads ${answer} twice`);
       },
     },
   );

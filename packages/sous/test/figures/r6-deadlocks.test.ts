@@ -9,30 +9,42 @@ const FIXED = 900;
 const FRESH = 100;
 
 suite("R6: no deadlock at depth 8, width 3, limits 1, 2, 4, 16", () => {
-  test(`in ${FIXED} trees of fixed seeds`, async (context) => {
+  test(`H5: in ${FIXED} trees of fixed seeds`, async (context) => {
     const figure = await runDeadlockSearch({ seed: 1, count: FIXED });
     context.diagnostic(inWords(figure));
     assert.deepEqual(figure.broken.slice(0, 5), []);
     assert.equal(figure.deadlocks, 0);
-    assert.equal(figure.deepest, 8);
+    // A tree that was cut short says nothing about the depth.
+    assert.ok(figure.reachedBottom > FIXED / 3, inWords(figure));
   });
 
-  test(`in ${FRESH} trees of a fresh seed`, async (context) => {
+  test(`H5: in ${FRESH} trees of a fresh seed`, async (context) => {
     const figure = await runDeadlockSearch({ seed: Math.floor(Math.random() * 2 ** 31), count: FRESH });
     context.diagnostic(inWords(figure));
     assert.deepEqual(figure.broken, []);
   });
-
-  test("H5: the search finds a runtime that keeps its slot while it waits for a child", async () => {
-    const { createRuntime } = await importWithout<typeof import("../../src/runtime.ts")>(
-      import.meta.resolve("../../src/runtime.ts"),
-      { in: import.meta.resolve("../../src/tree.ts"), find: "run.slot.rest();", replace: "" },
-    );
-    const figure = await runDeadlockSearch({ seed: 1, count: 20, createRuntime });
-    assert.ok(figure.deadlocks > 0);
-  });
 });
 
-function inWords({ seed, trees, runs, deepest, deadlocks, broken, milliseconds }: DeadlockFigure): string {
-  return `R6, seeds ${seed}–${seed + trees - 1}: ${trees} trees, ${runs} runs, depth ${deepest}; ${deadlocks} deadlocks, ${broken.length} broken; ${milliseconds} ms`;
+suite("R6: the search finds", () => {
+  const source = (file: string) => import.meta.resolve(`../../src/${file}`);
+  const mutations: [what: string, file: string, find: string, replace: string][] = [
+    ["a run that keeps its slot while it waits for a child", "gate.ts", "parent.slot?.rest();", ""],
+    ["a model call that does not give its slot back", "model/governor.ts", "this.#running -= 1;", ""],
+    ["a gate that forgets who waits to start", "budget/run-slots.ts", "starting.resolve(new GateSlot(this));", ";"],
+  ];
+  for (const [what, file, find, replace] of mutations) {
+    test(what, async () => {
+      const mutation = { in: source(file), find, replace };
+      const { createRuntime } = await importWithout<typeof import("../../src/runtime.ts")>(
+        source("runtime.ts"),
+        mutation,
+      );
+      const figure = await runDeadlockSearch({ seed: 1, count: 16, createRuntime });
+      assert.ok(figure.deadlocks > 0);
+    });
+  }
+});
+
+function inWords({ seed, trees, runs, reachedBottom, deadlocks, broken, milliseconds }: DeadlockFigure): string {
+  return `R6, seeds ${seed}–${seed + trees - 1}: ${trees} trees, ${runs} runs, ${reachedBottom} trees to depth 8; ${deadlocks} deadlocks, ${broken.length} broken; ${milliseconds} ms`;
 }

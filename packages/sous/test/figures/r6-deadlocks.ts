@@ -15,7 +15,8 @@ export type DeadlockFigure = {
   deadlocks: number;
   broken: Pick<Schedule, "seed" | "problems">[];
   runs: number;
-  deepest: number;
+  /** Trees in which a run of depth 8 started. */
+  reachedBottom: number;
   milliseconds: number;
 };
 
@@ -38,18 +39,16 @@ export async function runDeadlockSearch(given: {
     deadlocks: 0,
     broken: [],
     runs: 0,
-    deepest: 0,
+    reachedBottom: 0,
     milliseconds: 0,
   };
   for (let seed = given.seed; seed < given.seed + given.count; seed++) {
     const { hung, problems, events } = await runSchedule(seed, deepPlan, given.createRuntime ?? createRuntime);
     if (hung) figure.deadlocks += 1;
     if (problems.length > 0) figure.broken.push({ seed, problems });
-    for (const event of events) {
-      if (event.type !== "run-start") continue;
-      figure.runs += 1;
-      figure.deepest = Math.max(figure.deepest, event.depth);
-    }
+    const starts = events.filter(({ type }) => type === "run-start");
+    figure.runs += starts.length;
+    if (starts.some(({ depth }) => depth === DEPTH)) figure.reachedBottom += 1;
   }
   figure.milliseconds = Math.round(performance.now() - startedAt);
   return figure;
@@ -93,10 +92,12 @@ function deepAnswers(world: World, failures: number): (request: ModelRequest) =>
     turns.set(runId, turn + 1);
     if (chance(random, failures)) return fails(pick(random, ["invalid_request", "overloaded", "network"]));
     const isOnWayDown = !path.includes("side");
-    const delegates =
-      depth < DEPTH && childrenLeft > 0 && (turn === 0 ? isOnWayDown || chance(random, 0.6) : chance(random, 0.2));
-    if (!delegates) return says("Done.");
-    const width = Math.min(between(random, 1, WIDTH), childrenLeft);
+    // The way down comes first: others may have what it does not need.
+    const kept = isOnWayDown && turn === 0 ? Math.max(0, DEPTH - depth - 1) : DEPTH;
+    const mayTake = childrenLeft - kept;
+    const wants = turn === 0 ? isOnWayDown || chance(random, 0.6) : chance(random, 0.2);
+    if (depth >= DEPTH || mayTake <= 0 || !wants) return says("Done.");
+    const width = Math.min(between(random, 1, WIDTH), mayTake);
     childrenLeft -= width;
     return delegation(random, width, turn === 0 && isOnWayDown);
   };

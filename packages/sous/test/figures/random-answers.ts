@@ -1,6 +1,7 @@
 /** Answers for whole trees, drawn from a seed: agents that look, write, delegate, wait, cancel, err and come to an end. */
 
 import type { Random } from "../../src/core/clock.ts";
+import type { Message } from "../../src/core/message.ts";
 import type { ModelRequest } from "../../src/core/model.ts";
 import type { Answer } from "../../src/testing/script.ts";
 import { between, chance, pick } from "../../src/testing/seeded-random.ts";
@@ -22,7 +23,7 @@ type Plan = { random: Random; turnsLeft: number };
 /** An answer for whichever run asks; each run draws from a row of its own. */
 export function randomAnswers(world: World, shape: Shape): (request: ModelRequest) => Answer {
   const plans = new Map<string, Plan>();
-  const tree = { childrenLeft: shape.maxChildren };
+  const tree = { childrenLeft: shape.maxChildren, answers: 0 };
   return (request) => {
     const { runId, path, depth } = request.caller;
     let plan = plans.get(runId);
@@ -33,24 +34,47 @@ export function randomAnswers(world: World, shape: Shape): (request: ModelReques
       plans.set(runId, plan);
     }
     plan.turnsLeft -= 1;
-    if (plan.turnsLeft < 0 && !chance(plan.random, 0.02)) return finalAnswer(plan.random);
+    if (plan.turnsLeft < 0 && !chance(plan.random, 0.02)) {
+      tree.answers += 1;
+      return finalAnswer(plan.random, tree.answers);
+    }
     return work(request, plan.random, tree, shape);
   };
 }
 
-function finalAnswer(random: Random): Step[] {
+/** Most answers are numbered, so that whoever reads one twice can be found. */
+function finalAnswer(random: Random, number: number): Step[] {
   const choice = random();
   if (choice < 0.05) return [says(`Long. ${"word ".repeat(between(random, 1, 2_000))}`)];
   if (choice < 0.1) return [says('{"answer": 42}')];
   if (choice < 0.14) return [says("Half a character: \ud83d")];
   if (choice < 0.3) return [thinks("Hm."), streams("All ", "is ", "well.")];
-  return [says("Done.")];
+  return [says(`Done ${number}.`)];
+}
+
+/** Says which numbered answers of children stand twice in one history. `subagent_report` is there to read them again. */
+export function answersReadTwice(messages: readonly Message[]): string[] {
+  const seen = new Set<string>();
+  const twice: string[] = [];
+  for (const message of messages) {
+    if (message.role === "assistant") continue;
+    for (const part of message.content) {
+      if (part.type === "file" || (part.type === "tool-result" && part.toolName === "subagent_report")) continue;
+      // One text may quote an answer beside giving it.
+      for (const answer of new Set((part.type === "text" ? part.text : part.output).match(/Done \d+\./g))) {
+        if (seen.has(answer)) twice.push(answer);
+        seen.add(answer);
+      }
+    }
+  }
+  return twice;
 }
 
 type Tree = { childrenLeft: number };
 
 function work(request: ModelRequest, random: Random, tree: Tree, shape: Shape): Step[] {
   const steps: Step[] = chance(random, 0.3) ? [says("I begin.")] : [];
+  if (chance(random, 0.05)) return [...steps, calls("look", { at: 1 }, "same_id"), calls("look", { at: 2 }, "same_id")];
   const count = chance(random, 0.35) ? between(random, 2, 3) : 1;
   for (let call = 0; call < count; call++) steps.push(oneCall(request, random, tree, shape));
   return steps;
@@ -64,7 +88,7 @@ function oneCall(request: ModelRequest, random: Random, tree: Tree, shape: Shape
   if (choice < 0.12) return calls("look", { at: between(random, 1, 9) });
   if (choice < 0.2) return calls("write", { text: "x" });
   if (choice < 0.22) return calls("look", { at: "nowhere", extra: true });
-  if (choice < 0.24) return calls("no_such_tool", { half: "\udc00" });
+  if (choice < 0.24) return calls("no_such_tool", { half: true });
   if (choice < 0.27) return calls("look", { at: 1 }, "same_id");
   if (choice < 0.37 && isOffered) return lookAfter(request, random);
   if (!mayDelegate) return calls("look", { at: 0 });
@@ -110,14 +134,16 @@ function lookAfter({ messages }: ModelRequest, random: Random): Step {
     message.role === "tool" ? message.content.flatMap(({ output }) => output.match(CHILD_ID) ?? []) : [],
   );
   const subagent_id = ids[Math.floor(random() * ids.length)] ?? "01ARZ3NDEKTSV4RRFFQ69G5FAV";
-  switch (between(random, 0, 5)) {
+  switch (between(random, 0, 7)) {
     case 0:
       return calls("subagent_list", {});
     case 1:
-      return calls("subagent_wait", chance(random, 0.5) ? {} : { subagent_ids: [subagent_id] });
     case 2:
-      return calls("subagent_cancel", { subagent_id, mode: pick(random, ["stop", "wrap-up"]) });
     case 3:
+      return calls("subagent_wait", chance(random, 0.5) ? {} : { subagent_ids: [subagent_id] });
+    case 4:
+      return calls("subagent_cancel", { subagent_id, mode: pick(random, ["stop", "wrap-up"]) });
+    case 5:
       return calls("subagent_report", { subagent_id });
     default:
       return calls("subagent_send", { subagent_id, message: `And now ${between(random, 1, 1_000_000)}?` });

@@ -226,6 +226,18 @@ suite("a history a provider would refuse", () => {
       [task, call("a"), result("a", "\ud800")],
       ["message 2 (tool) has a result of a that is not well-formed Unicode"],
     ],
+    [
+      "has half a character in an input",
+      [
+        task,
+        {
+          role: "assistant",
+          content: [{ type: "tool-call", callId: "a", toolName: "grep", input: { pattern: ["\ud800"] } }],
+        },
+        result("a"),
+      ],
+      ["message 1 (assistant) has an input of a that is not well-formed Unicode"],
+    ],
     ["has an empty message", [task, { role: "assistant", content: [] }, task], ["message 1 (assistant) is empty"]],
     ["begins with the model", [call("a"), result("a")], ["the history does not begin with a user message"]],
   ];
