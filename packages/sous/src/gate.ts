@@ -11,6 +11,7 @@ import { Cancelled, type Run, type RunProfile, type SummaryPlan, TimedOut, timeL
 import { Scope } from "./core/scope.ts";
 import type { ChildReport, SpawnOptions, SpawnReply, SpawnRequest } from "./core/spawn.ts";
 import { truncateUtf8 } from "./core/truncate.ts";
+import { closedPrefix, forkTask } from "./fork.ts";
 import { repairHistory } from "./loop/repair-history.ts";
 import { lastWordsNeed } from "./model/ask-for-run.ts";
 import { type AgentEntry, childInfo } from "./subagents/agent-book.ts";
@@ -69,9 +70,10 @@ export class Gate {
     }
   }
 
-  #draft(parent: Run, callId: string, { label, task, index = 0, options }: SpawnRequest, profile: RunProfile): Draft {
-    const message = userMessage(task);
+  #draft(parent: Run, callId: string, request: SpawnRequest, profile: RunProfile): Draft {
+    const { label, index = 0, options } = request;
     const isFork = options?.context === "fork";
+    const message = userMessage(isFork ? forkTask(request, profile) : request.task);
     const history = isFork ? closedPrefix(parent.conversation.messages) : NO_HISTORY;
     return {
       label,
@@ -290,10 +292,4 @@ function toRefusal(error: unknown): Refused | undefined {
   if (error instanceof ToolFailure) return new Refused("quota", error.message);
   if (error instanceof UserError) return new Refused("invalid_input", messageOf(error));
   return undefined;
-}
-
-/** The history up to the answer whose calls are still open: a fork begins there. */
-function closedPrefix(messages: readonly Message[]): Message[] {
-  const last = messages.at(-1);
-  return last?.role === "assistant" ? messages.slice(0, -1) : [...messages];
 }

@@ -10,7 +10,7 @@ import { type Host, ulidSource } from "./core/clock.ts";
 import { DEFAULT_CONVERSATION } from "./core/conversation.ts";
 import { UserError } from "./core/errors.ts";
 import { makeHandle } from "./core/handle.ts";
-import { type Budget, DEFAULT_LIMITS, type DelegationLimits } from "./core/limits.ts";
+import { type Budget, checkLimits, DEFAULT_LIMITS } from "./core/limits.ts";
 import { type UserInput, userMessage } from "./core/message.ts";
 import type { Model } from "./core/model.ts";
 import { Cancelled } from "./core/run.ts";
@@ -102,7 +102,7 @@ type OpenTree = ReturnType<typeof openTree>;
 
 function openTree({ options, runOptions, host, store, newId, models }: Shared) {
   const { clock, random, cwd } = host;
-  const limits: DelegationLimits = { ...DEFAULT_LIMITS, ...options.limits, ...runOptions.limits };
+  const limits = checkLimits({ ...DEFAULT_LIMITS, ...options.limits, ...runOptions.limits });
   const rootId = newId();
   const requireStore = options.requireStore === true;
   const journal = createJournal({
@@ -145,7 +145,8 @@ function openTree({ options, runOptions, host, store, newId, models }: Shared) {
     records: { newId, ...readHistory(store, rootId) },
   });
   if (runOptions.onEvent !== undefined) journal.subscribe(runOptions.onEvent);
-  return { tree, journal, deadlines, rootId, store, runOptions, newId };
+  // `last`: the end of the latest run of the root, which a follow-up waits for.
+  return { tree, journal, deadlines, rootId, store, runOptions, newId, last: Promise.resolve() };
 }
 
 /** The handle exists at once; the run starts a microtask later, so nothing is missed by whoever iterates it. */
@@ -170,6 +171,7 @@ function rootHandle<Output>(
     .finally(() => {
       isOver = true;
     });
+  opened.last = result.then(ignore, ignore);
   // A root that could not even start has no last event to wait for.
   entry.catch(() => iterators.forEach((each) => void each.return?.()));
   return makeHandle<Output>({
@@ -196,7 +198,7 @@ function rootHandle<Output>(
     },
     send: (path, message) => sendTo(tree, path, message),
     followUp(message) {
-      const previous = result.then(ignore, ignore).then(() => entry);
+      const previous = opened.last.then(() => entry);
       return rootHandle<Output>(opened, opened.newId(), previous, message);
     },
   });

@@ -1,5 +1,6 @@
 /** What a tree may spend: budgets as people give them, and the port of the ledger that keeps them. */
 
+import { UserError } from "./errors.ts";
 import type { Scope } from "./scope.ts";
 import type { Price } from "./usage.ts";
 
@@ -106,3 +107,22 @@ export const DEFAULT_LIMITS: DelegationLimits = Object.freeze({
   summary: "auto",
   children: Object.freeze({}),
 });
+
+const RANGES = {
+  maxDepth: [1, 10],
+  defaultMaxTurns: [1, 1000],
+  outputMaxSize: [1024, Number.MAX_SAFE_INTEGER],
+  maxConcurrent: [1, Number.MAX_SAFE_INTEGER],
+} as const;
+
+/** Refuses limits nothing could ever pass: a run that waits for one of no places would wait for ever. */
+export function checkLimits(limits: DelegationLimits): DelegationLimits {
+  for (const name of ["maxDepth", "defaultMaxTurns", "outputMaxSize", "maxConcurrent"] as const) {
+    const [least, most] = RANGES[name];
+    const found = limits[name];
+    if (Number.isInteger(found) && found >= least && found <= most) continue;
+    const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `between ${least} and ${most}`;
+    throw new UserError(`limits.${name} must be a whole number ${range}; found ${found}`);
+  }
+  return limits;
+}

@@ -46,7 +46,8 @@ export async function runToolCall(call: ToolCallPart, run: Run): Promise<ToolRes
     context[Symbol.dispose]();
   }
   const { output, isError } = boundResult(result, call, run);
-  const durationMs = clock.monotonic() - startedAt;
+  // Whole milliseconds: a fraction would be an object of its own in memory, once per call.
+  const durationMs = Math.round(clock.monotonic() - startedAt);
   const { metadata, documents: files } = result;
   run.emit({ type: "tool-call-end", callId, toolName, output, isError, durationMs, stack, metadata, files });
   const isDenied = metadata === NOBODY_THERE;
@@ -110,18 +111,28 @@ function stoppable(work: PromiseLike<unknown>, { category }: Tool, run: Run): Pr
 
 /** Enforced here as well as by not showing the tool: a model may call what it was never shown. */
 function findTool(name: string, run: Run): ReadyTool {
-  const { tools, rights } = run.profile;
+  const { tools } = run.profile;
   const ready = tools.byName.get(name);
-  if (ready !== undefined && (ready.tool.category === "subagent" || rights.use.has(name))) return ready;
-  if (tools.isDeepest && isSubagentToolName(name)) {
-    const { maxDepth } = run.tree;
-    const message = depthMessage(maxDepth, run.who.depth);
+  if (ready !== undefined && isUsable(ready, run)) return ready;
+  // A fork is shown the tools of its parent, so it may be shown some that are too deep for it.
+  const isTooDeep = tools.isDeepest || (ready !== undefined && run.who.depth >= run.tree.maxDepth);
+  if (isTooDeep && isSubagentToolName(name)) {
+    const message = depthMessage(run.tree.maxDepth, run.who.depth);
     run.emit({ type: "spawn-refused", label: name, errorType: "depth_limit", message });
     throw new ToolFailure(message);
   }
-  const usable = tools.definitions.map((each) => each.name).filter((each) => each !== name);
-  const hint = usable.length === 0 ? "You have no tools." : `Your tools: ${usable.join(", ")}.`;
+  const usable = [...tools.byName.values()].filter((each) => isUsable(each, run));
+  const hint = usable.length === 0 ? "You have no tools." : `Your tools: ${usable.map(nameOf).join(", ")}.`;
   throw new ToolFailure(`${ready === undefined ? "Unknown tool" : "You may not use the tool"}: ${name}. ${hint}`);
+}
+
+function isUsable({ tool }: ReadyTool, { profile, who, tree }: Run): boolean {
+  if (tool.category !== "subagent") return profile.rights.use.has(tool.name);
+  return profile.rights.spawn && who.depth < tree.maxDepth;
+}
+
+function nameOf({ tool }: ReadyTool): string {
+  return tool.name;
 }
 
 /** With a copy of the input: a hook may refuse a call, but not change what runs. */

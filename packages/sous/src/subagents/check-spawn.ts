@@ -23,6 +23,9 @@ export function checkRequest(request: SpawnRequest, parent: Run): void {
     throw new Refused("invalid_input", `timeout_ms must be greater than 0; found ${timeoutMs}`);
   }
   checkNotOwnTask(request, parent);
+  // A list of tools is exact: who has one starts nobody, whichever way it asks.
+  if (!parent.profile.rights.spawn)
+    throw new Refused("invalid_input", "You may not start subagents: do this part of the work yourself");
 }
 
 /** Handing on one's own task unchanged leads nowhere: the child would do the same. */

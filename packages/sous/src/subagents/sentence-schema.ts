@@ -31,8 +31,9 @@ function toSentence(issue: z.core.$ZodIssue, whole: unknown, sentences: Sentence
     const where = field === "" ? "" : ` in ${field}`;
     return `Unknown field${where}: ${issue.keys.join(", ")}. ${sentences["*"] ?? ""}`.trim();
   }
+  if (field === "") return "The input must be an object";
   const found = valueAt(whole, issue.path);
-  if (found === undefined) return field === "" ? "The input must be an object" : `${field} is required`;
+  if (found === undefined) return `${field} is required`;
   // The sentence of `label` also serves `tasks.0.label`.
   const last = String(issue.path.findLast((step) => typeof step === "string") ?? "");
   const known = sentences[last];

@@ -1,0 +1,129 @@
+/** Structured output: JSON of the asked shape, one turn to repair it, then a clear failure. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { type } from "arktype";
+import * as v from "valibot";
+import * as z from "zod";
+import { agent } from "../../src/core/agent.ts";
+import { textOf } from "../../src/core/message.ts";
+import type { ModelRequest } from "../../src/core/model.ts";
+import type { AnySchema } from "../../src/core/schema.ts";
+import { calls, says, stopsAtLength } from "../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../requirements/support.ts";
+
+const Hits = z.object({ hits: z.array(z.string()).min(1) });
+
+suite("an answer with a schema", () => {
+  test("is parsed, and the model is told the shape", async () => {
+    const stage = openStage({ scout: [says('{"hits":["a.ts:1"]}')] });
+    const scout = agent({ name: "scout", model: stage.model, instructions: "Find it.", outputSchema: Hits });
+    const { status, output, text } = await stage.run(scout);
+    assert.deepEqual([status, output, text], ["completed", { hits: ["a.ts:1"] }, '{"hits":["a.ts:1"]}']);
+    const { instructions = "" } = stage.requestsOf("scout")[0] ?? {};
+    assert.match(instructions, /^Find it\.\n\nWhen you are done, answer with nothing but JSON .*"minItems":1/s);
+  });
+
+  test("may stand in a fence", async () => {
+    const stage = openStage({ scout: [says('```json\n{"hits":["a"]}\n```')] });
+    const { output } = await stage.run(agent({ name: "scout", model: stage.model, outputSchema: Hits }));
+    assert.deepEqual(output, { hits: ["a"] });
+  });
+
+  test("may come in two pieces when the first was cut", async () => {
+    const stage = openStage({ scout: [[says('{"hits":["a"'), stopsAtLength()], says(',"b"]}')] });
+    const { output } = await stage.run(agent({ name: "scout", model: stage.model, outputSchema: Hits }));
+    assert.deepEqual(output, { hits: ["a", "b"] });
+  });
+
+  test("that does not match is repaired in one turn without tools, outside the turns", async () => {
+    const asked: ModelRequest["settings"][] = [];
+    const stage = openStage(
+      { scout: [calls("look"), says('{"hits":[]}'), says('{"hits":["b.ts:2"]}')] },
+      { model: { onRequest: ({ settings }) => asked.push({ ...settings }) } },
+    );
+    const scout = agent({
+      name: "scout",
+      model: stage.model,
+      outputSchema: Hits,
+      maxTurns: 2,
+      tools: [simpleTool("look")],
+    });
+    const { status, output, turns } = await stage.run(scout);
+    assert.deepEqual([status, output, turns], ["completed", { hits: ["b.ts:2"] }, 2]);
+    const repair = stage.requestsOf("scout").at(-1);
+    assert.equal(repair?.mayCallTools, false);
+    const last = repair?.messages.at(-1);
+    assert.match(textOf(last?.role === "user" ? last : { content: [] }), /^Your answer does not match .*\nhits: /s);
+    assert.deepEqual(
+      asked.map(({ outputSchema }) => outputSchema !== undefined),
+      [false, false, true],
+      "the provider is asked for JSON where it can",
+    );
+  });
+
+  test("that does not match twice fails clearly, with the text", async () => {
+    const stage = openStage({ scout: [says("I found nothing."), says("Still nothing.")] });
+    const { status, error, text, output } = await stage.run(
+      agent({ name: "scout", model: stage.model, outputSchema: Hits }),
+    );
+    assert.deepEqual([status, error?.type, text, output], ["failed", "model", "Still nothing.", undefined]);
+    assert.match(error?.message ?? "", /^The answer does not match the output schema: it is not JSON/);
+    assert.equal(stage.model.requestCount, 2);
+  });
+
+  test("of a child is a failed result for its parent, never an exception", async () => {
+    const stage = openStage({
+      lead: [
+        calls("subagent", { label: "x", task_prompt: "Count.", output_schema: { type: "number" } }),
+        says("Then not."),
+      ],
+      "lead/x": [says("many"), says("very many")],
+    });
+    const result = await stage.run(stage.lead());
+    assert.deepEqual([result.status, result.text], ["completed", "Then not."]);
+    const [read] = stage.resultsOf("lead");
+    assert.match(read?.output ?? "", /^Subagent failed: The answer does not match the output schema: /);
+    assert.equal(read?.isError, true);
+  });
+
+  test("of a child asked for in the call is its report", async () => {
+    const stage = openStage({
+      lead: [
+        calls("subagent", { label: "x", task_prompt: "Count.", output_schema: { type: "number" } }),
+        says("Seven."),
+      ],
+      "lead/x": [says("7")],
+    });
+    await stage.run(stage.lead());
+    assert.match(stage.resultsOf("lead")[0]?.output ?? "", /^7\n/);
+    assert.match(stage.requestsOf("lead/x")[0]?.instructions ?? "", /\{"type":"number"\}$/);
+  });
+
+  test("of a fork is asked for with its task, because its instructions are its parent's", async () => {
+    const input = { label: "x", task_prompt: "Count.", output_schema: { type: "number" }, context: "fork" };
+    const stage = openStage({ lead: [calls("subagent", input), says("Seven.")], "lead/x": [says("7")] });
+    await stage.run(stage.lead({ instructions: "You lead." }));
+    const [request] = stage.requestsOf("lead/x");
+    assert.equal(request?.instructions, "You lead.");
+    const last = request?.messages.at(-1);
+    assert.match(
+      textOf(last?.role === "user" ? last : { content: [] }),
+      /^Count\.\n\nWhen you are done, .*\{"type":"number"\}$/s,
+    );
+  });
+
+  const schemas: [string, AnySchema][] = [
+    ["zod", Hits],
+    ["valibot", v.object({ hits: v.array(v.string()) }) as AnySchema],
+    ["arktype", type({ hits: "string[]" }) as AnySchema],
+    ["JSON Schema", { type: "object", properties: { hits: { type: "array", items: { type: "string" } } } }],
+  ];
+  for (const [name, outputSchema] of schemas) {
+    test(`may be described in ${name}`, async () => {
+      const stage = openStage({ scout: [says('{"hits":7}'), says('{"hits":["a"]}')] });
+      const { output } = await stage.run(agent({ name: "scout", model: stage.model, outputSchema }));
+      assert.deepEqual(output, { hits: ["a"] });
+    });
+  }
+});
