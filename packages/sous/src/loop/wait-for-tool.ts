@@ -8,20 +8,19 @@ const GRACE_MS = 1000;
 export function waitForTool(work: PromiseLike<unknown>, scope: Scope, clock: Clock): Promise<unknown> {
   return new Promise((resolve, reject) => {
     let grace: Disposable | undefined;
-    const link = scope.onAbort((reason) => {
+    const stop = (reason: unknown) => {
       grace = clock.timer(GRACE_MS, () => reject(reason));
-    });
-    const done = () => {
-      link[Symbol.dispose]();
-      grace?.[Symbol.dispose]();
     };
+    scope.listen(stop);
     work.then(
       (value) => {
-        done();
+        scope.unlisten(stop);
+        grace?.[Symbol.dispose]();
         resolve(value);
       },
       (error: unknown) => {
-        done();
+        scope.unlisten(stop);
+        grace?.[Symbol.dispose]();
         reject(error);
       },
     );
