@@ -15,7 +15,7 @@ import { closedPrefix, forkTask } from "./fork.ts";
 import { repairHistory } from "./loop/repair-history.ts";
 import { lastWordsNeed } from "./model/ask-for-run.ts";
 import { type AgentEntry, childInfo } from "./subagents/agent-book.ts";
-import { addBackgroundChild, addOutsideChild } from "./subagents/background-children.ts";
+import { addBackgroundChild, addOutsideChild, childGone } from "./subagents/background-children.ts";
 import { checkDepth, checkRequest } from "./subagents/check-spawn.ts";
 import type { Tree } from "./tree.ts";
 import type { Start, TreeParts } from "./tree-parts.ts";
@@ -155,6 +155,8 @@ export class Gate {
     try {
       const paying = this.#pay(draft);
       const { lastWords, place } = paying instanceof Promise ? await paying : paying;
+      // A tool can keep its context, and a message can come from outside: whoever wanted the child may have ended.
+      if (!this.#tree.book.isLive(parent)) scope.abort(new Cancelled(NOT_STARTED));
       const start = this.#named(draft, options?.background === true);
       const run = this.#tree.makeRun(start);
       start.entry.run = run;
@@ -167,12 +169,14 @@ export class Gate {
       if (from === "outside") return { kind: "ended", report: await this.#runForOthers(run, start, place) };
       parent.waitingFor = `its child ${label}`;
       parent.slot?.rest();
+      parent.openChildren += 1;
       isResting = true;
       return { kind: "ended", report: await this.#runChild(run, start, place) };
     } catch (error) {
       return this.#refuse(error, parent, label);
     } finally {
       link?.[Symbol.dispose]();
+      if (isResting) childGone(parent);
       // A stopped parent needs no place any more.
       if (isResting && parent.slot !== undefined && !parent.scope.aborted) await parent.slot.wake(parent.scope);
     }
@@ -204,13 +208,10 @@ export class Gate {
     return { entry, runId, parent, profile, task, conversation, origin, call, summary, scope };
   }
 
-  /** The parent goes on meanwhile; it may even have ended while this waited, and then there is no place for a child. */
+  /** The parent goes on meanwhile. */
   #runForOthers(run: Run, start: Start, place: Admission["place"]): Promise<ChildReport> {
-    const { parent } = start;
-    const hasParent = parent !== undefined && this.#tree.book.isLive(parent);
-    if (!hasParent) run.scope.abort(new Cancelled(NOT_STARTED));
     const ended = this.#runChild(run, start, place);
-    if (hasParent) addOutsideChild(parent, run, ended);
+    if (start.parent !== undefined && !run.scope.aborted) addOutsideChild(start.parent, run, ended);
     return ended;
   }
 

@@ -17,7 +17,7 @@ import { repairHistory } from "./loop/repair-history.ts";
 import { runAgent } from "./loop/run-agent.ts";
 import { askForRun, lastWordsIfPossible } from "./model/ask-for-run.ts";
 import { AgentBook, type AgentEntry } from "./subagents/agent-book.ts";
-import { nextReport, stopChildren } from "./subagents/background-children.ts";
+import { closeChildren, nextReport } from "./subagents/background-children.ts";
 import { type ControlPorts, childControl } from "./subagents/child-control.ts";
 import type { Start, TreeParts } from "./tree-parts.ts";
 
@@ -88,7 +88,8 @@ export class Tree implements TreePorts {
   }
 
   closeChildren(run: Run): Promise<void> | undefined {
-    return run.background === undefined || run.background.size === 0 ? undefined : stopChildren(run);
+    const hasBackground = run.background !== undefined && run.background.size > 0;
+    return hasBackground || run.openChildren > 0 ? closeChildren(run) : undefined;
   }
 
   /** The root of the tree, before its first run. */

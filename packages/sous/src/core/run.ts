@@ -101,7 +101,7 @@ export type TreePorts = {
   childrenOf(run: Run): ChildControl;
   /** Gives back whatever the run holds; without an outcome the runtime itself has failed. */
   ended(run: Run, outcome: RunOutcome | undefined): void;
-  /** Stops the background children that are still alive and waits for them. */
+  /** Stops the children that are still alive and waits for them; undefined when there are none. */
   closeChildren(run: Run): Promise<void> | undefined;
   /** Waits until a background child of the run has reported; false when none is alive. */
   nextReport(run: Run): Promise<boolean>;
@@ -149,6 +149,10 @@ export class Run {
   deadline: Deadline | undefined;
   /** Children that run while it goes on, by agent id. */
   background: Map<string, BackgroundChild> | undefined;
+  /** Other children that are alive: its tools wait for them, or have left them behind. */
+  openChildren = 0;
+  /** Called when the last of these is gone. */
+  onChildless: (() => void) | undefined;
   toolLog: ToolLogEntry[] | undefined;
   /** Set at its end. */
   outcome: RunOutcome | undefined;

@@ -68,8 +68,24 @@ export async function nextReport(parent: Run): Promise<boolean> {
   return false;
 }
 
-/** Stops what still runs, and waits until it has. */
-export async function stopChildren(parent: Run): Promise<void> {
+/** A child that its parent waited for is no more. */
+export function childGone(parent: Run): void {
+  parent.openChildren -= 1;
+  if (parent.openChildren === 0) parent.onChildless?.();
+}
+
+/** At the end of the parent: stops everything below it, also what a tool has started and left behind. */
+export async function closeChildren(parent: Run): Promise<void> {
+  await stopChildren(parent);
+  if (parent.openChildren === 0) return;
+  parent.scope.abort(new Cancelled("Subagent cancelled"));
+  await new Promise<void>((resolve) => {
+    parent.onChildless = resolve;
+  });
+}
+
+/** Stops what still runs in the background, and waits until it has. */
+async function stopChildren(parent: Run): Promise<void> {
   const { background } = parent;
   if (background === undefined) return;
   const children = [...background.values()];

@@ -10,7 +10,7 @@ import {
   type RunResult,
   type RuntimeOptions,
 } from "../../src/core/runtime.ts";
-import { tool } from "../../src/core/tool.ts";
+import { type ToolContext, tool } from "../../src/core/tool.ts";
 import { addUsage, noUsage } from "../../src/core/usage.ts";
 import { checkMessages } from "../../src/testing/check-messages.ts";
 import { checkHistory, openRuns } from "../../src/testing/checker.ts";
@@ -205,7 +205,14 @@ function toolsOf(faults: Faults) {
     faults.tool(
       tool({ name: "write", description: "Writes.", tier: "confirm", inputSchema, execute: () => ({ written: true }) }),
     ),
+    tool({ name: "start_and_forget", description: "Starts a child.", inputSchema, execute: startAndForget }),
   ];
+}
+
+/** A tool should wait for the child it starts; this one does not. */
+function startAndForget(_input: unknown, context: ToolContext): string {
+  context.spawn({ label: "forgotten", task: `Part of ${context.callId}` }).catch(() => {});
+  return "Started.";
 }
 
 /** A failed run rejects with its result; anything else that is thrown is a fault of the runtime. */

@@ -89,7 +89,7 @@ function oneCall(request: ModelRequest, random: Random, tree: Tree, shape: Shape
   if (choice < 0.2) return calls("write", { text: "x" });
   if (choice < 0.22) return calls("look", { at: "nowhere", extra: true });
   if (choice < 0.24) return calls("no_such_tool", { half: true });
-  if (choice < 0.27) return calls("look", { at: 1 }, "same_id");
+  if (choice < 0.27) return calls("start_and_forget", {});
   if (choice < 0.37 && isOffered) return lookAfter(request, random);
   if (!mayDelegate) return calls("look", { at: 0 });
   if (choice < 0.45) {
