@@ -26,7 +26,13 @@ export async function outOfTurns(run: Run): Promise<Ending> {
 /** Somebody asked the run to finish: one turn without tools, then it is cancelled with what it said. */
 export async function wrappedUp(run: Run): Promise<Ending> {
   await lastTurn(run, "wrap-up");
-  return { status: "cancelled", fault: { type: "cancelled", message: "Subagent cancelled after wrapping up" } };
+  const message = `${cancelledSentence(run)} after wrapping up`;
+  return { status: "cancelled", fault: { type: "cancelled", message } };
+}
+
+/** Relied on by people and tests: whoever cancelled it, a child says the same. */
+export function cancelledSentence({ parent }: Run): string {
+  return parent === undefined ? "The run was cancelled" : "Subagent cancelled";
 }
 
 /** The budget is spent: the reserve for last words buys one turn without tools, if it can. */

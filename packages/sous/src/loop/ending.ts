@@ -2,8 +2,8 @@
 
 import { BudgetExceeded, ModelError, messageOf, StoreError } from "../core/errors.ts";
 import type { Fault, RunOutcome, RunStatus, StopReason } from "../core/outcome.ts";
-import { Cancelled, type Run, TimedOut } from "../core/run.ts";
-import { wrapUpForBudget } from "./close-run.ts";
+import { type Run, TimedOut } from "../core/run.ts";
+import { cancelledSentence, wrapUpForBudget } from "./close-run.ts";
 
 /** How a run ended, before it is measured. */
 export type Ending = {
@@ -35,8 +35,7 @@ function abortedEnding(reason: unknown, run: Run): Ending {
   if (reason instanceof TimedOut && reason.runId === run.who.runId)
     return { status: "timeout", fault: { type: "timeout", message: reason.message } };
   if (reason instanceof BudgetExceeded) return budgetEnding(reason);
-  const message = reason instanceof Cancelled ? reason.message : "Subagent cancelled";
-  return { status: "cancelled", fault: { type: "cancelled", message } };
+  return { status: "cancelled", fault: { type: "cancelled", message: cancelledSentence(run) } };
 }
 
 function budgetEnding(error: BudgetExceeded): Ending {
