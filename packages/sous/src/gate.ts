@@ -1,13 +1,13 @@
 /** The one gate for children: every path that makes or revives one goes through here, in the same order. */
 
 import { type Admission, pay } from "./budget/admission.ts";
+import { checkSeconds } from "./budget/run-deadline.ts";
 import { Conversation } from "./core/conversation.ts";
-import { BudgetExceeded, messageOf, ToolFailure, UserError } from "./core/errors.ts";
-import type { Account, Budget, RunSlot } from "./core/limits.ts";
+import { type Account, type RunSlot, smallerBudget } from "./core/limits.ts";
 import { type Message, userMessage } from "./core/message.ts";
 import type { RunOutcome } from "./core/outcome.ts";
-import { Refused } from "./core/refused.ts";
-import { Cancelled, type Run, type RunProfile, type SummaryPlan, TimedOut, timeLimit } from "./core/run.ts";
+import { Refused, toRefusal } from "./core/refused.ts";
+import { Cancelled, type Run, type RunProfile, type SummaryPlan } from "./core/run.ts";
 import { Scope } from "./core/scope.ts";
 import type { ChildReport, SpawnOptions, SpawnReply, SpawnRequest } from "./core/spawn.ts";
 import { truncateUtf8 } from "./core/truncate.ts";
@@ -28,7 +28,9 @@ const NO_HISTORY: readonly Message[] = [];
 type Draft = Omit<Start, "entry" | "runId" | "parent"> & {
   readonly label: string;
   readonly parent: Run;
+  readonly above: Account;
   readonly account: Account;
+  readonly seconds: number | undefined;
   /** Set for a follow-up: it keeps its place. */
   readonly entry: AgentEntry | undefined;
 };
@@ -72,6 +74,9 @@ export class Gate {
 
   #draft(parent: Run, callId: string, request: SpawnRequest, profile: RunProfile): Draft {
     const { label, index = 0, options } = request;
+    const budget = smallerBudget(profile.budget, options?.budget);
+    checkSeconds(budget?.seconds, parent);
+    const above = this.#accountBelow(parent);
     const isFork = options?.context === "fork";
     const message = userMessage(isFork ? forkTask(request, profile) : request.task);
     const history = isFork ? closedPrefix(parent.conversation.messages) : NO_HISTORY;
@@ -80,7 +85,9 @@ export class Gate {
       entry: undefined,
       parent,
       profile,
-      account: this.#openAccount(parent, options?.budget ?? profile.budget),
+      above,
+      account: budget === undefined ? above : above.open(budget),
+      seconds: budget?.seconds,
       task: message,
       conversation: new Conversation([...history, message], profile.tools.bytes),
       origin: isFork ? { kind: "fork", runId: parent.who.runId, messages: history.length } : undefined,
@@ -117,7 +124,9 @@ export class Gate {
         entry,
         parent,
         profile,
+        above: this.#accountBelow(parent),
         account: entry.account,
+        seconds: entry.seconds,
         task,
         conversation: new Conversation([...history, task], profile.tools.bytes),
         origin: { kind: "follow-up", runId: entry.lastRunId },
@@ -142,16 +151,20 @@ export class Gate {
     return { kind: "refused", errorType, message };
   }
 
-  #openAccount(parent: Run, budget: Budget | undefined): Account {
-    const account = parent.parent === undefined ? this.#parts.spending.children : parent.account;
-    return budget === undefined ? account : account.open(budget);
+  /** What the children of this run draw on, and where their starts are counted. */
+  #accountBelow(parent: Run | undefined): Account {
+    return parent?.parent === undefined ? this.#parts.spending.children : parent.account;
   }
 
   /** Pays for the start and runs the child: in the background, or while its parent rests. */
   async #admit(draft: Draft, options?: SpawnOptions, from: "parent" | "outside" = "parent"): Promise<SpawnReply> {
     const { parent, label, scope } = draft;
     const link = options?.signal === undefined ? undefined : stopWith(scope, options.signal);
-    let isResting = false;
+    const isAwaited = options?.background !== true && from === "parent";
+    // Before the child asks for a place: a parent that waits for it is at work no longer.
+    const resting = isAwaited ? parent.slot : undefined;
+    resting?.rest();
+    if (isAwaited) parent.openChildren += 1;
     try {
       const paying = this.#pay(draft);
       const { lastWords, place } = paying instanceof Promise ? await paying : paying;
@@ -162,35 +175,34 @@ export class Gate {
       start.entry.run = run;
       run.lastWords = lastWords;
       if (options?.keepToolLog) run.toolLog = [];
+      run.onEnd = options?.onEnd;
       if (options?.background === true) {
         addBackgroundChild(parent, run, label, this.#runChild(run, start, place));
         return { kind: "started", child: childInfo(start.entry) };
       }
       if (from === "outside") return { kind: "ended", report: await this.#runForOthers(run, start, place) };
       parent.waitingFor = `its child ${label}`;
-      parent.slot?.rest();
-      parent.openChildren += 1;
-      isResting = true;
       return { kind: "ended", report: await this.#runChild(run, start, place) };
     } catch (error) {
       return this.#refuse(error, parent, label);
     } finally {
       link?.[Symbol.dispose]();
-      if (isResting) childGone(parent);
+      if (isAwaited) childGone(parent);
       // A stopped parent needs no place any more.
-      if (isResting && parent.slot !== undefined && !parent.scope.aborted) await parent.slot.wake(parent.scope);
+      if (resting !== undefined && !parent.scope.aborted) await resting.wake(parent.scope);
     }
   }
 
-  #pay({ account, conversation, profile, scope }: Draft): Admission | Promise<Admission> {
+  #pay({ parent, above, account, conversation, profile, scope }: Draft): Admission | Promise<Admission> {
     const { childTime, slots } = this.#parts.spending;
     const giveUp = (error: unknown): never => {
       scope[Symbol.dispose]();
       throw scope.aborted ? new Refused("cancelled", NOT_STARTED) : error;
     };
     try {
+      checkWrapUp(parent);
       const lastWords = lastWordsNeed(conversation.promptTokens, profile);
-      const paying = pay({ account, lastWords, scope, childTime, slots });
+      const paying = pay({ above, account, lastWords, scope, childTime, slots });
       return paying instanceof Promise ? paying.catch(giveUp) : paying;
     } catch (error) {
       return giveUp(error);
@@ -198,12 +210,13 @@ export class Gate {
   }
 
   /** After all checks, and synchronously: the order of starts is the order of path numbers. */
-  #named({ label, account, ...draft }: Draft, isBackground: boolean): Start {
+  #named({ label, account, seconds, ...draft }: Draft, isBackground: boolean): Start {
     const { book } = this.#tree;
     const { parent, profile } = draft;
     const runId = this.#parts.records.newId();
     const above = book.get(parent.who.agentId);
-    const entry = draft.entry ?? book.add({ agentId: runId, parent: above, label, profile, account, isBackground });
+    const made = { agentId: runId, parent: above, label, profile, account, seconds, isBackground };
+    const entry = draft.entry ?? book.add(made);
     const { task, conversation, origin, call, summary, scope } = draft;
     return { entry, runId, parent, profile, task, conversation, origin, call, summary, scope };
   }
@@ -223,7 +236,7 @@ export class Gate {
   #startChild(run: Run, start: Start, slot: RunSlot): Promise<ChildReport> {
     const { childTime } = this.#parts.spending;
     run.slot = slot;
-    this.#setDeadline(run);
+    this.#tree.setDeadline(run, start.entry);
     childTime.start();
     return this.#tree
       .execute(run, start)
@@ -231,17 +244,18 @@ export class Gate {
       .then((outcome) => this.#report(run, start, outcome));
   }
 
+  /** The wait may have been long: what was true when it began is looked at again. */
   async #takePlace(run: Run, start: Start, place: Admission["place"]): Promise<RunSlot> {
     try {
-      const slot = await place;
-      if (!run.scope.aborted) return slot;
-      slot[Symbol.dispose]();
-      throw run.scope.reason;
+      run.slot = await place;
+      run.scope.throwIfAborted();
+      checkWrapUp(run.parent);
+      this.#parts.spending.childTime.check();
+      return run.slot;
     } catch (error) {
-      if (!run.scope.aborted) throw error;
-      run.account.undoExecution();
+      this.#accountBelow(run.parent).undoExecution();
       this.#neverStarted(run, start);
-      throw new Refused("cancelled", NOT_STARTED);
+      throw run.scope.aborted ? new Refused("cancelled", NOT_STARTED) : error;
     }
   }
 
@@ -249,14 +263,6 @@ export class Gate {
     this.#tree.leave(run);
     start.entry.run = undefined;
     if (start.origin?.kind !== "follow-up") this.#tree.book.forget(start.entry);
-  }
-
-  #setDeadline(run: Run): void {
-    const timeoutMs = timeLimit(run.profile);
-    if (timeoutMs === undefined) return;
-    run.deadline = this.#parts.spending.deadlines.add(timeoutMs, () => {
-      run.scope.abort(new TimedOut(`Subagent timed out after ${timeoutMs} ms`, run.who.runId));
-    });
   }
 
   /** What the parent hears: bounded, with the bill of everything below. */
@@ -278,19 +284,15 @@ export class Gate {
   }
 }
 
+/** A run that wraps up starts nothing any more. */
+function checkWrapUp(parent: Run | undefined): void {
+  if (parent?.isWrappingUp) throw new Refused("cancelled", NOT_STARTED);
+}
+
 /** Aborts the scope when the signal does. */
 function stopWith(scope: Scope, signal: AbortSignal): Disposable {
   const stop = () => scope.abort(new Cancelled("Subagent cancelled"));
   if (signal.aborted) stop();
   signal.addEventListener("abort", stop, { once: true });
   return { [Symbol.dispose]: () => signal.removeEventListener("abort", stop) };
-}
-
-/** What the model may read; anything else is a fault of ours and goes up. */
-function toRefusal(error: unknown): Refused | undefined {
-  if (error instanceof Refused) return error;
-  if (error instanceof BudgetExceeded) return new Refused("quota", error.message);
-  if (error instanceof ToolFailure) return new Refused("quota", error.message);
-  if (error instanceof UserError) return new Refused("invalid_input", messageOf(error));
-  return undefined;
 }

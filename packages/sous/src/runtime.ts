@@ -10,7 +10,7 @@ import { type Host, ulidSource } from "./core/clock.ts";
 import { DEFAULT_CONVERSATION } from "./core/conversation.ts";
 import { UserError } from "./core/errors.ts";
 import { makeHandle } from "./core/handle.ts";
-import { type Budget, checkLimits, DEFAULT_LIMITS } from "./core/limits.ts";
+import { type Budget, checkLimits, DEFAULT_LIMITS, smallerBudget } from "./core/limits.ts";
 import { type UserInput, userMessage } from "./core/message.ts";
 import type { Model } from "./core/model.ts";
 import { Cancelled } from "./core/run.ts";
@@ -53,7 +53,10 @@ export function createRuntime(options: RuntimeOptions = {}): Runtime {
   const models = modelCache();
   const open = (runOptions: RunOptions) => openTree({ options, runOptions, host, store, newId, models });
   return {
-    run: (definition, task, runOptions = {}) => startRoot(open(withShare(runOptions, definition)), definition, task),
+    run(definition, task, runOptions = {}) {
+      const budget = smallerBudget(runOptions.budget, definition.budget);
+      return startRoot(open({ ...runOptions, budget }), definition, task);
+    },
     fanOut: (definition, inputs, runOptions = {}) => runFanOut(open(runOptions), definition, inputs, runOptions.limit),
   };
 }
@@ -272,16 +275,6 @@ function withinBudget(children: Budget, whole: Budget): Budget {
     costUsd: smaller(children.costUsd, whole.costUsd),
     executions: smaller(children.executions, whole.executions),
   };
-}
-
-/** A root whose definition has a budget gets the smaller of both, limit by limit. */
-function withShare(options: RunOptions, { budget }: AgentDefinition): RunOptions {
-  if (budget === undefined) return options;
-  const whole = options.budget ?? {};
-  const smaller = (name: keyof Budget) => Math.min(budget[name] ?? Infinity, whole[name] ?? Infinity);
-  const limits = { tokens: smaller("tokens"), costUsd: smaller("costUsd"), executions: smaller("executions") };
-  const seconds = smaller("seconds");
-  return { ...options, budget: { ...limits, seconds: seconds === Infinity ? undefined : seconds } };
 }
 
 function modelCache(): Shared["models"] {

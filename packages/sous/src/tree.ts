@@ -1,14 +1,15 @@
 /** One tree of runs: a root, everything below it, and what they share. The only place where a run starts a run. */
 
+import { setDeadline } from "./budget/run-deadline.ts";
 import type { AgentDefinition } from "./core/agent.ts";
 import type { ApprovalAnswer, ApprovalRequest } from "./core/approval.ts";
 import { Conversation } from "./core/conversation.ts";
-import { BudgetExceeded, messageOf } from "./core/errors.ts";
+import { messageOf } from "./core/errors.ts";
 import type { DeltaBody, StoredBody } from "./core/event.ts";
 import type { RunSlot } from "./core/limits.ts";
 import { textOf } from "./core/message.ts";
 import type { RunOutcome } from "./core/outcome.ts";
-import { type AskOptions, type BilledAnswer, Run, TimedOut, type TreePorts } from "./core/run.ts";
+import { type AskOptions, type BilledAnswer, Run, type TreePorts } from "./core/run.ts";
 import type { ChildControl, SpawnReply, SpawnRequest } from "./core/spawn.ts";
 import { RunListeners } from "./events/run-listeners.ts";
 import { Gate } from "./gate.ts";
@@ -95,8 +96,9 @@ export class Tree implements TreePorts {
   /** The root of the tree, before its first run. */
   async openRoot(agentId: string, definition: AgentDefinition): Promise<AgentEntry> {
     const profile = await this.#parts.profiles.root(definition);
-    const account = this.#parts.spending.root;
-    return this.book.add({ agentId, parent: undefined, label: definition.name, profile, account, isBackground: false });
+    const { root: account, seconds } = this.#parts.spending;
+    const { name: label } = definition;
+    return this.book.add({ agentId, parent: undefined, label, profile, account, seconds, isBackground: false });
   }
 
   /** Runs the root, or goes on with it after an earlier run. `work` replaces the agent loop. */
@@ -122,7 +124,7 @@ export class Tree implements TreePorts {
     };
     const run = this.makeRun(start);
     run.lastWords = lastWordsIfPossible(run);
-    this.#setRootDeadline(run, entry);
+    this.setDeadline(run, entry);
     const outcome = await this.execute(run, start, work);
     try {
       await this.settled();
@@ -134,20 +136,9 @@ export class Tree implements TreePorts {
     }
   }
 
-  /** What is left of the time for the whole tree, or for the root itself if that is less. */
-  #setRootDeadline(run: Run, entry: AgentEntry): void {
-    const { seconds = Number.POSITIVE_INFINITY, deadlines } = this.#parts.spending;
-    const { timeoutMs = Number.POSITIVE_INFINITY } = run.profile;
-    const leftMs = Math.max(0, seconds * 1000 - entry.durationMs);
-    if (Math.min(leftMs, timeoutMs) === Number.POSITIVE_INFINITY) return;
-    const startedAt = this.clock.monotonic();
-    run.deadline = deadlines.add(Math.min(leftMs, timeoutMs), () => {
-      const used = (entry.durationMs + this.clock.monotonic() - startedAt) / 1000;
-      const { message } = new BudgetExceeded("seconds", used, seconds);
-      run.scope.abort(
-        new TimedOut(timeoutMs < leftMs ? `The run timed out after ${timeoutMs} ms` : message, run.who.runId),
-      );
-    });
+  setDeadline(run: Run, { seconds, durationMs: usedMs }: AgentEntry): void {
+    const limit = { timeoutMs: run.profile.timeoutMs, seconds, usedMs };
+    run.deadline = setDeadline(run, limit, this.#parts.spending.deadlines, this.clock);
   }
 
   spawn(parent: Run, callId: string, request: SpawnRequest): Promise<SpawnReply> {
@@ -211,6 +202,7 @@ export class Tree implements TreePorts {
     run.outcome = outcome;
     this.book.ended(run, outcome);
     if (outcome?.fault !== undefined) void tellHook(run, outcome.fault.message);
+    if (outcome !== undefined) run.onEnd?.(outcome);
     this.leave(run);
   }
 

@@ -6,6 +6,8 @@ import type { Scope } from "../core/scope.ts";
 import type { ChildTime } from "./child-time.ts";
 
 export type Fee = {
+  /** Where the start is counted. A child's own account counts only what is below it. */
+  readonly above: Account;
   readonly account: Account;
   /** Its first prompt and a short answer: what it keeps back for its last words. */
   readonly lastWords: CallNeed;
@@ -22,9 +24,9 @@ export type Admission = {
 
 /** Throws `BudgetExceeded`, or a `ToolFailure` when the tree is full; then nothing was spent. At once unless it must wait for siblings. */
 export function pay(fee: Fee): Admission | Promise<Admission> {
-  const { account, childTime } = fee;
+  const { above, account, childTime } = fee;
   childTime.check();
-  account.startExecution();
+  above.startExecution();
   return account.isMetered ? payMetered(fee) : takePlace(fee, undefined);
 }
 
@@ -33,18 +35,18 @@ async function payMetered(fee: Fee): Promise<Admission> {
   try {
     lastWords = await reserveLastWords(fee);
   } catch (error) {
-    fee.account.undoExecution();
+    fee.above.undoExecution();
     throw error;
   }
   return takePlace(fee, lastWords);
 }
 
-function takePlace({ account, slots, scope }: Fee, lastWords: WrapUpLease | undefined): Admission {
+function takePlace({ above, slots, scope }: Fee, lastWords: WrapUpLease | undefined): Admission {
   try {
     return { lastWords, place: slots.take(scope) };
   } catch (error) {
     lastWords?.[Symbol.dispose]();
-    account.undoExecution();
+    above.undoExecution();
     throw error;
   }
 }

@@ -15,6 +15,21 @@ export type Budget = {
   executions?: number | undefined;
 };
 
+/** Of two budgets the smaller, limit by limit. */
+export function smallerBudget(one: Budget | undefined, other: Budget | undefined): Budget | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  const least = (name: keyof Budget): number | undefined =>
+    one[name] === undefined || other[name] === undefined
+      ? (one[name] ?? other[name])
+      : Math.min(one[name], other[name]);
+  return {
+    tokens: least("tokens"),
+    costUsd: least("costUsd"),
+    seconds: least("seconds"),
+    executions: least("executions"),
+  };
+}
+
 /** On exhaustion: `wrap-up` spends a kept reserve on one last turn without tools, `stop` ends at once. */
 export type OnExhausted = "wrap-up" | "stop";
 

@@ -56,12 +56,6 @@ export type RunProfile = {
   readonly budget: Budget | undefined;
 };
 
-/** How long it may take in milliseconds, whichever of its limits is the shorter. */
-export function timeLimit({ timeoutMs, budget }: Pick<RunProfile, "timeoutMs" | "budget">): number | undefined {
-  if (budget?.seconds === undefined) return timeoutMs;
-  return Math.min(budget.seconds * 1000, timeoutMs ?? Number.POSITIVE_INFINITY);
-}
-
 /** Asked of a child when its task is done; a root has none. */
 export type SummaryPlan = {
   readonly mode: SummaryMode;
@@ -154,6 +148,8 @@ export class Run {
   /** Called when the last of these is gone. */
   onChildless: (() => void) | undefined;
   toolLog: ToolLogEntry[] | undefined;
+  /** Told of its end before its place is free for another. */
+  onEnd: ((outcome: RunOutcome) => void) | undefined;
   /** Set at its end. */
   outcome: RunOutcome | undefined;
   /** What was thrown when it failed: for the caller of a root, who hears more than an event can hold. */

@@ -34,6 +34,8 @@ export type SpawnOptions = {
   background?: boolean | undefined;
   /** Stops this child without stopping its siblings. */
   signal?: AbortSignal | undefined;
+  /** Called at the very end of the child, before its place is free for another. */
+  onEnd?: ((outcome: RunOutcome) => void) | undefined;
   /** Never ask for a summary (`never`), always (`always`); the runtime's setting when unset. */
   summary?: SummaryMode | undefined;
   /** A share of what is left; asking for more than that is refused. */

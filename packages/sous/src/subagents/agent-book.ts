@@ -17,6 +17,8 @@ export type AgentEntry = {
   readonly depth: number;
   readonly profile: RunProfile;
   readonly account: Account;
+  /** How long all its runs together may take. */
+  readonly seconds: number | undefined;
   readonly isBackground: boolean;
   lastRunId: string;
   /** While it is alive, and before that while it waits for its place. */
@@ -35,7 +37,7 @@ export type AgentEntry = {
   unread: Incoming[] | undefined;
 };
 
-type NewEntry = Pick<AgentEntry, "agentId" | "parent" | "label" | "profile" | "account" | "isBackground">;
+type NewEntry = Pick<AgentEntry, "agentId" | "parent" | "label" | "profile" | "account" | "seconds" | "isBackground">;
 
 export class AgentBook {
   readonly #byId = new Map<string, AgentEntry>();
@@ -43,7 +45,7 @@ export class AgentBook {
 
   /** Assigns the path, synchronously: the order of calls is the order of numbers. */
   add(made: NewEntry): AgentEntry {
-    const { agentId, parent, label, profile, account, isBackground } = made;
+    const { agentId, parent, label, profile, account, seconds, isBackground } = made;
     if (parent !== undefined) parent.counters ??= new Map();
     const entry: AgentEntry = {
       agentId,
@@ -51,6 +53,7 @@ export class AgentBook {
       label,
       profile,
       account,
+      seconds,
       isBackground,
       path: parent?.counters === undefined ? label : childPath(parent.path, label, parent.counters),
       depth: parent === undefined ? 0 : parent.depth + 1,

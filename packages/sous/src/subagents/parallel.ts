@@ -1,8 +1,8 @@
 /** The `parallel_subagent` tool: several tasks at once, one result for each, whatever happens to it. */
 
 import { messageOf } from "../core/errors.ts";
-import { isSuccess } from "../core/outcome.ts";
-import type { SpawnReply } from "../core/spawn.ts";
+import { isSuccess, type RunOutcome } from "../core/outcome.ts";
+import type { SpawnReply, SpawnRequest } from "../core/spawn.ts";
 import { type Tool, type ToolContext, type ToolResult, tool } from "../core/tool.ts";
 import { type ParallelInput, parallelInputSchema, toSpawnRequest } from "./input.ts";
 import { DESCRIPTIONS } from "./prompts.ts";
@@ -49,9 +49,8 @@ async function runInParallel(
       const index = next++;
       const task = input.tasks[index];
       if (task === undefined) return;
-      const result = await runOne(task, index, context, failFast?.signal);
+      const result = await runOne(task, index, context, failFast);
       results[index] = result;
-      // At the moment of the first failure, not when the list is read.
       if (!result.success) failFast?.abort();
     }
   };
@@ -72,9 +71,9 @@ async function runOne(
   task: ParallelInput["tasks"][number],
   index: number,
   context: ToolContext,
-  stopped: AbortSignal | undefined,
+  failFast: AbortController | undefined,
 ): Promise<ParallelResult> {
-  if (stopped?.aborted) {
+  if (failFast?.signal.aborted) {
     return {
       label: task.label,
       success: false,
@@ -86,7 +85,7 @@ async function runOne(
   }
   const request = toSpawnRequest(task, index);
   try {
-    return toResult(task.label, await context.spawn({ ...request, options: { ...request.options, signal: stopped } }));
+    return toResult(task.label, await context.spawn(failFast === undefined ? request : orFail(request, failFast)));
   } catch (error) {
     return {
       label: task.label,
@@ -99,10 +98,22 @@ async function runOne(
   }
 }
 
+/** At the moment of the first failure, not when the list is read: nobody takes the place of the one that failed. */
+function orFail(request: SpawnRequest, failFast: AbortController): SpawnRequest {
+  const onEnd = (outcome: RunOutcome) => {
+    if (!isSuccess(outcome)) failFast.abort();
+  };
+  return { ...request, options: { ...request.options, signal: failFast.signal, onEnd } };
+}
+
 function toResult(label: string, reply: SpawnReply): ParallelResult {
   if (reply.kind === "started" || reply.kind === "told")
     throw new Error("A parallel task cannot run in the background");
-  if (reply.kind === "refused") return { label, success: false, output: "", duration_ms: 0, error: reply.message };
+  if (reply.kind === "refused") {
+    const { message: error, errorType } = reply;
+    const refused = { label, success: false, output: "", duration_ms: 0, error };
+    return errorType === "cancelled" ? { ...refused, completion_status: errorType } : refused;
+  }
   const { report } = reply;
   const metadata = reportMetadata(report);
   if (isSuccess(report.outcome)) return { label, success: true, output: reportText(report), ...metadata };

@@ -43,7 +43,7 @@ suite("H1: a definition's own limits", () => {
     const slow = agent({ name: "slow", budget: { seconds: 2 }, timeoutMs: 60_000 });
     const { status } = await stage.run(stage.lead({ subagents: [slow] }));
     assert.equal(status, "completed");
-    assert.match(stage.resultsOf("lead")[0]?.output ?? "", /^Subagent timed out after 2000 ms/);
+    assert.match(stage.resultsOf("lead")[0]?.output ?? "", /^Time limit exceeded: 2s\/2s/);
   });
 
   test("that are more than what is left are refused before any model call", async () => {

@@ -1,0 +1,383 @@
+/** I1–I3: several tasks at once: one result for each, in order, whatever happens to it. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { agent } from "../../src/core/agent.ts";
+import type { ParallelOutput } from "../../src/subagents/parallel.ts";
+import { after, calls, fails, hangs, refuses, says } from "../../src/testing/steps.ts";
+import { parallelOutput, readBy, recordingTool, runTree, startsOf, statuses, untilStopped } from "./run-tree.ts";
+import { simpleTool } from "./support.ts";
+
+function inParallel(tasks: Record<string, unknown>[], options: Record<string, unknown> = {}) {
+  return calls("parallel_subagent", {
+    tasks: tasks.map((task, index) => ({ task_prompt: `${task.label}, part ${index}`, ...task })),
+    ...options,
+  });
+}
+
+/** Label, success and what became of each task. */
+function inShort({ results }: ParallelOutput) {
+  return results.map(({ label, success, completion_status }) => [label, success, completion_status]);
+}
+
+suite("I1: the input of parallel_subagent", () => {
+  const bad: [input: unknown, says: RegExp][] = [
+    [{ tasks: [] }, /^At least one task required/],
+    [{}, /^tasks is required/],
+    [{ tasks: "a" }, /^At least one task required/],
+    [{ tasks: [{ label: "a", task_prompt: "x" }], max_concurrent: 0 }, /^max_concurrent must be at least 1; found 0/],
+    [
+      { tasks: [{ label: "a", task_prompt: "x" }], max_concurrent: "2" },
+      /^max_concurrent must be at least 1; found "2"/,
+    ],
+    [{ tasks: [{ label: "a", task_prompt: "x" }], fail_fast: "yes" }, /^fail_fast must be true or false/],
+    [{ tasks: [{ label: " ", task_prompt: "x" }] }, /tasks\.0\.label cannot be empty/],
+    [
+      { tasks: [{ label: "a", task_prompt: "x", max_turns: 51 }] },
+      /tasks\.0\.max_turns must be between 1 and 50; found 51/,
+    ],
+    [{ tasks: [{ label: "a", task_prompt: "x", background: true }] }, /^Unknown field in tasks\.0: background/],
+    [{ tasks: [{ label: "a", task_prompt: "x" }], extra: 1 }, /^Unknown field: extra/],
+  ];
+  for (const [input, sentence] of bad) {
+    test(`I1: ${JSON.stringify(input)} is one failed result that names the field, and no child`, async () => {
+      const { stage } = await runTree({ script: { lead: [calls("parallel_subagent", input), says("Oh.")] } });
+      const [result] = stage.resultsOf("lead");
+      assert.equal(result?.isError, true);
+      assert.match(result?.output ?? "", sentence);
+      assert.deepEqual(startsOf(stage), ["lead"]);
+    });
+  }
+
+  test("I1: each task is as in the subagent tool, and five run at once by default", async () => {
+    const { stage, result } = await runTree({
+      script: {
+        lead: [
+          inParallel([
+            { label: "a", allowed_tools: ["look"], max_turns: 3, summary_prompt: "Short." },
+            ...Array.from({ length: 5 }, () => ({ label: "b" })),
+          ]),
+          says("Seen."),
+        ],
+        "lead/a": [[after(1000), calls("look")], says("Long."), says("Short.")],
+        "lead/*": [[after(1000), says("Done.")]],
+      },
+      lead: { tools: [simpleTool("look"), simpleTool("write")] },
+    });
+    assert.deepEqual(stage.requestsOf("lead/a")[0]?.tools, ["look"]);
+    assert.equal(stage.eventsOf("run-start", "lead/a")[0]?.maxTurns, 3);
+    assert.equal(parallelOutput(stage).results[0]?.output, "Short.");
+    assert.equal(result.durationMs, 2000);
+  });
+
+  test("I1: max_concurrent is kept, here and in the whole tree", async () => {
+    for (const [local, whole, duration] of [
+      [2, 5, 3000],
+      [6, 3, 2000],
+      [6, 6, 1000],
+    ] as const) {
+      const { result } = await runTree({
+        script: {
+          lead: [
+            inParallel(
+              Array.from({ length: 6 }, () => ({ label: "a" })),
+              { max_concurrent: local },
+            ),
+            says("Seen."),
+          ],
+          "lead/*": [[after(1000), says("Done.")]],
+        },
+        runtime: { limits: { maxConcurrent: whole } },
+      });
+      assert.equal(result.durationMs, duration);
+    }
+  });
+});
+
+suite("I2: the output", () => {
+  test("I2: results are in input order, with times, figures and counts", async () => {
+    const { stage } = await runTree({
+      script: {
+        lead: [inParallel([{ label: "slow" }, { label: "quick" }, { label: "slow" }]), says("Seen.")],
+        "lead/slow": [[after(3000), says("Slow.")]],
+        "lead/slow#2": [[after(2000), fails("invalid_request", { message: "no" })]],
+        "lead/quick": [[after(1000), says("Quick.")]],
+      },
+    });
+    const { results, ...counts } = parallelOutput(stage);
+    assert.deepEqual(counts, { total_duration_ms: 3000, successful: 2, failed: 1 });
+    assert.deepEqual(
+      results.map(({ label, success, output, duration_ms, error }) => ({ label, success, output, duration_ms, error })),
+      [
+        { label: "slow", success: true, output: "Slow.", duration_ms: 3000, error: undefined },
+        { label: "quick", success: true, output: "Quick.", duration_ms: 1000, error: undefined },
+        { label: "slow", success: false, output: "", duration_ms: 2000, error: "Subagent failed: no" },
+      ],
+    );
+    const [first] = results;
+    const [{ agentId = "" } = {}] = stage.eventsOf("run-start", "lead/slow");
+    const { prompt_tokens = 0, completion_tokens = 0, ...figures } = first ?? {};
+    assert.equal(first?.tokens_consumed, prompt_tokens + completion_tokens);
+    assert.deepEqual(figures, {
+      label: "slow",
+      success: true,
+      output: "Slow.",
+      subagent_id: agentId,
+      subagent_label: "slow",
+      recursion_depth: 1,
+      turns_used: 1,
+      tool_count: 0,
+      tokens_consumed: first?.tokens_consumed,
+      completion_status: "complete",
+      max_turns_reached: false,
+      truncated: false,
+      duration_ms: 3000,
+    });
+  });
+
+  test("I2: two children with one label have different paths and ids", async () => {
+    const { stage } = await runTree({
+      script: {
+        lead: [
+          inParallel([{ label: "a" }, { label: "a" }, { label: "a" }]),
+          calls("subagent", { label: "a", task_prompt: "More." }),
+          says("Seen."),
+        ],
+        "lead/*": [says("Done.")],
+      },
+    });
+    assert.deepEqual(startsOf(stage), ["lead", "lead/a", "lead/a#2", "lead/a#3", "lead/a#4"]);
+    assert.equal(new Set(stage.eventsOf("run-start").map(({ agentId }) => agentId)).size, 5);
+  });
+
+  test("I2: a task that crashes, hangs, is refused, is cancelled or never starts is in the results", async () => {
+    const { stage, result } = await runTree({
+      script: {
+        lead: [
+          inParallel([
+            { label: "crashes" },
+            { label: "hangs", timeout_ms: 500 },
+            { label: "refuses" },
+            { label: "cancelled" },
+            { label: "unknown", agent: "nobody" },
+            { label: "forbidden", allowed_tools: ["no_such"] },
+            { label: "works" },
+            { label: "unpaid" },
+          ]),
+          says("Seen."),
+        ],
+        "lead/crashes": [fails(new TypeError("boom"))],
+        "lead/hangs": [hangs()],
+        "lead/refuses": [[says("No."), refuses()]],
+        "lead/cancelled": [hangs()],
+        "lead/works": [says("Done.")],
+      },
+      run: { budget: { executions: 5 } },
+      during: ({ handle, at }) => at(1000, () => handle.cancel("lead/cancelled")),
+    });
+    const output = parallelOutput(stage);
+    assert.deepEqual(
+      output.results.map(({ label, success, completion_status, error }) => [label, success, completion_status, error]),
+      [
+        ["crashes", false, "failed", "Subagent failed: The model failed: boom"],
+        ["hangs", false, "timeout", "Subagent timed out after 500 ms"],
+        ["refuses", false, "refused", "The subagent's model refused the task"],
+        ["cancelled", false, "cancelled", "Subagent cancelled"],
+        ["unknown", false, undefined, "Unknown agent: nobody. There are none."],
+        ["forbidden", false, undefined, "Unknown tool in allowed_tools: no_such. You have none to pass on."],
+        ["works", true, "complete", undefined],
+        ["unpaid", false, undefined, "Execution limit reached: 5/5"],
+      ],
+    );
+    assert.deepEqual([output.successful, output.failed], [1, 7]);
+    assert.equal(stage.resultsOf("lead")[0]?.isError, false);
+    assert.equal(result.status, "completed");
+  });
+
+  test("I2: the size limit holds for each output, and the call keeps all of them", async () => {
+    const { stage } = await runTree({
+      script: {
+        lead: [inParallel([{ label: "a" }, { label: "b" }]), says("Seen.")],
+        "lead/*": [says("é".repeat(3000))],
+      },
+      runtime: { limits: { outputMaxSize: 1024, summary: "never" } },
+    });
+    for (const { output, truncated } of parallelOutput(stage).results) {
+      assert.equal(truncated, true);
+      assert.match(output, /^é{512}\n\[Notice: cut after 1024 of 6000 bytes; subagent_report reads the rest\]$/);
+    }
+  });
+
+  test("I2: a thousand children in one fan-out", async () => {
+    const { stage, result, returned } = await runTree({
+      script: {
+        lead: [
+          inParallel(
+            Array.from({ length: 1000 }, (_, index) => ({ label: `t${index % 10}` })),
+            { max_concurrent: 1000, fail_fast: true },
+          ),
+          says("Seen."),
+        ],
+        "lead/*": [[after(1000), says("Done.")]],
+      },
+      runtime: { limits: { maxConcurrent: 1000 }, maxConcurrentCalls: 1000 },
+    });
+    const { results, successful, failed, total_duration_ms } = returned[0]?.result.data as ParallelOutput;
+    assert.deepEqual([results.length, successful, failed, total_duration_ms], [1000, 1000, 0, 1000]);
+    assert.equal(new Set(startsOf(stage)).size, 1001);
+    assert.equal(result.agents.length, 1001);
+  });
+});
+
+suite("I3: fail_fast", () => {
+  test("I3: stops the others when the first fails, waits for them, and starts no more", async () => {
+    const stopped: string[] = [];
+    const work = simpleTool("work", (input, context) => untilStopped(() => stopped.push(context.path))(input, context));
+    const { stage, result } = await runTree({
+      script: {
+        lead: [
+          inParallel(
+            [{ label: "talks" }, { label: "works" }, { label: "fails" }, { label: "queued" }, { label: "later" }],
+            {
+              max_concurrent: 4,
+              fail_fast: true,
+            },
+          ),
+          says("Seen."),
+        ],
+        "lead/talks": [[says("Half."), hangs()]],
+        "lead/works": [calls("work")],
+        "lead/fails": [[after(1000), fails("invalid_request", { message: "no" })]],
+      },
+      lead: { tools: [work] },
+      runtime: { limits: { maxConcurrent: 3 } },
+    });
+    const output = parallelOutput(stage);
+    assert.deepEqual(inShort(output), [
+      ["talks", false, "cancelled"],
+      ["works", false, "cancelled"],
+      ["fails", false, "failed"],
+      ["queued", false, "cancelled"],
+      ["later", false, "cancelled"],
+    ]);
+    assert.deepEqual(
+      output.results.map(({ error, output: text }) => [error, text]),
+      [
+        ["Subagent cancelled", "Half."],
+        ["Subagent cancelled", ""],
+        ["Subagent failed: no", ""],
+        ["Subagent cancelled before it started", ""],
+        ["Not started: another task failed", ""],
+      ],
+    );
+    assert.deepEqual([output.successful, output.failed, output.total_duration_ms], [0, 5, 1000]);
+    assert.deepEqual(stopped, ["lead/works"]);
+    assert.deepEqual(Object.keys(statuses(result)), ["lead", "lead/talks", "lead/works", "lead/fails"]);
+  });
+
+  test("I3: waits until they have stopped, also when one takes its time", async () => {
+    const ended: string[] = [];
+    const { stage } = await runTree({
+      script: {
+        lead: [inParallel([{ label: "deaf" }, { label: "fails" }], { fail_fast: true }), says("Seen.")],
+        "lead/deaf": [calls("deaf")],
+        "lead/fails": [[after(1000), fails("invalid_request")]],
+      },
+      lead: { tools: [simpleTool("deaf", () => new Promise(() => {}))] },
+      run: {
+        onEvent: (event) =>
+          void (event.type === "run-end" || event.type === "tool-call-end"
+            ? ended.push(`${event.type} ${event.path}`)
+            : 0),
+      },
+    });
+    // A tool that ignores its signal is left behind after a second, and the fan-out ends only then.
+    assert.equal(parallelOutput(stage).total_duration_ms, 2000);
+    assert.deepEqual(ended, [
+      "run-end lead/fails",
+      "tool-call-end lead/deaf",
+      "run-end lead/deaf",
+      "tool-call-end lead",
+      "run-end lead",
+    ]);
+  });
+
+  test("I3: stops a nested fan-out of a sibling too", async () => {
+    const { stage, result } = await runTree({
+      script: {
+        lead: [inParallel([{ label: "nest" }, { label: "fails" }], { fail_fast: true }), says("Seen.")],
+        "lead/nest": [inParallel([{ label: "x" }, { label: "y" }, { label: "z" }], { max_concurrent: 2 })],
+        "lead/nest/*": [hangs()],
+        "lead/fails": [[after(1000), fails("invalid_request")]],
+      },
+    });
+    assert.deepEqual(statuses(result), {
+      lead: "completed",
+      "lead/nest": "cancelled",
+      "lead/fails": "failed",
+      "lead/nest/x": "cancelled",
+      "lead/nest/y": "cancelled",
+    });
+    const nested = parallelOutput(stage, "lead/nest");
+    assert.deepEqual(inShort(nested), [
+      ["x", false, "cancelled"],
+      ["y", false, "cancelled"],
+      ["z", false, "cancelled"],
+    ]);
+    assert.deepEqual([nested.successful, nested.failed], [0, 3]);
+    assert.equal(parallelOutput(stage).total_duration_ms, 1000);
+  });
+
+  test("I3: running out of turns or of consent does not trigger it", async () => {
+    const { stage } = await runTree({
+      script: {
+        lead: [
+          inParallel([{ label: "turns", max_turns: 1 }, { label: "consent" }, { label: "slow" }], { fail_fast: true }),
+          says("Seen."),
+        ],
+        "lead/turns": [[says("Half."), calls("look")]],
+        "lead/consent": [calls("write"), says("Wrote it.")],
+        "lead/slow": [[after(1000), says("Done.")]],
+      },
+      lead: { tools: [simpleTool("look"), recordingTool("write", { tier: "confirm" })] },
+      runtime: { limits: { summary: "never" } },
+    });
+    assert.deepEqual(inShort(parallelOutput(stage)), [
+      ["turns", true, "incomplete"],
+      ["consent", true, "incomplete"],
+      ["slow", true, "complete"],
+    ]);
+  });
+
+  test("I3: without it the others go on", async () => {
+    const { stage } = await runTree({
+      script: {
+        lead: [inParallel([{ label: "slow" }, { label: "fails" }]), says("Seen.")],
+        "lead/slow": [[after(1000), says("Done.")]],
+        "lead/fails": [fails("invalid_request")],
+      },
+    });
+    assert.deepEqual(inShort(parallelOutput(stage)), [
+      ["slow", true, "complete"],
+      ["fails", false, "failed"],
+    ]);
+  });
+
+  test("I3: when the parent is cancelled every task is in the results as cancelled", async () => {
+    const { stage } = await runTree({
+      script: {
+        lead: [inParallel([{ label: "a" }, { label: "b" }, { label: "c" }, { label: "d" }], { max_concurrent: 2 })],
+        "lead/*": [hangs()],
+      },
+      lead: { subagents: [agent({ name: "scout" })] },
+      during: ({ handle, at }) => at(1000, () => handle.cancel()),
+    });
+    const output = parallelOutput(stage);
+    assert.deepEqual(
+      inShort(output),
+      ["a", "b", "c", "d"].map((label) => [label, false, "cancelled"]),
+    );
+    assert.deepEqual([output.successful, output.failed], [0, 4]);
+    assert.equal(readBy(stage, "parallel_subagent").length, 1);
+  });
+});
