@@ -22,7 +22,7 @@ import { namedAgentTool } from "./subagents/named-agent.ts";
 import { parallelTool } from "./subagents/parallel.ts";
 import { CHILD_INSTRUCTIONS } from "./subagents/prompts.ts";
 import { subagentTool } from "./subagents/spawn.ts";
-import { onlyAllowed, toolSet } from "./tool-set.ts";
+import { forkedSet, onlyAllowed, toolSet } from "./tool-set.ts";
 
 const ROOT_MAX_TURNS = 50;
 const NAMED_MAX_TURNS = 100;
@@ -164,8 +164,10 @@ export class Profiles {
       instructions: withOutput(systemPrompt ?? base.instructions, outputSchema === undefined ? undefined : output),
     };
     // A fork keeps the parent's model, prefix and definitions byte for byte; what it may not use is refused at dispatch.
-    if (context === "fork")
-      return { ...changed, model: parent.model, tools: parent.tools, instructions: parent.instructions };
+    if (context === "fork") {
+      const { model: same, price, instructions } = parent;
+      return { ...changed, model: same, price, instructions, tools: forkedSet(parent.tools, base.tools) };
+    }
     const chosen = model === undefined ? base.model : await this.#model(model, parent.model);
     const tools = allowedTools === undefined ? base.tools : onlyAllowed(base.tools, rights);
     return { ...changed, model: chosen, price: this.#parts.priceOf(chosen), tools };

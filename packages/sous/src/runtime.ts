@@ -8,14 +8,16 @@ import { createRunSlots } from "./budget/run-slots.ts";
 import { type AgentDefinition, agent, type ModelChoice } from "./core/agent.ts";
 import { type Host, ulidSource } from "./core/clock.ts";
 import { DEFAULT_CONVERSATION } from "./core/conversation.ts";
-import { UserError } from "./core/errors.ts";
+import { messageOf, UserError } from "./core/errors.ts";
 import { makeHandle } from "./core/handle.ts";
 import { type Budget, checkLimits, DEFAULT_LIMITS, smallerBudget } from "./core/limits.ts";
 import { type UserInput, userMessage } from "./core/message.ts";
 import type { Model } from "./core/model.ts";
-import { Cancelled } from "./core/run.ts";
+import { toRefusal } from "./core/refused.ts";
+import { Cancelled, type Run } from "./core/run.ts";
 import { RunError, type RunHandle, type RunOptions, type RunResult, type RuntimeOptions } from "./core/runtime.ts";
 import { Scope } from "./core/scope.ts";
+import type { SpawnReply } from "./core/spawn.ts";
 import type { Store } from "./core/store.ts";
 import type { ToolRegistry } from "./core/tool.ts";
 import { iterateEvents } from "./events/iterate.ts";
@@ -239,31 +241,38 @@ async function runFanOut<Output>(
   limit = inputs.length,
 ): Promise<RunResult<Output>[]> {
   const { tree, rootId } = opened;
-  const holder = agent({ name: "fan-out", model: definition.model, subagents: [definition] });
-  const entry = await tree.openRoot(rootId, holder);
-  const results = new Array<RunResult<Output>>(inputs.length);
-  const start = { runId: rootId, task: userMessage(inputs.join("\n")) };
+  const replies: SpawnReply[] = [];
+  let next = 0;
+  const work = async (root: Run): Promise<void> => {
+    for (let index = next++; index < inputs.length; index = next++) {
+      const request = { label: definition.name, task: inputs[index] ?? "", index, agent: definition };
+      replies[index] = await tree.spawn(root, "fan-out", request).catch(toReply);
+    }
+  };
   const scope = new Scope();
-  await runOnce(opened, scope, () =>
-    tree.runRoot(entry, { ...start, scope }, async (root) => {
-      let next = 0;
-      const work = async (): Promise<void> => {
-        for (let index = next++; index < inputs.length; index = next++) {
-          const task = inputs[index] ?? "";
-          const reply = await tree.spawn(root, "fan-out", {
-            label: definition.name,
-            task,
-            index,
-            agent: definition,
-          });
-          results[index] = toResult<Output>(reply, tree);
-        }
-      };
-      await Promise.all(Array.from({ length: Math.max(1, Math.min(limit, inputs.length)) }, work));
-      return { status: "completed" };
-    }),
-  );
-  return results;
+  let rest: SpawnReply | undefined;
+  try {
+    const holder = agent({ name: "fan-out", model: definition.model, subagents: [definition] });
+    const entry = await tree.openRoot(rootId, holder);
+    const start = { runId: rootId, task: userMessage(inputs.join("\n")), scope };
+    await runOnce(opened, scope, () =>
+      tree.runRoot(entry, start, async (root) => {
+        await Promise.all(Array.from({ length: Math.max(1, Math.min(limit, inputs.length)) }, () => work(root)));
+        return { status: "completed" };
+      }),
+    );
+  } catch (error) {
+    rest = toReply(error);
+  }
+  return inputs.map((_, index) => toResult<Output>(replies[index] ?? rest ?? NOT_STARTED, tree));
+}
+
+const NOT_STARTED: SpawnReply = { kind: "refused", errorType: "cancelled", message: "The run was cancelled" };
+
+/** What stopped a child, or all of them, as the reply of the gate would have it. */
+function toReply(error: unknown): SpawnReply {
+  const { errorType, message } = toRefusal(error) ?? { errorType: "crash", message: messageOf(error) };
+  return { kind: "refused", errorType, message };
 }
 
 /** A limit for children that is wider than the whole budget says nothing: the budget rules. */

@@ -30,3 +30,11 @@ export function onlyAllowed(set: ToolSet, rights: Rights): ToolSet {
   const definitions = kept.map(([, ready]) => ready.definition);
   return { byName: new Map(kept), definitions, bytes: JSON.stringify(definitions).length, isDeepest: false };
 }
+
+/** A fork is shown what its parent is shown; of the tools for children it has those that its own definition gives it. */
+export function forkedSet(shown: ToolSet, own: ToolSet): ToolSet {
+  const isItsOwn = (name: string, { tool }: ReadyTool) =>
+    tool.category !== "subagent" || own.isDeepest || own.byName.has(name);
+  const kept = [...shown.byName].filter(([name, ready]) => isItsOwn(name, ready));
+  return { ...shown, byName: new Map(kept), isDeepest: own.isDeepest };
+}

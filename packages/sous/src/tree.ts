@@ -2,7 +2,7 @@
 
 import { setDeadline } from "./budget/run-deadline.ts";
 import type { AgentDefinition } from "./core/agent.ts";
-import type { ApprovalAnswer, ApprovalRequest } from "./core/approval.ts";
+import type { ApprovalAnswer, ApprovalRequest, Approve } from "./core/approval.ts";
 import { Conversation } from "./core/conversation.ts";
 import { messageOf } from "./core/errors.ts";
 import type { DeltaBody, StoredBody } from "./core/event.ts";
@@ -74,9 +74,30 @@ export class Tree implements TreePorts {
 
   approve(run: Run, request: ApprovalRequest): Promise<ApprovalAnswer> | undefined {
     const { approve } = this.#parts;
-    if (approve !== undefined) return this.whileResting(run, () => askPerson(run, request, approve));
-    this.denied.push({ path: request.path, toolName: request.toolName, input: request.input });
+    if (approve !== undefined) return this.whileResting(run, () => this.#askPerson(run, request, approve));
+    this.#deny(request);
     return undefined;
+  }
+
+  /** The time of all children stops too, unless another of them is at work. */
+  async #askPerson(run: Run, request: ApprovalRequest, approve: Approve): Promise<ApprovalAnswer> {
+    const { childTime } = this.#parts.spending;
+    const waiting: Run[] = [];
+    for (let each = run; each.parent !== undefined; each = each.parent) waiting.push(each);
+    for (const each of waiting) childTime.pause(each);
+    try {
+      return await askPerson(run, request, approve);
+    } catch (error) {
+      // Whoever should have asked is broken: that is nobody, too.
+      if (!run.scope.aborted) this.#deny(request);
+      throw error;
+    } finally {
+      for (const each of waiting) childTime.resume(each);
+    }
+  }
+
+  #deny({ path, toolName, input }: ApprovalRequest): void {
+    this.denied.push({ path, toolName, input });
   }
 
   childrenOf(run: Run, from: "parent" | "outside" = "parent"): ChildControl {
@@ -123,7 +144,7 @@ export class Tree implements TreePorts {
       scope,
     };
     const run = this.makeRun(start);
-    run.lastWords = lastWordsIfPossible(run);
+    if (work === undefined) run.lastWords = lastWordsIfPossible(run);
     this.setDeadline(run, entry);
     const outcome = await this.execute(run, start, work);
     try {

@@ -8,6 +8,7 @@ export class ChildTime {
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
   readonly #onExceeded: (reason: BudgetExceeded) => void;
+  readonly #paused = new Map<object, number>();
   #running = 0;
   #usedMs = 0;
   #since = 0;
@@ -45,6 +46,23 @@ export class ChildTime {
     this.#usedMs += this.#clock.monotonic() - this.#since;
     this.#deadline?.[Symbol.dispose]();
     this.#deadline = undefined;
+  }
+
+  /** One that waits for a person, or for somebody below it who does, is not at work. Pauses are counted. */
+  pause(child: object): void {
+    const pauses = (this.#paused.get(child) ?? 0) + 1;
+    this.#paused.set(child, pauses);
+    if (pauses === 1) this.end();
+  }
+
+  resume(child: object): void {
+    const pauses = (this.#paused.get(child) ?? 0) - 1;
+    if (pauses > 0) {
+      this.#paused.set(child, pauses);
+      return;
+    }
+    this.#paused.delete(child);
+    this.start();
   }
 
   #usedSeconds(): number {

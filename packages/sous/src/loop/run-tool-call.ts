@@ -122,8 +122,9 @@ function findTool(name: string, run: Run): ReadyTool {
     throw new ToolFailure(message);
   }
   const usable = [...tools.byName.values()].filter((each) => isUsable(each, run));
+  const isShown = tools.definitions.some((each) => each.name === name);
   const hint = usable.length === 0 ? "You have no tools." : `Your tools: ${usable.map(nameOf).join(", ")}.`;
-  throw new ToolFailure(`${ready === undefined ? "Unknown tool" : "You may not use the tool"}: ${name}. ${hint}`);
+  throw new ToolFailure(`${isShown ? "You may not use the tool" : "Unknown tool"}: ${name}. ${hint}`);
 }
 
 function isUsable({ tool }: ReadyTool, { profile, who, tree }: Run): boolean {
