@@ -21,7 +21,7 @@ export function cleanAnswer(message: AssistantMessage, mayCall: boolean, usedIds
 function cleanPart(part: Part, mayCall: boolean, usedIds: Set<string>): Part | undefined {
   switch (part.type) {
     case "tool-call":
-      return mayCall ? withFreshId(part, usedIds) : undefined;
+      return mayCall ? withFreshId(wellFormedCall(part), usedIds) : undefined;
     case "text":
     case "reasoning":
       // Providers refuse blank text, but a signature that came with it must go back.
@@ -32,6 +32,25 @@ function cleanPart(part: Part, mayCall: boolean, usedIds: Set<string>): Part | u
     default:
       return part satisfies never;
   }
+}
+
+export function wellFormedCall(call: ToolCallPart): ToolCallPart {
+  const input = wellFormedValue(call.input);
+  return input === call.input ? call : { ...call, input };
+}
+
+/** The value itself when all its text is well-formed, which is nearly always. */
+function wellFormedValue(value: unknown): unknown {
+  if (typeof value === "string") return value.toWellFormed();
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    const items = value.map(wellFormedValue);
+    return items.every((item, index) => item === value[index]) ? value : items;
+  }
+  const entries = Object.entries(value);
+  const clean = entries.map(([key, item]) => [key.toWellFormed(), wellFormedValue(item)] as const);
+  const isSame = clean.every(([key, item], index) => key === entries[index]?.[0] && item === entries[index]?.[1]);
+  return isSame ? value : Object.fromEntries(clean);
 }
 
 /** Providers may repeat an id; a history in which two calls share one is refused by all of them. */

@@ -1,6 +1,7 @@
 /** Makes a history a provider will take: every call answered once, right after it; ids unique; well-formed Unicode. */
 
 import type { AssistantMessage, Message, ToolCallPart, ToolResultPart } from "../core/message.ts";
+import { wellFormedCall } from "./clean-answer.ts";
 
 const UNKNOWN_OUTCOME = "The outcome of this call is unknown: the run was interrupted before it was recorded.";
 
@@ -37,7 +38,7 @@ function pairCalls(
     if (part.type !== "tool-call") return part;
     const place = open.findIndex((each) => each.callId === part.callId);
     const [given] = place < 0 ? [] : open.splice(place, 1);
-    const call = withFreshId(part, seen);
+    const call = withFreshId(wellFormedCall(part), seen);
     results.push({
       type: "tool-result",
       callId: call.callId,

@@ -89,12 +89,24 @@ suite("a history is repaired", () => {
       "by making its text well-formed",
       [
         { role: "user", content: [{ type: "text", text: "a\ud800" }] },
-        { role: "assistant", content: [{ type: "text", text: "\udc00b" }, call("a")] },
+        {
+          role: "assistant",
+          content: [
+            { type: "text", text: "\udc00b" },
+            { ...call("a"), input: { deep: ["\ud800"] } },
+          ],
+        },
         { role: "tool", content: [result("a", "c\ud83d")] },
       ],
       [
         userMessage("a\ufffd"),
-        { role: "assistant", content: [{ type: "text", text: "\ufffdb" }, call("a")] },
+        {
+          role: "assistant",
+          content: [
+            { type: "text", text: "\ufffdb" },
+            { ...call("a"), input: { deep: ["\ufffd"] } },
+          ],
+        },
         { role: "tool", content: [result("a", "c\ufffd")] },
       ],
     ],

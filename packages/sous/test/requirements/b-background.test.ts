@@ -13,8 +13,9 @@ const withId = (toolName: string, more: object = {}) => {
   return ({ messages }: ModelRequest) => calls(toolName, { subagent_id: idIn(messages), ...more });
 };
 
-function idIn(messages: unknown): string {
-  return /subagent_id: (\w{26})/.exec(JSON.stringify(messages))?.[1] ?? "";
+/** The id of the child that was started first, or as one of the next. */
+function idIn(messages: unknown, place = 0): string {
+  return [...JSON.stringify(messages).matchAll(/subagent_id: (\w{26})/g)][place]?.[1] ?? "";
 }
 
 /** The user messages the lead has read after its task. */
@@ -218,10 +219,7 @@ suite("B11: subagent_cancel and subagent_list", () => {
       {
         lead: [
           [start("x"), start("y")],
-          ({ messages }) => {
-            const ids = [...JSON.stringify(messages).matchAll(/subagent_id: (\w{26})/g)].map(([, id]) => id);
-            return calls("subagent_cancel", { subagent_id: ids[1] });
-          },
+          ({ messages }) => calls("subagent_cancel", { subagent_id: idIn(messages, 1) }),
           says("One is enough."),
           says("Done."),
         ],
@@ -250,10 +248,7 @@ suite("B11: subagent_cancel and subagent_list", () => {
       {
         lead: [
           [start("x"), start("y")],
-          ({ messages }) => {
-            const ids = [...JSON.stringify(messages).matchAll(/subagent_id: (\w{26})/g)].map(([, id]) => id);
-            return calls("subagent_send", { subagent_id: ids[1], message: "Quickly, please." });
-          },
+          ({ messages }) => calls("subagent_send", { subagent_id: idIn(messages, 1), message: "Quickly, please." }),
           calls("subagent_wait"),
           says("Done."),
         ],
