@@ -61,7 +61,7 @@ export const listTool: Tool = tool({
     if (children.length === 0) return "You have started no subagents.";
     const lines = children.map(
       (child) =>
-        `${child.agentId}  ${child.label}  ${child.status}  ${child.turns} turns${child.background ? "  background" : ""}`,
+        `${child.agentId}  ${child.label}  ${child.status}  ${child.turns} ${child.turns === 1 ? "turn" : "turns"}${child.background ? "  background" : ""}`,
     );
     return { success: true, output: lines.join("\n"), data: children };
   },

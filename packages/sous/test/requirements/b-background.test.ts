@@ -291,7 +291,7 @@ suite("B11: subagent_cancel and subagent_list", () => {
     assert.equal(none?.output, "You have started no subagents.");
     assert.deepEqual(
       some?.output.split("\n").map((line) => line.replace(/^\w{26} {2}/, "")),
-      ["x  running  1 turns  background", "y  completed  1 turns"],
+      ["x  running  1 turn  background", "y  completed  1 turn"],
     );
   });
 });

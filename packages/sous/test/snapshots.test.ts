@@ -1,0 +1,200 @@
+/** What models read and what others fold over is a promise: a change of a word shows up as a change of a snapshot. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { agent } from "../src/core/agent.ts";
+import { type Tool, ToolRegistry } from "../src/core/tool.ts";
+import { NOTICES } from "../src/loop/inbox.ts";
+import { outputInstructions } from "../src/loop/parse-output.ts";
+import { registerSubagentTools } from "../src/runtime.ts";
+import { compileSchema } from "../src/schema/compile.ts";
+import { cancelTool, listTool, waitTool } from "../src/subagents/background.ts";
+import { reportTool, sendTool } from "../src/subagents/follow-up.ts";
+import { namedAgentTool } from "../src/subagents/named-agent.ts";
+import { parallelTool } from "../src/subagents/parallel.ts";
+import { CHILD_INSTRUCTIONS, DESCRIPTIONS, describeNamedAgent } from "../src/subagents/prompts.ts";
+import { subagentTool } from "../src/subagents/spawn.ts";
+import { scriptedModel } from "../src/testing/scripted-model.ts";
+import { after, calls, fails, hangs, refuses, says, stopsAtLength, thinks, uses } from "../src/testing/steps.ts";
+import { readOnlyTools } from "../src/tools/read-only.ts";
+import { assertGolden } from "./cli/golden.ts";
+import { DELTAS, HEAD, STORED } from "./event-fields.ts";
+import { openStage, type Stage, simpleTool } from "./requirements/support.ts";
+
+const folder = join(import.meta.dirname, "snapshots");
+const spawn = (label: string, more: object = {}) =>
+  calls("subagent", { label, task_prompt: `Look at ${label}.`, ...more });
+
+test("what models read is as it was promised; UPDATE_SNAPSHOTS=1 promises anew", async () => {
+  const schema = await compileSchema({ type: "object", properties: { hits: { type: "number" } } });
+  const sections = [
+    ...Object.entries(DESCRIPTIONS).map(([name, text]) => section(`description of ${name}`, text)),
+    section("description of a specialist without one", describeNamedAgent("scout")),
+    section("instructions of a child without any", CHILD_INSTRUCTIONS),
+    section("instructions for structured output", outputInstructions(schema)),
+    ...Object.entries(NOTICES).map(([reason, text]) => section(`notice: ${reason}`, text)),
+    ...(await wordsOfReports()),
+  ];
+  assertGolden("model-text.txt", sections, folder);
+});
+
+test("what models may send is as it was promised; UPDATE_SNAPSHOTS=1 promises anew", async () => {
+  const tools = await Promise.all(
+    allTools().map(async ({ name, description, category, tier, effect, inputSchema }) => {
+      const { jsonSchema } = await compileSchema(inputSchema);
+      return { name, description, category, tier, effect, inputSchema: jsonSchema };
+    }),
+  );
+  assertGolden("tool-schemas.json", [JSON.stringify(tools, undefined, 2)], folder);
+});
+
+test("the fields of events are as they were promised; UPDATE_SNAPSHOTS=1 promises anew", () => {
+  assertGolden("events.json", [JSON.stringify({ head: HEAD, stored: STORED, deltas: DELTAS }, undefined, 2)], folder);
+});
+
+test("events have the fields that were promised, and no others", async () => {
+  const stage = await eventfulTree();
+  const described: Record<string, Record<string, string>> = { ...STORED, ...DELTAS };
+  const seen = new Set<string>();
+  for (const { type, ...event } of stage.events) {
+    seen.add(type);
+    const own = described[type] ?? {};
+    const required = Object.keys(own).filter((field) => own[field] === "required");
+    const head = Object.keys(HEAD).filter((field) => field !== "type" && (field !== "seq" || type in STORED));
+    const found = Object.keys(event);
+    assert.deepEqual(
+      found.filter((field) => !head.includes(field) && !(field in own)),
+      [],
+      `${type} has fields nobody was told of`,
+    );
+    assert.deepEqual(
+      [...head, ...required].filter((field) => !found.includes(field)),
+      [],
+      `${type} lacks fields`,
+    );
+    assert.deepEqual(JSON.parse(JSON.stringify(event)), withoutUndefined(event), `${type} is plain data`);
+  }
+  const unseen = Object.keys(described).filter((type) => !seen.has(type));
+  assert.deepEqual(unseen, [], "the tree shows every type");
+});
+
+function section(title: string, text: string): string {
+  return `# ${title}\n\n${text}\n`;
+}
+
+function allTools(): Tool[] {
+  const registry = new ToolRegistry();
+  registerSubagentTools(registry, {
+    model: scriptedModel(),
+    client: { generate: () => Promise.reject(new Error("never")) },
+  });
+  return [
+    subagentTool,
+    parallelTool({ maxConcurrent: 5, now: () => 0 }),
+    sendTool,
+    reportTool,
+    waitTool,
+    cancelTool,
+    listTool,
+    namedAgentTool(agent({ name: "scout" })),
+    ...registry,
+    ...readOnlyTools(),
+  ];
+}
+
+/** Every way a child's ending is told to its parent, as the parent reads it. */
+async function wordsOfReports(): Promise<string[]> {
+  const stage = openStage(
+    {
+      lead: [
+        spawn("complete"),
+        spawn("cut"),
+        spawn("turns", { max_turns: 1 }),
+        spawn("consent"),
+        spawn("refused"),
+        spawn("failed"),
+        spawn("timeout", { timeout_ms: 100 }),
+        spawn("background", { background: true }),
+        ({ messages }) => calls("subagent_send", { subagent_id: lastId(messages), message: "Hurry." }),
+        calls("subagent_wait"),
+        calls("subagent_list"),
+        spawn("later", { background: true }),
+        says("I wait."),
+        says("Done."),
+      ],
+      "lead/complete": [says("A wall.")],
+      "lead/cut": [says("x".repeat(2000))],
+      "lead/turns": [[says("So far a wall."), calls("look")]],
+      "lead/consent": [calls("write"), says("Not written.")],
+      "lead/refused": [[says("No."), refuses()]],
+      "lead/failed": [fails("auth", { message: "No such key" })],
+      "lead/timeout": [hangs()],
+      "lead/*": [[after(1000), calls("look")], says("A door.")],
+    },
+    { runtime: { limits: { summary: "never", outputMaxSize: 1024 } } },
+  );
+  await stage.run(stage.lead({ tools: [simpleTool("look"), simpleTool("write", undefined, { tier: "confirm" })] }));
+  const { messages = [] } = stage.requestsOf("lead").at(-1) ?? {};
+  return messages.slice(1).flatMap((message) => {
+    if (message.role === "tool")
+      return message.content.map(({ toolName, output }) => section(`result of ${toolName}`, withoutIds(output)));
+    if (message.role === "user")
+      return message.content.map((part) => section("message", withoutIds("text" in part ? part.text : "")));
+    return [];
+  });
+}
+
+function withoutIds(text: string): string {
+  return text.replaceAll(/\b01\w{24}\b/g, "01XXXXXXXXXXXXXXXXXXXXXXXX").replaceAll(/x{9,}/g, "xxx…");
+}
+
+function lastId(messages: unknown): string {
+  return [...JSON.stringify(messages).matchAll(/subagent_id: (\w{26})/g)].at(-1)?.[1] ?? "";
+}
+
+/** A tree in which everything happens that can. */
+async function eventfulTree(): Promise<Stage> {
+  const stage = openStage({
+    lead: [
+      [thinks("Hm."), says("I look."), calls("look")],
+      [says("I go on "), stopsAtLength()],
+      fails("overloaded"),
+      [
+        after(130_000),
+        calls("big"),
+        calls("write"),
+        spawn("x", { background: true }),
+        spawn("y", { allowed_tools: ["none"] }),
+      ],
+      [calls("look"), calls("subagent_poor", { task: "Spend it." })],
+      says("Done so far."),
+      says("Done."),
+    ],
+    "lead/x": [says("Seen.")],
+    "lead/poor": [[calls("look"), uses({ input: 2500, output: 100 })], says("It is spent.")],
+  });
+  const poor = agent({ name: "poor", budget: { tokens: 3000 } });
+  const tools = [
+    simpleTool("look"),
+    simpleTool("big", () => "x".repeat(200_000)),
+    simpleTool("write", undefined, { tier: "confirm" }),
+  ];
+  const handle = stage.start(stage.lead({ tools, subagents: [poor] }), "Look around.", {
+    conversation: { maxTokens: 4000, minRetainTurns: 1, pruneThreshold: 0.5 },
+  });
+  stage.when(
+    ({ type }) => type === "text-delta",
+    () => handle.steer("lead", "Look closely."),
+  );
+  await stage.end(handle);
+  return stage;
+}
+
+/** As JSON would have it, but made without it: what is no plain data stays what it is and is found. */
+function withoutUndefined(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutUndefined);
+  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined);
+  return Object.fromEntries(entries.map(([key, item]) => [key, withoutUndefined(item)]));
+}
