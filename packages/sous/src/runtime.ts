@@ -5,12 +5,13 @@ import { createDeadlines } from "./budget/deadlines.ts";
 import { openLedger } from "./budget/ledger.ts";
 import { priceOf } from "./budget/prices.ts";
 import { createRunSlots } from "./budget/run-slots.ts";
+import { withinBudget } from "./budget/within-budget.ts";
 import { type AgentDefinition, agent, type ModelChoice } from "./core/agent.ts";
 import { type Host, ulidSource } from "./core/clock.ts";
 import { DEFAULT_CONVERSATION } from "./core/conversation.ts";
 import { messageOf, UserError } from "./core/errors.ts";
 import { makeHandle } from "./core/handle.ts";
-import { type Budget, checkLimits, DEFAULT_LIMITS, smallerBudget } from "./core/limits.ts";
+import { checkLimits, DEFAULT_LIMITS, smallerBudget } from "./core/limits.ts";
 import { type UserInput, userMessage } from "./core/message.ts";
 import type { Model } from "./core/model.ts";
 import { toRefusal } from "./core/refused.ts";
@@ -275,23 +276,14 @@ function toReply(error: unknown): SpawnReply {
   return { kind: "refused", errorType, message };
 }
 
-/** A limit for children that is wider than the whole budget says nothing: the budget rules. */
-function withinBudget(children: Budget, whole: Budget): Budget {
-  const smaller = (one: number | undefined, other: number | undefined) =>
-    one === undefined || (other !== undefined && one > other) ? undefined : one;
-  return {
-    tokens: smaller(children.tokens, whole.tokens),
-    costUsd: smaller(children.costUsd, whole.costUsd),
-    executions: smaller(children.executions, whole.executions),
-  };
-}
-
 function modelCache(): Shared["models"] {
   const known = new Map<string, Promise<Model>>();
   return (choice) => {
     if (typeof choice !== "string") return isForeignModel(choice) ? fromAiSdk(choice) : (choice as Model);
     const cached = known.get(choice) ?? resolveModel(choice, process.env);
     known.set(choice, cached);
+    // A key that is missing now may be there for the next run.
+    cached.catch(() => known.delete(choice));
     return cached;
   };
 }
