@@ -12,12 +12,16 @@ export type ModelFacts = { price: Price; contextWindow: number };
  */
 export function priceOf(modelId: string): ModelFacts | undefined {
   const slash = modelId.indexOf("/");
-  const models = ownValue(PRICES, modelId.slice(0, slash));
+  const provider = modelId.slice(0, slash);
+  const models = ownValue(PRICES, ownValue(SAME_PRICES, provider) ?? provider);
   if (models === undefined) return undefined;
   const name = modelId.slice(slash + 1);
   const row = ownValue(models, name) ?? ownValue(models, name.replace(VERSION, ""));
   return row === undefined ? undefined : toFacts(row);
 }
+
+/** Other doors to the same models at the same prices. */
+const SAME_PRICES: Readonly<Record<string, string>> = { "openai-chat": "openai" };
 
 const VERSION = /(?:@.*|-\d{8}|-\d{4}-\d{2}-\d{2}|-\d{3})$/;
 

@@ -123,8 +123,6 @@ export type DeltaBody =
   /** A piece of the model's thinking. */
   | { type: "reasoning-delta"; text: string };
 
-export type EventBody = StoredBody | DeltaBody;
-
 type Head = RunIdentity & { readonly time: number };
 type WithHead<Body, Extra> = Body extends unknown ? Readonly<Body> & Head & Extra : never;
 

@@ -19,7 +19,7 @@ export function childPath(parentPath: string, label: string, counters: LabelCoun
 }
 
 /** A label as one segment: `/` and `#` cannot fake a place, and nothing in it can move a cursor or turn text around. */
-export function escapeLabel(label: string): string {
+function escapeLabel(label: string): string {
   const inert = label
     .trim()
     .toWellFormed()

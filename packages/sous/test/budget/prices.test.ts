@@ -48,3 +48,9 @@ test("every row is plausible: output costs more than input, cached input less, a
   assert.deepEqual(odd, []);
   assert.match(PRICES_AS_OF, /^\d{4}-\d{2}-\d{2}$/);
 });
+
+test("chat completions cost what responses cost", () => {
+  const facts = priceOf("openai/gpt-5");
+  assert.ok(facts !== undefined);
+  assert.deepEqual(priceOf("openai-chat/gpt-5"), facts);
+});
