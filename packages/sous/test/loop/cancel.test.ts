@@ -168,6 +168,7 @@ const cases: Case[] = [
     },
     budget: 16_000,
     moment: (event) => event.type === "turn-start" && event.depth === 1,
+    check: (stage) => assert.equal(stage.eventsOf("turn-start").length, 2, "the lead and one child"),
   },
   {
     state: "while it waits for a place among the runs at work",
