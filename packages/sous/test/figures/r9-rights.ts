@@ -3,17 +3,27 @@
  * its own account of them as bits, made from the definitions alone; whatever a child has beyond it is a widening.
  */
 
-import { type AgentDefinition, agent } from "../../src/core/agent.ts";
 import type { Random } from "../../src/core/clock.ts";
 import { DEFAULT_LIMITS } from "../../src/core/limits.ts";
 import { Refused } from "../../src/core/refused.ts";
 import type { Rights } from "../../src/core/rights.ts";
 import type { RunProfile } from "../../src/core/run.ts";
 import type { SpawnRequest } from "../../src/core/spawn.ts";
-import { type Tool, tool } from "../../src/core/tool.ts";
 import { Profiles as RealProfiles } from "../../src/profiles.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { between, chance, seededRandom } from "../../src/testing/seeded-random.ts";
+import {
+  ALL,
+  type Bits,
+  bitsOf,
+  declare,
+  NAMES,
+  namesOf,
+  narrowBits,
+  rootBits,
+  someBits,
+  TOOLS,
+} from "./rights-bits.ts";
 
 export type RightsFigure = {
   seed: number;
@@ -55,9 +65,8 @@ export async function runRightsTrees(given: {
     examples: [],
     milliseconds: 0,
   };
-  const Profiles = given.Profiles ?? RealProfiles;
+  const profiles = new (given.Profiles ?? RealProfiles)(PARTS);
   for (let seed = given.seed; seed < given.seed + given.count; seed++) {
-    const profiles = new Profiles(PARTS);
     await new RightsTree(profiles, seededRandom(seed, "rights"), seed, figure).grow();
   }
   figure.milliseconds = Math.round(performance.now() - startedAt);
@@ -73,19 +82,7 @@ const PARTS: ConstructorParameters<typeof RealProfiles>[0] = {
   now: () => 0,
 };
 
-const NAMES = ["a", "b", "c", "d", "e", "f", "g", "h"];
-const ALL = 2 ** NAMES.length - 1;
-const TOOLS: readonly Tool[] = NAMES.map(
-  (name) => tool({ name, description: name, inputSchema: { type: "object" }, execute: () => name }) as Tool,
-);
-
-/** What somebody may have, as bits; made from definitions and never from what the runtime computed. */
-type Bits = { use: number; delegate: number; deny: number; spawn: boolean };
-
-type Node = { profile: RunProfile; bits: Bits; parent: Node | undefined; definition: Declared | undefined };
-
-/** A definition and what it says. */
-type Declared = { definition: AgentDefinition; tools: number | undefined; below: number; deny: number };
+type Node = { profile: RunProfile; bits: Bits; parent: Node | undefined };
 
 class RightsTree {
   readonly #profiles: RealProfiles;
@@ -101,63 +98,44 @@ class RightsTree {
   }
 
   async grow(): Promise<void> {
-    const root = await this.#root();
-    const nodes: Node[] = [root];
-    for (let more = between(this.#random, 2, 5); more > 0; more--) {
-      const parent = this.#pick(nodes);
-      const isRevival = parent.parent !== undefined && chance(this.#random, 0.25);
-      const made = isRevival ? this.#revive(parent, nodes) : await this.#child(parent);
-      if (made !== undefined) nodes.push(made);
+    const nodes: Node[] = [await this.#root()];
+    for (let more = between(this.#random, 1, 4); more > 0; more--) {
+      const node = this.#pick(nodes);
+      if (node.parent !== undefined && chance(this.#random, 0.25)) nodes.push(this.#revive(node, nodes));
+      // Whoever was given a list of tools starts nobody: the gate sees to that before it asks for rights.
+      else if (node.bits.spawn) nodes.push(...(await this.#child(node)));
     }
   }
 
   async #root(): Promise<Node> {
-    const declared = this.#declare(2, "root");
-    const own = declared.tools ?? 0;
-    const bits: Bits = {
-      use: own & ~declared.deny,
-      delegate: (own | declared.below) & ~declared.deny,
-      deny: declared.deny,
-      spawn: true,
-    };
+    const declared = this.#declare("root", 2);
     const profile = await this.#profiles.root(declared.definition.with({ model: MODEL }));
-    return this.#check({ profile, bits, parent: undefined, definition: declared }, ALL, "a root");
+    return this.#check({ profile, bits: rootBits(declared), parent: undefined }, ALL, "a root");
   }
 
-  async #child(parent: Node): Promise<Node | undefined> {
-    const declared = chance(this.#random, 0.6) ? this.#declare(1, "child") : undefined;
-    const base = narrowBits(parent.bits, declared);
-    const asked = chance(this.#random, 0.3) ? this.#ask(base.use) : undefined;
+  async #child(parent: Node): Promise<Node[]> {
+    const declared = chance(this.#random, 0.6) ? this.#declare("child", 1) : undefined;
+    const { use } = narrowBits(parent.bits, declared, undefined);
+    const asked = chance(this.#random, 0.3) ? this.#ask(use) : undefined;
     const isFork = chance(this.#random, 0.2);
-    const request: SpawnRequest = {
-      label: "x",
-      task: "y",
-      agent: declared?.definition,
-      ...(asked === undefined && !isFork
-        ? {}
-        : {
-            options: {
-              allowedTools: asked === undefined ? undefined : namesOf(asked),
-              context: isFork ? "fork" : undefined,
-            },
-          }),
-    };
+    const request: SpawnRequest = { label: "x", task: "y", agent: declared?.definition };
+    if (asked !== undefined || isFork) {
+      const allowedTools = asked === undefined ? undefined : namesOf(asked);
+      request.options = { allowedTools, context: isFork ? "fork" : undefined };
+    }
     let profile: RunProfile;
     try {
       profile = await this.#profiles.child(parent.profile, request);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       this.#figure.refused += 1;
-      // Refused is right when it may have no children, or when it asked for what it may not have.
-      const isRight = !parent.bits.spawn || (asked !== undefined && (asked & ~base.use) !== 0);
-      if (!isRight) this.#note("losses", `refused: ${error.message}`);
-      return undefined;
+      const asksTooMuch = asked !== undefined && (asked & ~use) !== 0;
+      if (!asksTooMuch) this.#note("losses", `refused: ${error.message}`);
+      return [];
     }
     this.#figure[isFork ? "forked" : asked !== undefined ? "asked" : declared !== undefined ? "defined" : "plain"] += 1;
-    const bits =
-      asked === undefined ? base : { use: base.use & asked, delegate: base.use & asked, deny: base.deny, spawn: false };
-    const node = { profile, bits, parent, definition: declared };
-    return this.#check(node, parent.bits.delegate, isFork ? "a fork" : "a child");
+    const node = { profile, bits: narrowBits(parent.bits, declared, asked), parent };
+    return [this.#check(node, parent.bits.delegate, isFork ? "a fork" : "a child")];
   }
 
   /** A finished child goes on, under the parent it had or one that may pass on less by now. */
@@ -174,8 +152,7 @@ class RightsTree {
       spawn: child.bits.spawn && parent.bits.spawn,
     };
     const profile = this.#profiles.revived(child.profile, parent.profile);
-    const node = { profile, bits, parent, definition: child.definition };
-    return this.#check(node, parent.bits.delegate & child.bits.delegate, "a follow-up");
+    return this.#check({ profile, bits, parent }, parent.bits.delegate & child.bits.delegate, "a follow-up");
   }
 
   /** Everything the runtime would let it do must be in its account, and the other way round. */
@@ -185,46 +162,21 @@ class RightsTree {
     const has = { use: bitsOf(use), delegate: bitsOf(delegate), deny: bitsOf(deny) };
     const beyond = (has.use & ~bits.use) | (has.delegate & ~bits.delegate) | ((has.use | has.delegate) & ~ceiling);
     const isWider = beyond !== 0 || (bits.deny & ~has.deny) !== 0 || (spawn && !bits.spawn);
-    const canDo = this.#dispatchable(profile);
+    const canDo = bitsOf(profile.tools.byName.keys()) & has.use;
     if (isWider || (canDo & ~bits.use) !== 0) this.#note("widenings", `${what} has ${inWords(profile.rights)}`);
     const lacks = (bits.use & ~has.use) | (bits.delegate & ~has.delegate) | (has.deny & ~bits.deny);
     if (lacks !== 0 || (bits.spawn && !spawn)) this.#note("losses", `${what} has ${inWords(profile.rights)}`);
     return node;
   }
 
-  /** The rule of the dispatcher: what is among its tools and in its rights, and tools for children only with the right to have any. */
-  #dispatchable({ tools, rights }: RunProfile): number {
-    let bits = 0;
-    for (const [name, { tool: each }] of tools.byName) {
-      if (each.category === "subagent") continue;
-      if (rights.use.has(name)) bits |= bitOf(name);
-    }
-    return bits;
-  }
-
-  #declare(levels: number, name: string): Declared {
-    const random = this.#random;
-    const tools = chance(random, name === "root" ? 1 : 0.8) ? Math.floor(random() * (ALL + 1)) : undefined;
-    const deny = chance(random, 0.4) ? Math.floor(random() * (ALL + 1)) & Math.floor(random() * (ALL + 1)) : 0;
-    const subagents: Declared[] = [];
-    for (let more = levels > 0 ? between(random, 0, 2) : 0; more > 0; more--) {
-      subagents.push(this.#declare(levels - 1, `sub${more}`));
-    }
-    const definition = agent({
-      name,
-      tools: tools === undefined ? undefined : TOOLS.filter((each) => (tools & bitOf(each.name)) !== 0),
-      deny: deny === 0 ? undefined : namesOf(deny),
-      subagents: subagents.length === 0 ? undefined : subagents.map((each) => each.definition),
-      delegate: chance(random, 0.15),
-    });
-    const below = subagents.reduce((bits, each) => bits | (each.tools ?? 0) | each.below, 0);
-    return { definition, tools, below, deny };
-  }
-
   /** Mostly some of what it may have, now and then something else. */
   #ask(from: number): number {
-    const some = from & Math.floor(this.#random() * (ALL + 1));
+    const some = from & someBits(this.#random);
     return chance(this.#random, 0.15) ? some | (1 << between(this.#random, 0, NAMES.length - 1)) : some;
+  }
+
+  #declare(name: string, levels: number) {
+    return declare(this.#random, { name, levels, tools: TOOLS, unnamed: 0.2, delegating: 0.05 });
   }
 
   #pick(nodes: readonly Node[]): Node {
@@ -237,30 +189,6 @@ class RightsTree {
     this.#figure[kind] += 1;
     if (this.#figure.examples.length < 5) this.#figure.examples.push(`seed ${this.#seed}: ${kind}: ${words}`);
   }
-}
-
-/** effective(child) = declared by its definition ∩ delegable by its parent, and deny wins: the sentence of H3, in bits. */
-function narrowBits(parent: Bits, declared: Declared | undefined): Bits {
-  const deny = parent.deny | (declared?.deny ?? 0);
-  const passable = parent.delegate & ~deny;
-  const use = passable & (declared?.tools ?? ALL);
-  const passesOn = declared?.tools === undefined ? ALL : declared.tools | declared.below;
-  return { use, delegate: passable & passesOn, deny, spawn: parent.spawn };
-}
-
-function bitOf(name: string): number {
-  const index = NAMES.indexOf(name);
-  return index < 0 ? 0 : 1 << index;
-}
-
-function bitsOf(names: Iterable<string>): number {
-  let bits = 0;
-  for (const name of names) bits |= bitOf(name);
-  return bits;
-}
-
-function namesOf(bits: number): string[] {
-  return NAMES.filter((name) => (bits & bitOf(name)) !== 0);
 }
 
 function inWords({ use, delegate, deny, spawn }: Rights): string {

@@ -1,0 +1,96 @@
+/** R9, H3, B1.2: no path that makes or revives a child gives it more than its parent may pass on. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { importWithout } from "../mutation.ts";
+import { runForgedCalls } from "./r9-forged-calls.ts";
+import { type RightsFigure, runRightsTrees } from "./r9-rights.ts";
+import { runRightsTreesAside } from "./r9-worker.ts";
+
+const FIXED = 90_000;
+const FRESH = 10_000;
+
+suite("R9: no widening", () => {
+  test(`H3: in ${FIXED} trees of fixed seeds`, async (context) => {
+    const figure = await runRightsTreesAside({ seed: 1, count: FIXED });
+    context.diagnostic(inWords(figure));
+    assert.deepEqual(figure.examples, []);
+    assert.deepEqual([figure.widenings, figure.losses], [0, 0]);
+    for (const made of [figure.plain, figure.defined, figure.asked, figure.forked, figure.revived, figure.refused]) {
+      assert.ok(made > FIXED / 100, inWords(figure));
+    }
+  });
+
+  test(`H3: in ${FRESH} trees of a fresh seed`, async (context) => {
+    const figure = await runRightsTreesAside({ seed: Math.floor(Math.random() * 2 ** 31), count: FRESH });
+    context.diagnostic(inWords(figure));
+    assert.deepEqual(figure.examples, []);
+  });
+
+  for (const [what, seed, count] of [
+    ["fixed seeds", 1, 300],
+    ["a fresh seed", Math.floor(Math.random() * 2 ** 31), 50],
+  ] as const) {
+    test(`B1.3: in ${count} real trees of ${what} every call beyond the rights is refused, recorded and not run`, async (context) => {
+      const figure = await runForgedCalls({ seed, count });
+      const { runs, calls, executed, refused, milliseconds } = figure;
+      context.diagnostic(
+        `R9, seeds ${seed}–${seed + count - 1}: ${runs} runs, ${calls} calls, ${executed} ran, ${refused} refused; ${milliseconds} ms`,
+      );
+      assert.deepEqual(figure.problems.slice(0, 5), []);
+      assert.ok(executed > 0 && refused > 0);
+    });
+  }
+});
+
+suite("R9: the search finds", () => {
+  const source = (file: string) => import.meta.resolve(`../../src/${file}`);
+  const mutations: [what: string, find: string, replace: string][] = [
+    [
+      "a child that has what its definition declares",
+      "const use = keepOnly(keepOnly(passable, declared.tools), asked.tools);",
+      "const use = keepOnly(declared.tools === undefined ? passable : new Set(declared.tools), asked.tools);",
+    ],
+    ["a call that is not heeded", "keepOnly(passable, declared.tools), asked.tools)", "passable, declared.tools)"],
+    ["a deny that is forgotten", "parent.deny : union(parent.deny, declared.deny);", "parent.deny : parent.deny;"],
+    [
+      "a follow-up that keeps what its parent has lost",
+      "use: intersection(earlier.use, passable),",
+      "use: earlier.use,",
+    ],
+    [
+      "a list of tools that leaves the right to have children",
+      "spawn: parent.spawn && asked.tools === undefined",
+      "spawn: parent.spawn",
+    ],
+  ];
+  for (const [what, find, replace] of mutations) {
+    test(what, async () => {
+      const { Profiles } = await importWithout<typeof import("../../src/profiles.ts")>(source("profiles.ts"), {
+        in: source("rights/narrow.ts"),
+        find,
+        replace,
+      });
+      const figure = await runRightsTrees({ seed: 1, count: 300, Profiles });
+      assert.ok(figure.widenings > 0);
+    });
+  }
+});
+
+test("R9: the forged calls find a dispatcher that heeds only what is shown", async () => {
+  const { createRuntime } = await importWithout<typeof import("../../src/runtime.ts")>(
+    import.meta.resolve("../../src/runtime.ts"),
+    {
+      in: import.meta.resolve("../../src/loop/run-tool-call.ts"),
+      find: "return profile.rights.use.has(tool.name);",
+      replace: "return true;",
+    },
+  );
+  const { problems } = await runForgedCalls({ seed: 1, count: 60, createRuntime });
+  assert.ok(problems.length > 0);
+});
+
+function inWords(figure: RightsFigure): string {
+  const { seed, trees, plain, defined, asked, forked, revived, refused, widenings, losses, milliseconds } = figure;
+  return `R9, seeds ${seed}–${seed + trees - 1}: ${plain} plain, ${defined} defined, ${asked} asked, ${forked} forked, ${revived} revived, ${refused} refused; ${widenings} widenings, ${losses} losses; ${milliseconds} ms`;
+}
