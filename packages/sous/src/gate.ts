@@ -210,9 +210,9 @@ export class Gate {
   }
 
   /** After all checks, and synchronously: the order of starts is the order of path numbers. */
-  #named({ label, account, seconds, ...draft }: Draft, isBackground: boolean): Start {
+  #named(draft: Draft, isBackground: boolean): Start {
     const { book } = this.#tree;
-    const { parent, profile } = draft;
+    const { parent, profile, label, account, seconds } = draft;
     const runId = this.#parts.records.newId();
     const above = book.get(parent.who.agentId);
     const made = { agentId: runId, parent: above, label, profile, account, seconds, isBackground };
@@ -238,10 +238,8 @@ export class Gate {
     run.slot = slot;
     this.#tree.setDeadline(run, start.entry);
     childTime.start();
-    return this.#tree
-      .execute(run, start)
-      .finally(() => childTime.end())
-      .then((outcome) => this.#report(run, start, outcome));
+    // Its end is told to the clock by the tree, together with everything else it gives back.
+    return this.#tree.execute(run, start).then((outcome) => this.#report(run, start, outcome));
   }
 
   /** The wait may have been long: what was true when it began is looked at again. */

@@ -220,6 +220,7 @@ export class Tree implements TreePorts {
   }
 
   ended(run: Run, outcome: RunOutcome | undefined): void {
+    if (run.parent !== undefined) this.#parts.spending.childTime.end();
     run.outcome = outcome;
     this.book.ended(run, outcome);
     if (outcome?.fault !== undefined) void tellHook(run, outcome.fault.message);
