@@ -45,8 +45,9 @@ export class ToolCallContext implements ToolContext, Disposable {
     return this.#run.tree.childrenOf(this.#run);
   }
 
-  spawn(request: SpawnRequest): Promise<SpawnReply> {
-    return this.#run.tree.spawn(this.#run, this.callId, request);
+  /** Bound when it is asked for: a context is taken apart like any other argument. */
+  get spawn(): (request: SpawnRequest) => Promise<SpawnReply> {
+    return (request) => this.#run.tree.spawn(this.#run, this.callId, request);
   }
 
   [Symbol.dispose](): void {

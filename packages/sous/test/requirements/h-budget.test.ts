@@ -280,8 +280,8 @@ suite("H1: a share for a child", () => {
   }
 
   test("H1: a budget in the call narrows that of the definition and never widens it", async () => {
-    const spawning = simpleTool("spawning", async (_input, context) => {
-      const reply = await context.spawn({
+    const spawning = simpleTool("spawning", async (_input, { spawn }) => {
+      const reply = await spawn({
         label: "head",
         task: "Think.",
         agent: agent({ name: "head", budget: { executions: 1 }, delegate: true }),
