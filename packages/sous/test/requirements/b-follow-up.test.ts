@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
+import { textOf } from "../../src/core/message.ts";
 import type { ModelRequest } from "../../src/core/model.ts";
 import { after, calls, hangs, says, uses } from "../../src/testing/steps.ts";
 import { openStage, simpleTool } from "./support.ts";
@@ -116,6 +117,29 @@ suite("B10: a follow-up", () => {
     await stage.end(handle);
     await stage.end(handle.followUp("Ask it about the right side."));
     assert.match(stage.resultsOf("lead")[1]?.output ?? "", /^Right: a door\./);
+  });
+
+  test("B10: of a fork goes on with what the fork began with", async () => {
+    const stage = openStage({
+      lead: [
+        calls("look"),
+        says("A wall."),
+        [says("I fork."), calls("look"), spawn({ context: "fork" })],
+        send("And right?"),
+        says("Done."),
+      ],
+      "lead/x": [calls("look"), says("Left: a wall."), says("Right: a door.")],
+    });
+    const handle = stage.start(stage.lead({ tools: [simpleTool("look", () => "bricks")] }));
+    await stage.end(handle);
+    await stage.end(handle.followUp("Look at both sides."));
+    const [, beforeAnswer, continued] = stage.requestsOf("lead/x");
+    assert.equal(beforeAnswer?.messages.length, 8, "five of the parent, its own task, one turn");
+    assert.deepEqual(continued?.messages.slice(0, 8), beforeAnswer.messages);
+    assert.deepEqual(
+      continued.messages.slice(8).map((message) => textOf(message)),
+      ["Left: a wall.", "And right?"],
+    );
   });
 
   test("B10: two messages at once go to one run, not to two beside each other", async () => {
