@@ -1,10 +1,10 @@
 /** From ended runs to what the caller of the library gets. */
 
 import type { RunOutcome } from "./core/outcome.ts";
-import type { Run } from "./core/run.ts";
+import { addCost, type Run } from "./core/run.ts";
 import { RunError, type RunResult } from "./core/runtime.ts";
 import type { SpawnReply } from "./core/spawn.ts";
-import { noUsage } from "./core/usage.ts";
+import { addUsage, noUsage } from "./core/usage.ts";
 import type { Tree } from "./tree.ts";
 
 /** `failed` is the one ending that rejects; the result comes along. */
@@ -13,16 +13,17 @@ export function settle<Output>(result: RunResult, cause: unknown): RunResult<Out
   return result as RunResult<Output>;
 }
 
+/** After a follow-up the figures are still those of the whole tree; the ending and what was denied are this run's own. */
 export function rootResult(run: Run, outcome: RunOutcome, tree: Tree): RunResult {
-  const { usage, costUsd } = run.total();
-  return {
-    ...fromOutcome(outcome),
-    usage,
-    costUsd,
-    runId: run.who.runId,
-    agents: tree.book.summaries(run.who.agentId),
-    denied: [...tree.denied],
-  };
+  const agents = tree.book.summaries(run.who.agentId);
+  const usage = noUsage();
+  let costUsd: number | null = 0;
+  for (const each of agents) {
+    addUsage(usage, each.usage);
+    costUsd = addCost(costUsd, each.costUsd);
+  }
+  const { runId } = run.who;
+  return { ...fromOutcome(outcome), usage, costUsd, runId, agents, denied: tree.denied.splice(0) };
 }
 
 /** One input of a fan-out. A refused one is a failed result of its own; nothing is thrown. */

@@ -5,7 +5,7 @@ import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
 import { after, calls, hangs, says, streams, uses } from "../../src/testing/steps.ts";
 import { parallelOutput, readBy, runTree, startsOf, statuses } from "./run-tree.ts";
-import { simpleTool } from "./support.ts";
+import { openStage, simpleTool } from "./support.ts";
 
 function child(label: string, more: Record<string, unknown> = {}) {
   return calls("subagent", { label, task_prompt: `Do ${label}.`, ...more });
@@ -212,5 +212,39 @@ suite("H2: when the budget is spent", () => {
       readBy(stage, "subagent")[0] ?? "",
       /^Token limit exceeded: \d+\/4000\nPartial result:\nLast words: A\.\n/,
     );
+  });
+});
+
+suite("H1: over follow-ups", () => {
+  test("H1: a continued root has what is left of its budget, and its result has the figures of the whole tree", async () => {
+    const stage = openStage(
+      {
+        lead: [
+          [child("a"), uses({ input: 100, output: 10 })],
+          [calls("write"), uses({ input: 100, output: 10 })],
+          [says("Once."), uses({ input: 100, output: 10 })],
+          [child("b"), uses({ input: 100, output: 10 })],
+          [says("Twice."), uses({ input: 100, output: 10 })],
+        ],
+        "lead/a": [[says("Done."), uses({ input: 50, output: 5 })]],
+      },
+      { model: { price: PRICE } },
+    );
+    const lead = stage.lead({ tools: [simpleTool("write", undefined, { tier: "confirm" })] });
+    const handle = stage.start(lead, "Go.", { budget: { executions: 1 } });
+    const first = await stage.end(handle);
+    const second = await stage.end(handle.followUp("Go on."));
+    assert.equal(readBy(stage, "subagent")[1], "Execution limit reached: 1/1");
+    assert.deepEqual([first.usage.totalTokens, second.usage.totalTokens], [385, 605]);
+    for (const { usage, costUsd, agents } of [first, second]) {
+      assert.equal(
+        agents.reduce((sum, each) => sum + each.usage.totalTokens, 0),
+        usage.totalTokens,
+      );
+      assert.equal(costUsd?.toFixed(6), ((usage.inputTokens * 10 + usage.outputTokens * 100) / 1e6).toFixed(6));
+    }
+    // What nobody could allow was this run's affair, not the next one's.
+    assert.deepEqual([first.status, first.denied.length], ["incomplete", 1]);
+    assert.deepEqual([second.status, second.denied], ["completed", []]);
   });
 });
