@@ -194,7 +194,7 @@ suite("H2: when the budget is spent", () => {
     assert.equal(stage.model.requestCount, 0);
   });
 
-  test("H2: a parent reads that a capped child is not complete, and what it has is called partial", async () => {
+  test("H2, B2.5: a parent reads that a capped child is not complete, and what it has is called partial", async () => {
     const { stage } = await runTree({
       script: {
         lead: [

@@ -1,0 +1,52 @@
+/** D6: ids are unique across processes and restarts. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { agent } from "../../src/core/agent.ts";
+import { ulidSource } from "../../src/core/clock.ts";
+import { systemHost } from "../../src/host.ts";
+import { createRuntime } from "../../src/runtime.ts";
+import { scriptedModel } from "../../src/testing/scripted-model.ts";
+import { calls, says } from "../../src/testing/steps.ts";
+
+suite("D6: ids", () => {
+  test("D6: are ULIDs, monotonic within a millisecond and when the clock steps back", () => {
+    let time = 1_700_000_000_000;
+    let drawn = 0;
+    const nextId = ulidSource(
+      () => time,
+      () => (drawn++ % 2 === 0 ? 0.999999 : 0),
+    );
+    const ids = Array.from({ length: 1000 }, () => nextId());
+    time -= 60_000;
+    ids.push(nextId());
+    time += 120_000;
+    ids.push(nextId());
+    assert.equal(new Set(ids).size, ids.length);
+    assert.deepEqual(ids.toSorted(), ids);
+    for (const id of ids) assert.match(id, /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/);
+  });
+
+  test("D6: are unique across processes and restarts: two sources in the same millisecond share nothing", () => {
+    const sources = Array.from({ length: 50 }, () => ulidSource(() => 1_700_000_000_000, systemHost().random));
+    const ids = sources.flatMap((nextId) => Array.from({ length: 200 }, () => nextId()));
+    assert.equal(new Set(ids).size, 10_000);
+  });
+
+  test("D6: every run of every tree has its own, the root's is known at once, and an agent keeps its first", async () => {
+    const model = scriptedModel({
+      "**": ({ caller }) =>
+        caller.depth === 0 && caller.turn === 1 ? calls("subagent", { label: "a", task_prompt: "b" }) : says("Done."),
+    });
+    const runtime = createRuntime();
+    const lead = agent({ name: "lead", model, delegate: true });
+    const handles = Array.from({ length: 20 }, () => runtime.run(lead, "Go."));
+    const results = await Promise.all(handles);
+    assert.deepEqual(
+      results.map(({ runId }) => runId),
+      handles.map(({ id }) => id),
+    );
+    const ids = results.flatMap(({ agents }) => agents.map(({ id }) => id));
+    assert.deepEqual([ids.length, new Set(ids).size], [40, 40]);
+  });
+});
