@@ -159,7 +159,7 @@ export class Gate {
   /** Pays for the start and runs the child: in the background, or while its parent rests. */
   async #admit(draft: Draft, options?: SpawnOptions, from: "parent" | "outside" = "parent"): Promise<SpawnReply> {
     const { parent, label, scope } = draft;
-    const link = options?.signal === undefined ? undefined : stopWith(scope, options.signal);
+    let link = options?.signal && stopWith(scope, options.signal);
     const isAwaited = options?.background !== true && from === "parent";
     // Before the child asks for a place: a parent that waits for it is at work no longer.
     const resting = isAwaited ? parent.slot : undefined;
@@ -177,7 +177,10 @@ export class Gate {
       if (options?.keepToolLog) run.toolLog = [];
       run.onEnd = options?.onEnd;
       if (options?.background === true) {
-        addBackgroundChild(parent, run, label, this.#runChild(run, start, place));
+        const kept = link;
+        link = undefined;
+        const ended = this.#runChild(run, start, place).finally(() => kept?.[Symbol.dispose]());
+        addBackgroundChild(parent, run, label, ended);
         return { kind: "started", child: childInfo(start.entry) };
       }
       if (from === "outside") return { kind: "ended", report: await this.#runForOthers(run, start, place) };

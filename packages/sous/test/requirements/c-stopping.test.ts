@@ -143,6 +143,50 @@ suite("C9: cancel", () => {
     assert.deepEqual([cancel?.output, cancel?.durationMs], ["b: cancelled", 0]);
   });
 
+  test("C9: a signal that code gives a child stops that child only, also in the background", async () => {
+    const stop = new AbortController();
+    const spawning = simpleTool("spawning", async (_input, { spawn }) => {
+      const spawnOne = (label: string, signal?: AbortSignal) =>
+        spawn({ label, task: `Do ${label}.`, options: { background: true, signal } });
+      return (await Promise.all([spawnOne("a", stop.signal), spawnOne("b")])).map(({ kind }) => kind);
+    });
+    const { result } = await runTree({
+      script: {
+        lead: [calls("spawning"), says("Wait."), says("One."), says("Two.")],
+        "lead/*": [[after(3000), says("Done.")]],
+      },
+      lead: { tools: [spawning] },
+      during: ({ at }) => at(1000, () => stop.abort()),
+    });
+    assert.deepEqual(statuses(result), { lead: "completed", "lead/a": "cancelled", "lead/b": "completed" });
+  });
+
+  test("C9: a run that wraps up starts no more children", async () => {
+    const { stage, result } = await runTree({
+      script: {
+        lead: [
+          calls("parallel_subagent", {
+            tasks: ["a", "b", "c"].map((label) => ({ label, task_prompt: `Do ${label}.` })),
+            max_concurrent: 1,
+          }),
+          says("What we have."),
+        ],
+        "lead/a": [[after(2000), calls("work")], says("My half.")],
+      },
+      lead: { tools: [simpleTool("work")] },
+      during: ({ handle, at }) => at(1000, () => handle.cancel(undefined, { mode: "wrap-up" })),
+    });
+    assert.deepEqual(statuses(result), { lead: "cancelled", "lead/a": "cancelled" });
+    assert.deepEqual(
+      parallelOutput(stage).results.map(({ label, error, output }) => [label, error, output]),
+      [
+        ["a", "Subagent cancelled after wrapping up", "My half."],
+        ["b", "Subagent cancelled before it started", ""],
+        ["c", "Subagent cancelled before it started", ""],
+      ],
+    );
+  });
+
   test("C9: wrap-up lets a run say what it has in one turn without tools, also its children", async () => {
     const { result, stage } = await runTree({
       script: {
