@@ -13,8 +13,8 @@ import { ToolCallContext } from "./tool-context.ts";
 import { boundResult, failedResult, toToolResult } from "./tool-result.ts";
 import { waitForTool } from "./wait-for-tool.ts";
 
-/** Never throws for what a tool or a model did wrong: that is a failed result the model can read. */
-export async function runToolCall(call: ToolCallPart, run: Run): Promise<ToolResultPart> {
+/** Never rejects: what a tool or a model did wrong is a failed result the model can read, a lost store is returned. */
+export async function runToolCall(call: ToolCallPart, run: Run): Promise<ToolResultPart | StoreError> {
   const { callId, toolName } = call;
   const { clock } = run.tree;
   run.emit({ type: "tool-call-start", callId, toolName, input: call.input });
@@ -39,7 +39,7 @@ export async function runToolCall(call: ToolCallPart, run: Run): Promise<ToolRes
       }
     }
   } catch (error) {
-    if (error instanceof StoreError) throw error;
+    if (error instanceof StoreError) return error;
     if (!(error instanceof ToolFailure)) stack = error instanceof Error ? error.stack : undefined;
     result = failedResult(run.scope.aborted ? "The call was cancelled" : messageOf(error));
   } finally {

@@ -11,7 +11,7 @@ import {
   type RuntimeOptions,
 } from "../../src/core/runtime.ts";
 import { type ToolContext, tool } from "../../src/core/tool.ts";
-import { addUsage, noUsage } from "../../src/core/usage.ts";
+import { noUsage } from "../../src/core/usage.ts";
 import { checkMessages } from "../../src/testing/check-messages.ts";
 import { checkHistory, openRuns } from "../../src/testing/checker.ts";
 import { createFaults, type FaultRates, type Faults } from "../../src/testing/faults.ts";
@@ -157,8 +157,8 @@ function compareIterated(seen: readonly number[], { events, problems }: Stage): 
 async function checkEnd({ plan, watched, events, problems, model, world }: Stage, results: RunResult[]): Promise<void> {
   // With a required store that has failed for good, what happened last is nowhere, and the result says so.
   const isLost = plan.runtime.requireStore === true && watched.mayGiveUp;
-  const resultUsage = noUsage();
-  for (const { usage } of results) addUsage(resultUsage, usage);
+  // Each result has the figures of the whole tree so far.
+  const resultUsage = results.at(-1)?.usage ?? noUsage();
   const facts = { providerUsage: model?.reported ?? noUsage(), resultUsage };
   const found = [...checkHistory(events, facts), ...results.flatMap((result) => compareResult(result, events))];
   problems.push(...(isLost ? found.filter((problem) => !AFTER_LOSS.test(problem)) : found));

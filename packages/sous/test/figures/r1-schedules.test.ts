@@ -61,8 +61,8 @@ suite("R1: the figure finds", () => {
     [
       "a loop that leaves a stopped call without a result",
       "loop/run-tool-call.ts",
-      "if (error instanceof StoreError) throw error;",
-      "throw error;",
+      "if (error instanceof StoreError) return error;",
+      "return new StoreError(messageOf(error));",
       /leaves the call \w+ open/,
     ],
     [
@@ -73,10 +73,10 @@ suite("R1: the figure finds", () => {
       /uses the call id same_id again/,
     ],
     [
-      "a tree that forgets what its children took",
-      "gate.ts",
-      "parent?.billBelow(usage, costUsd);",
-      "",
+      "a result that forgets what its children took",
+      "results.ts",
+      "for (const each of agents) {",
+      "for (const each of agents.slice(0, 1)) {",
       /its runs add up to/,
     ],
   ];
