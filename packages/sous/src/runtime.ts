@@ -45,7 +45,7 @@ export type Runtime = {
   ): Promise<RunResult<Output>[]>;
 };
 
-/** `limit` children at once; all of them when unset. */
+/** `limit` children at once, all of them when unset; `limits.maxConcurrent` holds as well. */
 export type FanOutOptions = RunOptions & { limit?: number | undefined };
 
 /** Shared parts for several runs. The bare `run` and `fanOut` make a runtime of their own. */

@@ -111,6 +111,14 @@ suite("I4: fanOut", () => {
     assert.deepEqual([results.length, world.clock.monotonic()], [2, 2000]);
   });
 
+  test("I4: the limit of the whole tree holds as well, five by default", async () => {
+    const inputs = Array.from({ length: 10 }, (_, index) => `Input ${index}`);
+    const script = { "**": [[after(1000), says("Done.")]] };
+    assert.equal((await fanOut(inputs, { script })).world.clock.monotonic(), 2000);
+    const wide = await fanOut(inputs, { script, runtime: { limits: { maxConcurrent: 10 } } });
+    assert.equal(wide.world.clock.monotonic(), 1000);
+  });
+
   test("I4: cancelling gives a result for every input, started or not, after all have stopped", async () => {
     const stop = new AbortController();
     const { results, events } = await fanOut(["a", "b", "c", "d", "e"], {
