@@ -5,6 +5,7 @@ import { UserError } from "./core/errors.ts";
 import { toTools } from "./core/foreign-tool.ts";
 import { DEFAULT_LIMITS, type DelegationLimits } from "./core/limits.ts";
 import type { Model } from "./core/model.ts";
+import { nowOrLater, type Steps, wait } from "./core/now-or-later.ts";
 import { Refused } from "./core/refused.ts";
 import type { DeclaredRights, Rights } from "./core/rights.ts";
 import type { RunProfile } from "./core/run.ts";
@@ -61,7 +62,7 @@ export class Profiles {
     const own = toTools(definition.tools);
     const catalog = catalogOf(own, definition.subagents);
     const declared = declare(definition, own, catalog);
-    return this.#build(definition, {
+    const made = {
       rights: rootRights({ ...declared, tools: declared.tools ?? [] }),
       own,
       catalog,
@@ -69,7 +70,8 @@ export class Profiles {
       model: await this.#model(definition.model, undefined),
       instructions: definition.instructions,
       maxTurns: definition.maxTurns ?? ROOT_MAX_TURNS,
-    });
+    };
+    return nowOrLater(this.#build(definition, made));
   }
 
   /** The profile of a child: narrowed from its parent's. Throws `Refused`. */
@@ -81,17 +83,19 @@ export class Profiles {
       : this.#changed(base, parent, request);
   }
 
-  /** A thousand siblings that start at once share one profile, so it is remembered before it is built. */
-  #remember(parent: RunProfile, definition: AgentDefinition | undefined): Promise<RunProfile> {
+  /** A thousand siblings that start at once share one profile, so it is remembered also while it is being built. */
+  #remember(parent: RunProfile, definition: AgentDefinition | undefined): RunProfile | Promise<RunProfile> {
     const siblings =
       this.#known.get(parent) ?? new Map<AgentDefinition | undefined, RunProfile | Promise<RunProfile>>();
     this.#known.set(parent, siblings);
-    const building = this.#buildChild(parent, definition);
+    const building = nowOrLater(this.#buildChild(parent, definition));
     siblings.set(definition, building);
-    building.then(
-      (built) => siblings.set(definition, built),
-      () => siblings.delete(definition),
-    );
+    if (building instanceof Promise) {
+      building.then(
+        (built) => siblings.set(definition, built),
+        () => siblings.delete(definition),
+      );
+    }
     return building;
   }
 
@@ -113,16 +117,16 @@ export class Profiles {
     );
   }
 
-  async #buildChild(parent: RunProfile, definition: AgentDefinition | undefined): Promise<RunProfile> {
+  *#buildChild(parent: RunProfile, definition: AgentDefinition | undefined): Steps<RunProfile> {
     const own = definition?.tools === undefined ? [...parent.catalog.values()] : toTools(definition.tools);
     const catalog = catalogOf(own, definition?.subagents);
     const declared = definition === undefined ? UNDECLARED : declare(definition, own, catalog);
-    return this.#build(definition ?? { subagents: parent.subagents, delegate: parent.delegate }, {
+    return yield* this.#build(definition ?? { subagents: parent.subagents, delegate: parent.delegate }, {
       rights: narrow(parent.rights, declared, { tools: undefined }),
       own,
       catalog,
       depth: parent.depth + 1,
-      model: definition?.model === undefined ? parent.model : await this.#model(definition.model, parent.model),
+      model: yield* wait(this.#model(definition?.model, parent.model)),
       instructions: definition === undefined ? CHILD_INSTRUCTIONS : definition.instructions,
       maxTurns:
         definition?.maxTurns ?? (definition === undefined ? this.#parts.limits.defaultMaxTurns : NAMED_MAX_TURNS),
@@ -148,14 +152,14 @@ export class Profiles {
       base.timeoutMs ?? Number.POSITIVE_INFINITY,
     );
     const timed = { ...base, maxTurns, timeoutMs: Number.isFinite(timeoutMs) ? timeoutMs : undefined };
-    return isPlain ? timed : this.#specialized(timed, parent, request);
+    return isPlain ? timed : nowOrLater(this.#specialized(timed, parent, request));
   }
 
-  async #specialized(base: RunProfile, parent: RunProfile, { options = {} }: SpawnRequest): Promise<RunProfile> {
+  *#specialized(base: RunProfile, parent: RunProfile, { options = {} }: SpawnRequest): Steps<RunProfile> {
     const { allowedTools, model, systemPrompt, outputSchema, context } = options;
     if (allowedTools !== undefined) checkAllowed(allowedTools, base.rights);
     const rights = allowedTools === undefined ? base.rights : narrow(base.rights, UNDECLARED, { tools: allowedTools });
-    const output = outputSchema === undefined ? base.output : await compileSchema(outputSchema);
+    const output = outputSchema === undefined ? base.output : yield* wait(compileSchema(outputSchema));
     const changed: RunProfile = {
       ...base,
       rights,
@@ -168,17 +172,17 @@ export class Profiles {
       const { model: same, price, instructions } = parent;
       return { ...changed, model: same, price, instructions, tools: forkedSet(parent.tools, base.tools) };
     }
-    const chosen = model === undefined ? base.model : await this.#model(model, parent.model);
+    const chosen = model === undefined ? base.model : yield* wait(this.#model(model, parent.model));
     const tools = allowedTools === undefined ? base.tools : onlyAllowed(base.tools, rights);
     return { ...changed, model: chosen, price: this.#parts.priceOf(chosen), tools };
   }
 
-  async #build(
+  *#build(
     source: Pick<AgentDefinition, "subagents" | "delegate"> & Partial<AgentDefinition>,
     made: Pick<RunProfile, "rights" | "catalog" | "depth" | "model" | "instructions" | "maxTurns"> & {
       own: readonly Tool[];
     },
-  ): Promise<RunProfile> {
+  ): Steps<RunProfile> {
     const { own, rights, ...rest } = made;
     const { limits, priceOf } = this.#parts;
     const subagents = source.subagents ?? [];
@@ -190,7 +194,7 @@ export class Profiles {
       each.category === "subagent" ? rights.spawn && !isDeepest : rights.use.has(each.name),
     );
     const offered = canHaveChildren && !isDeepest ? [...mayCall, ...this.#subagentTools(subagents, delegate)] : mayCall;
-    const output = source.outputSchema === undefined ? undefined : await compileSchema(source.outputSchema);
+    const output = source.outputSchema === undefined ? undefined : yield* wait(compileSchema(source.outputSchema));
     const instructions = withOutput(made.instructions, output);
     return {
       ...rest,
@@ -198,7 +202,7 @@ export class Profiles {
       agentName: source.name ?? "subagent",
       nickname: source.nickname,
       price: priceOf(made.model),
-      tools: await toolSet(offered, isDeepest, instructions),
+      tools: yield* toolSet(offered, isDeepest, instructions),
       rights,
       storedRights: toStoredRights(rights),
       subagents,
@@ -220,7 +224,7 @@ export class Profiles {
     return delegate ? [...named, ...this.#delegationTools] : named;
   }
 
-  async #model(choice: ModelChoice | undefined, inherited: Model | undefined): Promise<Model> {
+  #model(choice: ModelChoice | undefined, inherited: Model | undefined): Model | Promise<Model> {
     if (choice === undefined && inherited !== undefined) return inherited;
     if (choice === undefined)
       throw new UserError('No model: give the agent one, such as model: "anthropic/claude-sonnet-4-5"');

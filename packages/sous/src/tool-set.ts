@@ -1,22 +1,19 @@
 /** The tools of a run, ready for dispatch, and what its model is shown of them. */
 
 import { UserError } from "./core/errors.ts";
+import { type Steps, wait } from "./core/now-or-later.ts";
 import type { Rights } from "./core/rights.ts";
 import type { ReadyTool, ToolSet } from "./core/run.ts";
 import type { Tool } from "./core/tool.ts";
 import { compileSchema } from "./schema/compile.ts";
 
-export async function toolSet(
-  tools: readonly Tool[],
-  isDeepest: boolean,
-  instructions: string | undefined,
-): Promise<ToolSet> {
+export function* toolSet(tools: readonly Tool[], isDeepest: boolean, instructions: string | undefined): Steps<ToolSet> {
   const byName = new Map<string, ReadyTool>();
   for (const each of tools) {
     if (byName.has(each.name)) {
       throw new UserError(`Two tools are named ${each.name}: the model could not tell them apart`);
     }
-    const schema = await compileSchema(each.inputSchema);
+    const schema = yield* wait(compileSchema(each.inputSchema));
     const definition = { name: each.name, description: each.description, inputSchema: schema.jsonSchema };
     byName.set(each.name, { tool: each, schema, definition });
   }

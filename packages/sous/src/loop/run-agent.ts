@@ -10,18 +10,25 @@ import { notify, readInbox } from "./inbox.ts";
 import { runToolCalls } from "./run-tool-calls.ts";
 import { runTurn } from "./run-turn.ts";
 
-/** Runs one agent on the conversation it was given. Every ending is an outcome and is recorded. */
-export async function runAgent(run: Run, work: (run: Run) => Promise<Ending> = untilEnding): Promise<RunOutcome> {
+/**
+ * Runs one agent on the conversation it was given. Every ending is an outcome and is recorded. A chain, not an async
+ * function: that would keep one more frame for every live child.
+ */
+export function runAgent(run: Run, work: (run: Run) => Promise<Ending> = untilEnding): Promise<RunOutcome> {
   const startedAt = run.tree.clock.monotonic();
+  return work(run).then(
+    (ending) => finish(ending, run, startedAt),
+    async (error: unknown) => {
+      // Last words may fail in ways of their own, and that is an ending too.
+      const ending = await endingOf(error, run).catch((worse: unknown) => endingOf(worse, run));
+      return finish(ending, run, startedAt);
+    },
+  );
+}
+
+async function finish(ending: Ending, run: Run, startedAt: number): Promise<RunOutcome> {
   let outcome: RunOutcome | undefined;
   try {
-    let ending: Ending;
-    try {
-      ending = await work(run);
-    } catch (error) {
-      // Last words may fail in ways of their own, and that is an ending too.
-      ending = await endingOf(error, run).catch((worse: unknown) => endingOf(worse, run));
-    }
     // Somebody outside may speak to a child while others are being stopped, so this looks until none is left.
     for (let closing = run.tree.closeChildren(run); closing !== undefined; closing = run.tree.closeChildren(run)) {
       await closing;

@@ -1,0 +1,27 @@
+/**
+ * Work that seldom has to wait. Written as a generator, it runs to its end at once when nothing does, and becomes a promise
+ * at the first `yield* wait(…)` of one: a thousand children that start in one turn then keep no frame each for nothing.
+ */
+
+export type Steps<Result> = Generator<Promise<unknown>, Result, unknown>;
+
+export function nowOrLater<Result>(steps: Steps<Result>): Result | Promise<Result> {
+  const first = steps.next();
+  return first.done ? first.value : later(steps, first.value);
+}
+
+/** The value, or what the promise brings. */
+export function* wait<Value>(value: Value | Promise<Value>): Steps<Value> {
+  return value instanceof Promise ? ((yield value) as Value) : value;
+}
+
+async function later<Result>(steps: Steps<Result>, first: Promise<unknown>): Promise<Result> {
+  for (let waiting = first; ; ) {
+    const next = await waiting.then(
+      (value) => steps.next(value),
+      (error: unknown) => steps.throw(error),
+    );
+    if (next.done) return next.value;
+    waiting = next.value;
+  }
+}
