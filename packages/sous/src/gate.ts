@@ -2,6 +2,7 @@
 
 import { type Admission, pay } from "./budget/admission.ts";
 import { checkSeconds } from "./budget/run-deadline.ts";
+import { wakeUp } from "./budget/run-slots.ts";
 import { Conversation } from "./core/conversation.ts";
 import { type Account, type RunSlot, smallerBudget } from "./core/limits.ts";
 import { type Message, userMessage } from "./core/message.ts";
@@ -191,8 +192,7 @@ export class Gate {
     } finally {
       link?.[Symbol.dispose]();
       if (isAwaited) childGone(parent);
-      // A stopped parent needs no place any more.
-      if (resting !== undefined && !parent.scope.aborted) await resting.wake(parent.scope);
+      if (resting !== undefined) await wakeUp(resting, parent.scope);
     }
   }
 

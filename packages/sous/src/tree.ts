@@ -1,6 +1,7 @@
 /** One tree of runs: a root, everything below it, and what they share. The only place where a run starts a run. */
 
 import { setDeadline } from "./budget/run-deadline.ts";
+import { wakeUp } from "./budget/run-slots.ts";
 import type { AgentDefinition } from "./core/agent.ts";
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "./core/approval.ts";
 import { Conversation } from "./core/conversation.ts";
@@ -244,8 +245,7 @@ async function rest<T>(run: Run, slot: RunSlot, work: () => Promise<T>): Promise
   try {
     return await work();
   } finally {
-    // A stopped run needs no place any more.
-    if (!run.scope.aborted) await slot.wake(run.scope);
+    await wakeUp(slot, run.scope);
   }
 }
 

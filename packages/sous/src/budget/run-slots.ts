@@ -17,6 +17,15 @@ export function createRunSlots(limit: number, onFull: DelegationLimits["onFull"]
   };
 }
 
+/** Ends a rest. A stopped run needs no place any more, and what it waited for counts all the same. */
+export async function wakeUp(slot: RunSlot, scope: Scope): Promise<void> {
+  try {
+    if (!scope.aborted) await slot.wake(scope);
+  } catch (error) {
+    if (!scope.aborted) throw error;
+  }
+}
+
 class Gate {
   /** Runs that wait to go on; they come before those that wait to start. */
   readonly waking = new WaitingLine<GateSlot, void>();

@@ -100,6 +100,13 @@ function budgetSentence(limit: BudgetExceeded["limit"], used: number, allowed: n
   }
 }
 
+/** What was thrown, in words. Anything can be thrown, also what has none. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  if (typeof error === "object" && error !== null && "message" in error && typeof error.message === "string")
+    return error.message;
+  try {
+    return String(error);
+  } catch {
+    return Object.prototype.toString.call(error);
+  }
 }

@@ -4,6 +4,7 @@ import type { AgentDefinition } from "./agent.ts";
 import type { Approve } from "./approval.ts";
 import type { Host } from "./clock.ts";
 import type { ConversationLimits } from "./conversation.ts";
+import type { ErrorType } from "./errors.ts";
 import type { EventListener, SousEvent } from "./event.ts";
 import type { Budget, DelegationLimits, OnExhausted } from "./limits.ts";
 import type { UserInput } from "./message.ts";
@@ -72,7 +73,7 @@ export type RunResult<Output = unknown> = {
   agents: AgentSummary[];
   /** Actions that needed consent when nobody was there. */
   denied: { path: string; toolName: string; input: unknown }[];
-  error: { type: string; message: string } | undefined;
+  error: { type: ErrorType; message: string } | undefined;
 };
 
 /** Rejection of a run that ended as `failed`; it carries the result all the same. */

@@ -47,6 +47,8 @@ class RunQuestion implements Question, ModelRequest {
   readonly #ports: AskPorts;
   #call: Scope | undefined;
   #stop: ((reason: unknown) => void) | undefined;
+  /** A model that goes on talking when it has answered is not heard. */
+  #isListening = false;
 
   constructor(run: Run, options: AskOptions, ports: AskPorts) {
     const { profile, conversation } = run;
@@ -93,6 +95,7 @@ class RunQuestion implements Question, ModelRequest {
   }
 
   request(lease: Lease): this {
+    this.#isListening = true;
     const { settings, output } = this.#run.profile;
     const maxOutputTokens = Number.isFinite(lease.outputCap) ? lease.outputCap : settings.maxOutputTokens;
     const outputSchema = this.#options.jsonOutput ? output?.jsonSchema : undefined;
@@ -104,7 +107,7 @@ class RunQuestion implements Question, ModelRequest {
 
   readonly onDelta = (kind: "text" | "reasoning", text: string): void => {
     const run = this.#run;
-    if (run.scope.aborted) return;
+    if (run.scope.aborted || !this.#isListening) return;
     run.beats += 1;
     this.receivedBytes += utf8Length(text);
     if (kind === "text") run.text += text;
@@ -138,6 +141,7 @@ class RunQuestion implements Question, ModelRequest {
   }
 
   endAttempt(): void {
+    this.#isListening = false;
     if (this.#stop !== undefined) this.#run.scope.unlisten(this.#stop);
     this.#call?.[Symbol.dispose]();
     this.#call = undefined;

@@ -1,8 +1,8 @@
 /** An agent outside this process as a model: so an external child has the same tree, cancel, budget and events as any other. */
 
 import { ModelError, messageOf } from "../core/errors.ts";
-import type { ExternalAgents } from "../core/external-agent.ts";
-import { textOf } from "../core/message.ts";
+import type { ExternalAgents, ExternalAnswer } from "../core/external-agent.ts";
+import { type Message, textOf } from "../core/message.ts";
 import type { Model } from "../core/model.ts";
 
 export function externalModel(
@@ -11,15 +11,15 @@ export function externalModel(
 ): Model {
   return {
     id: `external/${target.agentId ?? target.serverName ?? "default"}`,
-    async answer({ messages, signal }, onDelta) {
-      const last = messages.at(-1);
-      const task = last === undefined ? "" : textOf(last as { content: readonly { type: string; text?: string }[] });
-      const answer = await client
-        .generate({ task, ...target }, { signal, onText: (text) => onDelta("text", text) })
-        .catch((error: unknown) => {
-          if (signal.aborted) throw signal.reason;
-          throw new ModelError("unknown", `The external agent failed: ${messageOf(error)}`, { cause: error });
-        });
+    async answer({ instructions, messages, signal }, onDelta) {
+      const task = toPrompt(instructions, messages);
+      let answer: ExternalAnswer;
+      try {
+        answer = await client.generate({ task, ...target }, { signal, onText: (text) => onDelta("text", text) });
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        throw new ModelError("unknown", `The external agent failed: ${messageOf(error)}`, { cause: error });
+      }
       return {
         message: { role: "assistant", content: [{ type: "text", text: answer.content }] },
         finish: "stop",
@@ -34,4 +34,13 @@ export function externalModel(
       };
     },
   };
+}
+
+/** It remembers nothing from one prompt to the next, so it is told all there is. Text a model reads. */
+function toPrompt(instructions: string | undefined, messages: readonly Message[]): string {
+  const said = messages.map((message) => {
+    const text = textOf(message as { content: readonly { type: string; text?: string }[] });
+    return message.role === "assistant" ? `You answered:\n${text}` : text;
+  });
+  return (instructions === undefined ? said : [instructions, ...said]).join("\n\n");
 }

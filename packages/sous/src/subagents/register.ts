@@ -3,14 +3,15 @@
 import * as z from "zod";
 import { type AgentDefinition, agent, type ModelChoice } from "../core/agent.ts";
 import { UserError } from "../core/errors.ts";
+import type { EventListener } from "../core/event.ts";
 import type { ExternalAgents } from "../core/external-agent.ts";
-import { isSuccess } from "../core/outcome.ts";
+import { toRefusal } from "../core/refused.ts";
 import type { RunOptions, RunResult } from "../core/runtime.ts";
 import { type Tool, type ToolContext, type ToolRegistry, type ToolResult, tool } from "../core/tool.ts";
 import { type SubagentCallbacks, toListener } from "./callbacks.ts";
 import { externalModel } from "./external-model.ts";
 import { DESCRIPTIONS } from "./prompts.ts";
-import { toToolResult } from "./report.ts";
+import { rootToolResult, toToolResult } from "./report.ts";
 import { sentenceSchema } from "./sentence-schema.ts";
 
 /** More than seven, as the contract of these two tools names them. With only a client, children are external runs. */
@@ -30,6 +31,7 @@ export type StartRun = (definition: AgentDefinition, task: string, options: RunO
 
 const DEFAULT_MAX_TURNS = 10;
 const DEFAULT_MAX_DEPTH = 2;
+const DEEPEST_TREE = 10;
 
 const notBlank = z.string().refine((text) => text.trim() !== "");
 const SENTENCES = {
@@ -37,6 +39,8 @@ const SENTENCES = {
   description: "description cannot be empty",
   maxTurns: "maxTurns must be between 1 and 50",
   systemPrompt: "systemPrompt cannot be empty",
+  serverName: "serverName cannot be empty",
+  agentId: "agentId cannot be empty",
 };
 
 const spawnInput = sentenceSchema(
@@ -53,8 +57,8 @@ const delegateInput = sentenceSchema(
   z.strictObject({
     task: notBlank.describe("Everything the agent must know: it sees nothing else."),
     description: notBlank.describe("What it is for, in three to five words."),
-    serverName: z.string().optional().describe("Which server to use; the default one when omitted."),
-    agentId: z.string().optional().describe("Which of its agents."),
+    serverName: notBlank.optional().describe("Which server to use; the default one when omitted."),
+    agentId: notBlank.optional().describe("Which of its agents."),
   }),
   { ...SENTENCES, "*": "Allowed: task, description, serverName, agentId." },
 );
@@ -71,11 +75,18 @@ export function addSubagentTools(
     throw new UserError("registerSubagentTools needs a model, a client, or both");
   if (depth >= (options.maxDepth ?? DEFAULT_MAX_DEPTH)) return;
   registry.register(spawnTool(registry, options, depth, start));
-  if (client !== undefined) registry.register(delegateTool(client, options, start));
+  if (client !== undefined) registry.register(delegateTool(client, options, depth, start));
 }
 
 function spawnTool(registry: ToolRegistry, options: SubagentToolsOptions, depth: number, start: StartRun): Tool {
-  const { model, client, callbacks } = options;
+  const { model, client, callbacks, systemPrompt: instructions, maxDepth = DEFAULT_MAX_DEPTH } = options;
+  // Made here, so that a number that is not allowed shows before anything runs.
+  const ordinary = agent({
+    name: "subagent",
+    instructions,
+    model: model ?? external(client, options),
+    maxTurns: options.defaultMaxTurns ?? DEFAULT_MAX_TURNS,
+  });
   return tool({
     name: "subagent_spawn",
     description: DESCRIPTIONS.spawn,
@@ -84,19 +95,19 @@ function spawnTool(registry: ToolRegistry, options: SubagentToolsOptions, depth:
     execute(input, context) {
       const own = registry.cloneFiltered((each) => each.category !== "subagent");
       if (model !== undefined) addSubagentTools(own, options, depth + 1, start);
-      const definition = agent({
-        name: "subagent",
-        instructions: input.systemPrompt ?? options.systemPrompt,
-        model: model ?? external(client, options),
+      const definition = ordinary.with({
+        instructions: input.systemPrompt ?? instructions,
         tools: model === undefined ? [] : [...own],
-        maxTurns: input.maxTurns ?? options.defaultMaxTurns ?? DEFAULT_MAX_TURNS,
+        maxTurns: input.maxTurns ?? ordinary.maxTurns,
       });
-      return runChild(definition, input, { mode: "spawn", callbacks, context, start });
+      const child: ChildCall = { mode: "spawn", callbacks, context, start, depth: depth + 1, maxDepth };
+      return runChild(definition, input, child);
     },
   }) as Tool;
 }
 
-function delegateTool(client: ExternalAgents, options: SubagentToolsOptions, start: StartRun): Tool {
+function delegateTool(client: ExternalAgents, options: SubagentToolsOptions, depth: number, start: StartRun): Tool {
+  const { callbacks, serverName, agentId, maxDepth = DEFAULT_MAX_DEPTH } = options;
   return tool({
     name: "subagent_delegate",
     description: DESCRIPTIONS.delegate,
@@ -104,8 +115,10 @@ function delegateTool(client: ExternalAgents, options: SubagentToolsOptions, sta
     tier: "confirm",
     inputSchema: delegateInput,
     execute(input, context) {
-      const definition = agent({ name: "external", model: external(client, { ...options, ...input }), tools: [] });
-      return runChild(definition, input, { mode: "delegate", callbacks: options.callbacks, context, start });
+      const target = { serverName: input.serverName ?? serverName, agentId: input.agentId ?? agentId };
+      const definition = agent({ name: "external", model: external(client, target), tools: [] });
+      const child: ChildCall = { mode: "delegate", callbacks, context, start, depth: depth + 1, maxDepth };
+      return runChild(definition, input, child);
     },
   }) as Tool;
 }
@@ -120,30 +133,48 @@ type ChildCall = {
   callbacks: SubagentCallbacks | undefined;
   context: ToolContext | undefined;
   start: StartRun;
+  /** The child's own level, as the registry counts, and the deepest there may be. */
+  depth: number;
+  maxDepth: number;
 };
 
 /** In a tree of ours the child goes through its gate; elsewhere it is a root of its own. */
 async function runChild(
   definition: AgentDefinition,
-  { task, description }: { task: string; description: string },
-  { mode, callbacks, context, start }: ChildCall,
+  { task, description: label }: { task: string; description: string },
+  call: ChildCall,
 ): Promise<ToolResult> {
-  const onEvent = callbacks === undefined ? undefined : toListener(callbacks, { description, mode });
-  if (context?.spawn !== undefined) {
-    const watched = onEvent === undefined ? definition : definition.with({ hooks: { onEvent } });
-    return toToolResult(
-      await context.spawn({ label: description, task, agent: watched, options: { summary: "never" } }),
-    );
+  const { mode, callbacks, context } = call;
+  const onEvent = callbacks === undefined ? undefined : toListener(callbacks, { description: label, mode });
+  if (context?.spawn === undefined) return runAlone(definition, task, { ...call, label, onEvent });
+  const watched = onEvent === undefined ? definition : definition.with({ hooks: { onEvent } });
+  return toToolResult(await context.spawn({ label, task, agent: watched, options: { summary: "never" } }));
+}
+
+/** Nobody can continue it or read the rest, so all of its text is given and no id to call it by. */
+async function runAlone(
+  definition: AgentDefinition,
+  task: string,
+  {
+    context,
+    start,
+    depth,
+    maxDepth,
+    label,
+    onEvent,
+  }: ChildCall & { label: string; onEvent: EventListener | undefined },
+): Promise<ToolResult> {
+  try {
+    const result = await start(definition, task, {
+      signal: context?.signal,
+      onEvent: onEvent && ((event) => (event.parentId === null ? onEvent(event) : undefined)),
+      // In a tree of its own it is the root, so that many levels may be below it.
+      limits: { maxDepth: Math.min(Math.max(maxDepth - depth, 1), DEEPEST_TREE) },
+    });
+    return rootToolResult(result, label, depth);
+  } catch (error) {
+    const refusal = toRefusal(error);
+    if (refusal === undefined) throw error;
+    return toToolResult({ kind: "refused", errorType: refusal.errorType, message: refusal.message });
   }
-  const { runId, text, status, error } = await start(definition, task, {
-    signal: context?.signal,
-    onEvent: onEvent && ((event) => (event.parentId === null ? onEvent(event) : undefined)),
-  });
-  const success = isSuccess({ status });
-  return {
-    success,
-    output: text,
-    error: success ? undefined : (error?.message ?? status),
-    metadata: { subagent_id: runId },
-  };
 }

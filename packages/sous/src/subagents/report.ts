@@ -1,6 +1,7 @@
 /** What a parent's model reads about a child: one bounded text that never tells an ending as another one. */
 
 import { completionStatus, isSuccess } from "../core/outcome.ts";
+import type { RunResult } from "../core/runtime.ts";
 import type { ChildReport, SpawnReply } from "../core/spawn.ts";
 import type { ToolResult } from "../core/tool.ts";
 
@@ -53,6 +54,29 @@ export function toToolResult(reply: SpawnReply): ToolResult {
     default:
       return reply satisfies never;
   }
+}
+
+/** The same for a child that was a root of its own: all of its text, and nothing to continue it by. */
+export function rootToolResult(result: RunResult, label: string, depth: number): ToolResult {
+  const { runId, text, usage, costUsd, error, agents } = result;
+  const [own] = agents;
+  const report: ChildReport = {
+    agentId: runId,
+    runId,
+    path: own?.path ?? label,
+    label,
+    depth,
+    agentName: own?.label ?? label,
+    outcome: { ...result, fault: error, toolCount: own?.toolCount ?? 0 },
+    text,
+    truncation: undefined,
+    toolLog: undefined,
+    totalUsage: usage,
+    totalCostUsd: costUsd,
+  };
+  const success = isSuccess(result);
+  const sentence = success ? undefined : failureSentence(report);
+  return { success, output: reportText(report), error: sentence, metadata: reportMetadata(report) };
 }
 
 /** The text of a report, with a notice when it is not the whole story. */

@@ -34,11 +34,10 @@ function toSentence(issue: z.core.$ZodIssue, whole: unknown, sentences: Sentence
   if (field === "") return "The input must be an object";
   const found = valueAt(whole, issue.path);
   if (found === undefined) return `${field} is required`;
-  // The sentence of `label` also serves `tasks.0.label`.
-  const last = String(issue.path.findLast((step) => typeof step === "string") ?? "");
-  const known = sentences[last];
-  const prefix = field === last ? "" : `${field.slice(0, -last.length)}`;
-  if (known !== undefined) return `${prefix}${known}${describeFound(found)}`;
+  // The sentence of `label` also serves `tasks.0.label`; an entry of a list has none.
+  const last = issue.path.at(-1);
+  const known = typeof last === "string" ? sentences[last] : undefined;
+  if (known !== undefined) return `${field.slice(0, -String(last).length)}${known}${describeFound(found)}`;
   return `${field}: ${issue.message}${describeFound(found)}`;
 }
 

@@ -81,6 +81,124 @@ suite("D1, D2: subagent_delegate", () => {
     assert.deepEqual(said, ["start delegate a fix", "error delegate a fix: The external agent failed: server gone; "]);
   });
 
+  test("D1: an external run is told its instructions too", async () => {
+    const client = fakeClient(async () => "Yes.");
+    await runTree({
+      script: {
+        lead: [
+          calls("subagent_spawn", { ...task, systemPrompt: "Answer yes or no." }),
+          calls("subagent_spawn", task),
+          says("Seen."),
+        ],
+      },
+      lead: { delegate: false, tools: [...registryWith({ client, systemPrompt: "Be brief." })] },
+    });
+    assert.deepEqual(
+      client.prompts.map((prompt) => prompt.task),
+      ["Answer yes or no.\n\nFix it.", "Be brief.\n\nFix it."],
+    );
+  });
+
+  test("D1: an empty name of a server or an agent is refused and does not hide the default", async () => {
+    const client = fakeClient(async () => "Fixed.");
+    const { stage } = await runTree({
+      script: {
+        lead: [
+          [
+            calls("subagent_delegate", { ...task, serverName: "" }),
+            calls("subagent_delegate", { ...task, agentId: " " }),
+          ],
+          says("Oh."),
+        ],
+      },
+      lead: { delegate: false, tools: [...registryWith({ client, serverName: "local", agentId: "codex" })] },
+      runtime: ALLOW,
+    });
+    assert.deepEqual(readBy(stage, "subagent_delegate"), ["serverName cannot be empty", "agentId cannot be empty"]);
+    assert.deepEqual(client.prompts, []);
+  });
+
+  test("D2: a client that throws at once, or throws no error, fails its child as well", async () => {
+    for (const [generate, message] of [
+      [
+        () => {
+          throw new Error("not connected");
+        },
+        "not connected",
+      ],
+      [() => Promise.reject({ code: -32000, message: "server error" }), "server error"],
+      [() => Promise.reject(undefined), "undefined"],
+    ] as const) {
+      const { said, callbacks } = recorder();
+      const { result } = await runTree({
+        script: { lead: [calls("subagent_delegate", task), says("Seen.")] },
+        lead: { delegate: false, tools: [...registryWith({ client: { generate }, callbacks })] },
+        runtime: ALLOW,
+      });
+      assert.equal(result.status, "completed");
+      assert.equal(said.at(-1), `error delegate a fix: The external agent failed: ${message}; `);
+    }
+  });
+
+  test("D2: text that comes after the answer is not heard", async () => {
+    const { said, callbacks } = recorder();
+    let late: ((text: string) => void) | undefined;
+    const client = fakeClient(async (_prompt, { onText }) => {
+      onText("Fixed.");
+      late = onText;
+      return "Fixed.";
+    });
+    const { stage } = await runTree({
+      script: {
+        lead: [
+          calls("subagent_delegate", task),
+          () => {
+            late?.(" And more.");
+            return says("Seen.");
+          },
+        ],
+      },
+      lead: { delegate: false, tools: [...registryWith({ client, callbacks })] },
+      runtime: ALLOW,
+    });
+    assert.deepEqual(
+      stage.eventsOf("text-delta").map(({ path, text }) => [path, text]),
+      [
+        ["lead/a fix", "Fixed."],
+        ["lead", "Seen."],
+      ],
+    );
+    assert.equal(said.at(-1), "complete delegate a fix: Fixed., 1 turns, true");
+  });
+
+  test("D1: it remembers nothing, so a further prompt holds what was said before", async () => {
+    const answers = ["", "Fixed.", "The second too."];
+    const client = fakeClient(async () => answers.shift() ?? assert.fail("asked too often"));
+    await runTree({
+      script: {
+        lead: [
+          calls("subagent_delegate", task),
+          ({ messages }) => {
+            const [, id = ""] = JSON.stringify(messages).match(/subagent_id: (\w+)/) ?? [];
+            return calls("subagent_send", { subagent_id: id, message: "And the second file?" });
+          },
+          says("Seen."),
+        ],
+      },
+      lead: { tools: [...registryWith({ client })] },
+      runtime: ALLOW,
+    });
+    assert.deepEqual(
+      client.prompts.map((prompt) => prompt.task),
+      [
+        "Fix it.",
+        "Fix it.\n\nYour last answer was empty. Give your answer now, or say what keeps you from giving one.",
+        "Fix it.\n\nYour last answer was empty. Give your answer now, or say what keeps you from giving one." +
+          "\n\nYou answered:\nFixed.\n\nAnd the second file?",
+      ],
+    );
+  });
+
   test("D2: cancel reaches the external agent, and one that does not listen is not waited for", async () => {
     let wasStopped = false;
     const client = fakeClient((_prompt, { signal }) => {

@@ -155,7 +155,7 @@ suite("D1: registerSubagentTools", () => {
         .get("subagent_spawn")
         ?.execute({ task: "t", description: "d" }, { signal: stop.signal } as ToolContext) as Promise<ToolResult>;
     const failed = await spawn(broken);
-    assert.deepEqual([failed.success, failed.error], [false, "no key"]);
+    assert.deepEqual([failed.success, failed.error], [false, "Subagent failed: no key"]);
     const endless = registryWith({ model: scriptedModel({ "**": [[says("Half."), hangs()]] }), callbacks });
     const stopped = spawn(endless);
     setImmediate(() => stop.abort());

@@ -3,22 +3,18 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
-import type { ParallelOutput } from "../../src/subagents/parallel.ts";
 import { after, calls, fails, hangs, says } from "../../src/testing/steps.ts";
-import { parallelOutput, readBy, recordingTool, runTree, statuses, untilStopped } from "./run-tree.ts";
+import {
+  inParallel,
+  inShort,
+  parallelOutput,
+  readBy,
+  recordingTool,
+  runTree,
+  statuses,
+  untilStopped,
+} from "./run-tree.ts";
 import { simpleTool } from "./support.ts";
-
-function inParallel(tasks: Record<string, unknown>[], options: Record<string, unknown> = {}) {
-  return calls("parallel_subagent", {
-    tasks: tasks.map((task, index) => ({ task_prompt: `${task.label}, part ${index}`, ...task })),
-    ...options,
-  });
-}
-
-/** Label, success and what became of each task. */
-function inShort({ results }: ParallelOutput) {
-  return results.map(({ label, success, completion_status }) => [label, success, completion_status]);
-}
 
 suite("I3: fail_fast", () => {
   test("I3: stops the others when the first fails, waits for them, and starts no more", async () => {

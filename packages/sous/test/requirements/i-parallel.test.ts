@@ -4,20 +4,8 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { ParallelOutput } from "../../src/subagents/parallel.ts";
 import { after, calls, fails, hangs, refuses, says } from "../../src/testing/steps.ts";
-import { parallelOutput, runTree, startsOf } from "./run-tree.ts";
+import { inParallel, inShort, parallelOutput, runTree, startsOf } from "./run-tree.ts";
 import { simpleTool } from "./support.ts";
-
-function inParallel(tasks: Record<string, unknown>[], options: Record<string, unknown> = {}) {
-  return calls("parallel_subagent", {
-    tasks: tasks.map((task, index) => ({ task_prompt: `${task.label}, part ${index}`, ...task })),
-    ...options,
-  });
-}
-
-/** Label, success and what became of each task. */
-function _inShort({ results }: ParallelOutput) {
-  return results.map(({ label, success, completion_status }) => [label, success, completion_status]);
-}
 
 suite("I1: the input of parallel_subagent", () => {
   const bad: [input: unknown, says: RegExp][] = [
@@ -37,6 +25,18 @@ suite("I1: the input of parallel_subagent", () => {
     ],
     [{ tasks: [{ label: "a", task_prompt: "x", background: true }] }, /^Unknown field in tasks\.0: background/],
     [{ tasks: [{ label: "a", task_prompt: "x" }], extra: 1 }, /^Unknown field: extra/],
+    [{ tasks: [{ label: "a", task_prompt: "x" }], max_concurrent: 1.5 }, /^max_concurrent must be .*; found 1\.5$/],
+    [{ tasks: null }, /^At least one task required; found null$/],
+    [null, /^The input must be an object$/],
+    [{ tasks: [{ label: "a", task_prompt: "x" }, "look"] }, /^tasks\.1: .*expected object.*; found "look"$/],
+    [
+      { tasks: [{ label: "a", task_prompt: "x", allowed_tools: [1] }] },
+      /^tasks\.0\.allowed_tools\.0: .*expected string.*; found 1$/,
+    ],
+    [
+      { tasks: [{ label: "a", task_prompt: "x" }, { label: "b" }, { label: 3, task_prompt: "" }] },
+      /^tasks\.1\.task_prompt is required; tasks\.2\.label cannot be empty; found 3; tasks\.2\.task_prompt cannot be empty$/,
+    ],
   ];
   for (const [input, sentence] of bad) {
     test(`I1: ${JSON.stringify(input)} is one failed result that names the field, and no child`, async () => {
@@ -191,6 +191,28 @@ suite("I2: the output", () => {
     assert.deepEqual([output.successful, output.failed], [1, 7]);
     assert.equal(stage.resultsOf("lead")[0]?.isError, false);
     assert.equal(result.status, "completed");
+  });
+
+  test("I2: a task that is done stays done when the one that waits for it is stopped", async () => {
+    const { stage } = await runTree({
+      script: {
+        lead: [inParallel([{ label: "nest" }, { label: "b" }, { label: "c" }], { max_concurrent: 2 }), says("Seen.")],
+        "lead/nest": [inParallel([{ label: "x" }])],
+        "lead/nest/x": [[after(1000), says("Done.")]],
+        "lead/b": [[after(1000), says("Done.")]],
+        "lead/c": [[after(9000), says("Done.")]],
+      },
+      runtime: { limits: { maxConcurrent: 1 } },
+      // At 2 s x has ended, c has the only place, and nest waits to go on.
+      during: ({ handle, at }) => at(5000, () => handle.cancel("lead/nest")),
+    });
+    assert.equal(stage.eventsOf("run-end", "lead/nest/x")[0]?.time, stage.eventsOf("run-start", "lead/c")[0]?.time);
+    assert.deepEqual(inShort(parallelOutput(stage, "lead/nest")), [["x", true, "complete"]]);
+    assert.deepEqual(inShort(parallelOutput(stage)), [
+      ["nest", false, "cancelled"],
+      ["b", true, "complete"],
+      ["c", true, "complete"],
+    ]);
   });
 
   test("I2: the size limit holds for each output, and the call keeps all of them", async () => {

@@ -7,6 +7,7 @@ import type { Tool, ToolResult, ToolTier } from "../../src/core/tool.ts";
 import type { ParallelOutput } from "../../src/subagents/parallel.ts";
 import type { Script } from "../../src/testing/script.ts";
 import type { ScriptedModelOptions } from "../../src/testing/scripted-model.ts";
+import { calls, type Step } from "../../src/testing/steps.ts";
 import { openStage, type Stage, simpleTool } from "./support.ts";
 
 export type TreePlan = {
@@ -49,6 +50,19 @@ export function readBy(stage: Stage, toolName: string, path = "lead"): string[] 
 /** What the first `parallel_subagent` call at this path returned. */
 export function parallelOutput(stage: Stage, path = "lead"): ParallelOutput {
   return JSON.parse(readBy(stage, "parallel_subagent", path)[0] ?? "null");
+}
+
+/** A call with these tasks; each has a task of its own unless it says which. */
+export function inParallel(tasks: readonly Record<string, unknown>[], options: Record<string, unknown> = {}): Step {
+  return calls("parallel_subagent", {
+    tasks: tasks.map((task, index) => ({ task_prompt: `${task.label}, part ${index}`, ...task })),
+    ...options,
+  });
+}
+
+/** Label, success and what became of each task. */
+export function inShort({ results }: ParallelOutput): unknown[] {
+  return results.map(({ label, success, completion_status }) => [label, success, completion_status]);
 }
 
 export function statuses(result: RunResult): Record<string, string> {
