@@ -1,6 +1,7 @@
 /** Consent for one call: the question reaches the person at the root; with nobody there the answer is no. */
 
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "../core/approval.ts";
+import { messageOf } from "../core/errors.ts";
 import type { ToolCallPart } from "../core/message.ts";
 import type { Run } from "../core/run.ts";
 import { Scope, untilAborted } from "../core/scope.ts";
@@ -28,7 +29,7 @@ export async function askConsent(call: ToolCallPart, input: unknown, run: Run): 
   } catch (error) {
     const by = run.scope.aborted ? "cancelled" : "nobody";
     if (by === "nobody") run.lacksConsent = true;
-    const reason = by === "cancelled" ? "the run was stopped" : `the question failed: ${String(error)}`;
+    const reason = by === "cancelled" ? "the run was stopped" : `the question failed: ${messageOf(error)}`;
     run.emit({ type: "approval-end", callId, allowed: false, by, reason });
     const metadata = by === "nobody" ? NOBODY_THERE : { error_type: "cancelled" };
     return failedResult(`${toolName} was not allowed: ${reason}`, metadata);
@@ -52,8 +53,16 @@ export async function askPerson(run: Run, request: ApprovalRequest, approve: App
   run.waitingFor = `consent to ${request.toolName}`;
   try {
     await run.tree.settled();
-    return await untilAborted(Promise.resolve(approve(request, question.signal)), question);
+    return checked(await untilAborted(Promise.resolve(approve(request, question.signal)), question));
   } finally {
     for (const clock of clocks) clock.resume();
   }
+}
+
+/** Only a clear yes is a yes, and what is neither yes nor no is nobody's answer. */
+function checked(answer: unknown): ApprovalAnswer {
+  const { allow, reason } = (answer ?? {}) as { allow?: unknown; reason?: unknown };
+  if (allow === true) return { allow };
+  if (allow === false) return { allow, reason: reason === undefined ? undefined : messageOf(reason) };
+  throw new Error("the answer must be { allow: true } or { allow: false }");
 }

@@ -1,14 +1,13 @@
 /** One tool call, from the model's words to the result it reads: checked, allowed, recorded, run, recorded. */
 
 import { messageOf, StoreError, ToolFailure } from "../core/errors.ts";
-import type { HookCall } from "../core/hooks.ts";
 import type { ToolCallPart, ToolResultPart } from "../core/message.ts";
 import type { ReadyTool, Run } from "../core/run.ts";
 import type { Parsed } from "../core/schema.ts";
-import { untilAborted } from "../core/scope.ts";
 import { depthMessage, isSubagentToolName } from "../core/subagent-names.ts";
 import type { Tool, ToolResult } from "../core/tool.ts";
 import { askConsent, NOBODY_THERE } from "./ask-consent.ts";
+import { afterToolCall, beforeToolCall, copyOf, orAborted } from "./run-hooks.ts";
 import { ToolCallContext } from "./tool-context.ts";
 import { boundResult, failedResult, toToolResult } from "./tool-result.ts";
 import { waitForTool } from "./wait-for-tool.ts";
@@ -32,11 +31,8 @@ export async function runToolCall(call: ToolCallPart, run: Run): Promise<ToolRes
       run.scope.throwIfAborted();
       const value = checked.tool.execute(checked.input, context);
       result = toToolResult(isPromiseLike(value) ? await stoppable(value, checked.tool, run) : value);
-      const { hooks } = run.profile;
-      if (hooks?.afterToolCall !== undefined) {
-        const replaced = hooks.afterToolCall(toHookCall(call, checked.input, run), result);
-        result = (await orAborted(replaced, run)) ?? result;
-      }
+      if (run.profile.hooks?.afterToolCall !== undefined)
+        result = await afterToolCall(call, checked.input, result, run);
     }
   } catch (error) {
     if (error instanceof StoreError) return error;
@@ -63,7 +59,7 @@ type Checked = { tool: Tool; input: unknown } | { refusal: ToolResult };
 /** Rights, input, hook, consent, record: in this order. Costs no tick when none of them has to wait. */
 function check(call: ToolCallPart, run: Run): Checked | Promise<Checked> {
   const { tool, schema } = findTool(call.toolName, run);
-  const parsing = typeof call.input === "string" ? NOT_JSON : schema.parse(call.input);
+  const parsing = typeof call.input === "string" ? NOT_JSON : schema.parse(forTool(call.input, tool));
   const isPlain = tool.tier === "observe" && run.profile.hooks?.beforeToolCall === undefined;
   if (!isPlain || parsing instanceof Promise) return checkSlowly(call, run, tool, parsing);
   if (!parsing.ok) return invalidInput(parsing.problems);
@@ -81,9 +77,8 @@ async function checkSlowly(
   const parsed = await orAborted(parsing, run);
   if (!parsed.ok) return invalidInput(parsed.problems);
   const input = parsed.value;
-  const decision = await orAborted(run.profile.hooks?.beforeToolCall?.(toHookCall(call, input, run)), run);
-  if (decision !== undefined)
-    return { refusal: "refuse" in decision ? failedResult(decision.refuse) : decision.result };
+  const answer = await beforeToolCall(call, input, run);
+  if (answer !== undefined) return { refusal: answer };
   if (tool.tier === "confirm") {
     const refusal = await askConsent(call, input, run);
     if (refusal !== undefined) return { refusal };
@@ -92,9 +87,11 @@ async function checkSlowly(
   return { tool, input };
 }
 
-/** A stopped run waits neither for a hook nor for a schema. */
-function orAborted<T>(work: T | Promise<T>, run: Run): T | Promise<T> {
-  return work instanceof Promise ? untilAborted(work, run.scope) : work;
+/** A tool may do with its input what it likes: what the model said stays as it was. Ours only read. */
+function forTool(input: unknown, { category }: Tool): unknown {
+  if (category === "subagent" || typeof input !== "object" || input === null) return input;
+  const isFlat = !Array.isArray(input) && Object.values(input).every((item) => typeof item !== "object");
+  return isFlat ? { ...input } : copyOf(input);
 }
 
 /** What arrives as text did not parse as JSON: no schema, however generous, takes it for an input. */
@@ -134,20 +131,6 @@ function isUsable({ tool }: ReadyTool, { profile, who, tree }: Run): boolean {
 
 function nameOf({ tool }: ReadyTool): string {
   return tool.name;
-}
-
-/** With a copy of the input: a hook may refuse a call, but not change what runs. */
-function toHookCall({ callId, toolName }: ToolCallPart, input: unknown, { who }: Run): HookCall {
-  return { callId, toolName, input: copyOf(input), path: who.path, runId: who.runId };
-}
-
-function copyOf(value: unknown): unknown {
-  try {
-    return structuredClone(value);
-  } catch {
-    // A schema may make what cannot be copied, such as a function.
-    return value;
-  }
 }
 
 function isPromiseLike(value: unknown): value is PromiseLike<unknown> {

@@ -1,31 +1,94 @@
 /** What a tool returned, as a result; and a result, as the bounded text a model reads. */
 
-import type { ToolCallPart } from "../core/message.ts";
+import { messageOf } from "../core/errors.ts";
+import type { FilePart, ToolCallPart } from "../core/message.ts";
 import type { Run } from "../core/run.ts";
 import type { ToolResult } from "../core/tool.ts";
 import { truncateMiddle } from "../core/truncate.ts";
+import { isJson, toJson } from "./to-json.ts";
 
 /** The most a model is given of one result; tools with a smaller limit of their own cut earlier. */
 const MAX_RESULT_BYTES = 100_000;
 
-/** A string is the text, a `ToolResult` is itself, anything else is shown as JSON. */
+/** A string is the text, a `ToolResult` is itself, anything else is shown as JSON. What is behind this can be trusted. */
 export function toToolResult(value: unknown): ToolResult {
   if (typeof value === "string") return { success: true, output: value };
-  if (isToolResult(value)) return value;
   if (value === undefined || value === null) return { success: true, output: "done" };
-  return { success: true, output: JSON.stringify(value) ?? String(value), data: value };
+  if (isToolResult(value)) return checkedResult(value);
+  if (value instanceof Error) return failedResult(messageOf(value));
+  if (value instanceof Uint8Array) return { success: true, output: new TextDecoder().decode(value) };
+  return { success: true, output: asMade("what it returned cannot be shown", () => toJson(value)), data: value };
 }
 
 export function failedResult(error: string, metadata?: ToolResult["metadata"]): ToolResult {
   return { success: false, output: "", error, metadata };
 }
 
+/** True for what says how a call went; its output may be missing when it failed. */
+export function isToolResult(value: unknown): value is ToolResult {
+  if (typeof value !== "object" || value === null || !("success" in value)) return false;
+  if ("output" in value && value.output !== undefined)
+    return typeof value.success === "boolean" && typeof value.output === "string";
+  return value.success === false && "error" in value && value.error !== undefined;
+}
+
+/** The result itself when all of it is as its type says, which is nearly always. */
+export function checkedResult(result: ToolResult): ToolResult {
+  const { output, error, metadata, documents } = result;
+  const isPlain =
+    output !== undefined &&
+    (error === undefined || typeof error === "string") &&
+    (metadata === undefined || isRecord(metadata)) &&
+    (documents === undefined || isFiles(documents));
+  if (isPlain) return result;
+  return {
+    ...result,
+    output: output ?? "",
+    error: error === undefined ? undefined : messageOf(error),
+    metadata: metadata === undefined ? undefined : asMade("its metadata cannot be kept", () => toRecord(metadata)),
+    documents: documents === undefined ? undefined : asMade("its documents cannot be used", () => toFiles(documents)),
+  };
+}
+
+/** Whoever reads the failure must not make the call again as if nothing had happened. */
+function asMade<T>(what: string, make: () => T): T {
+  try {
+    return make();
+  } catch (cause) {
+    throw new Error(`The call was made, but ${what}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+function isRecord(metadata: unknown): boolean {
+  return typeof metadata === "object" && !Array.isArray(metadata) && isJson(metadata);
+}
+
+function toRecord(metadata: unknown): NonNullable<ToolResult["metadata"]> {
+  if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) throw new Error("it is no record");
+  return JSON.parse(toJson(metadata));
+}
+
+function toFiles(documents: unknown): readonly FilePart[] {
+  if (isFiles(documents)) return documents;
+  throw new Error('each must be { type: "file", mediaType, data }, with data as base64 or an address');
+}
+
+function isFiles(documents: unknown): documents is readonly FilePart[] {
+  return Array.isArray(documents) && documents.every(isFile);
+}
+
+function isFile(part: unknown): part is FilePart {
+  if (typeof part !== "object" || part === null) return false;
+  const { type, mediaType, data } = part as Partial<FilePart>;
+  return type === "file" && typeof mediaType === "string" && typeof data === "string";
+}
+
 /** The text for the model: well-formed, and cut in the middle when it is too long. */
 export function boundResult(result: ToolResult, call: ToolCallPart, run: Run): { output: string; isError: boolean } {
   const isError = !result.success;
-  let output = isError ? (result.error ?? (result.output || "The tool failed without saying why")) : result.output;
+  let output = isError ? result.error || result.output || "The tool failed without saying why" : result.output;
   // A failed result may still carry text worth reading, such as the partial report of a child.
-  if (isError && result.error !== undefined && result.output !== "") output = `${result.error}\n${result.output}`;
+  if (isError && result.error && result.output !== "") output = `${result.error}\n${result.output}`;
   if (!output.isWellFormed()) output = output.toWellFormed();
   if (output.length * 3 <= MAX_RESULT_BYTES) return { output, isError };
   const cut = truncateMiddle(output, MAX_RESULT_BYTES);
@@ -38,15 +101,4 @@ export function boundResult(result: ToolResult, call: ToolCallPart, run: Run): {
     keptBytes: cut.keptBytes,
   });
   return { output: cut.text, isError };
-}
-
-function isToolResult(value: unknown): value is ToolResult {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "success" in value &&
-    typeof value.success === "boolean" &&
-    "output" in value &&
-    typeof value.output === "string"
-  );
 }

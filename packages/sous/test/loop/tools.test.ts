@@ -27,7 +27,6 @@ suite("what a tool returns", () => {
     ["an empty text stays empty", "", { output: "", isError: false }],
     ["a value is read as JSON", { files: ["a"], count: 1 }, { output: '{"files":["a"],"count":1}', isError: false }],
     ["a number is read as JSON", 7, { output: "7", isError: false }],
-    ["a function is read as its source", Math.max, { output: String(Math.max), isError: false }],
     ["a result is itself", { success: true, output: "fine", data: { hidden: 1 } }, { output: "fine", isError: false }],
     [
       "a failed result gives its reason and what there is",
@@ -53,7 +52,7 @@ suite("what a tool returns", () => {
     const circular: { self?: unknown } = {};
     circular.self = circular;
     assert.deepEqual(
-      [(await resultOf(() => circular)).isError, (await resultOf(() => ({ big: 1n }))).isError],
+      [(await resultOf(() => circular)).isError, (await resultOf(() => Math.max)).isError],
       [true, true],
     );
   });
