@@ -6,29 +6,28 @@ import { openLedger } from "./budget/ledger.ts";
 import { priceOf } from "./budget/prices.ts";
 import { createRunSlots } from "./budget/run-slots.ts";
 import { withinBudget } from "./budget/within-budget.ts";
-import { type AgentDefinition, agent, type ModelChoice } from "./core/agent.ts";
+import type { AgentDefinition, ModelChoice } from "./core/agent.ts";
 import { type Host, ulidSource } from "./core/clock.ts";
 import { DEFAULT_CONVERSATION } from "./core/conversation.ts";
-import { messageOf, UserError } from "./core/errors.ts";
+import { UserError } from "./core/errors.ts";
 import { makeHandle } from "./core/handle.ts";
 import { checkLimits, DEFAULT_LIMITS, smallerBudget } from "./core/limits.ts";
 import { type UserInput, userMessage } from "./core/message.ts";
 import type { Model } from "./core/model.ts";
-import { toRefusal } from "./core/refused.ts";
-import { Cancelled, type Run } from "./core/run.ts";
+import { Cancelled } from "./core/run.ts";
 import { RunError, type RunHandle, type RunOptions, type RunResult, type RuntimeOptions } from "./core/runtime.ts";
 import { Scope } from "./core/scope.ts";
-import type { SpawnReply } from "./core/spawn.ts";
 import type { Store } from "./core/store.ts";
 import type { ToolRegistry } from "./core/tool.ts";
 import { iterateEvents } from "./events/iterate.ts";
 import { createJournal } from "./events/journal.ts";
+import { type FanOutTree, runFanOut } from "./fan-out.ts";
 import { systemHost } from "./host.ts";
 import { watchSilence } from "./loop/watch-silence.ts";
 import { fromAiSdk, isForeignModel } from "./model/ai-sdk.ts";
 import { resolveModel } from "./model/resolve.ts";
 import { Profiles } from "./profiles.ts";
-import { rootResult, settle, toResult } from "./results.ts";
+import { rootResult, settle } from "./results.ts";
 import { readHistory } from "./store/history.ts";
 import { openMemoryStore } from "./store/memory.ts";
 import type { AgentEntry } from "./subagents/agent-book.ts";
@@ -60,7 +59,11 @@ export function createRuntime(options: RuntimeOptions = {}): Runtime {
       const budget = smallerBudget(runOptions.budget, definition.budget);
       return startRoot(open({ ...runOptions, budget }), definition, task);
     },
-    fanOut: (definition, inputs, runOptions = {}) => runFanOut(open(runOptions), definition, inputs, runOptions.limit),
+    fanOut(definition, inputs, runOptions = {}) {
+      const opened = open(runOptions);
+      const tree: FanOutTree = { ...opened, runOnce: (scope, work) => runOnce(opened, scope, work) };
+      return runFanOut(tree, definition, inputs, runOptions.limit);
+    },
   };
 }
 
@@ -232,48 +235,6 @@ async function sendTo(tree: Tree, path: string, message: string): Promise<string
   const reply = await tree.childrenOf(parent, "outside").send(entry.agentId, message);
   if (reply.kind === "refused") throw new UserError(reply.message);
   return reply.kind === "ended" ? reply.report.text : "";
-}
-
-/** A root that asks no model: it only holds the children, the budget and the journal together. */
-async function runFanOut<Output>(
-  opened: OpenTree,
-  definition: AgentDefinition,
-  inputs: readonly string[],
-  limit = inputs.length,
-): Promise<RunResult<Output>[]> {
-  const { tree, rootId } = opened;
-  const replies: SpawnReply[] = [];
-  let next = 0;
-  const work = async (root: Run): Promise<void> => {
-    for (let index = next++; index < inputs.length; index = next++) {
-      const request = { label: definition.name, task: inputs[index] ?? "", index, agent: definition };
-      replies[index] = await tree.spawn(root, "fan-out", request).catch(toReply);
-    }
-  };
-  const scope = new Scope();
-  let rest: SpawnReply | undefined;
-  try {
-    const holder = agent({ name: "fan-out", model: definition.model, subagents: [definition] });
-    const entry = await tree.openRoot(rootId, holder);
-    const start = { runId: rootId, task: userMessage(inputs.join("\n")), scope };
-    await runOnce(opened, scope, () =>
-      tree.runRoot(entry, start, async (root) => {
-        await Promise.all(Array.from({ length: Math.max(1, Math.min(limit, inputs.length)) }, () => work(root)));
-        return { status: "completed" };
-      }),
-    );
-  } catch (error) {
-    rest = toReply(error);
-  }
-  return inputs.map((_, index) => toResult<Output>(replies[index] ?? rest ?? NOT_STARTED, tree));
-}
-
-const NOT_STARTED: SpawnReply = { kind: "refused", errorType: "cancelled", message: "The run was cancelled" };
-
-/** What stopped a child, or all of them, as the reply of the gate would have it. */
-function toReply(error: unknown): SpawnReply {
-  const { errorType, message } = toRefusal(error) ?? { errorType: "crash", message: messageOf(error) };
-  return { kind: "refused", errorType, message };
 }
 
 function modelCache(): Shared["models"] {

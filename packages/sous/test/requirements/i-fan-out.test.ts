@@ -3,44 +3,13 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
-import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
-import type { RunResult, RuntimeOptions } from "../../src/core/runtime.ts";
-import { createRuntime, type FanOutOptions } from "../../src/runtime.ts";
-import { checkHistory } from "../../src/testing/checker.ts";
-import type { Script } from "../../src/testing/script.ts";
+import type { SousEvent } from "../../src/core/event.ts";
+import { createRuntime } from "../../src/runtime.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { after, calls, fails, hangs, refuses, says, uses } from "../../src/testing/steps.ts";
-import { createWorld, type World } from "../../src/testing/world.ts";
+import { after, calls, fails, says, uses } from "../../src/testing/steps.ts";
+import { createWorld } from "../../src/testing/world.ts";
+import { fanOut, inShort } from "./fan-out.ts";
 import { recordingTool } from "./run-tree.ts";
-
-type Given = {
-  script: Script;
-  options?: FanOutOptions;
-  runtime?: RuntimeOptions;
-  definition?: Parameters<typeof agent>[0];
-  during?(world: World): void;
-};
-
-/** A fan-out of an agent called `scout` in a world of its own, with the checks that always hold. */
-async function fanOut(inputs: readonly string[], { script, options, runtime, definition, during }: Given) {
-  const world = createWorld({ seed: 1, lateness: 0 });
-  const model = scriptedModel(script, { clock: world.clock });
-  const events: SousEvent[] = [];
-  const scout = agent({ name: "scout", model, ...definition });
-  const results = await world.run(() => {
-    during?.(world);
-    const onEvent = (event: SousEvent) => void events.push(event);
-    return createRuntime({ ...runtime, host: world.host }).fanOut(scout, inputs, { ...options, onEvent });
-  });
-  const stored = events.filter((event): event is StoredEvent => event.seq !== undefined);
-  assert.deepEqual(checkHistory(stored), []);
-  assert.equal(world.clock.liveTimers, 0, "a timer is left");
-  return { results, events: stored, model, world };
-}
-
-function inShort(results: readonly RunResult[]) {
-  return results.map(({ status, text, error }) => [status, text, error?.message]);
-}
 
 suite("I4: fanOut", () => {
   test("I4: gives one result per input, in order, at most `limit` at once", async () => {
@@ -65,50 +34,22 @@ suite("I4: fanOut", () => {
     assert.equal(events.filter(({ type }) => type === "run-end").length, 4);
   });
 
-  test("I4: never rejects: every ending is a result of its own", async () => {
-    const { results } = await fanOut(["works", "crashes", "refuses", "hangs", " ", "asks"], {
-      script: {
-        "fan-out/scout": [says("Done.")],
-        "fan-out/scout#2": [fails(new TypeError("boom"))],
-        "fan-out/scout#3": [[says("No."), refuses()]],
-        "fan-out/scout#4": [hangs()],
-        "fan-out/scout#5": [calls("write", { to: "x" }), says("Wrote it.")],
-      },
-      definition: { name: "scout", timeoutMs: 1000, tools: [recordingTool("write", { tier: "confirm" })] },
-    });
-    assert.deepEqual(inShort(results), [
-      ["completed", "Done.", undefined],
-      ["failed", "", "The model failed: boom"],
-      ["refused", "No.", "The model refused the task"],
-      ["timeout", "", "Subagent timed out after 1000 ms"],
-      ["failed", "", "task_prompt cannot be empty"],
-      ["incomplete", "Wrote it.", undefined],
-    ]);
-    assert.equal(results[5]?.stopReason, "consent");
-    assert.deepEqual(results[5]?.denied, [{ path: "fan-out/scout#5", toolName: "write", input: { to: "x" } }]);
-    assert.deepEqual(results[0]?.denied, []);
-  });
-
-  test("I4: a model that cannot be had fails every input and rejects nothing", async () => {
-    const { results } = await fanOut(["a", "b"], { script: {}, definition: { name: "scout", model: undefined } });
-    assert.deepEqual(
-      results.map(({ status, error }) => [status, /No model/.test(error?.message ?? "")]),
-      [
-        ["failed", true],
-        ["failed", true],
-      ],
-    );
-    const unknown = await fanOut(["a"], { script: {}, definition: { name: "scout", model: "no-such-provider/x" } });
-    assert.equal(unknown.results[0]?.status, "failed");
-  });
-
   test("I4: nothing to do is no result, and a limit below one means one at a time", async () => {
     assert.deepEqual((await fanOut([], { script: {} })).results, []);
-    const { results, world } = await fanOut(["a", "b"], {
-      script: { "**": [[after(1000), says("Done.")]] },
-      options: { limit: 0 },
-    });
-    assert.deepEqual([results.length, world.clock.monotonic()], [2, 2000]);
+    for (const [limit, time] of [
+      [0, 3000],
+      [-1, 3000],
+      [Number.NaN, 3000],
+      [1.5, 3000],
+      [2, 2000],
+      [Number.POSITIVE_INFINITY, 1000],
+    ] as const) {
+      const { results, world } = await fanOut(["a", "b", "c"], {
+        script: { "**": [[after(1000), says("Done.")]] },
+        options: { limit },
+      });
+      assert.deepEqual([results.map(({ text }) => text).join(), world.clock.monotonic()], ["Done.,Done.,Done.", time]);
+    }
   });
 
   test("I4: the limit of the whole tree holds as well, five by default", async () => {
@@ -119,18 +60,97 @@ suite("I4: fanOut", () => {
     assert.equal(wide.world.clock.monotonic(), 1000);
   });
 
-  test("I4: cancelling gives a result for every input, started or not, after all have stopped", async () => {
-    const stop = new AbortController();
-    const { results, events } = await fanOut(["a", "b", "c", "d", "e"], {
-      script: { "**": [[after(2000), says("Done.")]] },
-      options: { limit: 2, signal: stop.signal },
-      during: (world) => void world.clock.ownTimer(3000, () => stop.abort()),
-    });
+  test("I4: every agent that can be run can be fanned out, whatever its name and its input", async () => {
+    for (const name of ["fan-out", "list", "report", "spawn"]) {
+      const { results } = await fanOut(["Look."], { script: { "**": [says("Done.")] }, definition: { name } });
+      assert.deepEqual(inShort(results), [["completed", "Done.", undefined]]);
+    }
+    const odd = [5, undefined, "Look."] as readonly string[];
+    const { results } = await fanOut(odd, { script: { "**": [says("Done.")] } });
     assert.deepEqual(
       results.map(({ status }) => status),
-      ["completed", "completed", "cancelled", "cancelled", "cancelled"],
+      ["failed", "failed", "completed"],
     );
-    assert.deepEqual([events.at(-1)?.type, events.at(-1)?.path], ["run-end", "fan-out"]);
+  });
+
+  test("I4: a child has the tools, the specialists and the refusals of its definition, and no more", async () => {
+    const { model, events } = await fanOut(["a"], {
+      script: {
+        "fan-out/scout": [calls("subagent_helper", { task: "Help." }), says("Done.")],
+        "fan-out/scout/helper": [calls("grep"), calls("write"), says("Helped.")],
+      },
+      definition: {
+        name: "scout",
+        tools: [recordingTool("look")],
+        deny: ["write"],
+        subagents: [agent({ name: "helper", tools: [recordingTool("grep"), recordingTool("write")] })],
+      },
+    });
+    const offered = model.requests.map(({ path, tools }) => [path, tools.join()]);
+    assert.deepEqual(offered.slice(0, 2), [
+      ["fan-out/scout", "look,subagent_helper"],
+      ["fan-out/scout/helper", "grep"],
+    ]);
+    const outputs = events.filter((event) => event.type === "tool-call-end").map(({ output }) => output);
+    assert.deepEqual(outputs.slice(0, 2), ["grep is done", "Unknown tool: write. Your tools: grep."]);
+  });
+
+  test("I4: the usage of the results adds up to that of the tree, with everything below each input", async () => {
+    const { results, events, model } = await fanOut(["a", "b", "c"], {
+      script: {
+        "fan-out/*": [
+          [calls("subagent", { label: "sub", task_prompt: "Help." }), uses({ input: 10, output: 1 })],
+          [says("Done."), uses({ input: 20, output: 2 })],
+        ],
+        "fan-out/*/sub": [[says("Helped."), uses({ input: 100, output: 10 })]],
+        "fan-out/scout#2": [[after(500), fails("auth"), uses({ input: 7, output: 7 })]],
+      },
+      definition: { name: "scout", delegate: true },
+    });
+    assert.deepEqual(
+      results.map(({ status, usage, agents }) => [status, usage.totalTokens, agents.map(({ path }) => path)]),
+      [
+        ["completed", 143, ["fan-out/scout", "fan-out/scout/sub"]],
+        ["failed", 0, ["fan-out/scout#2"]],
+        ["completed", 143, ["fan-out/scout#3", "fan-out/scout#3/sub"]],
+      ],
+    );
+    const ends = events.filter((event) => event.type === "run-end");
+    assert.equal(
+      ends.reduce((sum, { usage }) => sum + usage.totalTokens, 0),
+      286,
+    );
+    assert.equal(model.reported.totalTokens, 286);
+    for (const { usage, agents } of results) {
+      assert.equal(
+        agents.reduce((sum, each) => sum + each.usage.totalTokens, 0),
+        usage.totalTokens,
+      );
+    }
+  });
+
+  test("I4: a listener hears the whole tree, and one that throws changes nothing", async () => {
+    const world = createWorld({ seed: 1, lateness: 0 });
+    const model = scriptedModel({ "**": [says("Done.")] }, { clock: world.clock });
+    const heard: string[] = [];
+    const onEvent = ({ type, path }: SousEvent) => {
+      heard.push(`${type} ${path}`);
+      throw new Error("A broken listener");
+    };
+    const scout = agent({ name: "scout", model });
+    const results = await world.run(() => createRuntime({ host: world.host }).fanOut(scout, ["a", "b"], { onEvent }));
+    assert.deepEqual(inShort(results), [
+      ["completed", "Done.", undefined],
+      ["completed", "Done.", undefined],
+    ]);
+    assert.deepEqual(heard.filter((line) => line.startsWith("run-")).sort(), [
+      "run-end fan-out",
+      "run-end fan-out/scout",
+      "run-end fan-out/scout#2",
+      "run-start fan-out",
+      "run-start fan-out/scout",
+      "run-start fan-out/scout#2",
+    ]);
   });
 
   test("I4: one tree, one budget: all of it is for the children", async () => {

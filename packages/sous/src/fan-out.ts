@@ -1,0 +1,83 @@
+/** A fan-out from code: one agent on several inputs, as children of a root that asks no model. */
+
+import { type AgentDefinition, agent } from "./core/agent.ts";
+import { messageOf } from "./core/errors.ts";
+import { userMessage } from "./core/message.ts";
+import type { RunOutcome } from "./core/outcome.ts";
+import { toRefusal } from "./core/refused.ts";
+import type { Run } from "./core/run.ts";
+import type { RunResult } from "./core/runtime.ts";
+import { Scope } from "./core/scope.ts";
+import type { SpawnReply } from "./core/spawn.ts";
+import { toResult } from "./results.ts";
+import type { Tree } from "./tree.ts";
+
+/** A tree without a root, and how its root is run. */
+export type FanOutTree = {
+  tree: Tree;
+  rootId: string;
+  runOnce<T>(scope: Scope, work: () => Promise<T>): Promise<T>;
+};
+
+/** One result per input, in order, whatever happens. The root holds the children, the budget and the journal together. */
+export async function runFanOut<Output>(
+  { tree, rootId, runOnce }: FanOutTree,
+  definition: AgentDefinition,
+  inputs: readonly string[],
+  limit = inputs.length,
+): Promise<RunResult<Output>[]> {
+  const replies: SpawnReply[] = [];
+  let next = 0;
+  const work = async (root: Run): Promise<void> => {
+    for (let index = next++; index < inputs.length; index = next++) {
+      const request = { label: definition.name, task: inputs[index] ?? "", index, agent: definition };
+      try {
+        replies[index] = await tree.spawn(root, "fan-out", request);
+      } catch (error) {
+        replies[index] = toReply(error);
+      }
+    }
+  };
+  const width = limit >= 1 ? Math.min(limit, inputs.length) : 1;
+  const scope = new Scope();
+  let rest = NOT_STARTED;
+  let outcome: RunOutcome | undefined;
+  try {
+    const entry = await tree.openRoot(rootId, holderOf(definition));
+    // With a heading, so that a single input is not taken for the root's own task handed on.
+    const start = { runId: rootId, task: userMessage(`Each of these:\n${inputs.join("\n")}`), scope };
+    const ended = await runOnce(scope, () =>
+      tree.runRoot(entry, start, async (root) => {
+        await Promise.all(Array.from({ length: width }, () => work(root)));
+        // Children that were stopped are replies like others, so only the scope knows.
+        root.scope.throwIfAborted();
+        return { status: "completed" };
+      }),
+    );
+    outcome = ended.outcome;
+  } catch (error) {
+    rest = toReply(error);
+  }
+  return inputs.map((_, index) => endedWith(outcome, toResult<Output>(replies[index] ?? rest, tree)));
+}
+
+const NOT_STARTED: SpawnReply = { kind: "refused", errorType: "cancelled", message: "The run was cancelled" };
+
+/** What the definition has, the root may pass on. */
+function holderOf({ model, tools, subagents, deny }: AgentDefinition): AgentDefinition {
+  return agent({ name: "fan-out", model, tools, subagents, deny });
+}
+
+/** What stopped a child, or all of them, as the reply of the gate would have it. */
+function toReply(error: unknown): SpawnReply {
+  const { errorType, message } = toRefusal(error) ?? { errorType: "crash", message: messageOf(error) };
+  return { kind: "refused", errorType, message };
+}
+
+/** Nobody sees the root: what stopped it is said of all that was stopped with it, and a broken store of all there is. */
+function endedWith<Output>(outcome: RunOutcome | undefined, result: RunResult<Output>): RunResult<Output> {
+  if (outcome?.fault === undefined) return result;
+  const { status, fault } = outcome;
+  if (result.status !== "cancelled" && fault.type !== "store") return result;
+  return { ...result, status, error: { type: fault.type, message: fault.message } };
+}
