@@ -4,7 +4,7 @@ import type { Clock, Random } from "../core/clock.ts";
 import { BudgetExceeded } from "../core/errors.ts";
 import type { Journal } from "../core/journal.ts";
 import type { CallNeed, Lease, WrapUpLease } from "../core/limits.ts";
-import type { Model, ModelAnswer, ModelCaller, ModelRequest, ModelSettings } from "../core/model.ts";
+import type { Model, ModelAnswer, ModelCaller, ModelRequest, ModelSettings, OnDelta } from "../core/model.ts";
 import type { AskOptions, BilledAnswer, Run, RunProfile } from "../core/run.ts";
 import { Scope } from "../core/scope.ts";
 import { type Usage, utf8Length } from "../core/usage.ts";
@@ -47,8 +47,8 @@ class RunQuestion implements Question, ModelRequest {
   readonly #ports: AskPorts;
   #call: Scope | undefined;
   #stop: ((reason: unknown) => void) | undefined;
-  /** A model that goes on talking when it has answered is not heard. */
-  #isListening = false;
+  /** Grows when an attempt begins and when it ends. */
+  #attempt = 0;
 
   constructor(run: Run, options: AskOptions, ports: AskPorts) {
     const { profile, conversation } = run;
@@ -87,15 +87,14 @@ class RunQuestion implements Question, ModelRequest {
     return leaseFor(this.#run, this.need, this.#options);
   }
 
-  onReady(lease: Lease): Promise<void> | undefined {
+  onReady(lease: Lease, attempt: number): Promise<void> | undefined {
     const { promptTokens } = this.need;
     const reserved = Number.isFinite(lease.outputCap) ? promptTokens + lease.outputCap : 0;
-    this.#run.emit({ type: "turn-start", turn: this.#run.turns, promptTokens, reserved });
+    if (attempt === 1) this.#run.emit({ type: "turn-start", turn: this.#run.turns, promptTokens, reserved });
     return this.#ports.journal.settled();
   }
 
   request(lease: Lease): this {
-    this.#isListening = true;
     const { settings, output } = this.#run.profile;
     const maxOutputTokens = Number.isFinite(lease.outputCap) ? lease.outputCap : settings.maxOutputTokens;
     const outputSchema = this.#options.jsonOutput ? output?.jsonSchema : undefined;
@@ -105,15 +104,19 @@ class RunQuestion implements Question, ModelRequest {
     return this;
   }
 
-  readonly onDelta = (kind: "text" | "reasoning", text: string): void => {
+  listener(): OnDelta {
+    this.#attempt += 1;
+    const attempt = this.#attempt;
     const run = this.#run;
-    if (run.scope.aborted || !this.#isListening) return;
-    run.beats += 1;
-    this.receivedBytes += utf8Length(text);
-    if (kind === "text") run.text += text;
     const { journal } = this.#ports;
-    if (journal.isWatched) journal.delta(run.who, { type: kind === "text" ? "text-delta" : "reasoning-delta", text });
-  };
+    return (kind, text) => {
+      if (attempt !== this.#attempt || run.scope.aborted) return;
+      run.beats += 1;
+      this.receivedBytes += utf8Length(text);
+      if (kind === "text") run.text += text;
+      if (journal.isWatched) journal.delta(run.who, { type: kind === "text" ? "text-delta" : "reasoning-delta", text });
+    };
+  }
 
   onRetry({ attempt, delayMs, error, usage, costUsd }: FailedAttempt): void {
     const { kind, message } = error;
@@ -141,7 +144,7 @@ class RunQuestion implements Question, ModelRequest {
   }
 
   endAttempt(): void {
-    this.#isListening = false;
+    this.#attempt += 1;
     if (this.#stop !== undefined) this.#run.scope.unlisten(this.#stop);
     this.#call?.[Symbol.dispose]();
     this.#call = undefined;

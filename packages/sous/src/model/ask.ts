@@ -8,6 +8,7 @@ import type { Model, ModelAnswer, ModelRequest, OnDelta } from "../core/model.ts
 import type { BilledAnswer } from "../core/run.ts";
 import { type Scope, untilAborted } from "../core/scope.ts";
 import { costOf, noUsage, type Usage, utf8Length } from "../core/usage.ts";
+import { checkAnswer } from "./check-answer.ts";
 import type { Governor } from "./governor.ts";
 
 /** What is asked, of whom, and what the asking run wants to hear. One object for all attempts. */
@@ -26,9 +27,10 @@ export type Question = {
   untilStopped(answer: Promise<ModelAnswer>): Promise<ModelAnswer>;
   /** Lets go of what the attempt held. */
   endAttempt(): void;
-  /** Before the first attempt: records the turn and waits until it is kept. */
-  onReady(lease: Lease): Promise<void> | undefined;
-  onDelta: OnDelta;
+  /** Before each attempt: everything recorded so far is kept; the first one records the turn. */
+  onReady(lease: Lease, attempt: number): Promise<void> | undefined;
+  /** Hears one attempt, and only while it lasts: a model may go on talking when it has answered or failed. */
+  listener(): OnDelta;
   /** Bytes of text that came of this attempt so far. */
   readonly receivedBytes: number;
   /** An attempt failed and will be tried again. */
@@ -65,11 +67,11 @@ export async function askModel(question: Question, attempt = 1): Promise<BilledA
     const queued = governor.take(scope);
     if (queued !== undefined) await queued;
     holdsSlot = true;
-    const recording = attempt === 1 ? question.onReady(lease) : undefined;
+    const recording = question.onReady(lease, attempt);
     if (recording !== undefined) await recording;
     scope.throwIfAborted();
-    const answer = model.answer(question.request(lease), question.onDelta);
-    return settleAnswer(await question.untilStopped(answer), lease, question);
+    const answer = model.answer(question.request(lease), question.listener());
+    return settleAnswer(checkAnswer(await question.untilStopped(answer), model.id), lease, question);
   } catch (error) {
     if (error instanceof StoreError) throw error;
     failure = settleFailure(error, lease, question);
@@ -87,7 +89,7 @@ async function pauseOrGiveUp({ error, usage, costUsd }: Failure, attempt: number
     question.onWaste(usage, costUsd);
     throw error;
   }
-  const delayMs = error.retryAfterMs ?? backoff(attempt, question.random);
+  const delayMs = isDelay(error.retryAfterMs) ? error.retryAfterMs : backoff(attempt, question.random);
   // The hold is for everybody on this model.
   if (error.kind === "rate_limit" || error.kind === "overloaded") question.governor.hold(delayMs);
   question.onRetry({ attempt, delayMs, error, usage, costUsd });
@@ -126,6 +128,10 @@ function estimateUsage(need: CallNeed, outputBytes: number): Usage {
 function toModelError(error: unknown): unknown {
   if (error instanceof ModelError) return error;
   return new ModelError("unknown", `The model failed: ${messageOf(error)}`, { cause: error });
+}
+
+function isDelay(milliseconds: number | undefined): milliseconds is number {
+  return milliseconds !== undefined && Number.isFinite(milliseconds) && milliseconds >= 0;
 }
 
 /** Doubles from half a second, with full jitter above the first half. */

@@ -1,0 +1,92 @@
+/** What a model gave back, checked where it enters: a model may be anybody's code, and all behind this trusts its types. */
+
+import { ModelError } from "../core/errors.ts";
+import type { FinishReason, ModelAnswer } from "../core/model.ts";
+import type { Usage } from "../core/usage.ts";
+
+/** The answer as it is, but for usage that cannot be. Throws a `ModelError` that names the first thing that is wrong. */
+export function checkAnswer(answer: ModelAnswer, id: string): ModelAnswer {
+  const wrong = problemOf(answer);
+  if (wrong !== undefined) {
+    throw new ModelError("unknown", `${id} gave a malformed answer: ${wrong}`, { afterOutput: true });
+  }
+  const usage = checkUsage(answer.usage);
+  return usage === answer.usage ? answer : { ...answer, usage };
+}
+
+type Unchecked<T> = { readonly [Key in keyof T]?: unknown };
+
+const FINISHES: Readonly<Record<FinishReason, true>> = {
+  stop: true,
+  "tool-calls": true,
+  length: true,
+  "content-filter": true,
+  other: true,
+};
+
+function problemOf(answer: Unchecked<ModelAnswer> | undefined | null): string | undefined {
+  if (typeof answer !== "object" || answer === null) return `it is ${answer}`;
+  const { message, finish } = answer;
+  if (typeof message !== "object" || message === null) return "it has no message";
+  const { role, content } = message as Unchecked<ModelAnswer["message"]>;
+  if (role !== "assistant") return `the role of its message is ${JSON.stringify(role)}, not "assistant"`;
+  if (!Array.isArray(content)) return "the content of its message is no list";
+  for (let index = 0; index < content.length; index++) {
+    const wrong = problemOfPart(content[index]);
+    if (wrong !== undefined) return `content[${index}]${wrong}`;
+  }
+  return Object.hasOwn(FINISHES, String(finish)) ? undefined : `its finish is ${JSON.stringify(finish)}`;
+}
+
+type AnyPart = { [key: string]: unknown };
+
+function problemOfPart(part: AnyPart | null | undefined): string | undefined {
+  if (typeof part !== "object" || part === null) return ` is ${part}`;
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return textProblem(part, "text");
+    case "tool-call":
+      return textProblem(part, "callId") ?? textProblem(part, "toolName");
+    case "file":
+      return textProblem(part, "mediaType") ?? textProblem(part, "data");
+    default:
+      return ` has the type ${JSON.stringify(part.type)}`;
+  }
+}
+
+function textProblem(part: AnyPart, field: string): string | undefined {
+  return typeof part[field] === "string" ? undefined : `.${field} is no text`;
+}
+
+/**
+ * Undefined when the counts cannot be: then they are estimated. The books of a whole tree hang on these numbers, and one
+ * that is less than nothing, or no number, would open its budget.
+ */
+function checkUsage(usage: Usage | undefined): Usage | undefined {
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, totalTokens } = usage ?? NOT_REPORTED;
+  if (usage === undefined || !isCount(inputTokens) || !isCount(outputTokens)) return undefined;
+  const cached = Math.min(countOf(cachedInputTokens), inputTokens);
+  const written = Math.min(countOf(cacheWriteTokens), inputTokens - cached);
+  const total = Math.max(countOf(totalTokens), inputTokens + outputTokens);
+  if (cached === cachedInputTokens && written === cacheWriteTokens && total === totalTokens) return usage;
+  const estimated = usage.estimated === true;
+  return {
+    inputTokens,
+    outputTokens,
+    cachedInputTokens: cached,
+    cacheWriteTokens: written,
+    totalTokens: total,
+    estimated,
+  };
+}
+
+const NOT_REPORTED: Partial<Usage> = {};
+
+function isCount(tokens: unknown): tokens is number {
+  return Number.isSafeInteger(tokens) && (tokens as number) >= 0;
+}
+
+function countOf(tokens: unknown): number {
+  return isCount(tokens) ? tokens : 0;
+}

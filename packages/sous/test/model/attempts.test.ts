@@ -1,0 +1,66 @@
+/** What an attempt leaves behind must not reach the next one. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { agent } from "../../src/core/agent.ts";
+import { ModelError } from "../../src/core/errors.ts";
+import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
+import type { Model, OnDelta } from "../../src/core/model.ts";
+import type { Store } from "../../src/core/store.ts";
+import { run } from "../../src/runtime.ts";
+import { openMemoryStore } from "../../src/store/memory.ts";
+
+/** The first attempt fails after some words and goes on talking into the second. */
+function talkative(onAttempt: (attempt: number) => void = () => {}): Model {
+  const earlier: OnDelta[] = [];
+  return {
+    id: "fake/talkative",
+    async answer(_request, onDelta) {
+      earlier.push(onDelta);
+      onAttempt(earlier.length);
+      onDelta("text", earlier.length === 1 ? "Half of" : "All ");
+      if (earlier.length === 1) throw new ModelError("interrupted", "cut", { retryAfterMs: 0 });
+      earlier[0]?.("text", " it");
+      onDelta("text", "of it.");
+      return {
+        message: { role: "assistant", content: [{ type: "text", text: "All of it." }] },
+        finish: "stop",
+        usage: undefined,
+      };
+    },
+  };
+}
+
+test("words of an attempt that has failed are not heard in the next one", async () => {
+  const shown: SousEvent[] = [];
+  const { text } = await run(agent({ name: "lead", model: talkative() }), "Go", {
+    onEvent: (event) => shown.push(event),
+  });
+  const words = shown.flatMap((event) =>
+    event.type === "text-delta" ? [event.text] : event.type === "retry" ? ["|"] : [],
+  );
+  assert.deepEqual([text, words], ["All of it.", ["Half of", "|", "All ", "of it."]]);
+});
+
+test("a model is asked again only when its failure is kept", async () => {
+  const kept: StoredEvent[] = [];
+  const memory = openMemoryStore();
+  const slow: Store = {
+    ...memory,
+    isImmediate: false,
+    async append(rootId, events) {
+      await new Promise((resolve) => setImmediate(resolve));
+      await memory.append(rootId, events);
+      kept.push(...events);
+    },
+    read: (rootId, options) => memory.read(rootId, options),
+    [Symbol.asyncDispose]: () => memory[Symbol.asyncDispose](),
+  };
+  const keptAt: string[][] = [];
+  const model = talkative(() => keptAt.push(kept.map(({ type }) => type)));
+  await run(agent({ name: "lead", model }), "Go", { store: slow });
+  assert.deepEqual(keptAt, [
+    ["run-start", "turn-start"],
+    ["run-start", "turn-start", "retry"],
+  ]);
+});
