@@ -6,6 +6,7 @@ import type { ToolCallPart } from "../core/message.ts";
 import type { Run } from "../core/run.ts";
 import { Scope, untilAborted } from "../core/scope.ts";
 import type { ToolResult } from "../core/tool.ts";
+import { asKept } from "./to-json.ts";
 import { failedResult } from "./tool-result.ts";
 
 /** The metadata of a call that nobody was there to allow; this very object, so that no tool can claim it. */
@@ -14,7 +15,7 @@ export const NOBODY_THERE: NonNullable<ToolResult["metadata"]> = Object.freeze({
 /** Undefined when the call may run, else the failed result the model reads. */
 export async function askConsent(call: ToolCallPart, input: unknown, run: Run): Promise<ToolResult | undefined> {
   const { callId, toolName } = call;
-  run.emit({ type: "approval-request", callId, toolName, input });
+  run.emit({ type: "approval-request", callId, toolName, input: asKept(input) });
   const { runId, path } = run.who;
   const question = run.tree.approve(run, { runId, path, callId, toolName, input });
   if (question === undefined) {

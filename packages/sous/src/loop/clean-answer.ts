@@ -1,6 +1,7 @@
 /** Makes an answer fit for the history: calls that may run and have ids of their own, text a provider will take back. */
 
 import type { AssistantMessage, ToolCallPart } from "../core/message.ts";
+import { isJson } from "./to-json.ts";
 
 type Part = AssistantMessage["content"][number];
 
@@ -34,9 +35,21 @@ function cleanPart(part: Part, mayCall: boolean, usedIds: Set<string>): Part | u
   }
 }
 
+/** The call itself when nothing is wrong with it, which is nearly always. */
 export function wellFormedCall(call: ToolCallPart): ToolCallPart {
-  const input = wellFormedValue(call.input);
-  return input === call.input ? call : { ...call, input };
+  const callId = call.callId.toWellFormed();
+  const toolName = call.toolName.toWellFormed();
+  const input = wellFormedInput(call.input);
+  if (input === call.input && callId === call.callId && toolName === call.toolName) return call;
+  return { ...call, callId, toolName, input };
+}
+
+/** In place of an input that could not be kept; a text is an input no tool takes. */
+const NOT_JSON = "(an input that is not JSON)";
+
+function wellFormedInput(input: unknown): unknown {
+  if (input === undefined) return {};
+  return isJson(input) ? wellFormedValue(input) : NOT_JSON;
 }
 
 /** The value itself when all its text is well-formed, which is nearly always. */

@@ -1,6 +1,7 @@
 /** The answer of an agent with an output schema: JSON, perhaps inside a fence, checked. */
 
 import type { Parsed, Schema } from "../core/schema.ts";
+import { isJson } from "./to-json.ts";
 
 const FENCED = /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/;
 
@@ -13,7 +14,8 @@ export async function parseOutput(text: string, schema: Schema | undefined): Pro
   } catch (error) {
     return { ok: false, problems: [`it is not JSON (${(error as Error).message})`] };
   }
-  return schema.parse(value);
+  // JSON it is; only its depth can be wrong, and a schema that walks through it would not come back.
+  return isJson(value) ? schema.parse(value) : { ok: false, problems: ["it is nested too deeply"] };
 }
 
 /** Added to the instructions of an agent with an output schema. Text a model reads: snapshotted. */

@@ -9,6 +9,7 @@ import { type Ending, endingOf, toOutcome } from "./ending.ts";
 import { notify, readInbox } from "./inbox.ts";
 import { runToolCalls } from "./run-tool-calls.ts";
 import { runTurn } from "./run-turn.ts";
+import { asKept } from "./to-json.ts";
 
 /**
  * Runs one agent on the conversation it was given. Every ending is an outcome and is recorded. A chain, not an async
@@ -35,7 +36,8 @@ async function finish(ending: Ending, run: Run, startedAt: number): Promise<RunO
     }
     outcome = toOutcome(ending, run, run.tree.clock.monotonic() - startedAt);
     noteTruncation(run, outcome);
-    run.emit({ type: "run-end", ...outcome });
+    // A schema may turn the answer into what only this process can hold, such as a date.
+    run.emit({ type: "run-end", ...outcome, output: asKept(outcome.output) });
     return outcome;
   } finally {
     run.tree.ended(run, outcome);

@@ -29,6 +29,16 @@ function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === null;
 }
 
+/** The value itself when JSON can keep it, else what JSON makes of it; undefined when that is nothing. */
+export function asKept(value: unknown): unknown {
+  if (isJson(value)) return value;
+  try {
+    return JSON.parse(toJson(value));
+  } catch {
+    return undefined;
+  }
+}
+
 /** Throws for what has no JSON, such as a function or a circle. */
 export function toJson(value: unknown): string {
   const text = plainJson(value);
