@@ -2,6 +2,9 @@
 
 import { utf8Length } from "./usage.ts";
 
+/** The most a model is given of one tool result; tools with a smaller limit of their own cut earlier. */
+export const MAX_RESULT_BYTES = 100_000;
+
 export type Truncated = {
   /** Well-formed, and never longer than asked for. */
   text: string;

@@ -4,11 +4,8 @@ import { messageOf } from "../core/errors.ts";
 import type { FilePart, ToolCallPart } from "../core/message.ts";
 import type { Run } from "../core/run.ts";
 import type { ToolResult } from "../core/tool.ts";
-import { truncateMiddle } from "../core/truncate.ts";
+import { MAX_RESULT_BYTES, truncateMiddle } from "../core/truncate.ts";
 import { isJson, toJson } from "./to-json.ts";
-
-/** The most a model is given of one result; tools with a smaller limit of their own cut earlier. */
-const MAX_RESULT_BYTES = 100_000;
 
 /** A string is the text, a `ToolResult` is itself, anything else is shown as JSON. What is behind this can be trusted. */
 export function toToolResult(value: unknown): ToolResult {

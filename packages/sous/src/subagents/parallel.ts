@@ -4,6 +4,8 @@ import { messageOf } from "../core/errors.ts";
 import { isSuccess, type RunOutcome } from "../core/outcome.ts";
 import type { SpawnReply, SpawnRequest } from "../core/spawn.ts";
 import { type Tool, type ToolContext, type ToolResult, tool } from "../core/tool.ts";
+import { MAX_RESULT_BYTES, truncateUtf8 } from "../core/truncate.ts";
+import { utf8Length } from "../core/usage.ts";
 import { type ParallelInput, parallelInputSchema, toSpawnRequest } from "./input.ts";
 import { DESCRIPTIONS } from "./prompts.ts";
 import { failureSentence, type ReportMetadata, reportMetadata, reportText } from "./report.ts";
@@ -64,7 +66,30 @@ async function runInParallel(
     successful,
     failed: results.length - successful,
   };
-  return { success: true, output: JSON.stringify(output), data: output };
+  return { success: true, output: toText(output), data: output };
+}
+
+/** JSON that is not cut in the middle: when it is too long together, each output has an equal share and says so. */
+function toText(output: ParallelOutput): string {
+  const withShare = (share: number) =>
+    JSON.stringify({ ...output, results: output.results.map((result) => shorten(result, share)) });
+  let text = JSON.stringify(output);
+  if (utf8Length(text) <= MAX_RESULT_BYTES) return text;
+  text = withShare(0);
+  let share = Math.floor((MAX_RESULT_BYTES - utf8Length(text)) / output.results.length);
+  // What is escaped is longer in JSON, so the first try may be too long.
+  for (; share > 0; share = Math.floor(share * 0.8)) {
+    text = withShare(share);
+    if (utf8Length(text) <= MAX_RESULT_BYTES) return text;
+  }
+  return text;
+}
+
+function shorten(result: ParallelResult, share: number): ParallelResult {
+  const { text, truncated, keptBytes } = truncateUtf8(result.output, share);
+  if (!truncated) return result;
+  const notice = `[Notice: cut after ${keptBytes} bytes, because of the other results; subagent_report reads the rest]`;
+  return { ...result, output: `${text}\n${notice}`, truncated };
 }
 
 async function runOne(

@@ -229,6 +229,32 @@ suite("I2: the output", () => {
     }
   });
 
+  test("I2: outputs that are too long together each keep an equal share, and code keeps all of them", async () => {
+    const labels = Array.from({ length: 40 }, (_, index) => `t${index}`);
+    const { stage, returned } = await runTree({
+      script: {
+        lead: [inParallel(labels.map((label) => ({ label }))), says("Seen.")],
+        "lead/*": [says("\n\u0001é".repeat(1000))],
+        "lead/t0": [says("Short.")],
+      },
+      lead: { tools: [] },
+    });
+    const { results, successful, failed } = parallelOutput(stage);
+    assert.deepEqual([results.map(({ label }) => label), successful, failed], [labels, 40, 0]);
+    assert.deepEqual([results[0]?.output, results[0]?.truncated], ["Short.", false]);
+    for (const { output, truncated, subagent_id } of results.slice(1)) {
+      const [, kept = "0"] =
+        output.match(/\n\[Notice: cut after (\d+) bytes, because of the other results; .*\]$/) ?? [];
+      assert.ok(Number(kept) > 500 && Number(kept) < 4000, output.slice(-200));
+      assert.deepEqual([truncated, typeof subagent_id], [true, "string"]);
+    }
+    const whole = returned[0]?.result.data as ParallelOutput;
+    assert.deepEqual(
+      whole.results.slice(1).map(({ output }) => output.length),
+      labels.slice(1).map(() => 3000),
+    );
+  });
+
   test("I2: a thousand children in one fan-out", async () => {
     const { stage, result, returned } = await runTree({
       script: {
