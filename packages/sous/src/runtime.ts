@@ -12,14 +12,14 @@ import { DEFAULT_CONVERSATION } from "./core/conversation.ts";
 import { UserError } from "./core/errors.ts";
 import { makeHandle } from "./core/handle.ts";
 import { checkLimits, DEFAULT_LIMITS, smallerBudget } from "./core/limits.ts";
-import { type UserInput, userMessage } from "./core/message.ts";
+import { messageFrom, textFrom, type UserInput } from "./core/message.ts";
 import type { Model } from "./core/model.ts";
 import { Cancelled } from "./core/run.ts";
 import { RunError, type RunHandle, type RunOptions, type RunResult, type RuntimeOptions } from "./core/runtime.ts";
 import { Scope } from "./core/scope.ts";
 import type { Store } from "./core/store.ts";
 import type { ToolRegistry } from "./core/tool.ts";
-import { iterateEvents } from "./events/iterate.ts";
+import { type EventIteration, iterateEvents } from "./events/iterate.ts";
 import { createJournal } from "./events/journal.ts";
 import { type FanOutTree, runFanOut } from "./fan-out.ts";
 import { systemHost } from "./host.ts";
@@ -171,29 +171,31 @@ function rootHandle<Output>(
   task: UserInput,
 ): RunHandle<Output> {
   const { tree, journal, store, rootId } = opened;
-  const iterators: AsyncIterator<unknown>[] = [];
+  const message = messageFrom(task);
+  const iterations = new Set<EventIteration>();
   const scope = new Scope();
   let isOver = false;
   const result = entry
-    .then((root) => runOnce(opened, scope, () => tree.runRoot(root, { runId, task: userMessage(task), scope })))
+    .then((root) => runOnce(opened, scope, () => tree.runRoot(root, { runId, task: message, scope })))
     .then(({ run: ended, outcome }) => settle<Output>(rootResult(ended, outcome, tree), ended.cause))
     .finally(() => {
       isOver = true;
+      for (const each of iterations) each.finish();
+      iterations.clear();
     });
   opened.last = result.then(ignore, ignore);
-  // A root that could not even start has no last event to wait for.
-  entry.catch(() => iterators.forEach((each) => void each.return?.()));
   return makeHandle<Output>({
     id: runId,
     result,
     iterate() {
       const iterator = iterateEvents({ journal, store, rootId, runId });
-      iterators.push(iterator);
+      if (isOver) iterator.finish();
+      else iterations.add(iterator);
       return iterator;
     },
     steer(path, text) {
       const live = tree.book.at(path)?.run;
-      live?.receive({ kind: "steer", text });
+      live?.receive({ kind: "steer", text: textFrom(text) });
       return live !== undefined;
     },
     cancel(path, { mode = "stop" } = {}) {
@@ -206,9 +208,9 @@ function rootHandle<Output>(
       return true;
     },
     send: (path, message) => sendTo(tree, path, message),
-    followUp(message) {
+    followUp(next) {
       const previous = opened.last.then(() => entry);
-      return rootHandle<Output>(opened, opened.newId(), previous, message);
+      return rootHandle<Output>(opened, opened.newId(), previous, next);
     },
   });
 }
@@ -228,9 +230,12 @@ async function runOnce<T>({ runOptions, tree, deadlines }: OpenTree, scope: Scop
 }
 
 async function sendTo(tree: Tree, path: string, message: string): Promise<string> {
+  textFrom(message);
   const entry = tree.book.at(path);
   const parent = entry?.parent?.run;
   if (entry === undefined) throw new UserError(`No agent at ${path}`);
+  if (entry.parent === undefined)
+    throw new UserError(`${path} is the root: use steer() while it runs, then followUp()`);
   if (parent === undefined) throw new UserError(`The parent of ${path} has ended: continue the root with followUp()`);
   const reply = await tree.childrenOf(parent, "outside").send(entry.agentId, message);
   if (reply.kind === "refused") throw new UserError(reply.message);

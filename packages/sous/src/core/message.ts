@@ -1,5 +1,7 @@
 /** What a conversation is made of. Plain serialisable values: they go into the journal as they are. */
 
+import { UserError } from "./errors.ts";
+
 export type TextPart = { type: "text"; text: string; provider?: ProviderData };
 
 /** A picture or a document. `data` is base64, or an address when it begins with `http://`, `https://` or `data:`. */
@@ -47,6 +49,35 @@ export type UserInput = string | readonly (TextPart | FilePart)[];
 export function userMessage(input: UserInput): UserMessage {
   if (typeof input === "string") return { role: "user", content: [{ type: "text", text: input.toWellFormed() }] };
   return { role: "user", content: input.map(wellFormedPart) };
+}
+
+/** A task or a message from outside. Throws a `UserError` when it is of another kind, or nothing that could be read. */
+export function messageFrom(input: UserInput): UserMessage {
+  const isText = typeof input === "string";
+  if (!isText && !(Array.isArray(input) && input.every(isUserPart))) {
+    throw new UserError("A task or message must be text, or a list of text and file parts");
+  }
+  if (isText ? isBlank(input) : input.every((part) => part.type === "text" && isBlank(part.text))) {
+    throw new UserError("A task or message cannot be empty");
+  }
+  return userMessage(input);
+}
+
+/** The same for what can only be text. */
+export function textFrom(input: string): string {
+  if (typeof input !== "string") throw new UserError("What is said to a run must be text");
+  if (isBlank(input)) throw new UserError("What is said to a run cannot be empty");
+  return input;
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === "";
+}
+
+function isUserPart(part: unknown): part is TextPart | FilePart {
+  const { type, text, mediaType, data } = (part ?? {}) as Record<string, unknown>;
+  if (type === "text") return typeof text === "string";
+  return type === "file" && typeof mediaType === "string" && typeof data === "string";
 }
 
 /** The text of a message, its parts joined; calls, results and reasoning are left out. */

@@ -15,7 +15,7 @@ import type { Usage } from "./usage.ts";
 
 /** The parts all runs of a runtime share. */
 export type RuntimeOptions = {
-  /** In memory when unset. */
+  /** In memory when unset, where everything stays until the runtime is forgotten: some 2 KB for each turn. */
   store?: Store | undefined;
   /** A store that fails ends the run as `failed`; otherwise the run goes on and is marked as not kept. */
   requireStore?: boolean | undefined;
@@ -87,7 +87,10 @@ export class RunError extends Error {
   }
 }
 
-/** A live run: await it, iterate it, talk to it. */
+/**
+ * A live run: await it, iterate it, talk to it. Iterating begins with the next event and ends with the run's `run-end`; a
+ * run that is over has no further events. Leaving the loop does not stop the run. What is said cannot be empty.
+ */
 export type RunHandle<Output = unknown> = PromiseLike<RunResult<Output>> &
   AsyncIterable<SousEvent> & {
     readonly id: string;

@@ -26,9 +26,14 @@ const DEFAULT_LIMITS: BufferLimits = { events: 1024, characters: 4_000_000 };
  * Begins with the event that follows the call. A reader that is too slow loses deltas and nothing else: stored events are
  * read again from the store. `return()` unsubscribes.
  */
-export function iterateEvents(options: IterateOptions): AsyncIterableIterator<SousEvent> {
+export function iterateEvents(options: IterateOptions): AsyncIterableIterator<SousEvent> & EventIteration {
   return new EventIterator(options);
 }
+
+export type EventIteration = {
+  /** Nothing more comes: whoever has not seen the last event by now began too late for it, and must not wait for it. */
+  finish(): void;
+};
 
 /** How many events a reader that fell behind takes from the store at once. */
 const READ_AT_ONCE = 64;
@@ -37,7 +42,7 @@ type Result = IteratorResult<SousEvent, undefined>;
 
 const DONE: Result = { value: undefined, done: true };
 
-class EventIterator implements AsyncIterableIterator<SousEvent, undefined> {
+class EventIterator implements AsyncIterableIterator<SousEvent, undefined>, EventIteration {
   readonly #options: IterateOptions;
   readonly #limits: BufferLimits;
   readonly #subscription: Disposable;
@@ -54,6 +59,8 @@ class EventIterator implements AsyncIterableIterator<SousEvent, undefined> {
   #unkept: StoredEvent[] = [];
   #isReadingAgain = false;
   #isDone = false;
+  /** The last event has come, though perhaps not yet to a reader. */
+  #hasLast = false;
 
   constructor(options: IterateOptions) {
     this.#options = options;
@@ -83,7 +90,12 @@ class EventIterator implements AsyncIterableIterator<SousEvent, undefined> {
     return Promise.resolve(DONE);
   }
 
+  finish(): void {
+    if (!this.#hasLast) this.#end();
+  }
+
   #receive(event: SousEvent): void {
+    if (this.#isLast(event)) this.#hasLast = true;
     // The store may have had it before it was shown, and so the reader.
     if (event.seq !== undefined && event.seq <= this.#lastSeq) return;
     if (this.#missedSeq !== undefined) {
@@ -110,8 +122,12 @@ class EventIterator implements AsyncIterableIterator<SousEvent, undefined> {
   }
 
   #handOut(event: SousEvent): Result {
-    if (event.type === "run-end" && event.runId === (this.#options.runId ?? this.#options.rootId)) this.#end();
+    if (this.#isLast(event)) this.#end();
     return { value: event, done: false };
+  }
+
+  #isLast(event: SousEvent): boolean {
+    return event.type === "run-end" && event.runId === (this.#options.runId ?? this.#options.rootId);
   }
 
   /** Makes room; when the stored events alone fill half of it, those that follow are read again later. */

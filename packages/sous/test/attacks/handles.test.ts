@@ -1,0 +1,136 @@
+/** Handles used in ways nobody would: too late, twice, halfway, from inside. None of it hangs, and none of it is lost. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { agent } from "../../src/core/agent.ts";
+import type { SousEvent } from "../../src/core/event.ts";
+import { run } from "../../src/runtime.ts";
+import { scriptedModel } from "../../src/testing/scripted-model.ts";
+import { calls, hangs, says, streams } from "../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../requirements/support.ts";
+
+async function typesOf(events: AsyncIterable<SousEvent>): Promise<string[]> {
+  const types: string[] = [];
+  for await (const event of events) types.push(event.type);
+  return types;
+}
+
+const speaker = () => agent({ name: "lead", model: scriptedModel(streams("one ", "two")) });
+const ALL = ["run-start", "turn-start", "text-delta", "text-delta", "message-end", "run-end"];
+
+suite("iterating a handle", () => {
+  test("that is over gives nothing and ends", async () => {
+    const handle = run(speaker(), "Speak.");
+    await handle;
+    assert.deepEqual(await typesOf(handle), []);
+  });
+
+  test("a second time gives nothing and ends", async () => {
+    const handle = run(speaker(), "Speak.");
+    assert.deepEqual([await typesOf(handle), await typesOf(handle)], [ALL, []]);
+  });
+
+  test("begun by a listener at the very end gives nothing and ends", async () => {
+    let late: Promise<string[]> | undefined;
+    const handle = run(speaker(), "Speak.", {
+      onEvent(event) {
+        if (event.type === "run-end") late = typesOf(handle);
+      },
+    });
+    await handle;
+    assert.deepEqual(await late, []);
+  });
+
+  test("that could not start ends, whenever it is begun", async () => {
+    const handle = run(agent({ name: "lead" }), "Speak.");
+    assert.deepEqual(await typesOf(handle), []);
+    await assert.rejects(Promise.resolve(handle), /No model/);
+    assert.deepEqual(await typesOf(handle), []);
+  });
+
+  test("slowly, until long after the end, misses nothing", async () => {
+    const handle = run(speaker(), "Speak.");
+    const iterator = handle[Symbol.asyncIterator]();
+    await handle;
+    const types: string[] = [];
+    for (let next = await iterator.next(); !next.done; next = await iterator.next()) types.push(next.value.type);
+    assert.deepEqual(types, ALL);
+  });
+
+  test("of a follow-up while the first run goes on ends with the follow-up", async () => {
+    const model = scriptedModel(says("one"), says("two"));
+    const handle = run(agent({ name: "lead", model }), "Speak.");
+    const [first, second] = await Promise.all([typesOf(handle), typesOf(handle.followUp("Go on."))]);
+    assert.deepEqual([first.at(-1), second.at(-1)], ["run-end", "run-end"]);
+    assert.equal(second.filter((type) => type === "run-end").length, 2);
+  });
+});
+
+suite("stopping a run from inside", () => {
+  // Not in the middle of a text: what the provider would have billed for that is only estimated.
+  for (const at of ["run-start", "turn-start", "message-end", "tool-call-start", "tool-call-end"]) {
+    test(`by a listener at ${at} ends it as cancelled`, async () => {
+      const stage = openStage({ lead: [[says("Looking."), calls("look")], says("Done.")] });
+      const look = simpleTool("look");
+      stage.when(
+        ({ type }) => type === at,
+        () => handle.cancel(),
+      );
+      const handle = stage.start(stage.lead({ tools: [look] }));
+      assert.equal((await stage.end(handle)).status, "cancelled");
+    });
+  }
+
+  test("by its own tool, which then waits for its end, is no deadlock", async () => {
+    const stage = openStage({ lead: [calls("stop"), says("Done.")] });
+    const stop = simpleTool("stop", async () => {
+      handle.cancel();
+      return (await handle).status;
+    });
+    const handle = stage.start(stage.lead({ tools: [stop] }));
+    assert.equal((await stage.end(handle)).status, "cancelled");
+  });
+
+  test("at its end, and once more, changes nothing", async () => {
+    const stage = openStage({ lead: [says("Done.")] });
+    stage.when(
+      ({ type }) => type === "run-end",
+      () => handle.cancel(),
+    );
+    const handle = stage.start(stage.lead());
+    assert.equal((await stage.end(handle)).status, "completed");
+    assert.deepEqual([handle.cancel(), handle.cancel("lead"), handle.steer("lead", "Go on.")], [false, false, false]);
+  });
+});
+
+suite("words for a run", () => {
+  test("that are none are refused at once", async () => {
+    for (const words of ["", " \n", undefined, 5, [], [{ type: "text", text: " " }]] as string[]) {
+      const stage = openStage({ lead: [[hangs()]] });
+      const handle = stage.start(stage.lead());
+      await stage.world.run(async () => {
+        await handle[Symbol.asyncIterator]().next();
+        assert.throws(() => handle.steer("lead", words), /cannot be empty|must be text/);
+        await assert.rejects(handle.send("lead/nobody", words), /cannot be empty|must be text/);
+        assert.throws(() => handle.followUp(words), /cannot be empty|must be text/);
+        assert.throws(() => stage.runtime.run(stage.lead(), words), /cannot be empty|must be text/);
+        handle.cancel();
+        await handle;
+      });
+    }
+  });
+
+  test("to the root are not sent like those to a child", async () => {
+    const stage = openStage({ lead: [[hangs()]] });
+    const handle = stage.start(stage.lead());
+    await stage.world.run(async () => {
+      await handle[Symbol.asyncIterator]().next();
+      await assert.rejects(
+        handle.send("lead", "Hello."),
+        /lead is the root: use steer\(\) while it runs, then followUp\(\)/,
+      );
+      handle.cancel();
+      await handle;
+    });
+  });
+});
