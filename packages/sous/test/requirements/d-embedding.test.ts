@@ -5,7 +5,7 @@ import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
 import { UserError } from "../../src/core/errors.ts";
 import type { ToolContext, ToolRegistry, ToolResult } from "../../src/core/tool.ts";
-import type { SubagentCallbacks } from "../../src/subagents/callbacks.ts";
+import type { SubagentCallbacks, SubagentInfo } from "../../src/subagents/callbacks.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, fails, hangs, refuses, says, streams } from "../../src/testing/steps.ts";
 import { ALLOW, fakeClient, recorder, registryWith } from "./embedding.ts";
@@ -201,6 +201,52 @@ suite("D2: callbacks", () => {
       assert.equal(said.filter((line) => line.startsWith("start")).length, 1);
     });
   }
+
+  test("D2: children side by side each have their calls in order, under the id of their events", async () => {
+    const heard = new Map<string, string[]>();
+    const note =
+      (what: string) =>
+      async ({ id }: SubagentInfo): Promise<void> => {
+        heard.set(id, [...(heard.get(id) ?? []), what]);
+        throw new Error("A broken callback");
+      };
+    const callbacks: SubagentCallbacks = {
+      onSubagentStart: note("start"),
+      onStreamDelta: note("delta"),
+      onToolCallStart: note("call"),
+      onToolCallEnd: note("called"),
+      onComplete: note("complete"),
+      onError: note("error"),
+    };
+    const own = scriptedModel(
+      {
+        "lead/*": [[streams("I ", "look."), calls("look"), calls("break")], says("Found.")],
+        "lead/c": [[says("Half."), fails("auth")]],
+        "lead/d": [[says("Half."), hangs()]],
+      },
+      { id: "scripted/own" },
+    );
+    const broken = simpleTool("break", () => assert.fail("broken"));
+    const registry = registryWith({ model: own, callbacks }, 0, [simpleTool("look"), broken]);
+    const labels = ["a", "b", "c", "d"];
+    const { stage } = await runTree({
+      script: {
+        lead: [labels.map((description) => calls("subagent_spawn", { task: description, description })), says("Seen.")],
+      },
+      lead: { delegate: false, tools: [...registry] },
+      during: ({ handle, at }) => at(1000, () => handle.cancel("lead/d")),
+    });
+    const inOrder = Object.fromEntries(
+      stage.eventsOf("run-start").map(({ label, agentId }) => [label, heard.get(agentId)?.join(" ")]),
+    );
+    assert.deepEqual(inOrder, {
+      lead: undefined,
+      a: "start delta delta call called call called delta complete",
+      b: "start delta delta call called call called delta complete",
+      c: "start delta error",
+      d: "start delta error",
+    });
+  });
 
   test("D2: a child that is refused never started, so nothing is called back", async () => {
     const { said, callbacks } = recorder();
