@@ -202,6 +202,16 @@ suite("D1: in a tree", () => {
     assert.match(readBy(full.stage, "subagent_spawn")[0] ?? "", /^maximum concurrent subagent limit reached/);
   });
 
+  test("D1: a description is a label: it cannot fake a place, and the second of a name has its own", async () => {
+    const own = scriptedModel({ "**": [says("Done.")] }, { id: "scripted/own" });
+    const { stage, result } = await runTree({
+      script: { lead: [[spawn("a/b#2"), spawn("a/b#2"), spawn("lead")], says("Seen.")] },
+      lead: { delegate: false, tools: [...registryWith({ model: own })] },
+    });
+    assert.deepEqual(startsOf(stage), ["lead", "lead/a%2Fb%232", "lead/a%2Fb%232#2", "lead/lead"]);
+    assert.equal(new Set(result.agents.map(({ id }) => id)).size, 4);
+  });
+
   test("D2: cancel, timeouts and running out of turns each call back once, at every depth", async () => {
     const { said, callbacks } = recorder();
     const own = scriptedModel(
