@@ -8,12 +8,13 @@ import { createRunSlots } from "./budget/run-slots.ts";
 import { withinBudget } from "./budget/within-budget.ts";
 import type { AgentDefinition, ModelChoice } from "./core/agent.ts";
 import { type Host, ulidSource } from "./core/clock.ts";
-import { DEFAULT_CONVERSATION } from "./core/conversation.ts";
+import { checkConversation, DEFAULT_CONVERSATION } from "./core/conversation.ts";
 import { UserError } from "./core/errors.ts";
 import { makeHandle } from "./core/handle.ts";
 import { checkLimits, DEFAULT_LIMITS, smallerBudget } from "./core/limits.ts";
 import { messageFrom, textFrom, type UserInput } from "./core/message.ts";
 import type { Model } from "./core/model.ts";
+import { checkWhole, checkWord, withDefaults } from "./core/options.ts";
 import { Cancelled } from "./core/run.ts";
 import { RunError, type RunHandle, type RunOptions, type RunResult, type RuntimeOptions } from "./core/runtime.ts";
 import { Scope } from "./core/scope.ts";
@@ -24,8 +25,7 @@ import { createJournal } from "./events/journal.ts";
 import { type FanOutTree, runFanOut } from "./fan-out.ts";
 import { systemHost } from "./host.ts";
 import { watchSilence } from "./loop/watch-silence.ts";
-import { fromAiSdk, isForeignModel } from "./model/ai-sdk.ts";
-import { resolveModel } from "./model/resolve.ts";
+import { modelCache } from "./model/cache.ts";
 import { Profiles } from "./profiles.ts";
 import { rootResult, settle } from "./results.ts";
 import { readHistory } from "./store/history.ts";
@@ -52,7 +52,8 @@ export function createRuntime(options: RuntimeOptions = {}): Runtime {
   const host = systemHost(options.host);
   const store = options.store ?? openMemoryStore();
   const newId = ulidSource(host.clock.now, host.random);
-  const models = modelCache();
+  const models = modelCache(process.env);
+  if (options.maxConcurrentCalls !== undefined) checkWhole("maxConcurrentCalls", options.maxConcurrentCalls, 1);
   const open = (runOptions: RunOptions) => openTree({ options, runOptions, host, store, newId, models });
   return {
     run(definition, task, runOptions = {}) {
@@ -111,7 +112,10 @@ type OpenTree = ReturnType<typeof openTree>;
 
 function openTree({ options, runOptions, host, store, newId, models }: Shared) {
   const { clock, random, cwd } = host;
-  const limits = checkLimits({ ...DEFAULT_LIMITS, ...options.limits, ...runOptions.limits });
+  const limits = checkLimits(withDefaults(DEFAULT_LIMITS, options.limits, runOptions.limits));
+  const { onExhausted = "wrap-up", onLiveChildren = "wait" } = runOptions;
+  checkWord("onExhausted", onExhausted, ["wrap-up", "stop"]);
+  checkWord("onLiveChildren", onLiveChildren, ["wait", "cancel"]);
   const rootId = newId();
   const requireStore = options.requireStore === true;
   const journal = createJournal({
@@ -127,9 +131,9 @@ function openTree({ options, runOptions, host, store, newId, models }: Shared) {
   const tree: Tree = new Tree({
     settings: {
       cwd,
-      conversation: { ...DEFAULT_CONVERSATION, ...runOptions.conversation },
-      onExhausted: runOptions.onExhausted ?? "wrap-up",
-      onLiveChildren: runOptions.onLiveChildren ?? "wait",
+      conversation: checkConversation(withDefaults(DEFAULT_CONVERSATION, runOptions.conversation)),
+      onExhausted,
+      onLiveChildren,
     },
     asking: { clock, random, journal, callsAtOnce: options.maxConcurrentCalls },
     profiles: new Profiles({
@@ -240,18 +244,6 @@ async function sendTo(tree: Tree, path: string, message: string): Promise<string
   const reply = await tree.childrenOf(parent, "outside").send(entry.agentId, message);
   if (reply.kind === "refused") throw new UserError(reply.message);
   return reply.kind === "ended" ? reply.report.text : "";
-}
-
-function modelCache(): Shared["models"] {
-  const known = new Map<string, Promise<Model>>();
-  return (choice) => {
-    if (typeof choice !== "string") return isForeignModel(choice) ? fromAiSdk(choice) : (choice as Model);
-    const cached = known.get(choice) ?? resolveModel(choice, process.env);
-    known.set(choice, cached);
-    // A key that is missing now may be there for the next run.
-    cached.catch(() => known.delete(choice));
-    return cached;
-  };
 }
 
 function ignore(): void {}

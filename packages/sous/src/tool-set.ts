@@ -1,9 +1,10 @@
 /** The tools of a run, ready for dispatch, and what its model is shown of them. */
 
-import { UserError } from "./core/errors.ts";
+import { messageOf, UserError } from "./core/errors.ts";
 import { type Steps, wait } from "./core/now-or-later.ts";
 import type { Rights } from "./core/rights.ts";
 import type { ReadyTool, ToolSet } from "./core/run.ts";
+import type { Schema } from "./core/schema.ts";
 import type { Tool } from "./core/tool.ts";
 import { compileSchema } from "./schema/compile.ts";
 
@@ -13,12 +14,25 @@ export function* toolSet(tools: readonly Tool[], isDeepest: boolean, instruction
     if (byName.has(each.name)) {
       throw new UserError(`Two tools are named ${each.name}: the model could not tell them apart`);
     }
-    const schema = yield* wait(compileSchema(each.inputSchema));
+    const schema = yield* inputSchemaOf(each);
     const definition = { name: each.name, description: each.description, inputSchema: schema.jsonSchema };
     byName.set(each.name, { tool: each, schema, definition });
   }
   const definitions = [...byName.values()].map((ready) => ready.definition);
   return { byName, definitions, bytes: JSON.stringify(definitions).length + (instructions?.length ?? 0), isDeepest };
+}
+
+/** Says whose schema it is that cannot be used. */
+function* inputSchemaOf({ name, inputSchema }: Tool): Steps<Schema> {
+  let schema: Schema;
+  try {
+    schema = yield* wait(compileSchema(inputSchema));
+  } catch (cause) {
+    throw new UserError(`The input schema of the tool ${name} cannot be used: ${messageOf(cause)}`, { cause });
+  }
+  const { type = "object" } = schema.jsonSchema;
+  if (type === "object") return schema;
+  throw new UserError(`The input of the tool ${name} must be an object; its schema says ${JSON.stringify(type)}`);
 }
 
 /** Those of a set that the rights name; never a tool for children. */

@@ -32,7 +32,7 @@ test("a mutation that would change nothing, or more than one place, is refused",
     importWithout(ledger, { find: "no such text", replace: "" }),
     /"no such text" occurs 0 times in .*ledger\.ts; a mutation needs exactly one/,
   );
-  await assert.rejects(importWithout(ledger, { find: "budget", replace: "" }), /occurs \d\d times/);
+  await assert.rejects(importWithout(ledger, { find: "executions", replace: "" }), /occurs \d\d times/);
   const elsewhere = import.meta.resolve("../src/budget/prices.ts");
   await assert.rejects(
     importWithout(ledger, { find: "ModelFacts = {", replace: "", in: elsewhere }),

@@ -1,7 +1,15 @@
 /** What a tree may spend, kept in one place: a tree of accounts in which nobody can take what another has reserved. */
 
-import { BudgetExceeded, UserError } from "../core/errors.ts";
-import type { Account, Budget, CallNeed, Lease, Spent, WrapUpLease } from "../core/limits.ts";
+import { BudgetExceeded } from "../core/errors.ts";
+import {
+  type Account,
+  type Budget,
+  type CallNeed,
+  checkBudget,
+  type Lease,
+  type Spent,
+  type WrapUpLease,
+} from "../core/limits.ts";
 import type { Scope } from "../core/scope.ts";
 import { CallLease } from "./call-lease.ts";
 import { Funds, NOTHING } from "./funds.ts";
@@ -104,13 +112,6 @@ const FREE_LAST_WORDS: WrapUpLease = Object.freeze({
   take: () => FREE_LEASE,
   [Symbol.dispose]: () => {},
 });
-
-function checkBudget(budget: Budget): void {
-  for (const name of ["tokens", "costUsd", "seconds", "executions"] as const) {
-    const limit = budget[name];
-    if (limit !== undefined && !(limit >= 0)) throw new UserError(`budget.${name} must be 0 or more; found ${limit}`);
-  }
-}
 
 function metersOf({ tokens, costUsd }: Budget): Meter[] {
   const meters: Meter[] = [];

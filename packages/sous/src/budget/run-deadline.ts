@@ -18,7 +18,7 @@ export function setDeadline(run: Run, limit: TimeLimit, deadlines: Deadlines, cl
   const leftMs = Math.max(0, seconds * 1000 - usedMs);
   if (Math.min(timeoutMs, leftMs) === Number.POSITIVE_INFINITY) return undefined;
   const startedAt = clock.monotonic();
-  return deadlines.add(Math.min(timeoutMs, leftMs), () => {
+  const stop = (): void => {
     const used = (usedMs + clock.monotonic() - startedAt) / 1000;
     const whose = run.parent === undefined ? "The run" : "Subagent";
     const message =
@@ -26,7 +26,11 @@ export function setDeadline(run: Run, limit: TimeLimit, deadlines: Deadlines, cl
         ? `${whose} timed out after ${timeoutMs} ms`
         : new BudgetExceeded("seconds", used, seconds).message;
     run.scope.abort(new TimedOut(message, run.who.runId));
-  });
+  };
+  if (leftMs > 0) return deadlines.add(Math.min(timeoutMs, leftMs), stop);
+  // Whoever has no time left does not even ask.
+  stop();
+  return undefined;
 }
 
 /** Throws `BudgetExceeded` when somebody below this run asks for more time than it or anybody above it has left. */

@@ -2,8 +2,9 @@
 
 import { UserError } from "./errors.ts";
 import type { Hooks } from "./hooks.ts";
-import type { Budget } from "./limits.ts";
+import { type Budget, checkBudget } from "./limits.ts";
 import type { Model } from "./model.ts";
+import { checkWhole } from "./options.ts";
 import type { AnySchema, OutputOf } from "./schema.ts";
 import type { ToolList } from "./tool.ts";
 
@@ -52,7 +53,9 @@ export type AgentOptions<Given extends AnySchema | undefined = AnySchema | undef
 /** What `agent()` returns: frozen, so it can be shared by many runs. */
 export type AgentDefinition<Output = unknown> = Readonly<AgentOptions> & {
   /** A changed copy; the original stays as it is. */
-  with(changes: Partial<AgentOptions>): AgentDefinition<Output>;
+  with<const Given extends AnySchema | undefined = undefined>(
+    changes: Partial<AgentOptions<Given>>,
+  ): AgentDefinition<Given extends AnySchema ? OutputOf<Given> : Output>;
   /** Only for types: what `run()` resolves with as `output`. */
   readonly "~output"?: Output;
 };
@@ -78,13 +81,13 @@ export function agent<const Given extends AnySchema | undefined = undefined>(
   checkAgent(options);
   const definition: AgentDefinition<OutputOf<Given>> = {
     ...options,
-    with: (changes) => agent({ ...options, ...changes }) as AgentDefinition<OutputOf<Given>>,
+    with: (changes) => agent({ ...options, ...changes }) as never,
   };
   return Object.freeze(definition);
 }
 
 function checkAgent(options: AgentOptions): void {
-  const { name, maxTurns, timeoutMs } = options;
+  const { name, maxTurns, timeoutMs, maxOutputTokens, budget } = options;
   if (typeof name !== "string" || !AGENT_NAME.test(name)) {
     throw new UserError(
       `An agent name has 1 to 48 letters, digits, "_" or "-" and begins with a letter or digit; found ${JSON.stringify(name)}`,
@@ -96,11 +99,35 @@ function checkAgent(options: AgentOptions): void {
   if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0)) {
     throw new UserError(`timeoutMs of agent ${name} must be greater than 0; found ${timeoutMs}`);
   }
-  for (const child of options.subagents ?? []) {
+  if (maxOutputTokens !== undefined) checkWhole(`maxOutputTokens of agent ${name}`, maxOutputTokens, 1);
+  if (budget !== undefined) checkBudget(budget, `agent ${name}: budget`);
+  checkTools(options.tools, name);
+  checkSubagents(options.subagents, name);
+}
+
+/** What two modules that import each other give one another may still be undefined. */
+function checkTools(tools: ToolList | undefined, name: string): void {
+  for (const [key, each] of Object.entries(tools ?? {})) {
+    const isTool = typeof each === "object" && each !== null && "inputSchema" in each;
+    if (!isTool) throw new UserError(`tools of agent ${name}: ${key} is ${describe(each)} and not a tool`);
+  }
+}
+
+function checkSubagents(subagents: AgentOptions["subagents"], name: string): void {
+  const names = new Set<string>();
+  for (const [index, child] of (subagents ?? []).entries()) {
+    if (typeof child?.with !== "function")
+      throw new UserError(`subagents of agent ${name}: ${index} is ${describe(child)} and not made by agent()`);
     if (RESERVED_AGENT_NAMES.includes(child.name)) {
       throw new UserError(
         `An agent called ${child.name} cannot be a subagent: subagent_${child.name} is a tool of the runtime. Choose another name.`,
       );
     }
+    if (names.has(child.name)) throw new UserError(`Two subagents of agent ${name} are called ${child.name}`);
+    names.add(child.name);
   }
+}
+
+function describe(found: unknown): string {
+  return typeof found === "object" && found !== null ? "an object" : String(found);
 }

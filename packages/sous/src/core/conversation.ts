@@ -1,6 +1,8 @@
 /** The history of one run: an append-only array with a running estimate of its size. It is never cloned. */
 
+import { UserError } from "./errors.ts";
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from "./message.ts";
+import { checkWhole } from "./options.ts";
 import { utf8Length } from "./usage.ts";
 
 export type ConversationLimits = {
@@ -15,6 +17,17 @@ export const DEFAULT_CONVERSATION: ConversationLimits = Object.freeze({
   minRetainTurns: 5,
   pruneThreshold: 0.8,
 });
+
+/** Refuses limits that would prune everything, or never come to an end of pruning. */
+export function checkConversation(limits: ConversationLimits): ConversationLimits {
+  const { maxTokens, minRetainTurns, pruneThreshold } = limits;
+  if (!(typeof maxTokens === "number" && maxTokens > 0))
+    throw new UserError(`conversation.maxTokens must be greater than 0; found ${maxTokens}`);
+  checkWhole("conversation.minRetainTurns", minRetainTurns, 1);
+  if (!(typeof pruneThreshold === "number" && pruneThreshold > 0 && pruneThreshold <= 1))
+    throw new UserError(`conversation.pruneThreshold must be greater than 0 and at most 1; found ${pruneThreshold}`);
+  return limits;
+}
 
 export class Conversation {
   /** Replaced by a new array when pruned, so that an adapter can tell. */

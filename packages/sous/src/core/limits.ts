@@ -1,6 +1,7 @@
 /** What a tree may spend: budgets as people give them, and the port of the ledger that keeps them. */
 
 import { UserError } from "./errors.ts";
+import { checkWhole, checkWord } from "./options.ts";
 import type { Scope } from "./scope.ts";
 import type { Price } from "./usage.ts";
 
@@ -14,6 +15,14 @@ export type Budget = {
   /** How many children may start. */
   executions?: number | undefined;
 };
+
+export function checkBudget(budget: Budget, name = "budget"): void {
+  for (const unit of ["tokens", "costUsd", "seconds", "executions"] as const) {
+    const limit = budget[unit];
+    if (limit === undefined || (typeof limit === "number" && limit >= 0)) continue;
+    throw new UserError(`${name}.${unit} must be 0 or more; found ${limit}`);
+  }
+}
 
 /** Of two budgets the smaller, limit by limit. */
 export function smallerBudget(one: Budget | undefined, other: Budget | undefined): Budget | undefined {
@@ -123,21 +132,14 @@ export const DEFAULT_LIMITS: DelegationLimits = Object.freeze({
   children: Object.freeze({}),
 });
 
-const RANGES = {
-  maxDepth: [1, 10],
-  defaultMaxTurns: [1, 1000],
-  outputMaxSize: [1024, Number.MAX_SAFE_INTEGER],
-  maxConcurrent: [1, Number.MAX_SAFE_INTEGER],
-} as const;
-
 /** Refuses limits nothing could ever pass: a run that waits for one of no places would wait for ever. */
 export function checkLimits(limits: DelegationLimits): DelegationLimits {
-  for (const name of ["maxDepth", "defaultMaxTurns", "outputMaxSize", "maxConcurrent"] as const) {
-    const [least, most] = RANGES[name];
-    const found = limits[name];
-    if (Number.isInteger(found) && found >= least && found <= most) continue;
-    const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `between ${least} and ${most}`;
-    throw new UserError(`limits.${name} must be a whole number ${range}; found ${found}`);
-  }
+  checkWhole("limits.maxDepth", limits.maxDepth, 1, 10);
+  checkWhole("limits.defaultMaxTurns", limits.defaultMaxTurns, 1, 1000);
+  checkWhole("limits.outputMaxSize", limits.outputMaxSize, 1024);
+  checkWhole("limits.maxConcurrent", limits.maxConcurrent, 1);
+  checkWord("limits.onFull", limits.onFull, ["queue", "refuse"]);
+  checkWord("limits.summary", limits.summary, ["auto", "always", "never"]);
+  checkBudget(limits.children, "limits.children");
   return limits;
 }

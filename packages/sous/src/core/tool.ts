@@ -72,6 +72,8 @@ const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 /** Defines a tool. Defaults: tier `observe`, effect `unsafe`, category `other`. */
 export function tool<Given extends AnySchema>(options: ToolOptions<Given>): Tool<OutputOf<Given>> {
   checkToolName(options.name);
+  if (typeof options.execute !== "function") throw new UserError(`The tool ${options.name} has no execute function`);
+  if (!isSchema(options.inputSchema)) throw new UserError(`The tool ${options.name} has no inputSchema`);
   return Object.freeze({
     name: options.name,
     description: options.description,
@@ -159,7 +161,12 @@ export class ToolRegistry {
 }
 
 function checkToolName(name: string): void {
-  if (!TOOL_NAME.test(name)) {
+  if (typeof name !== "string" || !TOOL_NAME.test(name)) {
     throw new UserError(`A tool name has 1 to 64 letters, digits, "_" or "-"; found ${JSON.stringify(name)}`);
   }
+}
+
+/** A schema may be a function too: arktype's are, and so are lazy ones of the AI SDK. */
+function isSchema(given: unknown): boolean {
+  return typeof given === "function" || (typeof given === "object" && given !== null);
 }
