@@ -272,12 +272,13 @@ export class Gate {
     parent?.billBelow(usage, costUsd);
     if (run.lacksConsent && parent !== undefined) parent.lacksConsent = true;
     const { text, truncated, originalBytes, keptBytes } = truncateUtf8(outcome.text, this.#parts.limits.outputMaxSize);
+    const isFetchable = parent?.profile.tools.byName.has("subagent_report") === true;
     return {
       ...childInfo(entry),
       runId: run.who.runId,
       outcome,
       text,
-      truncation: truncated ? { originalBytes, keptBytes } : undefined,
+      truncation: truncated ? { originalBytes, keptBytes, isFetchable } : undefined,
       toolLog: run.toolLog,
       totalUsage: usage,
       totalCostUsd: costUsd,

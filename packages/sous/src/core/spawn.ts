@@ -82,8 +82,8 @@ export type ChildReport = ChildInfo & {
   outcome: RunOutcome;
   /** The text for the parent: the summary or the final answer, cut to the report limit. */
   text: string;
-  /** Set when it was cut; the whole stays in the store. */
-  truncation: { originalBytes: number; keptBytes: number } | undefined;
+  /** Set when it was cut; the whole stays in the store, and the parent may have the tool that fetches it. */
+  truncation: { originalBytes: number; keptBytes: number; isFetchable: boolean } | undefined;
   /** What its tools did, when the request asked for it. */
   toolLog: readonly ToolLogEntry[] | undefined;
   totalUsage: Usage;

@@ -87,11 +87,13 @@ export function reportText({ outcome, text, truncation }: ChildReport): string {
   } else if (outcome.stopReason === "consent") {
     notice = "[Notice: an action needed consent and nobody was there to give it; the result is incomplete]\n";
   }
-  const cut =
-    truncation === undefined
-      ? ""
-      : `\n[Notice: cut after ${truncation.keptBytes} of ${truncation.originalBytes} bytes; subagent_report reads the rest]`;
+  const cut = truncation === undefined ? "" : `\n${cutNotice(truncation)}`;
   return `${notice}${text}${cut}`;
+}
+
+function cutNotice({ keptBytes, originalBytes, isFetchable }: NonNullable<ChildReport["truncation"]>): string {
+  const rest = isFetchable ? "; subagent_report reads the rest" : "";
+  return `[Notice: cut after ${keptBytes} of ${originalBytes} bytes${rest}]`;
 }
 
 /** Why a child gave no usable result. */

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
+import { agent } from "../../src/core/agent.ts";
 import type { DelegationLimits } from "../../src/core/limits.ts";
 import { textOf } from "../../src/core/message.ts";
 import type { ScriptLines } from "../../src/testing/script.ts";
@@ -260,6 +261,16 @@ suite("B8: truncation", () => {
       ({ type, path }) => type === "run-end" && path === "lead/x",
     );
     assert.equal(kept?.type === "run-end" && kept.text, text);
+  });
+
+  test("B8: the notice names the tool for the rest only to a parent that has it", async () => {
+    const stage = openStage(
+      { lead: [calls("subagent_scout", { task: "Look." }), says("Done.")], "lead/scout": [says("x".repeat(3000))] },
+      { runtime: { limits: { outputMaxSize: 1024, summary: "never" } } },
+    );
+    await stage.run(stage.lead({ delegate: false, subagents: [agent({ name: "scout" })] }));
+    const { output = "" } = stage.resultsOf("lead")[0] ?? {};
+    assert.match(output, /^x{1024}\n\[Notice: cut after 1024 of 3000 bytes\]\n\(subagent_id: \w+\)$/);
   });
 
   test("B8: a report that nobody has cannot be read", async () => {
