@@ -134,6 +134,8 @@ export class Run {
   cutText = "";
   /** Undefined until somebody steers it or a background child reports. */
   inbox: Incoming[] | undefined;
+  /** Called when something arrives while the run does nothing but wait for its children. */
+  onIncoming: (() => void) | undefined;
   /** Set when it should say what it has and end. */
   isWrappingUp = false;
   /** Somewhere at or below this run an action needed consent and nobody was there. */
@@ -192,6 +194,13 @@ export class Run {
   receive(incoming: Incoming): void {
     this.inbox ??= [];
     this.inbox.push(incoming);
+    this.onIncoming?.();
+  }
+
+  /** It should say what it has and end, after the turn it is in. */
+  wrapUp(): void {
+    this.isWrappingUp = true;
+    this.onIncoming?.();
   }
 
   /** This run and everything below it. */

@@ -18,7 +18,10 @@ export async function completed(run: Run): Promise<Ending> {
 
 /** Out of turns is not an error: what there is counts, and a child may still sum up. */
 export async function outOfTurns(run: Run): Promise<Ending> {
-  while (await run.tree.nextReport(run)) readInbox(run);
+  while (await run.tree.nextReport(run)) {
+    if (run.isWrappingUp) return wrappedUp(run);
+    readInbox(run);
+  }
   await summarize(run, { hasAnswer: false });
   return { status: "incomplete", stopReason: "turns" };
 }

@@ -52,7 +52,7 @@ export async function takeReports(parent: Run, agentIds: readonly string[] | und
   }
 }
 
-/** Waits until there is something to read from a child; false when no child is left to report. */
+/** Waits until there is something to read or it should wrap up; false when no child is left to report. */
 export async function nextReport(parent: Run): Promise<boolean> {
   const { background } = parent;
   if (background === undefined || background.size === 0) return false;
@@ -61,11 +61,22 @@ export async function nextReport(parent: Run): Promise<boolean> {
     return false;
   }
   while (background.size > 0) {
-    const first = Promise.race([...background.values()].map((child) => child.ended.catch(() => undefined)));
-    await untilAborted(first, parent.scope);
-    if (parent.inbox !== undefined && parent.inbox.length > 0) return true;
+    if (parent.isWrappingUp || (parent.inbox !== undefined && parent.inbox.length > 0)) return true;
+    await untilAborted(nextNews(parent, background), parent.scope);
   }
-  return false;
+  return parent.inbox !== undefined && parent.inbox.length > 0;
+}
+
+/** The end of a child, or a word from outside. */
+function nextNews(parent: Run, children: ReadonlyMap<string, BackgroundChild>): Promise<void> {
+  return new Promise((resolve) => {
+    const tell = () => {
+      if (parent.onIncoming === tell) parent.onIncoming = undefined;
+      resolve();
+    };
+    parent.onIncoming = tell;
+    for (const child of children.values()) child.ended.then(tell, tell);
+  });
 }
 
 /** A child that its parent waited for is no more. */

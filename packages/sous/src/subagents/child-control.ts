@@ -57,8 +57,8 @@ export function stopRun(run: Run, mode: CancelMode, book: AgentBook): void {
     run.scope.abort(new Cancelled(run.parent === undefined ? "The run was cancelled" : "Subagent cancelled"));
     return;
   }
-  run.isWrappingUp = true;
-  for (const live of book.live) if (isBelow(live, run)) live.isWrappingUp = true;
+  run.wrapUp();
+  for (const live of book.live) if (isBelow(live, run)) live.wrapUp();
 }
 
 function isBelow(run: Run, ancestor: Run): boolean {
