@@ -102,11 +102,19 @@ function budgetSentence(limit: BudgetExceeded["limit"], used: number, allowed: n
 
 /** What was thrown, in words. Anything can be thrown, also what has none. */
 export function messageOf(error: unknown): string {
-  if (typeof error === "object" && error !== null && "message" in error && typeof error.message === "string")
-    return error.message;
   try {
-    return String(error);
+    const hasMessage = typeof error === "object" && error !== null && "message" in error;
+    return hasMessage && typeof error.message === "string" ? error.message : String(error);
   } catch {
-    return Object.prototype.toString.call(error);
+    return "[object Object]";
+  }
+}
+
+/** Where it was thrown, for a developer; undefined when it does not say. */
+export function stackOf(error: unknown): string | undefined {
+  try {
+    return error instanceof Error && typeof error.stack === "string" ? error.stack : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -1,6 +1,6 @@
 /** From whatever stopped a run to the outcome that is recorded. */
 
-import { BudgetExceeded, ModelError, messageOf, StoreError } from "../core/errors.ts";
+import { BudgetExceeded, ModelError, messageOf, StoreError, stackOf } from "../core/errors.ts";
 import type { Fault, RunOutcome, RunStatus, StopReason } from "../core/outcome.ts";
 import { type Run, TimedOut } from "../core/run.ts";
 import { cancelledSentence, wrapUpForBudget } from "./close-run.ts";
@@ -26,7 +26,7 @@ export async function endingOf(error: unknown, run: Run): Promise<Ending> {
   const type = error instanceof ModelError ? "model" : error instanceof StoreError ? "store" : "crash";
   return {
     status: "failed",
-    fault: { type, message: messageOf(error), stack: error instanceof Error ? error.stack : undefined },
+    fault: { type, message: messageOf(error), stack: stackOf(error) },
   };
 }
 

@@ -1,6 +1,6 @@
 /** One tool call, from the model's words to the result it reads: checked, allowed, recorded, run, recorded. */
 
-import { messageOf, StoreError, ToolFailure } from "../core/errors.ts";
+import { messageOf, StoreError, stackOf, ToolFailure } from "../core/errors.ts";
 import type { ToolCallPart, ToolResultPart } from "../core/message.ts";
 import type { ReadyTool, Run } from "../core/run.ts";
 import type { Parsed } from "../core/schema.ts";
@@ -36,7 +36,7 @@ export async function runToolCall(call: ToolCallPart, run: Run): Promise<ToolRes
     }
   } catch (error) {
     if (error instanceof StoreError) return error;
-    if (!(error instanceof ToolFailure)) stack = error instanceof Error ? error.stack : undefined;
+    if (!(error instanceof ToolFailure)) stack = stackOf(error);
     result = failedResult(run.scope.aborted ? "The call was cancelled" : messageOf(error));
   } finally {
     context[Symbol.dispose]();

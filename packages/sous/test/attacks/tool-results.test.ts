@@ -63,10 +63,7 @@ suite("what a tool returns", () => {
       "cut\nhalf of it",
       true,
     ]);
-    assert.deepEqual(await resultOf({ success: false, output: "", error: Object.create(null) }), [
-      "[object Object]",
-      true,
-    ]);
+    assert.deepEqual(await resultOf({ success: false, output: "", error: Object.create(null) }), [WORDLESS, true]);
   });
 
   test("keeps metadata and documents only as they can be kept", async () => {
@@ -81,11 +78,19 @@ suite("what a tool returns", () => {
   });
 });
 
+const WORDLESS = "[object Object]";
+const silent = new Proxy(new Error("x"), {
+  get() {
+    throw new Error("Nobody looks inside.");
+  },
+});
+
 test("what a tool throws is never more than a failed result", async () => {
   const thrown: [unknown, string][] = [
     [null, "null"],
     ["words", "words"],
-    [Object.create(null), "[object Object]"],
+    [Object.create(null), WORDLESS],
+    [silent, WORDLESS],
     [Object.assign(new Error("x"), { message: { not: "text" } }), "Error: [object Object]"],
     [new RangeError(""), "The tool failed without saying why"],
   ];
