@@ -45,8 +45,9 @@ class MemoryStore implements Store {
     const limit = options.limit ?? events.length;
     if (options.runId === undefined) return events.slice(first, first + limit);
     const found: StoredEvent[] = [];
-    const start = this.#rows.get(options.runId)?.startIndex ?? 0;
-    for (let index = Math.max(first, start); index < events.length && found.length < limit; index++) {
+    // A conversation that was continued often is read run by run, so each must cost no more than itself.
+    const { startIndex = 0, endIndex = events.length - 1 } = this.#rows.get(options.runId) ?? {};
+    for (let index = Math.max(first, startIndex); index <= endIndex && found.length < limit; index++) {
       const event = events[index];
       if (event?.runId === options.runId) found.push(event);
     }
