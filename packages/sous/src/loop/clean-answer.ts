@@ -1,7 +1,7 @@
 /** Makes an answer fit for the history: calls that may run and have ids of their own, text a provider will take back. */
 
 import type { AssistantMessage, ToolCallPart } from "../core/message.ts";
-import { isJson } from "./to-json.ts";
+import { isJson, isWellFormedJson } from "./to-json.ts";
 
 type Part = AssistantMessage["content"][number];
 
@@ -49,21 +49,15 @@ const NOT_JSON = "(an input that is not JSON)";
 
 function wellFormedInput(input: unknown): unknown {
   if (input === undefined) return {};
+  if (isWellFormedJson(input)) return input;
   return isJson(input) ? wellFormedValue(input) : NOT_JSON;
 }
 
-/** The value itself when all its text is well-formed, which is nearly always. */
 function wellFormedValue(value: unknown): unknown {
   if (typeof value === "string") return value.toWellFormed();
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) {
-    const items = value.map(wellFormedValue);
-    return items.every((item, index) => item === value[index]) ? value : items;
-  }
-  const entries = Object.entries(value);
-  const clean = entries.map(([key, item]) => [key.toWellFormed(), wellFormedValue(item)] as const);
-  const isSame = clean.every(([key, item], index) => key === entries[index]?.[0] && item === entries[index]?.[1]);
-  return isSame ? value : Object.fromEntries(clean);
+  if (Array.isArray(value)) return value.map(wellFormedValue);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.toWellFormed(), wellFormedValue(item)]));
 }
 
 /** Providers may repeat an id; a history in which two calls share one is refused by all of them. */

@@ -46,7 +46,7 @@ function toHookCall({ callId, toolName }: ToolCallPart, input: unknown, { who }:
 }
 
 /** What cannot be copied is given as it is: a schema may make a function. */
-export function copyOf(value: unknown): unknown {
+function copyOf(value: unknown): unknown {
   try {
     return structuredClone(value);
   } catch {

@@ -7,7 +7,8 @@ import type { Parsed } from "../core/schema.ts";
 import { depthMessage, isSubagentToolName } from "../core/subagent-names.ts";
 import type { Tool, ToolResult } from "../core/tool.ts";
 import { askConsent, NOBODY_THERE } from "./ask-consent.ts";
-import { afterToolCall, beforeToolCall, copyOf, orAborted } from "./run-hooks.ts";
+import { afterToolCall, beforeToolCall, orAborted } from "./run-hooks.ts";
+import { copyJson } from "./to-json.ts";
 import { ToolCallContext } from "./tool-context.ts";
 import { boundResult, failedResult, toToolResult } from "./tool-result.ts";
 import { waitForTool } from "./wait-for-tool.ts";
@@ -89,9 +90,7 @@ async function checkSlowly(
 
 /** A tool may do with its input what it likes: what the model said stays as it was. Ours only read. */
 function forTool(input: unknown, { category }: Tool): unknown {
-  if (category === "subagent" || typeof input !== "object" || input === null) return input;
-  const isFlat = !Array.isArray(input) && Object.values(input).every((item) => typeof item !== "object");
-  return isFlat ? { ...input } : copyOf(input);
+  return category === "subagent" ? input : copyJson(input);
 }
 
 /** What arrives as text did not parse as JSON: no schema, however generous, takes it for an input. */

@@ -3,30 +3,58 @@
 /** More levels than this are no data but a trap for whoever walks through them. */
 const MAX_DEPTH = 100;
 
+type TextCheck = (text: string) => boolean;
+
 /** True for what JSON gives back as it was; a field that is undefined counts as missing. */
-export function isJson(value: unknown, depth = 0): boolean {
+export function isJson(value: unknown, isText: TextCheck = isAnyText, depth = 0): boolean {
   switch (typeof value) {
     case "string":
+      return isText(value);
     case "boolean":
     case "undefined":
       return true;
     case "number":
       return Number.isFinite(value);
     case "object":
-      return value === null || (depth < MAX_DEPTH && isPlain(value) && Object.values(value).every(isJsonBelow(depth)));
+      return value === null || (depth < MAX_DEPTH && isJsonObject(value, isText, depth + 1));
     default:
       return false;
   }
 }
 
-function isJsonBelow(depth: number): (item: unknown) => boolean {
-  return (item) => isJson(item, depth + 1);
+/** JSON in which no text is broken, so that every provider takes it. */
+export function isWellFormedJson(value: unknown): boolean {
+  return isJson(value, isWellFormed);
 }
 
-function isPlain(value: object): boolean {
-  if (Array.isArray(value)) return true;
+function isJsonObject(value: object, isText: TextCheck, depth: number): boolean {
+  if (Array.isArray(value)) {
+    for (const item of value) if (!isJson(item, isText, depth)) return false;
+    return true;
+  }
   const prototype = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  for (const key in value) {
+    if (!isText(key) || !isJson((value as Record<string, unknown>)[key], isText, depth)) return false;
+  }
+  return true;
+}
+
+function isAnyText(): boolean {
+  return true;
+}
+
+function isWellFormed(text: string): boolean {
+  return text.isWellFormed();
+}
+
+/** A copy of what is JSON, several times faster than one of any value. */
+export function copyJson(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyJson);
+  const copy: Record<string, unknown> = { ...value };
+  for (const key of Object.keys(copy)) if (typeof copy[key] === "object") copy[key] = copyJson(copy[key]);
+  return copy;
 }
 
 /** The value itself when JSON can keep it, else what JSON makes of it; undefined when that is nothing. */
