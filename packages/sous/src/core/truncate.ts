@@ -89,8 +89,10 @@ function isLowSurrogate(unit: number): boolean {
 export function truncateMiddle(text: string, maxBytes: number): Truncated {
   const originalBytes = utf8Length(text);
   if (originalBytes <= maxBytes) return { text, originalBytes, keptBytes: originalBytes, truncated: false };
-  const head = truncateUtf8(text, Math.ceil(maxBytes / 2));
-  const tail = truncateUtf8Start(text, Math.floor(maxBytes / 2));
+  // A unit is at least a byte, so what is kept and where it is cut lies near the ends; the rest is not looked at again.
+  const near = Math.ceil(maxBytes / 2) + 2 * WINDOW;
+  const head = truncateUtf8(text.slice(0, near), Math.ceil(maxBytes / 2));
+  const tail = truncateUtf8Start(text.slice(-near), Math.floor(maxBytes / 2));
   const keptBytes = head.keptBytes + tail.keptBytes;
   const notice = `\n[Notice: ${originalBytes - keptBytes} of ${originalBytes} bytes were cut here]\n`;
   return { text: head.text + notice + tail.text, originalBytes, keptBytes, truncated: true };
