@@ -44,7 +44,7 @@ export type Runtime = {
   ): Promise<RunResult<Output>[]>;
 };
 
-/** `limit` children at once, all of them when unset; `limits.maxConcurrent` holds as well. */
+/** `limit` children at once. A `limits.maxConcurrent` that is given holds as well; its default of 5 gives way to a larger limit. */
 export type FanOutOptions = RunOptions & { limit?: number | undefined };
 
 /** Shared parts for several runs. The bare `run` and `fanOut` make a runtime of their own. */
@@ -61,9 +61,12 @@ export function createRuntime(options: RuntimeOptions = {}): Runtime {
       return startRoot(open({ ...runOptions, budget }), definition, task);
     },
     fanOut(definition, inputs, runOptions = {}) {
-      const opened = open(runOptions);
+      const { limit } = runOptions;
+      const isWide = limit !== undefined && limit > DEFAULT_LIMITS.maxConcurrent && Number.isFinite(limit);
+      const wider = isWide ? { maxConcurrent: Math.floor(limit) } : {};
+      const opened = open({ ...runOptions, limits: { ...wider, ...options.limits, ...runOptions.limits } });
       const tree: FanOutTree = { ...opened, runOnce: (scope, work) => runOnce(opened, scope, work) };
-      return runFanOut(tree, definition, inputs, runOptions.limit);
+      return runFanOut(tree, definition, inputs, limit);
     },
   };
 }

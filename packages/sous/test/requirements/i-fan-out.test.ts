@@ -60,6 +60,14 @@ suite("I4: fanOut", () => {
     assert.equal(wide.world.clock.monotonic(), 1000);
   });
 
+  test("I4: a limit above five is meant, unless the limit of the tree is given too", async () => {
+    const inputs = Array.from({ length: 10 }, (_, index) => `Input ${index}`);
+    const script = { "**": [[after(1000), says("Done.")]] };
+    const asked = await fanOut(inputs, { script, options: { limit: 10 } });
+    const held = await fanOut(inputs, { script, options: { limit: 10 }, runtime: { limits: { maxConcurrent: 2 } } });
+    assert.deepEqual([asked.world.clock.monotonic(), held.world.clock.monotonic()], [1000, 5000]);
+  });
+
   test("I4: every agent that can be run can be fanned out, whatever its name and its input", async () => {
     for (const name of ["fan-out", "list", "report", "spawn"]) {
       const { results } = await fanOut(["Look."], { script: { "**": [says("Done.")] }, definition: { name } });
