@@ -79,11 +79,19 @@ export function agent<const Given extends AnySchema | undefined = undefined>(
   options: AgentOptions<Given>,
 ): AgentDefinition<OutputOf<Given>> {
   checkAgent(options);
+  const { tools, subagents, deny } = options;
+  // Copies: what is pushed onto a list later does not change who the agent is.
+  const own = { ...options, tools: copyOf(tools), subagents: copyOf(subagents), deny: copyOf(deny) };
   const definition: AgentDefinition<OutputOf<Given>> = {
-    ...options,
-    with: (changes) => agent({ ...options, ...changes }) as never,
+    ...own,
+    with: (changes) => agent({ ...own, ...changes }) as never,
   };
   return Object.freeze(definition);
+}
+
+function copyOf<List extends object | undefined>(list: List): List {
+  if (list === undefined) return list;
+  return Object.freeze(Array.isArray(list) ? [...list] : { ...list }) as List;
 }
 
 function checkAgent(options: AgentOptions): void {

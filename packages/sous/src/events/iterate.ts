@@ -111,7 +111,11 @@ class EventIterator implements AsyncIterableIterator<SousEvent, undefined>, Even
   /** To the reader who waits, or into the buffer. */
   #pass(event: SousEvent): void {
     if (this.#isDone) return;
-    if (event.seq !== undefined) this.#lastSeq = event.seq;
+    if (event.seq !== undefined) {
+      // A store that was given up may have kept it after all: then it comes from there and as not kept.
+      if (event.seq <= this.#lastSeq) return;
+      this.#lastSeq = event.seq;
+    }
     const reader = this.#readers.shift();
     if (reader !== undefined) {
       reader.resolve(this.#handOut(event));

@@ -37,6 +37,8 @@ export function createJournal(options: JournalOptions): Journal {
 
 /** How long to wait before each further attempt to write. */
 const RETRY_DELAYS_MS: readonly number[] = [10, 40, 160];
+/** How long one write may take. */
+const LONGEST_WRITE_MS = 30_000;
 
 /** Events that are kept together, then shown. */
 type Batch = {
@@ -161,9 +163,25 @@ class TreeJournal implements Journal {
       this.#finish(batch);
       return;
     }
+    this.#await(kept, batch, attempt);
+  }
+
+  /** A store that never answers must not stop the run for ever: whatever comes first decides. */
+  #await(kept: Promise<void>, batch: Batch, attempt: number): void {
+    let isDecided = false;
+    const decide = (then: () => void) => {
+      if (isDecided) return;
+      isDecided = true;
+      deadline[Symbol.dispose]();
+      then();
+    };
+    const deadline = this.#clock.timer(LONGEST_WRITE_MS, () => {
+      const reason = `The store did not say for ${LONGEST_WRITE_MS / 1000} s whether it kept event ${batch.stored[0]?.seq}`;
+      decide(() => this.#giveUp(batch, reason, undefined));
+    });
     kept.then(
-      () => this.#finish(batch),
-      (error: unknown) => this.#retry(batch, attempt, error),
+      () => decide(() => this.#finish(batch)),
+      (error: unknown) => decide(() => this.#retry(batch, attempt, error)),
     );
   }
 
@@ -174,8 +192,13 @@ class TreeJournal implements Journal {
       return;
     }
     const reason = `The store failed ${attempt + 1} times to keep event ${batch.stored[0]?.seq}: ${messageOf(error)}`;
+    this.#giveUp(batch, reason, error);
+  }
+
+  /** From here on the events of the tree are shown and not kept. */
+  #giveUp(batch: Batch, reason: string, cause: unknown): void {
     this.degraded = reason;
-    if (this.#requireStore) this.#loss = new StoreError(reason, { cause: error });
+    if (this.#requireStore) this.#loss = new StoreError(reason, { cause });
     this.#finish(batch);
     this.#hooks.onDegraded?.(reason);
   }

@@ -131,21 +131,6 @@ suite("a definition that cannot be", () => {
     assert.match(stage.resultsOf("lead")[0]?.output ?? "", /^A model is/);
   });
 
-  test("may hold itself: depth ends it", async () => {
-    const subagents: AgentOptions["subagents"] & object[] = [];
-    const stage = openStage({
-      "**": ({ caller }) =>
-        caller.turn === 1 ? calls("subagent_lead", { task: `Level ${caller.depth}.` }) : says("Up."),
-    });
-    const lead = agent({ name: "lead", model: stage.model, subagents, tools: [simpleTool("look")] });
-    subagents.push(lead);
-    const { status, agents } = await stage.run(lead);
-    assert.deepEqual(
-      [status, agents.map(({ path }) => path)],
-      ["completed", ["lead", "lead/lead", "lead/lead/lead", "lead/lead/lead/lead"]],
-    );
-  });
-
   test("keeps names that mean something to JavaScript apart", async () => {
     const names = ["__proto__", "constructor", "toString"];
     const stage = openStage({

@@ -1,0 +1,31 @@
+/** A store that never answers: the run goes on without it, or says that it is lost. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import type { Store } from "../../src/core/store.ts";
+import { openMemoryStore } from "../../src/store/memory.ts";
+import { says } from "../../src/testing/steps.ts";
+import { openStage } from "../requirements/support.ts";
+
+/** Takes everything and says nothing. */
+function silentStore(): Store {
+  const memory = openMemoryStore();
+  return { ...memory, isImmediate: false, append: () => new Promise<void>(() => {}) };
+}
+
+suite("a store that never answers", () => {
+  test("is given up after a while, and the run goes on with everything shown", async () => {
+    const stage = openStage({ lead: [says("Done.")] }, { runtime: { store: silentStore() } });
+    const { status, text } = await stage.run(stage.lead());
+    assert.deepEqual([status, text, stage.world.clock.monotonic()], ["completed", "Done.", 30_000]);
+  });
+
+  test("fails the run when it is required", async () => {
+    const stage = openStage({ lead: [says("Done.")] }, { runtime: { store: silentStore(), requireStore: true } });
+    const { status, error } = await stage.run(stage.lead());
+    assert.deepEqual(
+      [status, error],
+      ["failed", { type: "store", message: "The store did not say for 30 s whether it kept event 1" }],
+    );
+  });
+});
