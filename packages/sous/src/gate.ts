@@ -13,7 +13,6 @@ import { Scope } from "./core/scope.ts";
 import type { ChildReport, SpawnOptions, SpawnReply, SpawnRequest } from "./core/spawn.ts";
 import { truncateUtf8 } from "./core/truncate.ts";
 import { closedPrefix, forkTask } from "./fork.ts";
-import { repairHistory } from "./loop/repair-history.ts";
 import { lastWordsNeed } from "./model/ask-for-run.ts";
 import { type AgentEntry, childInfo } from "./subagents/agent-book.ts";
 import { addBackgroundChild, addOutsideChild, childGone } from "./subagents/background-children.ts";
@@ -110,16 +109,15 @@ export class Gate {
    * has a parent that does not wait for it.
    */
   async revive(parent: Run, entry: AgentEntry, message: string, from: "parent" | "outside"): Promise<SpawnReply> {
-    const { profiles, records, limits } = this.#parts;
+    const { profiles, limits } = this.#parts;
     const { status } = entry;
     // From now on it is alive: a second message is for this run, not for another one beside it.
     entry.status = "running";
     try {
       checkDepth(entry.depth, limits.maxDepth);
-      await this.#tree.settled();
+      const history = await this.#tree.history(entry.lastRunId);
       const profile = profiles.revived(entry.profile, parent.profile);
       const task = userMessage(message);
-      const history = repairHistory(await records.messages(entry.lastRunId));
       const draft: Draft = {
         label: entry.label,
         entry,

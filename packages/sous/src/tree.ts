@@ -5,10 +5,10 @@ import { wakeUp } from "./budget/run-slots.ts";
 import type { AgentDefinition } from "./core/agent.ts";
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "./core/approval.ts";
 import { Conversation } from "./core/conversation.ts";
-import { messageOf } from "./core/errors.ts";
+import { messageOf, UserError } from "./core/errors.ts";
 import type { DeltaBody, StoredBody } from "./core/event.ts";
 import type { RunSlot } from "./core/limits.ts";
-import { textOf } from "./core/message.ts";
+import { type Message, textOf } from "./core/message.ts";
 import type { RunOutcome } from "./core/outcome.ts";
 import { type AskOptions, type BilledAnswer, Run, type TreePorts } from "./core/run.ts";
 import type { ChildControl, SpawnReply, SpawnRequest } from "./core/spawn.ts";
@@ -131,7 +131,7 @@ export class Tree implements TreePorts {
   ): Promise<{ run: Run; outcome: RunOutcome }> {
     const isFirst = runId === entry.agentId;
     const { profile } = entry;
-    const history = isFirst ? [] : repairHistory(await this.#parts.records.messages(entry.lastRunId));
+    const history = isFirst ? [] : await this.history(entry.lastRunId);
     const start: Start = {
       entry,
       runId,
@@ -156,6 +156,15 @@ export class Tree implements TreePorts {
       run.cause = error;
       return { run, outcome: { ...outcome, status: "failed", fault: { type: "store", message: messageOf(error) } } };
     }
+  }
+
+  /** What an earlier run said and heard. Throws a `UserError` when not all of it was kept: half a memory is worse than none. */
+  async history(runId: string): Promise<Message[]> {
+    const { journal } = this.#parts.asking;
+    // A loss that makes this reject is told below, like any other.
+    await journal.settled()?.catch(() => {});
+    if (journal.degraded === undefined) return repairHistory(await this.#parts.records.messages(runId));
+    throw new UserError(`This tree cannot be continued, because not all of it was kept. ${journal.degraded}`);
   }
 
   setDeadline(run: Run, { seconds, durationMs: usedMs }: AgentEntry): void {
