@@ -3,6 +3,7 @@
 import type { AgentDefinition, ModelChoice } from "./core/agent.ts";
 import { UserError } from "./core/errors.ts";
 import { toTools } from "./core/foreign-tool.ts";
+import { guardsOf } from "./core/hooks.ts";
 import { DEFAULT_LIMITS, type DelegationLimits } from "./core/limits.ts";
 import type { Model } from "./core/model.ts";
 import { nowOrLater, type Steps, wait } from "./core/now-or-later.ts";
@@ -121,16 +122,19 @@ export class Profiles {
     const own = definition?.tools === undefined ? [...parent.catalog.values()] : toTools(definition.tools);
     const catalog = catalogOf(own, definition?.subagents);
     const declared = definition === undefined ? UNDECLARED : declare(definition, own, catalog);
-    return yield* this.#build(definition ?? { subagents: parent.subagents, delegate: parent.delegate }, {
-      rights: narrow(parent.rights, declared, { tools: undefined }),
-      own,
-      catalog,
-      depth: parent.depth + 1,
-      model: yield* wait(this.#model(definition?.model, parent.model)),
-      instructions: definition === undefined ? CHILD_INSTRUCTIONS : definition.instructions,
-      maxTurns:
-        definition?.maxTurns ?? (definition === undefined ? this.#parts.limits.defaultMaxTurns : NAMED_MAX_TURNS),
-    });
+    return yield* this.#build(
+      definition ?? { subagents: parent.subagents, delegate: parent.delegate, hooks: guardsOf(parent.hooks) },
+      {
+        rights: narrow(parent.rights, declared, { tools: undefined }),
+        own,
+        catalog,
+        depth: parent.depth + 1,
+        model: yield* wait(this.#model(definition?.model, parent.model)),
+        instructions: definition === undefined ? CHILD_INSTRUCTIONS : definition.instructions,
+        maxTurns:
+          definition?.maxTurns ?? (definition === undefined ? this.#parts.limits.defaultMaxTurns : NAMED_MAX_TURNS),
+      },
+    );
   }
 
   /** What one call asks for besides: it can only take away, or choose among what is allowed. */

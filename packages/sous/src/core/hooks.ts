@@ -22,6 +22,15 @@ export type Hooks = {
 
 export type HookDecision = { refuse: string } | { result: ToolResult };
 
+/** A child made up by a call works with its parent's tools, so what guards them there guards them here; nobody watches it. */
+export function guardsOf(hooks: Hooks | undefined): Hooks | undefined {
+  if (hooks?.beforeToolCall === undefined && hooks?.afterToolCall === undefined) return undefined;
+  const guards: Hooks = {};
+  if (hooks.beforeToolCall !== undefined) guards.beforeToolCall = (call) => hooks.beforeToolCall?.(call);
+  if (hooks.afterToolCall !== undefined) guards.afterToolCall = (call, result) => hooks.afterToolCall?.(call, result);
+  return guards;
+}
+
 /** Only for types: returns what it was given. */
 export function defineHooks(hooks: Hooks): Hooks {
   return hooks;

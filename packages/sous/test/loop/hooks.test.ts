@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { AgentOptions } from "../../src/core/agent.ts";
+import { type AgentOptions, agent } from "../../src/core/agent.ts";
 import { defineHooks, type HookCall, type Hooks } from "../../src/core/hooks.ts";
 import { calls, fails, says } from "../../src/testing/steps.ts";
 import { openStage, simpleTool } from "../requirements/support.ts";
@@ -137,5 +137,44 @@ suite("a hook that watches", () => {
     const other = stage.lead({ name: "other", delegate: false });
     await stage.run(stage.lead({ subagents: [scout, other] }));
     assert.deepEqual([...heard], ["lead/scout"]);
+  });
+});
+
+suite("the hooks of a parent", () => {
+  const noLooking: Hooks = {
+    beforeToolCall: ({ toolName }) => (toolName === "look" ? { refuse: "Not here." } : undefined),
+  };
+
+  async function lookBelow(call: ReturnType<typeof calls>, options: Partial<AgentOptions> = {}) {
+    const ran: string[] = [];
+    const look = simpleTool("look", () => {
+      ran.push("look");
+      return "A wall.";
+    });
+    const stage = openStage({ lead: [call, says("Done.")], "lead/*": [calls("look", {}), says("Seen.")] });
+    const watched: string[] = [];
+    const hooks: Hooks = { ...noLooking, onEvent: ({ path }) => void watched.push(path) };
+    await stage.run(stage.lead({ tools: [look], hooks, ...options }));
+    return {
+      ran,
+      read: stage.resultsOf("lead/x").concat(stage.resultsOf("lead/scout"))[0]?.output,
+      watched: new Set(watched),
+    };
+  }
+
+  test("guard the tools it passes on to a child that a call made up, and watch nobody else", async () => {
+    const { ran, read, watched } = await lookBelow(calls("subagent", { label: "x", task_prompt: "Look." }));
+    assert.deepEqual([ran, read, watched], [[], "Not here.", new Set(["lead"])]);
+  });
+
+  test("guard a fork of it too", async () => {
+    const { ran, read } = await lookBelow(calls("subagent", { label: "x", task_prompt: "Look.", context: "fork" }));
+    assert.deepEqual([ran, read], [[], "Not here."]);
+  });
+
+  test("are not those of a specialist, which has its own", async () => {
+    const scout = agent({ name: "scout" });
+    const { ran } = await lookBelow(calls("subagent_scout", { task: "Look." }), { subagents: [scout] });
+    assert.deepEqual(ran, ["look"]);
   });
 });
