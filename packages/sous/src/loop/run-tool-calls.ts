@@ -9,12 +9,13 @@ import { runToolCall } from "./run-tool-call.ts";
 export async function runToolCalls(calls: readonly ToolCallPart[], run: Run): Promise<void> {
   // One after another is enough: all of them have begun, and none rejects.
   const running = calls.map((call) => runToolCall(call, run));
-  const results: ToolResultPart[] = [];
+  // Of the right length from the start: the message keeps it, and one that grows takes room for seventeen.
+  const results = new Array<ToolResultPart>(running.length);
   let fault: StoreError | undefined;
-  for (const each of running) {
-    const result = await each;
+  for (let index = 0; index < running.length; index++) {
+    const result = await running[index];
     if (result instanceof StoreError) fault = result;
-    else results.push(result);
+    else if (result !== undefined) results[index] = result;
   }
   if (fault !== undefined) throw fault;
   run.conversation.add({ role: "tool", content: results });
