@@ -62,6 +62,7 @@ export async function askModel(question: Question, attempt = 1): Promise<BilledA
   const leasing = question.lease();
   const lease = leasing instanceof Promise ? await leasing : leasing;
   let failure: Failure;
+  let answer: Promise<ModelAnswer> | undefined;
   let holdsSlot = false;
   try {
     const queued = governor.take(scope);
@@ -70,11 +71,12 @@ export async function askModel(question: Question, attempt = 1): Promise<BilledA
     const recording = question.onReady(lease, attempt);
     if (recording !== undefined) await recording;
     scope.throwIfAborted();
-    const answer = model.answer(question.request(lease), question.listener());
+    answer = model.answer(question.request(lease), question.listener());
     return settleAnswer(checkAnswer(await question.untilStopped(answer), model.id), lease, question);
   } catch (error) {
     if (error instanceof StoreError) throw error;
-    failure = settleFailure(error, lease, question);
+    const late = scope.aborted && answer !== undefined ? await arrived(answer) : undefined;
+    failure = settleFailure(error, late, lease, question);
   } finally {
     question.endAttempt();
     if (holdsSlot) governor.release();
@@ -105,10 +107,23 @@ function settleAnswer(answer: ModelAnswer, lease: Lease, question: Question): Bi
   return { message, finish, usage, costUsd };
 }
 
+/** An answer that is there by now: the run was stopped in the moment it came. Nobody waits for one that is not. */
+function arrived(answer: Promise<ModelAnswer>): Promise<ModelAnswer | undefined> {
+  const settled = answer.then(
+    (value) => value,
+    () => undefined,
+  );
+  return Promise.race([settled, Promise.resolve().then(() => undefined)]);
+}
+
 /** When bytes came, the provider will bill for them; without its own figure the estimate is charged, and marked. */
-function settleFailure(thrown: unknown, lease: Lease, question: Question): Failure {
+function settleFailure(thrown: unknown, late: ModelAnswer | undefined, lease: Lease, question: Question): Failure {
   const { need, scope } = question;
   const error = scope.aborted ? scope.reason : toModelError(thrown);
+  if (late?.usage !== undefined) {
+    const { usage, costUsd } = settleAnswer(late, lease, question);
+    return { error, usage, costUsd };
+  }
   const { receivedBytes } = question;
   const hasOutput = receivedBytes > 0 || (thrown instanceof ModelError && thrown.afterOutput);
   if (!hasOutput) return { error, usage: noUsage(), costUsd: 0 };

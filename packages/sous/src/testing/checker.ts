@@ -202,10 +202,12 @@ class History {
     const parent = end.parentId === null ? undefined : this.#runs.get(end.parentId);
     if (parent !== undefined) parent.openChildren -= 1;
     addUsage(this.#total, end.usage);
-    // A call that was stopped before its answer is estimated in the end and has no event of its own.
-    const agrees = end.usage.estimated
-      ? end.usage.totalTokens >= run.counted.totalTokens
-      : isSame(end.usage, run.counted);
+    // A call that was stopped before its answer was recorded is counted in the end and has no event of its own.
+    const isStopped = end.status === "cancelled" || end.status === "timeout" || end.status === "budget_exceeded";
+    const agrees =
+      end.usage.estimated || isStopped
+        ? end.usage.totalTokens >= run.counted.totalTokens
+        : isSame(end.usage, run.counted);
     if (!agrees) this.problem(end, `says ${inWords(end.usage)}, its answers add up to ${inWords(run.counted)}`);
   }
 }

@@ -64,3 +64,24 @@ test("a model is asked again only when its failure is kept", async () => {
     ["run-start", "turn-start", "retry"],
   ]);
 });
+
+test("F5: an answer that comes in the moment its run is stopped is paid for, and not used", async () => {
+  const stop = new AbortController();
+  const usage = {
+    inputTokens: 900,
+    outputTokens: 12,
+    cachedInputTokens: 0,
+    cacheWriteTokens: 0,
+    totalTokens: 912,
+    estimated: false,
+  };
+  const model: Model = {
+    id: "fake/late",
+    async answer() {
+      stop.abort();
+      return { message: { role: "assistant", content: [{ type: "text", text: "Too late." }] }, finish: "stop", usage };
+    },
+  };
+  const result = await run(agent({ name: "lead", model }), "Go", { signal: stop.signal });
+  assert.deepEqual([result.status, result.text, result.usage], ["cancelled", "", usage]);
+});
