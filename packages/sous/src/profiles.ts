@@ -32,6 +32,8 @@ const NAMED_MAX_TURNS = 100;
 export type ProfileParts = {
   resolveModel(choice: ModelChoice): Model | Promise<Model>;
   priceOf(model: Model): Price | undefined;
+  /** Tokens the model can read and write in one call, when known. */
+  windowOf(model: Model): number | undefined;
   limits: DelegationLimits;
   agents: readonly AgentDefinition[];
   now(): number;
@@ -173,12 +175,14 @@ export class Profiles {
     };
     // A fork keeps the parent's model, prefix and definitions byte for byte; what it may not use is refused at dispatch.
     if (context === "fork") {
-      const { model: same, price, instructions } = parent;
-      return { ...changed, model: same, price, instructions, tools: forkedSet(parent.tools, base.tools) };
+      const { model: same, price, contextWindow, instructions } = parent;
+      const tools = forkedSet(parent.tools, base.tools);
+      return { ...changed, model: same, price, contextWindow, instructions, tools };
     }
     const chosen = model === undefined ? base.model : yield* wait(this.#model(model, parent.model));
     const tools = allowedTools === undefined ? base.tools : onlyAllowed(base.tools, rights);
-    return { ...changed, model: chosen, price: this.#parts.priceOf(chosen), tools };
+    const { priceOf, windowOf } = this.#parts;
+    return { ...changed, model: chosen, price: priceOf(chosen), contextWindow: windowOf(chosen), tools };
   }
 
   *#build(
@@ -188,7 +192,7 @@ export class Profiles {
     },
   ): Steps<RunProfile> {
     const { own, rights, ...rest } = made;
-    const { limits, priceOf } = this.#parts;
+    const { limits, priceOf, windowOf } = this.#parts;
     const subagents = source.subagents ?? [];
     const delegate = source.delegate === true;
     const canHaveChildren =
@@ -206,6 +210,7 @@ export class Profiles {
       agentName: source.name ?? "subagent",
       nickname: source.nickname,
       price: priceOf(made.model),
+      contextWindow: windowOf(made.model),
       tools: yield* toolSet(offered, isDeepest, instructions),
       rights,
       storedRights: toStoredRights(rights),

@@ -1,10 +1,10 @@
 /** From ended runs to what the caller of the library gets. */
 
 import type { RunOutcome } from "./core/outcome.ts";
-import { addCost, type Run } from "./core/run.ts";
+import type { Run } from "./core/run.ts";
 import { RunError, type RunResult } from "./core/runtime.ts";
 import type { SpawnReply } from "./core/spawn.ts";
-import { addUsage, noUsage } from "./core/usage.ts";
+import { addCost, addUsage, noUsage } from "./core/usage.ts";
 import type { Tree } from "./tree.ts";
 
 /** `failed` is the one ending that rejects; the result comes along. */

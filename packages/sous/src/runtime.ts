@@ -142,6 +142,7 @@ function openTree({ options, runOptions, host, store, newId, models }: Shared) {
     profiles: new Profiles({
       resolveModel: models,
       priceOf: (model) => model.price ?? priceOf(model.id)?.price,
+      windowOf: (model) => model.contextWindow ?? priceOf(model.id)?.contextWindow,
       limits,
       agents: options.agents ?? [],
       now: clock.monotonic,

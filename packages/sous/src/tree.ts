@@ -6,7 +6,7 @@ import type { AgentDefinition } from "./core/agent.ts";
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "./core/approval.ts";
 import { Conversation } from "./core/conversation.ts";
 import { messageOf, UserError } from "./core/errors.ts";
-import type { DeltaBody, StoredBody } from "./core/event.ts";
+import type { StoredBody } from "./core/event.ts";
 import type { RunSlot } from "./core/limits.ts";
 import { type Message, textOf } from "./core/message.ts";
 import type { RunOutcome } from "./core/outcome.ts";
@@ -59,10 +59,6 @@ export class Tree implements TreePorts {
   emit(run: Run, body: StoredBody): void {
     run.beats += 1;
     this.#parts.asking.journal.append(run.who, body);
-  }
-
-  delta(run: Run, body: DeltaBody): void {
-    this.#parts.asking.journal.delta(run.who, body);
   }
 
   settled(): Promise<void> | undefined {
@@ -231,7 +227,6 @@ export class Tree implements TreePorts {
 
   ended(run: Run, outcome: RunOutcome | undefined): void {
     if (run.parent !== undefined) this.#parts.spending.childTime.end();
-    run.outcome = outcome;
     this.book.ended(run, outcome);
     if (outcome?.fault !== undefined) void tellHook(run, outcome.fault.message);
     if (outcome !== undefined) run.onEnd?.(outcome);

@@ -3,7 +3,7 @@
 import type { EventOf, StoredEvent } from "./event.ts";
 import { textOf } from "./message.ts";
 import type { RunRecord } from "./store.ts";
-import { addUsage, noUsage } from "./usage.ts";
+import { addCost, addUsage, noUsage } from "./usage.ts";
 
 /** Folds the events of one run, in order. Undefined when they do not begin with its `run-start`. */
 export function foldRunRecord(rootId: string, events: Iterable<StoredEvent>): RunRecord | undefined {
@@ -83,9 +83,4 @@ export function addToRunRecord(record: RunRecord, event: StoredEvent): void {
     default:
       event satisfies never;
   }
-}
-
-/** A sum with one unknown price is unknown. */
-function addCost(sum: number | null, more: number | null): number | null {
-  return sum === null || more === null ? null : sum + more;
 }

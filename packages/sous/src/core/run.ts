@@ -4,7 +4,7 @@ import type { AgentDefinition } from "./agent.ts";
 import type { ApprovalAnswer, ApprovalRequest } from "./approval.ts";
 import type { Clock, Deadline } from "./clock.ts";
 import type { Conversation, ConversationLimits } from "./conversation.ts";
-import type { DeltaBody, NoticeReason, RunIdentity, StoredBody } from "./event.ts";
+import type { NoticeReason, RunIdentity, StoredBody } from "./event.ts";
 import type { Hooks } from "./hooks.ts";
 import type { Account, Budget, OnExhausted, RunSlot, WrapUpLease } from "./limits.ts";
 import type { AssistantMessage } from "./message.ts";
@@ -15,7 +15,7 @@ import type { Schema } from "./schema.ts";
 import type { Scope } from "./scope.ts";
 import type { ChildControl, ChildReport, SpawnReply, SpawnRequest, SummaryMode, ToolLogEntry } from "./spawn.ts";
 import type { Tool } from "./tool.ts";
-import { addUsage, noUsage, type Price, type Usage } from "./usage.ts";
+import { addCost, addUsage, noUsage, type Price, type Usage } from "./usage.ts";
 
 /** A tool ready for dispatch: its schema compiled. */
 export type ReadyTool = { readonly tool: Tool; readonly schema: Schema; readonly definition: ToolDefinition };
@@ -38,6 +38,7 @@ export type RunProfile = {
   readonly instructions: string | undefined;
   readonly model: Model;
   readonly price: Price | undefined;
+  readonly contextWindow: number | undefined;
   readonly tools: ToolSet;
   readonly rights: Rights;
   readonly storedRights: StoredRights;
@@ -84,7 +85,6 @@ export type TreePorts = {
   readonly onExhausted: OnExhausted;
   readonly onLiveChildren: "wait" | "cancel";
   emit(run: Run, body: StoredBody): void;
-  delta(run: Run, body: DeltaBody): void;
   /** Undefined when everything recorded so far is kept. Awaited before every outside effect. */
   settled(): Promise<void> | undefined;
   /** One question with budget, slot and retries; records its `turn-start`. */
@@ -152,8 +152,6 @@ export class Run {
   toolLog: ToolLogEntry[] | undefined;
   /** Told of its end before its place is free for another. */
   onEnd: ((outcome: RunOutcome) => void) | undefined;
-  /** Set at its end. */
-  outcome: RunOutcome | undefined;
   /** What was thrown when it failed: for the caller of a root, who hears more than an event can hold. */
   cause: unknown;
   /** Grows with every sign of life. */
@@ -209,10 +207,6 @@ export class Run {
     if (this.usageBelow !== undefined) addUsage(usage, this.usageBelow);
     return { usage, costUsd: addCost(this.costUsd, this.costBelowUsd) };
   }
-}
-
-export function addCost(one: number | null, other: number | null): number | null {
-  return one === null || other === null ? null : one + other;
 }
 
 /** Why a scope was aborted: becomes the run's outcome. */

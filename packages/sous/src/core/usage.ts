@@ -33,6 +33,11 @@ export function addUsage(sum: Usage, more: Readonly<Usage>): void {
   if (more.estimated) sum.estimated = true;
 }
 
+/** A sum with one unknown price is unknown. */
+export function addCost(sum: number | null, more: number | null): number | null {
+  return sum === null || more === null ? null : sum + more;
+}
+
 /** US dollars per million tokens. */
 export type Price = { input: number; output: number; cachedInput?: number; cacheWrite?: number };
 

@@ -5,9 +5,11 @@ import type { Message } from "../core/message.ts";
 import type { Run } from "../core/run.ts";
 
 export function pruneIfFull(run: Run): void {
-  const limits = run.tree.conversation;
-  if (run.conversation.promptTokens <= limits.maxTokens * limits.pruneThreshold) return;
-  drop(run, droppable(run.conversation.messages, limits.minRetainTurns));
+  const { maxTokens, pruneThreshold, minRetainTurns } = run.tree.conversation;
+  // More than the model can read is never useful, whatever was configured for others.
+  const room = Math.min(maxTokens, run.profile.contextWindow ?? maxTokens);
+  if (run.conversation.promptTokens <= room * pruneThreshold) return;
+  drop(run, droppable(run.conversation.messages, minRetainTurns));
 }
 
 /** Keeps only the task and the last turn; false when there is nothing more to drop. */

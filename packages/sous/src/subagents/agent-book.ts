@@ -2,10 +2,10 @@
 
 import type { Account } from "../core/limits.ts";
 import type { RunOutcome } from "../core/outcome.ts";
-import { addCost, type Incoming, type Run, type RunProfile } from "../core/run.ts";
+import type { Incoming, Run, RunProfile } from "../core/run.ts";
 import type { AgentSummary } from "../core/runtime.ts";
 import type { ChildInfo, ChildStatus } from "../core/spawn.ts";
-import { addUsage, noUsage, type Usage } from "../core/usage.ts";
+import { addCost, addUsage, noUsage, type Usage } from "../core/usage.ts";
 import { childPath, type LabelCounters } from "./paths.ts";
 
 /** One agent over all its runs. Small: a tree may have a hundred thousand. */

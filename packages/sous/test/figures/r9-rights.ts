@@ -77,6 +77,7 @@ const MODEL = scriptedModel();
 const PARTS: ConstructorParameters<typeof RealProfiles>[0] = {
   resolveModel: () => MODEL,
   priceOf: () => undefined,
+  windowOf: () => undefined,
   limits: { ...DEFAULT_LIMITS, maxDepth: 6 },
   agents: [],
   now: () => 0,

@@ -42,6 +42,17 @@ suite("a history over its threshold", () => {
     );
   });
 
+  test("A2: is measured by what the model can read, when that is less than what was configured", async () => {
+    const script = { lead: [...Array.from({ length: 8 }, () => calls("read")), says("Done.")] };
+    const conversation = { ...limits, maxTokens: 1_000_000 };
+    const prunedWith = async (contextWindow: number) => {
+      const stage = openStage(script, { model: { contextWindow } });
+      await stage.run(stage.lead({ tools: [read] }), "The task.", { conversation });
+      return stage.eventsOf("prune").length > 0;
+    };
+    assert.deepEqual([await prunedWith(10_000), await prunedWith(2_000_000)], [true, false]);
+  });
+
   test("is left alone below it", async () => {
     const stage = openStage({ lead: [calls("read"), calls("read"), says("Done.")] });
     await stage.run(stage.lead({ tools: [read] }), "The task.", { conversation: limits });

@@ -205,6 +205,7 @@ suite("H3, B1.2, B1.3: on every path, and when a tool is dispatched", () => {
     const profiles = new Profiles({
       resolveModel: () => scriptedModel(),
       priceOf: () => undefined,
+      windowOf: () => undefined,
       limits: DEFAULT_LIMITS,
       agents: [],
       now: () => 0,
