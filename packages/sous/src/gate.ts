@@ -4,7 +4,7 @@ import { type Admission, pay } from "./budget/admission.ts";
 import { checkSeconds } from "./budget/run-deadline.ts";
 import { wakeUp } from "./budget/run-slots.ts";
 import { Conversation } from "./core/conversation.ts";
-import { type Account, type RunSlot, smallerBudget } from "./core/limits.ts";
+import { type Account, type Budget, type RunSlot, smallerBudget } from "./core/limits.ts";
 import { type Message, userMessage } from "./core/message.ts";
 import type { RunOutcome } from "./core/outcome.ts";
 import { Refused, toRefusal } from "./core/refused.ts";
@@ -30,7 +30,7 @@ type Draft = Omit<Start, "entry" | "runId" | "parent"> & {
   readonly parent: Run;
   readonly above: Account;
   readonly account: Account;
-  readonly seconds: number | undefined;
+  readonly budget: Budget | undefined;
   /** Set for a follow-up: it keeps its place. */
   readonly entry: AgentEntry | undefined;
 };
@@ -87,7 +87,7 @@ export class Gate {
       profile,
       above,
       account: budget === undefined ? above : above.open(budget),
-      seconds: budget?.seconds,
+      budget,
       task: message,
       conversation: new Conversation([...history, message], profile.tools.bytes),
       origin: isFork ? { kind: "fork", runId: parent.who.runId, messages: history.length } : undefined,
@@ -125,7 +125,7 @@ export class Gate {
         profile,
         above: this.#accountBelow(parent),
         account: entry.account,
-        seconds: entry.seconds,
+        budget: entry.budget,
         task,
         conversation: new Conversation([...history, task], profile.tools.bytes),
         origin: { kind: "follow-up", runId: entry.lastRunId },
@@ -213,10 +213,10 @@ export class Gate {
   /** After all checks, and synchronously: the order of starts is the order of path numbers. */
   #named(draft: Draft, isBackground: boolean): Start {
     const { book } = this.#tree;
-    const { parent, profile, label, account, seconds } = draft;
+    const { parent, profile, label, account, budget } = draft;
     const runId = this.#parts.records.newId();
     const above = book.get(parent.who.agentId);
-    const made = { agentId: runId, parent: above, label, profile, account, seconds, isBackground };
+    const made = { agentId: runId, parent: above, label, profile, account, budget, isBackground };
     const entry = draft.entry ?? book.add(made);
     const { task, conversation, origin, call, summary, scope } = draft;
     return { entry, runId, parent, profile, task, conversation, origin, call, summary, scope };

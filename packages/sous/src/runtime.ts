@@ -49,10 +49,14 @@ export type FanOutOptions = RunOptions & { limit?: number | undefined };
 
 /** Shared parts for several runs. The bare `run` and `fanOut` make a runtime of their own. */
 export function createRuntime(options: RuntimeOptions = {}): Runtime {
+  return runtimeOn(modelCache(process.env), options);
+}
+
+/** A runtime whose models come from somewhere else than the machine's providers, such as a recording. */
+export function runtimeOn(models: Shared["models"], options: RuntimeOptions): Runtime {
   const host = systemHost(options.host);
   const store = options.store ?? openMemoryStore();
   const newId = ulidSource(host.clock.now, host.random);
-  const models = modelCache(process.env);
   if (options.maxConcurrentCalls !== undefined) checkWhole("maxConcurrentCalls", options.maxConcurrentCalls, 1);
   const open = (runOptions: RunOptions) => openTree({ options, runOptions, host, store, newId, models });
   return {
@@ -126,7 +130,11 @@ function openTree({ options, runOptions, host, store, newId, models }: Shared) {
     rootId,
     clock,
     requireStore,
-    hooks: { isAlone: () => tree.book.liveCount <= 1 },
+    hooks: {
+      isAlone: () => tree.book.liveCount <= 1,
+      // A store that cannot keep an event may still keep one word.
+      onDegraded: (reason) => void store.markLost(rootId, reason).catch(ignore),
+    },
   });
   const deadlines = createDeadlines(clock);
   const budget = runOptions.budget ?? {};
@@ -149,7 +157,7 @@ function openTree({ options, runOptions, host, store, newId, models }: Shared) {
     }),
     limits,
     spending: {
-      seconds: budget.seconds,
+      budget,
       root,
       children: root.open(withinBudget(limits.children, budget)),
       slots: createRunSlots(limits.maxConcurrent, limits.onFull),

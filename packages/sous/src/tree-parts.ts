@@ -5,7 +5,7 @@ import type { Approve } from "./core/approval.ts";
 import type { Deadlines } from "./core/clock.ts";
 import type { Conversation } from "./core/conversation.ts";
 import type { RunOrigin } from "./core/event.ts";
-import type { Account, DelegationLimits, RunSlots } from "./core/limits.ts";
+import type { Account, Budget, DelegationLimits, RunSlots } from "./core/limits.ts";
 import type { Message, UserMessage } from "./core/message.ts";
 import type { Run, RunProfile, SummaryPlan, TreePorts } from "./core/run.ts";
 import type { Scope } from "./core/scope.ts";
@@ -26,8 +26,8 @@ export type TreeParts = {
 
 /** Everything that is counted: money, tokens, executions, places, time. */
 export type Spending = {
-  /** Wall time of the whole tree. */
-  readonly seconds: number | undefined;
+  /** For the whole tree. */
+  readonly budget: Budget;
   readonly root: Account;
   /** What all children share; the root is not part of it. */
   readonly children: Account;

@@ -6,7 +6,7 @@ import type { AgentDefinition } from "./core/agent.ts";
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "./core/approval.ts";
 import { Conversation } from "./core/conversation.ts";
 import { messageOf, UserError } from "./core/errors.ts";
-import type { StoredBody } from "./core/event.ts";
+import type { StoredBody, TreeTerms } from "./core/event.ts";
 import type { RunSlot } from "./core/limits.ts";
 import { type Message, textOf } from "./core/message.ts";
 import type { RunOutcome } from "./core/outcome.ts";
@@ -37,6 +37,7 @@ export class Tree implements TreePorts {
   readonly #control: ControlPorts;
   readonly #gate: Gate;
   readonly #listeners: RunListeners;
+  readonly #terms: TreeTerms;
 
   constructor(parts: TreeParts) {
     this.#parts = parts;
@@ -48,6 +49,8 @@ export class Tree implements TreePorts {
     this.conversation = parts.settings.conversation;
     this.onExhausted = parts.settings.onExhausted;
     this.onLiveChildren = parts.settings.onLiveChildren;
+    const { conversation, onExhausted, onLiveChildren } = parts.settings;
+    this.#terms = { limits: parts.limits, conversation, onExhausted, onLiveChildren };
     this.#control = {
       book: this.book,
       revive: (parent, entry, message, from) => this.#gate.revive(parent, entry, message, from),
@@ -114,9 +117,9 @@ export class Tree implements TreePorts {
   /** The root of the tree, before its first run. */
   async openRoot(agentId: string, definition: AgentDefinition): Promise<AgentEntry> {
     const profile = await this.#parts.profiles.root(definition);
-    const { root: account, seconds } = this.#parts.spending;
+    const { root: account, budget } = this.#parts.spending;
     const { name: label } = definition;
-    return this.book.add({ agentId, parent: undefined, label, profile, account, seconds, isBackground: false });
+    return this.book.add({ agentId, parent: undefined, label, profile, account, budget, isBackground: false });
   }
 
   /** Runs the root, or goes on with it after an earlier run. `work` replaces the agent loop. */
@@ -163,8 +166,8 @@ export class Tree implements TreePorts {
     throw new UserError(`This tree cannot be continued, because not all of it was kept. ${journal.degraded}`);
   }
 
-  setDeadline(run: Run, { seconds, durationMs: usedMs }: AgentEntry): void {
-    const limit = { timeoutMs: run.profile.timeoutMs, seconds, usedMs };
+  setDeadline(run: Run, { budget, durationMs: usedMs }: AgentEntry): void {
+    const limit = { timeoutMs: run.profile.timeoutMs, seconds: budget?.seconds, usedMs };
     run.deadline = setDeadline(run, limit, this.#parts.spending.deadlines, this.clock);
   }
 
@@ -221,6 +224,8 @@ export class Tree implements TreePorts {
       call,
       summaryPrompt: summary?.prompt,
       timeoutMs: profile.timeoutMs,
+      budget: entry.budget,
+      terms: run.parent === undefined ? this.#terms : undefined,
     });
     return runAgent(run, work);
   }

@@ -40,6 +40,8 @@ export const STORED = {
     call: "required",
     summaryPrompt: "required",
     timeoutMs: "required",
+    budget: "required",
+    terms: "required",
   },
   "turn-start": { turn: "required", promptTokens: "required", reserved: "required" },
   "message-end": {
@@ -77,6 +79,7 @@ export const STORED = {
   stalled: { seconds: "required", waitingFor: "required" },
   steer: { text: "required" },
   notice: { reason: "required", text: "required" },
+  resume: { usedMs: "required" },
   report: { childRunId: "required", childAgentId: "required", text: "required" },
   "run-end": {
     status: "required",

@@ -39,6 +39,8 @@ export function plainLine(event: SousEvent, tree: RunTree, { glyphs, paint }: St
       return say(
         `cut a ${event.subject === "report" ? "report" : "tool result"} to ${event.keptBytes} of ${event.originalBytes} bytes`,
       );
+    case "resume":
+      return say("goes on where it was interrupted");
     case "steer":
       return say(`is told: ${inertLine(event.text)}`);
     case "turn-start":

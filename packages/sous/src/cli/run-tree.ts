@@ -150,6 +150,7 @@ export class RunTree {
       case "truncation":
       case "steer":
       case "report":
+      case "resume":
         break;
       default:
         event satisfies never;

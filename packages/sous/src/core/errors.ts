@@ -74,6 +74,11 @@ export class StoreError extends Error {
   override name = "StoreError";
 }
 
+/** Another process has taken over the tree: what this one writes would make a history that nobody lived. */
+export class StaleOwner extends StoreError {
+  override name = "StaleOwner";
+}
+
 /** Which limit of a budget was reached, with the sentence people rely on (`Token limit exceeded: 10450/10000`). */
 export class BudgetExceeded extends Error {
   override name = "BudgetExceeded";

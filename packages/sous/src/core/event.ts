@@ -3,7 +3,9 @@
  * gaps within a tree; deltas are shown and not stored, and take no number.
  */
 
+import type { ConversationLimits } from "./conversation.ts";
 import type { ErrorType, ModelErrorKind } from "./errors.ts";
+import type { Budget, DelegationLimits, OnExhausted } from "./limits.ts";
 import type { AssistantMessage, FilePart, UserMessage } from "./message.ts";
 import type { FinishReason } from "./model.ts";
 import type { RunOutcome } from "./outcome.ts";
@@ -38,9 +40,24 @@ export type RunStart = {
   /** Where the conversation begins; undefined = with the task alone. */
   origin: RunOrigin | undefined;
   /** Which call made it: (parent run, call, index) names a child across a restart. */
-  call: { callId: string; index: number } | undefined;
+  call: RunCall | undefined;
   summaryPrompt: string | undefined;
   timeoutMs: number | undefined;
+  /** Its own share, over all its runs; for a root what the whole tree may spend. */
+  budget: Budget | undefined;
+  /** Only of a root: what holds for its whole tree, also after a restart. */
+  terms: TreeTerms | undefined;
+};
+
+/** The call of the parent that made a run, and its place in a fan-out. */
+export type RunCall = { callId: string; index: number; background?: boolean | undefined };
+
+/** How a tree was told to behave. */
+export type TreeTerms = {
+  limits: DelegationLimits;
+  conversation: ConversationLimits;
+  onExhausted: OnExhausted;
+  onLiveChildren: "wait" | "cancel";
 };
 
 /** A follow-up goes on where the earlier run ended; a fork begins with the first messages of its parent. */
@@ -112,6 +129,8 @@ export type StoredBody =
   | { type: "notice"; reason: NoticeReason; text: string }
   /** A background child's report reached its parent: exactly once per child run. */
   | { type: "report"; childRunId: string; childAgentId: string; text: string }
+  /** The process that ran it ended before the run did, and another goes on from here; so much of its time was used. */
+  | { type: "resume"; usedMs: number }
   /** A run is over: exactly one per run, whatever happened to it. */
   | ({ type: "run-end" } & RunOutcome);
 

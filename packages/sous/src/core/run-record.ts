@@ -79,6 +79,7 @@ export function addToRunRecord(record: RunRecord, event: StoredEvent): void {
     case "steer":
     case "notice":
     case "report":
+    case "resume":
       break;
     default:
       event satisfies never;

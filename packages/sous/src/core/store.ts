@@ -14,7 +14,7 @@ export type RunRecord = {
   agent: string;
   label: string;
   depth: number;
-  /** `running` until its `run-end`; a store that finds it so after a crash calls it `interrupted`. */
+  /** `running` until its `run-end`; `interrupted` when nobody works on its tree any more. */
   status: RunStatus | "running" | "interrupted";
   stopReason: string | undefined;
   /** Milliseconds since 1970. */
@@ -28,6 +28,8 @@ export type RunRecord = {
   task: string;
   summaryPrompt: string | undefined;
   allowedTools: readonly string[];
+  /** Only of a root: why not everything that happened in its tree was kept. */
+  lost?: string | undefined;
 };
 
 export type RunQuery = {
@@ -48,14 +50,29 @@ export type ReadOptions = {
   limit?: number | undefined;
 };
 
+/** The right to write a tree. Only the holder of the highest number may: whoever was thought dead and wakes up is refused. */
+export type Claim = { readonly fence: number };
+
+/** The fence of the process that began a tree, and of a tree that is brought in from elsewhere and nobody works on. */
+export const FIRST_FENCE = 1;
+export const NO_OWNER = 0;
+
 export type Store = AsyncDisposable & {
   /** True when `append` keeps the events before it returns: the journal then does not batch. */
   readonly isImmediate: boolean;
   /**
    * Keeps the events of one tree, in order, all or none. Returning (or resolving) is the promise that they are kept;
-   * a throw says that none of them is.
+   * a throw says that none of them is. `fence` is the writer's claim: the first events of a tree claim it for
+   * `FIRST_FENCE` (the default), or with `NO_OWNER` leave it to whoever comes. Any other number than that of the latest
+   * claim throws `StaleOwner`. The claim lasts until the `run-end` of the root, and while its holder shows that it is alive.
    */
-  append(rootId: string, events: readonly StoredEvent[]): void | Promise<void>;
+  append(rootId: string, events: readonly StoredEvent[], fence?: number): void | Promise<void>;
+  /** Takes over a tree whose owner is gone. Throws a `UserError` when there is no such tree, or somebody works on it. */
+  claim(rootId: string): Promise<Claim>;
+  /** Gives a claim back before the `run-end` of the root. A number that is no longer the latest changes nothing. */
+  release(rootId: string, fence: number): Promise<void>;
+  /** Notes on the root that not everything in its tree was kept: it can be looked at and not be resumed. */
+  markLost(rootId: string, reason: string): Promise<void>;
   /** The events of a tree in the order of their numbers. */
   read(rootId: string, options?: ReadOptions): Promise<readonly StoredEvent[]>;
   run(runId: string): Promise<RunRecord | undefined>;
@@ -64,4 +81,8 @@ export type Store = AsyncDisposable & {
   children(runId: string): Promise<RunRecord[]>;
   /** A root and everything below it, parents before children. */
   tree(rootId: string): Promise<RunRecord[]>;
+  /** Forgets a tree. False when there is none. Throws a `UserError` when somebody works on it. */
+  delete(rootId: string): Promise<boolean>;
+  /** Forgets every tree whose root started before this time and nobody works on. Returns how many there were. */
+  prune(before: number): Promise<number>;
 };

@@ -1,7 +1,7 @@
 /** The journal of one tree: numbers every fact, has it kept by the store, and only then shows it. */
 
 import type { Clock } from "../core/clock.ts";
-import { messageOf, StoreError } from "../core/errors.ts";
+import { messageOf, StaleOwner, StoreError } from "../core/errors.ts";
 import type { DeltaBody, EventListener, RunIdentity, SousEvent, StoredBody, StoredEvent } from "../core/event.ts";
 import type { Journal } from "../core/journal.ts";
 import type { Store } from "../core/store.ts";
@@ -16,6 +16,8 @@ export type JournalOptions = {
   requireStore: boolean;
   /** The number of the first event; greater than 1 when a stored tree goes on. */
   firstSeq?: number | undefined;
+  /** The claim under which it writes, when a stored tree goes on. */
+  fence?: number | undefined;
   hooks?: JournalHooks | undefined;
 };
 
@@ -58,6 +60,7 @@ class TreeJournal implements Journal {
   readonly #hooks: JournalHooks;
   readonly #schedule: (callback: () => void) => void;
   readonly #bus: Bus;
+  readonly #fence: number | undefined;
   #nextSeq: number;
   /** The batch that is being written or shown: one at a time, so that nothing overtakes it. */
   #inFlight: Batch | undefined;
@@ -76,6 +79,7 @@ class TreeJournal implements Journal {
     this.#schedule = this.#hooks.schedule ?? setImmediate;
     this.#bus = createBus(this.#hooks.onListenerError);
     this.#nextSeq = options.firstSeq ?? 1;
+    this.#fence = options.fence;
   }
 
   get isWatched(): boolean {
@@ -153,7 +157,7 @@ class TreeJournal implements Journal {
   #write(batch: Batch, attempt: number): void {
     let kept: void | Promise<void>;
     try {
-      kept = this.#store.append(this.#rootId, batch.stored);
+      kept = this.#store.append(this.#rootId, batch.stored, this.#fence);
     } catch (error) {
       this.#retry(batch, attempt, error);
       return;
@@ -186,6 +190,10 @@ class TreeJournal implements Journal {
   }
 
   #retry(batch: Batch, attempt: number, error: unknown): void {
+    if (error instanceof StaleOwner) {
+      this.#stop(batch, error);
+      return;
+    }
     const delay = RETRY_DELAYS_MS[attempt];
     if (delay !== undefined) {
       this.#clock.timer(delay, () => this.#write(batch, attempt + 1));
@@ -201,6 +209,13 @@ class TreeJournal implements Journal {
     if (this.#requireStore) this.#loss = new StoreError(reason, { cause });
     this.#finish(batch);
     this.#hooks.onDegraded?.(reason);
+  }
+
+  /** Somebody else goes on with the tree, so this one must not, whether or not its store was required. */
+  #stop(batch: Batch, error: StaleOwner): void {
+    this.degraded = error.message;
+    this.#loss = error;
+    this.#finish(batch);
   }
 
   /** Shows a batch that is kept, or that never will be, and turns to what came meanwhile. */

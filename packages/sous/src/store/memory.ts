@@ -1,16 +1,31 @@
 /** The store of a process that keeps nothing: events by reference, one array per tree, records folded when asked for. */
 
-import { StoreError } from "../core/errors.ts";
+import { StaleOwner, StoreError, UserError } from "../core/errors.ts";
 import type { StoredEvent } from "../core/event.ts";
 import { addToRunRecord, beginRunRecord } from "../core/run-record.ts";
-import type { ReadOptions, RunQuery, RunRecord, Store } from "../core/store.ts";
+import {
+  type Claim,
+  FIRST_FENCE,
+  NO_OWNER,
+  type ReadOptions,
+  type RunQuery,
+  type RunRecord,
+  type Store,
+} from "../core/store.ts";
 
 /** Everything is kept until the store itself is forgotten. */
 export function openMemoryStore(): Store {
   return new MemoryStore();
 }
 
-type Tree = { readonly rootId: string; readonly events: StoredEvent[] };
+type Tree = {
+  readonly rootId: string;
+  readonly events: StoredEvent[];
+  fence: number;
+  /** True from the first event of its owner to the end of the root. Its owner lives as long as this store does. */
+  isOwned: boolean;
+  lost: string | undefined;
+};
 
 /** Where a run begins and ends in the array of its tree. */
 type Row = { readonly tree: Tree; readonly startIndex: number; endIndex: number | undefined };
@@ -21,13 +36,16 @@ class MemoryStore implements Store {
   /** By run id, in the order they started. */
   readonly #rows = new Map<string, Row>();
 
-  append(rootId: string, events: readonly StoredEvent[]): void {
+  append(rootId: string, events: readonly StoredEvent[], fence = FIRST_FENCE): void {
     let tree = this.#trees.get(rootId);
     if (tree === undefined) {
-      tree = { rootId, events: [] };
+      tree = { rootId, events: [], fence, isOwned: false, lost: undefined };
       this.#trees.set(rootId, tree);
     }
+    if (tree.fence !== fence)
+      throw new StaleOwner(`Tree ${rootId} was taken over: claim ${fence} is older than claim ${tree.fence}`);
     checkNumbers(tree, events);
+    if (fence !== NO_OWNER) tree.isOwned = true;
     for (const event of events) {
       const index = tree.events.push(event) - 1;
       if (event.type === "run-start") {
@@ -35,8 +53,47 @@ class MemoryStore implements Store {
       } else if (event.type === "run-end") {
         const row = this.#rows.get(event.runId);
         if (row !== undefined) row.endIndex = index;
+        if (event.parentId === null) tree.isOwned = false;
       }
     }
+  }
+
+  async claim(rootId: string): Promise<Claim> {
+    const tree = this.#trees.get(rootId);
+    if (tree === undefined) throw new UserError(`No run with the id ${rootId}`);
+    checkFree(tree);
+    tree.fence += 1;
+    tree.isOwned = true;
+    return { fence: tree.fence };
+  }
+
+  async release(rootId: string, fence: number): Promise<void> {
+    const tree = this.#trees.get(rootId);
+    if (tree?.fence === fence) tree.isOwned = false;
+  }
+
+  async markLost(rootId: string, reason: string): Promise<void> {
+    const tree = this.#trees.get(rootId);
+    if (tree !== undefined) tree.lost ??= reason;
+  }
+
+  async delete(rootId: string): Promise<boolean> {
+    const tree = this.#trees.get(rootId);
+    if (tree === undefined) return false;
+    checkFree(tree);
+    this.#forget(tree);
+    return true;
+  }
+
+  async prune(before: number): Promise<number> {
+    const old = [...this.#trees.values()].filter(({ events, isOwned }) => !isOwned && (events[0]?.time ?? 0) < before);
+    for (const tree of old) this.#forget(tree);
+    return old.length;
+  }
+
+  #forget(tree: Tree): void {
+    this.#trees.delete(tree.rootId);
+    for (const [runId, row] of this.#rows) if (row.tree === tree) this.#rows.delete(runId);
   }
 
   async read(rootId: string, options: ReadOptions = {}): Promise<readonly StoredEvent[]> {
@@ -99,6 +156,10 @@ function checkNumbers(tree: Tree, events: readonly StoredEvent[]): void {
   }
 }
 
+function checkFree({ rootId, isOwned }: Tree): void {
+  if (isOwned) throw new UserError(`Run ${rootId} is at work in this process`);
+}
+
 /** The first place behind the number `seq`. */
 function indexAfter(events: readonly StoredEvent[], seq: number): number {
   let low = 0;
@@ -117,7 +178,8 @@ function startOf(row: Row): StoredEvent | undefined {
 
 function statusOf(row: Row): RunRecord["status"] {
   const end = row.endIndex === undefined ? undefined : row.tree.events[row.endIndex];
-  return end?.type === "run-end" ? end.status : "running";
+  if (end?.type === "run-end") return end.status;
+  return row.tree.isOwned ? "running" : "interrupted";
 }
 
 function byNewest(left: Row, right: Row): number {
@@ -144,5 +206,12 @@ function foldRows(rows: readonly Row[]): RunRecord[] {
       if (event !== undefined && record !== undefined) addToRunRecord(record, event);
     }
   }
+  for (const { tree } of rows) {
+    const root = wanted.get(tree.rootId);
+    if (root !== undefined && tree.lost !== undefined) root.lost = tree.lost;
+  }
+  const isOwned = (rootId: string) => rows.some(({ tree }) => tree.rootId === rootId && tree.isOwned);
+  for (const record of wanted.values())
+    if (record.status === "running" && !isOwned(record.rootId)) record.status = "interrupted";
   return [...wanted.values()];
 }

@@ -1,6 +1,6 @@
 /** Who is in a tree: every agent with what it took so far, and the runs that are alive. */
 
-import type { Account } from "../core/limits.ts";
+import type { Account, Budget } from "../core/limits.ts";
 import type { RunOutcome } from "../core/outcome.ts";
 import type { Incoming, Run, RunProfile } from "../core/run.ts";
 import type { AgentSummary } from "../core/runtime.ts";
@@ -17,8 +17,8 @@ export type AgentEntry = {
   readonly depth: number;
   readonly profile: RunProfile;
   readonly account: Account;
-  /** How long all its runs together may take. */
-  readonly seconds: number | undefined;
+  /** Its own share, over all its runs. */
+  readonly budget: Budget | undefined;
   readonly isBackground: boolean;
   lastRunId: string;
   /** While it is alive, and before that while it waits for its place. */
@@ -37,7 +37,7 @@ export type AgentEntry = {
   unread: Incoming[] | undefined;
 };
 
-type NewEntry = Pick<AgentEntry, "agentId" | "parent" | "label" | "profile" | "account" | "seconds" | "isBackground">;
+type NewEntry = Pick<AgentEntry, "agentId" | "parent" | "label" | "profile" | "account" | "budget" | "isBackground">;
 
 export class AgentBook {
   readonly #byId = new Map<string, AgentEntry>();
@@ -45,7 +45,7 @@ export class AgentBook {
 
   /** Assigns the path, synchronously: the order of calls is the order of numbers. */
   add(made: NewEntry): AgentEntry {
-    const { agentId, parent, label, profile, account, seconds, isBackground } = made;
+    const { agentId, parent, label, profile, account, budget, isBackground } = made;
     if (parent !== undefined) parent.counters ??= new Map();
     const entry: AgentEntry = {
       agentId,
@@ -53,7 +53,7 @@ export class AgentBook {
       label,
       profile,
       account,
-      seconds,
+      budget,
       isBackground,
       path: parent?.counters === undefined ? label : childPath(parent.path, label, parent.counters),
       depth: parent === undefined ? 0 : parent.depth + 1,

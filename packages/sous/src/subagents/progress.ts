@@ -91,6 +91,7 @@ function advance(progress: SubagentProgress, event: SousEvent): boolean {
     case "steer":
     case "notice":
     case "report":
+    case "resume":
       return false;
     default:
       return event satisfies never;

@@ -180,6 +180,7 @@ class History {
       case "stalled":
       case "steer":
       case "notice":
+      case "resume":
         break;
       default:
         event satisfies never;

@@ -9,6 +9,7 @@ import { between, chance, pick } from "./seeded-random.ts";
 import { after, calls, cuts, fails, hangs, refuses, reportsNoUsage, type Step, says, stopsAtLength } from "./steps.ts";
 import { forever } from "./waiting.ts";
 import type { World } from "./world.ts";
+import { wrapStore } from "./wrap-store.ts";
 
 /** The share of operations of each kind that go wrong; 0 when unset. */
 export type FaultRates = { store?: number; tool?: number; model?: number };
@@ -77,22 +78,16 @@ export function createFaults(world: World, rates: FaultRates): Faults {
   function store(inner: Store): Store {
     // A full disk stays full for a while: the next commits fail too.
     let fullFor = 0;
-    return {
+    return wrapStore(inner, {
       isImmediate: false,
-      async append(rootId: string, events: readonly StoredEvent[]) {
+      async append(rootId: string, events: readonly StoredEvent[], fence?: number) {
         await world.turn(`commit of ${events.length} events`);
         const fault = fullFor > 0 ? "disk full" : draw("store", STORE_FAULTS);
-        if (fault === undefined) return inner.append(rootId, events);
+        if (fault === undefined) return inner.append(rootId, events, fence);
         if (fault === "disk full") fullFor = fullFor > 0 ? fullFor - 1 : between(random.store, 0, 12);
         throw new StoreError(STORE_MESSAGES[fault]);
       },
-      read: (...given) => inner.read(...given),
-      run: (...given) => inner.run(...given),
-      list: (...given) => inner.list(...given),
-      children: (...given) => inner.children(...given),
-      tree: (...given) => inner.tree(...given),
-      [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
-    };
+    });
   }
 
   function tool<Input>(inner: Tool<Input>): Tool<Input> {

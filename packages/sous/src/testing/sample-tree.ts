@@ -95,6 +95,8 @@ const PLAIN_START: RunStart = {
   call: undefined,
   summaryPrompt: undefined,
   timeoutMs: undefined,
+  budget: undefined,
+  terms: undefined,
 };
 
 const PLAIN_OUTCOME: Omit<RunOutcome, "usage"> = {

@@ -31,6 +31,8 @@ export class Story {
       call: undefined,
       summaryPrompt: undefined,
       timeoutMs: undefined,
+      budget: undefined,
+      terms: undefined,
     });
     this.tell(path, seconds, { type: "turn-start", turn: 1, promptTokens: 100, reserved: 0 });
   }

@@ -48,6 +48,7 @@ suite("K1: the reference is generated from the code and has", () => {
       steer: true,
       notice: true,
       report: true,
+      resume: true,
       "run-end": true,
       "text-delta": true,
       "reasoning-delta": true,

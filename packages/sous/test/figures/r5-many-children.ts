@@ -8,6 +8,7 @@ import type { Store } from "../../src/core/store.ts";
 import { tool } from "../../src/core/tool.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
+import { wrapStore } from "../../src/testing/wrap-store.ts";
 
 export type ManyChildrenFigure = {
   waiting: number;
@@ -127,16 +128,7 @@ async function measureSequence(count: number, store: Store): Promise<number> {
 
 /** Keeps nothing in this process, like a database. */
 function storeElsewhere(): Store {
-  return {
-    isImmediate: true,
-    append: () => {},
-    read: async () => [],
-    run: async () => undefined,
-    list: async () => [],
-    children: async () => [],
-    tree: async () => [],
-    [Symbol.asyncDispose]: async () => {},
-  };
+  return wrapStore(openMemoryStore(), { append: () => {} });
 }
 
 const WARM_UP = 1000;

@@ -26,9 +26,9 @@ export function watchedStore(faults: Faults): WatchedStore {
   return {
     store: {
       ...faulty,
-      async append(rootId, events) {
+      async append(rootId, events, fence) {
         try {
-          await faulty.append(rootId, events);
+          await faulty.append(rootId, events, fence);
           failuresInRow = 0;
           lastKept = events.at(-1)?.seq ?? lastKept;
         } catch (error) {

@@ -6,6 +6,7 @@ import type { StoredEvent } from "../../src/core/event.ts";
 import type { Store } from "../../src/core/store.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
+import { wrapStore } from "../../src/testing/wrap-store.ts";
 
 storeContract(test, async () => openMemoryStore());
 
@@ -61,7 +62,7 @@ suite("the contract finds a store that", () => {
     test(what, async () => {
       const failed = await failedPromises(() => {
         const inner = openMemoryStore();
-        return { ...portOf(inner), ...change(inner) };
+        return wrapStore(inner, change(inner));
       });
       for (const name of found) assert.ok(failed.includes(`a store: ${name}`), `${name} fails; found ${failed}`);
     });
@@ -78,19 +79,6 @@ async function failedPromises(open: () => Store): Promise<string[]> {
   const failed: string[] = [];
   for (const [name, run] of checks) await run().catch(() => failed.push(name));
   return failed;
-}
-
-function portOf(inner: Store): Store {
-  return {
-    isImmediate: inner.isImmediate,
-    append: (...given) => inner.append(...given),
-    read: (...given) => inner.read(...given),
-    run: (...given) => inner.run(...given),
-    list: (...given) => inner.list(...given),
-    children: (...given) => inner.children(...given),
-    tree: (...given) => inner.tree(...given),
-    [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
-  };
 }
 
 function withShortLabel(event: StoredEvent): StoredEvent {
