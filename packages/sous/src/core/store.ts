@@ -40,6 +40,8 @@ export type RunQuery = {
   since?: number | undefined;
   /** Only roots. */
   rootsOnly?: boolean | undefined;
+  /** Only runs whose id begins with this, letter for letter. */
+  idPrefix?: string | undefined;
 };
 
 export type ReadOptions = {

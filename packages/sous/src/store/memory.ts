@@ -117,11 +117,12 @@ class MemoryStore implements Store {
   }
 
   async list(query: RunQuery = {}): Promise<RunRecord[]> {
-    const { since = 0, status, rootsOnly = false, offset = 0, limit = this.#rows.size } = query;
+    const { since = 0, status, rootsOnly = false, idPrefix = "", offset = 0, limit = this.#rows.size } = query;
     const matching: Row[] = [];
     for (const row of this.#rows.values()) {
       const start = startOf(row);
       if (start === undefined || start.time < since || (rootsOnly && start.parentId !== null)) continue;
+      if (!start.runId.startsWith(idPrefix)) continue;
       if (status === undefined || status === statusOf(row)) matching.push(row);
     }
     return foldRows(matching.sort(byNewest).slice(offset, offset + limit));

@@ -127,6 +127,17 @@ export function storeContract(test: RegisterTest, open: () => Promise<Store>): v
     assert.deepEqual(await list({ status: "completed", rootsOnly: true, limit: 1 }), ["lead"]);
   });
 
+  check("runs are found by the beginning of their id, letter for letter", async (store) => {
+    const trees = ["01AB", "01AC", "01ab", "01_%", "1"].map((rootId, index) => singleRun(rootId, 1_000 + index));
+    for (const tree of trees) await store.append(tree.rootId, tree.events);
+    const list = async (idPrefix: string, limit?: number) => ids(await store.list({ idPrefix, limit }));
+    assert.deepEqual(await list("01A"), ["01AC", "01AB"]);
+    assert.deepEqual(await list("01", 2), ["01_%", "01ab"]);
+    assert.deepEqual(await list("01_"), ["01_%"]);
+    assert.deepEqual(await list("%"), []);
+    assert.deepEqual(await list("01ABC"), []);
+  });
+
   check("hostile labels and texts are kept as they are and do nothing", async (store) => {
     const tree = sampleTree("lead");
     tree.start("lead");
