@@ -4,7 +4,8 @@
  *   scriptedModel([says("I look."), calls("grep", { pattern: "retry" })], says("Found it."))
  *   scriptedModel({ lead: [calls("subagent", { … }), says("Done.")], "lead/*": [says("Nothing here.")] })
  *
- * Answers are kept per agent path, so the order in which parallel children ask does not matter.
+ * Answers are kept per agent path, so the order in which parallel children ask does not matter. A run that goes on in
+ * another process goes on with the answer of its turn, and its calls with the next number.
  */
 
 import type { Clock } from "../core/clock.ts";
@@ -88,7 +89,7 @@ function modelOf(script: Script, options: ScriptedModelOptions): ScriptedModel {
     const { agentId, path } = request.caller;
     let place = places.get(agentId);
     if (place === undefined) {
-      place = { lines: findLines(script, path), turns: 0, calls: 0 };
+      place = { lines: findLines(script, path), ...doneBefore(request) };
       places.set(agentId, place);
     }
     place.turns += 1;
@@ -110,6 +111,21 @@ function modelOf(script: Script, options: ScriptedModelOptions): ScriptedModel {
       return requestCount;
     },
   };
+}
+
+/** What an agent has behind it that asks this model for the first time: something, when its run goes on in another process. */
+function doneBefore({ caller, mayCallTools, messages }: ModelRequest): Pick<Place, "turns" | "calls"> {
+  const idStart = callIdOf(caller.path, "");
+  let calls = 0;
+  for (const message of messages) {
+    if (message.role !== "assistant") continue;
+    for (const part of message.content) {
+      if (part.type !== "tool-call" || !part.callId.startsWith(idStart)) continue;
+      calls = Math.max(calls, Number(part.callId.slice(idStart.length)) || 0);
+    }
+  }
+  // A closing turn has the number of the turn before it.
+  return { turns: Math.max(0, mayCallTools ? caller.turn - 1 : caller.turn), calls };
 }
 
 /** Histories only grow, so the record remembers how long this one was instead of copying it. */
@@ -199,6 +215,6 @@ async function perform(steps: readonly Step[], performance: Performance): Promis
 }
 
 /** Named by its agent, because a fork brings its parent's calls along and ids must be unique among them. */
-function callIdOf(path: string, call: number): string {
+function callIdOf(path: string, call: number | ""): string {
   return `call_${path.replaceAll(/[^A-Za-z0-9]+/g, "_")}_${call}`;
 }

@@ -300,3 +300,33 @@ test("calls of different agents have different ids, so that a fork can hold both
   });
   assert.deepEqual(await Promise.all(ids), ["call_lead_1", "call_lead_scout_1", "call_lead_scout_2_1"]);
 });
+
+suite("a run that goes on in another process, where the model is a new one,", () => {
+  const history: Message[] = [
+    userMessage("Look around."),
+    {
+      role: "assistant",
+      content: [
+        { type: "tool-call", callId: "call_lead_scout_9", toolName: "grep", input: {} },
+        { type: "tool-call", callId: "call_lead_3", toolName: "grep", input: {} },
+      ],
+    },
+  ];
+  const ask = async (path: string, turn: number, mayCallTools = true): Promise<unknown> => {
+    const model = scriptedModel([says("one"), calls("grep")], [says("two"), calls("grep")], says("three"));
+    const caller = { ...requestOf({ path }).caller, turn };
+    const changes = { caller, mayCallTools };
+    const { message } = await model.answer(requestOf({ messages: history, changes }), ignore);
+    return message.content.map((part) => (part.type === "tool-call" ? part.callId : "text" in part && part.text));
+  };
+
+  test("gets the answer of its turn, and ids that its calls have not had", async () => {
+    assert.deepEqual(await ask("lead", 2), ["two", "call_lead_4"]);
+    assert.deepEqual(await ask("lead/scout", 1), ["one", "call_lead_scout_10"]);
+    assert.deepEqual(await ask("lead/other", 1), ["one", "call_lead_other_1"]);
+  });
+
+  test("gets the answer behind its last turn when it is to close", async () => {
+    assert.deepEqual(await ask("lead", 2, false), ["three"]);
+  });
+});
