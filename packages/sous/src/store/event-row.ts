@@ -1,0 +1,143 @@
+/** One event as a row: what the key and the row of its run do not say already, as JSON, with long texts kept apart. */
+
+import { createHash } from "node:crypto";
+import { messageOf, StoreError } from "../core/errors.ts";
+import type { RunIdentity, StoredEvent } from "../core/event.ts";
+import { utf8Length } from "../core/usage.ts";
+
+export type EncodedEvent = {
+  readonly type: string;
+  /** `{ … }`, or `[{ … }, [[path, hash], …]]` when texts were taken out: no event of its own is a list. */
+  readonly json: string;
+  readonly blobs: readonly Blob[];
+};
+
+/** A text over 64 KB, kept once however often it occurs. */
+export type Blob = { readonly hash: string; readonly text: string };
+
+export type EventRow = { readonly seq: number; readonly type: string; readonly json: string };
+
+const LONGEST_TEXT_BYTES = 64 * 1024;
+const NO_BLOBS: readonly Blob[] = Object.freeze([]);
+
+export function encodeEvent(event: StoredEvent): EncodedEvent {
+  const json = toJson(event);
+  // A unit of UTF-16 is at most three bytes of UTF-8, so what is shorter than a third cannot hold a long text.
+  if (json.length * 3 <= LONGEST_TEXT_BYTES) return { type: event.type, json, blobs: NO_BLOBS };
+  const body: unknown = JSON.parse(json);
+  const taken = takeLongTexts(body);
+  if (taken.length === 0) return { type: event.type, json, blobs: NO_BLOBS };
+  const refs = taken.map(({ path, hash }) => [path, hash]);
+  return { type: event.type, json: JSON.stringify([body, refs]), blobs: taken };
+}
+
+/** A row is not trusted: whatever it holds, this returns an event or throws a `StoreError`. */
+export function decodeEvent(
+  row: EventRow,
+  identity: RunIdentity,
+  blob: (hash: string) => string | undefined,
+): StoredEvent {
+  try {
+    const stored: unknown = JSON.parse(row.json);
+    const body = Array.isArray(stored) ? putLongTextsBack(stored, blob) : stored;
+    if (!isObject(body) || Array.isArray(body)) throw new Error("it is not an object");
+    const { seq, type } = row;
+    const { runId, agentId, parentId, path, depth } = identity;
+    const head = { seq, runId, agentId, parentId, path, depth, type };
+    // First for the order of the fields, last so that no row can speak for another run.
+    return parseEvent({ ...head, ...body, ...head });
+  } catch (error) {
+    throw new StoreError(`Event ${row.seq} of run ${identity.runId} is damaged: ${messageOf(error)}`);
+  }
+}
+
+/** The hashes of the texts a row refers to, each as often as it does. */
+export function blobsOf(json: string): string[] {
+  if (!json.startsWith("[")) return [];
+  const stored: unknown = JSON.parse(json);
+  return Array.isArray(stored) ? refsOf(stored).map(({ hash }) => hash) : [];
+}
+
+function toJson(event: StoredEvent): string {
+  try {
+    return JSON.stringify({ ...event, ...NOT_IN_JSON });
+  } catch (error) {
+    throw new StoreError(`Event ${event.seq} of run ${event.runId} cannot be written as JSON: ${messageOf(error)}`);
+  }
+}
+
+const NOT_IN_JSON = {
+  seq: undefined,
+  runId: undefined,
+  agentId: undefined,
+  parentId: undefined,
+  path: undefined,
+  depth: undefined,
+  type: undefined,
+};
+
+type Path = readonly (string | number)[];
+type TakenText = Blob & { readonly path: Path };
+
+/** Empties every long text in a value fresh from `JSON.parse`. With a stack of its own: a model may nest as deep as it likes. */
+function takeLongTexts(body: unknown): TakenText[] {
+  const taken: TakenText[] = [];
+  const open: { value: Record<string, unknown>; path: Path }[] = isObject(body) ? [{ value: body, path: [] }] : [];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { value, path } = next;
+    const isList = Array.isArray(value);
+    for (const [key, part] of Object.entries(value)) {
+      if (isObject(part)) open.push({ value: part, path: [...path, isList ? Number(key) : key] });
+      if (typeof part !== "string" || !isForBlobs(part)) continue;
+      taken.push({ path: [...path, isList ? Number(key) : key], hash: hashOf(part), text: part });
+      value[key] = "";
+    }
+  }
+  return taken;
+}
+
+function isForBlobs(text: string): boolean {
+  if (text.length * 3 <= LONGEST_TEXT_BYTES || utf8Length(text) <= LONGEST_TEXT_BYTES) return false;
+  // JSON keeps half a character as it is, UTF-8 cannot.
+  return text.isWellFormed();
+}
+
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+function putLongTextsBack(stored: readonly unknown[], blob: (hash: string) => string | undefined): unknown {
+  const [body] = stored;
+  for (const { path, hash } of refsOf(stored)) {
+    const text = blob(hash);
+    if (text === undefined) throw new Error(`the text ${hash} is missing`);
+    let place: unknown = body;
+    for (const key of path.slice(0, -1)) place = isObject(place) && Object.hasOwn(place, key) ? place[key] : undefined;
+    const last = path.at(-1);
+    if (last === undefined || !isObject(place) || !Object.hasOwn(place, last)) {
+      throw new Error(`there is no place ${path.join(".")} for the text ${hash}`);
+    }
+    place[last] = text;
+  }
+  return body;
+}
+
+function refsOf(stored: readonly unknown[]): { path: Path; hash: string }[] {
+  const [, refs] = stored;
+  if (!Array.isArray(refs)) throw new Error("it does not say where its long texts belong");
+  return refs.map((ref: unknown) => {
+    const [path, hash]: unknown[] = Array.isArray(ref) ? ref : [];
+    const isPath = Array.isArray(path) && path.every((key) => typeof key === "string" || typeof key === "number");
+    if (!isPath || typeof hash !== "string") throw new Error("it does not say where its long texts belong");
+    return { path, hash };
+  });
+}
+
+function isObject(value: unknown): value is Record<string | number, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+/** The one place where a stored value becomes an event again. */
+function parseEvent(value: unknown): StoredEvent {
+  return value as StoredEvent;
+}
