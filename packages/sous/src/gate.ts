@@ -81,7 +81,7 @@ export class Gate {
     const message = userMessage(isFork ? forkTask(request, profile) : request.task);
     const history = isFork ? closedPrefix(parent.conversation.messages) : NO_HISTORY;
     return {
-      label,
+      label: this.#tree.redactor.text(label), // It becomes part of the path, which every event carries.
       entry: undefined,
       parent,
       profile,
@@ -269,7 +269,8 @@ export class Gate {
     const { usage, costUsd } = run.total();
     parent?.billBelow(usage, costUsd);
     if (run.lacksConsent && parent !== undefined) parent.lacksConsent = true;
-    const { text, truncated, originalBytes, keptBytes } = truncateUtf8(outcome.text, this.#parts.limits.outputMaxSize);
+    const whole = this.#tree.redactor.text(outcome.text);
+    const { text, truncated, originalBytes, keptBytes } = truncateUtf8(whole, this.#parts.limits.outputMaxSize);
     const isFetchable = parent?.profile.tools.byName.has("subagent_report") === true;
     return {
       ...childInfo(entry),

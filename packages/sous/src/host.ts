@@ -1,4 +1,4 @@
-/** The machine sous runs on: its clock, its randomness, its working directory. */
+/** The machine sous runs on: its clock, its randomness, its working directory and variables. */
 
 import type { Clock, Host, Random } from "./core/clock.ts";
 
@@ -6,7 +6,12 @@ import type { Clock, Host, Random } from "./core/clock.ts";
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export function systemHost(given: Partial<Host> = {}): Host {
-  return { clock: given.clock ?? systemClock, random: given.random ?? secureRandom(), cwd: given.cwd ?? process.cwd() };
+  return {
+    clock: given.clock ?? systemClock,
+    random: given.random ?? secureRandom(),
+    cwd: given.cwd ?? process.cwd(),
+    environment: given.environment ?? process.env,
+  };
 }
 
 const systemClock: Clock = {

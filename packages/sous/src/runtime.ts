@@ -15,6 +15,7 @@ import { checkLimits, DEFAULT_LIMITS, smallerBudget } from "./core/limits.ts";
 import { messageFrom, textFrom, type UserInput } from "./core/message.ts";
 import type { Model } from "./core/model.ts";
 import { checkWhole, checkWord, withDefaults } from "./core/options.ts";
+import { createRedactor, type Redactor, secretsOf } from "./core/redact.ts";
 import { Cancelled } from "./core/run.ts";
 import { RunError, type RunHandle, type RunOptions, type RunResult, type RuntimeOptions } from "./core/runtime.ts";
 import { Scope } from "./core/scope.ts";
@@ -49,7 +50,7 @@ export type FanOutOptions = RunOptions & { limit?: number | undefined };
 
 /** Shared parts for several runs. The bare `run` and `fanOut` make a runtime of their own. */
 export function createRuntime(options: RuntimeOptions = {}): Runtime {
-  return runtimeOn(modelCache(process.env), options);
+  return runtimeOn(modelCache(options.host?.environment ?? process.env), options);
 }
 
 /** A runtime whose models come from somewhere else than the machine's providers, such as a recording. */
@@ -58,7 +59,8 @@ export function runtimeOn(models: Shared["models"], options: RuntimeOptions): Ru
   const store = options.store ?? openMemoryStore();
   const newId = ulidSource(host.clock.now, host.random);
   if (options.maxConcurrentCalls !== undefined) checkWhole("maxConcurrentCalls", options.maxConcurrentCalls, 1);
-  const open = (runOptions: RunOptions) => openTree({ options, runOptions, host, store, newId, models });
+  const redactor = createRedactor(secretsOf(host.environment));
+  const open = (runOptions: RunOptions) => openTree({ options, runOptions, host, store, newId, models, redactor });
   return {
     run(definition, task, runOptions = {}) {
       const budget = smallerBudget(runOptions.budget, definition.budget);
@@ -112,12 +114,13 @@ type Shared = {
   store: Store;
   newId: () => string;
   models: (choice: ModelChoice) => Model | Promise<Model>;
+  redactor: Redactor;
 };
 
 /** A tree that has no root run yet. */
 type OpenTree = ReturnType<typeof openTree>;
 
-function openTree({ options, runOptions, host, store, newId, models }: Shared) {
+function openTree({ options, runOptions, host, store, newId, models, redactor }: Shared) {
   const { clock, random, cwd } = host;
   const limits = checkLimits(withDefaults(DEFAULT_LIMITS, options.limits, runOptions.limits));
   const { onExhausted = "wrap-up", onLiveChildren = "wait" } = runOptions;
@@ -131,6 +134,7 @@ function openTree({ options, runOptions, host, store, newId, models }: Shared) {
     clock,
     requireStore,
     hooks: {
+      redactor,
       isAlone: () => tree.book.liveCount <= 1,
       // A store that cannot keep an event may still keep one word.
       onDegraded: (reason) => void store.markLost(rootId, reason).catch(ignore),
@@ -142,6 +146,7 @@ function openTree({ options, runOptions, host, store, newId, models }: Shared) {
   const tree: Tree = new Tree({
     settings: {
       cwd,
+      redactor,
       conversation: checkConversation(withDefaults(DEFAULT_CONVERSATION, runOptions.conversation)),
       onExhausted,
       onLiveChildren,

@@ -15,7 +15,7 @@ import type { AgentEntry } from "./subagents/agent-book.ts";
 
 /** What a tree is made of; `runtime.ts` makes one set per root. */
 export type TreeParts = {
-  readonly settings: Pick<TreePorts, "cwd" | "conversation" | "onExhausted" | "onLiveChildren">;
+  readonly settings: Pick<TreePorts, "cwd" | "redactor" | "conversation" | "onExhausted" | "onLiveChildren">;
   readonly asking: AskPorts;
   readonly profiles: Profiles;
   readonly limits: DelegationLimits;

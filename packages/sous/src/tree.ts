@@ -26,6 +26,7 @@ import type { Start, TreeParts } from "./tree-parts.ts";
 export class Tree implements TreePorts {
   readonly clock: TreePorts["clock"];
   readonly cwd: string;
+  readonly redactor: TreePorts["redactor"];
   readonly maxDepth: number;
   readonly conversation: TreePorts["conversation"];
   readonly onExhausted: TreePorts["onExhausted"];
@@ -45,6 +46,7 @@ export class Tree implements TreePorts {
     this.#listeners = new RunListeners(parts.asking.journal);
     this.clock = parts.asking.clock;
     this.cwd = parts.settings.cwd;
+    this.redactor = parts.settings.redactor;
     this.maxDepth = parts.limits.maxDepth;
     this.conversation = parts.settings.conversation;
     this.onExhausted = parts.settings.onExhausted;

@@ -82,4 +82,6 @@ export type Host = {
   random: Random;
   /** Where tools work. */
   cwd: string;
+  /** Variables by name; those that look like secrets are taken out of everything that is kept. */
+  environment: Readonly<Record<string, string | undefined>>;
 };

@@ -10,6 +10,7 @@ import type { Account, Budget, OnExhausted, RunSlot, WrapUpLease } from "./limit
 import type { AssistantMessage } from "./message.ts";
 import type { FinishReason, Model, ModelSettings, ToolDefinition } from "./model.ts";
 import type { RunOutcome } from "./outcome.ts";
+import type { Redactor } from "./redact.ts";
 import type { Rights, StoredRights } from "./rights.ts";
 import type { Schema } from "./schema.ts";
 import type { Scope } from "./scope.ts";
@@ -80,6 +81,8 @@ export type AskOptions = { closing: boolean; jsonOutput: boolean };
 export type TreePorts = {
   readonly clock: Clock;
   readonly cwd: string;
+  /** Takes secrets out of what a tool or a child says, before it is cut, kept or read by a model. */
+  readonly redactor: Redactor;
   readonly maxDepth: number;
   readonly conversation: ConversationLimits;
   readonly onExhausted: OnExhausted;

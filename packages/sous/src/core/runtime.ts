@@ -26,7 +26,7 @@ export type RuntimeOptions = {
   agents?: readonly AgentDefinition[] | undefined;
   /** Model calls at once, per model. */
   maxConcurrentCalls?: number | undefined;
-  /** Clock, randomness, working directory: a test's own, or the machine's. */
+  /** Clock, randomness, working directory, variables: a test's own, or the machine's. */
   host?: Partial<Host> | undefined;
 };
 

@@ -4,9 +4,11 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf, StaleOwner, StoreError } from "../core/errors.ts";
 import type { DeltaBody, EventListener, RunIdentity, SousEvent, StoredBody, StoredEvent } from "../core/event.ts";
 import type { Journal } from "../core/journal.ts";
+import { NO_REDACTION, type Redactor } from "../core/redact.ts";
 import type { Store } from "../core/store.ts";
 import { buildDelta, buildEvent } from "./build-event.ts";
 import { type Bus, createBus } from "./bus.ts";
+import { redactBody, redactDelta } from "./redact-event.ts";
 
 export type JournalOptions = {
   store: Pick<Store, "isImmediate" | "append">;
@@ -29,6 +31,8 @@ export type JournalHooks = {
   isAlone?: (() => boolean) | undefined;
   /** Told once, when the events of the tree are no longer kept. */
   onDegraded?: ((reason: string) => void) | undefined;
+  /** Takes the secrets out of everything, before it is kept or shown. */
+  redactor?: Redactor | undefined;
   /** Told the first fault of each listener. */
   onListenerError?: ((error: unknown) => void) | undefined;
 };
@@ -60,6 +64,7 @@ class TreeJournal implements Journal {
   readonly #hooks: JournalHooks;
   readonly #schedule: (callback: () => void) => void;
   readonly #bus: Bus;
+  readonly #redactor: Redactor;
   readonly #fence: number | undefined;
   #nextSeq: number;
   /** The batch that is being written or shown: one at a time, so that nothing overtakes it. */
@@ -78,6 +83,7 @@ class TreeJournal implements Journal {
     this.#hooks = options.hooks ?? {};
     this.#schedule = this.#hooks.schedule ?? setImmediate;
     this.#bus = createBus(this.#hooks.onListenerError);
+    this.#redactor = this.#hooks.redactor ?? NO_REDACTION;
     this.#nextSeq = options.firstSeq ?? 1;
     this.#fence = options.fence;
   }
@@ -91,7 +97,7 @@ class TreeJournal implements Journal {
   }
 
   append(who: RunIdentity, body: StoredBody): void {
-    const event = buildEvent(this.#nextSeq++, this.#clock.now(), who, body);
+    const event = buildEvent(this.#nextSeq++, this.#clock.now(), who, redactBody(body, this.#redactor));
     const waiting = this.#waiting;
     if (waiting !== undefined) {
       waiting.stored.push(event);
@@ -105,7 +111,7 @@ class TreeJournal implements Journal {
 
   delta(who: RunIdentity, body: DeltaBody): void {
     if (!this.#bus.isWatched) return;
-    const event = buildDelta(this.#clock.now(), who, body);
+    const event = buildDelta(this.#clock.now(), who, redactDelta(body, this.#redactor));
     const waiting = this.#waiting;
     if (waiting !== undefined) {
       if (waiting.shown === waiting.stored) waiting.shown = [...waiting.stored];

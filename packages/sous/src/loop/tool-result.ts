@@ -87,6 +87,8 @@ export function boundResult(result: ToolResult, call: ToolCallPart, run: Run): {
   // A failed result may still carry text worth reading, such as the partial report of a child.
   if (isError && result.error && result.output !== "") output = `${result.error}\n${result.output}`;
   if (!output.isWellFormed()) output = output.toWellFormed();
+  // Before the cut: half a secret is no longer known as one.
+  output = run.tree.redactor.text(output);
   if (output.length * 3 <= MAX_RESULT_BYTES) return { output, isError };
   const cut = truncateMiddle(output, MAX_RESULT_BYTES);
   if (!cut.truncated) return { output, isError };

@@ -28,7 +28,7 @@ export type WorldOptions = {
 export type World = {
   readonly seed: number;
   readonly clock: VirtualClock;
-  /** Clock, randomness and working directory, for a runtime. */
+  /** Clock, randomness, working directory and no variables, for a runtime. */
   readonly host: Host;
   /** Makes ULIDs of this world. */
   readonly nextId: () => string;
@@ -118,7 +118,7 @@ export function createWorld(options: WorldOptions): World {
   return {
     seed,
     clock,
-    host: { clock, random: hostRandom, cwd },
+    host: { clock, random: hostRandom, cwd, environment: {} },
     nextId: ulidSource(() => clock.now(), seededRandom(seed, "ids")),
     random: (purpose) => seededRandom(seed, purpose),
     turn,
