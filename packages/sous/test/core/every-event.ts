@@ -1,0 +1,167 @@
+/** One event of every type with every field in use, and every place in it that can be made wrong. */
+
+import type { EventOf, StoredEvent } from "../../src/core/event.ts";
+
+type Whole = { [Type in StoredEvent["type"]]: Required<EventOf<Type>> };
+
+const head = {
+  seq: 7,
+  time: Date.UTC(2026, 0, 1),
+  runId: "01KDVDP9G0ROOTROOTROOTR001",
+  agentId: "01KDVDP9G0ROOTROOTROOTR001",
+  parentId: null,
+  path: "lead",
+  depth: 0,
+} as const;
+
+const usage = {
+  inputTokens: 10,
+  outputTokens: 2,
+  cachedInputTokens: 3,
+  cacheWriteTokens: 4,
+  totalTokens: 12,
+  estimated: true,
+};
+const provider = { scripted: { signature: "abc" } };
+const text = { type: "text", text: "Look.", provider } as const;
+const file = { type: "file", mediaType: "image/png", data: "aGk=", filename: "a.png", provider } as const;
+const budget = { tokens: 1000, costUsd: 0.5, seconds: 60, executions: 3 };
+
+export const EVERY_EVENT: Whole = {
+  "run-start": {
+    ...head,
+    type: "run-start",
+    agent: "lead",
+    nickname: "Ada",
+    label: "lead",
+    task: { role: "user", content: [text, file] },
+    model: "scripted/model",
+    instructions: "Be brief.",
+    maxTurns: 10,
+    rights: { use: ["grep"], delegate: ["grep"], deny: ["terminal"], spawn: true },
+    origin: { kind: "fork", runId: "01KDVDP9G0ROOTROOTROOTR001", messages: 2 },
+    call: { callId: "call_1", index: 0, background: true },
+    summaryPrompt: "In one word.",
+    timeoutMs: 5000,
+    budget,
+    terms: {
+      limits: {
+        maxDepth: 3,
+        defaultMaxTurns: 10,
+        outputMaxSize: 4096,
+        maxConcurrent: 5,
+        onFull: "queue",
+        summary: "auto",
+        children: budget,
+      },
+      conversation: { maxTokens: 100_000, minRetainTurns: 5, pruneThreshold: 0.8 },
+      onExhausted: "wrap-up",
+      onLiveChildren: "wait",
+    },
+  },
+  "turn-start": { ...head, type: "turn-start", turn: 1, promptTokens: 100, reserved: 612 },
+  "message-end": {
+    ...head,
+    type: "message-end",
+    turn: 1,
+    message: {
+      role: "assistant",
+      content: [
+        { type: "reasoning", text: "Hm.", provider },
+        text,
+        file,
+        { type: "tool-call", callId: "call_1", toolName: "grep", input: { pattern: "x", deep: [{ a: 1 }] }, provider },
+      ],
+    },
+    finish: "tool-calls",
+    usage,
+    costUsd: 0.01,
+  },
+  "tool-call-start": { ...head, type: "tool-call-start", callId: "call_1", toolName: "grep", input: { pattern: "x" } },
+  "tool-call-end": {
+    ...head,
+    type: "tool-call-end",
+    callId: "call_1",
+    toolName: "grep",
+    output: "nothing",
+    isError: true,
+    files: [file],
+    durationMs: 1.5,
+    stack: "Error: nothing\n    at grep",
+    metadata: { error_type: "tool", list: [1, null, true] },
+  },
+  "approval-request": { ...head, type: "approval-request", callId: "call_1", toolName: "write", input: ["x"] },
+  "approval-end": { ...head, type: "approval-end", callId: "call_1", allowed: false, by: "person", reason: "No." },
+  "budget-warning": { ...head, type: "budget-warning", message: "Token limit exceeded: 1200/1000" },
+  retry: {
+    ...head,
+    type: "retry",
+    attempt: 1,
+    delayMs: 512.25,
+    kind: "overloaded",
+    message: "The provider is busy",
+    spent: usage,
+    costUsd: 0.02,
+  },
+  prune: { ...head, type: "prune", from: 1, dropped: 4, tokensBefore: 9000, tokensAfter: 4000 },
+  truncation: {
+    ...head,
+    type: "truncation",
+    subject: "report",
+    of: "01KDVDP9G0ROOTROOTROOTR001",
+    originalBytes: 9000,
+    keptBytes: 4096,
+  },
+  "spawn-refused": { ...head, type: "spawn-refused", label: "scout", errorType: "depth_limit", message: "Too deep" },
+  stalled: { ...head, type: "stalled", seconds: 60, waitingFor: "the model" },
+  steer: { ...head, type: "steer", text: "Look closely." },
+  notice: { ...head, type: "notice", reason: "summary", text: "Sum up." },
+  report: {
+    ...head,
+    type: "report",
+    childRunId: "01KDVDP9G0CH1DCH1DCH1DC001",
+    childAgentId: "01KDVDP9G0CH1DCH1DCH1DC001",
+    text: "Seen.",
+  },
+  resume: { ...head, type: "resume", usedMs: 1200.5 },
+  "run-end": {
+    ...head,
+    type: "run-end",
+    status: "failed",
+    stopReason: "turns",
+    text: "So far a wall.",
+    output: { hits: ["a:1"] },
+    fault: { type: "model", message: "The provider is down", stack: "Error: down" },
+    turns: 2,
+    toolCount: 3,
+    usage,
+    costUsd: 0.03,
+    durationMs: 1234.5,
+  },
+};
+
+export type Place = readonly (string | number)[];
+
+/** Where anything may stand: what models, tools and schemas of others make. */
+const FREE = new Set(["input", "output", "metadata", "scripted"]);
+
+/** The way to every value of the event that the schema knows; what is inside of free values is left out. */
+export function placesOf(value: unknown, way: Place = []): Place[] {
+  if (typeof value !== "object" || value === null) return [way];
+  const inside = Object.entries(value).flatMap(([key, item]) => {
+    const here = [...way, Array.isArray(value) ? Number(key) : key];
+    return FREE.has(key) && typeof item !== "string" ? [] : placesOf(item, here);
+  });
+  return way.length === 0 ? inside : [way, ...inside];
+}
+
+/** A copy with another value at this place; without it when the value is `undefined`. */
+export function changed(event: unknown, place: Place, value: unknown): unknown {
+  const copy: unknown = structuredClone(event);
+  let at = copy as Record<string | number, unknown>;
+  for (const step of place.slice(0, -1)) at = at[step] as Record<string | number, unknown>;
+  const last = place.at(-1) ?? "";
+  if (value === undefined) delete at[last];
+  else at[last] = value;
+  return copy;
+}
