@@ -3,6 +3,7 @@
 import { StaleOwner, StoreError, UserError } from "../core/errors.ts";
 import type { StoredEvent } from "../core/event.ts";
 import { addToRunRecord, beginRunRecord } from "../core/run-record.ts";
+import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../core/shared-budget.ts";
 import {
   type Claim,
   FIRST_FENCE,
@@ -12,9 +13,11 @@ import {
   type RunRecord,
   type Store,
 } from "../core/store.ts";
+import { memoryPurses } from "./memory-budget.ts";
+import { openSharedBudget } from "./shared-budget.ts";
 
-/** Everything is kept until the store itself is forgotten. */
-export function openMemoryStore(): Store {
+/** Everything is kept until the store itself is forgotten. Its shared budgets are those of this process. */
+export function openMemoryStore(): Store & SharedBudgets {
   return new MemoryStore();
 }
 
@@ -30,8 +33,9 @@ type Tree = {
 /** Where a run begins and ends in the array of its tree. */
 type Row = { readonly tree: Tree; readonly startIndex: number; endIndex: number | undefined };
 
-class MemoryStore implements Store {
+class MemoryStore implements Store, SharedBudgets {
   readonly isImmediate = true;
+  readonly #purses = memoryPurses();
   readonly #trees = new Map<string, Tree>();
   /** By run id, in the order they started. */
   readonly #rows = new Map<string, Row>();
@@ -142,6 +146,10 @@ class MemoryStore implements Store {
     const rows: Row[] = [];
     for (const row of this.#rows.values()) if (row.tree === tree) rows.push(row);
     return foldRows(rows);
+  }
+
+  sharedBudget(name: string, limits?: SharedLimits, options?: SharedBudgetOptions): Promise<SharedBudget> {
+    return openSharedBudget(this.#purses, name, limits, options);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}

@@ -1,0 +1,116 @@
+/** The port of a shared budget: a purse with a name in a store, on which trees in any number of processes draw. */
+
+import { type BudgetExceeded, StoreError, UserError } from "./errors.ts";
+import { type Budget, checkBudget } from "./limits.ts";
+import type { PurseAmount, PurseLeaseKind, PurseLimits, PurseNeed } from "./purse.ts";
+
+/** Unset = unlimited. Time is not among them: it passes for everybody. */
+export type SharedLimits = Pick<Budget, "tokens" | "costUsd" | "executions">;
+
+/**
+ * Stores that can share a budget have this. It is not part of `Store`: a store of one's own keeps events, and need not be
+ * able to let processes agree on a number.
+ */
+export type SharedBudgets = {
+  /**
+   * Makes the budget with these limits, or joins it when there is one with the same. Without limits it joins whatever there
+   * is. Throws a `UserError` when there is none, or one with other limits, unless `existing` says to put these in their place.
+   */
+  sharedBudget(name: string, limits?: SharedLimits, options?: SharedBudgetOptions): Promise<SharedBudget>;
+};
+
+export type SharedBudgetOptions = {
+  /** `join` (the default) refuses other limits. `replace` sets them for everybody; what was spent stays spent. */
+  existing?: "join" | "replace" | undefined;
+};
+
+/**
+ * `run(agent, task, { budget: { from: shared } })` draws on it. A reservation whose process died counts as spent. A store that
+ * fails throws a `StoreError`, and nothing may be spent then.
+ */
+export type SharedBudget = {
+  readonly name: string;
+  /** What nobody has spent or reserved; a limit that is not set is not mentioned. */
+  left(): Promise<SharedLimits>;
+  /** What is gone for good, also where there is no limit. */
+  spent(): Promise<Required<SharedLimits>>;
+  /** The port of the ledger; each call is one transaction. A store that answers at once returns no promise. */
+  readonly purse: PursePort;
+};
+
+export type PursePort = {
+  reserve(ask: PurseAsk): PurseReply | Promise<PurseReply>;
+  /** Ends a reservation with what was really spent. A second call, or one for an unknown id, changes nothing. */
+  settle(leaseId: string, spent: PurseAmount): void | Promise<void>;
+  /** Counts one child. Throws `BudgetExceeded` when none is left. */
+  startExecution(): void | Promise<void>;
+  undoExecution(): void | Promise<void>;
+  /** Gives up a place in the line. */
+  leaveLine(place: string): void | Promise<void>;
+};
+
+export type PurseAsk = {
+  readonly kind: PurseLeaseKind;
+  readonly need: PurseNeed;
+  /** A reservation that ends in the same step, if this one is granted. */
+  readonly instead?: string | undefined;
+  /** `new` when it would wait, then the place it was given. Unset when it would rather be refused. */
+  readonly place?: string | undefined;
+};
+
+export type PurseReply =
+  | { readonly kind: "granted"; readonly leaseId: string; readonly output: number }
+  /** Not now, but calls in flight could release enough: ask again with this place. */
+  | { readonly kind: "wait"; readonly place: string }
+  | { readonly kind: "refused"; readonly error: BudgetExceeded };
+
+export const NEW_PLACE = "new";
+
+const LONGEST_NAME = 200;
+const LIMITS = ["tokens", "costUsd", "executions"];
+
+/** Throws a `UserError` when the name cannot be kept and shown. */
+export function checkSharedName(name: string): void {
+  const isText = typeof name === "string" && name.length > 0 && name.length <= LONGEST_NAME;
+  if (isText && !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(name)) return;
+  throw new UserError(
+    `The name of a shared budget has 1 to ${LONGEST_NAME} printable characters; found ${shown(name)}`,
+  );
+}
+
+/** What was given, in the units of the books. Throws a `UserError` for what is no limit. */
+export function toPurseLimits(limits: SharedLimits): PurseLimits {
+  const strange = Object.keys(limits).find((key) => !LIMITS.includes(key));
+  if (strange !== undefined)
+    throw new UserError(`A shared budget limits tokens, costUsd or executions; found ${JSON.stringify(strange)}`);
+  checkBudget(limits, "limits");
+  const { tokens, costUsd, executions } = limits;
+  const given = { tokens: whole(tokens), nanoUsd: whole(costUsd, 1e9), executions: whole(executions) };
+  if (Object.values(given).every((limit) => limit === undefined))
+    throw new UserError("A shared budget needs a limit: give tokens, costUsd or executions");
+  return given;
+}
+
+/** As people give them. */
+export function toSharedLimits({ tokens, nanoUsd, executions }: PurseLimits): SharedLimits {
+  return {
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(nanoUsd === undefined ? {} : { costUsd: nanoUsd / 1e9 }),
+    ...(executions === undefined ? {} : { executions }),
+  };
+}
+
+/** What cannot be reached must not be spent, and whoever reads this should know why. */
+export function unreachable(name: string, cause: unknown, message: string): StoreError {
+  return new StoreError(`The shared budget ${JSON.stringify(name)} cannot be used: ${message}`, { cause });
+}
+
+function whole(limit: number | undefined, factor = 1): number | undefined {
+  if (limit === undefined || limit === Number.POSITIVE_INFINITY) return undefined;
+  return Math.min(factor === 1 ? Math.floor(limit) : Math.round(limit * factor), Number.MAX_SAFE_INTEGER);
+}
+
+function shown(name: unknown): string {
+  const text = typeof name === "string" ? JSON.stringify(name) : String(name);
+  return text.length <= 60 ? text : `${text.slice(0, 60)}…`;
+}

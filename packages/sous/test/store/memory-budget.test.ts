@@ -1,0 +1,10 @@
+/** Shared budgets of one process: the contract of every shared budget. */
+
+import { test } from "node:test";
+import { openMemoryStore } from "../../src/store/memory.ts";
+import { sharedBudgetContract } from "../../src/testing/shared-budget-contract.ts";
+
+sharedBudgetContract(test, async () => {
+  const store = openMemoryStore();
+  return { one: store, other: store, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+});
