@@ -1,62 +1,59 @@
 /** The one gate for children: every path that makes or revives one goes through here, in the same order. */
 
-import { type Admission, pay } from "./budget/admission.ts";
+import { askedRequest } from "./asked-request.ts";
 import { checkSeconds } from "./budget/run-deadline.ts";
-import { wakeUp } from "./budget/run-slots.ts";
+import { recordedReport } from "./child-report.ts";
 import { Conversation } from "./core/conversation.ts";
-import { type Account, type Budget, type RunSlot, smallerBudget } from "./core/limits.ts";
+import { smallerBudget } from "./core/limits.ts";
 import { type Message, userMessage } from "./core/message.ts";
-import type { RunOutcome } from "./core/outcome.ts";
 import { Refused, toRefusal } from "./core/refused.ts";
-import { Cancelled, type Run, type RunProfile, type SummaryPlan } from "./core/run.ts";
+import type { Run, RunProfile, SummaryPlan } from "./core/run.ts";
 import { Scope } from "./core/scope.ts";
-import type { ChildReport, SpawnOptions, SpawnReply, SpawnRequest } from "./core/spawn.ts";
-import { truncateUtf8 } from "./core/truncate.ts";
+import type { SpawnOptions, SpawnReply, SpawnRequest } from "./core/spawn.ts";
+import type { Draft } from "./draft.ts";
+import { atMost } from "./earlier-runs.ts";
 import { closedPrefix, forkTask } from "./fork.ts";
-import { lastWordsNeed } from "./model/ask-for-run.ts";
+import type { RecordedRun } from "./recorded.ts";
+import { ChildStarter } from "./start-child.ts";
 import { type AgentEntry, childInfo } from "./subagents/agent-book.ts";
-import { addBackgroundChild, addOutsideChild, childGone } from "./subagents/background-children.ts";
+import { deliverReport } from "./subagents/background-children.ts";
 import { checkDepth, checkRequest } from "./subagents/check-spawn.ts";
 import type { Tree } from "./tree.ts";
-import type { Start, TreeParts } from "./tree-parts.ts";
-
-const NOT_STARTED = "Subagent cancelled before it started";
+import type { TreeParts } from "./tree-parts.ts";
 
 const NO_HISTORY: readonly Message[] = [];
-
-/** A child that has passed the checks of its input and its rights, and has neither paid nor got a path. */
-type Draft = Omit<Start, "entry" | "runId" | "parent"> & {
-  readonly label: string;
-  readonly parent: Run;
-  readonly above: Account;
-  readonly account: Account;
-  readonly budget: Budget | undefined;
-  /** Set for a follow-up: it keeps its place. */
-  readonly entry: AgentEntry | undefined;
-};
 
 export class Gate {
   readonly #tree: Tree;
   readonly #parts: TreeParts;
+  readonly #starter: ChildStarter;
   readonly #ordinarySummary: SummaryPlan;
 
   constructor(tree: Tree, parts: TreeParts) {
     this.#tree = tree;
     this.#parts = parts;
+    this.#starter = new ChildStarter(tree, parts);
     this.#ordinarySummary = { mode: parts.limits.summary, prompt: undefined, maxBytes: parts.limits.outputMaxSize };
   }
 
   /** In this order: depth, input, rights, ledger, path, place, record, start. Each refusal is a reply and costs nothing. */
   spawn(parent: Run, callId: string, request: SpawnRequest): Promise<SpawnReply> {
+    const earlier = this.#parts.recorded?.take(parent.who.runId, callId, request.index ?? 0);
+    if (earlier !== undefined)
+      return this.#goOn(parent, earlier, request.options, () => this.#profile(parent, request));
     try {
       checkDepth(parent.who.depth + 1, this.#parts.limits.maxDepth);
       checkRequest(request, parent);
-      const building = this.#parts.profiles.child(parent.profile, request);
+      const building = this.#profile(parent, request);
       if (building instanceof Promise) return this.#afterBuilding(building, parent, callId, request);
-      return this.#admit(this.#draft(parent, callId, request, building), request.options);
+      return this.#starter.start(this.#draft(parent, callId, request, building), request.options);
     } catch (error) {
-      return Promise.resolve(this.#refuse(error, parent, request.label));
+      return Promise.resolve(this.#starter.refuse(error, parent, request.label));
     }
+  }
+
+  #profile(parent: Run, request: SpawnRequest): RunProfile | Promise<RunProfile> {
+    return this.#parts.profiles.child(parent.profile, request);
   }
 
   async #afterBuilding(
@@ -66,22 +63,24 @@ export class Gate {
     request: SpawnRequest,
   ): Promise<SpawnReply> {
     try {
-      return await this.#admit(this.#draft(parent, callId, request, await building), request.options);
+      return await this.#starter.start(this.#draft(parent, callId, request, await building), request.options);
     } catch (error) {
-      return this.#refuse(error, parent, request.label);
+      return this.#starter.refuse(error, parent, request.label);
     }
   }
 
   #draft(parent: Run, callId: string, request: SpawnRequest, profile: RunProfile): Draft {
-    const { label, index = 0, options } = request;
+    const { index = 0, options } = request;
+    // It becomes part of the path, which every event of the child carries.
+    const label = this.#tree.redactor.text(request.label);
     const budget = smallerBudget(profile.budget, options?.budget);
     checkSeconds(budget?.seconds, parent);
-    const above = this.#accountBelow(parent);
+    const above = this.#starter.accountBelow(parent);
     const isFork = options?.context === "fork";
     const message = userMessage(isFork ? forkTask(request, profile) : request.task);
     const history = isFork ? closedPrefix(parent.conversation.messages) : NO_HISTORY;
     return {
-      label: this.#tree.redactor.text(label), // It becomes part of the path, which every event carries.
+      label,
       entry: undefined,
       parent,
       profile,
@@ -91,9 +90,10 @@ export class Gate {
       task: message,
       conversation: new Conversation([...history, message], profile.tools.bytes),
       origin: isFork ? { kind: "fork", runId: parent.who.runId, messages: history.length } : undefined,
-      call: { callId, index },
+      call: options?.background === true ? { callId, index, background: true } : { callId, index },
       summary: this.#summary(options),
       scope: new Scope(parent.scope),
+      earlier: undefined,
     };
   }
 
@@ -105,195 +105,104 @@ export class Gate {
   }
 
   /**
-   * A follow-up is a new run under the same path, narrowed by what the parent may pass on now. One from outside the tree
-   * has a parent that does not wait for it.
+   * A follow-up is a new run under the same path, narrowed by what the parent may pass on now. One without a call comes
+   * from outside the tree and has a parent that does not wait for it.
    */
-  async revive(parent: Run, entry: AgentEntry, message: string, from: "parent" | "outside"): Promise<SpawnReply> {
-    const { profiles, limits } = this.#parts;
+  async revive(parent: Run, entry: AgentEntry, message: string, callId: string | undefined): Promise<SpawnReply> {
+    const earlier = callId && this.#parts.recorded?.take(parent.who.runId, callId, 0);
+    if (earlier) return this.#goOn(parent, earlier, undefined, () => this.#revivedProfile(parent, entry));
     const { status } = entry;
     // From now on it is alive: a second message is for this run, not for another one beside it.
     entry.status = "running";
     try {
-      checkDepth(entry.depth, limits.maxDepth);
+      checkDepth(entry.depth, this.#parts.limits.maxDepth);
       const history = await this.#tree.history(entry.lastRunId);
-      const profile = profiles.revived(entry.profile, parent.profile);
+      const profile = await this.#revivedProfile(parent, entry);
       const task = userMessage(message);
       const draft: Draft = {
         label: entry.label,
         entry,
         parent,
         profile,
-        above: this.#accountBelow(parent),
+        above: this.#starter.accountBelow(parent),
         account: entry.account,
         budget: entry.budget,
         task,
         conversation: new Conversation([...history, task], profile.tools.bytes),
         origin: { kind: "follow-up", runId: entry.lastRunId },
-        call: undefined,
+        call: callId === undefined ? undefined : { callId, index: 0 },
         summary: this.#ordinarySummary,
         scope: new Scope(parent.scope),
+        earlier: undefined,
       };
-      return await this.#admit(draft, undefined, from);
+      return await this.#starter.start(draft, undefined, callId === undefined ? "outside" : "parent");
     } catch (error) {
-      return this.#refuse(error, parent, entry.label);
+      return this.#starter.refuse(error, parent, entry.label);
     } finally {
       if (entry.status === "running") entry.status = status;
     }
   }
 
-  #refuse(error: unknown, parent: Run, label: string): SpawnReply {
-    const refusal = toRefusal(error);
-    if (refusal === undefined) throw error;
-    const { errorType, message } = refusal;
-    // Nothing comes after the end of a run, not even the refusal of a child that somebody wanted of it.
-    if (this.#tree.book.isLive(parent)) parent.emit({ type: "spawn-refused", label, errorType, message });
-    return { kind: "refused", errorType, message };
+  /** One that has not run since a restart is known by the call that made it. */
+  async #revivedProfile(parent: Run, entry: AgentEntry): Promise<RunProfile> {
+    const { profiles, recorded } = this.#parts;
+    if (entry.profile !== undefined) return profiles.revived(entry.profile, parent.profile);
+    const call = recorded?.callOf(entry.agentId);
+    const request = call && (await askedRequest(parent, call));
+    if (request === undefined)
+      throw new Refused("invalid_input", `${entry.label} was started before a restart and cannot go on: start another`);
+    const had = recorded?.run(entry.lastRunId)?.state.start.rights;
+    const profile = await this.#profile(parent, request);
+    return had === undefined ? profile : atMost(profile, had);
   }
 
-  /** What the children of this run draw on, and where their starts are counted. */
-  #accountBelow(parent: Run | undefined): Account {
-    return parent?.parent === undefined ? this.#parts.spending.children : parent.account;
-  }
-
-  /** Pays for the start and runs the child: in the background, or while its parent rests. */
-  async #admit(draft: Draft, options?: SpawnOptions, from: "parent" | "outside" = "parent"): Promise<SpawnReply> {
-    const { parent, label, scope } = draft;
-    let link = options?.signal && stopWith(scope, options.signal);
-    const isAwaited = options?.background !== true && from === "parent";
-    // Before the child asks for a place: a parent that waits for it is at work no longer.
-    const resting = isAwaited ? parent.slot : undefined;
-    resting?.rest();
-    if (isAwaited) parent.openChildren += 1;
+  /** A child that the same call made before a restart: its report comes from the journal, or it goes on where it stood. */
+  async #goOn(
+    parent: Run,
+    earlier: RecordedRun,
+    options: SpawnOptions | undefined,
+    build: () => RunProfile | Promise<RunProfile>,
+  ): Promise<SpawnReply> {
+    const { start } = earlier.state;
+    const runs = this.#tree.earlierRuns;
+    if (runs === undefined) throw new Error("A tree that never stopped has no earlier runs");
+    const entry = runs.entryOf(earlier);
     try {
-      const paying = this.#pay(draft);
-      const { lastWords, place } = paying instanceof Promise ? await paying : paying;
-      // A tool can keep its context, and a message can come from outside: whoever wanted the child may have ended.
-      if (!this.#tree.book.isLive(parent)) scope.abort(new Cancelled(NOT_STARTED));
-      const start = this.#named(draft, options?.background === true);
-      const run = this.#tree.makeRun(start);
-      start.entry.run = run;
-      run.lastWords = lastWords;
-      if (options?.keepToolLog) run.toolLog = [];
-      run.onEnd = options?.onEnd;
-      if (options?.background === true) {
-        const kept = link;
-        link = undefined;
-        const ended = this.#runChild(run, start, place).finally(() => kept?.[Symbol.dispose]());
-        addBackgroundChild(parent, run, label, ended);
-        return { kind: "started", child: childInfo(start.entry) };
-      }
-      if (from === "outside") return { kind: "ended", report: await this.#runForOthers(run, start, place) };
-      parent.waitingFor = `its child ${label}`;
-      return { kind: "ended", report: await this.#runChild(run, start, place) };
+      if (earlier.state.end !== undefined) return this.#recordedReply(parent, entry, earlier, options);
+      const profile = atMost(await build(), start.rights);
+      const draft: Draft = {
+        label: entry.label,
+        entry,
+        parent,
+        profile,
+        above: this.#starter.accountBelow(parent),
+        account: entry.account,
+        budget: entry.budget,
+        task: start.task,
+        conversation: await runs.conversationOf(earlier, profile),
+        origin: start.origin,
+        call: start.call,
+        summary: this.#summary(options),
+        scope: new Scope(parent.scope),
+        earlier,
+      };
+      return await this.#starter.start(draft, options);
     } catch (error) {
-      return this.#refuse(error, parent, label);
-    } finally {
-      link?.[Symbol.dispose]();
-      if (isAwaited) childGone(parent);
-      if (resting !== undefined) await wakeUp(resting, parent.scope);
+      const refusal = toRefusal(error);
+      if (refusal === undefined || earlier.state.end !== undefined) throw error;
+      // It had begun, so it has an end.
+      runs.close(earlier, refusal.errorType, refusal.message);
+      return this.#recordedReply(parent, entry, earlier, options);
     }
   }
 
-  #pay({ parent, above, account, conversation, profile, scope }: Draft): Admission | Promise<Admission> {
-    const { childTime, slots } = this.#parts.spending;
-    const giveUp = (error: unknown): never => {
-      scope[Symbol.dispose]();
-      throw scope.aborted ? new Refused("cancelled", NOT_STARTED) : error;
-    };
-    try {
-      checkWrapUp(parent);
-      const lastWords = lastWordsNeed(conversation.promptTokens, profile);
-      const paying = pay({ above, account, lastWords, scope, childTime, slots });
-      return paying instanceof Promise ? paying.catch(giveUp) : paying;
-    } catch (error) {
-      return giveUp(error);
-    }
+  #recordedReply(parent: Run, entry: AgentEntry, earlier: RecordedRun, options: SpawnOptions | undefined): SpawnReply {
+    const { recorded } = this.#parts;
+    const report = recorded && recordedReport(earlier, entry, recorded, this.#tree.readerOf(parent));
+    if (report === undefined) throw new Error(`${entry.path} has no report`);
+    options?.onEnd?.(report.outcome);
+    if (options?.background !== true) return { kind: "ended", report };
+    deliverReport(parent, report);
+    return { kind: "started", child: childInfo(entry) };
   }
-
-  /** After all checks, and synchronously: the order of starts is the order of path numbers. */
-  #named(draft: Draft, isBackground: boolean): Start {
-    const { book } = this.#tree;
-    const { parent, profile, label, account, budget } = draft;
-    const runId = this.#parts.records.newId();
-    const above = book.get(parent.who.agentId);
-    const made = { agentId: runId, parent: above, label, profile, account, budget, isBackground };
-    const entry = draft.entry ?? book.add(made);
-    const { task, conversation, origin, call, summary, scope } = draft;
-    return { entry, runId, parent, profile, task, conversation, origin, call, summary, scope };
-  }
-
-  /** The parent goes on meanwhile. */
-  #runForOthers(run: Run, start: Start, place: Admission["place"]): Promise<ChildReport> {
-    const ended = this.#runChild(run, start, place);
-    if (start.parent !== undefined && !run.scope.aborted) addOutsideChild(start.parent, run, ended);
-    return ended;
-  }
-
-  #runChild(run: Run, start: Start, place: Admission["place"]): Promise<ChildReport> {
-    if (!(place instanceof Promise) && !run.scope.aborted) return this.#startChild(run, start, place);
-    return this.#takePlace(run, start, place).then((slot) => this.#startChild(run, start, slot));
-  }
-
-  #startChild(run: Run, start: Start, slot: RunSlot): Promise<ChildReport> {
-    const { childTime } = this.#parts.spending;
-    run.slot = slot;
-    this.#tree.setDeadline(run, start.entry);
-    childTime.start();
-    // Its end is told to the clock by the tree, together with everything else it gives back.
-    return this.#tree.execute(run, start).then((outcome) => this.#report(run, start, outcome));
-  }
-
-  /** The wait may have been long: what was true when it began is looked at again. */
-  async #takePlace(run: Run, start: Start, place: Admission["place"]): Promise<RunSlot> {
-    try {
-      run.slot = await place;
-      run.scope.throwIfAborted();
-      checkWrapUp(run.parent);
-      this.#parts.spending.childTime.check();
-      return run.slot;
-    } catch (error) {
-      this.#accountBelow(run.parent).undoExecution();
-      this.#neverStarted(run, start);
-      throw run.scope.aborted ? new Refused("cancelled", NOT_STARTED) : error;
-    }
-  }
-
-  #neverStarted(run: Run, start: Start): void {
-    this.#tree.leave(run);
-    start.entry.run = undefined;
-    if (start.origin?.kind !== "follow-up") this.#tree.book.forget(start.entry);
-  }
-
-  /** What the parent hears: bounded, with the bill of everything below. */
-  #report(run: Run, { entry, parent }: Start, outcome: RunOutcome): ChildReport {
-    const { usage, costUsd } = run.total();
-    parent?.billBelow(usage, costUsd);
-    if (run.lacksConsent && parent !== undefined) parent.lacksConsent = true;
-    const whole = this.#tree.redactor.text(outcome.text);
-    const { text, truncated, originalBytes, keptBytes } = truncateUtf8(whole, this.#parts.limits.outputMaxSize);
-    const isFetchable = parent?.profile.tools.byName.has("subagent_report") === true;
-    return {
-      ...childInfo(entry),
-      runId: run.who.runId,
-      outcome,
-      text,
-      truncation: truncated ? { originalBytes, keptBytes, isFetchable } : undefined,
-      toolLog: run.toolLog,
-      totalUsage: usage,
-      totalCostUsd: costUsd,
-    };
-  }
-}
-
-/** A run that wraps up starts nothing any more. */
-function checkWrapUp(parent: Run | undefined): void {
-  if (parent?.isWrappingUp) throw new Refused("cancelled", NOT_STARTED);
-}
-
-/** Aborts the scope when the signal does. */
-function stopWith(scope: Scope, signal: AbortSignal): Disposable {
-  const stop = () => scope.abort(new Cancelled("Subagent cancelled"));
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop, { once: true });
-  return { [Symbol.dispose]: () => signal.removeEventListener("abort", stop) };
 }

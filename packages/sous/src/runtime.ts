@@ -173,6 +173,7 @@ function openTree({ options, runOptions, host, store, newId, models, redactor }:
     },
     approve: options.approve,
     records: { newId, ...readHistory(store, rootId) },
+    recorded: undefined,
   });
   if (runOptions.onEvent !== undefined) journal.subscribe(runOptions.onEvent);
   // `last`: the end of the latest run of the root, which a follow-up waits for.
@@ -258,7 +259,7 @@ async function sendTo(tree: Tree, path: string, message: string): Promise<string
   if (entry.parent === undefined)
     throw new UserError(`${path} is the root: use steer() while it runs, then followUp()`);
   if (parent === undefined) throw new UserError(`The parent of ${path} has ended: continue the root with followUp()`);
-  const reply = await tree.childrenOf(parent, "outside").send(entry.agentId, message);
+  const reply = await tree.childrenOf(parent, undefined).send(entry.agentId, message);
   if (reply.kind === "refused") throw new UserError(reply.message);
   return reply.kind === "ended" ? reply.report.text : "";
 }

@@ -4,13 +4,14 @@ import type { ChildTime } from "./budget/child-time.ts";
 import type { Approve } from "./core/approval.ts";
 import type { Deadlines } from "./core/clock.ts";
 import type { Conversation } from "./core/conversation.ts";
-import type { RunOrigin } from "./core/event.ts";
+import type { RunCall, RunOrigin } from "./core/event.ts";
 import type { Account, Budget, DelegationLimits, RunSlots } from "./core/limits.ts";
 import type { Message, UserMessage } from "./core/message.ts";
 import type { Run, RunProfile, SummaryPlan, TreePorts } from "./core/run.ts";
 import type { Scope } from "./core/scope.ts";
 import type { AskPorts } from "./model/ask-for-run.ts";
 import type { Profiles } from "./profiles.ts";
+import type { Recorded, RecordedRun } from "./recorded.ts";
 import type { AgentEntry } from "./subagents/agent-book.ts";
 
 /** What a tree is made of; `runtime.ts` makes one set per root. */
@@ -22,6 +23,8 @@ export type TreeParts = {
   readonly spending: Spending;
   readonly approve: Approve | undefined;
   readonly records: Records;
+  /** What a tree goes on from after a restart. */
+  readonly recorded: Recorded | undefined;
 };
 
 /** Everything that is counted: money, tokens, executions, places, time. */
@@ -43,6 +46,9 @@ export type Records = {
   endText(runId: string): Promise<string | undefined>;
 };
 
+/** What a run of the root begins with. */
+export type RootStart = Pick<Start, "runId" | "task" | "scope"> & Partial<Pick<Start, "origin" | "earlier">>;
+
 /** What a run begins with. */
 export type Start = {
   readonly entry: AgentEntry;
@@ -53,8 +59,10 @@ export type Start = {
   /** What it reads first: its task, and before that what it goes on with. */
   readonly conversation: Conversation;
   readonly origin: RunOrigin | undefined;
-  readonly call: { callId: string; index: number } | undefined;
+  readonly call: RunCall | undefined;
   /** How it sums up for its parent; a root does not. */
   readonly summary: SummaryPlan | undefined;
   readonly scope: Scope;
+  /** The run it goes on with after a restart. */
+  readonly earlier: RecordedRun | undefined;
 };

@@ -2,6 +2,7 @@
 
 import { setDeadline } from "./budget/run-deadline.ts";
 import { wakeUp } from "./budget/run-slots.ts";
+import type { Reader } from "./child-report.ts";
 import type { AgentDefinition } from "./core/agent.ts";
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "./core/approval.ts";
 import { Conversation } from "./core/conversation.ts";
@@ -11,17 +12,20 @@ import type { RunSlot } from "./core/limits.ts";
 import { type Message, textOf } from "./core/message.ts";
 import type { RunOutcome } from "./core/outcome.ts";
 import { type AskOptions, type BilledAnswer, Run, type TreePorts } from "./core/run.ts";
-import type { ChildControl, SpawnReply, SpawnRequest } from "./core/spawn.ts";
+import type { ChildControl, SpawnReply, SpawnRequest, ToolLogEntry } from "./core/spawn.ts";
+import { EarlierRuns } from "./earlier-runs.ts";
 import { RunListeners } from "./events/run-listeners.ts";
 import { Gate } from "./gate.ts";
 import { askPerson } from "./loop/ask-consent.ts";
 import { repairHistory } from "./loop/repair-history.ts";
+import { resumeRun } from "./loop/resume-run.ts";
 import { runAgent } from "./loop/run-agent.ts";
 import { askForRun, lastWordsIfPossible } from "./model/ask-for-run.ts";
+import type { RecordedCall, RecordedRun } from "./recorded.ts";
 import { AgentBook, type AgentEntry } from "./subagents/agent-book.ts";
 import { closeChildren, nextReport } from "./subagents/background-children.ts";
 import { type ControlPorts, childControl } from "./subagents/child-control.ts";
-import type { Start, TreeParts } from "./tree-parts.ts";
+import type { RootStart, Start, TreeParts } from "./tree-parts.ts";
 
 export class Tree implements TreePorts {
   readonly clock: TreePorts["clock"];
@@ -34,6 +38,8 @@ export class Tree implements TreePorts {
   readonly book: AgentBook = new AgentBook();
   /** Actions that needed consent when nobody was there. */
   readonly denied: { path: string; toolName: string; input: unknown }[] = [];
+  /** Set when the tree goes on after a restart. */
+  readonly earlierRuns: EarlierRuns | undefined;
   readonly #parts: TreeParts;
   readonly #control: ControlPorts;
   readonly #gate: Gate;
@@ -42,6 +48,7 @@ export class Tree implements TreePorts {
 
   constructor(parts: TreeParts) {
     this.#parts = parts;
+    this.earlierRuns = parts.recorded && new EarlierRuns(parts.recorded, this.book, parts);
     this.#gate = new Gate(this, parts);
     this.#listeners = new RunListeners(parts.asking.journal);
     this.clock = parts.asking.clock;
@@ -55,7 +62,8 @@ export class Tree implements TreePorts {
     this.#terms = { limits: parts.limits, conversation, onExhausted, onLiveChildren };
     this.#control = {
       book: this.book,
-      revive: (parent, entry, message, from) => this.#gate.revive(parent, entry, message, from),
+      revive: (parent, entry, message, callId) => this.#gate.revive(parent, entry, message, callId),
+      hasRevived: ({ who }, callId) => callId !== undefined && parts.recorded?.has(who.runId, callId) === true,
       whileResting: (parent, work) => this.whileResting(parent, work),
       endText: parts.records.endText,
     };
@@ -102,8 +110,25 @@ export class Tree implements TreePorts {
     this.denied.push({ path, toolName, input });
   }
 
-  childrenOf(run: Run, from: "parent" | "outside" = "parent"): ChildControl {
-    return childControl(run, this.#control, from);
+  childrenOf(run: Run, callId: string | undefined): ChildControl {
+    return childControl(run, this.#control, callId);
+  }
+
+  /** Who reads the report of a child. */
+  readerOf(parent: Run | undefined): Reader {
+    return { parent, maxBytes: this.#parts.limits.outputMaxSize, redactor: this.redactor };
+  }
+
+  toolLogOf(earlier: RecordedRun | undefined): ToolLogEntry[] {
+    return (earlier && this.earlierRuns?.toolLog(earlier)) ?? [];
+  }
+
+  backgroundCalls(run: Run): RecordedCall[] {
+    return this.earlierRuns?.backgroundCalls(run) ?? [];
+  }
+
+  closeOrphans(run: Run): void {
+    this.earlierRuns?.closeOrphans(run);
   }
 
   async nextReport(run: Run): Promise<boolean> {
@@ -119,6 +144,8 @@ export class Tree implements TreePorts {
   /** The root of the tree, before its first run. */
   async openRoot(agentId: string, definition: AgentDefinition): Promise<AgentEntry> {
     const profile = await this.#parts.profiles.root(definition);
+    const known = this.earlierRuns?.restoredRoot(profile);
+    if (known !== undefined) return known;
     const { root: account, budget } = this.#parts.spending;
     const { name: label } = definition;
     return this.book.add({ agentId, parent: undefined, label, profile, account, budget, isBackground: false });
@@ -127,24 +154,10 @@ export class Tree implements TreePorts {
   /** Runs the root, or goes on with it after an earlier run. `work` replaces the agent loop. */
   async runRoot(
     entry: AgentEntry,
-    { runId, task, scope }: Pick<Start, "runId" | "task" | "scope">,
+    given: RootStart,
     work?: Parameters<typeof runAgent>[1],
   ): Promise<{ run: Run; outcome: RunOutcome }> {
-    const isFirst = runId === entry.agentId;
-    const { profile } = entry;
-    const history = isFirst ? [] : await this.history(entry.lastRunId);
-    const start: Start = {
-      entry,
-      runId,
-      parent: undefined,
-      profile,
-      task,
-      conversation: new Conversation([...history, task], profile.tools.bytes),
-      origin: isFirst ? undefined : { kind: "follow-up", runId: entry.lastRunId },
-      call: undefined,
-      summary: undefined,
-      scope,
-    };
+    const start = await this.#rootStart(entry, given);
     const run = this.makeRun(start);
     if (work === undefined) run.lastWords = lastWordsIfPossible(run);
     this.setDeadline(run, entry);
@@ -157,6 +170,21 @@ export class Tree implements TreePorts {
       run.cause = error;
       return { run, outcome: { ...outcome, status: "failed", fault: { type: "store", message: messageOf(error) } } };
     }
+  }
+
+  async #rootStart(entry: AgentEntry, { runId, task, scope, origin, earlier }: RootStart): Promise<Start> {
+    const { profile } = entry;
+    if (profile === undefined) throw new Error("The root has no profile");
+    const own = { entry, runId, parent: undefined, profile, call: undefined, summary: undefined, scope, earlier };
+    if (earlier !== undefined && this.earlierRuns !== undefined) {
+      const { start } = earlier.state;
+      const conversation = await this.earlierRuns.conversationOf(earlier, profile);
+      return { ...own, task: start.task, conversation, origin: start.origin };
+    }
+    const isFirst = runId === entry.agentId;
+    const from = origin ?? (isFirst ? undefined : { kind: "follow-up", runId: entry.lastRunId });
+    const history = from?.kind === "branch" ? from.history : isFirst ? [] : await this.history(entry.lastRunId);
+    return { ...own, task, conversation: new Conversation([...history, task], profile.tools.bytes), origin: from };
   }
 
   /** What an earlier run said and heard. Throws a `UserError` when not all of it was kept: half a memory is worse than none. */
@@ -182,7 +210,7 @@ export class Tree implements TreePorts {
     return run.slot === undefined ? work() : rest(run, run.slot, work);
   }
 
-  makeRun({ entry, runId, parent, profile, task, conversation, summary, scope }: Start): Run {
+  makeRun({ entry, runId, parent, profile, task, conversation, summary, scope, earlier }: Start): Run {
     const { agentId, path, depth, account } = entry;
     const who = { runId, agentId, parentId: parent?.who.runId ?? null, path, depth };
     const run = new Run({
@@ -200,18 +228,20 @@ export class Tree implements TreePorts {
       if (message.role !== "assistant") continue;
       for (const part of message.content) if (part.type === "tool-call") run.callIds.add(part.callId);
     }
+    if (earlier !== undefined) this.earlierRuns?.giveBack(run, earlier);
     return run;
   }
 
   /** Records the start and runs the loop to its end. */
   execute(
     run: Run,
-    { entry, task, origin, call, summary }: Start,
+    { entry, task, origin, call, summary, earlier }: Start,
     work?: Parameters<typeof runAgent>[1],
   ): Promise<RunOutcome> {
     const { profile } = run;
     this.book.started(entry, run);
     if (profile.hooks?.onEvent !== undefined) this.#listeners.add(run.who.runId, profile.hooks.onEvent);
+    if (earlier !== undefined) return runAgent(run, (each) => resumeRun(each, earlier.state, work));
     run.emit({
       type: "run-start",
       agent: profile.agentName,

@@ -26,6 +26,11 @@ export class ChildTime {
     this.#onExceeded = onExceeded;
   }
 
+  /** Time that was used before a restart. */
+  restore(usedMs: number): void {
+    this.#usedMs = usedMs;
+  }
+
   /** Throws `BudgetExceeded` when there is no time left. */
   check(): void {
     if (this.#limitSeconds !== undefined && this.#usedSeconds() >= this.#limitSeconds)

@@ -15,19 +15,20 @@ export type TimeLimit = {
 /** Aborts the run when its time is up; undefined when it has all the time in the world. */
 export function setDeadline(run: Run, limit: TimeLimit, deadlines: Deadlines, clock: Clock): Deadline | undefined {
   const { timeoutMs = Number.POSITIVE_INFINITY, seconds = Number.POSITIVE_INFINITY, usedMs } = limit;
-  const leftMs = Math.max(0, seconds * 1000 - usedMs);
-  if (Math.min(timeoutMs, leftMs) === Number.POSITIVE_INFINITY) return undefined;
-  const startedAt = clock.monotonic();
+  const ownLeftMs = Math.max(0, timeoutMs - run.usedMs);
+  const leftMs = Math.max(0, seconds * 1000 - usedMs - run.usedMs);
+  if (Math.min(ownLeftMs, leftMs) === Number.POSITIVE_INFINITY) return undefined;
+  const startedAt = clock.monotonic() - run.usedMs;
   const stop = (): void => {
     const used = (usedMs + clock.monotonic() - startedAt) / 1000;
     const whose = run.parent === undefined ? "The run" : "Subagent";
     const message =
-      timeoutMs < leftMs
+      ownLeftMs < leftMs
         ? `${whose} timed out after ${timeoutMs} ms`
         : new BudgetExceeded("seconds", used, seconds).message;
     run.scope.abort(new TimedOut(message, run.who.runId));
   };
-  if (leftMs > 0) return deadlines.add(Math.min(timeoutMs, leftMs), stop);
+  if (leftMs > 0) return deadlines.add(Math.min(ownLeftMs, leftMs), stop);
   // Whoever has no time left does not even ask.
   stop();
   return undefined;

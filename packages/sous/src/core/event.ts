@@ -6,7 +6,7 @@
 import type { ConversationLimits } from "./conversation.ts";
 import type { ErrorType, ModelErrorKind } from "./errors.ts";
 import type { Budget, DelegationLimits, OnExhausted } from "./limits.ts";
-import type { AssistantMessage, FilePart, UserMessage } from "./message.ts";
+import type { AssistantMessage, FilePart, Message, UserMessage } from "./message.ts";
 import type { FinishReason } from "./model.ts";
 import type { RunOutcome } from "./outcome.ts";
 import type { StoredRights } from "./rights.ts";
@@ -60,8 +60,14 @@ export type TreeTerms = {
   onLiveChildren: "wait" | "cancel";
 };
 
-/** A follow-up goes on where the earlier run ended; a fork begins with the first messages of its parent. */
-export type RunOrigin = { kind: "follow-up"; runId: string } | { kind: "fork"; runId: string; messages: number };
+/**
+ * A follow-up goes on where the earlier run ended; a fork begins with the first messages of its parent; a branch is a root
+ * that begins with what a run of another tree had said and heard by the end of a turn.
+ */
+export type RunOrigin =
+  | { kind: "follow-up"; runId: string }
+  | { kind: "fork"; runId: string; messages: number }
+  | { kind: "branch"; runId: string; turn: number; history: readonly Message[] };
 
 export type StoredBody =
   | RunStart

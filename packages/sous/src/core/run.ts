@@ -95,7 +95,12 @@ export type TreePorts = {
   /** Asks the person at the root; undefined when nobody is there. Clocks stop meanwhile. */
   approve(run: Run, request: ApprovalRequest): Promise<ApprovalAnswer> | undefined;
   spawn(run: Run, callId: string, request: SpawnRequest): Promise<SpawnReply>;
-  childrenOf(run: Run): ChildControl;
+  /** `callId` is the call that uses it. */
+  childrenOf(run: Run, callId: string): ChildControl;
+  /** Calls of a run that goes on after a restart: each left a child in the background that has not reported. */
+  backgroundCalls(run: Run): { callId: string; toolName: string; input: unknown }[];
+  /** Ends the children of before a restart that nobody asked for again; undefined when there are none. */
+  closeOrphans(run: Run): void;
   /** Gives back whatever the run holds; without an outcome the runtime itself has failed. */
   ended(run: Run, outcome: RunOutcome | undefined): void;
   /** Stops the children that are still alive and waits for them; undefined when there are none. */
@@ -135,6 +140,8 @@ export class Run {
   text = "";
   /** The beginning of an answer that was cut at the output limit and goes on in the next turn. */
   cutText = "";
+  /** How long it ran in processes that are no more. */
+  usedMs = 0;
   /** Undefined until somebody steers it or a background child reports. */
   inbox: Incoming[] | undefined;
   /** Called when something arrives while the run does nothing but wait for its children. */

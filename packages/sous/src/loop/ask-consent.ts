@@ -38,9 +38,11 @@ export async function askConsent(call: ToolCallPart, input: unknown, run: Run): 
   const reason = answer.allow ? undefined : answer.reason;
   run.emit({ type: "approval-end", callId, allowed: answer.allow, by: "person", reason });
   if (answer.allow) return undefined;
-  return failedResult(`The user did not allow ${toolName}${reason === undefined ? "" : `: ${reason}`}`, {
-    error_type: "consent",
-  });
+  return failedResult(notAllowed(toolName, reason), { error_type: "consent" });
+}
+
+export function notAllowed(toolName: string, reason: string | undefined): string {
+  return `The user did not allow ${toolName}${reason === undefined ? "" : `: ${reason}`}`;
 }
 
 /** Puts the question to the person. The clocks of the run and of those above it stop; a deadline of the root does not. */

@@ -2,6 +2,7 @@
 
 import { BudgetExceeded, ModelError } from "../core/errors.ts";
 import type { Run } from "../core/run.ts";
+import type { ClosingTurn } from "../core/run-state.ts";
 import { utf8Length } from "../core/usage.ts";
 import type { Ending } from "./ending.ts";
 import { NOTICES, notify, readInbox } from "./inbox.ts";
@@ -29,8 +30,16 @@ export async function outOfTurns(run: Run): Promise<Ending> {
 /** Somebody asked the run to finish: one turn without tools, then it is cancelled with what it said. */
 export async function wrappedUp(run: Run): Promise<Ending> {
   await lastTurn(run, "wrap-up");
+  return cancelledEnding(run);
+}
+
+function cancelledEnding(run: Run): Ending {
   const message = `${cancelledSentence(run)} after wrapping up`;
   return { status: "cancelled", fault: { type: "cancelled", message } };
+}
+
+export function budgetEnding(message: string): Ending {
+  return { status: "budget_exceeded", fault: { type: "quota", message } };
 }
 
 /** Relied on by people and tests: whoever cancelled it, a child says the same. */
@@ -43,12 +52,28 @@ export async function wrapUpForBudget(run: Run): Promise<void> {
   await lastTurn(run, "wrap-up");
 }
 
+/** Goes on with a last turn that a restart interrupted: asked already, and perhaps answered. */
+export async function resumeClosing(run: Run, closing: ClosingTurn): Promise<Ending> {
+  const { reason, isAnswered, earlier, hasAnswer, exceeded } = closing;
+  if (reason === "output-repair") return repaired(run, isAnswered);
+  if (isAnswered) run.text ||= earlier;
+  else await sayLast(run, earlier);
+  run.scope.throwIfAborted();
+  if (reason === "wrap-up") return exceeded === undefined ? cancelledEnding(run) : budgetEnding(exceeded);
+  return hasAnswer ? { status: "completed" } : { status: "incomplete", stopReason: "turns" };
+}
+
 async function withOutput(run: Run): Promise<Ending> {
   const first = await parseOutput(run.cutText + run.text, run.profile.output);
   if (first.ok) return { status: "completed", output: first.value };
   run.cutText = "";
   notify(run, "output-repair", `${NOTICES["output-repair"]}\n${first.problems.join("\n")}`);
-  await runTurn(run, { closing: true, jsonOutput: true });
+  return repaired(run, false);
+}
+
+/** The second and last try at an answer of the right shape. */
+async function repaired(run: Run, isAnswered: boolean): Promise<Ending> {
+  if (!isAnswered) await runTurn(run, { closing: true, jsonOutput: true });
   const second = await parseOutput(run.cutText + run.text, run.profile.output);
   if (second.ok) return { status: "completed", output: second.value };
   const message = `The answer does not match the output schema: ${second.problems.join("; ")}`;
@@ -72,6 +97,10 @@ async function lastTurn(run: Run, reason: "summary" | "wrap-up", text?: string):
   notify(run, reason, text);
   run.cutText = "";
   run.text = "";
+  await sayLast(run, earlier);
+}
+
+async function sayLast(run: Run, earlier: string): Promise<void> {
   let isSaid = false;
   try {
     const { finish } = await runTurn(run, { closing: true, jsonOutput: false });

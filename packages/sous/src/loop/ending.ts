@@ -3,7 +3,7 @@
 import { BudgetExceeded, ModelError, messageOf, StoreError, stackOf } from "../core/errors.ts";
 import type { Fault, RunOutcome, RunStatus, StopReason } from "../core/outcome.ts";
 import { type Run, TimedOut } from "../core/run.ts";
-import { cancelledSentence, wrapUpForBudget } from "./close-run.ts";
+import { budgetEnding, cancelledSentence, wrapUpForBudget } from "./close-run.ts";
 
 /** How a run ended, before it is measured. */
 export type Ending = {
@@ -18,7 +18,7 @@ export async function endingOf(error: unknown, run: Run): Promise<Ending> {
   if (error instanceof BudgetExceeded && !run.scope.aborted) {
     run.emit({ type: "budget-warning", message: error.message });
     if (run.tree.onExhausted === "wrap-up") await wrapUpForBudget(run);
-    if (!run.scope.aborted) return budgetEnding(error);
+    if (!run.scope.aborted) return budgetEnding(error.message);
     return abortedEnding(run.scope.reason, run);
   }
   if (run.scope.aborted) return abortedEnding(run.scope.reason, run);
@@ -34,12 +34,8 @@ export async function endingOf(error: unknown, run: Run): Promise<Ending> {
 function abortedEnding(reason: unknown, run: Run): Ending {
   if (reason instanceof TimedOut && reason.runId === run.who.runId)
     return { status: "timeout", fault: { type: "timeout", message: reason.message } };
-  if (reason instanceof BudgetExceeded) return budgetEnding(reason);
+  if (reason instanceof BudgetExceeded) return budgetEnding(reason.message);
   return { status: "cancelled", fault: { type: "cancelled", message: cancelledSentence(run) } };
-}
-
-function budgetEnding(error: BudgetExceeded): Ending {
-  return { status: "budget_exceeded", fault: { type: "quota", message: error.message } };
 }
 
 /** Measures the run. An action that needed consent when nobody was there outweighs a good ending, whatever the text says. */

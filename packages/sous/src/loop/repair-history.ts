@@ -3,7 +3,9 @@
 import type { AssistantMessage, Message, ToolCallPart, ToolResultPart } from "../core/message.ts";
 import { wellFormedCall } from "./clean-answer.ts";
 
-const UNKNOWN_OUTCOME = "The outcome of this call is unknown: the run was interrupted before it was recorded.";
+/** Text a model reads: snapshotted. */
+export const UNKNOWN_OUTCOME =
+  "The outcome of this call is unknown: the run was interrupted before it was recorded. Look before you make it again.";
 
 /** Used whenever a history was not built by the loop just now: a follow-up, a fork, a resume. Returns a new array. */
 export function repairHistory(messages: readonly Message[]): Message[] {

@@ -3,6 +3,7 @@
 import { toolCallsOf } from "../core/message.ts";
 import type { RunOutcome } from "../core/outcome.ts";
 import type { Run } from "../core/run.ts";
+import type { RunState } from "../core/run-state.ts";
 import { truncateUtf8 } from "../core/truncate.ts";
 import { completed, outOfTurns, wrappedUp } from "./close-run.ts";
 import { type Ending, endingOf, toOutcome } from "./ending.ts";
@@ -11,12 +12,14 @@ import { runToolCalls } from "./run-tool-calls.ts";
 import { runTurn } from "./run-turn.ts";
 import { asKept } from "./to-json.ts";
 
+type EarlierAnswer = Pick<RunState, "answer" | "calls" | "emptyAnswers">;
+
 /**
  * Runs one agent on the conversation it was given. Every ending is an outcome and is recorded. A chain, not an async
  * function: that would keep one more frame for every live child.
  */
-export function runAgent(run: Run, work: (run: Run) => Promise<Ending> = untilEnding): Promise<RunOutcome> {
-  const startedAt = run.tree.clock.monotonic();
+export function runAgent(run: Run, work: (run: Run) => Promise<Ending> = fromTheStart): Promise<RunOutcome> {
+  const startedAt = run.tree.clock.monotonic() - run.usedMs;
   return work(run).then(
     (ending) => finish(ending, run, startedAt),
     async (error: unknown) => {
@@ -34,6 +37,7 @@ async function finish(ending: Ending, run: Run, startedAt: number): Promise<RunO
     for (let closing = run.tree.closeChildren(run); closing !== undefined; closing = run.tree.closeChildren(run)) {
       await closing;
     }
+    run.tree.closeOrphans(run);
     outcome = toOutcome(ending, run, run.tree.clock.monotonic() - startedAt);
     noteTruncation(run, outcome);
     // A schema may turn the answer into what only this process can hold, such as a date.
@@ -53,22 +57,32 @@ function noteTruncation(run: Run, { text }: RunOutcome): void {
   if (truncated) run.emit({ type: "truncation", subject: "report", of: run.who.agentId, originalBytes, keptBytes });
 }
 
-async function untilEnding(run: Run): Promise<Ending> {
-  let emptyAnswers = 0;
+function fromTheStart(run: Run): Promise<Ending> {
+  return untilEnding(run);
+}
+
+/** `earlier` is where a run stood that goes on after a restart: its last answer may still have to be acted on. */
+export async function untilEnding(run: Run, earlier?: EarlierAnswer): Promise<Ending> {
+  let emptyAnswers = earlier?.emptyAnswers ?? 0;
+  let pending = earlier?.answer;
   for (;;) {
     run.scope.throwIfAborted();
-    readInbox(run);
-    if (run.isWrappingUp) return wrappedUp(run);
-    if (run.turns >= run.profile.maxTurns) return outOfTurns(run);
-
-    const { message, finish } = await runTurn(run);
+    if (pending === undefined) {
+      readInbox(run);
+      if (run.isWrappingUp) return wrappedUp(run);
+      if (run.turns >= run.profile.maxTurns) return outOfTurns(run);
+    }
+    const { message, finish } = pending ?? (await runTurn(run));
     const calls = toolCallsOf(message);
     if (calls.length > 0) {
       emptyAnswers = 0;
       run.cutText = "";
-      await runToolCalls(calls, run);
+      await runToolCalls(calls, run, pending === undefined ? undefined : earlier?.calls);
+      if (pending !== undefined) run.tree.closeOrphans(run);
+      pending = undefined;
       continue;
     }
+    pending = undefined;
     if (finish === "content-filter")
       return { status: "refused", fault: { type: "refused", message: "The model refused the task" } };
     if (finish === "length") {

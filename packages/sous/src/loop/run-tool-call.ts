@@ -3,28 +3,40 @@
 import { messageOf, StoreError, stackOf, ToolFailure } from "../core/errors.ts";
 import type { ToolCallPart, ToolResultPart } from "../core/message.ts";
 import type { ReadyTool, Run } from "../core/run.ts";
+import type { EarlierCall } from "../core/run-state.ts";
 import type { Parsed } from "../core/schema.ts";
 import { depthMessage, isSubagentToolName } from "../core/subagent-names.ts";
 import type { Tool, ToolResult } from "../core/tool.ts";
-import { askConsent, NOBODY_THERE } from "./ask-consent.ts";
+import { askConsent, NOBODY_THERE, notAllowed } from "./ask-consent.ts";
+import { UNKNOWN_OUTCOME } from "./repair-history.ts";
 import { afterToolCall, beforeToolCall, orAborted } from "./run-hooks.ts";
 import { copyJson } from "./to-json.ts";
 import { ToolCallContext } from "./tool-context.ts";
 import { boundResult, failedResult, toToolResult } from "./tool-result.ts";
 import { waitForTool } from "./wait-for-tool.ts";
 
-/** Never rejects: what a tool or a model did wrong is a failed result the model can read, a lost store is returned. */
-export async function runToolCall(call: ToolCallPart, run: Run): Promise<ToolResultPart | StoreError> {
+/**
+ * Never rejects: what a tool or a model did wrong is a failed result the model can read, a lost store is returned.
+ * `earlier` is what became of the call before a restart: one that has ended is not made again.
+ */
+export async function runToolCall(
+  call: ToolCallPart,
+  run: Run,
+  earlier?: EarlierCall,
+): Promise<ToolResultPart | StoreError> {
   const { callId, toolName } = call;
   const { clock } = run.tree;
-  run.emit({ type: "tool-call-start", callId, toolName, input: call.input });
-  run.toolCount += 1;
+  if (earlier?.state === "ended") return earlier.part;
+  if (earlier === undefined) {
+    run.emit({ type: "tool-call-start", callId, toolName, input: call.input });
+    run.toolCount += 1;
+  }
   const startedAt = clock.monotonic();
   const context = new ToolCallContext(run, callId);
   let stack: string | undefined;
   let result: ToolResult;
   try {
-    const checking = check(call, run);
+    const checking = (earlier && answerEarlier(earlier, call, run)) ?? check(call, run);
     const checked = checking instanceof Promise ? await checking : checking;
     if ("refusal" in checked) {
       result = checked.refusal;
@@ -52,6 +64,16 @@ export async function runToolCall(call: ToolCallPart, run: Run): Promise<ToolRes
   const part: ToolResultPart = { type: "tool-result", callId, toolName, output, isError };
   if (files !== undefined && files.length > 0) part.files = files;
   return part;
+}
+
+/** A call that was made and not recorded as done may have had its effect: only one that may be repeated is. */
+function answerEarlier(earlier: EarlierCall, { toolName }: ToolCallPart, run: Run): Checked | undefined {
+  if (earlier.state === "denied") return { refusal: failedResult(notAllowed(toolName, earlier.reason)) };
+  const tool = run.profile.tools.byName.get(toolName)?.tool;
+  // The gate knows children by their call, so asking it again starts none twice.
+  const isRepeatable = tool === undefined || tool.effect !== "unsafe" || tool.category === "subagent";
+  if (earlier.state === "asked" || isRepeatable) return undefined;
+  return { refusal: failedResult(UNKNOWN_OUTCOME, { error_type: "unknown_outcome" }) };
 }
 
 /** A call that may run, with its parsed input, or the result that says why not. */

@@ -42,7 +42,7 @@ export class ToolCallContext implements ToolContext, Disposable {
   }
 
   get children(): ChildControl {
-    return this.#run.tree.childrenOf(this.#run);
+    return this.#run.tree.childrenOf(this.#run, this.callId);
   }
 
   /** Bound when it is asked for: a context is taken apart like any other argument. */

@@ -36,6 +36,25 @@ export function narrowAgain(earlier: Rights, parent: Rights): Rights {
   };
 }
 
+/** What may be used now and was allowed when the run began: the same object when that is all of it. */
+export function withinStored(rights: Rights, stored: StoredRights): Rights {
+  const use = new Set(stored.use);
+  const delegate = new Set(stored.delegate);
+  const isAll =
+    rights.use.isSubsetOf(use) &&
+    rights.delegate.isSubsetOf(delegate) &&
+    stored.deny.every((name) => rights.deny.has(name)) &&
+    (stored.spawn || !rights.spawn);
+  if (isAll) return rights;
+  const deny = union(rights.deny, stored.deny);
+  return {
+    use: without(intersection(rights.use, use), deny),
+    delegate: without(intersection(rights.delegate, delegate), deny),
+    deny,
+    spawn: rights.spawn && stored.spawn,
+  };
+}
+
 export function toStoredRights(rights: Rights): StoredRights {
   return { use: [...rights.use], delegate: [...rights.delegate], deny: [...rights.deny], spawn: rights.spawn };
 }

@@ -12,7 +12,7 @@ export type History = {
   endText(runId: string): Promise<string | undefined>;
 };
 
-export function readHistory(store: Store, rootId: string): History {
+export function readHistory(store: Pick<Store, "read">, rootId: string): History {
   const messages: History["messages"] = async (runId, before = Number.POSITIVE_INFINITY) => {
     const events = (await store.read(rootId, { runId })).filter((event) => event.seq < before);
     const [start] = events;
@@ -22,6 +22,7 @@ export function readHistory(store: Store, rootId: string): History {
   const originMessages = async (start: StoredEvent & RunStart): Promise<Message[]> => {
     const { origin } = start;
     if (origin === undefined) return [];
+    if (origin.kind === "branch") return [...origin.history];
     if (origin.kind === "follow-up") return messages(origin.runId);
     return (await messages(origin.runId, start.seq)).slice(0, origin.messages);
   };

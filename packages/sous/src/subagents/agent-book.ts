@@ -6,7 +6,7 @@ import type { Incoming, Run, RunProfile } from "../core/run.ts";
 import type { AgentSummary } from "../core/runtime.ts";
 import type { ChildInfo, ChildStatus } from "../core/spawn.ts";
 import { addCost, addUsage, noUsage, type Usage } from "../core/usage.ts";
-import { childPath, type LabelCounters } from "./paths.ts";
+import { childPath, type LabelCounters, notePath } from "./paths.ts";
 
 /** One agent over all its runs. Small: a tree may have a hundred thousand. */
 export type AgentEntry = {
@@ -15,7 +15,10 @@ export type AgentEntry = {
   readonly path: string;
   readonly label: string;
   readonly depth: number;
-  readonly profile: RunProfile;
+  /** The name of the definition; `subagent` for a child made up by a call. */
+  readonly agentName: string;
+  /** Undefined for one that has not run since the restart of its tree. */
+  profile: RunProfile | undefined;
   readonly account: Account;
   /** Its own share, over all its runs. */
   readonly budget: Budget | undefined;
@@ -37,27 +40,50 @@ export type AgentEntry = {
   unread: Incoming[] | undefined;
 };
 
-type NewEntry = Pick<AgentEntry, "agentId" | "parent" | "label" | "profile" | "account" | "budget" | "isBackground">;
+type NewEntry = Pick<AgentEntry, "agentId" | "parent" | "label" | "account" | "budget" | "isBackground"> & {
+  profile: RunProfile;
+};
+
+/** An agent that was there before the restart of its tree. */
+type EarlierEntry = Pick<AgentEntry, "agentId" | "parent" | "path" | "label" | "agentName" | "account" | "budget"> &
+  Pick<AgentEntry, "isBackground">;
 
 export class AgentBook {
   readonly #byId = new Map<string, AgentEntry>();
   readonly #live = new Map<string, Run>();
 
   /** Assigns the path, synchronously: the order of calls is the order of numbers. */
-  add(made: NewEntry): AgentEntry {
-    const { agentId, parent, label, profile, account, budget, isBackground } = made;
+  add({ profile, ...made }: NewEntry): AgentEntry {
+    const { parent, label } = made;
     if (parent !== undefined) parent.counters ??= new Map();
+    const path = parent?.counters === undefined ? label : childPath(parent.path, label, parent.counters);
+    return this.#enter({ ...made, path, agentName: profile.agentName }, profile);
+  }
+
+  /** Gives an agent the place it had. */
+  restore(earlier: EarlierEntry): AgentEntry {
+    const { parent, path, label } = earlier;
+    if (parent !== undefined) {
+      parent.counters ??= new Map();
+      notePath(path, label, parent.counters);
+    }
+    return this.#enter(earlier, undefined);
+  }
+
+  #enter(made: EarlierEntry, profile: RunProfile | undefined): AgentEntry {
+    const { agentId, parent, path, label, agentName, account, budget, isBackground } = made;
     const entry: AgentEntry = {
       agentId,
       parent,
+      path,
       label,
+      agentName,
       profile,
       account,
       budget,
       isBackground,
-      path: parent?.counters === undefined ? label : childPath(parent.path, label, parent.counters),
       depth: parent === undefined ? 0 : parent.depth + 1,
-      lastRunId: made.agentId,
+      lastRunId: agentId,
       run: undefined,
       status: "running",
       turns: 0,
@@ -100,6 +126,11 @@ export class AgentBook {
     this.#live.delete(entry.path);
     entry.run = undefined;
     entry.unread = run.inbox;
+    this.count(entry, outcome);
+  }
+
+  /** Adds what one ended run of the agent took. */
+  count(entry: AgentEntry, outcome: RunOutcome | undefined): void {
     entry.status = outcome?.status ?? "failed";
     if (outcome === undefined) return;
     entry.turns += outcome.turns;
@@ -187,7 +218,7 @@ export function childInfo(entry: AgentEntry): ChildInfo {
     path: entry.path,
     label: entry.label,
     depth: entry.depth,
-    agentName: entry.profile.agentName,
+    agentName: entry.agentName,
   };
 }
 

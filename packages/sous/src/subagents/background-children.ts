@@ -43,7 +43,7 @@ export async function takeReports(parent: Run, agentIds: readonly string[] | und
     return [...arrived, ...reports.filter((report) => report !== undefined)];
   } catch (error) {
     // Nobody got them after all: they arrive as messages, also those of children that have ended meanwhile.
-    for (const report of arrived) parent.receive({ kind: "report", report, text: reportMessage(report) });
+    for (const report of arrived) deliverReport(parent, report);
     for (const child of waiting) {
       child.isDelivered = false;
       deliverAtEnd(parent, child);
@@ -112,10 +112,14 @@ function deliverAtEnd(parent: Run, child: BackgroundChild): void {
       if (child.isDelivered) return;
       child.isDelivered = true;
       parent.background?.delete(report.agentId);
-      parent.receive({ kind: "report", report, text: reportMessage(report) });
+      deliverReport(parent, report);
     },
     () => {},
   );
+}
+
+export function deliverReport(parent: Run, report: ChildReport): void {
+  parent.receive({ kind: "report", report, text: reportMessage(report) });
 }
 
 function takeFromInbox(parent: Run, isWanted: (agentId: string) => boolean): ChildReport[] {

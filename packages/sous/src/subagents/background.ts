@@ -28,7 +28,9 @@ export const waitTool: Tool = tool({
       const { success, output, error } = toToolResult({ kind: "ended", report });
       return `${report.label}: ${success ? output : `${error}\n${output}`}`;
     });
-    return { success: true, output: texts.join("\n\n"), data: reports };
+    // A tree that goes on after a restart must know which reports were read.
+    const metadata = { reported_runs: reports.map(({ runId }) => runId) };
+    return { success: true, output: texts.join("\n\n"), data: reports, metadata };
   },
 }) as Tool;
 

@@ -9,15 +9,17 @@ import { takeReports } from "./background-children.ts";
 export type ControlPorts = {
   book: AgentBook;
   /** Starts a finished child again with a further message. */
-  revive(parent: Run, entry: AgentEntry, message: string, from: "parent" | "outside"): Promise<SpawnReply>;
+  revive(parent: Run, entry: AgentEntry, message: string, callId: string | undefined): Promise<SpawnReply>;
+  /** True when this call has revived a child before a restart. */
+  hasRevived(parent: Run, callId: string | undefined): boolean;
   /** Does something while the parent holds no slot. */
   whileResting<T>(parent: Run, work: () => Promise<T>): Promise<T>;
   /** The text a finished run ended with. */
   endText(runId: string): Promise<string | undefined>;
 };
 
-/** `from` says who uses it: the parent itself, or somebody outside the tree while the parent goes on. */
-export function childControl(parent: Run, ports: ControlPorts, from: "parent" | "outside" = "parent"): ChildControl {
+/** `callId` is the call of the parent that uses it; without one it is somebody outside the tree while the parent goes on. */
+export function childControl(parent: Run, ports: ControlPorts, callId: string | undefined): ChildControl {
   const { book } = ports;
   const own = (agentId: string): AgentEntry | undefined => {
     const entry = book.get(agentId);
@@ -30,7 +32,8 @@ export function childControl(parent: Run, ports: ControlPorts, from: "parent" | 
       if (entry === undefined) return unknownChild(agentId);
       if (message.trim() === "")
         return { kind: "refused", errorType: "invalid_input", message: "message cannot be empty" };
-      if (entry.status !== "running") return ports.revive(parent, entry, message, from);
+      if (entry.status !== "running" || ports.hasRevived(parent, callId))
+        return ports.revive(parent, entry, message, callId);
       tell(entry, { kind: "steer", text: message });
       return { kind: "told", child: childInfo(entry) };
     },

@@ -18,6 +18,16 @@ export function childPath(parentPath: string, label: string, counters: LabelCoun
   return counter.count === 1 ? `${parentPath}/${segment}` : `${parentPath}/${segment}#${counter.count}`;
 }
 
+/** Remembers that this path is taken: the next one with its label has a greater number. */
+export function notePath(path: string, label: string, counters: LabelCounters): void {
+  const segment = escapeLabel(label);
+  const [, number = "1"] = /#(\d+)$/.exec(path) ?? [];
+  const counter = counters.get(segment) ?? { segment, count: 0 };
+  counter.count = Math.max(counter.count, Number(number));
+  counters.set(segment, counter);
+  counters.set(label, counter);
+}
+
 /** A label as one segment: `/` and `#` cannot fake a place, and nothing in it can move a cursor or turn text around. */
 function escapeLabel(label: string): string {
   const inert = label

@@ -5,20 +5,20 @@ import { suite, test } from "node:test";
 import type { Store } from "../../src/core/store.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { calls, says } from "../../src/testing/steps.ts";
+import { wrapStore } from "../../src/testing/wrap-store.ts";
 import { openStage } from "../requirements/support.ts";
 
 /** Keeps the first events, then fails for good. */
 function shortStore(room: number): Store {
   const memory = openMemoryStore();
   let kept = 0;
-  return {
-    ...memory,
+  return wrapStore(memory, {
     append(rootId, events) {
       kept += events.length;
       if (kept > room) throw new Error("disk full");
       return memory.append(rootId, events);
     },
-  };
+  });
 }
 
 suite("a tree whose events are no longer kept", () => {

@@ -5,12 +5,12 @@ import { suite, test } from "node:test";
 import type { Store } from "../../src/core/store.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { says } from "../../src/testing/steps.ts";
+import { wrapStore } from "../../src/testing/wrap-store.ts";
 import { openStage } from "../requirements/support.ts";
 
 /** Takes everything and says nothing. */
 function silentStore(): Store {
-  const memory = openMemoryStore();
-  return { ...memory, isImmediate: false, append: () => new Promise<void>(() => {}) };
+  return wrapStore(openMemoryStore(), { isImmediate: false, append: () => new Promise<void>(() => {}) });
 }
 
 suite("a store that never answers", () => {

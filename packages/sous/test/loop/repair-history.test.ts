@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import fc from "fast-check";
 import { type Message, userMessage } from "../../src/core/message.ts";
-import { repairHistory } from "../../src/loop/repair-history.ts";
+import { repairHistory, UNKNOWN_OUTCOME } from "../../src/loop/repair-history.ts";
 import { checkMessages } from "../../src/testing/check-messages.ts";
 
 const call = (callId: string) => ({ type: "tool-call", callId, toolName: "look", input: {} }) as const;
 const result = (callId: string, output = "seen") =>
   ({ type: "tool-result", callId, toolName: "look", output, isError: false }) as const;
 const unknown = (callId: string) => ({
-  ...result(callId, "The outcome of this call is unknown: the run was interrupted before it was recorded."),
+  ...result(callId, UNKNOWN_OUTCOME),
   isError: true,
 });
 

@@ -6,9 +6,9 @@ import { agent } from "../../src/core/agent.ts";
 import { ModelError } from "../../src/core/errors.ts";
 import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
 import type { Model, OnDelta } from "../../src/core/model.ts";
-import type { Store } from "../../src/core/store.ts";
 import { run } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
+import { wrapStore } from "../../src/testing/wrap-store.ts";
 
 /** The first attempt fails after some words and goes on talking into the second. */
 function talkative(onAttempt: (attempt: number) => void = () => {}): Model {
@@ -45,17 +45,14 @@ test("words of an attempt that has failed are not heard in the next one", async 
 test("a model is asked again only when its failure is kept", async () => {
   const kept: StoredEvent[] = [];
   const memory = openMemoryStore();
-  const slow: Store = {
-    ...memory,
+  const slow = wrapStore(memory, {
     isImmediate: false,
     async append(rootId, events) {
       await new Promise((resolve) => setImmediate(resolve));
       await memory.append(rootId, events);
       kept.push(...events);
     },
-    read: (rootId, options) => memory.read(rootId, options),
-    [Symbol.asyncDispose]: () => memory[Symbol.asyncDispose](),
-  };
+  });
   const keptAt: string[][] = [];
   const model = talkative(() => keptAt.push(kept.map(({ type }) => type)));
   await run(agent({ name: "lead", model }), "Go", { store: slow });

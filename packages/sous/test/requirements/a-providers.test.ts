@@ -10,6 +10,7 @@ import { resolveModel } from "../../src/model/resolve.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, fails, says } from "../../src/testing/steps.ts";
+import { wrapStore } from "../../src/testing/wrap-store.ts";
 import { openStage, simpleTool } from "./support.ts";
 
 suite("A4: providers", () => {
@@ -137,15 +138,14 @@ suite("A5: tool errors are data, system errors are errors", () => {
     test(`A5: a required store that breaks ${when} ends the run as failed, with its cause`, async () => {
       let appended = 0;
       const memory = openMemoryStore();
-      const store = {
-        ...memory,
+      const store = wrapStore(memory, {
         isImmediate: true,
         append(rootId: string, events: Parameters<typeof memory.append>[1]) {
           if (appended + events.length > kept) throw new Error("No space is left");
           appended += events.length;
           return memory.append(rootId, events);
         },
-      };
+      });
       const stage = openStage({ lead: [calls("look"), says("Done.")] }, { runtime: { store, requireStore: true } });
       const handle = stage.runtime.run(
         stage.lead({ tools: [simpleTool("look", undefined, { effect: "unsafe" })] }),
@@ -160,7 +160,7 @@ suite("A5: tool errors are data, system errors are errors", () => {
   }
 
   test("A5: without that wish a broken store lets the run go on", async () => {
-    const store = { ...openMemoryStore(), isImmediate: true, append: () => assert.fail("No space is left") };
+    const store = wrapStore(openMemoryStore(), { append: () => assert.fail("No space is left") });
     const stage = openStage({ lead: [says("Done.")] }, { runtime: { store } });
     assert.equal((await stage.run(stage.lead())).text, "Done.");
   });

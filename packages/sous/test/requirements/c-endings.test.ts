@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { type AgentOptions, agent } from "../../src/core/agent.ts";
-import type { Store } from "../../src/core/store.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import type { NamedAgentResult } from "../../src/subagents/named-agent.ts";
 import type { ScriptTurn } from "../../src/testing/script.ts";
 import { after, calls, fails, hangs, refuses, says, streams, uses } from "../../src/testing/steps.ts";
+import { wrapStore } from "../../src/testing/wrap-store.ts";
 import { parallelOutput, readBy, recordingTool, runTree, statuses, type TreePlan } from "./run-tree.ts";
 
 type Case = {
@@ -239,14 +239,13 @@ suite("C6: every ending is told apart", () => {
 test("C6: a store that breaks ends the run as failed, with its own word and the child with it", async () => {
   const inner = openMemoryStore();
   let kept = 0;
-  const store: Store = {
-    ...inner,
+  const store = wrapStore(inner, {
     append(rootId, events) {
       kept += events.length;
       if (kept > 8) throw new Error("No space is left");
       return inner.append(rootId, events);
     },
-  };
+  });
   const { result } = await runTree({
     script: {
       lead: [calls("subagent", { label: "a", task_prompt: "Look." }), says("Unreached.")],

@@ -10,6 +10,7 @@ import { sampleTree } from "../../src/testing/sample-tree.ts";
 import { calls, says } from "../../src/testing/steps.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
 import { createWorld } from "../../src/testing/world.ts";
+import { wrapStore } from "../../src/testing/wrap-store.ts";
 
 const seeds = Array.from({ length: 40 }, (_, seed) => seed);
 
@@ -18,7 +19,7 @@ suite("a store with faults", () => {
   storeContract(test, async () => {
     const world = createWorld({ seed: 1 });
     const store = createFaults(world, {}).store(openMemoryStore());
-    return { ...store, append: (...given) => world.run(async () => store.append(...given)) };
+    return wrapStore(store, { append: (...given) => world.run(async () => store.append(...given)) });
   });
 
   test("keeps an append or throws, never anything between", async () => {

@@ -1,0 +1,61 @@
+/** What a parent hears of a child that has ended: bounded, with the bill of everything below it. */
+
+import type { RunOutcome } from "./core/outcome.ts";
+import type { Redactor } from "./core/redact.ts";
+import type { Run } from "./core/run.ts";
+import type { ChildReport } from "./core/spawn.ts";
+import { truncateUtf8 } from "./core/truncate.ts";
+import { addCost, addUsage } from "./core/usage.ts";
+import type { Recorded, RecordedRun } from "./recorded.ts";
+import { type AgentEntry, childInfo } from "./subagents/agent-book.ts";
+
+/** Who reads it, and how much of it. */
+export type Reader = { readonly parent: Run | undefined; readonly maxBytes: number; readonly redactor: Redactor };
+
+/** The report of a run that has just ended. */
+export function reportOf(run: Run, entry: AgentEntry, outcome: RunOutcome, reader: Reader): ChildReport {
+  const { parent } = reader;
+  const { usage, costUsd } = run.total();
+  parent?.billBelow(usage, costUsd);
+  if (run.lacksConsent && parent !== undefined) parent.lacksConsent = true;
+  return {
+    ...childInfo(entry),
+    ...boundedText(outcome.text, reader),
+    runId: run.who.runId,
+    outcome,
+    toolLog: run.toolLog,
+    totalUsage: usage,
+    totalCostUsd: costUsd,
+  };
+}
+
+/** The report of a run that ended before a restart: its parent has been billed for it. Undefined when it has not ended. */
+export function recordedReport(
+  run: RecordedRun,
+  entry: AgentEntry,
+  recorded: Recorded,
+  reader: Reader,
+): ChildReport | undefined {
+  const { end } = run.state;
+  if (end === undefined) return undefined;
+  const { usage, costUsd } = recorded.usageBelow(run);
+  addUsage(usage, end.usage);
+  return {
+    ...childInfo(entry),
+    ...boundedText(end.text, reader),
+    runId: run.runId,
+    outcome: end,
+    toolLog: recorded.toolLog(run.runId),
+    totalUsage: usage,
+    totalCostUsd: addCost(end.costUsd, costUsd),
+  };
+}
+
+function boundedText(text: string, { parent, maxBytes, redactor }: Reader): Pick<ChildReport, "text" | "truncation"> {
+  // Before the cut: half of a secret is not recognised any more.
+  const cut = truncateUtf8(redactor.text(text), maxBytes);
+  if (!cut.truncated) return { text: cut.text, truncation: undefined };
+  const { originalBytes, keptBytes } = cut;
+  const isFetchable = parent?.profile.tools.byName.has("subagent_report") === true;
+  return { text: cut.text, truncation: { originalBytes, keptBytes, isFetchable } };
+}

@@ -1,0 +1,60 @@
+/** Ends a run of before a restart that nobody goes on with: every run that started has exactly one end. */
+
+import type { RunIdentity, StoredBody } from "./core/event.ts";
+import type { Fault, RunOutcome, RunStatus } from "./core/outcome.ts";
+import type { RecordedRun } from "./recorded.ts";
+
+/** What became of it, and how it is written down. */
+export type Closing = {
+  readonly status: RunStatus;
+  readonly fault: Fault;
+  append(who: RunIdentity, body: StoredBody): void;
+  onEnd(run: RecordedRun, outcome: RunOutcome): void;
+};
+
+/** Children before parents. */
+export function closeRecorded(run: RecordedRun, closing: Closing): RunOutcome {
+  for (const child of run.children) if (child.state.end === undefined) closeRecorded(child, closing);
+  const { state, runId } = run;
+  const { start } = state;
+  const who: RunIdentity = {
+    runId,
+    agentId: start.agentId,
+    parentId: start.parentId,
+    path: start.path,
+    depth: start.depth,
+  };
+  for (const [callId, call] of state.calls) {
+    if (call.state === "ended") continue;
+    const toolName = state.answer?.message.content.find(
+      (part) => part.type === "tool-call" && part.callId === callId,
+    ) as { toolName: string } | undefined;
+    if (call.state === "asked") {
+      const reason = "the run was interrupted";
+      closing.append(who, { type: "approval-end", callId, allowed: false, by: "cancelled", reason });
+    }
+    closing.append(who, {
+      type: "tool-call-end",
+      callId,
+      toolName: toolName?.toolName ?? "",
+      output: "The call was interrupted",
+      isError: true,
+      durationMs: 0,
+    });
+  }
+  const outcome: RunOutcome = {
+    status: closing.status,
+    stopReason: undefined,
+    text: state.cutText + state.text || (state.closing?.earlier ?? ""),
+    fault: closing.fault,
+    turns: state.turns,
+    toolCount: state.toolCount,
+    usage: state.usage,
+    costUsd: state.costUsd,
+    durationMs: state.usedMs,
+  };
+  closing.append(who, { type: "run-end", ...outcome });
+  run.isTaken = true;
+  closing.onEnd(run, outcome);
+  return outcome;
+}

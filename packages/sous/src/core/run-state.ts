@@ -1,0 +1,216 @@
+/** What an interrupted run was in the middle of: a pure fold over its events. */
+
+import type { EventOf, NoticeReason, StoredEvent } from "./event.ts";
+import { type AssistantMessage, type ToolResultPart, textOf, toolCallsOf } from "./message.ts";
+import type { FinishReason } from "./model.ts";
+import { addCost, addUsage, noUsage, type Usage } from "./usage.ts";
+
+export type RunState = {
+  readonly start: EventOf<"run-start">;
+  end: EventOf<"run-end"> | undefined;
+  turns: number;
+  toolCount: number;
+  readonly usage: Usage;
+  costUsd: number | null;
+  text: string;
+  cutText: string;
+  emptyAnswers: number;
+  lacksConsent: boolean;
+  readonly callIds: Set<string>;
+  /** The answer whose consequences were not all drawn; undefined when the run was about to ask, or asking. */
+  answer: { message: AssistantMessage; finish: FinishReason } | undefined;
+  /** What became of the calls of the last answer, by call id. */
+  calls: Map<string, EarlierCall>;
+  /** The last turn had begun. */
+  closing: ClosingTurn | undefined;
+  /** A question to the model that nobody heard the answer to. */
+  unsettled: { promptTokens: number; reserved: number } | undefined;
+  /** How long it ran, in all processes together. */
+  usedMs: number;
+};
+
+/** A call that had begun. `asked` and `denied` did not run, `started` may have, `ended` has. */
+export type EarlierCall =
+  | { state: "asked" | "started" }
+  | { state: "denied"; reason: string | undefined }
+  | { state: "ended"; part: ToolResultPart };
+
+export type ClosingTurn = {
+  reason: Extract<NoticeReason, "summary" | "wrap-up" | "output-repair">;
+  isAnswered: boolean;
+  /** What counted before it. */
+  earlier: string;
+  /** False when the run had not come to an answer of its own. */
+  hasAnswer: boolean;
+  /** The limit that was reached, when that is why it wraps up. */
+  exceeded: string | undefined;
+};
+
+/** `events` are those of one run, in order. Undefined when they do not begin with its `run-start`. */
+export function foldRunState(events: Iterable<StoredEvent>): RunState | undefined {
+  let fold: RunFold | undefined;
+  for (const event of events) {
+    if (fold !== undefined) fold.add(event);
+    else if (event.type === "run-start") fold = new RunFold(event);
+    else return undefined;
+  }
+  return fold?.finish();
+}
+
+class RunFold {
+  readonly #state: RunState;
+  #since: number;
+  #lastTime: number;
+  #exceeded: string | undefined;
+  /** When each open question was put to a person: the clock stands still until the answer. */
+  readonly #askedAt = new Map<string, number>();
+
+  constructor(start: EventOf<"run-start">) {
+    this.#since = start.time;
+    this.#lastTime = start.time;
+    this.#state = {
+      start,
+      end: undefined,
+      turns: 0,
+      toolCount: 0,
+      usage: noUsage(),
+      costUsd: 0,
+      text: "",
+      cutText: "",
+      emptyAnswers: 0,
+      lacksConsent: false,
+      callIds: new Set(),
+      answer: undefined,
+      calls: new Map(),
+      closing: undefined,
+      unsettled: undefined,
+      usedMs: 0,
+    };
+  }
+
+  finish(): RunState {
+    this.#state.usedMs += this.#lastTime - this.#since;
+    return this.#state;
+  }
+
+  add(event: StoredEvent): void {
+    const state = this.#state;
+    this.#lastTime = Math.max(this.#lastTime, event.time);
+    switch (event.type) {
+      case "turn-start":
+        state.answer = undefined;
+        state.unsettled = { promptTokens: event.promptTokens, reserved: event.reserved };
+        break;
+      case "message-end":
+        this.#answered(event);
+        break;
+      case "retry":
+        this.#bill(event.spent, event.costUsd);
+        break;
+      case "tool-call-start":
+        state.toolCount += 1;
+        state.calls.set(event.callId, { state: "started" });
+        break;
+      case "approval-request":
+        this.#askedAt.set(event.callId, event.time);
+        state.calls.set(event.callId, { state: "asked" });
+        break;
+      case "approval-end":
+        this.#since += event.time - (this.#askedAt.get(event.callId) ?? event.time);
+        if (event.by === "nobody") state.lacksConsent = true;
+        state.calls.set(event.callId, event.allowed ? { state: "started" } : { state: "denied", reason: event.reason });
+        break;
+      case "tool-call-end": {
+        const { callId, toolName, output, isError, files } = event;
+        const part: ToolResultPart = { type: "tool-result", callId, toolName, output, isError };
+        if (files !== undefined && files.length > 0) part.files = files;
+        state.calls.set(callId, { state: "ended", part });
+        break;
+      }
+      case "notice":
+        this.#noticed(event.reason);
+        break;
+      case "steer":
+      case "report":
+      case "prune":
+        state.answer = undefined;
+        break;
+      case "budget-warning":
+        this.#exceeded = event.message;
+        break;
+      case "resume":
+        // Whatever was asked before was settled by whoever went on.
+        state.unsettled = undefined;
+        state.usedMs = event.usedMs;
+        this.#since = event.time;
+        break;
+      case "run-end":
+        state.end = event;
+        break;
+      case "run-start":
+      case "truncation":
+      case "spawn-refused":
+      case "stalled":
+        break;
+      default:
+        event satisfies never;
+    }
+  }
+
+  #answered({ message, finish, turn, usage, costUsd }: EventOf<"message-end">): void {
+    const state = this.#state;
+    const calls = toolCallsOf(message);
+    this.#bill(usage, costUsd);
+    state.unsettled = undefined;
+    state.answer = { message, finish };
+    state.calls = new Map();
+    for (const { callId } of calls) state.callIds.add(callId);
+    state.text = textOf(message);
+    state.turns = turn;
+    if (state.closing !== undefined) {
+      state.closing.isAnswered = true;
+      return;
+    }
+    if (calls.length > 0) {
+      state.emptyAnswers = 0;
+      state.cutText = "";
+    }
+  }
+
+  #noticed(reason: NoticeReason): void {
+    const state = this.#state;
+    const { answer } = state;
+    state.answer = undefined;
+    switch (reason) {
+      case "cut-answer":
+        state.cutText += state.text;
+        state.text = "";
+        break;
+      case "empty-answer":
+        state.emptyAnswers += 1;
+        break;
+      case "summary":
+      case "wrap-up":
+      case "output-repair":
+        state.closing = {
+          reason,
+          isAnswered: false,
+          earlier: state.cutText + state.text,
+          hasAnswer: answer !== undefined && toolCallsOf(answer.message).length === 0,
+          exceeded: this.#exceeded,
+        };
+        state.cutText = "";
+        state.text = "";
+        break;
+      case "no-report":
+        break;
+      default:
+        reason satisfies never;
+    }
+  }
+
+  #bill(usage: Readonly<Usage>, costUsd: number | null): void {
+    addUsage(this.#state.usage, usage);
+    this.#state.costUsd = addCost(this.#state.costUsd, costUsd);
+  }
+}

@@ -1,0 +1,165 @@
+/** The runs of a tree before its restart: brought back into its book, gone on with, or brought to an end. */
+
+import { closeRecorded } from "./close-recorded.ts";
+import { Conversation } from "./core/conversation.ts";
+import { BudgetExceeded, type ErrorType } from "./core/errors.ts";
+import type { StoredEvent } from "./core/event.ts";
+import { type Account, type Budget, smallerBudget } from "./core/limits.ts";
+import type { Message } from "./core/message.ts";
+import type { StoredRights } from "./core/rights.ts";
+import type { Run, RunProfile } from "./core/run.ts";
+import type { ToolLogEntry } from "./core/spawn.ts";
+import { repairHistory } from "./loop/repair-history.ts";
+import { restoreCounts } from "./loop/resume-run.ts";
+import type { Recorded, RecordedCall, RecordedRun } from "./recorded.ts";
+import { toStoredRights, withinStored } from "./rights/narrow.ts";
+import { readHistory } from "./store/history.ts";
+import type { AgentBook, AgentEntry } from "./subagents/agent-book.ts";
+import type { TreeParts } from "./tree-parts.ts";
+
+export class EarlierRuns {
+  readonly recorded: Recorded;
+  readonly #book: AgentBook;
+  readonly #parts: TreeParts;
+  readonly #messages: (runId: string) => Promise<Message[]>;
+
+  constructor(recorded: Recorded, book: AgentBook, parts: TreeParts) {
+    this.recorded = recorded;
+    this.#book = book;
+    this.#parts = parts;
+    const read = async (_rootId: string, { runId = "" } = {}) => recorded.eventsOf(runId);
+    this.#messages = readHistory({ read }, recorded.root.state.start.agentId).messages;
+  }
+
+  /** Everybody has the place, the figures and the share of the budget they had, and the root nothing it had not. */
+  restoredRoot(profile: RunProfile): AgentEntry {
+    for (const event of this.recorded.events) this.#replay(event);
+    this.#parts.spending.childTime.restore(this.recorded.childMs());
+    const entry = this.entryOf(this.recorded.root);
+    entry.profile = atMost(profile, this.recorded.root.state.start.rights);
+    return entry;
+  }
+
+  #replay(event: StoredEvent): void {
+    const { root, children } = this.#parts.spending;
+    if (event.type === "run-start") {
+      const above = event.depth <= 1 ? children : this.#account(event.parentId);
+      // One that had not ended is counted when it goes on.
+      if (event.depth > 0 && this.recorded.run(event.runId)?.state.end !== undefined) startUncapped(above);
+      if (event.agentId !== event.runId) return;
+      const parent = event.parentId === null ? undefined : this.#entry(event.parentId);
+      const account = event.depth === 0 ? root : openWithin(above, event.budget);
+      const { agentId, path, label, agent: agentName, budget, call } = event;
+      const isBackground = call?.background === true;
+      this.#book.restore({ agentId, parent, path, label, agentName, account, budget, isBackground });
+    } else if (event.type === "message-end" || event.type === "retry") {
+      const { totalTokens } = event.type === "retry" ? event.spent : event.usage;
+      this.#account(event.runId).charge({ tokens: totalTokens, costUsd: event.costUsd });
+    } else if (event.type === "run-end") {
+      const entry = this.#book.get(event.agentId);
+      const counted = this.recorded.run(event.runId)?.state.usage.totalTokens ?? 0;
+      // A call that was stopped before its answer was recorded is counted in the end alone.
+      const rest = event.usage.totalTokens - counted;
+      if (rest > 0) this.#account(event.runId).charge({ tokens: rest, costUsd: 0 });
+      if (entry === undefined) return;
+      this.#book.count(entry, event);
+      entry.lastRunId = event.runId;
+    }
+  }
+
+  #entry(runId: string): AgentEntry | undefined {
+    return this.#book.get(this.recorded.run(runId)?.state.start.agentId ?? "");
+  }
+
+  #account(runId: string | null): Account {
+    return (runId === null ? undefined : this.#entry(runId)?.account) ?? this.#parts.spending.root;
+  }
+
+  /** The agent of an earlier run. */
+  entryOf({ state, runId }: RecordedRun): AgentEntry {
+    const entry = this.#book.get(state.start.agentId);
+    if (entry === undefined) throw new Error(`Run ${runId} belongs to no agent`);
+    return entry;
+  }
+
+  /** What an earlier run had said and heard, without the results of an answer that is still to be acted on. */
+  async conversationOf({ runId, state }: RecordedRun, profile: RunProfile): Promise<Conversation> {
+    const messages = await this.#messages(runId);
+    const hasOpenCalls = state.answer?.message.content.some((part) => part.type === "tool-call") === true;
+    if (hasOpenCalls && messages.at(-1)?.role === "tool") messages.pop();
+    const last = hasOpenCalls ? messages.pop() : undefined;
+    const history = repairHistory(messages);
+    if (last !== undefined) history.push(last);
+    const conversation = new Conversation(history, profile.tools.bytes);
+    conversation.taskIndex = Math.max(0, history.indexOf(state.start.task));
+    return conversation;
+  }
+
+  /** Gives a run that goes on everything it had counted, said and been billed for. */
+  giveBack(run: Run, earlier: RecordedRun): void {
+    restoreCounts(run, earlier.state);
+    const { usage, costUsd } = this.recorded.usageBelow(earlier);
+    if (usage.totalTokens > 0 || costUsd !== 0) run.billBelow(usage, costUsd);
+    if (earlier.children.some(({ state }) => state.end?.stopReason === "consent")) run.lacksConsent = true;
+  }
+
+  toolLog({ runId }: RecordedRun): ToolLogEntry[] {
+    return this.recorded.toolLog(runId);
+  }
+
+  backgroundCalls({ who }: Run): RecordedCall[] {
+    return this.recorded.backgroundCalls(who.runId);
+  }
+
+  /** Ends the children of a run that nobody asked for again. */
+  closeOrphans(run: Run): void {
+    for (const orphan of this.recorded.orphansOf(run.who.runId)) {
+      this.close(orphan, "cancelled", "Subagent cancelled: it was interrupted, and nobody went on with it");
+      const { usage, costUsd } = this.recorded.usageBelow(orphan);
+      run.billBelow(orphan.state.usage, orphan.state.costUsd);
+      run.billBelow(usage, costUsd);
+    }
+  }
+
+  close(earlier: RecordedRun, type: ErrorType, message: string): void {
+    const { journal } = this.#parts.asking;
+    const now = this.#parts.asking.clock.now();
+    closeRecorded(earlier, {
+      status: type === "quota" ? "budget_exceeded" : type === "cancelled" ? "cancelled" : "failed",
+      fault: { type, message },
+      append: (who, body) => journal.append(who, body),
+      onEnd: (run, outcome) => {
+        const { start } = run.state;
+        const { runId, agentId, parentId, path, depth } = start;
+        run.state.end = { seq: 0, time: now, runId, agentId, parentId, path, depth, type: "run-end", ...outcome };
+        this.#book.count(this.entryOf(run), outcome);
+      },
+    });
+  }
+}
+
+/** The same profile, with nothing it did not have when its run began. */
+export function atMost(profile: RunProfile, had: StoredRights): RunProfile {
+  const rights = withinStored(profile.rights, had);
+  return rights === profile.rights ? profile : { ...profile, rights, storedRights: toStoredRights(rights) };
+}
+
+/** Whoever has lowered a limit since must not lose the count of what was there. */
+function startUncapped(account: Account): void {
+  try {
+    account.startExecution();
+  } catch (error) {
+    if (!(error instanceof BudgetExceeded)) throw error;
+  }
+}
+
+/** Its share as it was, or what is left when that is less by now. */
+function openWithin(above: Account, budget: Budget | undefined): Account {
+  if (budget === undefined) return above;
+  try {
+    return above.open(budget);
+  } catch (error) {
+    if (!(error instanceof BudgetExceeded)) throw error;
+    return above.open(smallerBudget(budget, above.left()) ?? {});
+  }
+}

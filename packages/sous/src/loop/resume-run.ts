@@ -1,0 +1,58 @@
+/** Goes on with a run that a restart interrupted: what was done is taken as it is, what was open is done now. */
+
+import type { Run } from "../core/run.ts";
+import type { RunState } from "../core/run-state.ts";
+import { costOf, noUsage, type Usage } from "../core/usage.ts";
+import { resumeClosing } from "./close-run.ts";
+import type { Ending } from "./ending.ts";
+import { untilEnding } from "./run-agent.ts";
+import { ToolCallContext } from "./tool-context.ts";
+
+/** The run has its conversation again, without the results of an answer that is still to be acted on. */
+export async function resumeRun(run: Run, state: RunState, work?: (run: Run) => Promise<Ending>): Promise<Ending> {
+  settleQuestion(run, state);
+  run.emit({ type: "resume", usedMs: run.usedMs });
+  await callBackground(run);
+  if (work !== undefined) return work(run);
+  if (state.closing !== undefined) return resumeClosing(run, state.closing);
+  return untilEnding(run, state);
+}
+
+/** Gives the run what it had counted and said. */
+export function restoreCounts(run: Run, state: RunState): void {
+  run.turns = state.turns;
+  run.toolCount = state.toolCount;
+  run.bill(state.usage, state.costUsd);
+  run.text = state.text;
+  run.cutText = state.cutText;
+  run.usedMs = state.usedMs;
+  run.lacksConsent = state.lacksConsent;
+  for (const callId of state.callIds) run.callIds.add(callId);
+}
+
+/** Nobody heard the answer, but the provider may have given it: what was reserved counts as spent. */
+function settleQuestion(run: Run, { unsettled }: RunState): void {
+  if (unsettled === undefined) return;
+  const { promptTokens: inputTokens, reserved } = unsettled;
+  const outputTokens = Math.max(0, reserved - inputTokens);
+  const totalTokens = inputTokens + outputTokens;
+  const spent: Usage = { ...noUsage(), inputTokens, outputTokens, totalTokens, estimated: true };
+  const costUsd = costOf(spent, run.profile.price);
+  run.account.charge({ tokens: totalTokens, costUsd });
+  run.bill(spent, costUsd);
+  const message = "The process ended before the model had answered";
+  run.emit({ type: "retry", attempt: 1, delayMs: 0, kind: "interrupted", message, spent, costUsd });
+}
+
+/** The gate knows these children by their call: one that lives goes on, one that has ended reports. */
+async function callBackground(run: Run): Promise<void> {
+  for (const { callId, toolName, input } of run.tree.backgroundCalls(run)) {
+    const ready = run.profile.tools.byName.get(toolName);
+    // Any other tool may do more than start a child; what it left behind is closed with its parent.
+    if (ready?.tool.category !== "subagent") continue;
+    const parsed = await ready.schema.parse(input);
+    using context = new ToolCallContext(run, callId);
+    // What it answers was read before the restart.
+    if (parsed.ok) await ready.tool.execute(parsed.value, context);
+  }
+}

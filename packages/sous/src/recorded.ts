@@ -1,0 +1,175 @@
+/** What the journal says about a tree that goes on after a restart: which runs it had, and what became of each. */
+
+import type { EventOf, StoredEvent } from "./core/event.ts";
+import { toolCallsOf } from "./core/message.ts";
+import { foldRunState, type RunState } from "./core/run-state.ts";
+import type { ToolLogEntry } from "./core/spawn.ts";
+import { addCost, addUsage, noUsage, type Usage } from "./core/usage.ts";
+
+/** One run of the tree before the restart. */
+export type RecordedRun = {
+  readonly runId: string;
+  readonly state: RunState;
+  readonly children: RecordedRun[];
+  /** Somebody has asked for it again: it goes on, or its report was handed over. */
+  isTaken: boolean;
+};
+
+/** The call that made a child, as its parent's model wrote it. */
+export type RecordedCall = { callId: string; index: number; toolName: string; input: unknown };
+
+export class Recorded {
+  readonly events: readonly StoredEvent[];
+  /** The latest run of the root. */
+  readonly root: RecordedRun;
+  readonly #runs = new Map<string, RecordedRun>();
+  readonly #eventsOf: ReadonlyMap<string, readonly StoredEvent[]>;
+  readonly #byCall = new Map<string, RecordedRun[]>();
+  readonly #calls = new Map<string, { toolName: string; input: unknown }>();
+  /** Runs whose report their parent has read. */
+  readonly #delivered = new Set<string>();
+
+  /** `events` are all of the tree, in order; the first is the `run-start` of its root. */
+  constructor(events: readonly StoredEvent[]) {
+    this.events = events;
+    this.#eventsOf = Map.groupBy(events, ({ runId }) => runId);
+    let root: RecordedRun | undefined;
+    for (const [runId, own] of this.#eventsOf) {
+      const state = foldRunState(own);
+      if (state === undefined) continue;
+      const run: RecordedRun = { runId, state, children: [], isTaken: false };
+      this.#runs.set(runId, run);
+      this.#index(run, own);
+      if (state.start.parentId === null) root = run;
+    }
+    if (root === undefined) throw new Error("A tree without a root cannot go on");
+    this.root = root;
+  }
+
+  #index(run: RecordedRun, events: readonly StoredEvent[]): void {
+    const { start } = run.state;
+    if (start.parentId !== null) this.#runs.get(start.parentId)?.children.push(run);
+    if (start.parentId !== null && start.call !== undefined) {
+      const key = keyOf(start.parentId, start.call.callId, start.call.index);
+      this.#byCall.set(key, [...(this.#byCall.get(key) ?? []), run]);
+    }
+    for (const event of events) {
+      if (event.type === "message-end") {
+        for (const { callId, toolName, input } of toolCallsOf(event.message))
+          this.#calls.set(keyOf(run.runId, callId), { toolName, input });
+      } else if (event.type === "report") this.#delivered.add(event.childRunId);
+      else if (event.type === "tool-call-end" && event.toolName === "subagent_wait")
+        for (const id of reportedRuns(event)) this.#delivered.add(id);
+    }
+  }
+
+  /** The child that this call made before the restart; each is found once. */
+  take(parentRunId: string, callId: string, index: number): RecordedRun | undefined {
+    const run = this.#byCall.get(keyOf(parentRunId, callId, index))?.find(({ isTaken }) => !isTaken);
+    if (run !== undefined) run.isTaken = true;
+    return run;
+  }
+
+  has(parentRunId: string, callId: string): boolean {
+    return this.#byCall.get(keyOf(parentRunId, callId, 0))?.some(({ isTaken }) => !isTaken) === true;
+  }
+
+  /** The call that made this agent; undefined when no model asked for it. */
+  callOf(agentId: string): RecordedCall | undefined {
+    const start = this.#runs.get(agentId)?.state.start;
+    if (start?.call === undefined || start.parentId === null) return undefined;
+    const { callId, index } = start.call;
+    const call = this.#calls.get(keyOf(start.parentId, callId));
+    return call && { callId, index, ...call };
+  }
+
+  /** Calls of this run that left a child in the background which has not reported yet. */
+  backgroundCalls(runId: string): RecordedCall[] {
+    const calls = new Map<string, RecordedCall>();
+    for (const { runId: childId, state, isTaken } of this.#runs.get(runId)?.children ?? []) {
+      const { call, agentId } = state.start;
+      if (call?.background !== true || isTaken || this.#delivered.has(childId)) continue;
+      const made = this.callOf(agentId);
+      if (made !== undefined) calls.set(made.callId, made);
+    }
+    return [...calls.values()];
+  }
+
+  /** Children of this run that had not ended and nobody has asked for again. */
+  orphansOf(runId: string): RecordedRun[] {
+    const children = this.#runs.get(runId)?.children ?? [];
+    return children.filter(({ state, isTaken }) => state.end === undefined && !isTaken);
+  }
+
+  eventsOf(runId: string): readonly StoredEvent[] {
+    return this.#eventsOf.get(runId) ?? [];
+  }
+
+  run(runId: string): RecordedRun | undefined {
+    return this.#runs.get(runId);
+  }
+
+  /** What the ended children of this run took, with everything below them. */
+  usageBelow(run: RecordedRun): { usage: Usage; costUsd: number | null } {
+    const sum: { usage: Usage; costUsd: number | null } = { usage: noUsage(), costUsd: 0 };
+    for (const child of run.children) {
+      if (child.state.end === undefined) continue;
+      const below = this.usageBelow(child);
+      addUsage(sum.usage, child.state.end.usage);
+      addUsage(sum.usage, below.usage);
+      sum.costUsd = addCost(addCost(sum.costUsd, child.state.end.costUsd), below.costUsd);
+    }
+    return sum;
+  }
+
+  /** How long children were at work, all together: the time in which at least one of them was. */
+  childMs(): number {
+    const spans: [from: number, to: number][] = [];
+    for (const { runId, state } of this.#runs.values())
+      if (state.start.depth > 0) spans.push(...spansOf(this.eventsOf(runId)));
+    spans.sort(([one], [other]) => one - other);
+    let [total, reached] = [0, Number.NEGATIVE_INFINITY];
+    for (const [from, to] of spans) {
+      total += Math.max(0, to - Math.max(from, reached));
+      reached = Math.max(reached, to);
+    }
+    return total;
+  }
+
+  /** What the tools of this run did, as its parent may want to know. */
+  toolLog(runId: string): ToolLogEntry[] {
+    const inputs = new Map<string, unknown>();
+    const denied = new Set<string>();
+    const log: ToolLogEntry[] = [];
+    for (const event of this.eventsOf(runId)) {
+      if (event.type === "tool-call-start") inputs.set(event.callId, event.input);
+      else if (event.type === "approval-end" && event.by === "nobody") denied.add(event.callId);
+      else if (event.type === "tool-call-end") {
+        const { callId, toolName, output, isError, durationMs } = event;
+        const input = inputs.get(callId);
+        log.push({ toolName, input, output, success: !isError, isDenied: denied.has(callId), durationMs });
+      }
+    }
+    return log;
+  }
+}
+
+/** When a run was at work: each restart begins a new span. */
+function spansOf(events: readonly StoredEvent[]): [from: number, to: number][] {
+  const spans: [from: number, to: number][] = [];
+  for (const { type, time } of events) {
+    const last = spans.at(-1);
+    if (last === undefined || type === "resume") spans.push([time, time]);
+    else last[1] = time;
+  }
+  return spans;
+}
+
+function reportedRuns({ metadata }: EventOf<"tool-call-end">): string[] {
+  const runs = metadata?.reported_runs;
+  return Array.isArray(runs) ? runs.filter((id) => typeof id === "string") : [];
+}
+
+function keyOf(...parts: readonly (string | number)[]): string {
+  return JSON.stringify(parts);
+}
