@@ -1,0 +1,77 @@
+/** Who may write which tree: claims are taken and given back, and renewed while this process lives. */
+
+import { UserError } from "../core/errors.ts";
+import type { Claim } from "../core/store.ts";
+import { type Connection, statement } from "./postgres-connection.ts";
+import { toPostgresText } from "./postgres-text.ts";
+import { checkFree, LEASE_END, lockTree, lockTreeStatement, RENEWAL_MS } from "./postgres-trees.ts";
+
+export type Claims = AsyncDisposable & {
+  claim(rootId: string): Promise<Claim>;
+  release(rootId: string, fence: number): Promise<void>;
+  /** Says whether this store goes on to write the tree. */
+  note(rootId: string, isHeld: boolean): void;
+};
+
+export function createClaims(connection: Connection, schema: string, owner: string): Claims {
+  const sql = statements(schema);
+  const held = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+
+  function note(rootId: string, isHeld: boolean): void {
+    if (isHeld) held.add(rootId);
+    else held.delete(rootId);
+    if (held.size === 0) {
+      clearInterval(timer);
+      timer = undefined;
+    } else timer ??= setInterval(renew, RENEWAL_MS).unref();
+  }
+
+  /** One that fails is made up for by the next: a lease outlasts two of them. */
+  function renew(): void {
+    connection.query(sql.renew, [owner, heldIds()]).catch(() => undefined);
+  }
+
+  const heldIds = () => [...held].map(toPostgresText);
+
+  return {
+    note,
+    async claim(rootId) {
+      const fence = await connection.transaction(async (query) => {
+        const tree = await lockTree(query, sql.lock, rootId);
+        if (tree === undefined) throw new UserError(`No run with the id ${rootId}`);
+        // Ours and not held: an earlier claim was kept, and only its answer was lost.
+        if (tree.owner !== owner || held.has(rootId)) checkFree(rootId, tree);
+        const [row] = await query(sql.claim, [tree.tree, owner]);
+        return Number(row?.fence);
+      });
+      note(rootId, true);
+      return { fence };
+    },
+    async release(rootId, fence) {
+      await connection.query(sql.release, [toPostgresText(rootId), fence, owner]);
+      note(rootId, false);
+    },
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      // A server that is gone cannot be told; there the lease ends by itself.
+      if (held.size > 0) await connection.query(sql.releaseAll, [owner, heldIds()]).catch(() => undefined);
+      held.clear();
+    },
+  };
+}
+
+function statements(schema: string) {
+  const trees = `update ${schema}.trees`;
+  return {
+    lock: lockTreeStatement(schema),
+    claim: statement(
+      `${trees} set fence = fence + 1, owner = $2, lease_until = ${LEASE_END} where tree = $1 returning fence`,
+    ),
+    release: statement(`${trees} set owner = null, lease_until = null where root_id = $1 and fence = $2`),
+    renew: statement(`${trees} set lease_until = ${LEASE_END} where owner = $1 and root_id = any($2::text[])`),
+    releaseAll: statement(
+      `${trees} set owner = null, lease_until = null where owner = $1 and root_id = any($2::text[])`,
+    ),
+  };
+}

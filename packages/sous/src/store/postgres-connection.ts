@@ -1,0 +1,179 @@
+/** The way to the server: connections that are lent, transactions, and values that come back as what they are. */
+
+import { createHash } from "node:crypto";
+import { StoreError, UserError } from "../core/errors.ts";
+import { isServerAnswer, toStoreError } from "./postgres-errors.ts";
+
+/** The part of a `Pool` of `pg` that the store uses. */
+export type PostgresPool = {
+  connect(): Promise<PostgresClient>;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  off(event: "error", listener: (error: Error) => void): unknown;
+  end(): Promise<void>;
+};
+
+export type PostgresClient = {
+  query(query: PostgresQuery): Promise<{ rows: unknown[] }>;
+  release(destroy?: boolean): void;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  off(event: "error", listener: (error: Error) => void): unknown;
+  readonly host?: string;
+  readonly port?: number;
+  readonly database?: string | undefined;
+};
+
+export type PostgresQuery = {
+  text: string;
+  values?: unknown[];
+  name?: string;
+  types?: { getTypeParser(type: number): (text: string) => unknown };
+  query_timeout?: number;
+};
+
+/** A statement that is parsed once per connection, under a name of its own. */
+export type Statement = { readonly text: string; readonly name: string | undefined };
+
+/** Values as the columns have them: text, numbers, booleans, null. */
+export type Row = Readonly<Record<string, string | number | boolean | null>>;
+export type Query = (statement: Statement, values?: unknown[]) => Promise<Row[]>;
+
+export type Connection = AsyncDisposable & {
+  readonly query: Query;
+  /** All or nothing: throws when nothing was kept, or with `onUnsure` called when nobody can say. */
+  transaction<Result>(work: (query: Query) => Promise<Result>, options?: TransactionOptions): Promise<Result>;
+  /** Host, port and database, for sentences. */
+  place(): string;
+};
+
+export type TransactionOptions = {
+  /** Called when the connection was lost while the server was committing. */
+  onUnsure?: () => void;
+  /** How long one statement may take. */
+  longestMs?: number;
+};
+
+export function statement(text: string): Statement {
+  return { text, name: `sous_${createHash("sha256").update(text).digest("hex").slice(0, 24)}` };
+}
+
+/** A statement that is planned for its values each time, because what it looks for decides how to look. */
+export function plannedStatement(text: string): Statement {
+  return { text, name: undefined };
+}
+
+/** How long a server may take for one small statement before the connection counts as lost. */
+const LONGEST_ANSWER_MS = 10_000;
+/** Locks are given up a little earlier, so that it is the server who says what happened. */
+const SHORTER_FOR_LOCKS_MS = 2_000;
+
+export type ConnectionOptions = { pool: PostgresPool; place: string | undefined; isOurs: boolean };
+
+export function openConnection({ pool, place, isOurs }: ConnectionOptions): Connection {
+  let name = place;
+  let isClosed = false;
+  // A connection that breaks while nobody uses it is replaced by the next one; without a listener it ends the process.
+  pool.on("error", ignore);
+
+  const nameOfPlace = () => name ?? "Postgres";
+
+  async function borrow<Result>(work: (client: PostgresClient, keep: () => void) => Promise<Result>): Promise<Result> {
+    if (isClosed) throw new StoreError("The store is closed");
+    let client: PostgresClient | undefined;
+    let isReusable = false;
+    try {
+      client = await pool.connect();
+      client.on("error", ignore);
+      name ??= placeOf(client);
+      return await work(client, () => {
+        isReusable = true;
+      });
+    } catch (error) {
+      throw toStoreError(error, nameOfPlace());
+    } finally {
+      client?.off("error", ignore);
+      client?.release(!isReusable);
+    }
+  }
+
+  async function runTransaction<Result>(
+    work: (query: Query) => Promise<Result>,
+    { onUnsure, longestMs = LONGEST_ANSWER_MS }: TransactionOptions = {},
+  ): Promise<Result> {
+    return borrow(async (client, keep) => {
+      let result: Result;
+      try {
+        await client.query({ text: beginText(longestMs), query_timeout: LONGEST_ANSWER_MS });
+        result = await work((given, values) => ask(client, given, values, longestMs));
+      } catch (error) {
+        // Only a connection that answers can be asked to forget what was begun; any other is thrown away.
+        if (isServerAnswer(error) || error instanceof StoreError || error instanceof UserError) {
+          await client.query({ text: "rollback", query_timeout: LONGEST_ANSWER_MS }).then(keep, ignore);
+        }
+        throw error;
+      }
+      try {
+        await client.query({ text: "commit", query_timeout: LONGEST_ANSWER_MS });
+      } catch (error) {
+        onUnsure?.();
+        throw error;
+      }
+      keep();
+      return result;
+    });
+  }
+
+  return {
+    query: (given, values) =>
+      borrow(async (client, keep) => {
+        const rows = await ask(client, given, values, LONGEST_ANSWER_MS);
+        keep();
+        return rows;
+      }),
+    transaction: runTransaction,
+    place: nameOfPlace,
+    async [Symbol.asyncDispose]() {
+      if (isClosed) return;
+      isClosed = true;
+      if (isOurs) await pool.end();
+      pool.off("error", ignore);
+    },
+  };
+}
+
+export function placeOf({ host, port, database }: Pick<PostgresClient, "host" | "port" | "database">): string {
+  return `Postgres at ${host}:${port}/${database}`;
+}
+
+/** A connection that was cut without a word must not hold its locks for long: somebody else waits to go on. */
+function beginText(longestMs: number): string {
+  return [
+    "begin isolation level read committed",
+    `set local lock_timeout = ${longestMs - SHORTER_FOR_LOCKS_MS}`,
+    `set local idle_in_transaction_session_timeout = ${LONGEST_ANSWER_MS - SHORTER_FOR_LOCKS_MS}`,
+  ].join("; ");
+}
+
+async function ask(
+  client: PostgresClient,
+  { text, name }: Statement,
+  values: unknown[] = [],
+  longestMs: number,
+): Promise<Row[]> {
+  const query: PostgresQuery = { text, values, types: PLAIN_TYPES, query_timeout: longestMs };
+  if (name !== undefined) query.name = name;
+  const { rows } = await client.query(query);
+  return rows as Row[];
+}
+
+const BOOLEAN = 16;
+const NUMBERS = new Set([20, 21, 23, 701]);
+
+/** Our own, because a program may have changed those of `pg` for all its queries. */
+const PLAIN_TYPES = {
+  getTypeParser(type: number): (text: string) => unknown {
+    if (NUMBERS.has(type)) return Number;
+    return type === BOOLEAN ? (text) => text === "t" : (text) => text;
+  },
+};
+
+function ignore(): void {}

@@ -1,0 +1,49 @@
+/** What went wrong between us and the server, as one sentence that names the place and none of its secrets. */
+
+import { messageOf, StoreError, UserError } from "../core/errors.ts";
+
+/** What the store itself threw is left as it is. */
+export function toStoreError(error: unknown, place: string): StoreError | UserError {
+  if (error instanceof StoreError || error instanceof UserError) return error;
+  return new StoreError(sentenceFor(error, place), { cause: error });
+}
+
+/** True when the server itself refused a statement: the connection still works. */
+export function isServerAnswer(error: unknown): boolean {
+  return /^[0-9A-Z]{5}$/.test(codeOf(error));
+}
+
+function sentenceFor(error: unknown, place: string): string {
+  const reason = reasonOf(error);
+  const code = codeOf(error);
+  if (code === "28P01" || code === "28000")
+    return `${place} did not accept the user or the password (${reason}): correct the connection string`;
+  if (code === "3D000")
+    return `${place} is not there (${reason}): create the database, or correct the connection string`;
+  if (code === "42501")
+    return `${place} does not allow it (${reason}): grant the user its own schema, or choose another`;
+  if (UNREACHABLE.has(code))
+    return `${place} cannot be reached (${reason}): check that it runs and what its address is`;
+  return `${place} failed: ${reason}`;
+}
+
+const UNREACHABLE = new Set([
+  "ECONNREFUSED",
+  "ENOENT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ETIMEDOUT",
+]);
+
+/** A name with several addresses fails once for each, in an error that has no words of its own. */
+function reasonOf(error: unknown): string {
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
+  return messageOf(error) || (first === undefined ? codeOf(error) : messageOf(first));
+}
+
+function codeOf(error: unknown): string {
+  const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : "";
+}

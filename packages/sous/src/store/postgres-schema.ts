@@ -1,0 +1,140 @@
+/** The tables, made and changed by numbered steps that any number of processes may ask for at once. */
+
+import { createHash } from "node:crypto";
+import { UserError } from "../core/errors.ts";
+import { type Connection, type Query, statement } from "./postgres-connection.ts";
+
+/** Events of a tree are the keys from `tree × 2^28`; a number that both ends of the connection know. */
+export const TREE_BITS = 28;
+export const LAST_SEQ: number = 2 ** TREE_BITS - 1;
+
+/** The name of a schema, quoted for use in statements. Throws a `UserError` when Postgres could not have one of that name. */
+export function quoteSchema(name: string): string {
+  if (name === "" || name.includes("\0") || Buffer.byteLength(name) > 63) {
+    throw new UserError(`"${name}" cannot be the name of a Postgres schema: it must have 1 to 63 bytes`);
+  }
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Brings the schema to this version. Throws a `UserError` when it is newer, or holds the tables of another program. */
+export async function migrate(connection: Connection, name: string): Promise<void> {
+  const schema = quoteSchema(name);
+  if ((await currentVersion(connection.query, schema)) === MIGRATIONS.length) return;
+  await connection.transaction(
+    async (query) => {
+      await query(statement("select pg_advisory_xact_lock($1::bigint)"), [lockNumber(name)]);
+      const version = (await currentVersion(query, schema)) ?? (await begin(query, schema, connection.place()));
+      if (version > MIGRATIONS.length) {
+        throw new UserError(
+          `The schema ${schema} of ${connection.place()} was written by a newer sous (version ${version}, this one knows ${MIGRATIONS.length}): update sous, or choose another schema`,
+        );
+      }
+      for (const step of MIGRATIONS.slice(version)) {
+        for (const text of step) await query({ text: text.replaceAll("SCHEMA", schema), name: undefined });
+      }
+      await query(statement(`update ${schema}.sous_version set version = $1`), [MIGRATIONS.length]);
+    },
+    { longestMs: LONGEST_MIGRATION_MS },
+  );
+}
+
+const LONGEST_MIGRATION_MS = 10 * 60_000;
+
+/** Undefined when the schema has not been used yet. */
+async function currentVersion(query: Query, schema: string): Promise<number | undefined> {
+  const [found] = await query(statement("select to_regclass($1) is not null as found"), [`${schema}.sous_version`]);
+  if (found?.found !== true) return undefined;
+  const [row] = await query(statement(`select version from ${schema}.sous_version`));
+  return Number(row?.version ?? 0);
+}
+
+async function begin(query: Query, schema: string, place: string): Promise<number> {
+  const [row] = await query(
+    statement(
+      `select current_setting('server_encoding') as encoding, to_regnamespace($1) is not null as found,
+         coalesce(to_regclass($1 || '.runs'), to_regclass($1 || '.events')) is not null as taken`,
+    ),
+    [schema],
+  );
+  if (row?.encoding !== "UTF8") {
+    throw new UserError(`${place} keeps text as ${row?.encoding}: use a database with the encoding UTF8`);
+  }
+  if (row.taken === true) {
+    throw new UserError(`The schema ${schema} of ${place} holds tables of another program: choose another schema`);
+  }
+  // Asked for only when it is missing: an administrator may have made it for a user who may not.
+  if (row.found !== true) await query({ text: `create schema ${schema}`, name: undefined });
+  await query({ text: `create table ${schema}.sous_version (version integer not null)`, name: undefined });
+  await query({ text: `insert into ${schema}.sous_version values (0)`, name: undefined });
+  return 0;
+}
+
+function lockNumber(name: string): string {
+  return createHash("sha256").update(`sous schema ${name}`).digest().readBigInt64BE().toString();
+}
+
+/**
+ * Never changed once published, only added to. Texts are compared byte by byte (`collate "C"`), as JavaScript does, and
+ * numbers of ours are `double precision`, which is what they are there.
+ */
+const MIGRATIONS: readonly (readonly string[])[] = [
+  [
+    `create table SCHEMA.trees (
+       tree bigint generated always as identity primary key,
+       root_id text collate "C" not null unique,
+       started_at double precision not null,
+       last_seq integer not null,
+       fence bigint not null,
+       owner text,
+       lease_until timestamptz,
+       lost text
+     )`,
+    "create index trees_started_at on SCHEMA.trees (started_at)",
+    "create index trees_owner on SCHEMA.trees (owner) where owner is not null",
+    `create table SCHEMA.runs (
+       tree bigint not null,
+       seq integer not null,
+       end_seq integer,
+       id text collate "C" not null unique,
+       agent_id text collate "C" not null,
+       parent_id text collate "C",
+       path text not null,
+       agent text not null,
+       label text not null,
+       depth double precision not null,
+       status text collate "C" not null,
+       stop_reason text,
+       started_at double precision not null,
+       ended_at double precision,
+       turns double precision not null,
+       tool_count double precision not null,
+       input_tokens double precision not null,
+       output_tokens double precision not null,
+       cached_input_tokens double precision not null,
+       cache_write_tokens double precision not null,
+       total_tokens double precision not null,
+       is_estimated boolean not null,
+       cost_usd double precision,
+       model text not null,
+       task text not null,
+       summary_prompt text,
+       allowed_tools text not null,
+       primary key (tree, seq)
+     )`,
+    "create index runs_started_at on SCHEMA.runs (started_at desc, id desc)",
+    "create index runs_roots on SCHEMA.runs (started_at desc, id desc) where parent_id is null",
+    "create index runs_status on SCHEMA.runs (status, started_at desc, id desc)",
+    "create index runs_parent on SCHEMA.runs (parent_id) where parent_id is not null",
+    `create table SCHEMA.events (
+       key bigint primary key,
+       run integer not null,
+       type text not null,
+       json text not null
+     )`,
+    `create table SCHEMA.blobs (
+       hash text collate "C" primary key,
+       uses bigint not null,
+       content bytea not null
+     )`,
+  ],
+];

@@ -1,0 +1,106 @@
+/** The store of a team: runs in Postgres, shared by any number of processes and machines. */
+
+import { StaleOwner, UserError } from "../core/errors.ts";
+import { FIRST_FENCE, type Store } from "../core/store.ts";
+import { newOwner } from "./owner.ts";
+import { createAppend } from "./postgres-append.ts";
+import { createClaims } from "./postgres-claims.ts";
+import { type Connection, openConnection, type PostgresPool, placeOf, statement } from "./postgres-connection.ts";
+import { createForgetter } from "./postgres-forget.ts";
+import { createReader } from "./postgres-read.ts";
+import { migrate, quoteSchema } from "./postgres-schema.ts";
+import { toPostgresText } from "./postgres-text.ts";
+
+export type PostgresStoreOptions = {
+  /** `postgres://user:password@host:5432/database`; what it leaves out comes from `PGHOST`, `PGUSER` and the like. */
+  connectionString?: string | undefined;
+  /** A `Pool` of `pg` to use instead. It stays open when the store is closed. */
+  pool?: PostgresPool | undefined;
+  /** The schema that holds the tables; made when it is missing. `sous` when unset. */
+  schema?: string | undefined;
+  /** How many connections it may open; 4 when unset. Of no use with a `pool`. */
+  maxConnections?: number | undefined;
+};
+
+/**
+ * Opens the store and brings its tables up to date. Throws a `UserError` or `StoreError` with one sentence when it cannot be
+ * used. Needs the package `pg`, which is loaded only here.
+ */
+export async function openPostgresStore(options: PostgresStoreOptions = {}): Promise<Store> {
+  const { schema: name = "sous" } = options;
+  const schema = quoteSchema(name);
+  const connection = await connect(options);
+  try {
+    await migrate(connection, name);
+  } catch (error) {
+    await connection[Symbol.asyncDispose]();
+    throw error;
+  }
+  return storeOn(connection, schema);
+}
+
+function storeOn(connection: Connection, schema: string): Store {
+  const owner = newOwner();
+  const append = createAppend(connection, schema, owner);
+  const claims = createClaims(connection, schema, owner);
+  const markLost = statement(`update ${schema}.trees set lost = coalesce(lost, $2) where root_id = $1`);
+  return {
+    isImmediate: false,
+    ...createReader(connection, schema),
+    ...createForgetter(connection, schema),
+    async append(rootId, events, fence = FIRST_FENCE) {
+      if (events.length === 0) return;
+      try {
+        claims.note(rootId, await append(rootId, events, fence));
+      } catch (error) {
+        if (error instanceof StaleOwner) claims.note(rootId, false);
+        throw error;
+      }
+    },
+    claim: claims.claim,
+    release: claims.release,
+    async markLost(rootId, reason) {
+      await connection.query(markLost, [toPostgresText(rootId), toPostgresText(reason)]);
+    },
+    async [Symbol.asyncDispose]() {
+      await claims[Symbol.asyncDispose]();
+      await connection[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const LONGEST_CONNECT_MS = 10_000;
+
+async function connect({ connectionString, pool, maxConnections = 4 }: PostgresStoreOptions): Promise<Connection> {
+  if (pool !== undefined) {
+    if (connectionString === undefined) return openConnection({ pool, place: undefined, isOurs: false });
+    throw new UserError("The Postgres store takes a pool or a connection string, not both");
+  }
+  const { Client, Pool } = await loadPg();
+  const config = {
+    ...(connectionString === undefined ? {} : { connectionString }),
+    max: maxConnections,
+    connectionTimeoutMillis: LONGEST_CONNECT_MS,
+    fallback_application_name: "sous",
+    keepAlive: true,
+    // A program that forgets to close the store can still end.
+    allowExitOnIdle: true,
+  };
+  try {
+    // A client that never connects knows what the string and the environment say together.
+    const place = placeOf(new Client(config));
+    return openConnection({ pool: new Pool(config), place, isOurs: true });
+  } catch {
+    // Without the cause, which quotes the string and the password in it.
+    throw new UserError("The connection string must look like postgres://user:password@host:5432/database");
+  }
+}
+
+async function loadPg(): Promise<typeof import("pg")> {
+  try {
+    return await import("pg");
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error;
+    throw new UserError("Runs are kept in Postgres with the package pg, which is not installed: npm install pg");
+  }
+}
