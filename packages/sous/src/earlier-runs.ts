@@ -33,6 +33,8 @@ export class EarlierRuns {
 
   /** Everybody has the place, the figures and the share of the budget they had, and the root nothing it had not. */
   restoredRoot(profile: RunProfile): AgentEntry {
+    const restored = this.#book.get(this.recorded.root.state.start.agentId);
+    if (restored !== undefined) return restored;
     for (const event of this.recorded.events) this.#replay(event);
     this.#parts.spending.childTime.restore(this.recorded.childMs());
     const entry = this.entryOf(this.recorded.root);
@@ -45,7 +47,7 @@ export class EarlierRuns {
     if (event.type === "run-start") {
       const above = event.depth <= 1 ? children : this.#account(event.parentId);
       // One that had not ended is counted when it goes on.
-      if (event.depth > 0 && this.recorded.run(event.runId)?.state.end !== undefined) startUncapped(above);
+      if (event.depth > 0 && this.recorded.run(event.runId)?.state.end !== undefined) above.countExecution();
       if (event.agentId !== event.runId) return;
       const parent = event.parentId === null ? undefined : this.#entry(event.parentId);
       const account = event.depth === 0 ? root : openWithin(above, event.budget);
@@ -142,15 +144,6 @@ export class EarlierRuns {
 export function atMost(profile: RunProfile, had: StoredRights): RunProfile {
   const rights = withinStored(profile.rights, had);
   return rights === profile.rights ? profile : { ...profile, rights, storedRights: toStoredRights(rights) };
-}
-
-/** Whoever has lowered a limit since must not lose the count of what was there. */
-function startUncapped(account: Account): void {
-  try {
-    account.startExecution();
-  } catch (error) {
-    if (!(error instanceof BudgetExceeded)) throw error;
-  }
 }
 
 /** Its share as it was, or what is left when that is less by now. */

@@ -9,30 +9,32 @@ import type { Run } from "./core/run.ts";
 import type { RunResult } from "./core/runtime.ts";
 import { Scope } from "./core/scope.ts";
 import type { SpawnReply } from "./core/spawn.ts";
+import type { OpenTree } from "./open-tree.ts";
+import type { RecordedRun } from "./recorded.ts";
 import { toResult } from "./results.ts";
-import type { Tree } from "./tree.ts";
+import { runOnce } from "./root-handle.ts";
 
-/** A tree without a root, and how its root is run. */
-export type FanOutTree = {
-  tree: Tree;
-  rootId: string;
-  runOnce<T>(scope: Scope, work: () => Promise<T>): Promise<T>;
-};
+/** The name of the agent that holds the children of a fan-out together. */
+export const FAN_OUT = "fan-out";
+
+/** A tree, and for one that goes on after a restart the root it had. */
+export type FanOutTree = { opened: OpenTree; earlier?: RecordedRun | undefined };
 
 /** One result per input, in order, whatever happens. The root holds the children, the budget and the journal together. */
 export async function runFanOut<Output>(
-  { tree, rootId, runOnce }: FanOutTree,
+  { opened, earlier }: FanOutTree,
   definition: AgentDefinition,
   inputs: readonly string[],
   limit = inputs.length,
 ): Promise<RunResult<Output>[]> {
+  const { tree, rootId } = opened;
   const replies: SpawnReply[] = [];
   let next = 0;
   const work = async (root: Run): Promise<void> => {
     for (let index = next++; index < inputs.length; index = next++) {
       const request = { label: definition.name, task: inputs[index] ?? "", index, agent: definition };
       try {
-        replies[index] = await tree.spawn(root, "fan-out", request);
+        replies[index] = await tree.spawn(root, FAN_OUT, request);
       } catch (error) {
         replies[index] = toReply(error);
       }
@@ -44,9 +46,8 @@ export async function runFanOut<Output>(
   let outcome: RunOutcome | undefined;
   try {
     const entry = await tree.openRoot(rootId, holderOf(definition));
-    // With a heading, so that a single input is not taken for the root's own task handed on.
-    const start = { runId: rootId, task: userMessage(`Each of these:\n${inputs.join("\n")}`), scope };
-    const ended = await runOnce(scope, () =>
+    const start = { runId: rootId, task: userMessage(fanOutTask(inputs)), scope, earlier };
+    const ended = await runOnce(opened, scope, () =>
       tree.runRoot(entry, start, async (root) => {
         await Promise.all(Array.from({ length: width }, () => work(root)));
         // Children that were stopped are replies like others, so only the scope knows.
@@ -61,11 +62,16 @@ export async function runFanOut<Output>(
   return inputs.map((_, index) => endedWith(outcome, toResult<Output>(replies[index] ?? rest, tree)));
 }
 
+/** With a heading, so that a single input is not taken for the root's own task handed on. */
+export function fanOutTask(inputs: readonly string[]): string {
+  return `Each of these:\n${inputs.join("\n")}`;
+}
+
 const NOT_STARTED: SpawnReply = { kind: "refused", errorType: "cancelled", message: "The run was cancelled" };
 
 /** What the definition has, the root may pass on. */
-function holderOf({ model, tools, subagents, deny }: AgentDefinition): AgentDefinition {
-  return agent({ name: "fan-out", model, tools, subagents, deny });
+export function holderOf({ model, tools, subagents, deny }: AgentDefinition): AgentDefinition {
+  return agent({ name: FAN_OUT, model, tools, subagents, deny });
 }
 
 /** What stopped a child, or all of them, as the reply of the gate would have it. */

@@ -41,6 +41,8 @@ export type { FinishReason, Model, ModelAnswer, ModelRequest, OnDelta, ToolDefin
 export type { RunStatus, StopReason } from "./core/outcome.ts";
 export {
   type AgentSummary,
+  type ForkOptions,
+  type ResumeOptions,
   RunError,
   type RunHandle,
   type RunOptions,
@@ -70,7 +72,16 @@ export {
   tool,
 } from "./core/tool.ts";
 export type { Price, Usage } from "./core/usage.ts";
-export { createRuntime, type FanOutOptions, fanOut, type Runtime, registerSubagentTools, run } from "./runtime.ts";
+export {
+  createRuntime,
+  type FanOutOptions,
+  fanOut,
+  fork,
+  type Runtime,
+  registerSubagentTools,
+  resume,
+  run,
+} from "./runtime.ts";
 export { openMemoryStore } from "./store/memory.ts";
 export type {
   SubagentCallbacks,

@@ -43,6 +43,24 @@ export type RunOptions = {
   limits?: Partial<DelegationLimits> | undefined;
 };
 
+/** How a stored run goes on. What holds for its tree (limits, budget, rights, depth) is what held before. */
+export type ResumeOptions = Pick<RunOptions, "signal" | "onEvent"> & {
+  /** The definition of the root, when it is not among the `agents` of the runtime. */
+  agent?: AgentDefinition | undefined;
+  /** Said to a run that had come to an end; one that was interrupted goes on without a word. */
+  message?: UserInput | undefined;
+  /** On top of what the tree may spend. */
+  moreBudget?: Budget | undefined;
+};
+
+/** How a new tree branches off a stored run. */
+export type ForkOptions = Pick<RunOptions, "signal" | "onEvent" | "budget" | "limits"> & {
+  /** The last turn of the run that the new one remembers; all of them when unset. */
+  at?: number | undefined;
+  agent?: AgentDefinition | undefined;
+  message?: UserInput | undefined;
+};
+
 /** One agent of a finished tree; the sum over all of them is the usage of the tree. */
 export type AgentSummary = {
   id: string;

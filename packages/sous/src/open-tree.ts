@@ -1,0 +1,102 @@
+/** A tree that has no root run yet: everything its runs share, put together. */
+
+import { ChildTime } from "./budget/child-time.ts";
+import { createDeadlines } from "./budget/deadlines.ts";
+import { openLedger } from "./budget/ledger.ts";
+import { priceOf } from "./budget/prices.ts";
+import { createRunSlots } from "./budget/run-slots.ts";
+import { withinBudget } from "./budget/within-budget.ts";
+import type { ModelChoice } from "./core/agent.ts";
+import type { Host } from "./core/clock.ts";
+import { checkConversation, DEFAULT_CONVERSATION } from "./core/conversation.ts";
+import { checkLimits, DEFAULT_LIMITS } from "./core/limits.ts";
+import type { Model } from "./core/model.ts";
+import { checkWord, withDefaults } from "./core/options.ts";
+import type { Redactor } from "./core/redact.ts";
+import type { RunOptions, RuntimeOptions } from "./core/runtime.ts";
+import type { Store } from "./core/store.ts";
+import { createJournal } from "./events/journal.ts";
+import { Profiles } from "./profiles.ts";
+import type { Recorded } from "./recorded.ts";
+import { readHistory } from "./store/history.ts";
+import { Tree } from "./tree.ts";
+
+/** What all trees of a runtime have in common, and what is asked of this one. */
+export type Shared = {
+  options: RuntimeOptions;
+  runOptions: RunOptions;
+  host: Host;
+  store: Store;
+  newId: () => string;
+  models: (choice: ModelChoice) => Model | Promise<Model>;
+  redactor: Redactor;
+};
+
+/** A stored tree that goes on: under whose claim, and from what. */
+export type GoesOn = { readonly rootId: string; readonly fence: number; readonly recorded: Recorded };
+
+export type OpenTree = ReturnType<typeof openTree>;
+
+export function openTree({ options, runOptions, host, store, newId, models, redactor }: Shared, goesOn?: GoesOn) {
+  const { clock, random, cwd } = host;
+  const limits = checkLimits(withDefaults(DEFAULT_LIMITS, options.limits, runOptions.limits));
+  const { onExhausted = "wrap-up", onLiveChildren = "wait" } = runOptions;
+  checkWord("onExhausted", onExhausted, ["wrap-up", "stop"]);
+  checkWord("onLiveChildren", onLiveChildren, ["wait", "cancel"]);
+  const rootId = goesOn?.rootId ?? newId();
+  const requireStore = options.requireStore === true;
+  const journal = createJournal({
+    store,
+    rootId,
+    clock,
+    requireStore,
+    firstSeq: goesOn && (goesOn.recorded.events.at(-1)?.seq ?? 0) + 1,
+    fence: goesOn?.fence,
+    hooks: {
+      redactor,
+      isAlone: () => tree.book.liveCount <= 1,
+      // A store that cannot keep an event may still keep one word.
+      onDegraded: (reason) => void store.markLost(rootId, reason).catch(ignore),
+    },
+  });
+  const deadlines = createDeadlines(clock);
+  const budget = runOptions.budget ?? {};
+  const root = openLedger(budget);
+  const tree: Tree = new Tree({
+    settings: {
+      cwd,
+      redactor,
+      conversation: checkConversation(withDefaults(DEFAULT_CONVERSATION, runOptions.conversation)),
+      onExhausted,
+      onLiveChildren,
+    },
+    asking: { clock, random, journal, callsAtOnce: options.maxConcurrentCalls },
+    profiles: new Profiles({
+      resolveModel: models,
+      priceOf: (model) => model.price ?? priceOf(model.id)?.price,
+      windowOf: (model) => model.contextWindow ?? priceOf(model.id)?.contextWindow,
+      limits,
+      agents: options.agents ?? [],
+      now: clock.monotonic,
+    }),
+    limits,
+    spending: {
+      budget,
+      root,
+      children: root.open(withinBudget(limits.children, budget)),
+      slots: createRunSlots(limits.maxConcurrent, limits.onFull),
+      deadlines,
+      childTime: new ChildTime(limits.children.seconds, clock, deadlines, (reason) => {
+        for (const live of tree.book.live) if (live.who.depth === 1) live.scope.abort(reason);
+      }),
+    },
+    approve: options.approve,
+    records: { newId, ...readHistory(store, rootId) },
+    recorded: goesOn?.recorded,
+  });
+  if (runOptions.onEvent !== undefined) journal.subscribe(runOptions.onEvent);
+  // `last`: the end of the latest run of the root, which a follow-up waits for.
+  return { tree, journal, deadlines, rootId, store, runOptions, newId, last: Promise.resolve() };
+}
+
+function ignore(): void {}

@@ -1,0 +1,169 @@
+/** From a stored tree to one that goes on: its claim is taken, its journal folded, its terms kept. */
+
+import { type AgentDefinition, agent } from "./core/agent.ts";
+import { UserError } from "./core/errors.ts";
+import type { EventOf, StoredEvent } from "./core/event.ts";
+import { laterHandle } from "./core/later-handle.ts";
+import type { Budget } from "./core/limits.ts";
+import { messageFrom } from "./core/message.ts";
+import type { ForkOptions, ResumeOptions, RunHandle, RunOptions, RunResult } from "./core/runtime.ts";
+import type { RunRecord, Store } from "./core/store.ts";
+import { FAN_OUT, fanOutTask, holderOf, runFanOut } from "./fan-out.ts";
+import { repairHistory } from "./loop/repair-history.ts";
+import { type OpenTree, openTree, type Shared } from "./open-tree.ts";
+import { Recorded, type RecordedRun } from "./recorded.ts";
+import { rootHandle } from "./root-handle.ts";
+import { readHistory } from "./store/history.ts";
+import type { AgentEntry } from "./subagents/agent-book.ts";
+
+/** What a run that had ended is told when nobody says anything else. Text a model reads: snapshotted. */
+export const GO_ON = "You were stopped before you had finished. Go on where you stopped.";
+
+type Parts = Omit<Shared, "runOptions">;
+
+/** Goes on with a tree after a crash or a stop. Finished work is not repeated. */
+export function resumeRoot<Output>(runId: string, parts: Parts, options: ResumeOptions): RunHandle<Output> {
+  return laterHandle(runId, async (onHandle) => {
+    const record = await rootRecord(runId, parts.store);
+    if (record.status === "completed" && options.message === undefined)
+      throw new UserError(`Run ${runId} has completed. Give it a message to go on with, or fork it.`);
+    const { opened, root, earlier } = await openStored(record, parts, options, (start) =>
+      definitionOf(start, parts, options.agent),
+    );
+    const entry = Promise.resolve(root);
+    if (earlier.state.end === undefined) {
+      onHandle(rootHandle(opened, earlier.runId, entry, earlier.state.start.task, { earlier }));
+      return;
+    }
+    onHandle(rootHandle(opened, parts.newId(), entry, messageFrom(options.message ?? GO_ON)));
+  });
+}
+
+/** Goes on with a fan-out: results it has are taken from the journal, children that live go on, the rest start. */
+export async function resumeFanOut<Output>(
+  runId: string,
+  parts: Parts,
+  given: { definition: AgentDefinition; inputs: readonly string[]; limit: number | undefined; runOptions: RunOptions },
+): Promise<RunResult<Output>[]> {
+  const { definition, inputs, limit, runOptions } = given;
+  const record = await rootRecord(runId, parts.store);
+  if (record.agent !== FAN_OUT) throw new UserError(`Run ${runId} is no fan-out: go on with it by resume()`);
+  if (record.task !== fanOutTask(inputs)) throw new UserError(`The fan-out ${runId} was made on other inputs`);
+  if (record.endedAt !== undefined) throw new UserError(`The fan-out ${runId} has ended: nothing is left to do`);
+  const { opened, earlier } = await openStored(record, parts, runOptions, () => holderOf(definition));
+  return runFanOut({ opened, earlier }, definition, inputs, limit);
+}
+
+/** A new tree that begins with what a run had said and heard by the end of a turn. The old one stays as it is. */
+export function forkRoot<Output>(runId: string, parts: Parts, options: ForkOptions): RunHandle<Output> {
+  return laterHandle(runId, async (onHandle) => {
+    const record = await rootRecord(runId, parts.store);
+    const events = await parts.store.read(record.rootId, { runId });
+    const [start] = events;
+    if (start?.type !== "run-start") throw new UserError(`Run ${runId} has no beginning in this store`);
+    const { before, turn } = endOfTurn(events, options.at);
+    const history = repairHistory(await readHistory(parts.store, record.rootId).messages(runId, before));
+    const definition = definitionOf(start, parts, options.agent);
+    const opened = openTree({ ...parts, runOptions: { ...toRunOptions(start, undefined), ...options } });
+    const entry = opened.tree.openRoot(opened.rootId, definition);
+    const origin = { kind: "branch", runId, turn, history } as const;
+    onHandle(rootHandle(opened, opened.rootId, entry, messageFrom(options.message ?? GO_ON), { origin }));
+  });
+}
+
+type StoredTree = { opened: OpenTree; root: AgentEntry; earlier: RecordedRun };
+
+/** Takes the claim of the tree and brings it back. When that fails the claim is given back. */
+async function openStored(
+  { rootId, lost }: RunRecord,
+  parts: Parts,
+  options: ResumeOptions,
+  define: (start: EventOf<"run-start">) => AgentDefinition,
+): Promise<StoredTree> {
+  if (lost !== undefined)
+    throw new UserError(`Run ${rootId} cannot be resumed, because not all of it was kept. ${lost}`);
+  const { store } = parts;
+  const { fence } = await store.claim(rootId);
+  try {
+    const recorded = new Recorded(await store.read(rootId));
+    const { start } = recorded.root.state;
+    const { signal, onEvent } = options;
+    const runOptions = { ...toRunOptions(start, options.moreBudget), signal, onEvent };
+    const opened = openTree({ ...parts, runOptions }, { rootId, fence, recorded });
+    const root = await opened.tree.openRoot(rootId, define(start));
+    if (recorded.root.state.end === undefined) opened.tree.denied.push(...deniedIn(recorded));
+    return { opened, root, earlier: recorded.root };
+  } catch (error) {
+    await store.release(rootId, fence);
+    throw error;
+  }
+}
+
+async function rootRecord(runId: string, store: Store): Promise<RunRecord> {
+  const record = await store.run(runId);
+  if (record === undefined) throw new UserError(`No run with the id ${runId} in this store`);
+  if (record.parentId !== null)
+    throw new UserError(`Run ${runId} is a child: a tree goes on as a whole, so name its root, ${record.rootId}`);
+  return record;
+}
+
+/** The terms the tree was begun under. */
+function toRunOptions({ terms, budget }: EventOf<"run-start">, more: Budget | undefined): RunOptions {
+  return { ...terms, budget: sumOf(budget, more) };
+}
+
+/** A limit that is not set stays so. */
+function sumOf(budget: Budget | undefined, more: Budget | undefined): Budget | undefined {
+  if (budget === undefined || more === undefined) return budget;
+  const sum: Budget = { ...budget };
+  for (const unit of ["tokens", "costUsd", "seconds", "executions"] as const) {
+    const [had, added] = [budget[unit], more[unit]];
+    if (had !== undefined && added !== undefined) sum[unit] = had + added;
+  }
+  return sum;
+}
+
+function definitionOf(
+  start: EventOf<"run-start">,
+  { options }: Parts,
+  given: AgentDefinition | undefined,
+): AgentDefinition {
+  const { agent: name, runId, rights } = start;
+  if (name === FAN_OUT)
+    throw new UserError(`Run ${runId} is a fan-out: call fanOut with the same inputs and resumes: "${start.agentId}"`);
+  if (given !== undefined && given.name !== name)
+    throw new UserError(`Run ${runId} was made by the agent ${name}, not by ${given.name}`);
+  const known = given ?? options.agents?.find((each) => each.name === name);
+  if (known !== undefined) return known;
+  const tools = [...new Set([...rights.use, ...rights.delegate])];
+  if (tools.length > 0)
+    throw new UserError(
+      `Run ${runId} needs the definition of its agent ${name}, because functions are not stored (its tools: ${tools.join(", ")}). Pass it as agent, or in agents.`,
+    );
+  const { instructions, model, maxTurns, nickname } = start;
+  return agent({ name, nickname, instructions, model, maxTurns, delegate: true });
+}
+
+/** Everything before this event belongs to the turn or an earlier one. */
+function endOfTurn(events: readonly StoredEvent[], at: number | undefined): { before: number; turn: number } {
+  const turns = events.filter((event) => event.type === "message-end").map((event) => event.turn);
+  const last = turns.at(-1) ?? 0;
+  if (at === undefined) return { before: Number.POSITIVE_INFINITY, turn: last };
+  if (!Number.isInteger(at) || at < 0 || at > last)
+    throw new UserError(`The run has ${last} turns, so a fork can begin after turn 0 to ${last}; found ${at}`);
+  const next = events.find((event) => event.type === "turn-start" && event.turn > at);
+  return { before: next?.seq ?? Number.POSITIVE_INFINITY, turn: at };
+}
+
+function deniedIn({ events, root }: Recorded): { path: string; toolName: string; input: unknown }[] {
+  const asked = new Map<string, EventOf<"approval-request">>();
+  const denied: { path: string; toolName: string; input: unknown }[] = [];
+  for (const event of events) {
+    if (event.seq < root.state.start.seq) continue;
+    if (event.type === "approval-request") asked.set(`${event.runId} ${event.callId}`, event);
+    if (event.type !== "approval-end" || event.by !== "nobody") continue;
+    const question = asked.get(`${event.runId} ${event.callId}`);
+    if (question !== undefined) denied.push({ path: event.path, toolName: question.toolName, input: question.input });
+  }
+  return denied;
+}

@@ -1,0 +1,219 @@
+/** G5: cut anywhere, a tree goes on to the same end, and nothing that was finished is done again. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import * as z from "zod";
+import { agent } from "../../src/core/agent.ts";
+import { after, calls, fails, says, stopsAtLength, uses } from "../../src/testing/steps.ts";
+import { simpleTool } from "../requirements/support.ts";
+import { cutEverywhere, resultsOf, type Scenario } from "./crash-points.ts";
+
+const look = (note: (callId: string) => void) => [
+  simpleTool("look", (_input, { callId }) => {
+    note(callId);
+    return `seen ${callId}`;
+  }),
+];
+
+/** Looks so often, then says what it saw. */
+const looksTwice: Scenario["script"][string] = (request) => {
+  const seen = resultsOf(request, "look");
+  return seen.length < 2 ? calls("look", { place: seen.length }) : says(`Seen ${seen.length}.`);
+};
+
+const scenarios: Record<string, Scenario> = {
+  "one agent with a tool": { script: { lead: looksTwice }, tools: look },
+  "several calls in one answer": {
+    script: {
+      lead: (request) =>
+        resultsOf(request, "look").length === 0
+          ? [says("Three at once."), calls("look", { a: 1 }), calls("look", { b: 2 }), calls("look", { c: 3 })]
+          : says("Done."),
+    },
+    tools: look,
+  },
+  "a child": {
+    script: {
+      lead: (request) =>
+        resultsOf(request, "subagent").length === 0
+          ? calls("subagent", { label: "scout", task_prompt: "Look." })
+          : says(`It says: ${resultsOf(request, "subagent")[0]}`),
+      "lead/scout": looksTwice,
+    },
+    tools: look,
+  },
+  "three children at once, one of which has a child": {
+    script: {
+      lead: (request) =>
+        resultsOf(request, "parallel_subagent").length === 0
+          ? calls("parallel_subagent", {
+              tasks: ["a", "b", "c"].map((label) => ({ label, task_prompt: `Look at ${label}.` })),
+              max_concurrent: 2,
+            })
+          : says("All three have looked."),
+      "lead/*": looksTwice,
+      "lead/b": (request) =>
+        resultsOf(request, "subagent").length === 0
+          ? calls("subagent", { label: "deeper", task_prompt: "Look closer." })
+          : says("It looked closer."),
+      "lead/b/deeper": looksTwice,
+    },
+    tools: look,
+  },
+  "specialists by name, one twice": {
+    script: {
+      lead: (request) => {
+        const done = resultsOf(request, "subagent_scout").length;
+        return done < 2 ? calls("subagent_scout", { task: `Look at ${done}.` }) : says("Both are back.");
+      },
+      "lead/*": looksTwice,
+    },
+    tools: look,
+    agent: { subagents: [agent({ name: "scout", instructions: "You look." })] },
+  },
+  "a child in the background that is waited for": {
+    script: {
+      lead: (request) => {
+        if (resultsOf(request, "subagent").length === 0)
+          return calls("subagent", { label: "slow", task_prompt: "Take your time.", background: true });
+        if (resultsOf(request, "look").length === 0) return calls("look");
+        if (resultsOf(request, "subagent_wait").length === 0) return calls("subagent_wait");
+        return says("It is back.");
+      },
+      "lead/slow": looksTwice,
+    },
+    tools: look,
+  },
+  "a child in the background whose report arrives by itself": {
+    script: {
+      lead: (request) => {
+        if (resultsOf(request, "subagent").length === 0)
+          return calls("subagent", { label: "slow", task_prompt: "Take your time.", background: true });
+        const hasReport = request.messages.some(
+          ({ role, content }) =>
+            role === "user" && content.some((part) => part.type === "text" && part.text.startsWith("Report of")),
+        );
+        return says(hasReport ? "I have read it." : "I wait.");
+      },
+      "lead/slow": (request) =>
+        resultsOf(request, "look").length === 0 ? [after(500), calls("look")] : says("Here I am."),
+    },
+    tools: look,
+  },
+  "a child that is asked again": {
+    script: {
+      lead: (request) => {
+        const [first] = resultsOf(request, "subagent");
+        if (first === undefined) return calls("subagent", { label: "scout", task_prompt: "Look." });
+        const [, subagent_id] = /subagent_id: (\w+)/.exec(first) ?? [];
+        if (resultsOf(request, "subagent_send").length === 0)
+          return calls("subagent_send", { subagent_id, message: "And behind it?" });
+        return says("Now I know.");
+      },
+      "lead/scout": (request) => {
+        const asked = request.messages.filter(({ role }) => role === "user").length;
+        return resultsOf(request, "look").length < asked ? calls("look") : says(`Answer ${asked}.`);
+      },
+    },
+    tools: look,
+  },
+  "a child that sums up": {
+    script: {
+      lead: (request) =>
+        resultsOf(request, "subagent").length === 0
+          ? calls("subagent", { label: "scout", task_prompt: "Look.", summary_prompt: "In one word." })
+          : says("Good."),
+      "lead/scout": (request) => {
+        if (!request.mayCallTools) return says("Fine.");
+        return resultsOf(request, "look").length === 0 ? calls("look") : says("A long story.");
+      },
+    },
+    tools: look,
+  },
+  "a child that runs out of turns": {
+    script: {
+      lead: (request) =>
+        resultsOf(request, "subagent").length === 0
+          ? calls("subagent", { label: "scout", task_prompt: "Look.", max_turns: 2 })
+          : says("It did not finish."),
+      "lead/scout": (request) => (request.mayCallTools ? calls("look") : says("So far.")),
+    },
+    tools: look,
+  },
+  "an answer of the wrong shape": {
+    script: { lead: (request) => says(request.mayCallTools ? "not JSON" : `{"n":3}`) },
+    agent: { outputSchema: z.object({ n: z.number() }) },
+  },
+  "an answer that is cut, and one that is empty": {
+    script: {
+      lead: (request) => {
+        const told = request.messages.filter(({ role }) => role === "user").length;
+        if (told === 1) return [says("The first half "), stopsAtLength()];
+        return told === 2 ? says("") : says("and the second.");
+      },
+    },
+  },
+  "a budget that is spent": {
+    script: {
+      lead: (request) =>
+        request.mayCallTools
+          ? [calls("look"), uses({ input: 400, output: 400 })]
+          : [says("That is all."), uses({ input: 10, output: 5 })],
+    },
+    tools: look,
+    run: { budget: { tokens: 3_000 } },
+  },
+  "a child with a share of the budget": {
+    script: {
+      lead: (request) =>
+        resultsOf(request, "subagent_scout").length === 0
+          ? calls("subagent_scout", { task: "Look." })
+          : says("It is back."),
+      "lead/scout": looksTwice,
+    },
+    tools: look,
+    agent: { subagents: [agent({ name: "scout", budget: { tokens: 20_000, executions: 1 } })] },
+    run: { budget: { tokens: 100_000, executions: 3 } },
+  },
+  "a provider that fails at first": {
+    script: {
+      lead: [fails("overloaded"), calls("look"), fails("overloaded"), says("Done.")],
+    },
+    tools: look,
+  },
+  "consent by a person": {
+    script: { lead: (request) => (resultsOf(request, "write").length === 0 ? calls("write") : says("Written.")) },
+    tools: (note) => [
+      simpleTool("write", (_input, { callId }) => note(callId) ?? "ok", { tier: "confirm", effect: "idempotent" }),
+    ],
+    runtime: { approve: async () => ({ allow: true }) },
+  },
+  "consent by nobody": {
+    script: { lead: (request) => (resultsOf(request, "write").length === 0 ? calls("write") : says("Without it.")) },
+    tools: (note) => [
+      simpleTool("write", (_input, { callId }) => note(callId) ?? "ok", { tier: "confirm", effect: "idempotent" }),
+    ],
+  },
+  "a fork": {
+    script: {
+      lead: (request) =>
+        resultsOf(request, "look").length === 0
+          ? calls("look")
+          : resultsOf(request, "subagent").length === 0
+            ? calls("subagent", { label: "twin", task_prompt: "Go another way.", context: "fork" })
+            : says("Both ways."),
+      "lead/twin": (request) =>
+        resultsOf(request, "look").length < 2 ? calls("look", { other: true }) : says("The other way."),
+    },
+    tools: look,
+  },
+};
+
+suite("G5: a tree that is cut anywhere goes on to the same end:", () => {
+  for (const [name, scenario] of Object.entries(scenarios)) {
+    test(name, async () => {
+      const { whole, cuts } = await cutEverywhere(scenario);
+      assert.ok(cuts >= whole.events.length - 3, `${cuts} cuts of ${whole.events.length} events`);
+    });
+  }
+});
