@@ -14,6 +14,17 @@ export function inertLine(text: string, maxLength = 400): string {
   return line.length <= maxLength ? line : `${line.slice(0, maxLength).toWellFormed()}...`;
 }
 
+/** JSON with what could act on a terminal written as escapes: it says the same to whoever parses it. */
+export function inertJson(json: string): string {
+  return json.replace(HIDDEN, (character) =>
+    Array.from({ length: character.length }, (_, unit) => escapeUnit(character.charCodeAt(unit))).join(""),
+  );
+}
+
+function escapeUnit(unit: number): string {
+  return `\\u${unit.toString(16).padStart(4, "0")}`;
+}
+
 // Escape sequences as a whole: what is left of a colour code without its first byte would still be in the way.
 const CSI = "(?:\\u001b\\[|\\u009b)[0-?]*[ -/]*[@-~]";
 const STRING =

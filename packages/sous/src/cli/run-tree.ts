@@ -9,13 +9,17 @@ import { duration } from "./figures.ts";
 import { inertLine } from "./inert.ts";
 
 export type RunNode = {
+  readonly id: string;
   readonly path: string;
   readonly label: string;
   readonly task: string;
   readonly maxTurns: number;
-  readonly startedAt: number;
+  /** Later than it really started when it was interrupted: the time in between is not its own. */
+  startedAt: number;
   endedAt: number | undefined;
-  status: RunStatus | "running";
+  /** When something last happened in it. */
+  heardAt: number;
+  status: RunStatus | "running" | "interrupted";
   stopReason: StopReason | undefined;
   /** What it is doing; at its end what it said last, or what went wrong. */
   activity: string;
@@ -33,9 +37,16 @@ export type RunNode = {
   readonly refusals: { label: string; message: string }[];
 };
 
+type Place = { readonly list: RunNode[]; readonly level: number };
+
+/** No tree is so deep; a database may hold one that says it is, and is drawn as if it were not. */
+const DEEPEST = 12;
+
 export class RunTree {
   readonly roots: RunNode[] = [];
   readonly #nodes = new Map<string, RunNode>();
+  /** Where the children of a run are listed, by its id. */
+  readonly #places = new Map<string, Place>();
   /** What is being said, by run; only its last line is shown. */
   readonly #speech = new Map<string, string>();
   /** What the calls in flight are about, by call id. */
@@ -59,16 +70,23 @@ export class RunTree {
   apply(event: SousEvent): void {
     if (event.type === "run-start") {
       const node = startNode(event);
-      const parent = event.parentId === null ? undefined : this.#nodes.get(event.parentId);
-      (parent?.children ?? this.roots).push(node);
+      const place = this.#places.get(event.parentId ?? "") ?? { list: this.roots, level: 0 };
+      place.list.push(node);
       this.#nodes.set(event.runId, node);
+      this.#places.set(event.runId, place.level < DEEPEST ? { list: node.children, level: place.level + 1 } : place);
       return;
     }
     const node = this.#nodes.get(event.runId);
     if (node === undefined) return;
+    node.heardAt = event.time;
     const before = node.activity;
     this.#update(node, event);
     if (node.activity !== before && event.type !== "tool-call-end") node.result = "";
+  }
+
+  /** Nobody works on it any more: what has not ended never will by itself. */
+  interrupt(): void {
+    for (const node of this.#nodes.values()) if (node.status === "running") node.status = "interrupted";
   }
 
   #update(node: RunNode, event: Exclude<SousEvent, { type: "run-start" }>): void {
@@ -150,7 +168,10 @@ export class RunTree {
       case "truncation":
       case "steer":
       case "report":
+        break;
       case "resume":
+        node.status = "running";
+        node.startedAt = event.time - event.usedMs;
         break;
       default:
         event satisfies never;
@@ -170,12 +191,14 @@ const STARTS = "starts";
 
 function startNode(event: Extract<SousEvent, { type: "run-start" }>): RunNode {
   return {
+    id: inertLine(event.runId, 60),
     path: inertLine(event.path, 200),
     label: inertLine(event.path.split("/").at(-1) ?? event.label, 80),
     task: inertLine(textOf(event.task)),
     maxTurns: event.maxTurns,
     startedAt: event.time,
     endedAt: undefined,
+    heardAt: event.time,
     status: "running",
     stopReason: undefined,
     activity: STARTS,
@@ -192,7 +215,13 @@ function startNode(event: Extract<SousEvent, { type: "run-start" }>): RunNode {
 }
 
 /** How a run stands, in a word or two. */
-export function statusWords({ status, stopReason }: Pick<RunNode, "status" | "stopReason">): string {
+export function statusWords({
+  status,
+  stopReason,
+}: {
+  status: RunNode["status"];
+  stopReason: string | undefined;
+}): string {
   switch (status) {
     case "incomplete":
       return stopReason === "consent" ? "lacked consent" : "out of turns";
@@ -203,6 +232,7 @@ export function statusWords({ status, stopReason }: Pick<RunNode, "status" | "st
     case "refused":
       return "model refused";
     case "running":
+    case "interrupted":
     case "completed":
     case "cancelled":
     case "failed":

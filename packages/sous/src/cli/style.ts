@@ -14,11 +14,12 @@ export type Colour = "green" | "red" | "yellow" | "cyan" | "dim" | "bold";
 
 export type Glyphs = {
   readonly spinner: readonly string[];
-  readonly status: Readonly<Record<RunStatus | "refused-spawn" | "asks", string>>;
+  readonly status: Readonly<Record<RunStatus | "running" | "interrupted" | "refused-spawn" | "asks", string>>;
   readonly branch: string;
   readonly lastBranch: string;
   readonly line: string;
   readonly arrow: string;
+  readonly back: string;
   readonly dot: string;
   readonly more: string;
 };
@@ -52,7 +53,7 @@ function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== "";
 }
 
-export function colourOf(status: RunStatus | "running" | "refused-spawn"): Colour {
+export function colourOf(status: RunStatus | "running" | "interrupted" | "refused-spawn"): Colour {
   switch (status) {
     case "running":
       return "cyan";
@@ -60,6 +61,7 @@ export function colourOf(status: RunStatus | "running" | "refused-spawn"): Colou
       return "green";
     case "incomplete":
     case "cancelled":
+    case "interrupted":
     case "refused-spawn":
       return "yellow";
     case "budget_exceeded":
@@ -84,6 +86,8 @@ const UNICODE: Glyphs = {
     cancelled: "-",
     refused: "✗",
     failed: "✗",
+    running: "◐",
+    interrupted: "?",
     "refused-spawn": "✗",
     asks: "!",
   },
@@ -91,6 +95,7 @@ const UNICODE: Glyphs = {
   lastBranch: "└─ ",
   line: "│  ",
   arrow: "→",
+  back: "←",
   dot: " · ",
   more: "…",
 };
@@ -105,6 +110,8 @@ const ASCII: Glyphs = {
     cancelled: "-",
     refused: "x",
     failed: "x",
+    running: "*",
+    interrupted: "?",
     "refused-spawn": "x",
     asks: "!",
   },
@@ -112,6 +119,7 @@ const ASCII: Glyphs = {
   lastBranch: "`- ",
   line: "|  ",
   arrow: "->",
+  back: "<-",
   dot: ", ",
   more: "...",
 };

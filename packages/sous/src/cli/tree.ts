@@ -5,17 +5,18 @@ import { type RunNode, type RunTree, statusWords } from "./run-tree.ts";
 import { type Colour, colourOf, type Style } from "./style.ts";
 import { cutToWidth, displayWidth, fitToWidth, wrapToWidth } from "./width.ts";
 
-export function treeLines(tree: RunTree, columns: number, style: Style): string[] {
-  const rows = tree.roots.flatMap((root) => rowsOf(root, "", "", style));
-  const lines = columns >= WIDE ? wideLines(rows, columns, style) : narrowLines(rows, columns, style);
+/** `withIds` for whoever wants to look at one of the runs. */
+export function treeLines(tree: RunTree, columns: number, style: Style, withIds = false): string[] {
+  const rows = tree.roots.flatMap((root) => rowsOf(root, "", "", style, withIds));
+  const widths = measure(rows, columns);
+  const lines = widths === undefined ? narrowLines(rows, columns, style) : wideLines(rows, columns, style, widths);
   return [...lines, style.paint("dim", cutToWidth(totalLine(tree, style), columns, style.glyphs.more))];
 }
 
-/** Below this a run takes two lines. */
-const WIDE = 76;
-
 /** `figures` is empty for a child that was refused. */
 type Row = {
+  /** Empty when ids are not asked for, and for a child that was refused. */
+  id: string;
   before: string;
   after: string;
   name: string;
@@ -25,19 +26,20 @@ type Row = {
   figures: string[];
 };
 
-function rowsOf(node: RunNode, before: string, after: string, style: Style): Row[] {
+function rowsOf(node: RunNode, before: string, after: string, style: Style, withIds: boolean): Row[] {
   const { glyphs } = style;
   const figures = [
     plural(node.turns, "turn"),
     plural(node.toolCount, "tool"),
     tokens(node.tokens, node.isEstimated),
     cost(node.costUsd),
-    duration((node.endedAt ?? node.startedAt) - node.startedAt),
+    duration((node.endedAt ?? node.heardAt) - node.startedAt),
   ];
-  const glyph = node.status === "running" ? "?" : glyphs.status[node.status];
+  const glyph = glyphs.status[node.status];
   const own: Row = {
+    id: withIds ? node.id : "",
     before,
-    after,
+    after: `${after}  `,
     name: node.label,
     glyph,
     status: statusWords(node),
@@ -45,7 +47,7 @@ function rowsOf(node: RunNode, before: string, after: string, style: Style): Row
     figures,
   };
   const below = [
-    ...node.children.map((child) => (first: string, rest: string) => rowsOf(child, first, rest, style)),
+    ...node.children.map((child) => (first: string, rest: string) => rowsOf(child, first, rest, style, withIds)),
     ...node.refusals.map((refusal) => (first: string, rest: string) => [refusalRow(refusal, first, rest, style)]),
   ];
   const rows = below.flatMap((make, index) => {
@@ -55,14 +57,17 @@ function rowsOf(node: RunNode, before: string, after: string, style: Style): Row
       after + (isLast ? " ".repeat(glyphs.line.length) : glyphs.line),
     );
   });
+  // The line to its children begins beside what is said about it.
+  if (below.length > 0) own.after = after + glyphs.line;
   return [own, ...rows];
 }
 
 function refusalRow({ label, message }: RunNode["refusals"][number], before: string, after: string, style: Style): Row {
   const glyph = style.glyphs.status["refused-spawn"];
   return {
+    id: "",
     before,
-    after,
+    after: `${after}  `,
     name: label,
     glyph,
     status: `refused: ${message}`,
@@ -71,15 +76,35 @@ function refusalRow({ label, message }: RunNode["refusals"][number], before: str
   };
 }
 
-function wideLines(rows: readonly Row[], columns: number, style: Style): string[] {
-  const { paint, glyphs } = style;
-  const nameWidth = Math.min(Math.max(...rows.map(({ before, name }) => displayWidth(before + name))), 40);
+/** Below this a run takes several lines. */
+const WIDE = 76;
+const LONGEST_NAME = 40;
+const LEAST_NAME = 16;
+
+type Widths = { name: number; status: number; figures: number[] };
+
+/** Undefined when a line has no room for everything that belongs on it. */
+function measure(rows: readonly Row[], columns: number): Widths | undefined {
   const withFigures = rows.filter((row) => row.figures.length > 0);
-  const statusWidth = Math.max(...withFigures.map(({ status }) => displayWidth(status)));
-  const widths = (withFigures[0]?.figures ?? []).map((_, column) =>
-    Math.max(...withFigures.map(({ figures }) => displayWidth(figures[column] ?? ""))),
+  const status = widest(withFigures.map((row) => row.status));
+  const figures = (withFigures[0]?.figures ?? []).map((_, column) =>
+    widest(withFigures.map((row) => row.figures[column] ?? "")),
   );
-  return rows.flatMap(({ before, after, name, glyph, status, colour, figures }) => {
+  const longest = Math.min(widest(rows.map(({ before, name }) => before + name)), LONGEST_NAME);
+  const room = columns - status - figures.reduce((sum, width) => sum + width + (width > 0 ? 2 : 0), 0) - 4;
+  return columns >= WIDE && room >= Math.min(longest, LEAST_NAME)
+    ? { name: Math.min(longest, room), status, figures }
+    : undefined;
+}
+
+function widest(texts: readonly string[]): number {
+  return texts.reduce((width, text) => Math.max(width, displayWidth(text)), 0);
+}
+
+function wideLines(rows: readonly Row[], columns: number, style: Style, widths: Widths): string[] {
+  const { paint, glyphs } = style;
+  const nameWidth = widths.name;
+  return rows.flatMap(({ id, before, after, name, glyph, status, colour, figures }) => {
     const label = fitToWidth(name, nameWidth - displayWidth(before), glyphs.more);
     const start = `${paint("dim", before)}${label}  ${paint(colour, glyph)} `;
     if (figures.length === 0) {
@@ -89,28 +114,31 @@ function wideLines(rows: readonly Row[], columns: number, style: Style): string[
     }
     // A column in which nobody has anything, such as the cost of a model without a price, is left out.
     const numbers = figures
-      .map((figure, column) => figure.padStart(widths[column] ?? 0))
-      .filter((figure) => figure !== "");
-    return `${start}${paint(colour, fitToWidth(status, statusWidth))}  ${numbers.join("  ")}`;
+      .map((figure, column) => figure.padStart(widths.figures[column] ?? 0))
+      .filter((figure) => figure !== "")
+      .join("  ");
+    const line = `${start}${paint(colour, fitToWidth(status, widths.status))}  ${numbers}`;
+    if (id === "") return line;
+    const width = nameWidth + widths.status + numbers.length + 6;
+    if (width + 2 + displayWidth(id) <= columns) return `${line}  ${paint("dim", id)}`;
+    return [line, paint("dim", after + id)];
   });
 }
 
 function narrowLines(rows: readonly Row[], columns: number, { paint, glyphs }: Style): string[] {
-  return rows.flatMap(({ before, after, name, glyph, status, colour, figures }) => {
+  return rows.flatMap(({ id, before, after, name, glyph, status, colour, figures }) => {
     const room = columns - displayWidth(before) - 2;
     const label = cutToWidth(name, room, glyphs.more);
     const start = `${paint("dim", before)}${paint(colour, glyph)} ${label}`;
     if (figures.length === 0) {
-      const words = wrapToWidth(status, columns - displayWidth(after) - 2);
-      return [start, ...words.map((line) => `${paint("dim", after)}  ${paint(colour, line)}`)];
+      const words = wrapToWidth(status, columns - displayWidth(after));
+      return [start, ...words.map((line) => `${paint("dim", after)}${paint(colour, line)}`)];
     }
     const words = cutToWidth(status, room - displayWidth(label) - 2, glyphs.more);
     const first = `${start}  ${paint(colour, words)}`.trimEnd();
-    const numbers = wrapToWidth(
-      figures.filter((figure) => figure !== "").join(", "),
-      columns - displayWidth(after) - 2,
-    );
-    return [first, ...numbers.map((line) => paint("dim", `${after}  ${line}`))];
+    const numbers = wrapToWidth(figures.filter((figure) => figure !== "").join(", "), columns - displayWidth(after));
+    const below = id === "" ? numbers : [...numbers, id];
+    return [first, ...below.map((line) => paint("dim", after + line))];
   });
 }
 

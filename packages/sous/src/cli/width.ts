@@ -45,6 +45,51 @@ export function wrapToWidth(text: string, columns: number): string[] {
   return [...lines, line];
 }
 
+/** Joins what belongs together, and begins a new line where the next one would not fit. */
+export function joinToWidth(items: readonly string[], separator: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line: string | undefined;
+  for (const item of items) {
+    const longer: string = line === undefined ? item : line + separator + item;
+    if (line !== undefined && displayWidth(longer) > columns) {
+      lines.push(line);
+      line = item;
+    } else line = longer;
+  }
+  return line === undefined ? lines : [...lines, line];
+}
+
+/** Breaks one line, between words where it can, and loses nothing but the space at a break. */
+export function breakLine(text: string, columns: number): string[] {
+  const characters = isPlain(text) ? text : [...charactersOf(text)];
+  const lines: string[] = [];
+  let start = 0;
+  let width = 0;
+  let space = -1;
+  for (let index = 0; index < characters.length; index++) {
+    const character = characters[index] ?? "";
+    width += characterWidth(character);
+    if (width > columns && index > start) {
+      const end = space > start ? space : index;
+      lines.push(join(characters, start, end));
+      // A space at the break is the break.
+      start = characters[end] === " " ? end + 1 : end;
+      width = displayWidth(join(characters, start, index + 1));
+      space = -1;
+    } else if (character === " " && !isIndent(characters, start, index)) space = index;
+  }
+  return [...lines, join(characters, start, characters.length)];
+}
+
+function isIndent(characters: string | readonly string[], start: number, end: number): boolean {
+  for (let index = start; index < end; index++) if (characters[index] !== " ") return false;
+  return true;
+}
+
+function join(characters: string | readonly string[], start: number, end: number): string {
+  return typeof characters === "string" ? characters.slice(start, end) : characters.slice(start, end).join("");
+}
+
 function isPlain(text: string): boolean {
   return /^[ -~]*$/.test(text);
 }

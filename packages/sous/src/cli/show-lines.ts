@@ -1,0 +1,155 @@
+/** One run for a person to read: what it was, what it was asked, and everything that was said. */
+
+import type { EventOf, StoredEvent } from "../core/event.ts";
+import type { Message } from "../core/message.ts";
+import { rebuildConversation } from "../core/rebuild-conversation.ts";
+import type { RunRecord } from "../core/store.ts";
+import { cost, duration, plural, tokens } from "./figures.ts";
+import { inertLine } from "./inert.ts";
+import { localTime } from "./list-lines.ts";
+import { indented, type MessageView, messageLines, textLines } from "./message-lines.ts";
+import { statusWords } from "./run-tree.ts";
+import { colourOf } from "./style.ts";
+import { breakLine } from "./width.ts";
+
+/** A run with its own events; what it began with from an earlier run is left out and named. */
+export type ShownRun = {
+  record: RunRecord;
+  events: readonly StoredEvent[];
+  messages: readonly Message[];
+  /** What each message was, or took. */
+  notes: readonly string[];
+  childCount: number;
+};
+
+export function readRun(record: RunRecord, events: readonly StoredEvent[], childCount: number): ShownRun {
+  // What was dropped to make room was said all the same.
+  const messages = rebuildConversation(
+    events.filter((event) => event.type !== "prune"),
+    [],
+  );
+  return { record, events, messages, notes: notesOf(messages, events), childCount };
+}
+
+export function showLines({ record, events, messages, notes, childCount }: ShownRun, view: MessageView): string[] {
+  const { paint, glyphs } = view.style;
+  const { status } = record;
+  const start = events.find((event) => event.type === "run-start");
+  const section = (title: string, text: string | undefined): string[] =>
+    text === undefined || text.trim() === "" ? [] : ["", paint("bold", title), ...indented(textLines(text, view), 2)];
+  const facts = factsOf(record, events, childCount, glyphs.dot).map(([name, text]) => factLines(name, text, view));
+  return [
+    `${paint("bold", inertLine(record.path, 200))}  ${paint(colourOf(status), `${glyphs.status[status]} ${statusWords(record)}`)}`,
+    ...facts.flat(),
+    ...section("Instructions", start?.instructions),
+    ...section("Task", record.task),
+    ...section("Summary prompt", record.summaryPrompt),
+    "",
+    paint("bold", "Messages"),
+    ...messageLines(messages.map(withoutTask), notes, view),
+  ];
+}
+
+/** The task stands above its messages. */
+function withoutTask(message: Message, index: number): Message {
+  if (index > 0 || message.role !== "user") return message;
+  return { role: "user", content: message.content.filter((part) => part.type !== "text") };
+}
+
+function factLines(name: string, text: string, { style, columns }: MessageView): string[] {
+  const lines = columns === undefined ? [text] : breakLine(text, Math.max(10, columns - NAME_WIDTH - 2));
+  return lines.map((line, index) => `  ${style.paint("dim", (index === 0 ? name : "").padEnd(NAME_WIDTH))}${line}`);
+}
+
+const NAME_WIDTH = 9;
+
+function factsOf(
+  record: RunRecord,
+  events: readonly StoredEvent[],
+  childCount: number,
+  dot: string,
+): [string, string][] {
+  const start = events.find((event) => event.type === "run-start");
+  const end = events.find((event) => event.type === "run-end");
+  const { usage, startedAt, endedAt, parentId } = record;
+  const root = inertLine(record.rootId, 60);
+  const place = parentId === null ? "root" : `depth ${record.depth}, child of ${inertLine(parentId, 60)}`;
+  const cached = usage.cachedInputTokens === 0 ? "" : `, ${usage.cachedInputTokens} of them cached`;
+  const dropped = events.reduce((sum, event) => sum + (event.type === "prune" ? event.dropped : 0), 0);
+  const facts: [string, string | undefined][] = [
+    ["id", inertLine(record.id, 60)],
+    ["place", `${place}${dot}${plural(childCount, "child", "children")}`],
+    ["tree", `sous replay --tree --id ${root}`],
+    ["agent", [record.agent, record.model].map((name) => inertLine(name, 80)).join(dot)],
+    ["started", localTime(startedAt)],
+    ["took", endedAt === undefined ? undefined : duration(end?.durationMs ?? endedAt - startedAt)],
+    [
+      "turns",
+      `${record.turns}${start === undefined ? "" : ` of ${start.maxTurns}`}${dot}${plural(record.toolCount, "tool call")}`,
+    ],
+    [
+      "tokens",
+      `${tokens(usage.totalTokens, usage.estimated)}: ${usage.inputTokens} in${cached}, ${usage.outputTokens} out`,
+    ],
+    ["cost", cost(record.costUsd) === "" ? undefined : cost(record.costUsd)],
+    ["tools", toolsText(record, start)],
+    ["budget", budgetText(start, dot)],
+    ["begins", originText(start)],
+    ["dropped", dropped === 0 ? undefined : `${plural(dropped, "message")} to make room, all shown here`],
+    ["fault", end?.fault === undefined ? undefined : inertLine(end.fault.message)],
+    ["not kept", record.lost === undefined ? undefined : inertLine(record.lost)],
+  ];
+  return facts.filter((fact): fact is [string, string] => fact[1] !== undefined);
+}
+
+function toolsText({ allowedTools }: RunRecord, start: EventOf<"run-start"> | undefined): string {
+  const names = allowedTools.map((name) => inertLine(name, 80)).join(", ");
+  const mayDelegate = start?.rights.spawn === true ? "; may delegate" : "";
+  return `${names === "" ? "none" : names}${mayDelegate}`;
+}
+
+function budgetText(start: EventOf<"run-start"> | undefined, dot: string): string | undefined {
+  const { tokens: most, costUsd, seconds, executions } = start?.budget ?? {};
+  const parts = [
+    most === undefined ? "" : `${most} tokens`,
+    costUsd === undefined ? "" : `$${costUsd}`,
+    seconds === undefined ? "" : `${seconds}s`,
+    executions === undefined ? "" : plural(executions, "child", "children"),
+  ].filter((part) => part !== "");
+  return parts.length === 0 ? undefined : parts.join(dot);
+}
+
+function originText(start: EventOf<"run-start"> | undefined): string | undefined {
+  const origin = start?.origin;
+  if (origin === undefined) return undefined;
+  const id = inertLine(origin.runId, 60);
+  switch (origin.kind) {
+    case "follow-up":
+      return `where run ${id} ended`;
+    case "fork":
+      return `with the first ${plural(origin.messages, "message")} of run ${id}`;
+    case "branch":
+      return `behind turn ${origin.turn} of run ${id}`;
+    default:
+      return origin satisfies never;
+  }
+}
+
+/** Messages follow each other as their events do, role by role. */
+function notesOf(messages: readonly Message[], events: readonly StoredEvent[]): string[] {
+  const users: string[] = [];
+  const answers: string[] = [];
+  for (const event of events) {
+    if (event.type === "run-start") users.push("the task");
+    else if (event.type === "steer") users.push("said from outside");
+    else if (event.type === "notice") users.push(`notice: ${event.reason}`);
+    else if (event.type === "report") users.push(`report of ${inertLine(event.childRunId, 60)}`);
+    else if (event.type === "message-end" && event.message.content.length > 0) {
+      const finish = event.finish === "stop" || event.finish === "tool-calls" ? "" : `, ${event.finish}`;
+      answers.push(`turn ${event.turn}, ${tokens(event.usage.totalTokens, event.usage.estimated)}${finish}`);
+    }
+  }
+  return messages.map(
+    ({ role }) => (role === "user" ? users.shift() : role === "assistant" ? answers.shift() : "") ?? "",
+  );
+}

@@ -1,0 +1,32 @@
+/** Runs a tree and shows it on stderr while it happens. */
+
+import type { Clock } from "../core/clock.ts";
+import type { EventListener, StoredEvent } from "../core/event.ts";
+import { RunError, type RunResult } from "../core/runtime.ts";
+import { startRenderer } from "./render.ts";
+import type { RunTree } from "./run-tree.ts";
+import type { Style } from "./style.ts";
+
+export type WatchedRun = {
+  clock: Clock;
+  style: Style;
+  /** What happened before this process: seen in the tree, and not told again. */
+  earlier: Iterable<StoredEvent>;
+  start(onEvent: EventListener): PromiseLike<RunResult>;
+};
+
+/** `cause` is what was thrown when it failed. */
+export type Watched = { result: RunResult; tree: RunTree; cause: unknown };
+
+/** When this returns, the terminal is as it was. */
+export async function watchRun({ clock, style, earlier, start }: WatchedRun): Promise<Watched> {
+  using renderer = startRenderer(process.stderr, style, clock);
+  const { tree } = renderer;
+  for (const event of earlier) tree.apply(event);
+  try {
+    return { result: await start(renderer.onEvent), tree, cause: undefined };
+  } catch (error) {
+    if (error instanceof RunError) return { result: error.result, tree, cause: error.cause };
+    throw error;
+  }
+}

@@ -1,0 +1,128 @@
+/** What `sous replay` shows, as text: the list, one run, and its tree, at any width. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { listLines } from "../../src/cli/list-lines.ts";
+import type { MessageView } from "../../src/cli/message-lines.ts";
+import { RunTree } from "../../src/cli/run-tree.ts";
+import { readRun, showLines } from "../../src/cli/show-lines.ts";
+import { chooseStyle, type Style } from "../../src/cli/style.ts";
+import { treeLines } from "../../src/cli/tree.ts";
+import { displayWidth } from "../../src/cli/width.ts";
+import type { Store } from "../../src/core/store.ts";
+import { openMemoryStore } from "../../src/store/memory.ts";
+import { assertGolden } from "./golden.ts";
+import { IDS, keepSampleRuns } from "./kept-runs.ts";
+
+const PLAIN = chooseStyle({ color: "never", isAscii: false, isTerminal: true, env: {} });
+const ASCII = chooseStyle({ color: "never", isAscii: true, isTerminal: true, env: {} });
+const COLOURFUL = chooseStyle({ color: "always", isAscii: false, isTerminal: true, env: {} });
+
+const store = openMemoryStore();
+await keepSampleRuns(store);
+// The tests say what a screen says in one place of the world.
+process.env.TZ = "UTC";
+
+async function shownRun(from: Store, id: string, view: MessageView): Promise<string[]> {
+  const record = await from.run(id);
+  assert.ok(record !== undefined);
+  const events = await from.read(record.rootId, { runId: id });
+  return showLines(readRun(record, events, (await from.children(id)).length), view);
+}
+
+async function treeOf(rootId: string): Promise<RunTree> {
+  const tree = new RunTree("→");
+  for (const event of await store.read(rootId)) tree.apply(event);
+  return tree;
+}
+
+suite("the list", () => {
+  const views: [name: string, columns: number, style: Style][] = [
+    ["list-100.txt", 100, PLAIN],
+    ["list-79.txt", 79, PLAIN],
+    ["list-39.txt", 39, PLAIN],
+    ["list-ascii.txt", 79, ASCII],
+    ["list-colour.txt", 79, COLOURFUL],
+  ];
+  for (const [name, columns, style] of views) {
+    test(name, async () => assertGolden(name, listLines(await store.list(), columns, style)));
+  }
+
+  test("is never wider than it may be, and has no escape byte of its own", async () => {
+    const records = await store.list();
+    for (let columns = 20; columns <= 130; columns++) {
+      for (const line of listLines(records, columns, PLAIN)) {
+        // An id is never cut, because half an id is none.
+        const isId = Object.values(IDS).some((id) => line.includes(id));
+        assert.ok(isId || displayWidth(line) <= columns, `${columns}: ${line}`);
+        assert.ok(!line.includes("\u001b"));
+      }
+    }
+  });
+});
+
+suite("one run", () => {
+  const views: [name: string, id: string, view: MessageView][] = [
+    ["show-lead.txt", IDS.lead, { style: PLAIN, columns: undefined, isFull: false }],
+    ["show-scout-79.txt", IDS.scout, { style: PLAIN, columns: 79, isFull: false }],
+    ["show-scout-39.txt", IDS.scout, { style: PLAIN, columns: 39, isFull: false }],
+    ["show-scout-full.txt", IDS.scout, { style: PLAIN, columns: undefined, isFull: true }],
+    ["show-reader-colour.txt", IDS.reader, { style: COLOURFUL, columns: 79, isFull: false }],
+    ["show-hostile-79.txt", IDS.hostile, { style: ASCII, columns: 79, isFull: true }],
+    ["show-broken.txt", IDS.broken, { style: PLAIN, columns: 79, isFull: false }],
+  ];
+  for (const [name, id, view] of views) {
+    test(name, async () => assertGolden(name, await shownRun(store, id, view)));
+  }
+
+  test("is never wider than it may be", async () => {
+    for (const id of [IDS.lead, IDS.scout, IDS.reader, IDS.hostile]) {
+      for (let columns = 39; columns <= 130; columns++) {
+        for (const line of await shownRun(store, id, { style: PLAIN, columns, isFull: columns % 2 === 0 })) {
+          assert.ok(displayWidth(line) <= columns, `${columns}: ${line}`);
+        }
+      }
+    }
+  });
+
+  test("nothing of it reaches a terminal as more than text, at any width", async () => {
+    for (let columns = 30; columns <= 130; columns += 7) {
+      for (const line of await shownRun(store, IDS.hostile, { style: PLAIN, columns, isFull: true })) {
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be there.
+        assert.doesNotMatch(line, /[\u0000-\u001f\u007f-\u009f\u202e]/);
+      }
+    }
+  });
+});
+
+suite("a kept tree", () => {
+  const views: [name: string, columns: number, style: Style][] = [
+    ["kept-tree-110.txt", 110, PLAIN],
+    ["kept-tree-79.txt", 79, PLAIN],
+    ["kept-tree-39.txt", 39, PLAIN],
+  ];
+  for (const [name, columns, style] of views) {
+    test(name, async () => assertGolden(name, treeLines(await treeOf(IDS.lead), columns, style, true)));
+  }
+
+  test("a run whose process died is interrupted, and its time ends with what was last heard of it", async () => {
+    const tree = await treeOf(IDS.broken);
+    tree.interrupt();
+    assert.deepEqual(treeLines(tree, 79, PLAIN), [
+      "lead  ? interrupted  1 turn  1 tool  320 tok  0.0s",
+      "1 agent · 1 turn · 1 tool · 320 tok",
+    ]);
+  });
+
+  test("a crafted one that is deeper than any tree, or its own parent, is drawn all the same", async () => {
+    const tree = new RunTree("→");
+    const [start] = await store.read(IDS.broken);
+    assert.ok(start?.type === "run-start");
+    for (let depth = 0; depth < 20_000; depth++) {
+      tree.apply({ ...start, runId: `run${depth}`, parentId: depth === 0 ? "run19999" : `run${depth - 1}`, depth });
+    }
+    const lines = treeLines(tree, 79, PLAIN);
+    assert.equal(lines.length, 20_001);
+    for (const line of lines) assert.ok(displayWidth(line) <= 79, line);
+  });
+});
