@@ -159,9 +159,11 @@ export class Tree implements TreePorts {
   ): Promise<{ run: Run; outcome: RunOutcome }> {
     const start = await this.#rootStart(entry, given);
     const run = this.makeRun(start);
-    if (work === undefined) run.lastWords = lastWordsIfPossible(run);
+    const lastWords = work === undefined ? lastWordsIfPossible(run) : undefined;
+    run.lastWords = lastWords instanceof Promise ? await lastWords : lastWords;
     this.setDeadline(run, entry);
     const outcome = await this.execute(run, start, work);
+    await this.#parts.spending.root.flushed();
     try {
       await this.settled();
       return { run, outcome };

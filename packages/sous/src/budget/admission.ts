@@ -26,7 +26,8 @@ export type Admission = {
 export function pay(fee: Fee): Admission | Promise<Admission> {
   const { above, account, childTime } = fee;
   childTime.check();
-  above.startExecution();
+  const starting = above.startExecution();
+  if (starting instanceof Promise) return starting.then(() => payMetered(fee));
   return account.isMetered ? payMetered(fee) : takePlace(fee, undefined);
 }
 
@@ -54,7 +55,7 @@ function takePlace({ above, slots, scope }: Fee, lastWords: WrapUpLease | undefi
 /** Waits for siblings' calls like any reservation, and throws when nothing in flight could release enough. */
 async function reserveLastWords({ account, lastWords, scope }: Fee): Promise<WrapUpLease> {
   try {
-    return account.reserveWrapUp(lastWords);
+    return await account.reserveWrapUp(lastWords);
   } catch (error) {
     if (!(error instanceof BudgetExceeded)) throw error;
   }

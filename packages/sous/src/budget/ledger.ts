@@ -1,15 +1,7 @@
 /** What a tree may spend, kept in one place: a tree of accounts in which nobody can take what another has reserved. */
 
 import { BudgetExceeded } from "../core/errors.ts";
-import {
-  type Account,
-  type Budget,
-  type CallNeed,
-  checkBudget,
-  type Lease,
-  type Spent,
-  type WrapUpLease,
-} from "../core/limits.ts";
+import { type Account, type Budget, type CallNeed, checkBudget, type Lease, type Spent } from "../core/limits.ts";
 import type { Scope } from "../core/scope.ts";
 import { CallLease } from "./call-lease.ts";
 import { Funds, NOTHING } from "./funds.ts";
@@ -17,14 +9,23 @@ import { LastWordsLease } from "./last-words-lease.ts";
 import { Meter, toNanoUsd, toUsd } from "./meter.ts";
 
 /** The account of a root. Time is not kept here but by the deadlines of the tree. */
-export function openLedger(budget: Budget): Account {
+export function openLedger(budget: Budget): Ledger {
   return new LedgerAccount(undefined, []).open(budget);
 }
+
+/** An account in one process: it answers at once. */
+export type Ledger = Omit<Account, "open" | "startExecution" | "reserveWrapUp"> & {
+  open(budget: Budget): Ledger;
+  startExecution(): void;
+  reserveWrapUp(need: CallNeed, instead?: Lease): LocalWrapUp;
+};
+
+type LocalWrapUp = Disposable & { resize(need: CallNeed): boolean; take(need: CallNeed): Lease | undefined };
 
 /** How many children may start. */
 type Executions = { readonly limit: number; started: number };
 
-class LedgerAccount implements Account {
+class LedgerAccount implements Ledger {
   /** Undefined when neither tokens nor money are limited here or above. */
   readonly #funds: Funds | undefined;
   readonly #executions: readonly Executions[];
@@ -36,7 +37,7 @@ class LedgerAccount implements Account {
     this.isMetered = funds !== undefined;
   }
 
-  open(budget: Budget): Account {
+  open(budget: Budget): Ledger {
     checkBudget(budget);
     const meters = metersOf(budget);
     const executions = isLimited(budget.executions) ? [{ limit: budget.executions, started: 0 }] : [];
@@ -65,13 +66,17 @@ class LedgerAccount implements Account {
     for (const executions of this.#executions) executions.started -= 1;
   }
 
+  countExecution(): void {
+    for (const executions of this.#executions) executions.started += 1;
+  }
+
   reserve(need: CallNeed, scope: Scope): Lease | Promise<Lease> {
     if (this.#funds === undefined) return FREE_LEASE;
     scope.throwIfAborted();
     return this.#funds.reserve(need, scope);
   }
 
-  reserveWrapUp(need: CallNeed, instead?: Lease): WrapUpLease {
+  reserveWrapUp(need: CallNeed, instead?: Lease): LocalWrapUp {
     if (this.#funds === undefined) return FREE_LAST_WORDS;
     return new LastWordsLease(this.#funds, need, instead instanceof CallLease ? instead : undefined);
   }
@@ -88,10 +93,12 @@ class LedgerAccount implements Account {
       left[unit] = Math.min(left[unit] ?? amount, amount);
     }
     for (const { limit, started } of this.#executions) {
-      left.executions = Math.min(left.executions ?? limit, limit - started);
+      left.executions = Math.max(0, Math.min(left.executions ?? limit, limit - started));
     }
     return left;
   }
+
+  flushed(): undefined {}
 
   #checkExecutions(asked: number): void {
     for (const { limit, started } of this.#executions) {
@@ -107,7 +114,7 @@ const FREE_LEASE: Lease = Object.freeze({
   [Symbol.dispose]: () => {},
 });
 
-const FREE_LAST_WORDS: WrapUpLease = Object.freeze({
+const FREE_LAST_WORDS: LocalWrapUp = Object.freeze({
   resize: () => true,
   take: () => FREE_LEASE,
   [Symbol.dispose]: () => {},

@@ -2,6 +2,7 @@
 
 import { BudgetExceeded } from "../core/errors.ts";
 import type { CallNeed } from "../core/limits.ts";
+import { outputThatFits } from "../core/purse.ts";
 import type { Price } from "../core/usage.ts";
 
 export type Unit = "tokens" | "costUsd";
@@ -47,10 +48,7 @@ export function isShort(unit: Unit, available: number, need: CallNeed): boolean 
 /** The most output that `available` pays for after the prompt; negative when it does not even pay for that. */
 export function affordableOutput(unit: Unit, available: number, need: CallNeed): number {
   const forPrompt = amountOf(unit, need, 0);
-  const rate = outputRate(unit, need.price);
-  if (rate > 0) return Math.floor((available - forPrompt) / rate);
-  // What costs nothing is had even when the money is spent: of an unknown price only the tokens are enforced.
-  return forPrompt === 0 || forPrompt <= available ? Number.POSITIVE_INFINITY : -1;
+  return outputThatFits(available, forPrompt, outputRate(unit, need.price));
 }
 
 /** What a call with this much output takes from a meter of this unit, at most. */
@@ -70,7 +68,7 @@ function promptRate(unit: Unit, price: Price | undefined): number {
   return price === undefined ? 0 : nanoPerToken(Math.max(price.input, price.cacheWrite ?? 0));
 }
 
-function outputRate(unit: Unit, price: Price | undefined): number {
+export function outputRate(unit: Unit, price: Price | undefined): number {
   if (unit === "tokens") return 1;
   return price === undefined ? 0 : nanoPerToken(price.output);
 }

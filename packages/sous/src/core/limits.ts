@@ -65,31 +65,42 @@ export type Lease = Disposable & {
 /** The reserve a run keeps for its last words. */
 export type WrapUpLease = Disposable & {
   /** Makes it cover this need; false when there is not enough left, and then it stays as it was. */
-  resize(need: CallNeed): boolean;
+  resize(need: CallNeed): boolean | Promise<boolean>;
   /** Turns it into the lease of the last call, with as much more as is free; undefined if it cannot cover the need. */
-  take(need: CallNeed): Lease | undefined;
+  take(need: CallNeed): Lease | undefined | Promise<Lease | undefined>;
 };
 
-/** One node of the ledger: what this part of the tree may spend. Taking from it takes from every ancestor, or from none. */
+/**
+ * One node of the ledger: what this part of the tree may spend. Taking from it takes from every ancestor, or from none. Only
+ * where other processes share in it does it answer with promises, and then it can throw a `StoreError`.
+ */
 export type Account = {
   /** False when neither tokens nor money are limited here or above: reservations are then free and immediate. */
   readonly isMetered: boolean;
   /** The account of a child with its own, smaller budget. Throws `BudgetExceeded` when it asks for more than is left. */
   open(budget: Budget): Account;
   /** Counts one child. Throws `BudgetExceeded` when none is left; once the child has started it stays counted. */
-  startExecution(): void;
+  startExecution(): void | Promise<void>;
   /** Takes the count back for a child that never started, such as one cancelled while it waited for a place. */
   undoExecution(): void;
+  /** Counts a child that had started before a restart, whatever is left. Who shares in the account knows of it already. */
+  countExecution(): void;
   /** Reserves for one attempt. Waits while leases in flight could still release enough; then throws `BudgetExceeded`. */
   reserve(need: CallNeed, scope: Scope): Lease | Promise<Lease>;
   /**
    * Opens the reserve of a run. Throws `BudgetExceeded` when not even that is left. `instead` is a lease it takes the
    * place of, so that nobody who waits gets in between.
    */
-  reserveWrapUp(need: CallNeed, instead?: Lease): WrapUpLease;
-  /** Counts what was spent without a reservation, such as a call found unsettled after a crash. */
+  reserveWrapUp(need: CallNeed, instead?: Lease): WrapUpLease | Promise<WrapUpLease>;
+  /**
+   * Counts what was spent without a reservation, such as a call found unsettled after a crash. Who shares in the account
+   * knows of it already.
+   */
   charge(spent: Spent): void;
+  /** Without what others have who share in it. */
   left(): Budget;
+  /** Undefined when those who share in it know of everything that was spent and given back so far. Never rejects. */
+  flushed(): Promise<void> | undefined;
 };
 
 /** The right of one run to be at work. Disposing it gives it back. */

@@ -104,10 +104,13 @@ export function lapseInPurse(purse: Purse, lease: PurseLease): PurseLease {
   return lapsed;
 }
 
-export function startInPurse(purse: Purse): void {
+/** Counts one child, or says why not. */
+export function startInPurse(purse: Purse): BudgetExceeded | undefined {
   const { executions: limit } = purse.limits;
-  if (limit !== undefined && purse.executions >= limit) throw new BudgetExceeded("executions", purse.executions, limit);
+  if (limit !== undefined && purse.executions >= limit)
+    return new BudgetExceeded("executions", purse.executions, limit);
   purse.executions += 1;
+  return undefined;
 }
 
 export function leavePurseLine(purse: Purse, place: string): void {

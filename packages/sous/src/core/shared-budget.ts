@@ -42,8 +42,8 @@ export type PursePort = {
   reserve(ask: PurseAsk): PurseReply | Promise<PurseReply>;
   /** Ends a reservation with what was really spent. A second call, or one for an unknown id, changes nothing. */
   settle(leaseId: string, spent: PurseAmount): void | Promise<void>;
-  /** Counts one child. Throws `BudgetExceeded` when none is left. */
-  startExecution(): void | Promise<void>;
+  /** Counts one child, or says why not. */
+  startExecution(): BudgetExceeded | undefined | Promise<BudgetExceeded | undefined>;
   undoExecution(): void | Promise<void>;
   /** Gives up a place in the line. */
   leaveLine(place: string): void | Promise<void>;

@@ -1,10 +1,11 @@
 /** A run's question to its model: what it needs, how it is paid, and what the tree hears of it. */
 
 import type { Clock, Random } from "../core/clock.ts";
-import { BudgetExceeded } from "../core/errors.ts";
+import { BudgetExceeded, StoreError } from "../core/errors.ts";
 import type { Journal } from "../core/journal.ts";
 import type { CallNeed, Lease, WrapUpLease } from "../core/limits.ts";
 import type { Model, ModelAnswer, ModelCaller, ModelRequest, ModelSettings, OnDelta } from "../core/model.ts";
+import { nowOrLater, type Steps, wait } from "../core/now-or-later.ts";
 import type { AskOptions, BilledAnswer, Run, RunProfile } from "../core/run.ts";
 import { Scope } from "../core/scope.ts";
 import { type Usage, utf8Length } from "../core/usage.ts";
@@ -169,37 +170,43 @@ function callNeed({ conversation, profile }: Run): CallNeed {
 
 /** An ordinary turn keeps the reserve for last words in step with the history; a closing one spends it. */
 function leaseFor(run: Run, need: CallNeed, { closing }: AskOptions): Lease | Promise<Lease> {
-  const { account, lastWords, conversation, profile } = run;
-  if (!account.isMetered) return account.reserve(need, run.scope);
-  if (closing) {
-    const lease = lastWords?.take(need);
-    lastWords?.[Symbol.dispose]();
-    run.lastWords = undefined;
-    return lease ?? account.reserve(need, run.scope);
-  }
-  // The answer to come will be part of the last prompt too; a short one is assumed.
-  const next = lastWordsNeed(conversation.promptTokens + LAST_WORDS_OUTPUT, profile);
-  if (lastWords === undefined || lastWords.resize(next)) return account.reserve(need, run.scope);
-  return afterSiblings(run, need, next);
+  const { account, scope } = run;
+  if (!account.isMetered) return account.reserve(need, scope);
+  return nowOrLater(closing ? lastLease(run, need) : ordinaryLease(run, need));
 }
 
-/** What is short now may come back from siblings; a reserve that cannot grow even then means: wrap up with what it holds. */
-async function afterSiblings({ account, lastWords, scope }: Run, need: CallNeed, next: CallNeed): Promise<Lease> {
-  const lease = await account.reserve(need, scope);
-  if (lastWords?.resize(next)) return lease;
+function* lastLease(run: Run, need: CallNeed): Steps<Lease> {
+  const { account, lastWords, scope } = run;
+  run.lastWords = undefined;
+  using _reserve = lastWords;
+  return (yield* wait(lastWords?.take(need))) ?? (yield* wait(account.reserve(need, scope)));
+}
+
+function* ordinaryLease(run: Run, need: CallNeed): Steps<Lease> {
+  const { account, lastWords, conversation, profile, scope } = run;
+  // The answer to come will be part of the last prompt too; a short one is assumed.
+  const next = lastWordsNeed(conversation.promptTokens + LAST_WORDS_OUTPUT, profile);
+  if (lastWords === undefined || (yield* wait(lastWords.resize(next))))
+    return yield* wait(account.reserve(need, scope));
+  // What is short now may come back from siblings; a reserve that cannot grow even then means: wrap up with what it holds.
+  const lease = yield* wait(account.reserve(need, scope));
+  if (yield* wait(lastWords.resize(next))) return lease;
   lease[Symbol.dispose]();
   // Throws, with the numbers of the limit that is short.
-  account.reserveWrapUp(next)[Symbol.dispose]();
-  return account.reserve(need, scope);
+  (yield* wait(account.reserveWrapUp(next)))[Symbol.dispose]();
+  return yield* wait(account.reserve(need, scope));
 }
 
 /** The reserve of a root. A budget too small even for last words shows at the first question, as an ending like any other. */
-export function lastWordsIfPossible(run: Run): WrapUpLease | undefined {
-  if (!run.account.isMetered) return undefined;
+export function lastWordsIfPossible(run: Run): WrapUpLease | undefined | Promise<WrapUpLease | undefined> {
+  return run.account.isMetered ? nowOrLater(lastWordsOf(run)) : undefined;
+}
+
+function* lastWordsOf({ account, conversation, profile }: Run): Steps<WrapUpLease | undefined> {
   try {
-    return run.account.reserveWrapUp(lastWordsNeed(run.conversation.promptTokens, run.profile));
+    return yield* wait(account.reserveWrapUp(lastWordsNeed(conversation.promptTokens, profile)));
   } catch (error) {
-    if (error instanceof BudgetExceeded) return undefined;
+    if (error instanceof BudgetExceeded || error instanceof StoreError) return undefined;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 /** A shared budget over any store that has transactions: loads the books, changes them by the rules of `core/purse.ts`, keeps them. */
 
-import { messageOf, StoreError, UserError } from "../core/errors.ts";
+import { type BudgetExceeded, messageOf, StoreError, UserError } from "../core/errors.ts";
 import { type Steps, wait } from "../core/now-or-later.ts";
 import { checkWord } from "../core/options.ts";
 import {
@@ -119,10 +119,10 @@ class Desk {
     });
   }
 
-  startExecution(): Eventually<void> {
+  startExecution(): Eventually<BudgetExceeded | undefined> {
     // biome-ignore lint/correctness/useYield: a step that has nothing to wait for.
     return this.#change(function* (purse) {
-      startInPurse(purse);
+      return startInPurse(purse);
     });
   }
 

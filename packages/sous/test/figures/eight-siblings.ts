@@ -1,9 +1,9 @@
 /** The simulation of design §7: eight siblings who need 63,000 tokens of 40,000, with and without waiting and last words. */
 
-import { openLedger } from "../../src/budget/ledger.ts";
+import { type Ledger, openLedger } from "../../src/budget/ledger.ts";
 import type { Random } from "../../src/core/clock.ts";
 import { BudgetExceeded } from "../../src/core/errors.ts";
-import type { Account, CallNeed, Lease, WrapUpLease } from "../../src/core/limits.ts";
+import type { CallNeed, Lease } from "../../src/core/limits.ts";
 import { Scope } from "../../src/core/scope.ts";
 import { between, seededRandom } from "../../src/testing/seeded-random.ts";
 
@@ -35,6 +35,7 @@ export async function runEightSiblings({ seed, waits, keepsLastWords }: SiblingO
   return { needed: sum(plans.flat().map(({ prompt, answer }) => prompt + answer)), spent: BUDGET - left, delivered };
 }
 
+type LastWords = ReturnType<Ledger["reserveWrapUp"]>;
 type Turn = { prompt: number; answer: number };
 
 /** A conversation that grows by an answer and the result of a tool each turn. */
@@ -49,13 +50,13 @@ function planTurns(random: Random): [Turn, ...Turn[]] {
 }
 
 class Sibling {
-  readonly #account: Account;
+  readonly #account: Ledger;
   readonly #wire: Wire;
   readonly #plan: readonly [Turn, ...Turn[]];
   readonly #waits: boolean;
-  readonly #lastWords: WrapUpLease | undefined;
+  readonly #lastWords: LastWords | undefined;
 
-  constructor(account: Account, wire: Wire, plan: readonly [Turn, ...Turn[]], options: Omit<SiblingOptions, "seed">) {
+  constructor(account: Ledger, wire: Wire, plan: readonly [Turn, ...Turn[]], options: Omit<SiblingOptions, "seed">) {
     this.#account = account;
     this.#wire = wire;
     this.#plan = plan;
@@ -88,7 +89,7 @@ class Sibling {
     }
   }
 
-  async #conclude({ prompt }: Turn, lastWords: WrapUpLease): Promise<boolean> {
+  async #conclude({ prompt }: Turn, lastWords: LastWords): Promise<boolean> {
     const need = call(prompt, SHORT_ANSWER);
     const lease = lastWords.take(need) ?? (await this.#waitForLastWords(need, lastWords));
     if (lease !== undefined) await this.#ask({ prompt, answer: SHORT_ANSWER.minOutput }, lease);
@@ -96,7 +97,7 @@ class Sibling {
   }
 
   /** The conversation has outgrown the reserve: it goes back, and the last call queues like any other. */
-  #waitForLastWords(need: CallNeed, lastWords: WrapUpLease): Promise<Lease | undefined> {
+  #waitForLastWords(need: CallNeed, lastWords: LastWords): Promise<Lease | undefined> {
     lastWords[Symbol.dispose]();
     return this.#reserve(need);
   }

@@ -1,11 +1,12 @@
 /** The books of a race: what the race itself counts for every account, in whole units, to compare the ledger with. */
 
-import type { Account, Budget, CallNeed, Lease, WrapUpLease } from "../../src/core/limits.ts";
+import type { Ledger } from "../../src/budget/ledger.ts";
+import type { Budget, CallNeed, Lease } from "../../src/core/limits.ts";
 import type { Price } from "../../src/core/usage.ts";
 
 /** One account of the race. */
 export class Book {
-  readonly account: Account;
+  readonly account: Ledger;
   readonly price: Price | undefined;
   readonly chain: Book[];
   readonly #limits: { tokens: number; nanoUsd: number; executions: number };
@@ -14,7 +15,7 @@ export class Book {
   #executions = 0;
   #mostOver = 0;
 
-  constructor(account: Account, budget: Budget, price: Price | undefined, above: Book | undefined) {
+  constructor(account: Ledger, budget: Budget, price: Price | undefined, above: Book | undefined) {
     this.account = account;
     this.price = price;
     this.chain = above === undefined ? [this] : [...above.chain, this];
@@ -94,7 +95,7 @@ export class Holding {
 export class Reserve implements Disposable {
   need: CallNeed | undefined;
   readonly #book: Book;
-  #lease: WrapUpLease | undefined;
+  #lease: ReturnType<Ledger["reserveWrapUp"]> | undefined;
   #holding: Holding | undefined;
 
   constructor(book: Book) {

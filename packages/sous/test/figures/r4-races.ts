@@ -3,10 +3,10 @@
  * and books kept beside the ledger say whether it gave away too much, kept too much or left somebody waiting.
  */
 
-import { openLedger } from "../../src/budget/ledger.ts";
+import { type Ledger, openLedger } from "../../src/budget/ledger.ts";
 import type { Random } from "../../src/core/clock.ts";
 import { BudgetExceeded } from "../../src/core/errors.ts";
-import type { Account, Budget, CallNeed, Lease } from "../../src/core/limits.ts";
+import type { Budget, CallNeed, Lease } from "../../src/core/limits.ts";
 import { Scope } from "../../src/core/scope.ts";
 import type { Price } from "../../src/core/usage.ts";
 import { between, chance, pick, seededRandom } from "../../src/testing/seeded-random.ts";
@@ -18,7 +18,7 @@ export type RaceOptions = {
   /** Callers at once in each race. */
   width: number;
   /** A ledger to race on instead of the real one: a mutant. */
-  openLedger?: ((budget: Budget) => Account) | undefined;
+  openLedger?: ((budget: Budget) => Ledger) | undefined;
 };
 
 export type RaceFigures = {
@@ -70,7 +70,7 @@ class Race {
   readonly #pending: (() => void)[] = [];
   #running = 0;
 
-  constructor(random: Random, figures: RaceFigures, open: (budget: Budget) => Account) {
+  constructor(random: Random, figures: RaceFigures, open: (budget: Budget) => Ledger) {
     this.#random = random;
     this.#figures = figures;
     this.#hasLastWords = chance(random, 0.3);
@@ -182,7 +182,7 @@ const PRICES: readonly [Price | undefined, ...(Price | undefined)[]] = [
 ];
 
 /** A root and up to four accounts somewhere below it, each with less than what is left above. */
-function openBooks(random: Random, open: (budget: Budget) => Account): [Book, ...Book[]] {
+function openBooks(random: Random, open: (budget: Budget) => Ledger): [Book, ...Book[]] {
   const rootBudget = budgetOf(random, between(random, 2_000, 100_000));
   const root = new Book(open(rootBudget), rootBudget, pick(random, PRICES), undefined);
   const books: [Book, ...Book[]] = [root];
