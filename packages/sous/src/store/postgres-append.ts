@@ -72,7 +72,9 @@ export function createAppend(connection: Connection, schema: string, owner: stri
     if (tree !== undefined) return tree;
     // Somebody else may do the same right now: then this waits until that one has succeeded or given up.
     const [row] = await query(sql.begin, [toPostgresText(rootId), given[0]?.event.time, fence]);
-    if (row !== undefined) return { tree: Number(row.tree), fence, lastSeq: 0, owner: undefined, isOwned: false };
+    if (row !== undefined) {
+      return { tree: Number(row.tree), fence, lastSeq: 0, owner: undefined, leasedUntil: 0, isOwned: false };
+    }
     return beginOrLock(query, rootId, given, fence);
   }
 

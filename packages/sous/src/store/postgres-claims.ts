@@ -1,5 +1,6 @@
 /** Who may write which tree: claims are taken and given back, and renewed while this process lives. */
 
+import type { Clock } from "../core/clock.ts";
 import { UserError } from "../core/errors.ts";
 import type { Claim } from "../core/store.ts";
 import { type Connection, statement } from "./postgres-connection.ts";
@@ -13,23 +14,27 @@ export type Claims = AsyncDisposable & {
   note(rootId: string, isHeld: boolean): void;
 };
 
-export function createClaims(connection: Connection, schema: string, owner: string): Claims {
+export function createClaims(connection: Connection, schema: string, owner: string, timer: Clock["timer"]): Claims {
   const sql = statements(schema);
   const held = new Set<string>();
-  let timer: NodeJS.Timeout | undefined;
+  let renewal: Disposable | undefined;
 
   function note(rootId: string, isHeld: boolean): void {
     if (isHeld) held.add(rootId);
     else held.delete(rootId);
-    if (held.size === 0) {
-      clearInterval(timer);
-      timer = undefined;
-    } else timer ??= setInterval(renew, RENEWAL_MS).unref();
+    if (held.size === 0) stopRenewal();
+    else renewal ??= timer(RENEWAL_MS, renew);
   }
 
-  /** One that fails is made up for by the next: a lease outlasts two of them. */
   function renew(): void {
+    renewal = timer(RENEWAL_MS, renew);
+    // One that fails is made up for by the next: a lease outlasts two of them.
     connection.query(sql.renew, [owner, heldIds()]).catch(() => undefined);
+  }
+
+  function stopRenewal(): void {
+    renewal?.[Symbol.dispose]();
+    renewal = undefined;
   }
 
   const heldIds = () => [...held].map(toPostgresText);
@@ -49,11 +54,11 @@ export function createClaims(connection: Connection, schema: string, owner: stri
       return { fence };
     },
     async release(rootId, fence) {
-      await connection.query(sql.release, [toPostgresText(rootId), fence, owner]);
-      note(rootId, false);
+      const released = await connection.query(sql.release, [toPostgresText(rootId), fence]);
+      if (released.length > 0) note(rootId, false);
     },
     async [Symbol.asyncDispose]() {
-      clearInterval(timer);
+      stopRenewal();
       // A server that is gone cannot be told; there the lease ends by itself.
       if (held.size > 0) await connection.query(sql.releaseAll, [owner, heldIds()]).catch(() => undefined);
       held.clear();
@@ -68,7 +73,9 @@ function statements(schema: string) {
     claim: statement(
       `${trees} set fence = fence + 1, owner = $2, lease_until = ${LEASE_END} where tree = $1 returning fence`,
     ),
-    release: statement(`${trees} set owner = null, lease_until = null where root_id = $1 and fence = $2`),
+    release: statement(
+      `${trees} set owner = null, lease_until = null where root_id = $1 and fence = $2 returning tree`,
+    ),
     renew: statement(`${trees} set lease_until = ${LEASE_END} where owner = $1 and root_id = any($2::text[])`),
     releaseAll: statement(
       `${trees} set owner = null, lease_until = null where owner = $1 and root_id = any($2::text[])`,

@@ -11,6 +11,8 @@ export type TreeRow = {
   readonly fence: number;
   readonly lastSeq: number;
   readonly owner: string | undefined;
+  /** When its owner counts as dead if nothing more is heard of it, in milliseconds since 1970. */
+  readonly leasedUntil: number;
   /** False when nobody works on it, as far as can be known from here. */
   readonly isOwned: boolean;
 };
@@ -24,7 +26,8 @@ export const LEASE_END: string = `clock_timestamp() + interval '${LEASE_SECONDS}
 
 export function lockTreeStatement(schema: string): Statement {
   return statement(
-    `select tree, fence, last_seq, owner, lease_until > clock_timestamp() as is_leased
+    `select tree, fence, last_seq, owner, lease_until > clock_timestamp() as is_leased,
+       (extract(epoch from lease_until) * 1000)::double precision as leased_until
      from ${schema}.trees where root_id = $1 for update`,
   );
 }
@@ -38,13 +41,21 @@ export async function lockTree(query: Query, lock: Statement, rootId: string): P
     fence: Number(row.fence),
     lastSeq: Number(row.last_seq),
     owner: typeof row.owner === "string" ? row.owner : undefined,
+    leasedUntil: Number(row.leased_until),
     isOwned: livingOwners()(row),
   };
 }
 
-export function checkFree(rootId: string, { isOwned, owner = "" }: TreeRow): void {
-  if (isOwned) throw new UserError(`Run ${rootId} is at work in ${describeOwner(owner)}`);
+export function checkFree(rootId: string, { isOwned, owner = "", leasedUntil }: TreeRow): void {
+  if (!isOwned) return;
+  const until = new Date(Math.min(leasedUntil, LATEST_DATE)).toISOString();
+  throw new UserError(
+    `Run ${rootId} is at work in ${describeOwner(owner)}, which holds it until ${until}: wait, or stop that process`,
+  );
 }
+
+/** The last moment that has a date. */
+const LATEST_DATE = 8.64e15;
 
 /** Says of rows with `owner` and `is_leased` whether somebody works on their tree; looks at each process once. */
 export function livingOwners(): (row: Row) => boolean {

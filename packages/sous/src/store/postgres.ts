@@ -1,5 +1,6 @@
 /** The store of a team: runs in Postgres, shared by any number of processes and machines. */
 
+import type { Clock } from "../core/clock.ts";
 import { StaleOwner, UserError } from "../core/errors.ts";
 import { FIRST_FENCE, type Store } from "../core/store.ts";
 import { newOwner } from "./owner.ts";
@@ -20,6 +21,8 @@ export type PostgresStoreOptions = {
   schema?: string | undefined;
   /** How many connections it may open; 4 when unset. Of no use with a `pool`. */
   maxConnections?: number | undefined;
+  /** When it says that it is still alive. The system's, without keeping the process alive, when unset. */
+  clock?: Pick<Clock, "timer"> | undefined;
 };
 
 /**
@@ -36,13 +39,13 @@ export async function openPostgresStore(options: PostgresStoreOptions = {}): Pro
     await connection[Symbol.asyncDispose]();
     throw error;
   }
-  return storeOn(connection, schema);
+  return storeOn(connection, schema, options.clock ?? quietClock);
 }
 
-function storeOn(connection: Connection, schema: string): Store {
+function storeOn(connection: Connection, schema: string, clock: Pick<Clock, "timer">): Store {
   const owner = newOwner();
   const append = createAppend(connection, schema, owner);
-  const claims = createClaims(connection, schema, owner);
+  const claims = createClaims(connection, schema, owner, clock.timer);
   const markLost = statement(`update ${schema}.trees set lost = coalesce(lost, $2) where root_id = $1`);
   return {
     isImmediate: false,
@@ -68,6 +71,13 @@ function storeOn(connection: Connection, schema: string): Store {
     },
   };
 }
+
+const quietClock: Pick<Clock, "timer"> = {
+  timer(milliseconds, callback) {
+    const timer = setTimeout(callback, milliseconds).unref();
+    return { [Symbol.dispose]: () => clearTimeout(timer) };
+  },
+};
 
 const LONGEST_CONNECT_MS = 10_000;
 

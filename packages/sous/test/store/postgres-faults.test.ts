@@ -1,0 +1,274 @@
+/** What becomes of the Postgres store when the connection, the server or the way to it fails. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, suite, test } from "node:test";
+import { Pool } from "pg";
+import { StoreError, UserError } from "../../src/core/errors.ts";
+import type { Store } from "../../src/core/store.ts";
+import { createJournal } from "../../src/events/journal.ts";
+import { openPostgresStore, type PostgresStoreOptions } from "../../src/store/postgres.ts";
+import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
+import { type CuttingProxy, openCuttingProxy } from "./cutting-proxy.ts";
+import { type PostgresServer, SECRET, startPostgresServer } from "./postgres-server.ts";
+
+let server: PostgresServer;
+let proxy: CuttingProxy;
+let schemas = 0;
+before(async () => {
+  server = await startPostgresServer();
+  proxy = await openCuttingProxy(join(server.host, `.s.PGSQL.${server.port}`));
+});
+after(async () => {
+  await proxy[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+suite("G3: an append whose answer is lost is kept once, whatever became of it", () => {
+  for (const where of ["before-commit", "during-commit", "after-commit"] as const) {
+    test(`cut ${where}: it rejects, and the same again succeeds`, async () => {
+      await using store = await openThroughProxy();
+      const tree = startedTree();
+      await store.append(tree.rootId, tree.events.slice(0, 1));
+      proxy.cut(where);
+      const error = await rejection(store.append(tree.rootId, tree.events.slice(1)));
+      assert.ok(error instanceof StoreError);
+      assert.match(error.message, new RegExp(`^Postgres at 127\\.0\\.0\\.1:${proxy.port}/postgres failed: `));
+      await store.append(tree.rootId, tree.events.slice(1));
+      await checkKeptOnce(store, tree);
+    });
+
+    test(`cut ${where}: the first events of a tree are begun once`, async () => {
+      await using store = await openThroughProxy();
+      const tree = startedTree();
+      proxy.cut(where, 3);
+      for (let attempt = 0; attempt < 3; attempt++) await rejection(store.append(tree.rootId, tree.events));
+      await store.append(tree.rootId, tree.events);
+      await checkKeptOnce(store, tree);
+    });
+
+    test(`cut ${where}: a journal notices nothing`, async () => {
+      await using store = await openThroughProxy();
+      const who = { runId: "lead", agentId: "lead", parentId: null, path: "lead", depth: 0 };
+      const timer = (_: number, callback: () => void) => {
+        const soon = setImmediate(callback);
+        return { [Symbol.dispose]: () => clearImmediate(soon) };
+      };
+      // The deadline of a write is a timer too: it must not come at once.
+      const clock = {
+        now: Date.now,
+        timer: (ms: number, callback: () => void) => (ms < 1_000 ? timer(ms, callback) : never),
+      };
+      const journal = createJournal({ store, rootId: "lead", clock, requireStore: true });
+      const [start] = startedTree().events;
+      assert.ok(start?.type === "run-start");
+      proxy.cut(where, 2);
+      const before = proxy.cuts;
+      const { seq, time, runId, agentId, parentId, path, depth, ...body } = start;
+      journal.append(who, body);
+      await journal.settled();
+      assert.equal(proxy.cuts, before + 2);
+      assert.equal(journal.degraded, undefined);
+      assert.deepEqual(
+        (await store.read("lead")).map((event) => event.seq),
+        [1],
+      );
+    });
+  }
+
+  test("other events under the same numbers are refused, also after a lost answer", async () => {
+    await using store = await openThroughProxy();
+    const tree = startedTree();
+    const other = startedTree("Something else");
+    await store.append(tree.rootId, tree.events.slice(0, 1));
+    proxy.cut("after-commit");
+    await rejection(store.append(tree.rootId, tree.events.slice(1)));
+    const error = await rejection(store.append(other.rootId, other.events.slice(1)));
+    assert.equal(error.message, "Tree lead already has event 2; its last is 3");
+    await checkKeptOnce(store, tree);
+  });
+
+  test("without a lost answer a repetition is refused", async () => {
+    await using store = await openThroughProxy();
+    const tree = startedTree();
+    await store.append(tree.rootId, tree.events);
+    const error = await rejection(store.append(tree.rootId, tree.events));
+    assert.equal(error.message, "Tree lead already has event 1; its last is 3");
+  });
+
+  test("kept is kept, also when somebody else has taken over before the repetition", async () => {
+    const schema = freshSchema();
+    await using store = await openThroughProxy({ schema });
+    await using other = await open({ schema });
+    const tree = startedTree();
+    tree.end("lead");
+    proxy.cut("after-commit");
+    await rejection(store.append(tree.rootId, tree.events));
+    await other.claim("lead");
+    await store.append(tree.rootId, tree.events);
+    await checkKeptOnce(other, tree);
+  });
+
+  test("a claim whose answer is lost can be taken again", async () => {
+    const schema = freshSchema();
+    await using store = await openThroughProxy({ schema });
+    const tree = startedTree();
+    tree.end("lead");
+    await store.append(tree.rootId, tree.events);
+    proxy.cut("after-commit");
+    await rejection(store.claim("lead"));
+    assert.deepEqual(await store.claim("lead"), { fence: 3 });
+    await assert.rejects(store.claim("lead"), /^UserError: Run lead is at work in this process/);
+  });
+});
+
+suite("G3: a server that goes away and comes back", () => {
+  test("fails the appends in between and keeps those before and after", async () => {
+    await using store = await open();
+    const tree = startedTree();
+    await store.append(tree.rootId, tree.events.slice(0, 1));
+    await server.crash();
+    const error = await rejection(store.append(tree.rootId, tree.events.slice(1))).finally(() => server.start());
+    assert.ok(error instanceof StoreError);
+    assert.ok(error.message.startsWith(`Postgres at ${server.host}:${server.port}/postgres `), error.message);
+    await store.append(tree.rootId, tree.events.slice(1));
+    await checkKeptOnce(store, tree);
+  });
+
+  test("does not end a program whose own pool nobody listens to", async () => {
+    const pool = new Pool({ connectionString: server.connectionString() });
+    {
+      await using store = await openPostgresStore({ pool, schema: freshSchema() });
+      const tree = startedTree();
+      await store.append(tree.rootId, tree.events);
+      await server.crash();
+      await server.start();
+      await checkKeptOnce(store, tree);
+    }
+    assert.equal(pool.listenerCount("error"), 0);
+    assert.deepEqual((await pool.query("select 1 as one")).rows, [{ one: 1 }]);
+    await pool.end();
+  });
+
+  test("a statement that takes too long is given up and can be repeated", async () => {
+    const schema = freshSchema();
+    const hasty = `${server.connectionString()}?options=-c%20statement_timeout%3D50`;
+    await using store = await openPostgresStore({ connectionString: hasty, schema });
+    const tree = startedTree();
+    await store.append(tree.rootId, tree.events.slice(0, 1));
+    const other = new Pool({ connectionString: server.connectionString() });
+    const blocker = await other.connect();
+    await blocker.query("begin");
+    await blocker.query(`select * from "${schema}".trees for update`);
+    const error = await rejection(store.append(tree.rootId, tree.events.slice(1)));
+    assert.match(error.message, / failed: canceling statement due to statement timeout$/);
+    await blocker.query("rollback");
+    blocker.release();
+    await other.end();
+    await store.append(tree.rootId, tree.events.slice(1));
+    await checkKeptOnce(store, tree);
+  });
+});
+
+suite("a store that cannot be opened says so in one sentence without its secrets", () => {
+  const place = () => `Postgres at ${server.host}:${server.port}`;
+
+  test("a wrong password", async () => {
+    const error = await rejection(open({ connectionString: server.connectionString({ password: "guessed" }) }));
+    assert.equal(
+      error.message,
+      `${place()}/postgres did not accept the user or the password (password authentication failed for user "sous"): correct the connection string`,
+    );
+    assert.ok(error instanceof StoreError);
+    assert.ok(!inWords(error).includes("guessed"));
+  });
+
+  test("a database that is not there", async () => {
+    const error = await rejection(open({ connectionString: server.connectionString({ database: "nowhere" }) }));
+    assert.equal(
+      error.message,
+      `${place()}/nowhere is not there (database "nowhere" does not exist): create the database, or correct the connection string`,
+    );
+  });
+
+  test("no server at all", async () => {
+    const error = await rejection(open({ connectionString: server.connectionString({ host: "localhost", port: 1 }) }));
+    assert.match(
+      error.message,
+      /^Postgres at localhost:1\/postgres cannot be reached \(connect ECONNREFUSED \S+\): check that it runs and what its address is$/,
+    );
+    assert.ok(!inWords(error).includes(SECRET));
+  });
+
+  test("a string that is no address", async () => {
+    const error = await rejection(open({ connectionString: `postgres://sous:${SECRET}@[:5432/postgres` }));
+    assert.ok(error instanceof UserError);
+    assert.equal(error.message, "The connection string must look like postgres://user:password@host:5432/database");
+    assert.ok(!inWords(error).includes(SECRET));
+  });
+
+  test("a pool and a string", async () => {
+    const pool = new Pool({ connectionString: server.connectionString() });
+    const error = await rejection(open({ pool }));
+    assert.equal(error.message, "The Postgres store takes a pool or a connection string, not both");
+    await pool.end();
+  });
+
+  test("a schema that cannot have such a name", async () => {
+    const error = await rejection(open({ schema: "" }));
+    assert.equal(error.message, `"" cannot be the name of a Postgres schema: it must have 1 to 63 bytes`);
+  });
+});
+
+test("a store that was closed refuses everything", async () => {
+  const store = await open();
+  await store[Symbol.asyncDispose]();
+  await store[Symbol.asyncDispose]();
+  await assert.rejects(store.list(), new StoreError("The store is closed"));
+  await assert.rejects(async () => store.append("lead", startedTree().events), new StoreError("The store is closed"));
+});
+
+const never: Disposable = { [Symbol.dispose]: () => undefined };
+
+function open(options: PostgresStoreOptions = {}): Promise<Store> {
+  return openPostgresStore({ connectionString: server.connectionString(), schema: freshSchema(), ...options });
+}
+
+function openThroughProxy(options: PostgresStoreOptions = {}): Promise<Store> {
+  const connectionString = server.connectionString({ host: "127.0.0.1", port: proxy.port });
+  return open({ connectionString, ...options });
+}
+
+function freshSchema(): string {
+  schemas += 1;
+  return `faults ${schemas}`;
+}
+
+/** A root that has started and asked its model once: three events. */
+function startedTree(answer = "I look."): SampleTree {
+  const tree = sampleTree("lead");
+  tree.start("lead");
+  tree.turn("lead", answer, { inputTokens: 7, outputTokens: 1, totalTokens: 8 });
+  return tree;
+}
+
+async function checkKeptOnce(store: Store, tree: SampleTree): Promise<void> {
+  const kept = await store.read(tree.rootId);
+  assert.deepEqual(JSON.parse(JSON.stringify(kept)), JSON.parse(JSON.stringify(tree.events)));
+  const record = await store.run(tree.rootId);
+  assert.deepEqual([record?.turns, record?.usage.totalTokens], tree.events.length > 3 ? [1, 0] : [1, 8]);
+}
+
+async function rejection(promise: unknown): Promise<Error> {
+  const error = await Promise.resolve(promise).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof Error, "it should have failed");
+  return error;
+}
+
+/** Everything that could be printed of an error. */
+function inWords(error: Error): string {
+  return `${error.stack} ${JSON.stringify(error)} ${error.cause === undefined ? "" : JSON.stringify(error.cause)} ${String(error.cause)}`;
+}
