@@ -1,12 +1,12 @@
 /** What a person or a script hears when a command cannot do what it was asked. */
 
-import { messageOf, StoreError, stackOf, UserError } from "../core/errors.ts";
+import { MissingKey, messageOf, StoreError, stackOf, UserError } from "../core/errors.ts";
 import { CommandError, EXIT } from "./exit-codes.ts";
 import { inert } from "./inert.ts";
 
 /** Prints one sentence on stderr, and with `--json` also an object on stdout. Returns the code to end with. */
 export function reportError(error: unknown, isJson: boolean): number {
-  const exitCode = error instanceof CommandError ? error.exitCode : EXIT.failed;
+  const exitCode = exitCodeFor(error);
   const isForPeople = error instanceof CommandError || error instanceof UserError || error instanceof StoreError;
   // Anything else is a mistake of ours, and whoever looks for it needs the place.
   const message = inert(isForPeople ? messageOf(error) : (stackOf(error) ?? messageOf(error)));
@@ -16,4 +16,9 @@ export function reportError(error: unknown, isJson: boolean): number {
     process.stdout.write(`${JSON.stringify(shown, undefined, 2)}\n`);
   }
   return exitCode;
+}
+
+function exitCodeFor(error: unknown): number {
+  if (error instanceof CommandError) return error.exitCode;
+  return error instanceof MissingKey ? EXIT.key : EXIT.failed;
 }

@@ -1,6 +1,7 @@
 /** Runs, usage and messages as scripts read them: the same facts under snake_case names, with null for what is not there. */
 
 import type { Message } from "../core/message.ts";
+import type { RunResult } from "../core/runtime.ts";
 import type { RunRecord } from "../core/store.ts";
 import type { Usage } from "../core/usage.ts";
 
@@ -29,6 +30,37 @@ export function runJson(record: RunRecord): Record<string, unknown> {
     summary_prompt: record.summaryPrompt ?? null,
     allowed_tools: record.allowedTools,
     lost: record.lost ?? null,
+  };
+}
+
+/** The object that `--json` prints for a run that has just ended. */
+export function resultJson(result: RunResult): Record<string, unknown> {
+  return {
+    schema: "sous.result.v1",
+    status: result.status,
+    result: result.text,
+    output: result.output ?? null,
+    stop_reason: result.stopReason ?? null,
+    run_id: result.runId,
+    turns: result.turns,
+    usage: usageJson(result.usage),
+    cost_usd: result.costUsd,
+    duration_ms: result.durationMs,
+    agents: result.agents.map((agent) => ({
+      id: agent.id,
+      parent_id: agent.parentId,
+      path: agent.path,
+      label: agent.label,
+      depth: agent.depth,
+      status: agent.status,
+      turns: agent.turns,
+      tool_count: agent.toolCount,
+      usage: usageJson(agent.usage),
+      cost_usd: agent.costUsd,
+      duration_ms: agent.durationMs,
+    })),
+    denied: result.denied.map(({ path, toolName, input }) => ({ path, tool_name: toolName, input })),
+    error: result.error === undefined ? null : { type: result.error.type, message: result.error.message },
   };
 }
 

@@ -10,6 +10,11 @@ export class UserError extends Error {
   override name = "UserError";
 }
 
+/** A model cannot be asked, because nobody has said with which key. */
+export class MissingKey extends UserError {
+  override name = "MissingKey";
+}
+
 /** The closed set of reasons a child can fail for; metrics and refusals use the same words. */
 export type ErrorType =
   | "depth_limit"

@@ -1,7 +1,7 @@
 /** `"provider/model"` to a `Model`. The package of a provider is loaded when it is first named, and not before. */
 
 import type { LanguageModelV4 } from "@ai-sdk/provider";
-import { UserError } from "../core/errors.ts";
+import { MissingKey, UserError } from "../core/errors.ts";
 import type { Model } from "../core/model.ts";
 import { type AdapterOptions, fromAiSdk } from "./ai-sdk.ts";
 import { copilotFetch, copilotTokenAddress } from "./copilot.ts";
@@ -29,7 +29,7 @@ export async function resolveModel(
   const facts: ProviderFacts = PROVIDERS[provider];
   const apiKey = options.apiKey ?? firstSet(facts.keys, environment);
   if (apiKey === undefined && !facts.isKeyOptional) {
-    throw new UserError(`The model ${choice} needs a key: set ${facts.keys.join(" or ")} (${KNOWN})`);
+    throw new MissingKey(`The model ${choice} needs a key: set ${facts.keys.join(" or ")} (${KNOWN})`);
   }
   const baseUrl = options.baseUrl ?? firstSet(facts.addresses, environment) ?? facts.defaultAddress;
   if (baseUrl === undefined) {

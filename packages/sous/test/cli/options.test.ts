@@ -1,0 +1,180 @@
+/** How commands read what was typed, and what they say when it makes no sense. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { CommandError } from "../../src/cli/exit-codes.ts";
+import { findRun } from "../../src/cli/find-run.ts";
+import { nearest } from "../../src/cli/nearest.ts";
+import { readColor, readMoment, readOptions, readWhole, readWord, refusePositionals } from "../../src/cli/options.ts";
+import { databaseFile } from "../../src/cli/paths.ts";
+import { openMemoryStore } from "../../src/store/memory.ts";
+import { IDS, keepSampleRuns } from "./kept-runs.ts";
+
+/** What a command would print, and end with. */
+function complaint(work: () => unknown): [exitCode: number, message: string] {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof CommandError) return [error.exitCode, error.message];
+    throw error;
+  }
+  return assert.fail("It did not complain");
+}
+
+suite("options", () => {
+  const table = {
+    list: { type: "boolean", short: "l" },
+    limit: { type: "string", default: "10" },
+    id: { type: "string", short: "i" },
+  } as const;
+  const read = (...parameters: string[]) => readOptions("sous x", parameters, table);
+
+  test("are read long and short, with their value behind them or joined to them", () => {
+    assert.deepEqual({ ...read("-l", "--limit=3", "-i", "abc", "word").values }, { list: true, limit: "3", id: "abc" });
+    assert.deepEqual(read("-li", "abc", "word").positionals, ["word"]);
+    assert.deepEqual({ ...read().values }, { limit: "10" });
+  });
+
+  test("a mistake is told with what was meant", () => {
+    const complaints: [parameters: string[], message: string][] = [
+      [["--lmit", "3"], "sous x has no option --lmit; did you mean --limit? See sous x --help."],
+      [["--frobnicate"], "sous x has no option --frobnicate. See sous x --help."],
+      [["-x"], "sous x has no option -x. See sous x --help."],
+      [["--__proto__"], "sous x has no option --__proto__. See sous x --help."],
+      [["--li\u001b[2Jst"], "sous x has no option --list; did you mean --list? See sous x --help."],
+      [["--limit"], "--limit needs a value"],
+      [["--limit="], "--limit needs a value"],
+      [["--limit", "--list"], '--limit needs a value; found "--list"'],
+      [["--list=yes"], "--list takes no value"],
+    ];
+    for (const [parameters, message] of complaints)
+      assert.deepEqual(
+        complaint(() => read(...parameters)),
+        [2, message],
+      );
+  });
+
+  test("a word that a command has no use for is refused", () => {
+    assert.deepEqual(
+      complaint(() => refusePositionals("sous x", ["a\nb"])),
+      [2, 'sous x does not take "a b". See sous x --help.'],
+    );
+    refusePositionals("sous x", []);
+  });
+
+  test("numbers, words and colours are what they should be", () => {
+    assert.equal(readWhole("limit", "7", 1), 7);
+    assert.equal(readWord("status", "failed", ["completed", "failed"]), "failed");
+    assert.equal(readColor("never"), "never");
+    const complaints: [work: () => unknown, message: string][] = [
+      [() => readWhole("limit", "0", 1), '--limit must be a whole number of at least 1; found "0"'],
+      [() => readWhole("limit", "1e3", 1), '--limit must be a whole number of at least 1; found "1e3"'],
+      [() => readWhole("offset", "-1", 0), '--offset must be a whole number of at least 0; found "-1"'],
+      [
+        () => readWord("status", "complete", ["completed", "failed"]),
+        '--status is one of completed, failed; found "complete"; did you mean completed?',
+      ],
+      [() => readColor("pink"), '--color is auto, always or never; found "pink"'],
+    ];
+    for (const [work, message] of complaints) assert.deepEqual(complaint(work), [2, message]);
+  });
+
+  test("a moment is an age or a date", () => {
+    const now = Date.UTC(2026, 10, 15, 12);
+    const moments = ["90s", "45m", "12h", "7d", "2w", "2026-11-01", "2026-11-01T10:00:00Z"].map((each) =>
+      new Date(readMoment("since", each, now)).toISOString(),
+    );
+    assert.deepEqual(moments, [
+      "2026-11-15T11:58:30.000Z",
+      "2026-11-15T11:15:00.000Z",
+      "2026-11-15T00:00:00.000Z",
+      "2026-11-08T12:00:00.000Z",
+      "2026-11-01T12:00:00.000Z",
+      "2026-11-01T00:00:00.000Z",
+      "2026-11-01T10:00:00.000Z",
+    ]);
+    for (const wrong of ["7", "d", "7y", "-7d", "yesterday", "2026-13-45", "1"]) {
+      assert.deepEqual(
+        complaint(() => readMoment("since", wrong, now)),
+        [2, `--since takes a time such as 45m, 12h, 7d or 2w, or a date such as 2026-11-15; found "${wrong}"`],
+      );
+    }
+  });
+});
+
+test("the nearest name is one that could have been meant, or none", () => {
+  const names = ["demo", "replay", "resume"];
+  const guesses = ["dmeo", "replya", "repaly", "resum", "chat", "x", "", "r".repeat(100)].map((each) =>
+    nearest(each, names),
+  );
+  assert.deepEqual(guesses, ["demo", "replay", "replay", "resume", undefined, undefined, undefined, undefined]);
+});
+
+suite("the database is", () => {
+  test("where the flag says, then the variable, then below the folder for data, never in the home directory itself", () => {
+    const home = { HOME: "/home/ann" };
+    const found = [
+      databaseFile("/tmp/x.db", { ...home, SOUS_DB_PATH: "/tmp/y.db" }),
+      databaseFile(undefined, { ...home, SOUS_DB_PATH: "~/y.db" }),
+      databaseFile("~/z.db", home),
+      databaseFile(undefined, { ...home, SOUS_DB_PATH: "", XDG_DATA_HOME: "/data" }),
+      databaseFile(undefined, { ...home, XDG_DATA_HOME: "relative" }),
+      databaseFile(undefined, home),
+      databaseFile(undefined, { XDG_DATA_HOME: "/data" }),
+      databaseFile("relative.db", {}),
+    ];
+    assert.deepEqual(found, [
+      "/tmp/x.db",
+      "/home/ann/y.db",
+      "/home/ann/z.db",
+      "/data/sous/sous.db",
+      "/home/ann/.local/share/sous/sous.db",
+      "/home/ann/.local/share/sous/sous.db",
+      "/data/sous/sous.db",
+      `${process.cwd()}/relative.db`,
+    ]);
+  });
+
+  test("nowhere without a home, and that is said", () => {
+    const sentence = "HOME is not set, so there is no place for runs: set XDG_DATA_HOME, or give --db-path FILE";
+    for (const env of [{}, { HOME: "" }, { HOME: "here" }])
+      assert.deepEqual(
+        complaint(() => databaseFile(undefined, env)),
+        [1, sentence],
+      );
+  });
+});
+
+suite("a run is found by", async () => {
+  const store = openMemoryStore();
+  await keepSampleRuns(store);
+  const found = async (given: string): Promise<string> => {
+    try {
+      return (await findRun(store, given)).id;
+    } catch (error) {
+      if (error instanceof CommandError && error.exitCode === 1) return error.message;
+      throw error;
+    }
+  };
+
+  test("its id, the beginning of it, in small letters too, and `last` for the newest root", async () => {
+    assert.equal(await found(IDS.scout), IDS.scout);
+    assert.equal(await found(IDS.scout.toLowerCase()), IDS.scout);
+    assert.equal(await found("01K2F9"), IDS.hostile);
+    assert.equal(await found(" 01k2g0bb"), IDS.broken);
+    assert.equal(await found("last"), IDS.broken);
+  });
+
+  test("nothing else, and what is wrong is said with what to do", async () => {
+    const list = "sous replay --list shows what there is.";
+    assert.equal(await found("01K2"), `There is no run 01K2. Give at least 6 characters of its id. ${list}`);
+    assert.equal(await found("01K2ZZZZ"), `There is no run 01K2ZZZZ. ${list}`);
+    assert.equal(await found("%%%%%%\u001b[2J"), `There is no run %%%%%%. ${list}`);
+    assert.equal(
+      await found("01K2F8Q6ZW"),
+      `01K2F8Q6ZW is the beginning of several ids: ${IDS.reader} (lead/reader), ${IDS.scout} (lead/scout)`,
+    );
+    const nothing = findRun(openMemoryStore(), "last");
+    await assert.rejects(nothing, { message: "There are no runs yet. sous demo makes one." });
+  });
+});
