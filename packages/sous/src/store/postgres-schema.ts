@@ -19,20 +19,20 @@ export function quoteSchema(name: string): string {
 /** Brings the schema to this version. Throws a `UserError` when it is newer, or holds the tables of another program. */
 export async function migrate(connection: Connection, name: string): Promise<void> {
   const schema = quoteSchema(name);
-  if ((await currentVersion(connection.query, schema)) === MIGRATIONS.length) return;
+  if ((await currentVersion(connection.query, name)) === MIGRATIONS.length) return;
   await connection.transaction(
     async (query) => {
       await query(statement("select pg_advisory_xact_lock($1::bigint)"), [lockNumber(name)]);
-      const version = (await currentVersion(query, schema)) ?? (await begin(query, schema, connection.place()));
+      const version = (await currentVersion(query, name)) ?? (await begin(query, name, connection.place()));
       if (version > MIGRATIONS.length) {
         throw new UserError(
-          `The schema ${schema} of ${connection.place()} was written by a newer sous (version ${version}, this one knows ${MIGRATIONS.length}): update sous, or choose another schema`,
+          `The schema ${schema} of ${connection.place()} was written by a newer version of sous (schema ${version}; this one knows ${MIGRATIONS.length}): update sous, or choose another schema`,
         );
       }
       for (const step of MIGRATIONS.slice(version)) {
         for (const text of step) await query({ text: text.replaceAll("SCHEMA", schema), name: undefined });
       }
-      await query(statement(`update ${schema}.sous_version set version = $1`), [MIGRATIONS.length]);
+      await query(statement(`update ${schema}.${VERSION_TABLE} set version = $1`), [MIGRATIONS.length]);
     },
     { longestMs: LONGEST_MIGRATION_MS },
   );
@@ -41,33 +41,48 @@ export async function migrate(connection: Connection, name: string): Promise<voi
 const LONGEST_MIGRATION_MS = 10 * 60_000;
 
 /** Undefined when the schema has not been used yet. */
-async function currentVersion(query: Query, schema: string): Promise<number | undefined> {
-  const [found] = await query(statement("select to_regclass($1) is not null as found"), [`${schema}.sous_version`]);
-  if (found?.found !== true) return undefined;
-  const [row] = await query(statement(`select version from ${schema}.sous_version`));
+async function currentVersion(query: Query, name: string): Promise<number | undefined> {
+  if (!(await tablesOf(query, name)).includes(VERSION_TABLE)) return undefined;
+  const [row] = await query(statement(`select version from ${quoteSchema(name)}.${VERSION_TABLE}`));
   return Number(row?.version ?? 0);
 }
 
-async function begin(query: Query, schema: string, place: string): Promise<number> {
+/** From the catalogue itself: what answers faster, like `to_regclass`, may not have heard yet what others have made. */
+async function tablesOf(query: Query, name: string): Promise<string[]> {
+  const rows = await query(
+    statement(
+      `select c.relname::text as name from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+       where n.nspname = $1`,
+    ),
+    [name],
+  );
+  return rows.map((row) => String(row.name));
+}
+
+async function begin(query: Query, name: string, place: string): Promise<number> {
+  const schema = quoteSchema(name);
   const [row] = await query(
     statement(
-      `select current_setting('server_encoding') as encoding, to_regnamespace($1) is not null as found,
-         coalesce(to_regclass($1 || '.runs'), to_regclass($1 || '.events')) is not null as taken`,
+      `select current_setting('server_encoding') as encoding,
+         exists (select from pg_catalog.pg_namespace where nspname = $1) as found`,
     ),
-    [schema],
+    [name],
   );
   if (row?.encoding !== "UTF8") {
     throw new UserError(`${place} keeps text as ${row?.encoding}: use a database with the encoding UTF8`);
   }
-  if (row.taken === true) {
+  if ((await tablesOf(query, name)).some((table) => OUR_TABLES.has(table))) {
     throw new UserError(`The schema ${schema} of ${place} holds tables of another program: choose another schema`);
   }
   // Asked for only when it is missing: an administrator may have made it for a user who may not.
   if (row.found !== true) await query({ text: `create schema ${schema}`, name: undefined });
-  await query({ text: `create table ${schema}.sous_version (version integer not null)`, name: undefined });
-  await query({ text: `insert into ${schema}.sous_version values (0)`, name: undefined });
+  await query({ text: `create table ${schema}.${VERSION_TABLE} (version integer not null)`, name: undefined });
+  await query({ text: `insert into ${schema}.${VERSION_TABLE} values (0)`, name: undefined });
   return 0;
 }
+
+const VERSION_TABLE = "sous_version";
+const OUR_TABLES = new Set(["trees", "runs", "events", "blobs"]);
 
 function lockNumber(name: string): string {
   return createHash("sha256").update(`sous schema ${name}`).digest().readBigInt64BE().toString();

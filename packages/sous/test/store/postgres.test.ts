@@ -1,22 +1,319 @@
-/** The Postgres store keeps what every store promises, on a real server. */
+/** The Postgres store on a real server: what every store promises, and what holds when several share one schema. */
 
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import { openPostgresStore } from "../../src/store/postgres.ts";
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { Pool } from "pg";
+import { StaleOwner, UserError } from "../../src/core/errors.ts";
+import type { Store } from "../../src/core/store.ts";
+import { openPostgresStore, type PostgresStoreOptions } from "../../src/store/postgres.ts";
+import { fromPostgresText, toPostgresText } from "../../src/store/postgres-text.ts";
+import { sampleTree } from "../../src/testing/sample-tree.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { type PostgresServer, startPostgresServer } from "./postgres-server.ts";
 
 let server: PostgresServer;
+let pool: Pool;
 let schemas = 0;
 before(async () => {
   server = await startPostgresServer();
+  pool = new Pool({ connectionString: server.connectionString() });
 });
-after(() => server[Symbol.asyncDispose]());
+after(async () => {
+  await pool.end();
+  await server[Symbol.asyncDispose]();
+});
 
-suite("G2: Postgres passes the contract of stores", () => {
-  storeContract(test, () => openPostgresStore({ connectionString: server.connectionString(), schema: freshSchema() }));
+suite("G2: Postgres keeps the contract of stores", () => {
+  storeContract(test, () => open());
 });
+
+suite("G2: two processes on one schema", () => {
+  test("one writes, the other reads and sees that it is at work", async () => {
+    const { store, other } = await openTwo();
+    await begin(store, "lead");
+    assert.equal((await other.run("lead"))?.status, "running");
+    assert.deepEqual(ids(await other.list({ status: "running" })), ["lead"]);
+    await assert.rejects(other.claim("lead"), /^UserError: Run lead is at work in this process, which holds it until /);
+    await assert.rejects(
+      other.delete("lead"),
+      /^UserError: Run lead is at work in this process, which holds it until /,
+    );
+    assert.equal(await other.prune(Number.MAX_SAFE_INTEGER), 0);
+    await close(store);
+    assert.deepEqual(ids(await other.list({ status: "running" })), []);
+    assert.deepEqual(ids(await other.list({ status: "interrupted" })), ["lead"]);
+    assert.deepEqual(await other.claim("lead"), { fence: 2 });
+    await close(other);
+  });
+
+  test("of ten that claim a tree at once one gets it", async () => {
+    const schema = freshSchema();
+    const stores = await Promise.all(Array.from({ length: 10 }, () => open({ schema, maxConnections: 1 })));
+    const [first] = stores;
+    assert.ok(first !== undefined);
+    await begin(first, "lead");
+    await first.release("lead", 1);
+    const claims = await Promise.allSettled(stores.map((store) => store.claim("lead")));
+    assert.deepEqual(
+      claims.flatMap((claim) => (claim.status === "fulfilled" ? [claim.value] : [])),
+      [{ fence: 2 }],
+    );
+    for (const claim of claims) assert.ok(claim.status === "fulfilled" || claim.reason instanceof UserError);
+    await Promise.all(stores.map(close));
+  });
+
+  test("who was thought dead and wakes up is refused, and changes nothing", async () => {
+    const { store, other, schema } = await openTwo();
+    const tree = await begin(store, "lead");
+    await lapse(schema);
+    assert.deepEqual(await other.claim("lead"), { fence: 2 });
+    tree.turn("lead", "I am late.");
+    await assert.rejects(async () => store.append("lead", tree.events.slice(1)), StaleOwner);
+    await store.release("lead", 1);
+    await other.append("lead", tree.events.slice(1), 2);
+    assert.equal((await store.read("lead")).length, 3);
+    assert.equal((await store.run("lead"))?.status, "running");
+    await Promise.all([store, other].map(close));
+  });
+
+  test("a lease is renewed as long as a tree is at work, by a timer that ends with it", async () => {
+    const schema = freshSchema();
+    const clock = new VirtualClock(0);
+    await using store = await open({ schema, clock });
+    const tree = await begin(store, "lead");
+    await lapse(schema);
+    assert.equal((await store.run("lead"))?.status, "interrupted");
+    assert.ok(clock.fireNext(() => 0));
+    assert.equal(clock.monotonic(), 10_000);
+    await until(async () => (await store.run("lead"))?.status === "running");
+    const { rows } = await pool.query(
+      `select lease_until - clock_timestamp() between '25 seconds' and '30 seconds' as is_new from "${schema}".trees`,
+    );
+    assert.deepEqual(rows, [{ is_new: true }]);
+    tree.end("lead");
+    await store.append("lead", tree.events.slice(1));
+    assert.equal(clock.liveTimers, 0);
+  });
+
+  test("the tree of a process that was killed is free at once", async () => {
+    const schema = freshSchema();
+    const worker = join(import.meta.dirname, "postgres-worker.ts");
+    const child = spawn(process.execPath, ["--conditions=sous-source", worker, server.connectionString(), schema], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    await once(child.stdout, "data");
+    await using store = await open({ schema });
+    assert.equal((await store.run("lead"))?.status, "running");
+    await assert.rejects(
+      store.claim("lead"),
+      new RegExp(`^UserError: Run lead is at work in process ${child.pid} on `),
+    );
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    assert.equal((await store.run("lead"))?.status, "interrupted");
+    assert.deepEqual(ids(await store.list({ status: "running" })), []);
+    assert.deepEqual(ids(await store.list({ status: "interrupted" })), ["lead"]);
+    assert.deepEqual(await store.claim("lead"), { fence: 2 });
+  });
+
+  test("a process on another machine counts as alive until its lease ends", async () => {
+    const { store, other, schema } = await openTwo();
+    await begin(store, "lead");
+    await pool.query(`update "${schema}".trees set owner = 'elsewhere boot 1 2 3'`);
+    await assert.rejects(other.claim("lead"), /^UserError: Run lead is at work in process 1 on elsewhere, /);
+    assert.equal(await other.prune(Number.MAX_SAFE_INTEGER), 0);
+    await lapse(schema);
+    assert.deepEqual(await other.claim("lead"), { fence: 2 });
+    await Promise.all([store, other].map(close));
+  });
+});
+
+suite("G2: the tables", () => {
+  test("ten that open a new schema at once make it once", async () => {
+    const schema = freshSchema();
+    const stores = await Promise.all(Array.from({ length: 10 }, () => open({ schema, maxConnections: 1 })));
+    assert.deepEqual((await pool.query(`select version from "${schema}".sous_version`)).rows, [{ version: 1 }]);
+    await Promise.all(stores.map((store, index) => begin(store, `run${index}`)));
+    assert.equal((await stores[0]?.list())?.length, 10);
+    await Promise.all(stores.map(close));
+  });
+
+  test("a schema of a newer sous is refused and left alone", async () => {
+    const schema = freshSchema();
+    await close(await open({ schema }));
+    await pool.query(`update "${schema}".sous_version set version = 99`);
+    await assert.rejects(
+      open({ schema }),
+      new UserError(
+        `The schema "${schema}" of Postgres at ${server.host}:${server.port}/postgres was written by a newer version of sous (schema 99; this one knows 1): update sous, or choose another schema`,
+      ),
+    );
+    assert.deepEqual((await pool.query(`select version from "${schema}".sous_version`)).rows, [{ version: 99 }]);
+  });
+
+  test("a schema with the tables of another program is refused and left alone", async () => {
+    const schema = freshSchema();
+    await pool.query(`create schema "${schema}"; create table "${schema}".runs (mine text)`);
+    await assert.rejects(
+      open({ schema }),
+      new UserError(
+        `The schema "${schema}" of Postgres at ${server.host}:${server.port}/postgres holds tables of another program: choose another schema`,
+      ),
+    );
+    assert.deepEqual((await pool.query(`select to_regclass('"${schema}".events') as made`)).rows, [{ made: null }]);
+  });
+
+  test("a user who may only use a schema that was made for it can", async () => {
+    const schema = freshSchema();
+    await pool.query(`create role guest login password 'guest'; create schema "${schema}" authorization guest`);
+    const connectionString = server.connectionString().replace(/\/\/[^@]*@/, "//guest:guest@");
+    await using store = await open({ schema, connectionString });
+    await begin(store, "lead");
+    assert.deepEqual(ids(await store.list()), ["lead"]);
+    await assert.rejects(
+      open({ schema: `${schema} 2`, connectionString }),
+      /does not allow it \(permission denied for database postgres\): grant the user its own schema, or choose another$/,
+    );
+  });
+
+  test("a name of a schema can hold anything", async () => {
+    await using store = await open({ schema: `"; drop schema public; -- ${freshSchema()}` });
+    await begin(store, "lead");
+    assert.deepEqual(ids(await store.list()), ["lead"]);
+  });
+
+  test("a pool that was given serves two schemas and stays open", async () => {
+    const stores = await Promise.all(
+      [freshSchema(), freshSchema()].map((schema) => openPostgresStore({ pool, schema })),
+    );
+    await Promise.all(stores.map((store, index) => begin(store, `run${index}`)));
+    assert.deepEqual(await Promise.all(stores.map(async (store) => ids(await store.list()))), [["run0"], ["run1"]]);
+    await Promise.all(stores.map(close));
+    assert.equal((await pool.query("select 1")).rowCount, 1);
+  });
+
+  test("a long text is kept once, and forgotten with the last event that has it", async () => {
+    const schema = freshSchema();
+    await using store = await open({ schema });
+    const long = "a\0b €".repeat(20_000);
+    const uses = async () => (await pool.query(`select uses::integer from "${schema}".blobs`)).rows;
+    for (const rootId of ["one", "two"]) {
+      const tree = sampleTree(rootId);
+      tree.start(rootId);
+      tree.turn(rootId, long);
+      tree.turn(rootId, long);
+      tree.end(rootId);
+      await store.append(rootId, tree.events);
+      assert.ok(isDeepStrictEqual(plain(await store.read(rootId)), plain(tree.events)));
+    }
+    assert.deepEqual(await uses(), [{ uses: 4 }]);
+    await store.delete("one");
+    assert.deepEqual(await uses(), [{ uses: 2 }]);
+    await store.prune(Number.MAX_SAFE_INTEGER);
+    assert.deepEqual(await uses(), []);
+    for (const table of ["trees", "runs", "events"])
+      assert.deepEqual((await pool.query(`select * from "${schema}".${table}`)).rows, [], table);
+  });
+
+  test("hundreds of trees are pruned, and those that are younger stay", async () => {
+    await using store = await open();
+    const trees = Array.from({ length: 230 }, (_, index) => sampleTree(`run${index}`, index * 1_000));
+    await Promise.all(
+      trees.map((tree) => {
+        tree.start(tree.rootId);
+        tree.end(tree.rootId);
+        return store.append(tree.rootId, tree.events);
+      }),
+    );
+    assert.equal(await store.prune(225_000), 225);
+    assert.deepEqual(ids(await store.list()), ["run229", "run228", "run227", "run226", "run225"]);
+  });
+});
+
+suite("texts that Postgres cannot hold", () => {
+  test("come back as they were", () => {
+    const text = fc.string({ unit: fc.constantFrom("a", "\0", "\\", "u0000", "\ud800", "\udc00", "😀") });
+    fc.assert(
+      fc.property(text, (given) => {
+        const kept = toPostgresText(given);
+        assert.ok(!kept.includes("\0") && kept.isWellFormed());
+        assert.equal(fromPostgresText(kept), given);
+      }),
+    );
+  });
+
+  test("are labels, tasks, ids and reasons like all others", async () => {
+    await using store = await open();
+    const strange = "a\0b\ud800\\u0000\\";
+    const tree = sampleTree(strange);
+    tree.start(strange, {
+      label: strange,
+      details: {
+        model: strange,
+        summaryPrompt: strange,
+        rights: { use: [strange], delegate: [], deny: [], spawn: true },
+      },
+    });
+    await store.append(strange, tree.events);
+    await store.markLost(strange, strange);
+    await store.markLost(strange, "a later reason");
+    assert.deepEqual(plain(await store.read(strange)), plain(tree.events));
+    const record = await store.run(strange);
+    const { id, rootId, path, label, model, summaryPrompt, allowedTools, lost } = record ?? assert.fail("no record");
+    assert.deepEqual([id, rootId, path, label, model, summaryPrompt, lost], new Array(7).fill(strange));
+    assert.deepEqual(allowedTools, [strange]);
+    assert.deepEqual(ids(await store.list({ idPrefix: "a\0b" })), [strange]);
+    assert.deepEqual(ids(await store.list({ idPrefix: "a_b" })), []);
+  });
+});
+
+function open(options: PostgresStoreOptions = {}): Promise<Store> {
+  return openPostgresStore({ connectionString: server.connectionString(), schema: freshSchema(), ...options });
+}
+
+async function openTwo(): Promise<{ store: Store; other: Store; schema: string }> {
+  const schema = freshSchema();
+  const [store, other] = await Promise.all([open({ schema }), open({ schema })]);
+  return { store, other, schema };
+}
+
+function close(store: Store): Promise<void> {
+  return Promise.resolve(store[Symbol.asyncDispose]());
+}
+
+async function begin(store: Store, rootId: string) {
+  const tree = sampleTree(rootId);
+  tree.start(rootId);
+  await store.append(rootId, tree.events);
+  return tree;
+}
+
+/** As if nobody had heard of the owners for half a minute. */
+async function lapse(schema: string): Promise<void> {
+  await pool.query(`update "${schema}".trees set lease_until = clock_timestamp() - interval '1 second'`);
+}
+
+/** Asks again until the answer is yes; the test runner's time is the limit. */
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  while (!(await isTrue()));
+}
+
+/** As JSON keeps it. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
 
 function freshSchema(): string {
   schemas += 1;
-  return `test ${schemas}`;
+  return `sous test ${schemas}`;
+}
+
+function ids(records: readonly { id: string }[]): string[] {
+  return records.map(({ id }) => id);
 }
