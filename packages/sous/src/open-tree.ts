@@ -5,6 +5,7 @@ import { createDeadlines } from "./budget/deadlines.ts";
 import { openLedger } from "./budget/ledger.ts";
 import { priceOf } from "./budget/prices.ts";
 import { createRunSlots } from "./budget/run-slots.ts";
+import { drawOn } from "./budget/shared-account.ts";
 import { withinBudget } from "./budget/within-budget.ts";
 import type { ModelChoice } from "./core/agent.ts";
 import type { Host } from "./core/clock.ts";
@@ -14,6 +15,7 @@ import type { Model } from "./core/model.ts";
 import { checkWord, withDefaults } from "./core/options.ts";
 import type { Redactor } from "./core/redact.ts";
 import type { RunOptions, RuntimeOptions } from "./core/runtime.ts";
+import { checkShared } from "./core/shared-budget.ts";
 import type { Store } from "./core/store.ts";
 import { createJournal } from "./events/journal.ts";
 import { Profiles } from "./profiles.ts";
@@ -60,8 +62,10 @@ export function openTree({ options, runOptions, host, store, newId, models, reda
     },
   });
   const deadlines = createDeadlines(clock);
-  const budget = runOptions.budget ?? {};
-  const root = openLedger(budget);
+  const { from, ...budget } = runOptions.budget ?? {};
+  checkShared(from);
+  const ledger = openLedger(budget);
+  const root = from === undefined ? ledger : drawOn(from, ledger, clock);
   const tree: Tree = new Tree({
     settings: {
       cwd,
@@ -82,6 +86,7 @@ export function openTree({ options, runOptions, host, store, newId, models, reda
     limits,
     spending: {
       budget,
+      sharedBudget: from?.name,
       root,
       children: root.open(withinBudget(limits.children, budget)),
       slots: createRunSlots(limits.maxConcurrent, limits.onFull),

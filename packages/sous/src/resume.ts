@@ -50,7 +50,8 @@ export async function resumeFanOut<Output>(
   if (record.agent !== FAN_OUT) throw new UserError(`Run ${runId} is no fan-out: go on with it by resume()`);
   if (record.task !== fanOutTask(inputs)) throw new UserError(`The fan-out ${runId} was made on other inputs`);
   if (record.endedAt !== undefined) throw new UserError(`The fan-out ${runId} has ended: nothing is left to do`);
-  const { opened, earlier } = await openStored(record, parts, runOptions, () => holderOf(definition));
+  const from = runOptions.budget?.from;
+  const { opened, earlier } = await openStored(record, parts, { ...runOptions, from }, () => holderOf(definition));
   return runFanOut({ opened, earlier }, definition, inputs, limit);
 }
 
@@ -64,7 +65,8 @@ export function forkRoot<Output>(runId: string, parts: Parts, options: ForkOptio
     const { before, turn } = endOfTurn(events, options.at);
     const history = repairHistory(await readHistory(parts.store, record.rootId).messages(runId, before));
     const definition = definitionOf(start, parts, options.agent);
-    const opened = openTree({ ...parts, runOptions: { ...toRunOptions(start, undefined), ...options } });
+    const terms = toRunOptions(start, { from: options.budget?.from });
+    const opened = openTree({ ...parts, runOptions: { ...terms, ...options } });
     const entry = opened.tree.openRoot(opened.rootId, definition);
     const origin = { kind: "branch", runId, turn, history } as const;
     onHandle(rootHandle(opened, opened.rootId, entry, messageFrom(options.message ?? GO_ON), { origin }));
@@ -88,7 +90,7 @@ async function openStored(
     const recorded = new Recorded(await store.read(rootId));
     const { start } = recorded.root.state;
     const { signal, onEvent } = options;
-    const runOptions = { ...toRunOptions(start, options.moreBudget), signal, onEvent };
+    const runOptions = { ...toRunOptions(start, options), signal, onEvent };
     const opened = openTree({ ...parts, runOptions }, { rootId, fence, recorded });
     const root = await opened.tree.openRoot(rootId, define(start));
     if (recorded.root.state.end === undefined) opened.tree.denied.push(...deniedIn(recorded));
@@ -107,9 +109,17 @@ async function rootRecord(runId: string, store: Store): Promise<RunRecord> {
   return record;
 }
 
-/** The terms the tree was begun under. */
-function toRunOptions({ terms, budget }: EventOf<"run-start">, more: Budget | undefined): RunOptions {
-  return { ...terms, budget: sumOf(budget, more) };
+/** The terms the tree was begun under. What it shared with others cannot be stored, and must not be forgotten. */
+function toRunOptions(
+  { terms, budget, runId }: EventOf<"run-start">,
+  { moreBudget, from }: Pick<ResumeOptions, "moreBudget" | "from">,
+): RunOptions {
+  const name = terms?.sharedBudget;
+  if (name !== undefined && from === undefined)
+    throw new UserError(
+      `Run ${runId} drew on the shared budget ${JSON.stringify(name)}: open it with sharedBudget() of its store and pass it as from`,
+    );
+  return { ...terms, budget: { ...sumOf(budget, moreBudget), from } };
 }
 
 /** A limit that is not set stays so. */

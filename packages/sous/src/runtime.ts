@@ -62,7 +62,7 @@ export function runtimeOn(models: Shared["models"], options: RuntimeOptions): Ru
   return {
     run(definition, task, runOptions = {}) {
       const budget = smallerBudget(runOptions.budget, definition.budget);
-      return startRoot(open({ ...runOptions, budget }), definition, task);
+      return startRoot(open({ ...runOptions, budget: { ...budget, from: runOptions.budget?.from } }), definition, task);
     },
     fanOut(definition, inputs, runOptions = {}) {
       const { limit } = runOptions;

@@ -4,7 +4,7 @@ import type { ChildTime } from "./budget/child-time.ts";
 import type { Approve } from "./core/approval.ts";
 import type { Deadlines } from "./core/clock.ts";
 import type { Conversation } from "./core/conversation.ts";
-import type { RunCall, RunOrigin } from "./core/event.ts";
+import type { RunCall, RunOrigin, TreeTerms } from "./core/event.ts";
 import type { Account, Budget, DelegationLimits, RunSlots } from "./core/limits.ts";
 import type { Message, UserMessage } from "./core/message.ts";
 import type { Run, RunProfile, SummaryPlan, TreePorts } from "./core/run.ts";
@@ -31,6 +31,8 @@ export type TreeParts = {
 export type Spending = {
   /** For the whole tree. */
   readonly budget: Budget;
+  /** The name of the shared budget it draws on. */
+  readonly sharedBudget: string | undefined;
   readonly root: Account;
   /** What all children share; the root is not part of it. */
   readonly children: Account;
@@ -66,3 +68,9 @@ export type Start = {
   /** The run it goes on with after a restart. */
   readonly earlier: RecordedRun | undefined;
 };
+
+/** What a root remembers of how its tree was told to behave. */
+export function termsOf({ limits, settings, spending }: TreeParts): TreeTerms {
+  const { conversation, onExhausted, onLiveChildren } = settings;
+  return { limits, conversation, onExhausted, onLiveChildren, sharedBudget: spending.sharedBudget };
+}

@@ -25,7 +25,7 @@ import type { RecordedCall, RecordedRun } from "./recorded.ts";
 import { AgentBook, type AgentEntry } from "./subagents/agent-book.ts";
 import { closeChildren, nextReport } from "./subagents/background-children.ts";
 import { type ControlPorts, childControl } from "./subagents/child-control.ts";
-import type { RootStart, Start, TreeParts } from "./tree-parts.ts";
+import { type RootStart, type Start, type TreeParts, termsOf } from "./tree-parts.ts";
 
 export class Tree implements TreePorts {
   readonly clock: TreePorts["clock"];
@@ -58,8 +58,7 @@ export class Tree implements TreePorts {
     this.conversation = parts.settings.conversation;
     this.onExhausted = parts.settings.onExhausted;
     this.onLiveChildren = parts.settings.onLiveChildren;
-    const { conversation, onExhausted, onLiveChildren } = parts.settings;
-    this.#terms = { limits: parts.limits, conversation, onExhausted, onLiveChildren };
+    this.#terms = termsOf(parts);
     this.#control = {
       book: this.book,
       revive: (parent, entry, message, callId) => this.#gate.revive(parent, entry, message, callId),
@@ -163,9 +162,8 @@ export class Tree implements TreePorts {
     run.lastWords = lastWords instanceof Promise ? await lastWords : lastWords;
     this.setDeadline(run, entry);
     const outcome = await this.execute(run, start, work);
-    await this.#parts.spending.root.flushed();
     try {
-      await this.settled();
+      await Promise.all([this.settled(), this.#parts.spending.root.flushed()]);
       return { run, outcome };
     } catch (error) {
       // Its end could not be kept, and whoever asked for a store wants to know.

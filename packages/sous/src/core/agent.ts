@@ -109,6 +109,8 @@ function checkAgent(options: AgentOptions): void {
   }
   if (maxOutputTokens !== undefined) checkWhole(`maxOutputTokens of agent ${name}`, maxOutputTokens, 1);
   if (budget !== undefined) checkBudget(budget, `agent ${name}: budget`);
+  if (budget !== undefined && "from" in budget)
+    throw new UserError(`agent ${name}: a shared budget is given to run(), not to a definition`);
   checkTools(options.tools, name);
   checkSubagents(options.subagents, name);
 }

@@ -58,6 +58,8 @@ export type TreeTerms = {
   conversation: ConversationLimits;
   onExhausted: OnExhausted;
   onLiveChildren: "wait" | "cancel";
+  /** The name of the shared budget it draws on. */
+  sharedBudget?: string | undefined;
 };
 
 /**

@@ -58,6 +58,7 @@ const treeTerms = z.strictObject({
   conversation: conversationLimits,
   onExhausted: z.enum(["wrap-up", "stop"]),
   onLiveChildren: z.enum(["wait", "cancel"]),
+  sharedBudget: z.string().optional(),
 });
 
 const rights = z.strictObject({

@@ -9,6 +9,7 @@ import type { EventListener, SousEvent } from "./event.ts";
 import type { Budget, DelegationLimits, OnExhausted } from "./limits.ts";
 import type { UserInput } from "./message.ts";
 import type { RunStatus, StopReason } from "./outcome.ts";
+import type { RootBudget, SharedBudget } from "./shared-budget.ts";
 import type { CancelMode } from "./spawn.ts";
 import type { Store } from "./store.ts";
 import type { Usage } from "./usage.ts";
@@ -33,7 +34,7 @@ export type RuntimeOptions = {
 export type RunOptions = {
   signal?: AbortSignal | undefined;
   /** For the whole tree, the root included. */
-  budget?: Budget | undefined;
+  budget?: RootBudget | undefined;
   onExhausted?: OnExhausted | undefined;
   onEvent?: EventListener | undefined;
   conversation?: Partial<ConversationLimits> | undefined;
@@ -51,6 +52,8 @@ export type ResumeOptions = Pick<RunOptions, "signal" | "onEvent"> & {
   message?: UserInput | undefined;
   /** On top of what the tree may spend. */
   moreBudget?: Budget | undefined;
+  /** What the tree shares with others; one that drew on a shared budget goes on only with one. */
+  from?: SharedBudget | undefined;
 };
 
 /** How a new tree branches off a stored run. */

@@ -38,6 +38,12 @@ export type SharedBudget = {
   readonly purse: PursePort;
 };
 
+/** What a tree may spend by itself, and what it shares with others. */
+export type RootBudget = Budget & {
+  /** Everything the tree spends is taken from here as well. */
+  from?: SharedBudget | undefined;
+};
+
 export type PursePort = {
   reserve(ask: PurseAsk): PurseReply | Promise<PurseReply>;
   /** Ends a reservation with what was really spent. A second call, or one for an unknown id, changes nothing. */
@@ -65,6 +71,12 @@ export type PurseReply =
   | { readonly kind: "refused"; readonly error: BudgetExceeded };
 
 export const NEW_PLACE = "new";
+
+/** Throws a `UserError` for anything else, such as the promise of one that nobody waited for. */
+export function checkShared(from: SharedBudget | undefined): void {
+  if (from === undefined || typeof from?.purse?.reserve === "function") return;
+  throw new UserError("budget.from must be a shared budget: await what sharedBudget() of a store returns");
+}
 
 const LONGEST_NAME = 200;
 const LIMITS = ["tokens", "costUsd", "executions"];
