@@ -86,9 +86,12 @@ export class Recorded {
   /** Calls of this run that left a child in the background which has not reported yet. */
   backgroundCalls(runId: string): RecordedCall[] {
     const calls = new Map<string, RecordedCall>();
-    for (const { runId: childId, state, isTaken } of this.#runs.get(runId)?.children ?? []) {
+    const parent = this.#runs.get(runId);
+    for (const { runId: childId, state, isTaken } of parent?.children ?? []) {
       const { call, agentId } = state.start;
       if (call?.background !== true || isTaken || this.#delivered.has(childId)) continue;
+      // A call that is still open is made again as such.
+      if ((parent?.state.calls.get(call.callId)?.state ?? "ended") !== "ended") continue;
       const made = this.callOf(agentId);
       if (made !== undefined) calls.set(made.callId, made);
     }

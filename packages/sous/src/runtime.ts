@@ -5,7 +5,7 @@ import { ulidSource } from "./core/clock.ts";
 import { DEFAULT_LIMITS, smallerBudget } from "./core/limits.ts";
 import { messageFrom, type UserInput } from "./core/message.ts";
 import { checkWhole } from "./core/options.ts";
-import { createRedactor, secretsOf } from "./core/redact.ts";
+import { createRedactor } from "./core/redact.ts";
 import {
   type ForkOptions,
   type ResumeOptions,
@@ -15,6 +15,7 @@ import {
   type RunResult,
   type RuntimeOptions,
 } from "./core/runtime.ts";
+import { secretsOf } from "./core/secret-variables.ts";
 import type { ToolRegistry } from "./core/tool.ts";
 import { runFanOut } from "./fan-out.ts";
 import { systemHost } from "./host.ts";
