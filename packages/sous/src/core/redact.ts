@@ -1,22 +1,165 @@
-/** Takes secrets out of texts: values that are known, and what has the shape of a key. */
+/** Takes secrets out of texts: values that are known, and what has the shape of a key. What was taken out is marked. */
+
+import { KnownTexts } from "./known-texts.ts";
+import type { FilePart } from "./message.ts";
+import { KNOWN_SHAPES, urlPasswords } from "./secret-shapes.ts";
+import { spellingsOf } from "./secret-spellings.ts";
+import type { Secret } from "./secret-variables.ts";
+import { tokenShapes } from "./token-shapes.ts";
 
 /** Gives back what it was given, the same object, when there is nothing to hide. */
 export type Redactor = {
   text(text: string): string;
-  /** Every text inside a plain value, at any depth; the keys of objects too. */
+  /** Every text inside a plain value, at any depth; the names of fields too, since a model can choose those. */
   value<T>(value: T): T;
+  /** A file that holds a secret is replaced as a whole: half of a picture helps nobody. */
+  file(file: FilePart): FilePart;
 };
 
+/** A part of a text that must not be kept. */
+export type Span = { start: number; end: number; name: string };
+
 /** Hides nothing. */
-export const NO_REDACTION: Redactor = { text: (text) => text, value: (value) => value };
+export const NO_REDACTION: Redactor = { text: (text) => text, value: (value) => value, file: (file) => file };
 
-/** A value that must not be kept, and what it is called: the name of its variable. */
-export type Secret = { name: string; value: string };
-
-export function secretsOf(_environment: Readonly<Record<string, string | undefined>>): Secret[] {
-  return [];
+/** Knows the shapes of keys, and these values in whatever spelling they appear. */
+export function createRedactor(secrets: readonly Secret[]): Redactor {
+  return new TextRedactor(secrets);
 }
 
-export function createRedactor(_secrets: readonly Secret[]): Redactor {
-  return NO_REDACTION;
+/** What stands in place of a secret: the name of its variable or its kind, and nothing of the secret itself. */
+export function markOf(name: string): string {
+  return `${MARK_START}${name}]`;
+}
+
+/** True when something was taken out of the value, so that it is no longer what somebody said or meant. */
+export function isRedacted(value: unknown): boolean {
+  if (typeof value === "string") return value.includes(MARK_START);
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([key, field]) => isRedacted(key) || isRedacted(field));
+}
+
+const MARK_START = "[redacted: ";
+/** The shortest value that is looked for, and less than the shortest thing with the shape of a key. */
+const SHORTEST = 8;
+/** Of long texts the last few without a secret are remembered: results and instructions are looked at more than once. */
+const REMEMBERED = 4;
+const WORTH_REMEMBERING = 512;
+const TOO_LARGE_TO_REMEMBER = 1 << 20;
+/** No value that people or models make is deeper; a store could not keep it either. */
+const DEEPEST = 400;
+
+class TextRedactor implements Redactor {
+  readonly #known: KnownTexts;
+  readonly #clean: string[] = new Array<string>(REMEMBERED).fill("");
+  #nextClean = 0;
+
+  constructor(secrets: readonly Secret[]) {
+    this.#known = new KnownTexts([...secrets.filter(canBeHidden(secrets)).flatMap(spellingsOf), ...KNOWN_SHAPES]);
+  }
+
+  text(text: string): string {
+    const { length } = text;
+    if (length < SHORTEST) return text;
+    if (length < WORTH_REMEMBERING) return this.#redact(text) ?? text;
+    for (const clean of this.#clean) if (clean === text) return text;
+    const redacted = this.#redact(text);
+    if (redacted === undefined && length < TOO_LARGE_TO_REMEMBER) {
+      this.#clean[this.#nextClean] = text;
+      this.#nextClean = (this.#nextClean + 1) % REMEMBERED;
+    }
+    return redacted ?? text;
+  }
+
+  value<T>(value: T): T {
+    // Every text of the copy is a text in the original, so the copy has the same type.
+    return this.#value(value, 0) as T;
+  }
+
+  file(file: FilePart): FilePart {
+    const { data, filename } = file;
+    const isAddress = data.startsWith("http://") || data.startsWith("https://");
+    const shown = this.text(data);
+    const name = filename === undefined ? undefined : this.text(filename);
+    if (shown === data && name === filename) return file;
+    const named = name === undefined ? file : { ...file, filename: name };
+    if (shown === data || isAddress) return { ...named, data: shown };
+    return { ...named, mediaType: "text/plain", data: btoa(markOf("a file that holds a secret")) };
+  }
+
+  #redact(text: string): string | undefined {
+    const known = this.#known.find(text);
+    const tokens = tokenShapes(text);
+    const passwords = urlPasswords(text);
+    if (known === undefined && tokens === undefined && passwords === undefined) return undefined;
+    return withoutSpans(text, [...(known ?? []), ...(tokens ?? []), ...(passwords ?? [])]);
+  }
+
+  #value(value: unknown, depth: number): unknown {
+    if (typeof value === "string") return this.text(value);
+    if (typeof value !== "object" || value === null) return value;
+    if (depth > DEEPEST) return markOf("too deep to look into");
+    return Array.isArray(value) ? this.#list(value, depth) : this.#fields(value, depth);
+  }
+
+  #list(list: readonly unknown[], depth: number): readonly unknown[] {
+    let copy: unknown[] | undefined;
+    for (let index = 0; index < list.length; index++) {
+      const item = list[index];
+      const shown = this.#value(item, depth + 1);
+      if (shown === item) continue;
+      copy ??= [...list];
+      copy[index] = shown;
+    }
+    return copy ?? list;
+  }
+
+  #fields(fields: object, depth: number): object {
+    let isClean = true;
+    for (const key in fields) {
+      const field: unknown = Reflect.get(fields, key);
+      if (this.text(key) === key && this.#value(field, depth + 1) === field) continue;
+      isClean = false;
+      break;
+    }
+    if (isClean) return fields;
+    const copy = new Map<string, unknown>();
+    for (const [key, field] of Object.entries(fields)) copy.set(this.#key(key, copy), this.#value(field, depth + 1));
+    return Object.fromEntries(copy);
+  }
+
+  /** Two names that are redacted alike stay two fields. */
+  #key(key: string, taken: ReadonlyMap<string, unknown>): string {
+    const shown = this.text(key);
+    let free = shown;
+    for (let count = 2; taken.has(free); count++) free = `${shown} ${count}`;
+    return free;
+  }
+}
+
+/** A mark must not be redacted itself, or a text would change each time it is looked at. */
+function canBeHidden(secrets: readonly Secret[]): (secret: Secret) => boolean {
+  const marks = secrets.map(({ name }) => markOf(name));
+  return ({ value }) => value.length >= SHORTEST && !marks.some((mark) => mark.includes(value));
+}
+
+/** Spans that overlap become one, named after the first: what is left of a secret is still part of it. */
+function withoutSpans(text: string, spans: readonly Span[]): string {
+  const inOrder = spans.toSorted((left, right) => left.start - right.start);
+  let result = "";
+  let done = 0;
+  let open: Span | undefined;
+  for (const span of inOrder) {
+    if (open !== undefined && span.start < open.end) {
+      if (span.end > open.end) open = { ...open, end: span.end };
+      continue;
+    }
+    if (open !== undefined) {
+      result += text.slice(done, open.start) + markOf(open.name);
+      done = open.end;
+    }
+    open = span;
+  }
+  if (open === undefined) return text;
+  return result + text.slice(done, open.start) + markOf(open.name) + text.slice(open.end);
 }
