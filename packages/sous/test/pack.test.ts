@@ -77,6 +77,12 @@ for (const name of Object.keys(nodes)) {
       assert.ok(!loaded.includes("node:sqlite"));
     });
 
+    test("sous/postgres says what to install when pg is missing", async () => {
+      const { stdout } = await runFixture(here(), "postgres-missing");
+      const sentence = "Runs are kept in Postgres with the package pg, which is not installed: npm install pg";
+      assert.equal(stdout.trim(), `UserError: ${sentence}`);
+    });
+
     test("the readme's lines run", async () => {
       const { stdout } = await runFixture(here(), "readme");
       assert.notEqual(stdout.trim(), "");
