@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { messageOf, StoreError } from "../core/errors.ts";
 import type { RunIdentity, StoredEvent } from "../core/event.ts";
+import { parseStoredEvent } from "../core/event-schema.ts";
 import { utf8Length } from "../core/usage.ts";
 
 export type EncodedEvent = {
@@ -45,8 +46,9 @@ export function decodeEvent(
     const { runId, agentId, parentId, path, depth } = identity;
     const head = { seq, runId, agentId, parentId, path, depth, type };
     // First for the order of the fields, last so that no row can speak for another run.
-    return parseEvent({ ...head, ...body, ...head });
+    return parseStoredEvent({ ...head, ...body, ...head });
   } catch (error) {
+    if (error instanceof StoreError) throw error;
     throw new StoreError(`Event ${row.seq} of run ${identity.runId} is damaged: ${messageOf(error)}`);
   }
 }
@@ -96,13 +98,13 @@ function takeLongTexts(body: unknown): TakenText[] {
   return taken;
 }
 
-function isForBlobs(text: string): boolean {
-  if (text.length * 3 <= LONGEST_TEXT_BYTES || utf8Length(text) <= LONGEST_TEXT_BYTES) return false;
-  // JSON keeps half a character as it is, UTF-8 cannot.
-  return text.isWellFormed();
+/** True for a text over 64 KB. One that is not well-formed stays where it is: JSON can keep it, UTF-8 cannot. */
+export function isForBlobs(text: string): boolean {
+  return text.length * 3 > LONGEST_TEXT_BYTES && utf8Length(text) > LONGEST_TEXT_BYTES && text.isWellFormed();
 }
 
-function hashOf(text: string): string {
+/** SHA-256, as 64 hexadecimal digits. */
+export function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
@@ -135,9 +137,4 @@ function refsOf(stored: readonly unknown[]): { path: Path; hash: string }[] {
 
 function isObject(value: unknown): value is Record<string | number, unknown> {
   return typeof value === "object" && value !== null;
-}
-
-/** The one place where a stored value becomes an event again. */
-function parseEvent(value: unknown): StoredEvent {
-  return value as StoredEvent;
 }

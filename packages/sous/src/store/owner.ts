@@ -1,0 +1,77 @@
+/** Who works on a tree: a process as a line of text, and whether that process can still be there. */
+
+import { randomBytes } from "node:crypto";
+import { readFileSync, readlinkSync } from "node:fs";
+import { hostname } from "node:os";
+
+/**
+ * The name of one open store in this process: host, boot, process, its start, and a random part. Two stores of one process
+ * are two owners.
+ */
+export function newOwner(): string {
+  const random = randomBytes(8).toString("hex");
+  return [encodeURIComponent(hostname()), bootOf(), process.pid, startOf(process.pid) ?? "", random].join(" ");
+}
+
+/** True when it is certain: the owner ran on this host since its last start, and its process is gone. */
+export function isGone(owner: string): boolean {
+  const { host, boot, pid, start } = partsOf(owner);
+  if (host !== hostname() || boot !== bootOf() || !(pid > 0)) return false;
+  const startNow = startOf(pid);
+  if (startNow !== undefined) return startNow !== start;
+  return !isThere(pid);
+}
+
+/** For people. The line may come from a file that somebody made up. */
+export function describeOwner(owner: string): string {
+  const { host, pid } = partsOf(owner);
+  if (pid === process.pid && host === hostname()) return "this process";
+  return pid > 0 ? `process ${pid} on ${host.slice(0, 64).replace(/[^\w.-]/g, "?")}` : "another process";
+}
+
+function partsOf(owner: string): { host: string; boot: string; pid: number; start: string } {
+  const [host = "", boot = "", pid = "", start = ""] = owner.split(" ");
+  return { host: decodeHost(host), boot, pid: Number(pid), start };
+}
+
+function decodeHost(host: string): string {
+  try {
+    return decodeURIComponent(host);
+  } catch (error) {
+    if (error instanceof URIError) return host;
+    throw error;
+  }
+}
+
+/** Numbers of processes mean something only since the last start of the machine, and in one namespace of them. */
+function bootOf(): string {
+  const boot = orUndefined(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
+  const namespace = orUndefined(() => readlinkSync("/proc/self/ns/pid"));
+  return `${boot ?? ""}/${namespace ?? ""}`;
+}
+
+/** When the process began, in ticks since the start of the machine; "" when it has ended and nobody has asked how. */
+function startOf(pid: number): string | undefined {
+  const stat = orUndefined(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
+  // Its name comes second, in brackets, and may hold anything.
+  const [state, ...rest] = stat?.slice(stat.lastIndexOf(")") + 2).split(" ") ?? [];
+  return state === "Z" || state === "X" ? "" : rest[18];
+}
+
+/** For machines without `/proc`, and for processes of others that it hides. */
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}
+
+function orUndefined<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Error && "code" in error) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,196 @@
+/** One connection to a database: its settings, its prepared statements, and what happens all or not at all. */
+
+import { lstatSync, statSync } from "node:fs";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+import { StoreError, UserError } from "../core/errors.ts";
+import { faultOf } from "./sqlite-faults.ts";
+import { type DatabasePlace, identityOf } from "./sqlite-file.ts";
+import { loadSqlite } from "./sqlite-load.ts";
+
+export type ConnectionOptions = {
+  readonly readOnly: boolean;
+  /** `normal` survives the death of the process at any point, `full` also that of the machine. */
+  readonly synchronous: "normal" | "full";
+  /** How long to wait for another process that writes. */
+  readonly busyTimeoutMs: number;
+};
+
+/** Pages of the log after which it is copied into the database. */
+const CHECKPOINT_PAGES = 4_000;
+/** How often to look whether the file is still there: a look takes a tenth of the time of a commit. */
+const CHECK_INTERVAL_MS = 1_000;
+
+export class SqliteConnection implements Disposable {
+  readonly file: string;
+  readonly isReadOnly: boolean;
+  readonly #options: ConnectionOptions;
+  readonly #statements = new Map<string, StatementSync>();
+  #database: DatabaseSync;
+  /** Set while a file that nobody writes is read as it lies there, without a trace: how it looked then. */
+  #stillImage: string | undefined;
+  readonly #identity: string;
+  #nextCheck = 0;
+
+  constructor({ file, identity }: DatabasePlace, options: ConnectionOptions) {
+    this.file = file;
+    this.#identity = identity;
+    this.isReadOnly = options.readOnly;
+    this.#options = options;
+    this.#database = this.#open();
+  }
+
+  /** The same statement for the same words; prepared once. */
+  prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#database.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  exec(sql: string): void {
+    this.#database.exec(sql);
+  }
+
+  /** Lets others read while somebody writes; stays so. */
+  useLog(): void {
+    this.#checkWritable();
+    const mode = this.#inWords(() => this.#database.prepare("PRAGMA journal_mode = WAL").get()?.journal_mode);
+    if (mode !== "wal")
+      throw new StoreError(`${this.file} is on a disk that cannot share it: give another with --db-path`);
+  }
+
+  /** All of what `work` writes is kept, or nothing. */
+  write<T>(work: () => T): T {
+    this.#checkWritable();
+    return this.#transaction("BEGIN IMMEDIATE", work);
+  }
+
+  /** Everything `work` reads was there at the same moment. */
+  read<T>(work: () => T): T {
+    this.#checkOpen();
+    for (;;) {
+      const image = this.#stillImage;
+      if (image === undefined) return this.#transaction("BEGIN", work);
+      const outcome = attempt(() => this.#transaction("BEGIN", work));
+      if (image === this.#imageOfFile()) return outcome();
+      // Somebody has written meanwhile: what was read may be half old and half new.
+      this.#reopen();
+    }
+  }
+
+  /** Runs what cannot be part of a transaction. */
+  alone(sql: string): void {
+    this.#checkWritable();
+    this.#inWords(() => this.#database.exec(sql));
+  }
+
+  /** A second connection that sees one moment and holds it until it is closed. */
+  snapshot(): DatabaseSync {
+    this.#checkOpen();
+    return this.#inWords(() => {
+      const { DatabaseSync } = loadSqlite();
+      const database = new DatabaseSync(this.file, { readOnly: true });
+      database.exec(`PRAGMA busy_timeout = ${this.#options.busyTimeoutMs}; BEGIN; SELECT 1 FROM sqlite_schema`);
+      return database;
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#statements.clear();
+    if (this.#database.isOpen) this.#database.close();
+  }
+
+  #transaction<T>(begin: string, work: () => T): T {
+    return this.#inWords(() => {
+      this.prepare(begin).run();
+      try {
+        const result = work();
+        this.prepare("COMMIT").run();
+        return result;
+      } finally {
+        if (this.#database.isTransaction) this.prepare("ROLLBACK").run();
+      }
+    });
+  }
+
+  #inWords<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw faultOf(error, this.file);
+    }
+  }
+
+  #checkWritable(): void {
+    if (this.isReadOnly) throw new UserError(`${this.file} was opened only for looking: open it without readOnly`);
+    this.#checkOpen();
+    const now = performance.now();
+    if (now < this.#nextCheck) return;
+    // SQLite goes on writing into a file that has no name any more, and nobody would find it there.
+    if (identityOf(this.file) !== this.#identity)
+      throw new StoreError(
+        `${this.file} was deleted or replaced while it was open: what happens now cannot be kept there`,
+      );
+    this.#nextCheck = now + CHECK_INTERVAL_MS;
+  }
+
+  #checkOpen(): void {
+    if (!this.#database.isOpen) throw new StoreError(`The store at ${this.file} is closed`);
+  }
+
+  #reopen(): void {
+    this[Symbol.dispose]();
+    this.#database = this.#open();
+  }
+
+  #open(): DatabaseSync {
+    const { DatabaseSync } = loadSqlite();
+    const { readOnly, synchronous, busyTimeoutMs } = this.#options;
+    return this.#inWords(() => {
+      // Without a log nobody is writing: then it needs no locks, and leaves no files behind.
+      this.#stillImage = readOnly && sizeOf(`${this.file}-wal`) === 0 ? this.#imageOfFile() : undefined;
+      const url = pathToFileURL(this.file);
+      if (this.#stillImage !== undefined) url.searchParams.set("immutable", "1");
+      const database = new DatabaseSync(url, { readOnly, enableForeignKeyConstraints: false });
+      try {
+        // The file may come from anybody: nothing in its schema may call what only we should.
+        if ("enableDefensive" in database) database.enableDefensive(true);
+        database.exec(`
+          PRAGMA busy_timeout = ${busyTimeoutMs};
+          PRAGMA trusted_schema = OFF;
+          PRAGMA cell_size_check = ON;
+          PRAGMA synchronous = ${synchronous};
+          PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
+          ${readOnly ? "PRAGMA query_only = ON;" : ""}`);
+        return database;
+      } catch (error) {
+        database.close();
+        throw error;
+      }
+    });
+  }
+
+  #imageOfFile(): string {
+    const { dev, ino, size, mtimeNs } = statSync(this.file, { bigint: true });
+    return [dev, ino, size, mtimeNs, sizeOf(`${this.file}-wal`)].join();
+  }
+}
+
+function sizeOf(file: string): number {
+  return lstatSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** What came of it, to be heard later. */
+function attempt<T>(work: () => T): () => T {
+  try {
+    const result = work();
+    return () => result;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}

@@ -1,0 +1,116 @@
+/** Answers questions about the runs of a database. */
+
+import type { SQLInputValue } from "node:sqlite";
+import type { StoredEvent } from "../core/event.ts";
+import { addToRunRecord } from "../core/run-record.ts";
+import type { ReadOptions, RunQuery, RunRecord } from "../core/store.ts";
+import { blobReader } from "./sqlite-blobs.ts";
+import type { SqliteClaims } from "./sqlite-claims.ts";
+import type { SqliteConnection } from "./sqlite-connection.ts";
+import { type EventRange, eventsIn } from "./sqlite-events.ts";
+import { parseRunRow, type RunRow, SELECT_RUNS } from "./sqlite-run-row.ts";
+import { LAST_SEQ } from "./sqlite-schema.ts";
+
+export class SqliteReader {
+  readonly #connection: SqliteConnection;
+  readonly #claims: SqliteClaims;
+
+  constructor(connection: SqliteConnection, claims: SqliteClaims) {
+    this.#connection = connection;
+    this.#claims = claims;
+  }
+
+  read(rootId: string, options: ReadOptions): StoredEvent[] {
+    return this.#connection.read(() => {
+      const range = this.#range(rootId, options);
+      const limit = options.limit ?? Number.POSITIVE_INFINITY;
+      return range === undefined ? [] : eventsIn(this.#connection, range).take(Math.max(0, limit)).toArray();
+    });
+  }
+
+  run(runId: string): RunRecord | undefined {
+    return this.#connection.read(() => this.#records(`${SELECT_RUNS} WHERE r.id = ?`, runId))[0];
+  }
+
+  list(query: RunQuery): RunRecord[] {
+    return this.#connection.read(() => {
+      const { limit = Number.POSITIVE_INFINITY, offset = 0 } = query;
+      const { sql, values } = listQuery(query, () => this.#claims.treesAtWork());
+      return this.#records(sql, ...values, Number.isFinite(limit) ? Math.max(0, limit) : -1, offset);
+    });
+  }
+
+  children(runId: string): RunRecord[] {
+    return this.#connection.read(() => this.#records(`${SELECT_RUNS} ${OF_PARENT}`, runId));
+  }
+
+  tree(rootId: string): RunRecord[] {
+    return this.#connection.read(() => this.#records(`${SELECT_RUNS} ${OF_ROOT}`, rootId));
+  }
+
+  #range(rootId: string, { after = 0, runId }: ReadOptions): EventRange | undefined {
+    const tree = this.#claims.find(rootId)?.number;
+    if (tree === undefined) return undefined;
+    const from = Math.max(0, Math.floor(after) + 1);
+    if (runId === undefined) return { tree, from, to: LAST_SEQ };
+    const run = this.#connection.prepare(FIND_REACH).get(runId, tree);
+    if (run === undefined) return undefined;
+    const { number, first_seq: firstSeq, last_seq: lastSeq } = run;
+    return { tree, from: Math.max(from, Number(firstSeq)), to: Number(lastSeq ?? LAST_SEQ), runs: [Number(number)] };
+  }
+
+  /** The records of these runs, in this order. */
+  #records(sql: string, ...values: SQLInputValue[]): RunRecord[] {
+    const blob = blobReader(this.#connection);
+    const rows = this.#connection.prepare(sql).all(...values);
+    const runs = rows.map((row) => parseRunRow(row, blob));
+    const unfinished = Map.groupBy(runs, ({ tree, record }) => (record.status === "running" ? tree : undefined));
+    for (const [tree, open] of unfinished) if (tree !== undefined) this.#fold(tree, open);
+    return runs.map(({ record }) => record);
+  }
+
+  /** Their rows are as old as their beginning: what has happened since is in the events, which are walked through once. */
+  #fold(tree: number, runs: readonly RunRow[]): void {
+    const records = new Map(runs.map(({ record }) => [record.id, record]));
+    const from = Math.min(...runs.map(({ firstSeq }) => firstSeq)) + 1;
+    const range = { tree, from, to: LAST_SEQ, runs: runs.map(({ number }) => number), isForRecords: true };
+    for (const event of eventsIn(this.#connection, range)) {
+      const record = records.get(event.runId);
+      if (record !== undefined) addToRunRecord(record, event);
+    }
+    if (this.#claims.isTreeAtWork(tree)) return;
+    for (const record of records.values()) if (record.status === "running") record.status = "interrupted";
+  }
+}
+
+/** The words and values of a list, but for its limit and offset. */
+function listQuery(query: RunQuery, treesAtWork: () => readonly number[]): { sql: string; values: SQLInputValue[] } {
+  const { status, since, rootsOnly = false, idPrefix = "" } = query;
+  const conditions: string[] = [];
+  const values: SQLInputValue[] = [];
+  if (rootsOnly) conditions.push("r.parent IS NULL");
+  if (status === "running" || status === "interrupted") {
+    const isIn = status === "running" ? "IN" : "NOT IN";
+    conditions.push(`r.status = 'running' AND r.root ${isIn} (SELECT value FROM json_each(?))`);
+    values.push(JSON.stringify(treesAtWork()));
+  } else if (status !== undefined) {
+    conditions.push("r.status = ?");
+    values.push(status);
+  }
+  if (since !== undefined) {
+    conditions.push("r.started_at >= ?");
+    values.push(since);
+  }
+  if (idPrefix !== "") {
+    conditions.push("r.id >= ? AND r.id < ?");
+    values.push(idPrefix, `${idPrefix}\u{10ffff}`);
+  }
+  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
+  // Few ids begin alike: finding these and sorting them beats walking through all runs in the order of their start.
+  const order = `ORDER BY ${idPrefix === "" ? "" : "+"}r.started_at DESC, r.id DESC`;
+  return { sql: `${SELECT_RUNS} ${where} ${order} LIMIT ? OFFSET ?`, values };
+}
+
+const OF_PARENT = "WHERE r.parent = (SELECT number FROM runs WHERE id = ?) ORDER BY r.number";
+const OF_ROOT = "WHERE r.root = (SELECT number FROM runs WHERE id = ? AND root = number) ORDER BY r.number";
+const FIND_REACH = "SELECT number, first_seq, last_seq FROM runs WHERE id = ? AND root = ?";

@@ -1,0 +1,217 @@
+/** One run as a row of a database: written when it starts and when it ends, and read as something that anybody may have written. */
+
+import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
+import { StoreError } from "../core/errors.ts";
+import type { EventOf, RunIdentity } from "../core/event.ts";
+import { textOf } from "../core/message.ts";
+import type { RunRecord } from "../core/store.ts";
+import { noUsage, type Usage } from "../core/usage.ts";
+import { hashOf, isForBlobs } from "./event-row.ts";
+import { keepBlob } from "./sqlite-blobs.ts";
+import type { SqliteConnection } from "./sqlite-connection.ts";
+
+export type RunRow = {
+  readonly number: number;
+  /** The number of its root, which is the number of its tree. */
+  readonly tree: number;
+  readonly firstSeq: number;
+  /** As it stood when the run began, or after its end; what lies between is in its events. */
+  readonly record: RunRecord;
+};
+
+/** Where a run stands among the others of a database. */
+export type RunNumbers = { readonly number: number; readonly tree: number; readonly parent: number | null };
+
+/** Part of a transaction that is open. */
+export function insertRun(connection: SqliteConnection, numbers: RunNumbers, start: EventOf<"run-start">): void {
+  const column = (text: string): SQLInputValue => {
+    if (!isForBlobs(text)) return text;
+    const hash = hashOf(text);
+    keepBlob(connection, { hash, text });
+    return Buffer.from(hash, "hex");
+  };
+  connection
+    .prepare(INSERT)
+    .run(
+      numbers.number,
+      start.runId,
+      numbers.tree,
+      numbers.parent,
+      start.agentId,
+      start.path,
+      start.depth,
+      start.agent,
+      start.label,
+      start.model,
+      column(textOf(start.task)),
+      start.summaryPrompt === undefined ? null : column(start.summaryPrompt),
+      JSON.stringify(start.rights.use),
+      start.seq,
+      start.time,
+    );
+}
+
+/** Part of a transaction that is open. */
+export function endRun(connection: SqliteConnection, number: number, end: EventOf<"run-end">): void {
+  connection
+    .prepare(END)
+    .run(
+      end.status,
+      end.stopReason ?? null,
+      end.seq,
+      end.time,
+      end.turns,
+      end.toolCount,
+      JSON.stringify(end.usage),
+      end.costUsd,
+      number,
+    );
+}
+
+/** What `parseIdentity` wants to see of the run `r` and its parent; no text may be too long to be one of ours. */
+const IDENTITY_COLUMNS = `r.number, r.root, r.parent, r.depth, ${capped("id", "agent_id", "path")}, substr(p.id, 1, 1000) AS parent_id`;
+
+export const SELECT_IDENTITY: string = `SELECT ${IDENTITY_COLUMNS}
+FROM runs r LEFT JOIN runs p ON p.number = r.parent WHERE r.number = ? AND r.root = ?`;
+
+/** What `parseRunRow` wants to see. */
+export const SELECT_RUNS: string = `SELECT ${IDENTITY_COLUMNS}, r.first_seq, r.started_at, r.ended_at, r.turns, r.tool_count,
+  r.cost_usd, ${capped("agent", "label", "model", "task", "summary_prompt", "allowed_tools", "status", "stop_reason", "usage", "lost")},
+  substr(t.id, 1, 1000) AS root_id
+FROM runs r LEFT JOIN runs p ON p.number = r.parent LEFT JOIN runs t ON t.number = r.root`;
+
+export function parseIdentity(row: Row): RunIdentity {
+  const number = whole(row, "number");
+  const tree = whole(row, "root");
+  const parent = row.parent === null ? null : whole(row, "parent");
+  // A parent comes before its children, so there can be no circle among them.
+  if (number < tree || (parent !== null && (parent < tree || parent >= number))) throw damaged(row, "parent");
+  return {
+    runId: text(row, "id"),
+    agentId: text(row, "agent_id"),
+    parentId: parent === null ? null : text(row, "parent_id"),
+    path: text(row, "path"),
+    depth: whole(row, "depth"),
+  };
+}
+
+/** Whatever the row holds, this returns a run or throws a `StoreError`. */
+export function parseRunRow(row: Row, blob: (hash: string) => string | undefined): RunRow {
+  const identity = parseIdentity(row);
+  const status = statusOf(row);
+  const lost = row.lost === null ? {} : { lost: text(row, "lost") };
+  const record: RunRecord = {
+    id: identity.runId,
+    agentId: identity.agentId,
+    parentId: identity.parentId,
+    rootId: text(row, "root_id"),
+    path: identity.path,
+    agent: text(row, "agent"),
+    label: text(row, "label"),
+    depth: identity.depth,
+    status,
+    stopReason: row.stop_reason === null ? undefined : text(row, "stop_reason"),
+    startedAt: amount(row, "started_at"),
+    endedAt: row.ended_at === null ? undefined : amount(row, "ended_at"),
+    turns: row.turns === null ? 0 : amount(row, "turns"),
+    toolCount: row.tool_count === null ? 0 : amount(row, "tool_count"),
+    usage: row.usage === null ? noUsage() : usageOf(row),
+    costUsd: costOf(row, status),
+    model: text(row, "model"),
+    task: longText(row, "task", blob),
+    summaryPrompt: row.summary_prompt === null ? undefined : longText(row, "summary_prompt", blob),
+    allowedTools: toolsOf(row),
+    ...lost,
+  };
+  return { tree: whole(row, "root"), number: whole(row, "number"), firstSeq: whole(row, "first_seq"), record };
+}
+
+function capped(...columns: string[]): string {
+  return columns.map((column) => `iif(octet_length(r.${column}) > 1000000, x'', r.${column}) AS ${column}`).join(", ");
+}
+
+type Row = Readonly<Record<string, SQLOutputValue>>;
+
+function text(row: Row, column: string): string {
+  const value = row[column];
+  if (typeof value !== "string") throw damaged(row, column);
+  return value;
+}
+
+function longText(row: Row, column: string, blob: (hash: string) => string | undefined): string {
+  const value = row[column];
+  if (!(value instanceof Uint8Array)) return text(row, column);
+  const found = blob(Buffer.from(value).toString("hex"));
+  if (found === undefined) throw damaged(row, column);
+  return found;
+}
+
+function amount(row: Row, column: string): number {
+  const value = row[column];
+  if (typeof value !== "number" || !Number.isFinite(value)) throw damaged(row, column);
+  return value;
+}
+
+function whole(row: Row, column: string): number {
+  const value = amount(row, column);
+  if (!Number.isSafeInteger(value) || value < 0) throw damaged(row, column);
+  return value;
+}
+
+function statusOf(row: Row): RunRecord["status"] {
+  const found = STATUSES.find((status) => status === row.status);
+  if (found === undefined) throw damaged(row, "status");
+  return found;
+}
+
+/** Nothing is spent at the start; after the end, null says that a price was unknown. */
+function costOf(row: Row, status: RunRecord["status"]): number | null {
+  if (status === "running") return 0;
+  return row.cost_usd === null ? null : amount(row, "cost_usd");
+}
+
+function usageOf(row: Row): Usage {
+  const found = json(row, "usage");
+  const usage = noUsage();
+  if (typeof found !== "object" || found === null) throw damaged(row, "usage");
+  for (const [name, value] of Object.entries(found)) {
+    if (!Object.hasOwn(usage, name) || typeof value !== typeof usage[name as keyof Usage]) throw damaged(row, "usage");
+  }
+  return { ...usage, ...found };
+}
+
+function toolsOf(row: Row): readonly string[] {
+  const found = json(row, "allowed_tools");
+  if (!Array.isArray(found) || !found.every((name) => typeof name === "string")) throw damaged(row, "allowed_tools");
+  return found;
+}
+
+function json(row: Row, column: string): unknown {
+  try {
+    return JSON.parse(text(row, column));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw damaged(row, column);
+    throw error;
+  }
+}
+
+function damaged({ id, number }: Row, column: string): StoreError {
+  const which = typeof id === "string" ? id.slice(0, 100) : `number ${number}`;
+  return new StoreError(`Run ${which} is damaged in the store: it has no usable ${column}`);
+}
+
+const STATUSES: readonly Exclude<RunRecord["status"], "interrupted">[] = [
+  "running",
+  "completed",
+  "incomplete",
+  "budget_exceeded",
+  "timeout",
+  "cancelled",
+  "refused",
+  "failed",
+];
+
+const INSERT = `INSERT INTO runs (number, id, root, parent, agent_id, path, depth, agent, label, model, task, summary_prompt,
+  allowed_tools, first_seq, started_at, status) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running')`;
+const END = `UPDATE runs SET status = ?, stop_reason = ?, last_seq = ?, ended_at = ?, turns = ?, tool_count = ?, usage = ?,
+  cost_usd = ? WHERE number = ?`;

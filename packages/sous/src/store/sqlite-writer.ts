@@ -1,0 +1,181 @@
+/** Appends the events of trees: one transaction a call, event rows and little else. */
+
+import { StaleOwner, StoreError } from "../core/errors.ts";
+import type { EventOf, StoredEvent } from "../core/event.ts";
+import { FIRST_FENCE, NO_OWNER } from "../core/store.ts";
+import { type EncodedEvent, encodeEvent } from "./event-row.ts";
+import { keepBlob } from "./sqlite-blobs.ts";
+import type { SqliteClaims } from "./sqlite-claims.ts";
+import type { SqliteConnection } from "./sqlite-connection.ts";
+import { endRun, insertRun } from "./sqlite-run-row.ts";
+import { LARGEST_VALUE_BYTES, LAST_SEQ, LAST_TREE } from "./sqlite-schema.ts";
+
+/** A tree that this store works on. Of its runs only the live ones are remembered: there may be a hundred thousand others. */
+type LiveTree = {
+  readonly rootId: string;
+  readonly number: number;
+  readonly fence: number;
+  lastSeq: number;
+  /** Run numbers by id. */
+  readonly runs: Map<string, number>;
+  /** False when the claim ends with these events, or was never made. */
+  isOwned: boolean;
+};
+
+/** One call of `append`. */
+type Batch = {
+  readonly rootId: string;
+  readonly events: readonly StoredEvent[];
+  readonly rows: readonly EncodedEvent[];
+  readonly fence: number;
+};
+
+export class SqliteWriter {
+  readonly #connection: SqliteConnection;
+  readonly #claims: SqliteClaims;
+  readonly #live = new Map<string, LiveTree>();
+
+  constructor(connection: SqliteConnection, claims: SqliteClaims) {
+    this.#connection = connection;
+    this.#claims = claims;
+  }
+
+  append(rootId: string, events: readonly StoredEvent[], fence: number): void {
+    if (events.length === 0) return;
+    const batch: Batch = { rootId, events, rows: events.map(encodeRow), fence };
+    // What is remembered must not be ahead of what is kept: when this throws, the next append looks everything up again.
+    const live = this.#live.get(rootId);
+    this.#live.delete(rootId);
+    const tree = this.#connection.write(() => this.#keep(live, batch));
+    if (tree.isOwned) {
+      this.#live.set(rootId, tree);
+      this.#claims.hold(tree.number);
+    } else {
+      this.#claims.drop(tree.number);
+    }
+  }
+
+  /** Looks everything up again before the next append. */
+  forget(rootId: string): void {
+    this.#live.delete(rootId);
+  }
+
+  #keep(live: LiveTree | undefined, batch: Batch): LiveTree {
+    const { events, rows, fence } = batch;
+    const tree = this.#remembered(live, fence) ?? this.#kept(batch) ?? this.#begun(live, batch);
+    const addEvent = this.#connection.prepare(ADD_EVENT);
+    for (let index = 0; index < rows.length; index++) {
+      const event = events[index];
+      const row = rows[index];
+      if (event === undefined || row === undefined) break;
+      takeSeq(tree, event.seq);
+      const run = event.type === "run-start" ? this.#startRun(tree, event) : this.#runOf(tree, event);
+      addEvent.run(tree.number, event.seq, run, row.type, row.json);
+      for (const blob of row.blobs) keepBlob(this.#connection, blob);
+      if (event.type === "run-end") this.#endRun(tree, run, event);
+    }
+    if (!tree.isOwned && fence !== NO_OWNER) this.#claims.free(tree.number);
+    return tree;
+  }
+
+  /** The tree as it is remembered, if it is still this store's. */
+  #remembered(live: LiveTree | undefined, fence: number): LiveTree | undefined {
+    if (live === undefined) return undefined;
+    const isOurs = this.#connection.prepare(IS_OURS).get(live.number, live.rootId, fence, this.#claims.owner);
+    return isOurs === undefined ? undefined : live;
+  }
+
+  /** A tree that is in the database and is not remembered, or not rightly. */
+  #kept({ rootId, fence }: Batch): LiveTree | undefined {
+    const found = this.#claims.find(rootId);
+    if (found === undefined) return undefined;
+    const { number } = found;
+    if (found.fence !== fence) {
+      this.#claims.drop(number);
+      throw new StaleOwner(`Tree ${rootId} was taken over: claim ${fence} is not the latest, which is ${found.fence}`);
+    }
+    const isOwned = fence !== NO_OWNER;
+    if (isOwned) this.#claims.take(number, fence);
+    const lastSeq = Number(this.#connection.prepare(FIND_LAST_SEQ).get(number)?.seq ?? 0);
+    return { rootId, number, fence, lastSeq, runs: new Map(), isOwned };
+  }
+
+  #begun(live: LiveTree | undefined, { rootId, events, fence }: Batch): LiveTree {
+    const [first] = events;
+    if (live !== undefined) this.#claims.drop(live.number);
+    if (live !== undefined || (fence !== FIRST_FENCE && fence !== NO_OWNER))
+      throw new StaleOwner(`Tree ${rootId} is no longer in the store`);
+    if (first?.type !== "run-start" || first.runId !== rootId)
+      throw new StoreError(`Tree ${rootId} does not begin with the start of its root`);
+    return { rootId, number: this.#nextNumber(), fence, lastSeq: 0, runs: new Map(), isOwned: fence !== NO_OWNER };
+  }
+
+  #startRun(tree: LiveTree, start: EventOf<"run-start">): number {
+    const { runId, parentId } = start;
+    const isRoot = runId === tree.rootId;
+    const number = isRoot ? tree.number : this.#nextNumber();
+    const parent = parentId === null ? null : this.#numberOf(tree, parentId);
+    if (parent === undefined) throw new StoreError(`The parent of run ${runId} is not in tree ${tree.rootId}`);
+    if (this.#connection.prepare(FIND_RUN).get(runId) !== undefined)
+      throw new StoreError(`A run with the id ${runId} is in the store already`);
+    insertRun(this.#connection, { number, tree: tree.number, parent }, start);
+    if (parentId === null && tree.fence !== NO_OWNER) {
+      // A follow-up may begin in the same batch in which the run before it ended.
+      tree.isOwned = true;
+      this.#claims.take(tree.number, tree.fence);
+    }
+    tree.runs.set(runId, number);
+    return number;
+  }
+
+  #endRun(tree: LiveTree, number: number, end: EventOf<"run-end">): void {
+    endRun(this.#connection, number, end);
+    tree.runs.delete(end.runId);
+    if (end.parentId === null) tree.isOwned = false;
+  }
+
+  #runOf(tree: LiveTree, { runId, seq }: StoredEvent): number {
+    const number = tree.runs.get(runId) ?? this.#numberOf(tree, runId);
+    if (number === undefined) throw new StoreError(`Event ${seq} belongs to run ${runId}, which has not started`);
+    return number;
+  }
+
+  /** Of a run that has ended, or of one that is live and was started by another process. */
+  #numberOf(tree: LiveTree, runId: string): number | undefined {
+    const known = tree.runs.get(runId);
+    if (known !== undefined) return known;
+    const found = this.#connection.prepare(FIND_RUN).get(runId);
+    if (found === undefined || found.root !== tree.number) return undefined;
+    const number = Number(found.number);
+    if (found.status === "running") tree.runs.set(runId, number);
+    return number;
+  }
+
+  #nextNumber(): number {
+    const number = Number(this.#connection.prepare(NEXT_NUMBER).get()?.number);
+    if (number > LAST_TREE) throw new StoreError(`${this.#connection.file} has no numbers left for further runs`);
+    return number;
+  }
+}
+
+function encodeRow(event: StoredEvent): EncodedEvent {
+  const row = encodeEvent(event);
+  if (row.json.length * 3 > LARGEST_VALUE_BYTES && Buffer.byteLength(row.json) > LARGEST_VALUE_BYTES)
+    throw new StoreError(`Event ${event.seq} of run ${event.runId} has more than ${LARGEST_VALUE_BYTES} bytes`);
+  return row;
+}
+
+/** Two journals of one tree, or one that repeats itself, would make a history that nobody lived. */
+function takeSeq(tree: LiveTree, seq: number): void {
+  if (!(seq > tree.lastSeq))
+    throw new StoreError(`Tree ${tree.rootId} already has event ${seq}; its last is ${tree.lastSeq}`);
+  if (seq > LAST_SEQ) throw new StoreError(`Tree ${tree.rootId} is full: a tree has at most ${LAST_SEQ} events`);
+  tree.lastSeq = seq;
+}
+
+const ADD_EVENT = "INSERT INTO events (key, run, type, json) VALUES ((?1 << 28) | ?2, ?3, ?4, ?5)";
+const IS_OURS = "SELECT 1 FROM runs WHERE number = ? AND id = ? AND fence = ? AND owner = ?";
+const FIND_LAST_SEQ =
+  "SELECT key & 0xfffffff AS seq FROM events WHERE key >= ?1 << 28 AND key < (?1 + 1) << 28 ORDER BY key DESC LIMIT 1";
+const FIND_RUN = "SELECT number, root, status FROM runs WHERE id = ?";
+const NEXT_NUMBER = "SELECT ifnull(max(number), 0) + 1 AS number FROM runs";

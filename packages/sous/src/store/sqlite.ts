@@ -1,0 +1,157 @@
+/** The store of one machine: a SQLite database in a file, for any number of processes. */
+
+import type { Clock } from "../core/clock.ts";
+import { StoreError, UserError } from "../core/errors.ts";
+import type { StoredEvent } from "../core/event.ts";
+import { checkWhole, checkWord } from "../core/options.ts";
+import { type Claim, FIRST_FENCE, type ReadOptions, type RunQuery, type RunRecord, type Store } from "../core/store.ts";
+import { SqliteClaims } from "./sqlite-claims.ts";
+import { SqliteConnection } from "./sqlite-connection.ts";
+import { copyDatabase } from "./sqlite-copy.ts";
+import { type DatabasePlace, findDatabase, makeDatabase } from "./sqlite-file.ts";
+import { forgetBefore, forgetTree } from "./sqlite-forget.ts";
+import { SqliteReader } from "./sqlite-reader.ts";
+import { checkIsOurs, prepareSchema } from "./sqlite-schema.ts";
+import { SqliteWriter } from "./sqlite-writer.ts";
+
+export type SqliteStoreOptions = {
+  /** For looking at what is there: nothing is written and nothing is created. */
+  readOnly?: boolean | undefined;
+  /**
+   * What is kept survives the death of the process at any point. With `full` it also survives that of the machine, and a
+   * commit takes as long as the disk needs. `normal` when unset.
+   */
+  synchronous?: "normal" | "full" | undefined;
+  /** How long to wait for another process that writes; 5 seconds when unset. */
+  busyTimeoutMs?: number | undefined;
+  /** The machine's own when unset. */
+  clock?: Pick<Clock, "now" | "timer"> | undefined;
+};
+
+export type SqliteStore = Store & {
+  /** Absolute. */
+  readonly file: string;
+  /** Writes a consistent copy into a new file, while runs go on. */
+  backup(to: string): Promise<void>;
+  /** Gives the space of what was deleted back to the disk. */
+  vacuum(): Promise<void>;
+};
+
+/**
+ * Opens the database in this file, or makes it. Throws a `UserError` when there is something else, and a `StoreError` when
+ * it cannot be read or written; nothing is overwritten.
+ */
+export async function openSqliteStore(file: string, options: SqliteStoreOptions = {}): Promise<SqliteStore> {
+  const { readOnly = false, synchronous = "normal", busyTimeoutMs = 5_000, clock = MACHINE } = options;
+  checkWord("synchronous", synchronous, ["normal", "full"]);
+  checkWhole("busyTimeoutMs", busyTimeoutMs, 0, 2 ** 31 - 1);
+  const place = readOnly ? existing(file) : makeDatabase(file);
+  if (!place.isEmpty) checkIsOurs(place.file);
+  const connection = new SqliteConnection(place, { readOnly, synchronous, busyTimeoutMs });
+  try {
+    prepareSchema(connection);
+    if (!readOnly) connection.useLog();
+  } catch (error) {
+    connection[Symbol.dispose]();
+    throw error;
+  }
+  return new SqliteFileStore(connection, clock);
+}
+
+class SqliteFileStore implements SqliteStore {
+  readonly isImmediate = false;
+  readonly file: string;
+  readonly #connection: SqliteConnection;
+  readonly #claims: SqliteClaims;
+  readonly #writer: SqliteWriter;
+  readonly #reader: SqliteReader;
+
+  constructor(connection: SqliteConnection, clock: Pick<Clock, "now" | "timer">) {
+    this.file = connection.file;
+    this.#connection = connection;
+    this.#claims = new SqliteClaims(connection, clock);
+    this.#writer = new SqliteWriter(connection, this.#claims);
+    this.#reader = new SqliteReader(connection, this.#claims);
+  }
+
+  append(rootId: string, events: readonly StoredEvent[], fence: number = FIRST_FENCE): void {
+    this.#writer.append(rootId, events, fence);
+  }
+
+  async claim(rootId: string): Promise<Claim> {
+    return this.#claims.claim(rootId);
+  }
+
+  async release(rootId: string, fence: number): Promise<void> {
+    this.#claims.release(rootId, fence);
+  }
+
+  async markLost(rootId: string, reason: string): Promise<void> {
+    this.#connection.write(() => this.#connection.prepare(MARK_LOST).run(reason, rootId));
+  }
+
+  async read(rootId: string, options: ReadOptions = {}): Promise<readonly StoredEvent[]> {
+    return this.#reader.read(rootId, options);
+  }
+
+  async run(runId: string): Promise<RunRecord | undefined> {
+    return this.#reader.run(runId);
+  }
+
+  async list(query: RunQuery = {}): Promise<RunRecord[]> {
+    return this.#reader.list(query);
+  }
+
+  async children(runId: string): Promise<RunRecord[]> {
+    return this.#reader.children(runId);
+  }
+
+  async tree(rootId: string): Promise<RunRecord[]> {
+    return this.#reader.tree(rootId);
+  }
+
+  async delete(rootId: string): Promise<boolean> {
+    return forgetTree(this.#connection, this.#claims, rootId);
+  }
+
+  async prune(before: number): Promise<number> {
+    return forgetBefore(this.#connection, this.#claims, before);
+  }
+
+  async backup(to: string): Promise<void> {
+    await copyDatabase(this.#connection, to);
+  }
+
+  async vacuum(): Promise<void> {
+    this.#connection.alone("VACUUM");
+    this.#connection.alone("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      this.#claims.releaseAll();
+    } catch (error) {
+      // Whoever wants these trees waits until their leases end.
+      if (!(error instanceof StoreError)) throw error;
+    } finally {
+      this.#connection[Symbol.dispose]();
+    }
+  }
+}
+
+function existing(file: string): DatabasePlace {
+  const place = findDatabase(file, true);
+  if (place === undefined || place.isEmpty)
+    throw new UserError(`There is no database at ${file}: run an agent first, or give another file with --db-path`);
+  return place;
+}
+
+const MACHINE: Pick<Clock, "now" | "timer"> = {
+  now: () => Date.now(),
+  timer(milliseconds, callback) {
+    const timer = setTimeout(callback, milliseconds).unref();
+    return { [Symbol.dispose]: () => clearTimeout(timer) };
+  },
+};
+
+const MARK_LOST = "UPDATE runs SET lost = ifnull(lost, ?) WHERE id = ? AND root = number";
