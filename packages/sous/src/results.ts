@@ -23,7 +23,7 @@ export function rootResult(run: Run, outcome: RunOutcome, tree: Tree): RunResult
     costUsd = addCost(costUsd, each.costUsd);
   }
   const { runId } = run.who;
-  return { ...fromOutcome(outcome), usage, costUsd, runId, agents, denied: tree.denied.splice(0) };
+  return { ...fromOutcome(outcome), usage, costUsd, runId, agents, denied: tree.denied.splice(0), lost: tree.lost };
 }
 
 /** One input of a fan-out. A refused one is a failed result of its own; nothing is thrown. */
@@ -38,6 +38,7 @@ export function toResult<Output>(reply: SpawnReply, tree: Tree): RunResult<Outpu
       runId,
       agents: tree.book.summaries(agentId),
       denied: tree.denied.filter((each) => isBelow(each.path)),
+      lost: tree.lost,
     } as RunResult<Output>;
   }
   const message = reply.kind === "refused" ? reply.message : "The child runs in the background";
@@ -55,6 +56,7 @@ export function toResult<Output>(reply: SpawnReply, tree: Tree): RunResult<Outpu
     runId: "",
     agents: [],
     denied: [],
+    lost: tree.lost,
     error: { type: errorType, message },
   };
 }

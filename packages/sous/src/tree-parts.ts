@@ -72,5 +72,6 @@ export type Start = {
 /** What a root remembers of how its tree was told to behave. */
 export function termsOf({ limits, settings, spending }: TreeParts): TreeTerms {
   const { conversation, onExhausted, onLiveChildren } = settings;
-  return { limits, conversation, onExhausted, onLiveChildren, sharedBudget: spending.sharedBudget };
+  const terms = { limits, conversation, onExhausted, onLiveChildren };
+  return spending.sharedBudget === undefined ? terms : { ...terms, sharedBudget: spending.sharedBudget };
 }

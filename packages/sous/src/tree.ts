@@ -20,6 +20,7 @@ import { askPerson } from "./loop/ask-consent.ts";
 import { repairHistory } from "./loop/repair-history.ts";
 import { resumeRun } from "./loop/resume-run.ts";
 import { runAgent } from "./loop/run-agent.ts";
+import { tellHook } from "./loop/run-hooks.ts";
 import { askForRun, lastWordsIfPossible } from "./model/ask-for-run.ts";
 import type { RecordedCall, RecordedRun } from "./recorded.ts";
 import { AgentBook, type AgentEntry } from "./subagents/agent-book.ts";
@@ -71,6 +72,11 @@ export class Tree implements TreePorts {
   emit(run: Run, body: StoredBody): void {
     run.beats += 1;
     this.#parts.asking.journal.append(run.who, body);
+  }
+
+  /** Why not everything that happened was kept. */
+  get lost(): string | undefined {
+    return this.#parts.asking.journal.degraded;
   }
 
   settled(): Promise<void> | undefined {
@@ -287,14 +293,5 @@ async function rest<T>(run: Run, slot: RunSlot, work: () => Promise<T>): Promise
     return await work();
   } finally {
     await wakeUp(slot, run.scope);
-  }
-}
-
-/** A listener never changes a run, and an async one that fails does not end the process. */
-async function tellHook(run: Run, message: string): Promise<void> {
-  try {
-    await run.profile.hooks?.onError?.({ message, path: run.who.path, runId: run.who.runId });
-  } catch {
-    // Nobody is left to tell.
   }
 }

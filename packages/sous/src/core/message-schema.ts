@@ -61,3 +61,16 @@ export const assistantMessage = z.strictObject({
   role: z.literal("assistant"),
   content: list(z.discriminatedUnion("type", [textPart, filePart, reasoningPart, toolCallPart])),
 });
+
+const toolResultPart = z.object({
+  type: z.literal("tool-result"),
+  callId: z.string(),
+  toolName: z.string(),
+  output: z.string(),
+  isError: z.boolean(),
+  files: list(filePart).exactOptional(),
+});
+
+const toolMessage = z.strictObject({ role: z.literal("tool"), content: list(toolResultPart) });
+
+export const message = z.discriminatedUnion("role", [userMessage, assistantMessage, toolMessage]);

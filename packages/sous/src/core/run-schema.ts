@@ -1,7 +1,7 @@
 /** The schema of the two events that frame a run: what it may do and spend, and how it ended. */
 
 import * as z from "zod";
-import { amount, count, list, maybe, userMessage } from "./message-schema.ts";
+import { amount, count, list, maybe, message, userMessage } from "./message-schema.ts";
 
 export const errorType = z.enum([
   "depth_limit",
@@ -71,6 +71,7 @@ const rights = z.strictObject({
 const origin = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("follow-up"), runId: z.string() }),
   z.strictObject({ kind: z.literal("fork"), runId: z.string(), messages: count }),
+  z.strictObject({ kind: z.literal("branch"), runId: z.string(), turn: count, history: list(message) }),
 ]);
 
 const call = z.strictObject({ callId: z.string(), index: count, background: z.boolean().optional() });

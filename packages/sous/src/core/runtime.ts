@@ -95,6 +95,8 @@ export type RunResult<Output = unknown> = {
   /** Actions that needed consent when nobody was there. */
   denied: { path: string; toolName: string; input: unknown }[];
   error: { type: ErrorType; message: string } | undefined;
+  /** Why not everything that happened was kept; such a tree cannot be continued. */
+  lost: string | undefined;
 };
 
 /** Rejection of a run that ended as `failed`; it carries the result all the same. */

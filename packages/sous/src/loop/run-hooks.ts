@@ -53,3 +53,12 @@ function copyOf(value: unknown): unknown {
     return value;
   }
 }
+
+/** A listener never changes a run, and an async one that fails does not end the process. */
+export async function tellHook(run: Run, message: string): Promise<void> {
+  try {
+    await run.profile.hooks?.onError?.({ message, path: run.who.path, runId: run.who.runId });
+  } catch {
+    // Nobody is left to tell.
+  }
+}
