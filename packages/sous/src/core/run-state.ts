@@ -29,9 +29,9 @@ export type RunState = {
   usedMs: number;
 };
 
-/** A call that had begun. `asked` and `denied` did not run, `started` may have, `ended` has. */
+/** A call before a restart. `open`, `asked` and `denied` did not run, `started` may have, `ended` has. */
 export type EarlierCall =
-  | { state: "asked" | "started" }
+  | { state: "open" | "asked" | "started" }
   | { state: "denied"; reason: string | undefined }
   | { state: "ended"; part: ToolResultPart };
 

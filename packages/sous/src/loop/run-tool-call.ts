@@ -2,6 +2,7 @@
 
 import { messageOf, StoreError, stackOf, ToolFailure } from "../core/errors.ts";
 import type { ToolCallPart, ToolResultPart } from "../core/message.ts";
+import { isRedacted } from "../core/redact.ts";
 import type { ReadyTool, Run } from "../core/run.ts";
 import type { EarlierCall } from "../core/run-state.ts";
 import type { Parsed } from "../core/schema.ts";
@@ -27,7 +28,7 @@ export async function runToolCall(
   const { callId, toolName } = call;
   const { clock } = run.tree;
   if (earlier?.state === "ended") return earlier.part;
-  if (earlier === undefined) {
+  if (earlier === undefined || earlier.state === "open") {
     run.emit({ type: "tool-call-start", callId, toolName, input: call.input });
     run.toolCount += 1;
   }
@@ -57,7 +58,8 @@ export async function runToolCall(
   const { output, isError } = boundResult(result, call, run);
   // Whole milliseconds: a fraction would be an object of its own in memory, once per call.
   const durationMs = Math.round(clock.monotonic() - startedAt);
-  const { metadata, documents: files } = result;
+  const { metadata } = result;
+  const files = result.documents?.map((file) => run.tree.redactor.file(file));
   run.emit({ type: "tool-call-end", callId, toolName, output, isError, durationMs, stack, metadata, files });
   const isDenied = metadata === NOBODY_THERE;
   run.toolLog?.push({ toolName, input: call.input, output, success: !isError, isDenied, durationMs });
@@ -67,14 +69,20 @@ export async function runToolCall(
 }
 
 /** A call that was made and not recorded as done may have had its effect: only one that may be repeated is. */
-function answerEarlier(earlier: EarlierCall, { toolName }: ToolCallPart, run: Run): Checked | undefined {
+function answerEarlier(earlier: EarlierCall, { toolName, input }: ToolCallPart, run: Run): Checked | undefined {
   if (earlier.state === "denied") return { refusal: failedResult(notAllowed(toolName, earlier.reason)) };
   const tool = run.profile.tools.byName.get(toolName)?.tool;
   // The gate knows children by their call, so asking it again starts none twice.
-  const isRepeatable = tool === undefined || tool.effect !== "unsafe" || tool.category === "subagent";
-  if (earlier.state === "asked" || isRepeatable) return undefined;
+  if (tool === undefined || tool.category === "subagent") return undefined;
+  const mayHaveRun = earlier.state === "started";
+  const isKept = !isRedacted(input);
+  if (isKept && (!mayHaveRun || tool.effect !== "unsafe")) return undefined;
+  if (!mayHaveRun) return { refusal: failedResult(LOST_INPUT) };
   return { refusal: failedResult(UNKNOWN_OUTCOME, { error_type: "unknown_outcome" }) };
 }
+
+const LOST_INPUT =
+  "This call was not made: the run was interrupted before it, and a secret in its input was not kept. Go on without it.";
 
 /** A call that may run, with its parsed input, or the result that says why not. */
 type Checked = { tool: Tool; input: unknown } | { refusal: ToolResult };
