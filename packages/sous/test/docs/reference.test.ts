@@ -22,6 +22,7 @@ suite("K1: the reference is generated from the code and has", () => {
     const doors = {
       "sous.md": await import("../../src/index.ts"),
       "testing.md": await import("../../src/testing.ts"),
+      "postgres.md": await import("../../src/postgres.ts"),
     };
     for (const [page, door] of Object.entries(doors)) {
       const missing = Object.keys(door).filter((name) => !headings(page).includes(name));
