@@ -22,6 +22,12 @@ export function isGone(owner: string): boolean {
   return !isThere(pid);
 }
 
+/** True when it is certain: the owner is a process of this host, and it is there. */
+export function isRunning(owner: string): boolean {
+  const { host, boot, pid, start } = partsOf(owner);
+  return host === hostname() && boot === bootOf() && pid > 0 && start !== "" && startOf(pid) === start;
+}
+
 /** For people. The line may come from a file that somebody made up. */
 export function describeOwner(owner: string): string {
   const { host, pid } = partsOf(owner);

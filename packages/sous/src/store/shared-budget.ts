@@ -32,6 +32,8 @@ import {
 /** A reservation as it is kept, with whoever made it. */
 export type LeaseRow = PurseLease & { readonly id: string; readonly owner: string };
 
+export type AbandonedLease = LeaseRow & { readonly isOrphan: boolean };
+
 type Eventually<T> = T | Promise<T>;
 
 /** The rows of one purse inside a transaction. */
@@ -40,8 +42,8 @@ export type PurseRows = {
   /** Inserts or replaces. */
   save(purse: Purse): Eventually<void>;
   lease(id: string): Eventually<LeaseRow | undefined>;
-  /** Reservations that are not lapsed and whose owner seems to be dead. */
-  abandoned(): Eventually<readonly LeaseRow[]>;
+  /** Reservations that are not lapsed and whose owner seems to be dead, or is so for certain. */
+  abandoned(): Eventually<readonly AbandonedLease[]>;
   putLease(lease: LeaseRow): Eventually<void>;
   deleteLease(id: string): Eventually<void>;
 };
@@ -188,12 +190,13 @@ class Desk {
   }
 }
 
-/** True when there were any. Whoever wakes up after all settles a lapsed reservation like any other. */
+/** True when there were any. One whose owner may yet wake up is remembered, and settled like any other if that happens. */
 function* lapseAbandoned(purse: Purse, rows: PurseRows): Steps<boolean> {
   const abandoned = yield* wait(rows.abandoned());
   for (const lease of abandoned) {
-    const { id, owner } = lease;
-    yield* wait(rows.putLease({ ...lapseInPurse(purse, lease), id, owner }));
+    const { id, owner, isOrphan } = lease;
+    const lapsed = lapseInPurse(purse, lease);
+    yield* wait(isOrphan ? rows.deleteLease(id) : rows.putLease({ ...lapsed, id, owner }));
   }
   return abandoned.length > 0;
 }

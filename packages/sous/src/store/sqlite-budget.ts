@@ -61,9 +61,17 @@ export class SqlitePurses implements PurseTables {
         return row === undefined ? undefined : toLease(row);
       },
       abandoned: () => {
-        const owners = prepare(FIND_OWNERS).all(name, this.owner).filter((row) => this.#isDead(row));
-        const theirs = owners.flatMap(({ owner }) => prepare(FIND_THEIRS).all(name, owner ?? null));
-        return theirs.map(toLease);
+        const owners = prepare(FIND_OWNERS)
+          .all(name, this.owner)
+          .map(({ owner, until }) => ({
+            owner: String(owner),
+            isOrphan: owner === NOBODY || isGone(String(owner)),
+            isLate: !(Number(until) > this.now()) && !isRunning(String(owner)),
+          }));
+        return owners.flatMap(({ owner, isOrphan, isLate }) => {
+          const theirs = isOrphan || isLate ? prepare(FIND_THEIRS).all(name, owner) : [];
+          return theirs.map((row) => ({ ...toLease(row), isOrphan }));
+        });
       },
       putLease: (lease) => {
         prepare(PUT_LEASE).run(name, ...leaseValues(lease), this.now() + LEASE_MS);
@@ -74,12 +82,6 @@ export class SqlitePurses implements PurseTables {
         gone.push(id);
       },
     };
-  }
-
-  /** A process of this machine is dead when it is gone; of another one it is known only that it was not heard of. */
-  #isDead({ owner, leased_until: leasedUntil }: Readonly<Record<string, unknown>>): boolean {
-    if (typeof owner !== "string" || isGone(owner)) return true;
-    return !(Number(leasedUntil) > this.now()) && !isRunning(owner);
   }
 
   readonly #renew = (): void => {
@@ -97,6 +99,9 @@ export class SqlitePurses implements PurseTables {
     this.#renewal = undefined;
   }
 }
+
+/** Owns what a store had reserved when it was closed. */
+const NOBODY = "";
 
 /** The parts of the schema, in the words that `sqlite-schema.ts` compares. */
 export const PURSES = `CREATE TABLE purses (
@@ -131,11 +136,11 @@ const SAVE = `INSERT INTO purses (name, ${PURSE_COLUMNS.join(", ")}) VALUES (?, 
 
 const LEASES = `SELECT ${LEASE_COLUMNS.join(", ")} FROM purse_leases`;
 const FIND_LEASE = `${LEASES} WHERE id = ? AND purse = ?`;
-const FIND_OWNERS = `SELECT owner, max(leased_until) AS leased_until FROM purse_leases
+const FIND_OWNERS = `SELECT owner, max(leased_until) AS until FROM purse_leases
   WHERE purse = ? AND is_lapsed = 0 AND owner <> ? GROUP BY owner`;
 const FIND_THEIRS = `${LEASES} WHERE purse = ? AND is_lapsed = 0 AND owner = ?`;
 const PUT_LEASE = `INSERT OR REPLACE INTO purse_leases (purse, ${LEASE_COLUMNS.join(", ")}, leased_until)
   VALUES (?, ${LEASE_COLUMNS.map(() => "?").join(", ")}, ?)`;
 const DELETE_LEASE = "DELETE FROM purse_leases WHERE id = ?";
 const RENEW = "UPDATE purse_leases SET leased_until = ? WHERE owner = ? AND is_lapsed = 0";
-const LEAVE_ALL = "UPDATE purse_leases SET owner = '', leased_until = 0 WHERE owner = ? AND is_lapsed = 0";
+const LEAVE_ALL = `UPDATE purse_leases SET owner = '${NOBODY}', leased_until = 0 WHERE owner = ? AND is_lapsed = 0`;

@@ -4,7 +4,10 @@ import type { Clock } from "../core/clock.ts";
 import { StoreError, UserError } from "../core/errors.ts";
 import type { StoredEvent } from "../core/event.ts";
 import { checkWhole, checkWord } from "../core/options.ts";
+import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../core/shared-budget.ts";
 import { type Claim, FIRST_FENCE, type ReadOptions, type RunQuery, type RunRecord, type Store } from "../core/store.ts";
+import { openSharedBudget } from "./shared-budget.ts";
+import { SqlitePurses } from "./sqlite-budget.ts";
 import { SqliteClaims } from "./sqlite-claims.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
 import { copyDatabase } from "./sqlite-copy.ts";
@@ -28,14 +31,15 @@ export type SqliteStoreOptions = {
   clock?: Pick<Clock, "now" | "timer"> | undefined;
 };
 
-export type SqliteStore = Store & {
-  /** Absolute. */
-  readonly file: string;
-  /** Writes a consistent copy into a new file, while runs go on. */
-  backup(to: string): Promise<void>;
-  /** Gives the space of what was deleted back to the disk. */
-  vacuum(): Promise<void>;
-};
+export type SqliteStore = Store &
+  SharedBudgets & {
+    /** Absolute. */
+    readonly file: string;
+    /** Writes a consistent copy into a new file, while runs go on. */
+    backup(to: string): Promise<void>;
+    /** Gives the space of what was deleted back to the disk. */
+    vacuum(): Promise<void>;
+  };
 
 /**
  * Opens the database in this file, or makes it. Throws a `UserError` when there is something else, and a `StoreError` when
@@ -63,6 +67,7 @@ class SqliteFileStore implements SqliteStore {
   readonly file: string;
   readonly #connection: SqliteConnection;
   readonly #claims: SqliteClaims;
+  readonly #purses: SqlitePurses;
   readonly #writer: SqliteWriter;
   readonly #reader: SqliteReader;
 
@@ -70,6 +75,7 @@ class SqliteFileStore implements SqliteStore {
     this.file = connection.file;
     this.#connection = connection;
     this.#claims = new SqliteClaims(connection, clock);
+    this.#purses = new SqlitePurses(connection, this.#claims.owner, clock);
     this.#writer = new SqliteWriter(connection, this.#claims);
     this.#reader = new SqliteReader(connection, this.#claims);
   }
@@ -118,6 +124,10 @@ class SqliteFileStore implements SqliteStore {
     return forgetBefore(this.#connection, this.#claims, before);
   }
 
+  sharedBudget(name: string, limits?: SharedLimits, options?: SharedBudgetOptions): Promise<SharedBudget> {
+    return openSharedBudget(this.#purses, name, limits, options);
+  }
+
   async backup(to: string): Promise<void> {
     await copyDatabase(this.#connection, to);
   }
@@ -129,6 +139,7 @@ class SqliteFileStore implements SqliteStore {
 
   async [Symbol.asyncDispose](): Promise<void> {
     try {
+      this.#purses.close();
       this.#claims.releaseAll();
     } catch (error) {
       // Whoever wants these trees waits until their leases end.
