@@ -82,6 +82,17 @@ export {
   resume,
   run,
 } from "./runtime.ts";
+export {
+  conversations,
+  type PruneOptions,
+  type StoredConversation,
+  type StoredConversationMetadata,
+  type StoredConversationQuery,
+  type StoredConversationSummary,
+  type StoredConversations,
+} from "./store/conversations.ts";
+export { type ExportFormat, exportTree } from "./store/export-tree.ts";
+export { type ImportedTree, type ImportOptions, importTree } from "./store/import-tree.ts";
 export { openMemoryStore } from "./store/memory.ts";
 export type {
   SubagentCallbacks,

@@ -23,8 +23,9 @@ export function readHistory(store: Pick<Store, "read">, rootId: string): History
     const { origin } = start;
     if (origin === undefined) return [];
     if (origin.kind === "branch") return [...origin.history];
-    if (origin.kind === "follow-up") return messages(origin.runId);
-    return (await messages(origin.runId, start.seq)).slice(0, origin.messages);
+    // Only what came before: a crafted store in which runs go on from one another must not send this round in circles.
+    const earlier = await messages(origin.runId, start.seq);
+    return origin.kind === "follow-up" ? earlier : earlier.slice(0, origin.messages);
   };
   return {
     messages,

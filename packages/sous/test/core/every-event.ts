@@ -39,7 +39,24 @@ export const EVERY_EVENT: Whole = {
     instructions: "Be brief.",
     maxTurns: 10,
     rights: { use: ["grep"], delegate: ["grep"], deny: ["terminal"], spawn: true },
-    origin: { kind: "fork", runId: "01KDVDP9G0ROOTROOTROOTR001", messages: 2 },
+    origin: {
+      kind: "branch",
+      runId: "01KDVDP9G0ROOTROOTROOTR001",
+      turn: 1,
+      history: [
+        { role: "user", content: [text] },
+        {
+          role: "assistant",
+          content: [{ type: "tool-call", callId: "call_0", toolName: "grep", input: {}, provider }],
+        },
+        {
+          role: "tool",
+          content: [
+            { type: "tool-result", callId: "call_0", toolName: "grep", output: "a:1", isError: false, files: [file] },
+          ],
+        },
+      ],
+    },
     call: { callId: "call_1", index: 0, background: true },
     summaryPrompt: "In one word.",
     timeoutMs: 5000,
@@ -57,6 +74,7 @@ export const EVERY_EVENT: Whole = {
       conversation: { maxTokens: 100_000, minRetainTurns: 5, pruneThreshold: 0.8 },
       onExhausted: "wrap-up",
       onLiveChildren: "wait",
+      sharedBudget: "team",
     },
   },
   "turn-start": { ...head, type: "turn-start", turn: 1, promptTokens: 100, reserved: 612 },
