@@ -115,26 +115,32 @@ class TextRedactor implements Redactor {
   }
 
   #fields(fields: object, depth: number): object {
-    let isClean = true;
+    let copy: Map<string, unknown> | undefined;
     for (const key in fields) {
       const field: unknown = Reflect.get(fields, key);
-      if (this.text(key) === key && this.#value(field, depth + 1) === field) continue;
-      isClean = false;
-      break;
+      const name = this.text(key);
+      const shown = this.#value(field, depth + 1);
+      if (copy === undefined && (name !== key || shown !== field)) copy = fieldsBefore(key, fields);
+      copy?.set(freeName(name, copy), shown);
     }
-    if (isClean) return fields;
-    const copy = new Map<string, unknown>();
-    for (const [key, field] of Object.entries(fields)) copy.set(this.#key(key, copy), this.#value(field, depth + 1));
-    return Object.fromEntries(copy);
+    return copy === undefined ? fields : Object.fromEntries(copy);
   }
+}
 
-  /** Two names that are redacted alike stay two fields. */
-  #key(key: string, taken: ReadonlyMap<string, unknown>): string {
-    const shown = this.text(key);
-    let free = shown;
-    for (let count = 2; taken.has(free); count++) free = `${shown} ${count}`;
-    return free;
+function fieldsBefore(key: string, fields: object): Map<string, unknown> {
+  const before = new Map<string, unknown>();
+  for (const [name, field] of Object.entries(fields)) {
+    if (name === key) break;
+    before.set(name, field);
   }
+  return before;
+}
+
+/** Two names that are redacted alike stay two fields. */
+function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
+  let free = name;
+  for (let count = 2; taken.has(free); count++) free = `${name} ${count}`;
+  return free;
 }
 
 /** A mark must not be redacted itself, or a text would change each time it is looked at. */

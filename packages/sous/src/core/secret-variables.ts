@@ -23,9 +23,10 @@ const SHORTEST = 8;
 type Kind = "one" | "several" | "address";
 
 const ONE = new Set(
-  `KEY APIKEY TOKEN SECRET PASSWORD PASSWD PASSPHRASE PASS PWD PSK CREDENTIAL CREDENTIALS CREDS AUTH AUTHTOKEN AUTHORIZATION
-   BEARER COOKIE JWT PAT PRIVATEKEY ACCESSKEY SECRETKEY ACCESSTOKEN`.split(/\s+/),
+  "KEY PASS SSHPASS PWD PSK CREDENTIAL CREDENTIALS CREDS AUTH AUTHORIZATION BEARER COOKIE JWT PAT".split(" "),
 );
+/** These are also the ends of words, such as `PGPASSWORD`. */
+const ENDS_AS_ONE = /(?:PASSWORD|PASSWD|PASSPHRASE|TOKEN|SECRET|APIKEY|ACCESSKEY|SECRETKEY|PRIVATEKEY)$/;
 const SEVERAL = new Set("KEYS APIKEYS TOKENS SECRETS PASSWORDS".split(" "));
 const ADDRESS = new Set("URL URI DSN PROXY CONNECTION CONNECTIONSTRING CONN REGISTRY ENDPOINT REMOTE".split(" "));
 
@@ -47,7 +48,7 @@ function kindOf(name: string): Kind | undefined {
   if (ABOUT.test(plain)) return undefined;
   const words = plain.split(/[^A-Z0-9]+/);
   // `PWD` alone is where the shell is.
-  if (words.some((word) => ONE.has(word)) && name !== "PWD") return "one";
+  if (words.some((word) => ONE.has(word) || ENDS_AS_ONE.test(word)) && name !== "PWD") return "one";
   if (words.some((word) => SEVERAL.has(word))) return "several";
   return words.some((word) => ADDRESS.has(word)) ? "address" : undefined;
 }

@@ -19,7 +19,7 @@ const SHAPES: readonly Shape[] = [
   { name: "GitHub token", pattern: /gh[oprsu]_(?:[A-Za-z0-9]{36}|\d+_eyJ[\w-]{20,400})|github_pat_\w{60,400}/ },
   { name: "GitLab token", pattern: /glpat-[\w-]{20,400}/ },
   { name: "GitLab token", pattern: /gl(?:ptt|dt|rt|ft|imt|agent|oas|soat|ffct|cbt)-[\w-]{20,400}/, isCommon: true },
-  { name: "Slack token", pattern: /(?:xox[abceoprs]|xapp)-[A-Za-z0-9-]{20,400}/, isCommon: true },
+  { name: "Slack token", pattern: /(?:xox[abceoprs]|xapp)-\d[A-Za-z0-9-]{19,400}/ },
   { name: "AWS key", pattern: /A(?:KIA|SIA|BIA|CCA)[A-Z2-7]{16}(?![\w-])/ },
   { name: "npm token", pattern: /npm_[A-Za-z0-9]{36}(?![\w-])/ },
   { name: "Hugging Face token", pattern: /hf_[A-Za-z0-9]{34}(?![\w-])/ },
@@ -36,8 +36,11 @@ const SHAPES: readonly Shape[] = [
 ];
 
 /** The same with a dot behind the beginning; what follows it can begin with anything. */
-const DOTTED: Readonly<Record<string, string>> = { AQ: "Google key", ya29: "Google token", SG: "SendGrid key" };
-const DOTTED_LENGTH = 20;
+const DOTTED: readonly (readonly [start: string, name: string])[] = [
+  ["AQ.", "Google key"],
+  ["ya29.", "Google token"],
+  ["SG.", "SendGrid key"],
+];
 
 /** One expression for all, tried only where a token may begin; the group that matched says which it was. */
 const ANY_SHAPE = new RegExp(SHAPES.map(({ pattern }) => `(${pattern.source})`).join("|"), "y");
@@ -88,24 +91,33 @@ function kindAt(text: string, index: number): number {
 }
 
 function tokenIn(text: string, start: number, end: number): Span | undefined {
-  if (text[start - 1] === "." && end - start >= DOTTED_LENGTH) {
-    const first = /(?<![A-Za-z0-9])[A-Za-z0-9]{2,4}$/.exec(text.slice(Math.max(0, start - 6), start - 1))?.[0] ?? "";
-    const name = Object.hasOwn(DOTTED, first) ? DOTTED[first] : undefined;
-    if (name !== undefined && isRandom(text.slice(start, end)))
-      return { start: start - first.length - 1, end: tokenEnd(text, end), name };
-  }
+  const dotted = text.charCodeAt(start - 1) === DOT ? dottedToken(text, start, end) : undefined;
+  if (dotted !== undefined) return dotted;
   const isEscaped = start > 0 && ESCAPES.includes(text.charAt(start - 1));
   let attempts = 0;
   for (let index = start; index <= end - ROW_LENGTH; index++) {
     if (index > start) {
       const before = text.charCodeAt(index - 1);
-      const isBoundary = before === DASH || before === UNDERSCORE || (isEscaped && isBehindEscape(text, index, start));
+      const isBoundary =
+        before === DASH ||
+        before === UNDERSCORE ||
+        (isEscaped && index - start < LONGEST_ESCAPE && isBehindEscape(text, index));
       if (!isBoundary) continue;
     }
     if (kindAt(text, index) !== STARTS_TOKEN) continue;
     const token = tokenAt(text, index, end);
     attempts += 1;
     if (token !== undefined || attempts === MOST_ATTEMPTS) return token;
+  }
+  return undefined;
+}
+
+function dottedToken(text: string, index: number, end: number): Span | undefined {
+  for (const [first, name] of DOTTED) {
+    const start = index - first.length;
+    if (!text.startsWith(first, start) || !isRandom(text.slice(index, end))) continue;
+    const isBoundary = start === 0 || !/[A-Za-z0-9]/.test(text.charAt(start - 1)) || isBehindEscape(text, start);
+    if (isBoundary) return { start, end: tokenEnd(text, end), name };
   }
   return undefined;
 }
@@ -119,6 +131,7 @@ function tokenAt(text: string, index: number, end: number): Span | undefined {
   return { start: index, end: tokenEnd(text, Math.max(end, index + match[0].length)), name: shape.name };
 }
 
+const DOT = 0x2e;
 const DASH = 0x2d;
 const UNDERSCORE = 0x5f;
 /** What can be before the letters and digits of an escape. */
@@ -127,8 +140,7 @@ const ESCAPE = /(?:\\(?:[nrtbf]|u[\dA-Fa-f]{4})|%[\dA-Fa-f]{2}|\p{Cc}\[[\d;]{0,9
 const LONGEST_ESCAPE = 12;
 
 /** A token may follow a line end written as `\n`, a space written as `%20`, or the change of a colour. */
-function isBehindEscape(text: string, index: number, start: number): boolean {
-  if (index - start > LONGEST_ESCAPE) return false;
+function isBehindEscape(text: string, index: number): boolean {
   return ESCAPE.test(text.slice(Math.max(0, index - LONGEST_ESCAPE), index));
 }
 
@@ -141,7 +153,7 @@ function tokenEnd(text: string, from: number): number {
 
 /** No placeholder such as `xxxx…`. */
 function isVaried(token: string): boolean {
-  return new Set(token).size >= 8;
+  return new Set(token.slice(-32)).size >= 10;
 }
 
 /** Letters and digits mixed in one long piece, as no name or sentence has them. */

@@ -210,7 +210,8 @@ class TreeJournal implements Journal {
   }
 
   /** From here on the events of the tree are shown and not kept. */
-  #giveUp(batch: Batch, reason: string, cause: unknown): void {
+  #giveUp(batch: Batch, why: string, cause: unknown): void {
+    const reason = this.#redactor.text(why);
     this.degraded = reason;
     if (this.#requireStore) this.#loss = new StoreError(reason, { cause });
     this.#finish(batch);

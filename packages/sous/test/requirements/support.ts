@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { type AgentDefinition, type AgentOptions, agent } from "../../src/core/agent.ts";
 import type { EventOf, SousEvent, StoredEvent } from "../../src/core/event.ts";
+import { parseStoredEvent } from "../../src/core/event-schema.ts";
 import type { ToolResultPart, UserInput } from "../../src/core/message.ts";
 import {
   RunError,
@@ -57,7 +58,7 @@ export function openStage(script: Script, options: StageOptions = {}): Stage {
   const world = createWorld({ seed: options.seed ?? 1, lateness: 0 });
   const store = options.runtime?.store ?? openMemoryStore();
   const model = scriptedModel(script, { clock: world.clock, ...options.model });
-  const runtime = createRuntime({ host: world.host, ...options.runtime, store });
+  const runtime = createRuntime({ ...options.runtime, host: { ...world.host, ...options.runtime?.host }, store });
   const reactions: { matches: (event: SousEvent) => boolean; react: (event: SousEvent) => void }[] = [];
   const faults: unknown[] = [];
   let events: SousEvent[] = [];
@@ -98,6 +99,8 @@ export function openStage(script: Script, options: StageOptions = {}): Stage {
     const result = await world.run(() => settled);
     for (const fault of faults) throw fault;
     assert.deepEqual(checkHistory(events.filter(isStored), factsOf(result)), []);
+    // Whatever happened, a store can give it back.
+    for (const event of events.filter(isStored)) parseStoredEvent(JSON.parse(JSON.stringify(event)));
     assert.deepEqual(checkRequests(model.requests), []);
     assert.equal(world.clock.liveTimers, 0, "a timer is left");
     return result;
