@@ -101,6 +101,11 @@ function checkAgent(options: AgentOptions): void {
       `An agent name has 1 to 48 letters, digits, "_" or "-" and begins with a letter or digit; found ${JSON.stringify(name)}`,
     );
   }
+  for (const field of ["nickname", "description", "instructions"] as const) {
+    const text: unknown = options[field];
+    if (text !== undefined && typeof text !== "string")
+      throw new UserError(`${field} of agent ${name} must be text; found ${describe(text)}`);
+  }
   if (maxTurns !== undefined && !(Number.isInteger(maxTurns) && maxTurns >= 1 && maxTurns <= MAX_TURNS)) {
     throw new UserError(`maxTurns of agent ${name} must be between 1 and ${MAX_TURNS}; found ${maxTurns}`);
   }

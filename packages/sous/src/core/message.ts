@@ -75,9 +75,32 @@ function isBlank(text: string): boolean {
 }
 
 function isUserPart(part: unknown): part is TextPart | FilePart {
-  const { type, text, mediaType, data } = (part ?? {}) as Record<string, unknown>;
-  if (type === "text") return typeof text === "string";
-  return type === "file" && typeof mediaType === "string" && typeof data === "string";
+  const { type, text, provider } = (part ?? {}) as Record<string, unknown>;
+  return type === "text" ? typeof text === "string" && isProviderData(provider) : isFilePart(part);
+}
+
+/** Files come from callers, models and tools: anybody's code. */
+export function isFilePart(part: unknown): part is FilePart {
+  const { type, mediaType, data, filename, provider } = (part ?? {}) as Record<string, unknown>;
+  const isNamed = filename === undefined || typeof filename === "string";
+  return (
+    type === "file" && typeof mediaType === "string" && typeof data === "string" && isNamed && isProviderData(provider)
+  );
+}
+
+/** True for what can be kept and sent back; none at all is fine. */
+export function isProviderData(data: unknown): data is ProviderData | undefined {
+  if (data === undefined) return true;
+  if (!isRecord(data) || !Object.values(data).every(isRecord)) return false;
+  try {
+    return JSON.stringify(data) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The text of a message, its parts joined; calls, results and reasoning are left out. */

@@ -41,17 +41,17 @@ export function addCost(sum: number | null, more: number | null): number | null 
 /** US dollars per million tokens. */
 export type Price = { input: number; output: number; cachedInput?: number; cacheWrite?: number };
 
-/** What a call cost, in US dollars; null when the price is unknown. */
+/** What a call cost, in US dollars; null when the price is unknown, or cannot be: a model may be anybody's code. */
 export function costOf(usage: Readonly<Usage>, price: Price | undefined): number | null {
   if (price === undefined) return null;
   const plain = usage.inputTokens - usage.cachedInputTokens - usage.cacheWriteTokens;
-  return (
+  const cost =
     (plain * price.input +
       usage.cachedInputTokens * (price.cachedInput ?? price.input) +
       usage.cacheWriteTokens * (price.cacheWrite ?? price.input) +
       usage.outputTokens * price.output) /
-    1_000_000
-  );
+    1_000_000;
+  return cost >= 0 && cost < Number.POSITIVE_INFINITY ? cost : null;
 }
 
 /** The length of a text in bytes of UTF-8, without encoding it. */

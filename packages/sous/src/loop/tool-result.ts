@@ -1,7 +1,7 @@
 /** What a tool returned, as a result; and a result, as the bounded text a model reads. */
 
 import { messageOf } from "../core/errors.ts";
-import type { FilePart, ToolCallPart } from "../core/message.ts";
+import { type FilePart, isFilePart, type ToolCallPart } from "../core/message.ts";
 import type { Run } from "../core/run.ts";
 import type { ToolResult } from "../core/tool.ts";
 import { MAX_RESULT_BYTES, truncateMiddle } from "../core/truncate.ts";
@@ -42,7 +42,7 @@ export function checkedResult(result: ToolResult): ToolResult {
     ...result,
     output: output ?? "",
     error: error === undefined ? undefined : messageOf(error),
-    metadata: metadata === undefined ? undefined : asMade("its metadata cannot be kept", () => toRecord(metadata)),
+    metadata: metadata == null ? undefined : asMade("its metadata cannot be kept", () => toRecord(metadata)),
     documents: documents === undefined ? undefined : asMade("its documents cannot be used", () => toFiles(documents)),
   };
 }
@@ -57,7 +57,7 @@ function asMade<T>(what: string, make: () => T): T {
 }
 
 function isRecord(metadata: unknown): boolean {
-  return typeof metadata === "object" && !Array.isArray(metadata) && isJson(metadata);
+  return typeof metadata === "object" && metadata !== null && !Array.isArray(metadata) && isJson(metadata);
 }
 
 function toRecord(metadata: unknown): NonNullable<ToolResult["metadata"]> {
@@ -71,13 +71,7 @@ function toFiles(documents: unknown): readonly FilePart[] {
 }
 
 function isFiles(documents: unknown): documents is readonly FilePart[] {
-  return Array.isArray(documents) && documents.every(isFile);
-}
-
-function isFile(part: unknown): part is FilePart {
-  if (typeof part !== "object" || part === null) return false;
-  const { type, mediaType, data } = part as Partial<FilePart>;
-  return type === "file" && typeof mediaType === "string" && typeof data === "string";
+  return Array.isArray(documents) && documents.every(isFilePart);
 }
 
 /** The text for the model: well-formed, and cut in the middle when it is too long. */

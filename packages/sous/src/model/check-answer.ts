@@ -1,6 +1,7 @@
 /** What a model gave back, checked where it enters: a model may be anybody's code, and all behind this trusts its types. */
 
 import { ModelError } from "../core/errors.ts";
+import { isFilePart, isProviderData } from "../core/message.ts";
 import type { FinishReason, ModelAnswer } from "../core/model.ts";
 import type { Usage } from "../core/usage.ts";
 
@@ -42,6 +43,7 @@ type AnyPart = { [key: string]: unknown };
 
 function problemOfPart(part: AnyPart | null | undefined): string | undefined {
   if (typeof part !== "object" || part === null) return ` is ${part}`;
+  if (!isProviderData(part.provider)) return ".provider cannot be kept";
   switch (part.type) {
     case "text":
     case "reasoning":
@@ -49,7 +51,9 @@ function problemOfPart(part: AnyPart | null | undefined): string | undefined {
     case "tool-call":
       return textProblem(part, "callId") ?? textProblem(part, "toolName");
     case "file":
-      return textProblem(part, "mediaType") ?? textProblem(part, "data");
+      return isFilePart(part)
+        ? undefined
+        : (textProblem(part, "mediaType") ?? textProblem(part, "data") ?? textProblem(part, "filename"));
     default:
       return ` has the type ${JSON.stringify(part.type)}`;
   }

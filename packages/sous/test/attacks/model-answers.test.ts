@@ -44,6 +44,8 @@ const called = (call: Partial<Record<keyof ToolCallPart, unknown>>) => ({
   usage,
 });
 
+const NAMELESS = { type: "file", mediaType: "image/png", data: "aGk=", filename: 7 };
+
 function odd(model: Model): AgentDefinition {
   return agent({ name: "lead", model, tools: [simpleTool("look", () => "seen", { inputSchema: {} })] });
 }
@@ -71,6 +73,13 @@ suite("an answer that is none", () => {
     ["a text that is none", said(5), /content\[0\]\.text/],
     ["a call without an id", called({ callId: undefined }), /content\[0\]\.callId/],
     ["a call without a name", called({ toolName: 7 }), /content\[0\]\.toolName/],
+    [
+      "a name of a file that is none",
+      { ...said(""), message: { role: "assistant", content: [NAMELESS] } },
+      /\.filename/,
+    ],
+    ["data of a provider that is none", called({ provider: ["x"] }), /content\[0\]\.provider/],
+    ["data of a provider that cannot be kept", called({ provider: { x: { size: 1n } } }), /content\[0\]\.provider/],
     ["an unknown finish", { ...said("x"), finish: "banana" }, /finish/],
   ];
   for (const [name, answer, reason] of malformed) {

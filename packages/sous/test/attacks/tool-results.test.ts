@@ -71,7 +71,17 @@ suite("what a tool returns", () => {
     const kept = await callOf(simpleTool("give", () => ({ success: true, output: "x", metadata })));
     const [end] = kept.stage.eventsOf("tool-call-end");
     assert.deepEqual(end?.metadata, { count: "3", at: "1970-01-01T00:00:00.000Z", tags: ["x"] });
-    for (const wrong of [{ metadata: circle }, { metadata: "words" }, { documents: "words" }, { documents: [null] }]) {
+    assert.deepEqual(await resultOf({ success: true, output: "x", metadata: null }), ["x", false]);
+    const file = { type: "file", mediaType: "image/png", data: "aGk=" };
+    for (const wrong of [
+      { metadata: circle },
+      { metadata: "words" },
+      { documents: "words" },
+      { documents: [null] },
+      { documents: [{ ...file, filename: null }] },
+      { documents: [{ ...file, provider: "words" }] },
+      { documents: [{ ...file, provider: { me: circle } }] },
+    ]) {
       const [output, isError] = await resultOf({ success: true, output: "x", ...wrong });
       assert.deepEqual([output?.startsWith("The call was made, but"), isError], [true, true], output);
     }

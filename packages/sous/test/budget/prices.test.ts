@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { priceOf } from "../../src/budget/prices.ts";
 import { PRICES, PRICES_AS_OF } from "../../src/budget/prices-table.ts";
+import { costOf, noUsage } from "../../src/core/usage.ts";
 
 test("a model is found by provider and name, with or without a version", () => {
   const sonnet = {
@@ -53,4 +54,11 @@ test("chat completions cost what responses cost", () => {
   const facts = priceOf("openai/gpt-5");
   assert.ok(facts !== undefined);
   assert.deepEqual(priceOf("openai-chat/gpt-5"), facts);
+});
+
+test("a price that cannot be makes a cost that is unknown, and no gain", () => {
+  const usage = { ...noUsage(), inputTokens: 1000, outputTokens: 500, totalTokens: 1500 };
+  assert.equal(costOf(usage, { input: 1, output: 2 }), 0.002);
+  for (const input of [-3, Number.NaN, Number.POSITIVE_INFINITY])
+    assert.equal(costOf(usage, { input, output: 2 }), null);
 });

@@ -19,3 +19,12 @@ test("C1: a definition does not change with the lists it was made from, and a ch
   assert.deepEqual(lead.tools, [look]);
   assert.throws(() => (lead.tools as unknown[]).push(look), TypeError);
 });
+
+test("C1: what people and models read of a definition is text", () => {
+  for (const field of ["nickname", "description", "instructions"]) {
+    assert.throws(() => agent({ name: "lead", [field]: 7 }), {
+      name: "UserError",
+      message: `${field} of agent lead must be text; found 7`,
+    });
+  }
+});
