@@ -161,8 +161,9 @@ async function ask(
 ): Promise<Row[]> {
   const query: PostgresQuery = { text, values, types: PLAIN_TYPES, query_timeout: longestMs };
   if (name !== undefined) query.name = name;
-  const { rows } = await client.query(query);
-  return rows as Row[];
+  const result = await client.query(query);
+  // Several statements in one text, as a migration has, give a list of results that nobody reads.
+  return Array.isArray(result) ? [] : (result.rows as Row[]);
 }
 
 const BOOLEAN = 16;

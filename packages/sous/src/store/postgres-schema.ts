@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { UserError } from "../core/errors.ts";
-import { type Connection, type Query, statement } from "./postgres-connection.ts";
+import { type Connection, plannedStatement, type Query, statement } from "./postgres-connection.ts";
 
 /** Events of a tree are the keys from `tree × 2^28`; a number that both ends of the connection know. */
 export const TREE_BITS = 28;
@@ -29,9 +29,8 @@ export async function migrate(connection: Connection, name: string): Promise<voi
           `The schema ${schema} of ${connection.place()} was written by a newer version of sous (schema ${version}; this one knows ${MIGRATIONS.length}): update sous, or choose another schema`,
         );
       }
-      for (const step of MIGRATIONS.slice(version)) {
-        for (const text of step) await query({ text: text.replaceAll("SCHEMA", schema), name: undefined });
-      }
+      const steps = MIGRATIONS.slice(version).flat().join(";\n");
+      await query(plannedStatement(steps.replaceAll("SCHEMA", () => schema)));
       await query(statement(`update ${schema}.${VERSION_TABLE} set version = $1`), [MIGRATIONS.length]);
     },
     { longestMs: LONGEST_MIGRATION_MS },
@@ -75,14 +74,14 @@ async function begin(query: Query, name: string, place: string): Promise<number>
     throw new UserError(`The schema ${schema} of ${place} holds tables of another program: choose another schema`);
   }
   // Asked for only when it is missing: an administrator may have made it for a user who may not.
-  if (row.found !== true) await query({ text: `create schema ${schema}`, name: undefined });
-  await query({ text: `create table ${schema}.${VERSION_TABLE} (version integer not null)`, name: undefined });
-  await query({ text: `insert into ${schema}.${VERSION_TABLE} values (0)`, name: undefined });
+  if (row.found !== true) await query(plannedStatement(`create schema ${schema}`));
+  await query(plannedStatement(`create table ${schema}.${VERSION_TABLE} (version integer not null)`));
+  await query(plannedStatement(`insert into ${schema}.${VERSION_TABLE} values (0)`));
   return 0;
 }
 
 const VERSION_TABLE = "sous_version";
-const OUR_TABLES = new Set(["trees", "runs", "events", "blobs"]);
+const OUR_TABLES = new Set(["trees", "runs", "events", "blobs", "purses", "purse_leases"]);
 
 function lockNumber(name: string): string {
   return createHash("sha256").update(`sous schema ${name}`).digest().readBigInt64BE().toString();
@@ -151,5 +150,30 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        uses bigint not null,
        content bytea not null
      )`,
+    `create table SCHEMA.purses (
+       name text collate "C" primary key,
+       limit_tokens bigint,
+       limit_nano_usd bigint,
+       limit_executions bigint,
+       spent_tokens bigint not null,
+       spent_nano_usd bigint not null,
+       in_flight_tokens bigint not null,
+       in_flight_nano_usd bigint not null,
+       kept_tokens bigint not null,
+       kept_nano_usd bigint not null,
+       executions bigint not null,
+       waiting text not null
+     )`,
+    `create table SCHEMA.purse_leases (
+       id text collate "C" primary key,
+       purse text collate "C" not null,
+       owner text not null,
+       kind text not null,
+       tokens bigint not null,
+       nano_usd bigint not null,
+       is_lapsed integer not null,
+       lease_until timestamptz not null
+     )`,
+    "create index purse_leases_purse on SCHEMA.purse_leases (purse) where is_lapsed = 0",
   ],
 ];

@@ -2,15 +2,18 @@
 
 import type { Clock } from "../core/clock.ts";
 import { StaleOwner, UserError } from "../core/errors.ts";
+import type { SharedBudgets } from "../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../core/store.ts";
 import { newOwner } from "./owner.ts";
 import { createAppend } from "./postgres-append.ts";
+import { createPurses } from "./postgres-budget.ts";
 import { createClaims } from "./postgres-claims.ts";
 import { type Connection, openConnection, type PostgresPool, placeOf, statement } from "./postgres-connection.ts";
 import { createForgetter } from "./postgres-forget.ts";
 import { createReader } from "./postgres-read.ts";
 import { migrate, quoteSchema } from "./postgres-schema.ts";
 import { toPostgresText } from "./postgres-text.ts";
+import { openSharedBudget } from "./shared-budget.ts";
 
 export type PostgresStoreOptions = {
   /** `postgres://user:password@host:5432/database`; what it leaves out comes from `PGHOST`, `PGUSER` and the like. */
@@ -25,11 +28,13 @@ export type PostgresStoreOptions = {
   clock?: Pick<Clock, "timer"> | undefined;
 };
 
+export type PostgresStore = Store & SharedBudgets;
+
 /**
  * Opens the store and brings its tables up to date. Throws a `UserError` or `StoreError` with one sentence when it cannot be
  * used. Needs the package `pg`, which is loaded only here.
  */
-export async function openPostgresStore(options: PostgresStoreOptions = {}): Promise<Store> {
+export async function openPostgresStore(options: PostgresStoreOptions = {}): Promise<PostgresStore> {
   const { schema: name = "sous" } = options;
   const schema = quoteSchema(name);
   const connection = await connect(options);
@@ -42,10 +47,11 @@ export async function openPostgresStore(options: PostgresStoreOptions = {}): Pro
   return storeOn(connection, schema, options.clock ?? quietClock);
 }
 
-function storeOn(connection: Connection, schema: string, clock: Pick<Clock, "timer">): Store {
+function storeOn(connection: Connection, schema: string, clock: Pick<Clock, "timer">): PostgresStore {
   const owner = newOwner();
   const append = createAppend(connection, schema, owner);
   const claims = createClaims(connection, schema, owner, clock.timer);
+  const purses = createPurses(connection, schema, owner, clock.timer);
   const markLost = statement(`update ${schema}.trees set lost = coalesce(lost, $2) where root_id = $1`);
   return {
     isImmediate: false,
@@ -65,7 +71,9 @@ function storeOn(connection: Connection, schema: string, clock: Pick<Clock, "tim
     async markLost(rootId, reason) {
       await connection.query(markLost, [toPostgresText(rootId), toPostgresText(reason)]);
     },
+    sharedBudget: (name, limits, given) => openSharedBudget(purses, name, limits, given),
     async [Symbol.asyncDispose]() {
+      await purses[Symbol.asyncDispose]();
       await claims[Symbol.asyncDispose]();
       await connection[Symbol.asyncDispose]();
     },

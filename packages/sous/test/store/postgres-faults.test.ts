@@ -7,7 +7,7 @@ import { Pool } from "pg";
 import { StoreError, UserError } from "../../src/core/errors.ts";
 import type { Store } from "../../src/core/store.ts";
 import { createJournal } from "../../src/events/journal.ts";
-import { openPostgresStore, type PostgresStoreOptions } from "../../src/store/postgres.ts";
+import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "../../src/store/postgres.ts";
 import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
 import { type CuttingProxy, openCuttingProxy } from "./cutting-proxy.ts";
 import { type PostgresServer, SECRET, startPostgresServer } from "./postgres-server.ts";
@@ -122,6 +122,24 @@ suite("G3: an append whose answer is lost is kept once, whatever became of it", 
   });
 });
 
+test("H1: a reservation whose answer is lost counts as spent, and nobody waits for it", async () => {
+  const schema = freshSchema();
+  await using store = await openThroughProxy({ schema });
+  await using other = await open({ schema });
+  const shared = await store.sharedBudget("team", { tokens: 1_000 });
+  const theirs = await other.sharedBudget("team");
+  const amount = (tokens: number) => ({ tokens, nanoUsd: 0 });
+  const need = { prompt: amount(600), perToken: amount(1), least: 0, most: 0 };
+  proxy.cut("after-commit");
+  const error = await rejection(shared.purse.reserve({ kind: "call", need }));
+  assert.match(error.message, /^The shared budget "team" cannot be used: Postgres at /);
+  // It is still reserved for a process that lives and does not know it; then that one gives it up.
+  assert.deepEqual(await theirs.left(), { tokens: 400 });
+  assert.equal((await theirs.spent()).tokens, 0);
+  assert.deepEqual(await shared.left(), { tokens: 400 });
+  assert.equal((await theirs.spent()).tokens, 600);
+});
+
 suite("G3: a server that goes away and comes back", () => {
   test("fails the appends in between and keeps those before and after", async () => {
     await using store = await open();
@@ -230,11 +248,11 @@ test("a store that was closed refuses everything", async () => {
 
 const never: Disposable = { [Symbol.dispose]: () => undefined };
 
-function open(options: PostgresStoreOptions = {}): Promise<Store> {
+function open(options: PostgresStoreOptions = {}): Promise<PostgresStore> {
   return openPostgresStore({ connectionString: server.connectionString(), schema: freshSchema(), ...options });
 }
 
-function openThroughProxy(options: PostgresStoreOptions = {}): Promise<Store> {
+function openThroughProxy(options: PostgresStoreOptions = {}): Promise<PostgresStore> {
   const connectionString = server.connectionString({ host: "127.0.0.1", port: proxy.port });
   return open({ connectionString, ...options });
 }

