@@ -13,7 +13,7 @@ export function spellingsOf({ name, value }: Secret): KnownText[] {
   const others = new Set([JSON.stringify(value).slice(1, -1), asPartOfUrl(value), ...insideBase64(value)]);
   others.delete(value);
   const spellings = [beginning(value, name), ending(value, name)];
-  for (const other of others) if (other.length >= SHORTEST_PIECE) spellings.push(wholeText(other, name));
+  for (const other of others) if (other.length >= SHORTEST_PIECE) spellings.push(beginning(other, name));
   return spellings;
 }
 
@@ -30,14 +30,6 @@ function insideBase64(value: string): string[] {
     return text.slice(Math.ceil((before * 8) / 6), Math.floor(bits / 6));
   });
   return [...texts, ...texts.map((text) => text.replaceAll("+", "-").replaceAll("/", "_"))];
-}
-
-function wholeText(value: string, name: string): KnownText {
-  return {
-    start: value.slice(0, START_LENGTH),
-    check: (text, index) =>
-      text.startsWith(value, index) ? { start: index, end: index + value.length, name } : undefined,
-  };
 }
 
 /** All of the value, or the beginning of it at the end of a text or where it was cut. */

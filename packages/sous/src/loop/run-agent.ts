@@ -53,7 +53,8 @@ function noteTruncation(run: Run, { text }: RunOutcome): void {
   if (run.summary === undefined) return;
   const { maxBytes } = run.summary;
   if (text.length * 3 <= maxBytes) return;
-  const { truncated, originalBytes, keptBytes } = truncateUtf8(text, maxBytes);
+  // As its parent will read it: a mark has another length than what it stands for.
+  const { truncated, originalBytes, keptBytes } = truncateUtf8(run.tree.redactor.text(text), maxBytes);
   if (truncated) run.emit({ type: "truncation", subject: "report", of: run.who.agentId, originalBytes, keptBytes });
 }
 

@@ -1,0 +1,199 @@
+/** Of every kind of event: nothing that somebody wrote keeps a secret, and nothing is copied when there is none. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { DEFAULT_CONVERSATION } from "../../src/core/conversation.ts";
+import type { StoredBody } from "../../src/core/event.ts";
+import { DEFAULT_LIMITS } from "../../src/core/limits.ts";
+import type { AssistantMessage, FilePart, Message } from "../../src/core/message.ts";
+import { createRedactor } from "../../src/core/redact.ts";
+import { noUsage } from "../../src/core/usage.ts";
+import { redactBody, redactDelta } from "../../src/events/redact-event.ts";
+import { randomText } from "../core/made-up-keys.ts";
+import { STORED } from "../event-fields.ts";
+import { journalOn, LEAD, steer, textDelta, WritesInHand } from "./journal-fixtures.ts";
+
+const KEY = randomText("in an event", 30);
+const MARK = "[redacted: SERVICE_KEY]";
+const redactor = createRedactor([{ name: "SERVICE_KEY", value: KEY }]);
+
+function fileWith(text: string): FilePart {
+  return { type: "file", mediaType: "text/plain", data: btoa(text), filename: `${text}.txt` };
+}
+
+function answerWith(text: string): AssistantMessage {
+  return {
+    role: "assistant",
+    content: [
+      { type: "reasoning", text: `I think ${text}`, provider: { acme: { signature: "signed" } } },
+      { type: "text", text: `I say ${text}`, provider: { acme: { id: "1" } } },
+      fileWith(text),
+      { type: "tool-call", callId: "call-1", toolName: `run ${text}`, input: { command: [text] } },
+    ],
+  };
+}
+
+/** One body of each kind, with this text wherever somebody could have written it. */
+function bodiesWith(text: string): { [Type in StoredBody["type"]]: Extract<StoredBody, { type: Type }> } {
+  const history: Message[] = [
+    { role: "user", content: [{ type: "text", text }, fileWith(text)] },
+    answerWith(text),
+    {
+      role: "tool",
+      content: [
+        {
+          type: "tool-result",
+          callId: "call-1",
+          toolName: text,
+          output: text,
+          isError: false,
+          files: [fileWith(text)],
+        },
+        { type: "tool-result", callId: "call-2", toolName: text, output: text, isError: false },
+      ],
+    },
+  ];
+  return {
+    "run-start": {
+      type: "run-start",
+      agent: "lead",
+      nickname: text,
+      label: text,
+      task: { role: "user", content: [{ type: "text", text }, fileWith(text)] },
+      model: "acme/one",
+      instructions: `Use ${text}.`,
+      maxTurns: 10,
+      rights: { use: [], delegate: [], deny: [], spawn: false },
+      origin: { kind: "branch", runId: "run-0", turn: 1, history },
+      call: { callId: "call-0", index: 0 },
+      summaryPrompt: text,
+      timeoutMs: undefined,
+      budget: undefined,
+      terms: {
+        limits: DEFAULT_LIMITS,
+        conversation: DEFAULT_CONVERSATION,
+        onExhausted: "wrap-up",
+        onLiveChildren: "wait",
+      },
+    },
+    "turn-start": { type: "turn-start", turn: 1, promptTokens: 10, reserved: 20 },
+    "message-end": {
+      type: "message-end",
+      turn: 1,
+      message: answerWith(text),
+      finish: "stop",
+      usage: noUsage(),
+      costUsd: 0,
+    },
+    "tool-call-start": { type: "tool-call-start", callId: "call-1", toolName: text, input: { [text]: [text] } },
+    "tool-call-end": {
+      type: "tool-call-end",
+      callId: "call-1",
+      toolName: text,
+      output: `It says ${text}`,
+      isError: true,
+      durationMs: 3,
+      stack: `Error: ${text}\n    at a.ts:1:1`,
+      metadata: { deep: [{ [text]: text }] },
+      files: [fileWith(text), fileWith("plain")],
+    },
+    "approval-request": { type: "approval-request", callId: "call-1", toolName: text, input: text },
+    "approval-end": { type: "approval-end", callId: "call-1", allowed: false, by: "person", reason: `No: ${text}` },
+    "budget-warning": { type: "budget-warning", message: text },
+    retry: {
+      type: "retry",
+      attempt: 1,
+      delayMs: 10,
+      kind: "auth",
+      message: `Incorrect key: ${text}`,
+      spent: noUsage(),
+      costUsd: 0,
+    },
+    prune: { type: "prune", from: 1, dropped: 2, tokensBefore: 30, tokensAfter: 10 },
+    truncation: { type: "truncation", subject: "report", of: "call-1", originalBytes: 30, keptBytes: 10 },
+    "spawn-refused": { type: "spawn-refused", label: text, errorType: "invalid_input", message: text },
+    stalled: { type: "stalled", seconds: 30, waitingFor: `the tool ${text}` },
+    steer: { type: "steer", text },
+    notice: { type: "notice", reason: "summary", text },
+    report: { type: "report", childRunId: "run-2", childAgentId: "run-2", text },
+    resume: { type: "resume", usedMs: 5 },
+    "run-end": {
+      type: "run-end",
+      status: "failed",
+      stopReason: undefined,
+      text,
+      output: { answer: [text] },
+      fault: { type: "model", message: text, stack: text },
+      turns: 1,
+      toolCount: 1,
+      usage: noUsage(),
+      costUsd: 0,
+      durationMs: 5,
+    },
+  };
+}
+
+/** With the secret in base64, too: a file holds it like that. */
+function holdsKey(value: unknown): boolean {
+  const json = JSON.stringify(value);
+  return json.includes(KEY) || json.includes(btoa(KEY).slice(0, 20));
+}
+
+suite("B3.3: an event", () => {
+  const kinds = Object.keys(STORED) as StoredBody["type"][];
+  const [dirty, clean] = [bodiesWith(KEY), bodiesWith("nothing of interest")];
+
+  for (const type of kinds) {
+    test(`of the kind ${type} keeps no secret, and its kind and fields`, () => {
+      const shown = redactBody(dirty[type], redactor);
+      assert.ok(!holdsKey(shown));
+      assert.deepEqual(Object.keys(shown).sort(), Object.keys(dirty[type]).sort());
+      assert.deepEqual(dirty[type], bodiesWith(KEY)[type], "what was given is as it was");
+      if (holdsKey(dirty[type])) assert.match(JSON.stringify(shown), /\[redacted: SERVICE_KEY\]/);
+    });
+
+    test(`of the kind ${type} is the same object when there is no secret`, () => {
+      assert.equal(redactBody(clean[type], redactor), clean[type]);
+    });
+  }
+
+  test("says in every other word what it said", () => {
+    const shown = redactBody(dirty["tool-call-end"], redactor);
+    const held = btoa("[redacted: a file that holds a secret]");
+    assert.deepEqual(shown, {
+      ...dirty["tool-call-end"],
+      toolName: MARK,
+      output: `It says ${MARK}`,
+      stack: `Error: ${MARK}\n    at a.ts:1:1`,
+      metadata: { deep: [{ [MARK]: MARK }] },
+      files: [{ type: "file", mediaType: "text/plain", data: held, filename: `${MARK}.txt` }, fileWith("plain")],
+    });
+  });
+
+  test("loses the signature of a thought that is no longer what was signed, and no other provider's data", () => {
+    const shown = redactBody(dirty["message-end"], redactor);
+    assert.equal(shown.type, "message-end");
+    assert.deepEqual(shown.type === "message-end" ? shown.message.content.slice(0, 2) : [], [
+      { type: "reasoning", text: `I think ${MARK}` },
+      { type: "text", text: `I say ${MARK}`, provider: { acme: { id: "1" } } },
+    ]);
+  });
+
+  test("that is a piece of a stream is redacted by itself", () => {
+    const clean = { type: "text-delta", text: "nothing" } as const;
+    assert.equal(redactDelta(clean, redactor), clean);
+    assert.deepEqual(redactDelta({ type: "reasoning-delta", text: KEY }, redactor), {
+      type: "reasoning-delta",
+      text: MARK,
+    });
+  });
+});
+
+test("B3.3: a journal hands no secret to its store nor to anybody who listens", () => {
+  const store = new WritesInHand(true, "at once");
+  const { journal, shown } = journalOn(store, { redactor });
+  journal.append(LEAD, steer(`Use ${KEY}.`));
+  journal.delta(LEAD, textDelta(`I use ${KEY}`));
+  assert.deepEqual(shown, [`1:Use ${MARK}.`, `I use ${MARK}`]);
+  assert.deepEqual(store.kept, [{ seq: 1, time: 1_000, ...LEAD, type: "steer", text: `Use ${MARK}.` }]);
+});
