@@ -12,7 +12,7 @@ type Eventually<T> = T | Promise<T>;
 type Waiting = { readonly need: PurseNeed; readonly clock: Clock };
 
 const SHORTEST_PAUSE_MS = 5;
-const LONGEST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 100;
 const MAX_RETRIES = 4;
 const FIRST_RETRY_MS = 50;
 

@@ -14,8 +14,8 @@ export type PurseLimits = {
   readonly executions: number | undefined;
 };
 
-/** Somebody who waits, and when it was last heard of. */
-export type PurseWaiter = { readonly place: string; readonly seenAt: number };
+/** Somebody who waits for at least this much, and when it was last heard of. */
+export type PurseWaiter = PurseAmount & { readonly place: string; readonly seenAt: number };
 
 /** A loaded copy; the functions below change it in place. */
 export type Purse = {
@@ -28,7 +28,7 @@ export type Purse = {
   kept: PurseAmount;
   /** Children that have started. */
   executions: number;
-  /** First come, first served. */
+  /** First come, first served: what those who came earlier wait for is not given to others. */
   waiting: readonly PurseWaiter[];
 };
 
@@ -76,8 +76,9 @@ export function takeFromPurse(purse: Purse, request: PurseRequest): PurseAnswer 
   const before = { inFlight: purse.inFlight, kept: purse.kept, spent: purse.spent };
   if (instead !== undefined) settleInPurse(purse, instead, NO_AMOUNT);
   const error = shortage(purse, need, "reachable");
-  const isFirst = place === undefined || stepForward(purse, place, now, error === undefined);
-  const output = isFirst && error === undefined ? affordable(purse, need) : -1;
+  const ahead =
+    place === undefined ? NO_AMOUNT : stepForward(purse, place, now, error === undefined ? need : undefined);
+  const output = error === undefined ? affordable(purse, need, ahead) : -1;
   if (output >= need.least) {
     const lease = { ...amountAt(need, output), kind, isLapsed: false };
     add(purse, columnOf(lease), lease, 1);
@@ -126,24 +127,30 @@ export function outputThatFits(available: number, forPrompt: number, perToken: n
 
 const UNITS = ["tokens", "nanoUsd"] as const;
 
-/** True when nobody who still waits came earlier. Whoever has a place keeps it by asking; not every try must be written down. */
-function stepForward(purse: Purse, place: string, now: number, mayWait: boolean): boolean {
+/**
+ * What those need at least who came earlier and still wait. Whoever has a place keeps it by asking; not every try must be
+ * written down. Without a need it leaves the line.
+ */
+function stepForward(purse: Purse, place: string, now: number, need: PurseNeed | undefined): PurseAmount {
   // A clock that was set back must not make those immortal who were seen in what is now the future.
   const living = purse.waiting.filter(
     (waiter) => waiter.place === place || Math.abs(now - waiter.seenAt) <= WAITER_PATIENCE_MS,
   );
   const own = living.findIndex((waiter) => waiter.place === place);
   const isFresh = Math.abs(now - (living[own]?.seenAt ?? Number.NEGATIVE_INFINITY)) < WAITER_PATIENCE_MS / 4;
-  if (!mayWait) purse.waiting = living.filter((waiter) => waiter.place !== place);
-  else if (own === -1) purse.waiting = [...living, { place, seenAt: now }];
-  else if (!isFresh) purse.waiting = living.with(own, { place, seenAt: now });
-  return own === 0 || living.length === 0;
+  const seen = need === undefined ? undefined : { place, seenAt: now, ...amountAt(need, need.least) };
+  if (seen === undefined) purse.waiting = living.filter((waiter) => waiter.place !== place);
+  else if (own === -1) purse.waiting = [...living, seen];
+  else if (!isFresh) purse.waiting = living.with(own, seen);
+  let ahead = NO_AMOUNT;
+  for (const waiter of own === -1 ? living : living.slice(0, own)) ahead = plus(ahead, waiter, 1);
+  return ahead;
 }
 
-function affordable(purse: Purse, need: PurseNeed): number {
+function affordable(purse: Purse, need: PurseNeed, ahead: PurseAmount): number {
   let output = need.most;
   for (const unit of UNITS) {
-    const free = room(purse, unit, "free");
+    const free = room(purse, unit, "free") - ahead[unit];
     output = Math.min(output, outputThatFits(free, need.prompt[unit], need.perToken[unit]));
   }
   return output;
@@ -182,8 +189,11 @@ function columnOf({ kind, isLapsed }: PurseLease): "spent" | "inFlight" | "kept"
 }
 
 function add(purse: Purse, column: "spent" | "inFlight" | "kept", amount: PurseAmount, sign: 1 | -1): void {
-  const { tokens, nanoUsd } = purse[column];
-  purse[column] = { tokens: sum(tokens, sign * amount.tokens), nanoUsd: sum(nanoUsd, sign * amount.nanoUsd) };
+  purse[column] = plus(purse[column], amount, sign);
+}
+
+function plus(one: PurseAmount, other: PurseAmount, sign: 1 | -1): PurseAmount {
+  return { tokens: sum(one.tokens, sign * other.tokens), nanoUsd: sum(one.nanoUsd, sign * other.nanoUsd) };
 }
 
 /** Databases and JavaScript agree on whole numbers only up to here. */

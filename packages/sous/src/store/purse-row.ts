@@ -32,7 +32,7 @@ export function purseValues({ limits, spent, inFlight, kept, executions, waiting
     limits.executions ?? null,
     ...[spent, inFlight, kept].flatMap(({ tokens, nanoUsd }) => [tokens, nanoUsd]),
     executions,
-    JSON.stringify(waiting.map(({ place, seenAt }) => [place, seenAt])),
+    JSON.stringify(waiting.map(({ place, seenAt, tokens, nanoUsd }) => [place, seenAt, tokens, nanoUsd])),
   ];
 }
 
@@ -66,7 +66,10 @@ export function toLease(row: Row): LeaseRow {
 }
 
 function count(row: Row, column: string): number {
-  const found = row[column];
+  return whole(row[column], column);
+}
+
+function whole(found: unknown, column: string): number {
   if (typeof found === "number" && Number.isSafeInteger(found) && found >= 0) return found;
   throw damaged(column);
 }
@@ -75,9 +78,9 @@ function toWaiting(json: unknown): PurseWaiter[] {
   const found: unknown = typeof json === "string" && json.length < LONGEST_LINE ? parse(json) : undefined;
   if (!Array.isArray(found)) throw damaged("waiting");
   return found.map((each: unknown) => {
-    const [place, seenAt] = Array.isArray(each) ? each : [];
+    const [place, seenAt, tokens, nanoUsd] = Array.isArray(each) ? each : [];
     if (typeof place !== "string" || typeof seenAt !== "number") throw damaged("waiting");
-    return { place, seenAt };
+    return { place, seenAt, tokens: whole(tokens, "waiting"), nanoUsd: whole(nanoUsd, "waiting") };
   });
 }
 

@@ -125,16 +125,29 @@ export function sharedBudgetContract(test: RegisterTest, open: () => Promise<Sha
     assert.deepEqual(await here.left(), { tokens: 499 });
   });
 
-  check("first come, first served: who is short is not overtaken by who needs less", async ({ one, other }) => {
+  check("first come, first served: what the first waits for is not given to the next", async ({ one, other }) => {
     const here = await one.sharedBudget("team", { tokens: 1000 });
     const there = await other.sharedBudget("team");
     const held = await granted(here, { need: need(400, 400) });
     const large = await waiting(here, { need: need(500, 100) });
     const small = await waiting(there, { need: need(10, 10) });
-    await here.purse.settle(held.leaseId, NOTHING);
+    await here.purse.settle(held.leaseId, { tokens: 390, nanoUsd: 0 });
     assert.equal(await waiting(there, { need: need(10, 10), place: small }), small);
     await granted(here, { need: need(500, 100), place: large });
-    await granted(there, { need: need(10, 10), place: small });
+    assert.equal(await waiting(there, { need: need(10, 10), place: small }), small);
+  });
+
+  check("what is left beyond what those who came earlier wait for, the next may have", async ({ one, other }) => {
+    const here = await one.sharedBudget("team", { tokens: 1000 });
+    const there = await other.sharedBudget("team");
+    const held = await granted(here, { need: need(400, 400) });
+    const large = await waiting(here, { need: need(500, 100) });
+    await waiting(here, { need: need(100, 50) });
+    const small = await waiting(there, { need: need(10, 10, 500) });
+    await here.purse.settle(held.leaseId, NOTHING);
+    const served = await granted(there, { need: need(10, 10, 500), place: small });
+    assert.equal(served.output, 240);
+    await granted(here, { need: need(500, 100), place: large });
   });
 
   check("who leaves the line holds nobody up", async ({ one, other }) => {

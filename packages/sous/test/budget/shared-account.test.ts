@@ -100,7 +100,7 @@ suite("an account that draws on a shared budget", () => {
       assert.ok(clock.fireNext(() => 0));
       pauses.push(clock.monotonic() - before);
     }
-    assert.deepEqual(pauses, [5, 10, 20, 40, 80, 160, 250, 250]);
+    assert.deepEqual(pauses, [5, 10, 20, 40, 80, 100, 100, 100]);
     await shared.purse.settle(elsewhere.leaseId, { tokens: 1, nanoUsd: 0 });
     await moment();
     clock.fireNext(() => 0);

@@ -18,8 +18,10 @@ export type RaceOptions = {
   /** Callers at once in each race. */
   width: number;
   /** A ledger to race on instead of the real one: a mutant. */
-  openLedger?: ((budget: Budget) => Ledger) | undefined;
+  openLedger?: OpenLedger | undefined;
 };
+
+type OpenLedger = (budget: Budget) => Ledger | Promise<Ledger>;
 
 export type RaceFigures = {
   seed: number;
@@ -53,7 +55,10 @@ export async function runLedgerRaces(options: RaceOptions): Promise<RaceFigures>
   Error.stackTraceLimit = 0;
   try {
     for (let race = 0; race < races; race++) {
-      await new Race(seededRandom(seed, `race ${race}`), figures, options.openLedger ?? openLedger).run(width);
+      const random = seededRandom(seed, `race ${race}`);
+      const hasLastWords = chance(random, 0.3);
+      const books = await openBooks(random, options.openLedger ?? openLedger);
+      await new Race(random, figures, books, hasLastWords).run(width);
     }
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
@@ -70,11 +75,11 @@ class Race {
   readonly #pending: (() => void)[] = [];
   #running = 0;
 
-  constructor(random: Random, figures: RaceFigures, open: (budget: Budget) => Ledger) {
+  constructor(random: Random, figures: RaceFigures, books: [Book, ...Book[]], hasLastWords: boolean) {
     this.#random = random;
     this.#figures = figures;
-    this.#hasLastWords = chance(random, 0.3);
-    this.#books = openBooks(random, open);
+    this.#books = books;
+    this.#hasLastWords = hasLastWords;
   }
 
   async run(width: number): Promise<void> {
@@ -182,9 +187,9 @@ const PRICES: readonly [Price | undefined, ...(Price | undefined)[]] = [
 ];
 
 /** A root and up to four accounts somewhere below it, each with less than what is left above. */
-function openBooks(random: Random, open: (budget: Budget) => Ledger): [Book, ...Book[]] {
+async function openBooks(random: Random, open: OpenLedger): Promise<[Book, ...Book[]]> {
   const rootBudget = budgetOf(random, between(random, 2_000, 100_000));
-  const root = new Book(open(rootBudget), rootBudget, pick(random, PRICES), undefined);
+  const root = new Book(await open(rootBudget), rootBudget, pick(random, PRICES), undefined);
   const books: [Book, ...Book[]] = [root];
   for (let count = between(random, 0, 4); count > 0; count--) {
     const above = pick(random, books);

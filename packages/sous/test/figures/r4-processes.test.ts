@@ -1,0 +1,63 @@
+/** R4, H1: processes that race for one budget in one database neither overspend it nor lose any of it, also when some are killed. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import type { Mutation } from "../mutation.ts";
+import { type ProcessRaceFigures, runProcessRaces } from "./r4-processes.ts";
+
+const FAULTLESS = { overspent: 0, leaked: 0, wrongRefusals: 0, hung: 0, faults: [] };
+
+test("R4, H1: 30 races of 8 processes on one database neither overspend, leak, hang nor refuse too early", async (t) => {
+  const seed = Math.floor(Math.random() * 2 ** 31);
+  const figures = await runProcessRaces({ seed, races: 30, processes: 8, kills: 0 });
+  t.diagnostic(`R4 ${JSON.stringify(figures)}`);
+  assert.deepEqual(faultsOf(figures), FAULTLESS);
+  assert.ok(figures.calls > 30 && figures.refused > 30, JSON.stringify(figures));
+});
+
+test("R4: what a killed process had reserved is spent: never negative, never leaked, never waited for", async (t) => {
+  const seed = Math.floor(Math.random() * 2 ** 31);
+  const figures = await runProcessRaces({ seed, races: 4, processes: 4, kills: 1 });
+  t.diagnostic(`R4 ${JSON.stringify(figures)}`);
+  assert.deepEqual(faultsOf(figures), FAULTLESS);
+  assert.ok(figures.killed >= 4, JSON.stringify(figures));
+});
+
+suite("R4 notices a shared budget that", () => {
+  const purse = import.meta.resolve("../../src/core/purse.ts");
+  const mutations: [what: string, notices: (keyof typeof FAULTLESS)[], mutation: Mutation][] = [
+    [
+      "takes its steps without a transaction",
+      ["overspent", "leaked", "hung", "faults"],
+      {
+        find: "this.#connection.write(() => nowOrLater(steps(this.#rows(name, put, gone))))",
+        replace: "nowOrLater(steps(this.#rows(name, put, gone)))",
+        in: import.meta.resolve("../../src/store/sqlite-budget.ts"),
+      },
+    ],
+    [
+      "does not look at what is in flight",
+      ["overspent"],
+      { find: "reachable : reachable - purse.inFlight[unit]", replace: "reachable : reachable", in: purse },
+    ],
+    [
+      "refuses instead of waiting",
+      ["wrongRefusals"],
+      { find: 'shortage(purse, need, "reachable")', replace: 'shortage(purse, need, "free")', in: purse },
+    ],
+  ];
+  for (const [what, notices, mutation] of mutations) {
+    test(what, async () => {
+      const options = { seed: 4, races: 10, processes: 3, kills: 0, only: "calls", patienceMs: 1_000 } as const;
+      const figures = await runProcessRaces({ ...options, mutation });
+      assert.ok(
+        notices.some((kind) => [figures[kind]].flat().some((found) => found !== 0)),
+        JSON.stringify(figures),
+      );
+    });
+  }
+});
+
+function faultsOf({ overspent, leaked, wrongRefusals, hung, faults }: ProcessRaceFigures) {
+  return { overspent, leaked, wrongRefusals, hung, faults };
+}
