@@ -23,9 +23,10 @@ import { LEASE_END, lockTree, lockTreeStatement, type TreeRow } from "./postgres
 
 type Appended = { readonly event: StoredEvent; readonly encoded: EncodedEvent };
 
-/** `unsure` remembers across attempts the trees whose last append may or may not have been kept. */
-export function createAppend(connection: Connection, schema: string, owner: string) {
+/** A server that is away is waited for, for a while. */
+export function createAppend(connection: Connection, schema: string, owner: string, patienceMs: number) {
   const sql = statements(schema);
+  /** The trees whose last append may or may not have been kept. */
   const unsure = new Set<string>();
 
   /** Resolves with whether the tree goes on: false after the `run-end` of its root. */
@@ -56,7 +57,7 @@ export function createAppend(connection: Connection, schema: string, owner: stri
           ...updateValues(goneOn),
         ]);
       },
-      { onUnsure: () => unsure.add(rootId) },
+      { onUnsure: () => unsure.add(rootId), patienceMs },
     );
     unsure.delete(rootId);
     return isOpen;

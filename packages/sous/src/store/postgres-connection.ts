@@ -1,8 +1,9 @@
 /** The way to the server: connections that are lent, transactions, and values that come back as what they are. */
 
 import { createHash } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import { StoreError, UserError } from "../core/errors.ts";
-import { isServerAnswer, toStoreError } from "./postgres-errors.ts";
+import { isAway, isServerAnswer, toStoreError } from "./postgres-errors.ts";
 
 /** The part of a `Pool` of `pg` that the store uses. */
 export type PostgresPool = {
@@ -50,6 +51,8 @@ export type TransactionOptions = {
   onUnsure?: () => void;
   /** How long one statement may take. */
   longestMs?: number;
+  /** How long to try again when there is no server to connect to. */
+  patienceMs?: number;
 };
 
 export function statement(text: string): Statement {
@@ -76,13 +79,15 @@ export function openConnection({ pool, place, isOurs }: ConnectionOptions): Conn
 
   const nameOfPlace = () => name ?? "Postgres";
 
-  async function borrow<Result>(work: (client: PostgresClient, keep: () => void) => Promise<Result>): Promise<Result> {
+  async function borrow<Result>(
+    work: (client: PostgresClient, keep: () => void) => Promise<Result>,
+    firstWords?: FirstWords,
+  ): Promise<Result> {
     if (isClosed) throw new StoreError("The store is closed");
     let client: PostgresClient | undefined;
     let isReusable = false;
     try {
-      client = await pool.connect();
-      client.on("error", ignore);
+      client = await connect(pool, firstWords);
       name ??= placeOf(client);
       return await work(client, () => {
         isReusable = true;
@@ -90,36 +95,37 @@ export function openConnection({ pool, place, isOurs }: ConnectionOptions): Conn
     } catch (error) {
       throw toStoreError(error, nameOfPlace());
     } finally {
-      client?.off("error", ignore);
-      client?.release(!isReusable);
+      if (client !== undefined) giveBack(client, isReusable);
     }
   }
 
   async function runTransaction<Result>(
     work: (query: Query) => Promise<Result>,
-    { onUnsure, longestMs = LONGEST_ANSWER_MS }: TransactionOptions = {},
+    { onUnsure, longestMs = LONGEST_ANSWER_MS, patienceMs = 0 }: TransactionOptions = {},
   ): Promise<Result> {
-    return borrow(async (client, keep) => {
-      let result: Result;
-      try {
-        await client.query({ text: beginText(longestMs), query_timeout: LONGEST_ANSWER_MS });
-        result = await work((given, values) => ask(client, given, values, longestMs));
-      } catch (error) {
-        // Only a connection that answers can be asked to forget what was begun; any other is thrown away.
-        if (isServerAnswer(error) || error instanceof StoreError || error instanceof UserError) {
-          await client.query({ text: "rollback", query_timeout: LONGEST_ANSWER_MS }).then(keep, ignore);
+    return borrow(
+      async (client, keep) => {
+        let result: Result;
+        try {
+          result = await work((given, values) => ask(client, given, values, longestMs));
+        } catch (error) {
+          // Only a connection that answers can be asked to forget what was begun; any other is thrown away.
+          if (isServerAnswer(error) || error instanceof StoreError || error instanceof UserError) {
+            await client.query({ text: "rollback", query_timeout: LONGEST_ANSWER_MS }).then(keep, ignore);
+          }
+          throw error;
         }
-        throw error;
-      }
-      try {
-        await client.query({ text: "commit", query_timeout: LONGEST_ANSWER_MS });
-      } catch (error) {
-        onUnsure?.();
-        throw error;
-      }
-      keep();
-      return result;
-    });
+        try {
+          await client.query({ text: "commit", query_timeout: LONGEST_ANSWER_MS });
+        } catch (error) {
+          onUnsure?.();
+          throw error;
+        }
+        keep();
+        return result;
+      },
+      { text: beginText(longestMs), patienceMs },
+    );
   }
 
   return {
@@ -142,6 +148,37 @@ export function openConnection({ pool, place, isOurs }: ConnectionOptions): Conn
 
 export function placeOf({ host, port, database }: Pick<PostgresClient, "host" | "port" | "database">): string {
   return `Postgres at ${host}:${port}/${database}`;
+}
+
+type FirstWords = { readonly text: string; readonly patienceMs: number };
+
+/**
+ * A server that is started again is away for a moment, and connections from before are dead without knowing it: nobody should
+ * lose a run by that. As long as nothing was said but the first words, it can be said again on another connection.
+ */
+async function connect(pool: PostgresPool, { text, patienceMs }: FirstWords = NOTHING): Promise<PostgresClient> {
+  const latest = performance.now() + patienceMs;
+  for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, 500)) {
+    let client: PostgresClient | undefined;
+    try {
+      client = await pool.connect();
+      client.on("error", ignore);
+      if (text !== "") await client.query({ text, query_timeout: LONGEST_ANSWER_MS });
+      return client;
+    } catch (error) {
+      if (client !== undefined) giveBack(client, false);
+      const mayPass = isAway(error) || (client !== undefined && !isServerAnswer(error));
+      if (!mayPass || performance.now() + pauseMs > latest) throw error;
+    }
+    await setTimeout(pauseMs);
+  }
+}
+
+const NOTHING: FirstWords = { text: "", patienceMs: 0 };
+
+function giveBack(client: PostgresClient, isReusable: boolean): void {
+  client.off("error", ignore);
+  client.release(!isReusable);
 }
 
 /** A connection that was cut without a word must not hold its locks for long: somebody else waits to go on. */

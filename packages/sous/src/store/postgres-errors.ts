@@ -13,6 +13,11 @@ export function isServerAnswer(error: unknown): boolean {
   return /^[0-9A-Z]{5}$/.test(codeOf(error));
 }
 
+/** True when a connection could not be made and may be possible in a moment: a server that starts again, or is full. */
+export function isAway(error: unknown): boolean {
+  return UNREACHABLE.has(codeOf(error)) || STARTING.has(codeOf(error));
+}
+
 function sentenceFor(error: unknown, place: string): string {
   const reason = reasonOf(error);
   const code = codeOf(error);
@@ -36,6 +41,9 @@ const UNREACHABLE = new Set([
   "ENETUNREACH",
   "ETIMEDOUT",
 ]);
+
+/** The server starts, stops, recovers, or has no connection left. */
+const STARTING = new Set(["57P01", "57P02", "57P03", "53300"]);
 
 /** A name with several addresses fails once for each, in an error that has no words of its own. */
 function reasonOf(error: unknown): string {

@@ -17,16 +17,12 @@ export function createForgetter(connection: Connection, schema: string): Forgett
   const sql = statements(schema);
 
   async function forget(query: Query, trees: readonly number[]): Promise<void> {
+    const jsons: string[] = [];
     for (const tree of trees) {
-      const jsons = await query(sql.withBlobs, [tree]);
-      if (jsons.length > 0)
-        await dropBlobs(
-          query,
-          schema,
-          jsons.map(({ json }) => String(json)),
-        );
+      for (const { json } of await query(sql.withBlobs, [tree])) jsons.push(String(json));
       await query(sql.events, [tree]);
     }
+    if (jsons.length > 0) await dropBlobs(query, schema, jsons);
     await query(sql.runs, [trees]);
     await query(sql.trees, [trees]);
   }

@@ -24,6 +24,8 @@ export type PostgresStoreOptions = {
   schema?: string | undefined;
   /** How many connections it may open; 4 when unset. Of no use with a `pool`. */
   maxConnections?: number | undefined;
+  /** How long a write waits for a server that is away, before it fails and is tried again; 5 seconds when unset. */
+  reconnectMs?: number | undefined;
   /** When it says that it is still alive. The system's, without keeping the process alive, when unset. */
   clock?: Pick<Clock, "timer"> | undefined;
 };
@@ -44,12 +46,13 @@ export async function openPostgresStore(options: PostgresStoreOptions = {}): Pro
     await connection[Symbol.asyncDispose]();
     throw error;
   }
-  return storeOn(connection, schema, options.clock ?? quietClock);
+  return storeOn(connection, schema, options);
 }
 
-function storeOn(connection: Connection, schema: string, clock: Pick<Clock, "timer">): PostgresStore {
+function storeOn(connection: Connection, schema: string, options: PostgresStoreOptions): PostgresStore {
+  const { clock = quietClock, reconnectMs = 5_000 } = options;
   const owner = newOwner();
-  const append = createAppend(connection, schema, owner);
+  const append = createAppend(connection, schema, owner, reconnectMs);
   const claims = createClaims(connection, schema, owner, clock.timer);
   const purses = createPurses(connection, schema, owner, clock.timer);
   const markLost = statement(`update ${schema}.trees set lost = coalesce(lost, $2) where root_id = $1`);

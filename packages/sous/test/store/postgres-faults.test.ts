@@ -141,8 +141,19 @@ test("H1: a reservation whose answer is lost counts as spent, and nobody waits f
 });
 
 suite("G3: a server that goes away and comes back", () => {
-  test("fails the appends in between and keeps those before and after", async () => {
+  test("is waited for, and nobody notices", async () => {
     await using store = await open();
+    const tree = startedTree();
+    await store.append(tree.rootId, tree.events.slice(0, 1));
+    await server.crash();
+    const appended = store.append(tree.rootId, tree.events.slice(1));
+    await server.start();
+    await appended;
+    await checkKeptOnce(store, tree);
+  });
+
+  test("fails the appends in between when it stays away, and keeps those before and after", async () => {
+    await using store = await open({ reconnectMs: 0 });
     const tree = startedTree();
     await store.append(tree.rootId, tree.events.slice(0, 1));
     await server.crash();
@@ -150,6 +161,18 @@ suite("G3: a server that goes away and comes back", () => {
     assert.ok(error instanceof StoreError);
     assert.ok(error.message.startsWith(`Postgres at ${server.host}:${server.port}/postgres `), error.message);
     await store.append(tree.rootId, tree.events.slice(1));
+    await checkKeptOnce(store, tree);
+  });
+
+  test("a connection that the server has dropped is replaced, and nobody notices", async () => {
+    await using store = await open();
+    const tree = startedTree();
+    const other = new Pool({ connectionString: server.connectionString() });
+    for (const event of tree.events) {
+      await other.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'sous'");
+      await store.append(tree.rootId, [event]);
+    }
+    await other.end();
     await checkKeptOnce(store, tree);
   });
 
