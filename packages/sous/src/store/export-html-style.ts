@@ -56,7 +56,8 @@ summary { cursor: pointer; }
 .remark { margin: .5rem 0; color: var(--soft); font-size: .875rem; overflow-wrap: anywhere; }
 .remark.bad { color: var(--bad); } .remark.bad::before { content: "! "; font-weight: 700; }
 .call, .end { margin-top: .75rem; padding: .6rem .75rem .75rem; border: 1px solid var(--line); border-radius: .5rem; }
-.call h3, .end h3 { margin-bottom: .4rem; font-size: .9rem; }
+.call h3, .end h3 { margin-bottom: .4rem; font-size: .9rem; } .end h3:last-child { margin-bottom: 0; }
+h3 .time, h3 .consent { font-weight: 400; }
 .call.failed { border-color: var(--bad); } .call.failed .state { color: var(--bad); }
 .call.done .state { color: var(--good); } .call.open { border-style: dashed; }
 .sides { display: grid; grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); gap: .75rem; }

@@ -88,7 +88,7 @@ ${loss}</header>`;
 }
 
 function overview(views: readonly RunView[], anchors: Anchors): string {
-  const rows = views.map(({ record }) => {
+  const rows = views.map(({ record, start: { origin } }) => {
     const name = record.path.slice(record.path.lastIndexOf("/") + 1);
     const cells = [
       badge(record.status),
@@ -99,7 +99,8 @@ function overview(views: readonly RunView[], anchors: Anchors): string {
       timeOf(record),
     ];
     const link = `<a href="#${anchors.get(record.id)}" title="${visibleAttribute(record.path)}">${visible(name)}</a>`;
-    return `<tr class="${kindOf(record.status)}"><th scope="row" style="--depth:${Math.min(record.depth, 20)}">${link}</th>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
+    const from = origin === undefined ? "" : ` <span class="time">${origin.kind}</span>`;
+    return `<tr class="${kindOf(record.status)}"><th scope="row" style="--depth:${Math.min(record.depth, 20)}">${link}${from}</th>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
   });
   return `<nav aria-label="Runs of this tree"><div class="scroll"><table>
 <thead><tr><th scope="col">Run</th><th scope="col">Status</th><th scope="col">Turns</th><th scope="col">Tools</th><th scope="col">Tokens</th><th scope="col">Cost</th><th scope="col">Time</th></tr></thead>

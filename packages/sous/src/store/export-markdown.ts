@@ -15,7 +15,7 @@ import {
 
 /** `views` begin with the root. */
 export function toMarkdownFile(views: readonly RunView[]): string {
-  const rows = views.map(({ record }) => `| ${[indented(record), ...figuresOf(record)].join(" | ")} |`);
+  const rows = views.map((view) => `| ${[nameInTree(view), ...figuresOf(view.record)].join(" | ")} |`);
   const lost = views[0]?.record.lost;
   const sections = [
     "# A tree of sous",
@@ -31,9 +31,9 @@ export function toMarkdownFile(views: readonly RunView[]): string {
 }
 
 /** A table cell has no leading blanks of its own. */
-function indented({ path, depth }: RunRecord): string {
+function nameInTree({ record: { path, depth }, start: { origin } }: RunView): string {
   const name = path.slice(path.lastIndexOf("/") + 1);
-  return `${"&nbsp;&nbsp;".repeat(Math.min(depth, 20))}${depth > 0 ? "└ " : ""}${cell(name)}`;
+  return `${"&nbsp;&nbsp;".repeat(Math.min(depth, 20))}${depth > 0 ? "└ " : ""}${cell(name)}${origin === undefined ? "" : ` (${origin.kind})`}`;
 }
 
 function figuresOf({ status, turns, toolCount, usage, costUsd, startedAt, endedAt }: RunRecord): string[] {

@@ -165,21 +165,22 @@ suite("HTML", () => {
     const html = await exported("html");
     const rows = [
       ...html.matchAll(
-        /<tr class="(\w+)"><th[^>]*--depth:(\d)"><a href="#(run-\d)"[^>]*>([^<]*)<\/a><\/th>(.*)<\/tr>/g,
+        /<tr class="(\w+)"><th[^>]*--depth:(\d)"><a href="#(run-\d)"[^>]*>([^<]*)<\/a>(.*?)<\/th>(.*)<\/tr>/g,
       ),
     ];
     assert.deepEqual(
-      rows.map(([, kind, depth, anchor, name, cells = ""]) => [
+      rows.map(([, kind, depth, anchor, name, origin = "", cells = ""]) => [
         kind,
         depth,
         anchor,
         name,
+        origin.replace(/<[^>]*>/g, ""),
         cells.replace(/<[^>]*>/g, " ").trim(),
       ]),
       [
-        ["bad", "0", "run-1", "lead", "failed   2  3  ~12  $0.0300  0.0 s"],
-        ["bad", "1", "run-2", "scout", "failed   2  3  ~12  $0.0300  0.0 s"],
-        ["bad", "0", "run-3", "lead", "failed   2  3  ~12  $0.0300  0.0 s"],
+        ["bad", "0", "run-1", "lead", "", "failed   2  3  ~12  $0.0300  0.0 s"],
+        ["bad", "1", "run-2", "scout", " fork", "failed   2  3  ~12  $0.0300  0.0 s"],
+        ["bad", "0", "run-3", "lead", " follow-up", "failed   2  3  ~12  $0.0300  0.0 s"],
       ],
     );
     for (const anchor of ["run-1", "run-2", "run-3"]) assert.equal(html.split(`id="${anchor}"`).length, 2);
@@ -258,8 +259,8 @@ suite("Markdown", () => {
       "| Run | Status | Turns | Tools | Tokens | Cost | Time |",
       "| --- | --- | --: | --: | --: | --: | --: |",
       "| `lead` | failed | 2 | 3 | ~12 | $0.0300 | 0.0 s |",
-      "| &nbsp;&nbsp;└ `scout` | failed | 2 | 3 | ~12 | $0.0300 | 0.0 s |",
-      "| `lead` | failed | 2 | 3 | ~12 | $0.0300 | 0.0 s |",
+      "| &nbsp;&nbsp;└ `scout` (fork) | failed | 2 | 3 | ~12 | $0.0300 | 0.0 s |",
+      "| `lead` (follow-up) | failed | 2 | 3 | ~12 | $0.0300 | 0.0 s |",
     ]);
     assert.deepEqual(
       markdown.split("\n").filter((line) => line.startsWith("## ")),

@@ -1,0 +1,176 @@
+/** The journals of every version of sous, as they were written then, are read by this one. */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { suite, test } from "node:test";
+import { readRun, showLines } from "../../src/cli/show-lines.ts";
+import { chooseStyle } from "../../src/cli/style.ts";
+import type { StoredEvent } from "../../src/core/event.ts";
+import { EVENT_SCHEMA_VERSION } from "../../src/core/event-schema.ts";
+import type { Store } from "../../src/core/store.ts";
+import { conversations } from "../../src/store/conversations.ts";
+import { exportTree } from "../../src/store/export-tree.ts";
+import { importTree } from "../../src/store/import-tree.ts";
+import { openMemoryStore } from "../../src/store/memory.ts";
+import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { checkHistory } from "../../src/testing/checker.ts";
+import { EVERY_EVENT } from "../core/every-event.ts";
+import { liveEverything } from "./make-golden-journal.ts";
+
+const folder = join(import.meta.dirname, "../golden");
+
+/** Path, status, turns, calls, tokens, and who spoke in the conversation: user, assistant, tool. */
+type Folded = [path: string, status: string, turns: number, toolCount: number, tokens: number, roles: string];
+
+/** One entry per version; an entry and its file are never changed again. */
+const JOURNALS: Record<string, { rootId: string; folded: Folded[] }> = {
+  "journal-1.json": {
+    rootId: "01KDVDNA00V5MCTPSSC9DF0SXC",
+    folded: [
+      ["lead", "incomplete", 21, 22, 237590, "uuatatatatatatatatatatatatatatatuuaua"],
+      ["lead/complete", "completed", 1, 0, 4241, "uaua"],
+      ["lead/cut", "completed", 1, 0, 6904, "uaua"],
+      ["lead/turns", "incomplete", 1, 1, 5792, "uatua"],
+      ["lead/consent", "incomplete", 2, 1, 4289, "uata"],
+      ["lead/refused", "refused", 1, 0, 2111, "ua"],
+      ["lead/failed", "failed", 1, 0, 0, "u"],
+      ["lead/timeout", "timeout", 1, 0, 0, "u"],
+      ["lead/cancelled", "cancelled", 1, 0, 0, "u"],
+      ["lead/asks", "cancelled", 1, 1, 2121, "uat"],
+      ["lead/shape", "completed", 1, 0, 4395, "uaua"],
+      ["lead/poor", "budget_exceeded", 2, 1, 4368, "uatua"],
+      ["lead/fork", "completed", 1, 0, 6355, "uuatatatatatatatatatatatua"],
+      ["lead/complete", "completed", 1, 0, 2142, "uauaua"],
+      ["lead/slow", "completed", 1, 0, 2112, "ua"],
+      ["lead", "completed", 1, 0, 6848, "uuatatatatatatatatatatatatatatatuuauaua"],
+    ],
+  },
+};
+
+test("there is one golden journal for every version of the events", () => {
+  const versions = Array.from({ length: EVENT_SCHEMA_VERSION }, (_, index) => `journal-${index + 1}.json`);
+  assert.deepEqual(readdirSync(folder), versions);
+  assert.deepEqual(Object.keys(JOURNALS), versions);
+});
+
+for (const [name, { rootId, folded }] of Object.entries(JOURNALS)) {
+  const text = readFileSync(join(folder, name), "utf8");
+
+  suite(`G6: ${name}`, () => {
+    test("is imported, folded to what it was, and exported as the same text", async () => {
+      const store = openMemoryStore();
+      assert.deepEqual(await importTree(store, text), { rootId, runs: folded.length, events: eventsIn(text).length });
+      assert.deepEqual(await foldedFrom(store, rootId), folded);
+      assert.equal(await exportTree(store, rootId, "json"), text);
+    });
+
+    test("comes through a database unchanged", async () => {
+      const place = mkdtempSync(join(tmpdir(), "sous-golden-"));
+      try {
+        await using store = await openSqliteStore(join(place, "runs.db"));
+        await importTree(store, text);
+        assert.deepEqual(await foldedFrom(store, rootId), folded);
+        assert.equal(await exportTree(store, rootId, "json"), text);
+      } finally {
+        rmSync(place, { recursive: true });
+      }
+    });
+
+    test("is a history without a fault", () => {
+      assert.deepEqual(checkHistory(eventsIn(text)), []);
+    });
+
+    test("is shown to people", async () => {
+      const store = openMemoryStore();
+      await importTree(store, text);
+      const style = chooseStyle({ color: "never", isAscii: false, isTerminal: false, env: {} });
+      for (const record of await store.tree(rootId)) {
+        const shown = readRun(record, await store.read(rootId, { runId: record.id }), 0);
+        assert.ok(showLines(shown, { style, columns: 100, isFull: true }).join("\n").includes(record.path));
+      }
+      for (const format of ["html", "md"] as const) {
+        const page = await exportTree(store, rootId, format);
+        for (const [path] of folded) assert.ok(page.includes(path), `${path} is not in the ${format}`);
+      }
+    });
+  });
+}
+
+suite("everything an event can hold", () => {
+  test("is in the latest golden journal", () => {
+    const latest = readFileSync(join(folder, `journal-${EVENT_SCHEMA_VERSION}.json`), "utf8");
+    // What is missing here was added without a new version: raise EVENT_SCHEMA_VERSION and add a golden journal.
+    assert.deepEqual(lackedBy(eventsIn(latest)), []);
+  });
+
+  test("is still written by the runtime", async () => {
+    assert.deepEqual(lackedBy(eventsIn(await liveEverything())), []);
+  });
+});
+
+function eventsIn(text: string): StoredEvent[] {
+  return JSON.parse(text).events;
+}
+
+async function foldedFrom(store: Store, rootId: string): Promise<Folded[]> {
+  const { tree, get } = conversations(store);
+  const folded: Folded[] = [];
+  for (const { id, path, metadata } of await tree(rootId)) {
+    const { status, turns, toolCount, tokens } = metadata;
+    const roles = ((await get(id))?.messages ?? []).map(({ role }) => role[0]).join("");
+    folded.push([path, status, turns, toolCount, tokens.totalTokens, roles]);
+  }
+  return folded;
+}
+
+/** Fields that no event has, and words that none says. */
+function lackedBy(events: readonly StoredEvent[]): string[] {
+  const found = new Set(events.flatMap((event) => fieldsOf(event, event.type)));
+  const wanted = Object.values(EVERY_EVENT).flatMap((event) => fieldsOf(event, event.type));
+  const said = new Set(events.flatMap(wordsOf));
+  return [...new Set(wanted).difference(found), ...new Set(WORDS).difference(said)];
+}
+
+/** Where anything may stand. */
+const FREE = new Set(["input", "output", "metadata", "provider"]);
+
+/** The ways to all values: `run-start.task.content<file>.data`. A list is as its items, each told by its kind. */
+function fieldsOf(value: unknown, way: string, key = ""): string[] {
+  if (FREE.has(key) || typeof value !== "object" || value === null) return [way];
+  if (Array.isArray(value)) return value.flatMap((item) => fieldsOf(item, way, "item"));
+  const { type, kind } = value as { type?: unknown; kind?: unknown };
+  const told = key === "item" || kind !== undefined ? `<${type ?? kind ?? ""}>` : "";
+  return Object.entries(value).flatMap(([name, item]) => fieldsOf(item, `${way}${told}.${name}`, name));
+}
+
+/** Every ending, every reason to speak, every origin, every answer to a question, every way to finish. */
+function wordsOf(event: StoredEvent): string[] {
+  switch (event.type) {
+    case "run-start":
+      return [`begins as ${event.origin?.kind ?? "itself"}`];
+    case "run-end":
+      return [`ends ${event.status} ${event.stopReason ?? ""}`.trimEnd()];
+    case "notice":
+      return [`notice ${event.reason}`];
+    case "approval-end":
+      return [`${event.allowed ? "allowed" : "not allowed"} by ${event.by}`];
+    case "message-end":
+      return [`finishes by ${event.finish}`];
+    case "truncation":
+      return [`cuts a ${event.subject}`];
+    default:
+      return [];
+  }
+}
+
+const WORDS = [
+  ...["itself", "follow-up", "fork", "branch"].map((origin) => `begins as ${origin}`),
+  ...["completed", "incomplete turns", "incomplete consent", "budget_exceeded"].map((ending) => `ends ${ending}`),
+  ...["timeout", "cancelled", "refused", "failed"].map((ending) => `ends ${ending}`),
+  ...["summary", "output-repair", "wrap-up", "empty-answer", "cut-answer", "no-report"].map((why) => `notice ${why}`),
+  ...["allowed by person", "not allowed by person", "not allowed by nobody", "not allowed by cancelled"],
+  ...["stop", "tool-calls", "length", "content-filter", "other"].map((finish) => `finishes by ${finish}`),
+  ...["report", "tool-result"].map((subject) => `cuts a ${subject}`),
+];

@@ -1,0 +1,218 @@
+/**
+ * A tree in which everything happens that can, lived by the runtime: it wrote `test/golden/journal-1.json`.
+ *
+ *   node --conditions=sous-source -p "import('./test/store/make-golden-journal.ts').then((made) => made.liveEverything())"
+ *
+ * A golden journal is never written again, by no test and no flag: it stands for the databases and files that people
+ * have. When events change, `EVENT_SCHEMA_VERSION` is raised and the new version gets a file of its own beside the old
+ * ones, which must go on working for ever.
+ */
+
+import { agent } from "../../src/core/agent.ts";
+import type { ApprovalAnswer, ApprovalRequest } from "../../src/core/approval.ts";
+import { ModelError } from "../../src/core/errors.ts";
+import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
+import type { AssistantMessage, Message } from "../../src/core/message.ts";
+import type { Model } from "../../src/core/model.ts";
+import type { RunHandle } from "../../src/core/runtime.ts";
+import { createRuntime } from "../../src/runtime.ts";
+import { exportTree } from "../../src/store/export-tree.ts";
+import { importTree } from "../../src/store/import-tree.ts";
+import { openMemoryStore } from "../../src/store/memory.ts";
+import type { Script } from "../../src/testing/script.ts";
+import { scriptedModel } from "../../src/testing/scripted-model.ts";
+import {
+  after,
+  calls,
+  fails,
+  hangs,
+  refuses,
+  type Step,
+  says,
+  stopsAtLength,
+  thinks,
+  uses,
+} from "../../src/testing/steps.ts";
+import { createWorld, type World } from "../../src/testing/world.ts";
+import { simpleTool } from "../requirements/support.ts";
+
+const provider = { scripted: { signature: "c2lnbmVk" } };
+const picture = {
+  type: "file",
+  mediaType: "image/png",
+  data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  filename: "door.png",
+  provider,
+} as const;
+const taskOf = (text: string) => [{ type: "text", text, provider }, picture] as const;
+const endsOddly: Step = { step: "finish", finish: "other" };
+const spawn = (label: string, more: object = {}) =>
+  calls("subagent", { label, task_prompt: `Look at ${label}.`, ...more });
+
+const BEFORE: Script = { lead: [calls("look"), says("A wall.")] };
+
+/** The first turn is cut off by a crash; the rest is lived by the process that goes on. */
+const SCRIPT: Script = {
+  lead: [
+    [thinks("Hm."), says("I look."), calls("look"), uses({ input: 900, output: 40, cached: 500, cacheWrite: 100 })],
+    [says("I go on "), stopsAtLength()],
+    fails("overloaded", { message: "The provider is busy", retryAfterMs: 250 }),
+    [after(130_000), calls("big"), calls("boom"), calls("write", { path: "a.md" }), calls("publish", { to: "all" })],
+    [spawn("complete", { summary_prompt: "In one word." }), spawn("y", { allowed_tools: ["none"] })],
+    spawn("cut"),
+    spawn("turns", { max_turns: 1 }),
+    spawn("consent"),
+    spawn("refused"),
+    spawn("failed"),
+    spawn("timeout", { timeout_ms: 100 }),
+    spawn("cancelled"),
+    spawn("asks"),
+    spawn("shape", { output_schema: { type: "object", required: ["hits"], properties: { hits: { type: "number" } } } }),
+    calls("subagent_poor", { task: "Spend it." }),
+    spawn("fork", { context: "fork" }),
+    ({ messages }) => calls("subagent_send", { subagent_id: idIn(messages, "Wall."), message: "And behind it?" }),
+    [spawn("slow", { background: true }), spawn("queued", { background: true })],
+    ({ messages }) => calls("subagent_cancel", { subagent_id: idIn(messages, "queued runs in the background") }),
+    says(""),
+    says("Done so far."),
+    says("Done."),
+    says("Nothing more."),
+  ],
+  "lead/complete": [[says("A wall."), endsOddly], says("Wall."), says("A garden."), says("Garden.")],
+  "lead/cut": [says("x".repeat(3000)), says("y".repeat(2000))],
+  "lead/turns": [[says("So far a wall."), calls("look")], says("A wall, and more to see.")],
+  "lead/consent": [calls("ask_nobody"), says("Not written.")],
+  "lead/refused": [[says("No."), refuses()]],
+  "lead/failed": [fails(withStack(new ModelError("auth", "No such key")))],
+  "lead/timeout": [hangs()],
+  "lead/cancelled": [hangs()],
+  "lead/asks": [calls("ask_slowly")],
+  "lead/shape": [says("Three."), says('{"hits":3}')],
+  "lead/poor": [[calls("look"), uses({ input: 2500, output: 100 })], says("It is spent.")],
+  "lead/fork": [says("The same wall.")],
+  "lead/slow": [[after(5000), says("A door.")]],
+};
+
+const tools = [
+  simpleTool("look", () => ({ success: true, output: "a wall", documents: [picture], metadata: { lines: 1 } })),
+  simpleTool("big", () => "x".repeat(120_000)),
+  simpleTool("boom", () => {
+    throw withStack(new Error("The file is gone"));
+  }),
+  ...["write", "publish", "ask_nobody", "ask_slowly"].map((name) => simpleTool(name, undefined, { tier: "confirm" })),
+];
+
+/** The exported tree. It is the same text every time, as long as the runtime is the same. */
+export async function liveEverything(): Promise<string> {
+  const first = createWorld({ seed: 1, lateness: 0 });
+  const store = openMemoryStore();
+  const budget = { tokens: 2_000_000, costUsd: 50, seconds: 36_000, executions: 50 };
+  const limits = { maxConcurrent: 1, outputMaxSize: 1024, children: { ...budget, executions: 40 } };
+  const conversation = { maxTokens: 30_000, minRetainTurns: 3, pruneThreshold: 0.6 };
+  const shared = await store.sharedBudget("team", { tokens: 10_000_000 });
+  const open = (world: World, script: Script) => ({
+    runtime: createRuntime({ host: world.host, store, limits, approve }),
+    lead: leadOn(scriptedModel(script, { clock: world.clock, price: { input: 3, output: 15 } })),
+  });
+
+  // A run that is left behind at its first turn, and the branch that becomes the tree.
+  const before = open(first, BEFORE);
+  const left = await first.run(() =>
+    before.runtime.run(before.lead, taskOf("Look around."), { conversation, budget: { ...budget, from: shared } }),
+  );
+  const once = open(first, SCRIPT);
+  let rootId = "";
+  await first
+    .run(() =>
+      once.runtime.fork(left.runId, {
+        agent: once.lead,
+        message: taskOf("Look again."),
+        budget: { ...budget, from: shared },
+        onEvent: ({ runId }) => {
+          rootId ||= runId;
+        },
+      }),
+    )
+    .catch(() => undefined);
+
+  // The process dies while a tool is at work, and another one goes on with what was kept.
+  const kept = await store.read(rootId);
+  const cut = kept.findIndex(({ type }) => type === "tool-call-start");
+  const second = createWorld({ seed: 2, lateness: 0, startTime: Date.UTC(2026, 0, 1, 1) });
+  const elsewhere = openMemoryStore();
+  await importTree(elsewhere, fileOf(kept.slice(0, cut + 1)));
+  const sharedElsewhere = await elsewhere.sharedBudget("team", { tokens: 10_000_000 });
+  const model = scriptedModel(SCRIPT, { clock: second.clock, price: { input: 3, output: 15 } });
+  const runtime = createRuntime({ host: second.host, store: elsewhere, limits, approve });
+  const interruptions = interruptionsOf(() => handle);
+  const handle: RunHandle = runtime.resume(rootId, {
+    agent: leadOn(model),
+    from: sharedElsewhere,
+    onEvent: interruptions,
+  });
+  await second.run(() => handle);
+  await second.run(() => handle.followUp("And now?"));
+  return exportTree(elsewhere, rootId, "json");
+}
+
+function leadOn(model: Model) {
+  return agent({
+    name: "lead",
+    nickname: "Ada",
+    instructions: "Be brief.",
+    model: withMore(model),
+    delegate: true,
+    tools,
+    deny: ["terminal"],
+    subagents: [agent({ name: "poor", budget: { tokens: 9000, costUsd: 1, seconds: 600, executions: 2 } })],
+  });
+}
+
+/** The scripted model says nothing of providers and makes no files. */
+function withMore(model: Model): Model {
+  return {
+    ...model,
+    async answer(request, onDelta) {
+      const answer = await model.answer(request, onDelta);
+      if (request.caller.path !== "lead" || request.caller.turn !== 1) return answer;
+      const content: AssistantMessage["content"] = answer.message.content.map((part) => ({ ...part, provider }));
+      return { ...answer, message: { role: "assistant", content: [picture, ...content] } };
+    },
+  };
+}
+
+/** What people do meanwhile: one says a word, and one stops two of the children. */
+function interruptionsOf(handle: () => RunHandle): (event: SousEvent) => void {
+  let hasSpoken = false;
+  return (event) => {
+    if (event.type === "text-delta" && !hasSpoken) {
+      hasSpoken = true;
+      handle().steer("lead", "Look closely.");
+    }
+    if (event.type === "turn-start" && event.path === "lead/cancelled") handle().cancel("lead/cancelled");
+    if (event.type === "approval-request" && event.path === "lead/asks") handle().cancel("lead/asks");
+  };
+}
+
+async function approve({ toolName }: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
+  if (toolName === "write") return { allow: true };
+  if (toolName === "publish") return { allow: false, reason: "Not today." };
+  if (toolName === "ask_nobody") throw new Error("the line is dead");
+  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+}
+
+/** The same on every machine. */
+function withStack<Fault extends Error>(error: Fault): Fault {
+  error.stack = `${error.name}: ${error.message}\n    at golden (journal.ts:1:1)`;
+  return error;
+}
+
+/** The id of the child whose result holds these words. */
+function idIn(messages: readonly Message[], words: string): string {
+  const outputs = messages.flatMap(({ content }) => content.map((part) => ("output" in part ? part.output : "")));
+  return /subagent_id: (\w{26})/.exec(outputs.findLast((output) => output.includes(words)) ?? "")?.[1] ?? "";
+}
+
+function fileOf(events: readonly StoredEvent[]): unknown {
+  return JSON.parse(JSON.stringify({ format: "sous-tree", version: 1, events }));
+}
