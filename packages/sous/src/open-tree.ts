@@ -13,13 +13,13 @@ import { checkConversation, DEFAULT_CONVERSATION } from "./core/conversation.ts"
 import { checkLimits, DEFAULT_LIMITS } from "./core/limits.ts";
 import type { Model } from "./core/model.ts";
 import { checkWord, withDefaults } from "./core/options.ts";
-import type { Redactor } from "./core/redact.ts";
 import type { RunOptions, RuntimeOptions } from "./core/runtime.ts";
 import { checkShared } from "./core/shared-budget.ts";
 import type { Store } from "./core/store.ts";
 import { createJournal } from "./events/journal.ts";
 import { Profiles } from "./profiles.ts";
 import type { Recorded } from "./recorded.ts";
+import { redactorFor } from "./redaction.ts";
 import { readHistory } from "./store/history.ts";
 import { Tree } from "./tree.ts";
 
@@ -31,7 +31,6 @@ export type Shared = {
   store: Store;
   newId: () => string;
   models: (choice: ModelChoice) => Model | Promise<Model>;
-  redactor: Redactor;
 };
 
 /** A stored tree that goes on: under whose claim, and from what. */
@@ -39,8 +38,9 @@ export type GoesOn = { readonly rootId: string; readonly fence: number; readonly
 
 export type OpenTree = ReturnType<typeof openTree>;
 
-export function openTree({ options, runOptions, host, store, newId, models, redactor }: Shared, goesOn?: GoesOn) {
+export function openTree({ options, runOptions, host, store, newId, models }: Shared, goesOn?: GoesOn) {
   const { clock, random, cwd } = host;
+  const redactor = redactorFor(host);
   const limits = checkLimits(withDefaults(DEFAULT_LIMITS, options.limits, runOptions.limits));
   const { onExhausted = "wrap-up", onLiveChildren = "wait" } = runOptions;
   checkWord("onExhausted", onExhausted, ["wrap-up", "stop"]);

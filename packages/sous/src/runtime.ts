@@ -5,7 +5,6 @@ import { ulidSource } from "./core/clock.ts";
 import { DEFAULT_LIMITS, smallerBudget } from "./core/limits.ts";
 import { messageFrom, type UserInput } from "./core/message.ts";
 import { checkWhole } from "./core/options.ts";
-import { createRedactor } from "./core/redact.ts";
 import {
   type ForkOptions,
   type ResumeOptions,
@@ -15,7 +14,6 @@ import {
   type RunResult,
   type RuntimeOptions,
 } from "./core/runtime.ts";
-import { secretsOf } from "./core/secret-variables.ts";
 import type { ToolRegistry } from "./core/tool.ts";
 import { runFanOut } from "./fan-out.ts";
 import { systemHost } from "./host.ts";
@@ -57,8 +55,7 @@ export function runtimeOn(models: Shared["models"], options: RuntimeOptions): Ru
   const store = options.store ?? openMemoryStore();
   const newId = ulidSource(host.clock.now, host.random);
   if (options.maxConcurrentCalls !== undefined) checkWhole("maxConcurrentCalls", options.maxConcurrentCalls, 1);
-  const redactor = createRedactor(secretsOf(host.environment));
-  const parts = { options, host, store, newId, models, redactor };
+  const parts = { options, host, store, newId, models };
   const open = (runOptions: RunOptions) => openTree({ ...parts, runOptions });
   return {
     run(definition, task, runOptions = {}) {

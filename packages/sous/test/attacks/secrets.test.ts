@@ -329,3 +329,13 @@ suite("B3.3, G5: after a restart a call whose input had a secret", () => {
     }
   }
 });
+
+test("B3.3: a variable that is set after the runtime was made is a secret for every tree after that", async () => {
+  const variables: Record<string, string> = {};
+  const stage = openStage({ lead: [calls("leak"), says("Seen.")] }, { runtime: { host: { environment: variables } } });
+  const lead = stage.lead({ tools: [simpleTool("leak", () => KEY)] });
+  variables.ANTHROPIC_API_KEY = KEY;
+  await stage.run(lead);
+  await assertNotKept(stage);
+  assertNotAsked(stage);
+});

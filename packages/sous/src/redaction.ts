@@ -1,0 +1,36 @@
+/** The redactor for the variables of this machine. */
+
+import type { Host } from "./core/clock.ts";
+import { createRedactor, type Redactor } from "./core/redact.ts";
+import { type Secret, secretsOf } from "./core/secret-variables.ts";
+
+type Known = { readonly secrets: readonly Secret[]; readonly redactor: Redactor; lookedAt: number };
+
+const known = new WeakMap<Host["environment"], Known>();
+
+/** Reading the variables of a process takes longer than a turn, so several trees in one second share a look. */
+const LOOK_AGAIN_MS = 1_000;
+
+/** Asked for by every tree, so that a variable that was set after the runtime was made counts too. */
+export function redactorFor({ environment, clock }: Pick<Host, "environment" | "clock">): Redactor {
+  const now = clock.monotonic();
+  const before = known.get(environment);
+  const age = before === undefined ? Number.POSITIVE_INFINITY : now - before.lookedAt;
+  // Clocks of tests begin anew, so the last look may be in the future.
+  if (before !== undefined && age >= 0 && age < LOOK_AGAIN_MS) return before.redactor;
+  const secrets = secretsOf(environment);
+  if (before !== undefined && isSame(secrets, before.secrets)) {
+    before.lookedAt = now;
+    return before.redactor;
+  }
+  const redactor = createRedactor(secrets);
+  known.set(environment, { secrets, redactor, lookedAt: now });
+  return redactor;
+}
+
+function isSame(some: readonly Secret[], others: readonly Secret[]): boolean {
+  return (
+    some.length === others.length &&
+    some.every(({ name, value }, index) => name === others[index]?.name && value === others[index]?.value)
+  );
+}
