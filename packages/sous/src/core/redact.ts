@@ -28,7 +28,7 @@ export function createRedactor(secrets: readonly Secret[]): Redactor {
 }
 
 /** What stands in place of a secret: the name of its variable or its kind, and nothing of the secret itself. */
-export function markOf(name: string): string {
+function markOf(name: string): string {
   return `${MARK_START}${name}]`;
 }
 
@@ -48,6 +48,8 @@ const WORTH_REMEMBERING = 512;
 const TOO_LARGE_TO_REMEMBER = 1 << 20;
 /** No value that people or models make is deeper; a store could not keep it either. */
 const DEEPEST = 400;
+
+type Fields = Readonly<Record<string, unknown>>;
 
 class TextRedactor implements Redactor {
   readonly #known: KnownTexts;
@@ -97,7 +99,7 @@ class TextRedactor implements Redactor {
 
   #value(value: unknown, depth: number): unknown {
     if (typeof value === "string") return this.text(value);
-    if (typeof value !== "object" || value === null) return value;
+    if (!isRecord(value)) return value;
     if (depth > DEEPEST) return markOf("too deep to look into");
     return Array.isArray(value) ? this.#list(value, depth) : this.#fields(value, depth);
   }
@@ -114,10 +116,10 @@ class TextRedactor implements Redactor {
     return copy ?? list;
   }
 
-  #fields(fields: object, depth: number): object {
+  #fields(fields: Fields, depth: number): Fields {
     let copy: Map<string, unknown> | undefined;
     for (const key in fields) {
-      const field: unknown = Reflect.get(fields, key);
+      const field = fields[key];
       const name = this.text(key);
       const shown = this.#value(field, depth + 1);
       if (copy === undefined && (name !== key || shown !== field)) copy = fieldsBefore(key, fields);
@@ -127,7 +129,11 @@ class TextRedactor implements Redactor {
   }
 }
 
-function fieldsBefore(key: string, fields: object): Map<string, unknown> {
+function isRecord(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null;
+}
+
+function fieldsBefore(key: string, fields: Fields): Map<string, unknown> {
   const before = new Map<string, unknown>();
   for (const [name, field] of Object.entries(fields)) {
     if (name === key) break;
