@@ -139,7 +139,7 @@ suite("H1: a shared budget", () => {
     const { stage, result } = await runTree({
       script: {
         lead: [calls("subagent", { label: "a", task_prompt: "Do a." }), says("Seen.")],
-        "lead/a": [[uses({ input: 200, output: 100 }), calls("look", {})], says("What I have so far.")],
+        "lead/a": [calls("look", {}), says("What I have so far.")],
       },
       lead: { tools: [] },
       runtime: { store },
