@@ -119,7 +119,8 @@ function deliverAtEnd(parent: Run, child: BackgroundChild): void {
 }
 
 export function deliverReport(parent: Run, report: ChildReport): void {
-  parent.receive({ kind: "report", report, text: reportMessage(report) });
+  // Its text is redacted already; why it failed is told in the words of its provider.
+  parent.receive({ kind: "report", report, text: parent.tree.redactor.text(reportMessage(report)) });
 }
 
 function takeFromInbox(parent: Run, isWanted: (agentId: string) => boolean): ChildReport[] {

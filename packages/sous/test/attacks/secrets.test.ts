@@ -174,6 +174,22 @@ suite("B3.3: a child that was told a secret", () => {
   });
 });
 
+test("B3.3: the report of a background child that failed over a secret has a mark in its place", async () => {
+  const message = `Incorrect API key provided: ${KEY}`;
+  const stage = stageOn({
+    lead: [
+      calls("subagent", { label: "scout", task_prompt: "Look.", background: true }),
+      says("Waiting."),
+      says("Pity."),
+    ],
+    "lead/scout": [fails("auth", { message })],
+  });
+  await stage.run(stage.lead());
+  await assertNotKept(stage);
+  assertNotAsked(stage);
+  assert.match(stage.eventsOf("report")[0]?.text ?? "", /provided: \[redacted: ANTHROPIC_API_KEY\]/);
+});
+
 /** Everything a person and a model can say a secret in. */
 function chattyStage(store: Store): { stage: Stage; inputs: unknown[]; run: () => Promise<void> } {
   const inputs: unknown[] = [];
