@@ -1,43 +1,126 @@
-/** The application's composition root: from what a command needs to a runtime that has it. */
+/** The application's composition root: from what a command needs to a runtime that has it. Everything is loaded late. */
 
-import { agent } from "../core/agent.ts";
+import type { AgentDefinition } from "../core/agent.ts";
 import type { Clock } from "../core/clock.ts";
-import type { EventListener } from "../core/event.ts";
-import type { RunResult } from "../core/runtime.ts";
-import { systemHost } from "../host.ts";
-import { createRuntime } from "../runtime.ts";
+import { messageOf } from "../core/errors.ts";
+import type { RunStart } from "../core/event.ts";
+import type { Message } from "../core/message.ts";
+import type { RuntimeOptions } from "../core/runtime.ts";
+import type { Store } from "../core/store.ts";
+import type { Runtime } from "../runtime.ts";
+import type { ExportFormat } from "../store/export-tree.ts";
+import type { ImportedTree } from "../store/import-tree.ts";
+import type { SqliteStore } from "../store/sqlite.ts";
 import type { Answer, Script } from "../testing/script.ts";
-import { scriptedModel } from "../testing/scripted-model.ts";
-import { after, calls, says } from "../testing/steps.ts";
-import { readOnlyTools } from "../tools/read-only.ts";
-import { DEMO_MAX_DEPTH, DEMO_SCRIPT, DEMO_TASK, type DemoTurn } from "./commands/demo-script.ts";
+import type { DemoTurn } from "./commands/demo-script.ts";
+import { CommandError } from "./exit-codes.ts";
+import { inertLine } from "./inert.ts";
 
-export type Demo = {
-  clock: Clock;
-  run(onEvent: EventListener, signal: AbortSignal): PromiseLike<RunResult>;
-};
+/** By this a stored run is known to be one of the demo. */
+const DEMO_MODEL = "scripted/demo";
 
-/** Everything is real but the model. */
-export function assembleDemo(cwd: string): Demo {
+/** What a command that runs agents is given. */
+export type Assembled = { clock: Clock; runtime: Runtime; agent: AgentDefinition };
+
+type Keep = Pick<RuntimeOptions, "store" | "requireStore">;
+
+/** The agent of the demo. Everything is real but the model. */
+export async function assembleDemo(cwd: string, keep: Keep): Promise<Assembled> {
+  const [{ agent }, { systemHost }, { createRuntime }, { scriptedModel }, { readOnlyTools }, script] =
+    await Promise.all([
+      import("../core/agent.ts"),
+      import("../host.ts"),
+      import("../runtime.ts"),
+      import("../testing/scripted-model.ts"),
+      import("../tools/read-only.ts"),
+      import("./commands/demo-script.ts"),
+    ]);
   const host = systemHost({ cwd });
-  const script: Script = Object.fromEntries(
-    Object.entries(DEMO_SCRIPT).map(([path, answer]) => [path, (request) => toAnswer(answer(request))]),
+  const answers: Script = Object.fromEntries(
+    Object.entries(script.DEMO_SCRIPT).map(([path, answer]) => [path, (request) => toAnswer(answer(request))]),
   );
   const lead = agent({
     name: "lead",
     instructions: "You lead three children and put their answers together.",
-    model: scriptedModel(script, { id: "scripted/demo", price: { input: 0, output: 0 }, clock: host.clock }),
+    model: scriptedModel(answers, { id: DEMO_MODEL, price: { input: 0, output: 0 }, clock: host.clock }),
     tools: readOnlyTools(),
     delegate: true,
   });
-  const runtime = createRuntime({ host, limits: { maxDepth: DEMO_MAX_DEPTH } });
-  return { clock: host.clock, run: (onEvent, signal) => runtime.run(lead, DEMO_TASK, { onEvent, signal }) };
+  const runtime = createRuntime({ host, ...keep, limits: { maxDepth: script.DEMO_MAX_DEPTH } });
+  return { clock: host.clock, runtime, agent: lead };
+}
+
+/** The agent of a stored run, from what its start says: what cannot be stored must be among what this build has. */
+export async function assembleStored(start: RunStart, cwd: string, keep: Keep): Promise<Assembled> {
+  if (start.model === DEMO_MODEL) return assembleDemo(cwd, keep);
+  const [{ agent }, { systemHost }, { createRuntime }, { readOnlyTools }] = await Promise.all([
+    import("../core/agent.ts"),
+    import("../host.ts"),
+    import("../runtime.ts"),
+    import("../tools/read-only.ts"),
+  ]);
+  const names = new Set([...start.rights.use, ...start.rights.delegate]);
+  const tools = readOnlyTools().filter(({ name }) => names.delete(name));
+  if (names.size > 0) {
+    const missing = [...names].map((name) => inertLine(name, 80)).join(", ");
+    throw new CommandError(
+      `This run had tools that the command line does not have: ${missing}. Go on with it in code: resume(runId, { store, agent }) of the library takes their definitions.`,
+    );
+  }
+  const { agent: name, nickname, instructions, model, maxTurns, timeoutMs } = start;
+  const definition = agent({
+    name,
+    nickname,
+    instructions,
+    model,
+    maxTurns,
+    timeoutMs,
+    tools,
+    delegate: start.rights.spawn,
+  });
+  const host = systemHost({ cwd });
+  return { clock: host.clock, runtime: createRuntime({ host, ...keep }), agent: definition };
 }
 
 function toAnswer({ pauseMs, text, calls: called }: DemoTurn): Answer {
   return [
-    after(pauseMs),
-    ...(text === "" ? [] : [says(text)]),
-    ...called.map(({ toolName, input }) => calls(toolName, input)),
+    { step: "wait", milliseconds: pauseMs },
+    ...(text === "" ? [] : [{ step: "text", chunks: [text] } as const]),
+    ...called.map(({ toolName, input }) => ({ step: "call", toolName, input, callId: undefined }) as const),
   ];
+}
+
+export async function openDatabase(file: string, options: { readOnly: boolean }): Promise<SqliteStore> {
+  const { openSqliteStore } = await import("../store/sqlite.ts");
+  try {
+    return await openSqliteStore(file, options);
+  } catch (error) {
+    if (!(options.readOnly && messageOf(error).includes("an older version of sous"))) throw error;
+    // Opening it for writing brings it up to date.
+    await (await openSqliteStore(file))[Symbol.asyncDispose]();
+    return openSqliteStore(file, options);
+  }
+}
+
+/** What a run sent to its model just before an event, repaired as it was then. */
+export async function sentMessages(
+  store: Store,
+  rootId: string,
+  { runId, before }: { runId: string; before: number },
+): Promise<Message[]> {
+  const [{ readHistory }, { repairHistory }] = await Promise.all([
+    import("../store/history.ts"),
+    import("../loop/repair-history.ts"),
+  ]);
+  return repairHistory(await readHistory(store, rootId).messages(runId, before));
+}
+
+export async function exportFile(store: Store, rootId: string, format: ExportFormat): Promise<string> {
+  const { exportTree } = await import("../store/export-tree.ts");
+  return exportTree(store, rootId, format);
+}
+
+export async function importFile(store: Store, text: string, newIds: boolean): Promise<ImportedTree> {
+  const { importTree } = await import("../store/import-tree.ts");
+  return importTree(store, text, { newIds });
 }

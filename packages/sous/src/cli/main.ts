@@ -15,12 +15,21 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
+type Command = (parameters: readonly string[]) => Promise<number>;
+
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  demo: async () => (await import("./commands/demo.ts")).demo,
+  replay: async () => (await import("./commands/replay.ts")).replay,
+  resume: async () => (await import("./commands/resume.ts")).resume,
+};
+
 const USAGE = 2;
 process.exitCode = await main(process.argv.slice(2));
 
-async function main([command, ...rest]: readonly string[]): Promise<number> {
-  const wantsHelp = command === "demo" && (rest.includes("--help") || rest.includes("-h"));
-  switch (wantsHelp ? "--help" : command) {
+async function main([name = "", ...rest]: readonly string[]): Promise<number> {
+  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (load !== undefined) return rest.some(isHelp) ? help(name) : run(load, rest);
+  switch (name) {
     case "--version":
     case "-V": {
       const { default: manifest } = await import("../../package.json", { with: { type: "json" } });
@@ -29,29 +38,32 @@ async function main([command, ...rest]: readonly string[]): Promise<number> {
     }
     case "--help":
     case "-h":
-    case "help": {
-      const { HELP } = await import("./help.ts");
-      process.stdout.write(HELP);
-      return 0;
-    }
-    case "demo":
-      return runDemo(rest);
+    case "help":
+      return help(rest[0]);
     default: {
       const { complaintAbout } = await import("./help.ts");
-      process.stderr.write(complaintAbout(command));
+      process.stderr.write(complaintAbout(name, Object.keys(COMMANDS)));
       return USAGE;
     }
   }
 }
 
-async function runDemo(parameters: readonly string[]): Promise<number> {
-  const { UserError } = await import("../core/errors.ts");
+function isHelp(parameter: string): boolean {
+  return parameter === "--help" || parameter === "-h";
+}
+
+async function help(command: string | undefined): Promise<number> {
+  const { helpOn } = await import("./help.ts");
+  process.stdout.write(helpOn(command));
+  return 0;
+}
+
+async function run(load: () => Promise<Command>, parameters: readonly string[]): Promise<number> {
   try {
-    const { demo } = await import("./commands/demo.ts");
-    return await demo(parameters);
+    const command = await load();
+    return await command(parameters);
   } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    process.stderr.write(`error: ${error.message}\n`);
-    return USAGE;
+    const { reportError } = await import("./report-error.ts");
+    return reportError(error, parameters.includes("--json"));
   }
 }

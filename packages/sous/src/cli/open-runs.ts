@@ -8,15 +8,16 @@ import { CommandError } from "./exit-codes.ts";
 import { inertLine } from "./inert.ts";
 
 /** Opens what is there; making a database is not the business of whoever wants to look at one. */
-export async function openRuns(file: string, access: "read" | "write"): Promise<Store> {
-  if (!isThere(file)) throw new CommandError(noDatabase(file));
+export function openRuns(file: string, access: "read" | "write"): ReturnType<typeof openDatabase> {
+  if (!isThere(file)) return Promise.reject(new CommandError(noDatabase(file)));
   return openDatabase(file, { readOnly: access === "read" });
 }
 
-/** True also for what cannot be used as a database: whoever opens it says why. */
+/** True also for what cannot be used as a database: whoever opens it says why. An empty file is one that nobody has begun. */
 export function isThere(file: string): boolean {
   try {
-    return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+    const found = lstatSync(file, { throwIfNoEntry: false });
+    return found !== undefined && !(found.isFile() && found.size === 0);
   } catch {
     return true;
   }

@@ -33,7 +33,7 @@ export function readOptions<const Table extends OptionTable>(
     if (option.type === "boolean") continue;
     if (value === undefined || value === "") throw usageError(`--${name} needs a value`);
     // `--limit --json` is a forgotten value, not one that begins with a dash.
-    if (!inlineValue && value.startsWith("-")) throw usageError(`--${name} needs a value; found ${quoted(value)}`);
+    if (!inlineValue && /^-./.test(value)) throw usageError(`--${name} needs a value; found ${quoted(value)}`);
   }
   return parseArgs({ args, options, strict: true, allowPositionals: true });
 }

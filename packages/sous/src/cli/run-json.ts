@@ -61,6 +61,7 @@ export function resultJson(result: RunResult): Record<string, unknown> {
     })),
     denied: result.denied.map(({ path, toolName, input }) => ({ path, tool_name: toolName, input })),
     error: result.error === undefined ? null : { type: result.error.type, message: result.error.message },
+    lost: result.lost ?? null,
   };
 }
 

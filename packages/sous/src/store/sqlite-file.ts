@@ -37,13 +37,25 @@ export function makeDatabase(given: string): DatabasePlace {
 /** Throws a `UserError` when there is something already and `mayExist` does not say that this is fine. */
 export function createPrivateFile(file: string, mayExist = true): void {
   inWords(`${file} cannot be created`, () => {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolders(dirname(file));
     try {
       closeSync(openSync(file, "wx", 0o600));
     } catch (error) {
       if (!(mayExist && codeOf(error) === "EEXIST")) throw error;
     }
   });
+}
+
+/** Folder by folder: Node's own way of making them all never ends where nothing can be made, as below `/proc`. */
+function makeFolders(folder: string): void {
+  if (lstatSync(folder, { throwIfNoEntry: false }) !== undefined) return;
+  makeFolders(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process was faster.
+    if (codeOf(error) !== "EEXIST") throw error;
+  }
 }
 
 /** Which file is there now; undefined when there is none. */

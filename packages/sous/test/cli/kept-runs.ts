@@ -1,7 +1,7 @@
 /** Runs as a database holds them, with times and ids that are always the same: what the tests of `sous replay` look at. */
 
 import type { StoredBody } from "../../src/core/event.ts";
-import type { Store } from "../../src/core/store.ts";
+import { NO_OWNER, type Store } from "../../src/core/store.ts";
 import { noUsage, type Usage } from "../../src/core/usage.ts";
 import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
 
@@ -20,7 +20,8 @@ export const HOSTILE_LABEL = "evil\u001b[2J\u001b]0;owned\u0007\r\nname\u202egnp
 
 /** A finished tree of three, a run with hostile words, and one whose process died. Newest last. */
 export async function keepSampleRuns(store: Store): Promise<void> {
-  for (const tree of [finishedTree(), hostileRun(), brokenRun()]) await store.append(tree.rootId, tree.events);
+  for (const tree of [finishedTree(), hostileRun(), brokenRun()])
+    await store.append(tree.rootId, tree.events, NO_OWNER);
 }
 
 function finishedTree(): SampleTree {

@@ -1,37 +1,14 @@
 /** The command as a real process: what scripts and people can rely on. */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { temporaryTree } from "../tools/temporary-tree.ts";
 import { assertGolden } from "./golden.ts";
+import { PACKAGE, sous } from "./sous-process.ts";
 
-const PACKAGE = join(import.meta.dirname, "../..");
-const MAIN = join(PACKAGE, "src/cli/main.ts");
-
-type Ended = { code: number | null; stdout: string; stderr: string; milliseconds: number };
-
-/** Runs the command with nothing of our own environment but the path. */
-function sous(parameters: readonly string[], options: { cwd?: string; interruptAt?: string } = {}): Promise<Ended> {
-  const { cwd = PACKAGE, interruptAt } = options;
-  const started = performance.now();
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [MAIN, ...parameters], { cwd, env: {}, stdio: ["ignore", "pipe", "pipe"] });
-    const output = { stdout: "", stderr: "" };
-    let isInterrupted = false;
-    child.stdout.on("data", (chunk) => (output.stdout += chunk));
-    child.stderr.on("data", (chunk) => {
-      output.stderr += chunk;
-      // Once: a second interrupt would end it at once.
-      if (interruptAt === undefined || isInterrupted || !output.stderr.includes(interruptAt)) return;
-      isInterrupted = child.kill("SIGINT");
-    });
-    child.on("error", reject);
-    child.on("close", (code) => resolve({ code, ...output, milliseconds: performance.now() - started }));
-  });
-}
+const SNAPSHOTS = join(import.meta.dirname, "../snapshots");
 
 test("--version tells the version and nothing else", async () => {
   const { version } = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"));
@@ -41,31 +18,42 @@ test("--version tells the version and nothing else", async () => {
   }
 });
 
-test("--help is as it was promised", async () => {
-  const { code, stdout, stderr } = await sous(["--help"]);
-  assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
-  assertGolden("help.txt", stdout.trimEnd().split("\n"), join(import.meta.dirname, "../snapshots"));
+test("--help is as it was promised, for all commands and for each", async () => {
+  const pages: [parameters: string[], snapshot: string][] = [
+    [["--help"], "help.txt"],
+    [["demo", "--help"], "help-demo.txt"],
+    [["replay", "--list", "-h"], "help-replay.txt"],
+    [["help", "resume"], "help-resume.txt"],
+  ];
+  for (const [parameters, snapshot] of pages) {
+    const { code, stdout, stderr } = await sous(parameters);
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
+    assertGolden(snapshot, stdout.trimEnd().split("\n"), SNAPSHOTS);
+  }
 });
 
 test("what this build does not have is a mistake of usage, said in one line", async () => {
   const complaints: [parameters: string[], stderr: string][] = [
     [[], "error: sous chat is not in this build. Try sous demo, or sous --help.\n"],
     [["-p", "hello"], "error: sous -p is not in this build. Try sous demo, or sous --help.\n"],
-    [["replay", "--list"], "error: sous replay is not in this build. Try sous demo, or sous --help.\n"],
-    [["dmeo\u001b[2J"], 'error: There is no command "dmeo". Try sous demo, or sous --help.\n'],
+    [["repaly"], 'error: There is no command "repaly". Try sous replay, or sous --help.\n'],
+    [["x\u001b[2J"], 'error: There is no command "x". Try sous demo, or sous --help.\n'],
     [["demo", "--color", "pink"], 'error: --color is auto, always or never; found "pink"\n'],
+    [["demo", "--fast"], "error: sous demo has no option --fast. See sous demo --help.\n"],
+    [["demo", "here"], 'error: sous demo does not take "here". See sous demo --help.\n'],
+    [
+      ["demo", "--ephemeral", "--require-store"],
+      "error: --ephemeral keeps nothing, and --require-store wants it kept\n",
+    ],
   ];
   for (const [parameters, stderr] of complaints) {
     const ended = await sous(parameters);
     assert.deepEqual([ended.code, ended.stdout, ended.stderr], [2, "", stderr]);
   }
-  const unknown = await sous(["demo", "--fast"]);
-  assert.deepEqual([unknown.code, unknown.stdout], [2, ""]);
-  assert.match(unknown.stderr, /^error: Unknown option '--fast'/);
 });
 
 suite("sous demo", { concurrency: true }, () => {
-  const repository = sous(["demo"]);
+  const repository = sous(["demo", "--ephemeral"]);
 
   test("ends well and without an escape byte", async (context) => {
     const { code, stdout, stderr, milliseconds } = await repository;
@@ -126,7 +114,7 @@ suite("sous demo", { concurrency: true }, () => {
       "two.py": "class Third:\n  pass\n",
       "notes.txt": "nothing\n",
     });
-    const { code, stdout } = await sous(["demo", "--ascii"], { cwd: tree.path });
+    const { code, stdout } = await sous(["demo", "--ascii", "--ephemeral"], { cwd: tree.path });
     assert.equal(code, 0);
     const [, answer] = stdout.split("\n\n");
     assert.deepEqual(answer?.split("\n"), [
@@ -138,7 +126,7 @@ suite("sous demo", { concurrency: true }, () => {
 
   test("works in an empty folder, and has colour in a pipe when it is asked for", async () => {
     await using tree = await temporaryTree();
-    const { code, stdout } = await sous(["demo", "--color", "always"], { cwd: tree.path });
+    const { code, stdout } = await sous(["demo", "--color", "always", "--ephemeral"], { cwd: tree.path });
     assert.equal(code, 0);
     assert.ok(stdout.includes("\u001b[32m"));
     assert.match(stdout, /^files: No files\.\ndefinitions: No definitions\. .*\nreader: .* Read 0 of 0 files\.$/m);
@@ -146,7 +134,10 @@ suite("sous demo", { concurrency: true }, () => {
 
   test("an interrupt stops the tree, and what there is is still shown", async () => {
     await using tree = await temporaryTree({ "one.py": "def first():\n  pass\n" });
-    const ended = await sous(["demo"], { cwd: tree.path, interruptAt: "lead/reader  starts" });
+    const ended = await sous(["demo", "--ephemeral"], {
+      cwd: tree.path,
+      signalAt: { text: "lead/reader  starts", signal: "SIGINT" },
+    });
     assert.equal(ended.code, 130);
     assert.match(ended.stdout, /^lead +- cancelled /m);
     assert.match(ended.stderr, /^error: The run was cancelled$/m);

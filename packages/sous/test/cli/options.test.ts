@@ -104,10 +104,20 @@ suite("options", () => {
 
 test("the nearest name is one that could have been meant, or none", () => {
   const names = ["demo", "replay", "resume"];
-  const guesses = ["dmeo", "replya", "repaly", "resum", "chat", "x", "", "r".repeat(100)].map((each) =>
+  const guesses = ["dmeo", "replya", "repaly", "resum", "rep", "chat", "x", "", "r".repeat(100)].map((each) =>
     nearest(each, names),
   );
-  assert.deepEqual(guesses, ["demo", "replay", "replay", "resume", undefined, undefined, undefined, undefined]);
+  assert.deepEqual(guesses, [
+    "demo",
+    "replay",
+    "replay",
+    "resume",
+    "replay",
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
 });
 
 suite("the database is", () => {

@@ -17,12 +17,17 @@ export const DEMO_MAX_DEPTH = 2;
 
 /** By agent path. */
 export const DEMO_SCRIPT: Readonly<Record<string, (request: ModelRequest) => DemoTurn>> = {
-  lead: (request) => (request.caller.turn === 1 ? fanOut() : putTogether(request)),
+  lead: leadOn,
   "lead/files": countFiles,
   "lead/definitions": findDefinitions,
   "lead/definitions/closest": lookCloser,
   "lead/reader": readOnAndOn,
 };
+
+/** Every answer depends on what was found so far and on nothing else, so a run that goes on after a crash gets the right one. */
+function leadOn(request: ModelRequest): DemoTurn {
+  return resultsOf(request, "parallel_subagent").length === 0 ? fanOut() : putTogether(request);
+}
 
 function fanOut(): DemoTurn {
   const tasks = [

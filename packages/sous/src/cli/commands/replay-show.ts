@@ -1,0 +1,115 @@
+/** `sous replay --id`: one run in full, or one of the requests it sent to its model. */
+
+import type { EventOf, StoredEvent } from "../../core/event.ts";
+import type { Message } from "../../core/message.ts";
+import type { RunRecord, Store } from "../../core/store.ts";
+import { sentMessages } from "../assemble.ts";
+import { CommandError } from "../exit-codes.ts";
+import { plural } from "../figures.ts";
+import { findRun } from "../find-run.ts";
+import { inertLine } from "../inert.ts";
+import { indented, type MessageView, messageLines, textLines } from "../message-lines.ts";
+import { openRuns } from "../open-runs.ts";
+import { readWhole } from "../options.ts";
+import { printJson } from "../output.ts";
+import { messageJson, runJson } from "../run-json.ts";
+import { readRun, showLines } from "../show-lines.ts";
+import type { Replay } from "./replay-parts.ts";
+
+export async function replayShow(replay: Replay): Promise<number> {
+  const { values } = replay;
+  const request = values.request === undefined ? undefined : readWhole("request", values.request, 1);
+  await using store = await openRuns(replay.file, "read");
+  const record = await findRun(store, values.id ?? "");
+  const events = await store.read(record.rootId, { runId: record.id });
+  if (request !== undefined) await showRequest(replay, { store, record, events }, request);
+  else await showRun(replay, { store, record, events });
+  return 0;
+}
+
+type Found = { store: Store; record: RunRecord; events: readonly StoredEvent[] };
+
+async function showRun({ values, output }: Replay, { store, record, events }: Found): Promise<void> {
+  const children = await store.children(record.id);
+  const shown = readRun(record, events, children.length);
+  if (!values.json) {
+    output.print(showLines(shown, viewOf(output, values.full)));
+    return;
+  }
+  const start = events.find((event) => event.type === "run-start");
+  const end = events.find((event) => event.type === "run-end");
+  printJson({
+    schema: "sous.run.v1",
+    run: {
+      ...runJson(record),
+      max_turns: start?.maxTurns ?? null,
+      instructions: start?.instructions ?? null,
+      origin: originJson(start),
+      error: end?.fault === undefined ? null : { type: end.fault.type, message: end.fault.message },
+      result: end?.text ?? null,
+      output: end?.output ?? null,
+    },
+    children: children.map(({ id }) => id),
+    messages: shown.messages.map((message, index) => messageJson(message, index + 1)),
+  });
+}
+
+function originJson(start: EventOf<"run-start"> | undefined): unknown {
+  const origin = start?.origin;
+  if (origin === undefined) return null;
+  const { kind, runId: run_id } = origin;
+  const messages = kind === "fork" ? origin.messages : kind === "branch" ? origin.history.length : null;
+  return { kind, run_id, messages, turn: kind === "branch" ? origin.turn : null };
+}
+
+async function showRequest(
+  { values, output }: Replay,
+  { store, record, events }: Found,
+  number: number,
+): Promise<void> {
+  const asked = events.filter((event) => event.type === "turn-start");
+  const turn = asked[number - 1];
+  if (turn === undefined) {
+    throw new CommandError(
+      `Run ${inertLine(record.id, 60)} made ${plural(asked.length, "request")}; there is no number ${number}`,
+    );
+  }
+  const messages = await sentMessages(store, record.rootId, { runId: record.id, before: turn.seq });
+  const start = events.find((event) => event.type === "run-start");
+  if (values.json) {
+    const instructions = start?.instructions ?? null;
+    const shown = messages.map((message, index) => messageJson(message, index + 1));
+    printJson({
+      schema: "sous.request.v1",
+      run_id: record.id,
+      request: number,
+      turn: turn.turn,
+      instructions,
+      messages: shown,
+    });
+    return;
+  }
+  // What was sent is only worth looking at when nothing is left out.
+  const view = viewOf(output, true);
+  output.print(
+    requestLines(`Request ${number} of ${asked.length}, turn ${turn.turn}`, start?.instructions, messages, view),
+  );
+}
+
+function requestLines(
+  title: string,
+  instructions: string | undefined,
+  messages: readonly Message[],
+  view: MessageView,
+): string[] {
+  const { paint } = view.style;
+  const said =
+    instructions === undefined
+      ? []
+      : ["", paint("bold", "Instructions"), ...indented(textLines(instructions, view), 2)];
+  return [title, ...said, "", paint("bold", "Messages"), ...messageLines(messages, [], view)];
+}
+
+function viewOf({ style, columns, isTerminal }: Replay["output"], isFull: boolean): MessageView {
+  return { style, columns: isTerminal ? columns : undefined, isFull };
+}

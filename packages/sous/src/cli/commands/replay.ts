@@ -1,0 +1,104 @@
+/** `sous replay`: looks at runs that were kept, plays them again, takes them out and puts them away. */
+
+import { usageError } from "../exit-codes.ts";
+import { DISPLAY_OPTIONS, quoted, readColor, readOptions, refusePositionals } from "../options.ts";
+import { openOutput } from "../output.ts";
+import { databaseFile } from "../paths.ts";
+import type { Replay } from "./replay-parts.ts";
+
+const COMMAND = "sous replay";
+
+/** What it can be asked for; exactly one of them. */
+const ACTIONS = ["list", "id", "diff", "import", "prune", "backup"] as const;
+/** What it can do with one run; at most one of them. */
+const WITH_ID = ["tree", "request", "rerun", "export", "save-cassette"] as const;
+
+const OPTIONS = {
+  ...DISPLAY_OPTIONS,
+  list: { type: "boolean", short: "l" },
+  id: { type: "string", short: "i" },
+  tree: { type: "boolean", short: "t" },
+  diff: { type: "string" },
+  import: { type: "string" },
+  prune: { type: "string" },
+  backup: { type: "string" },
+  limit: { type: "string", default: "10" },
+  offset: { type: "string", default: "0" },
+  status: { type: "string" },
+  since: { type: "string" },
+  request: { type: "string" },
+  full: { type: "boolean", default: false },
+  rerun: { type: "boolean" },
+  "live-tools": { type: "boolean", default: false },
+  export: { type: "string" },
+  "save-cassette": { type: "string" },
+  output: { type: "string" },
+  force: { type: "boolean", default: false },
+  "new-ids": { type: "boolean", default: false },
+  "db-path": { type: "string" },
+  json: { type: "boolean", default: false },
+} as const;
+
+export async function replay(parameters: readonly string[]): Promise<number> {
+  const { values, positionals } = readOptions(COMMAND, parameters, OPTIONS);
+  const action = chooseAction(values, positionals);
+  const display = { color: readColor(values.color), isAscii: values.ascii };
+  const parts: Replay = {
+    values,
+    file: databaseFile(values["db-path"], process.env),
+    output: openOutput(process.stdout, display),
+  };
+  switch (action) {
+    case "list":
+      return (await import("./replay-list.ts")).replayList(parts);
+    case "tree":
+      return (await import("./replay-tree.ts")).replayTree(parts);
+    case "id":
+    case "request":
+      return (await import("./replay-show.ts")).replayShow(parts);
+    case "export":
+      return (await import("./replay-export.ts")).replayExport(parts);
+    case "import":
+      return (await import("./replay-keep.ts")).replayImport(parts);
+    case "backup":
+      return (await import("./replay-keep.ts")).replayBackup(parts);
+    case "prune":
+      return (await import("./replay-keep.ts")).replayPrune(parts);
+    case "rerun":
+    case "diff":
+    case "save-cassette":
+      throw usageError(`--${action} is not in this build`);
+    default:
+      return action satisfies never;
+  }
+}
+
+type Action = (typeof ACTIONS)[number] | (typeof WITH_ID)[number];
+
+function chooseAction(values: Replay["values"], positionals: readonly string[]): Action {
+  const asked = ACTIONS.filter((name) => values[name] !== undefined);
+  const [action, other] = asked;
+  if (action === undefined) {
+    const hint = positionals[0] === undefined ? "" : ` Did you mean ${COMMAND} --id ${quoted(positionals[0])}?`;
+    throw usageError(`${COMMAND} needs --list, or --id ID.${hint}\n\n${USAGE}`);
+  }
+  if (other !== undefined) throw usageError(`${COMMAND} does one thing at a time: --${action} or --${other}`);
+  checkPositionals(action, positionals);
+  const withId = WITH_ID.filter((name) => values[name] !== undefined);
+  const [special, second] = withId;
+  if (special === undefined) return action;
+  if (action !== "id") throw usageError(`--${special} needs --id ID`);
+  if (second !== undefined) throw usageError(`${COMMAND} does one thing at a time: --${special} or --${second}`);
+  return special;
+}
+
+function checkPositionals(action: Action, positionals: readonly string[]): void {
+  const taken = action === "diff" ? 1 : 0;
+  if (positionals.length < taken) throw usageError("--diff takes two ids: sous replay --diff ID ID");
+  refusePositionals(COMMAND, positionals.slice(taken));
+}
+
+const USAGE = `usage: sous replay --list [--limit 10] [--offset 0] [--status S] [--since 7d]
+       sous replay --id ID [--full] [--request N]
+       sous replay --tree --id ID
+       sous replay --help`;

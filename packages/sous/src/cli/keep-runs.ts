@@ -1,0 +1,32 @@
+/** Where a command that runs agents keeps them: its database, or nowhere when that cannot be. */
+
+import { messageOf } from "../core/errors.ts";
+import type { Store } from "../core/store.ts";
+import { openDatabase } from "./assemble.ts";
+import { CommandError } from "./exit-codes.ts";
+import { inertLine } from "./inert.ts";
+import { databaseFile } from "./paths.ts";
+
+export type KeepOptions = {
+  dbPath: string | undefined;
+  isEphemeral: boolean;
+  /** Whoever wants a run kept does not want it otherwise. */
+  isRequired: boolean;
+};
+
+/** Undefined when nothing is kept: because nobody wants it, or with a warning. Throws when that is not good enough. */
+export async function openForRun({ dbPath, isEphemeral, isRequired }: KeepOptions): Promise<Store | undefined> {
+  if (isEphemeral) return undefined;
+  try {
+    return await openDatabase(databaseFile(dbPath, process.env), { readOnly: false });
+  } catch (error) {
+    const reason = messageOf(error);
+    if (isRequired) throw new CommandError(`The run cannot be kept, as --require-store wants it: ${reason}`);
+    warnOfLoss(reason);
+    return undefined;
+  }
+}
+
+export function warnOfLoss(reason: string): void {
+  process.stderr.write(`warning: the run is not kept: ${inertLine(reason)}\n`);
+}

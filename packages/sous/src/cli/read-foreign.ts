@@ -1,0 +1,23 @@
+/** Reads a file that somebody else may have made. */
+
+import { open } from "node:fs/promises";
+import { text as readAll } from "node:stream/consumers";
+import { messageOf } from "../core/errors.ts";
+import { CommandError } from "./exit-codes.ts";
+import { inertLine } from "./inert.ts";
+
+const MOST_BYTES = 512 * 1024 * 1024;
+
+/** `-` is stdin. Throws a `CommandError` when it is no file, or larger than anything sous writes. */
+export async function readForeign(path: string): Promise<string> {
+  if (path === "-") return readAll(process.stdin);
+  try {
+    await using file = await open(path);
+    const found = await file.stat();
+    if (!found.isFile()) throw new Error("it is not a file");
+    if (found.size > MOST_BYTES) throw new Error("it is too large");
+    return await file.readFile("utf8");
+  } catch (error) {
+    throw new CommandError(`${inertLine(path)} cannot be read: ${messageOf(error)}`);
+  }
+}
