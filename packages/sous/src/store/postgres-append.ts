@@ -3,7 +3,7 @@
 import { StaleOwner, StoreError } from "../core/errors.ts";
 import type { StoredEvent } from "../core/event.ts";
 import { addToRunRecord, beginRunRecord } from "../core/run-record.ts";
-import { NO_OWNER } from "../core/store.ts";
+import { FIRST_FENCE, NO_OWNER } from "../core/store.ts";
 import { type EncodedEvent, encodeEvent } from "./event-row.ts";
 import { keepBlobs } from "./postgres-blobs.ts";
 import { type Connection, type Query, statement } from "./postgres-connection.ts";
@@ -23,8 +23,17 @@ import { LEASE_END, lockTree, lockTreeStatement, type TreeRow } from "./postgres
 
 type Appended = { readonly event: StoredEvent; readonly encoded: EncodedEvent };
 
-/** A server that is away is waited for, for a while. */
-export function createAppend(connection: Connection, schema: string, owner: string, patienceMs: number) {
+export type AppendOptions = {
+  connection: Connection;
+  schema: string;
+  owner: string;
+  /** How long a server that is away is waited for. */
+  patienceMs: number;
+  /** True when this store works on the tree. */
+  isHeld: (rootId: string) => boolean;
+};
+
+export function createAppend({ connection, schema, owner, patienceMs, isHeld }: AppendOptions) {
   const sql = statements(schema);
   /** The trees whose last append may or may not have been kept. */
   const unsure = new Set<string>();
@@ -71,8 +80,13 @@ export function createAppend(connection: Connection, schema: string, owner: stri
   ): Promise<TreeRow> {
     const tree = await lockTree(query, sql.lock, rootId);
     if (tree !== undefined) return tree;
+    if (isHeld(rootId) || (fence !== FIRST_FENCE && fence !== NO_OWNER))
+      throw new StaleOwner(`Tree ${rootId} is no longer in the store`);
+    const [first] = given;
+    if (first?.event.type !== "run-start" || first.event.runId !== rootId)
+      throw new StoreError(`Tree ${rootId} does not begin with the start of its root`);
     // Somebody else may do the same right now: then this waits until that one has succeeded or given up.
-    const [row] = await query(sql.begin, [toPostgresText(rootId), given[0]?.event.time, fence]);
+    const [row] = await query(sql.begin, [toPostgresText(rootId), first.event.time, fence]);
     if (row !== undefined) {
       return { tree: Number(row.tree), fence, lastSeq: 0, owner: undefined, leasedUntil: 0, isOwned: false };
     }
@@ -162,7 +176,7 @@ function isOpenAfter(events: readonly StoredEvent[]): boolean {
 
 function checkFence(rootId: string, tree: TreeRow, fence: number): void {
   if (tree.fence !== fence)
-    throw new StaleOwner(`Tree ${rootId} was taken over: claim ${fence} is older than claim ${tree.fence}`);
+    throw new StaleOwner(`Tree ${rootId} was taken over: claim ${fence} is not the latest, which is ${tree.fence}`);
 }
 
 /** Two journals of one tree, or one that repeats itself, would make a history that nobody lived. */

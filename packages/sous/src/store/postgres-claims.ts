@@ -10,20 +10,27 @@ import { checkFree, LEASE_END, lockTree, lockTreeStatement, RENEWAL_MS } from ".
 export type Claims = AsyncDisposable & {
   claim(rootId: string): Promise<Claim>;
   release(rootId: string, fence: number): Promise<void>;
-  /** Says whether this store goes on to write the tree. */
-  note(rootId: string, isHeld: boolean): void;
+  isHeld(rootId: string): boolean;
+  /** From now on the lease is renewed. */
+  hold(rootId: string, fence: number): void;
+  /** The claim with this number is over; a later one of this store stays. */
+  drop(rootId: string, fence: number): void;
 };
 
 export function createClaims(connection: Connection, schema: string, owner: string, timer: Clock["timer"]): Claims {
   const sql = statements(schema);
-  const held = new Set<string>();
+  /** The latest claim of this store on each tree it works on. */
+  const held = new Map<string, number>();
   let renewal: Disposable | undefined;
 
-  function note(rootId: string, isHeld: boolean): void {
-    if (isHeld) held.add(rootId);
-    else held.delete(rootId);
+  function hold(rootId: string, fence: number): void {
+    held.set(rootId, fence);
+    renewal ??= timer(RENEWAL_MS, renew);
+  }
+
+  function drop(rootId: string, fence: number): void {
+    if (held.get(rootId) === fence) held.delete(rootId);
     if (held.size === 0) stopRenewal();
-    else renewal ??= timer(RENEWAL_MS, renew);
   }
 
   function renew(): void {
@@ -37,10 +44,12 @@ export function createClaims(connection: Connection, schema: string, owner: stri
     renewal = undefined;
   }
 
-  const heldIds = () => [...held].map(toPostgresText);
+  const heldIds = () => [...held.keys()].map(toPostgresText);
 
   return {
-    note,
+    isHeld: (rootId) => held.has(rootId),
+    hold,
+    drop,
     async claim(rootId) {
       const fence = await connection.transaction(async (query) => {
         const tree = await lockTree(query, sql.lock, rootId);
@@ -50,12 +59,12 @@ export function createClaims(connection: Connection, schema: string, owner: stri
         const [row] = await query(sql.claim, [tree.tree, owner]);
         return Number(row?.fence);
       });
-      note(rootId, true);
+      hold(rootId, fence);
       return { fence };
     },
     async release(rootId, fence) {
-      const released = await connection.query(sql.release, [toPostgresText(rootId), fence]);
-      if (released.length > 0) note(rootId, false);
+      await connection.query(sql.release, [toPostgresText(rootId), fence]);
+      drop(rootId, fence);
     },
     async [Symbol.asyncDispose]() {
       stopRenewal();
@@ -73,9 +82,7 @@ function statements(schema: string) {
     claim: statement(
       `${trees} set fence = fence + 1, owner = $2, lease_until = ${LEASE_END} where tree = $1 returning fence`,
     ),
-    release: statement(
-      `${trees} set owner = null, lease_until = null where root_id = $1 and fence = $2 returning tree`,
-    ),
+    release: statement(`${trees} set owner = null, lease_until = null where root_id = $1 and fence = $2`),
     renew: statement(`${trees} set lease_until = ${LEASE_END} where owner = $1 and root_id = any($2::text[])`),
     releaseAll: statement(
       `${trees} set owner = null, lease_until = null where owner = $1 and root_id = any($2::text[])`,

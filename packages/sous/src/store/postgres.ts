@@ -52,8 +52,8 @@ export async function openPostgresStore(options: PostgresStoreOptions = {}): Pro
 function storeOn(connection: Connection, schema: string, options: PostgresStoreOptions): PostgresStore {
   const { clock = quietClock, reconnectMs = 5_000 } = options;
   const owner = newOwner();
-  const append = createAppend(connection, schema, owner, reconnectMs);
   const claims = createClaims(connection, schema, owner, clock.timer);
+  const append = createAppend({ connection, schema, owner, patienceMs: reconnectMs, isHeld: claims.isHeld });
   const purses = createPurses(connection, schema, owner, clock.timer);
   const markLost = statement(`update ${schema}.trees set lost = coalesce(lost, $2) where root_id = $1`);
   return {
@@ -63,9 +63,10 @@ function storeOn(connection: Connection, schema: string, options: PostgresStoreO
     async append(rootId, events, fence = FIRST_FENCE) {
       if (events.length === 0) return;
       try {
-        claims.note(rootId, await append(rootId, events, fence));
+        if (await append(rootId, events, fence)) claims.hold(rootId, fence);
+        else claims.drop(rootId, fence);
       } catch (error) {
-        if (error instanceof StaleOwner) claims.note(rootId, false);
+        if (error instanceof StaleOwner) claims.drop(rootId, fence);
         throw error;
       }
     },

@@ -8,8 +8,9 @@ import { after, before, suite, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { Pool } from "pg";
-import { StaleOwner, UserError } from "../../src/core/errors.ts";
+import { StaleOwner, StoreError, UserError } from "../../src/core/errors.ts";
 import type { Store } from "../../src/core/store.ts";
+import { openMemoryStore } from "../../src/store/memory.ts";
 import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "../../src/store/postgres.ts";
 import { fromPostgresText, toPostgresText } from "../../src/store/postgres-text.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
@@ -17,6 +18,7 @@ import { sharedBudgetContract } from "../../src/testing/shared-budget-contract.t
 import { storeContract } from "../../src/testing/store-contract.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { type PostgresServer, startPostgresServer } from "./postgres-server.ts";
+import { checkSameAnswers } from "./same-answers.ts";
 
 let server: PostgresServer;
 let pool: Pool;
@@ -33,6 +35,13 @@ after(async () => {
 suite("G2: Postgres keeps the contract of stores", () => {
   storeContract(test, () => open());
 });
+
+for (const seed of [1, 2, 3]) {
+  test(`G2: Postgres answers as memory does, whatever is asked in whatever order (seed ${seed})`, async () => {
+    await using store = await open();
+    await checkSameAnswers(openMemoryStore(), store, seed, 60);
+  });
+}
 
 suite("H1: Postgres keeps the contract of shared budgets", () => {
   sharedBudgetContract(test, async () => {
@@ -94,6 +103,32 @@ suite("G2: two processes on one schema", () => {
     assert.equal((await store.read("lead")).length, 3);
     assert.equal((await store.run("lead"))?.status, "running");
     await Promise.all([store, other].map(close));
+  });
+
+  test("who was thought dead and finds its tree deleted is refused, and brings nothing back", async () => {
+    const { store, other, schema } = await openTwo();
+    const tree = await begin(store, "lead");
+    await lapse(schema);
+    assert.equal(await other.delete("lead"), true);
+    tree.turn("lead", "I am late.");
+    const late = async () => store.append("lead", tree.events.slice(1));
+    await assert.rejects(late, new StaleOwner("Tree lead is no longer in the store"));
+    await assert.rejects(late, new StoreError("Tree lead does not begin with the start of its root"));
+    assert.deepEqual(await store.read("lead"), []);
+    await Promise.all([store, other].map(close));
+  });
+
+  test("a latecomer with an old claim does not end the claim that came after it", async () => {
+    const clock = new VirtualClock(0);
+    await using store = await open({ clock });
+    const tree = await begin(store, "lead");
+    await store.release("lead", 1);
+    assert.deepEqual(await store.claim("lead"), { fence: 2 });
+    tree.turn("lead", "I am late.");
+    await assert.rejects(async () => store.append("lead", tree.events.slice(1), 1), StaleOwner);
+    await store.release("lead", 1);
+    assert.equal(clock.liveTimers, 1);
+    await assert.rejects(store.claim("lead"), /^UserError: Run lead is at work in this process, /);
   });
 
   test("a lease is renewed as long as a tree is at work, by a timer that ends with it", async () => {
