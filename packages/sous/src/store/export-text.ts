@@ -77,5 +77,6 @@ export function pictureAddress({ mediaType, data }: FilePart): string | undefine
 export function fileInWords({ mediaType, data, filename }: FilePart): string {
   const name = filename === undefined ? "a file" : filename;
   if (/^https?:/.test(data)) return `${name} (${mediaType}) at ${data}`;
-  return `${name} (${mediaType}, ${countInWords(Math.floor((data.length * 3) / 4), "byte")})`;
+  const base64 = data.slice(data.startsWith("data:") ? data.indexOf(",") + 1 : 0).replace(/=+$/, "");
+  return `${name} (${mediaType}, ${countInWords(Math.floor((base64.length * 3) / 4), "byte")})`;
 }

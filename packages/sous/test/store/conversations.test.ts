@@ -6,6 +6,7 @@ import type { Store } from "../../src/core/store.ts";
 import { conversations } from "../../src/store/conversations.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
+import { EVERY_EVENT } from "../core/every-event.ts";
 import { CHILD, exportedText, FOLLOW_UP, ROOT, wholeTree } from "./exported-tree.ts";
 
 const HOUR = 3_600_000;
@@ -110,6 +111,11 @@ test("G1: the messages of a follow-up and of a fork begin with what they went on
   assert.deepEqual(await roles(ROOT), ["user", "user", "user", "user"]);
   assert.deepEqual(await roles(FOLLOW_UP), ["user", "user", "user", "user", "user"]);
   assert.deepEqual(await roles(CHILD), ["user", "user", "assistant", "tool"]);
+  const branch = openMemoryStore();
+  const { "run-start": start } = EVERY_EVENT;
+  branch.append(start.runId, [{ ...start, seq: 1 }]);
+  const { messages } = (await conversations(branch).get(start.runId)) ?? {};
+  assert.deepEqual(messages, [...(start.origin?.kind === "branch" ? start.origin.history : []), start.task]);
 });
 
 test("runs that go on from one another in a circle, or from nobody, still have an end", async () => {

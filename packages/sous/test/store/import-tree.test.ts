@@ -235,6 +235,17 @@ suite("a file is refused in one sentence, and the store stays as it is:", () => 
       event(childAt, { origin: { kind: "fork", runId: CHILD, messages: 1 } }),
       /has not started$/,
     ],
+    ["a child of a run that has ended", childLast, /\(run-start\) starts below a run that has ended$/],
+    [
+      "a fork of a sibling",
+      another({ origin: { kind: "fork", runId: CHILD, messages: 1 } }),
+      /a fork of a run that is not its/,
+    ],
+    [
+      "a follow-up of a run that goes on",
+      another({ agentId: CHILD, path: "lead/scout", origin: { kind: "follow-up", runId: CHILD } }),
+      /goes on from a run that has not ended$/,
+    ],
     [
       "a branch below a root",
       event(childAt, { origin: BRANCH }),
@@ -324,6 +335,21 @@ function rename(from: string, to: string): (file: Spoilable) => unknown {
 function childFirst(file: Spoilable): Spoilable {
   const ofChild = file.events.filter(({ runId }) => runId === CHILD);
   return { ...file, events: renumbered([...ofChild, ...file.events.filter(({ runId }) => runId !== CHILD)]) };
+}
+
+function childLast(file: Spoilable): Spoilable {
+  const ofRoot = file.events.filter(({ runId, type }) => runId === ROOT && type !== "report");
+  return { ...file, events: renumbered([...ofRoot, ...file.events.filter(({ runId }) => runId === CHILD)]) };
+}
+
+/** One more child, which starts right after the first. */
+function another(fields: object): (file: Spoilable) => Spoilable {
+  return (file) => {
+    const place = file.events.findIndex(({ runId }) => runId === CHILD);
+    const id = "01KDVDP9G3AN0THERCH1D00004";
+    const start = { ...file.events[place], runId: id, agentId: id, path: "lead/other", ...fields };
+    return { ...file, events: renumbered(file.events.toSpliced(place + 1, 0, start)) };
+  };
 }
 
 function renumbered(events: readonly Record<string, unknown>[]): Record<string, unknown>[] {
