@@ -2,12 +2,15 @@
 
 import type { RunIdentity, StoredBody } from "./core/event.ts";
 import type { Fault, RunOutcome, RunStatus } from "./core/outcome.ts";
+import { addCost, addUsage, type Price } from "./core/usage.ts";
+import { unheardAnswer } from "./loop/resume-run.ts";
 import type { RecordedRun } from "./recorded.ts";
 
 /** What became of it, and how it is written down. */
 export type Closing = {
   readonly status: RunStatus;
   readonly fault: Fault;
+  priceOf(model: string): Price | undefined;
   append(who: RunIdentity, body: StoredBody): void;
   onEnd(run: RecordedRun, outcome: RunOutcome): void;
 };
@@ -24,6 +27,12 @@ export function closeRecorded(run: RecordedRun, closing: Closing): RunOutcome {
     path: start.path,
     depth: start.depth,
   };
+  if (state.unsettled !== undefined) {
+    const unheard = unheardAnswer(state.unsettled, closing.priceOf(start.model));
+    addUsage(state.usage, unheard.spent);
+    state.costUsd = addCost(state.costUsd, unheard.costUsd);
+    closing.append(who, unheard);
+  }
   for (const [callId, call] of state.calls) {
     if (call.state === "ended") continue;
     const toolName = state.answer?.message.content.find(

@@ -46,8 +46,7 @@ export class EarlierRuns {
     const { root, children } = this.#parts.spending;
     if (event.type === "run-start") {
       const above = event.depth <= 1 ? children : this.#account(event.parentId);
-      // One that had not ended is counted when it goes on.
-      if (event.depth > 0 && this.recorded.run(event.runId)?.state.end !== undefined) above.countExecution();
+      if (event.depth > 0) above.countExecution();
       if (event.agentId !== event.runId) return;
       const parent = event.parentId === null ? undefined : this.#entry(event.parentId);
       const account = event.depth === 0 ? root : openWithin(above, event.budget);
@@ -115,28 +114,35 @@ export class EarlierRuns {
 
   /** Ends the children of a run that nobody asked for again. */
   closeOrphans(run: Run): void {
-    for (const orphan of this.recorded.orphansOf(run.who.runId)) {
-      this.close(orphan, "cancelled", "Subagent cancelled: it was interrupted, and nobody went on with it");
-      const { usage, costUsd } = this.recorded.usageBelow(orphan);
-      run.billBelow(orphan.state.usage, orphan.state.costUsd);
-      run.billBelow(usage, costUsd);
-    }
+    const message = "Subagent cancelled: it was interrupted, and nobody went on with it";
+    for (const orphan of this.recorded.orphansOf(run.who.runId)) this.close(run, orphan, "cancelled", message);
   }
 
-  close(earlier: RecordedRun, type: ErrorType, message: string): void {
-    const { journal } = this.#parts.asking;
-    const now = this.#parts.asking.clock.now();
+  /** Ends a run that cannot go on, and bills its parent for it and for everything below it. */
+  close(parent: Run, earlier: RecordedRun, type: ErrorType, message: string): void {
+    const { journal, clock } = this.#parts.asking;
+    const { model, price } = parent.profile;
     closeRecorded(earlier, {
       status: type === "quota" ? "budget_exceeded" : type === "cancelled" ? "cancelled" : "failed",
       fault: { type, message },
-      append: (who, body) => journal.append(who, body),
+      priceOf: (id) => (id === model.id ? price : undefined),
+      append: (who, body) => {
+        if (body.type === "retry")
+          this.#account(who.runId).charge({ tokens: body.spent.totalTokens, costUsd: body.costUsd });
+        journal.append(who, body);
+      },
       onEnd: (run, outcome) => {
-        const { start } = run.state;
-        const { runId, agentId, parentId, path, depth } = start;
-        run.state.end = { seq: 0, time: now, runId, agentId, parentId, path, depth, type: "run-end", ...outcome };
-        this.#book.count(this.entryOf(run), outcome);
+        const { runId, agentId, parentId, path, depth } = run.state.start;
+        const who = { seq: 0, time: clock.now(), runId, agentId, parentId, path, depth };
+        run.state.end = { ...who, type: "run-end", ...outcome };
+        const entry = this.entryOf(run);
+        this.#book.count(entry, outcome);
+        entry.lastRunId = runId;
       },
     });
+    const { usage, costUsd } = this.recorded.usageBelow(earlier);
+    parent.billBelow(earlier.state.usage, earlier.state.costUsd);
+    parent.billBelow(usage, costUsd);
   }
 }
 

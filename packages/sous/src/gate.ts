@@ -191,7 +191,7 @@ export class Gate {
       const refusal = toRefusal(error);
       if (refusal === undefined || earlier.state.end !== undefined) throw error;
       // It had begun, so it has an end.
-      runs.close(earlier, refusal.errorType, refusal.message);
+      runs.close(parent, earlier, refusal.errorType, refusal.message);
       return this.#recordedReply(parent, entry, earlier, options);
     }
   }

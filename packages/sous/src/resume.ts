@@ -25,7 +25,7 @@ type Parts = Omit<Shared, "runOptions">;
 export function resumeRoot<Output>(runId: string, parts: Parts, options: ResumeOptions): RunHandle<Output> {
   return laterHandle(runId, async (onHandle) => {
     const record = await rootRecord(runId, parts.store);
-    if (record.status === "completed" && options.message === undefined)
+    if (options.message === undefined && (await lastOfRoot(record, parts.store)).status === "completed")
       throw new UserError(`Run ${runId} has completed. Give it a message to go on with, or fork it.`);
     const { opened, root, earlier } = await openStored(record, parts, options, (start) =>
       definitionOf(start, parts, options.agent),
@@ -77,14 +77,15 @@ type StoredTree = { opened: OpenTree; root: AgentEntry; earlier: RecordedRun };
 
 /** Takes the claim of the tree and brings it back. When that fails the claim is given back. */
 async function openStored(
-  { rootId, lost }: RunRecord,
+  { rootId }: RunRecord,
   parts: Parts,
   options: ResumeOptions,
   define: (start: EventOf<"run-start">) => AgentDefinition,
 ): Promise<StoredTree> {
+  const { store } = parts;
+  const lost = (await store.run(rootId))?.lost;
   if (lost !== undefined)
     throw new UserError(`Run ${rootId} cannot be resumed, because not all of it was kept. ${lost}`);
-  const { store } = parts;
   const { fence } = await store.claim(rootId);
   try {
     const recorded = new Recorded(await store.read(rootId));
@@ -107,6 +108,13 @@ async function rootRecord(runId: string, store: Store): Promise<RunRecord> {
   if (record.parentId !== null)
     throw new UserError(`Run ${runId} is a child: a tree goes on as a whole, so name its root, ${record.rootId}`);
   return record;
+}
+
+/** The latest run of the root: one that was followed up has several. */
+async function lastOfRoot(record: RunRecord, store: Store): Promise<RunRecord> {
+  if (record.endedAt === undefined) return record;
+  const runs = await store.tree(record.rootId);
+  return runs.findLast(({ parentId }) => parentId === null) ?? record;
 }
 
 /** The terms the tree was begun under. What it shared with others cannot be stored, and must not be forgotten. */

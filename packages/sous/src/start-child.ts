@@ -2,7 +2,7 @@
 
 import { type Admission, pay } from "./budget/admission.ts";
 import { wakeUp } from "./budget/run-slots.ts";
-import { reportOf } from "./child-report.ts";
+import { recordedReport, reportOf } from "./child-report.ts";
 import type { Account, RunSlot } from "./core/limits.ts";
 import type { RunOutcome } from "./core/outcome.ts";
 import { Refused, toRefusal } from "./core/refused.ts";
@@ -82,7 +82,7 @@ export class ChildStarter {
     }
   }
 
-  #pay({ parent, above, account, conversation, profile, scope }: Draft): Admission | Promise<Admission> {
+  #pay({ parent, above, account, conversation, profile, scope, earlier }: Draft): Admission | Promise<Admission> {
     const { childTime, slots } = this.#parts.spending;
     const giveUp = (error: unknown): never => {
       scope[Symbol.dispose]();
@@ -91,7 +91,7 @@ export class ChildStarter {
     try {
       checkWrapUp(parent);
       const lastWords = lastWordsNeed(conversation.promptTokens, profile);
-      const paying = pay({ above, account, lastWords, scope, childTime, slots });
+      const paying = pay({ above, account, lastWords, scope, childTime, slots, isCounted: earlier !== undefined });
       return paying instanceof Promise ? paying.catch(giveUp) : paying;
     } catch (error) {
       return giveUp(error);
@@ -120,7 +120,21 @@ export class ChildStarter {
 
   #runChild(run: Run, start: Start, place: Admission["place"]): Promise<ChildReport> {
     if (!(place instanceof Promise) && !run.scope.aborted) return this.#startChild(run, start, place);
-    return this.#takePlace(run, start, place).then((slot) => this.#startChild(run, start, slot));
+    return this.#takePlace(run, start, place).then(
+      (slot) => this.#startChild(run, start, slot),
+      (error: unknown) => this.#closed(start, error),
+    );
+  }
+
+  /** One that had started before a restart has an end and a report, also when it never got its place again. */
+  #closed({ entry, parent, earlier }: Start, error: unknown): ChildReport {
+    const refusal = toRefusal(error);
+    const runs = this.#tree.earlierRuns;
+    if (refusal === undefined || earlier === undefined || parent === undefined || runs === undefined) throw error;
+    runs.close(parent, earlier, refusal.errorType, refusal.message);
+    const report = recordedReport(earlier, entry, runs.recorded, this.#tree.readerOf(parent));
+    if (report === undefined) throw error;
+    return report;
   }
 
   #startChild(run: Run, start: Start, slot: RunSlot): Promise<ChildReport> {
@@ -141,7 +155,7 @@ export class ChildStarter {
       this.#parts.spending.childTime.check();
       return run.slot;
     } catch (error) {
-      this.accountBelow(run.parent).undoExecution();
+      if (start.earlier === undefined) this.accountBelow(run.parent).undoExecution();
       this.#neverStarted(run, start);
       throw run.scope.aborted ? new Refused("cancelled", NOT_STARTED) : error;
     }

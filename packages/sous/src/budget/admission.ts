@@ -14,6 +14,8 @@ export type Fee = {
   readonly scope: Scope;
   readonly childTime: ChildTime;
   readonly slots: RunSlots;
+  /** It had started before a restart: its start is counted already, and stays so. */
+  readonly isCounted: boolean;
 };
 
 export type Admission = {
@@ -26,7 +28,7 @@ export type Admission = {
 export function pay(fee: Fee): Admission | Promise<Admission> {
   const { above, account, childTime } = fee;
   childTime.check();
-  const starting = above.startExecution();
+  const starting = fee.isCounted ? undefined : above.startExecution();
   if (starting instanceof Promise) return starting.then(() => payMetered(fee));
   return account.isMetered ? payMetered(fee) : takePlace(fee, undefined);
 }
@@ -36,18 +38,18 @@ async function payMetered(fee: Fee): Promise<Admission> {
   try {
     lastWords = await reserveLastWords(fee);
   } catch (error) {
-    fee.above.undoExecution();
+    if (!fee.isCounted) fee.above.undoExecution();
     throw error;
   }
   return takePlace(fee, lastWords);
 }
 
-function takePlace({ above, slots, scope }: Fee, lastWords: WrapUpLease | undefined): Admission {
+function takePlace({ above, slots, scope, isCounted }: Fee, lastWords: WrapUpLease | undefined): Admission {
   try {
     return { lastWords, place: slots.take(scope) };
   } catch (error) {
     lastWords?.[Symbol.dispose]();
-    above.undoExecution();
+    if (!isCounted) above.undoExecution();
     throw error;
   }
 }

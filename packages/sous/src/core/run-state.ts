@@ -62,8 +62,9 @@ class RunFold {
   #since: number;
   #lastTime: number;
   #exceeded: string | undefined;
-  /** When each open question was put to a person: the clock stands still until the answer. */
-  readonly #askedAt = new Map<string, number>();
+  /** Questions that wait for a person. The clock stands still from the first to the last answer. */
+  readonly #asked = new Set<string>();
+  #askedSince = 0;
 
   constructor(start: EventOf<"run-start">) {
     this.#since = start.time;
@@ -89,7 +90,9 @@ class RunFold {
   }
 
   finish(): RunState {
-    this.#state.usedMs += this.#lastTime - this.#since;
+    const until = this.#asked.size > 0 ? this.#askedSince : this.#lastTime;
+    // Somebody may have set the clock of the machine meanwhile.
+    this.#state.usedMs += Math.max(0, until - this.#since);
     return this.#state;
   }
 
@@ -112,11 +115,12 @@ class RunFold {
         state.calls.set(event.callId, { state: "started" });
         break;
       case "approval-request":
-        this.#askedAt.set(event.callId, event.time);
+        if (this.#asked.size === 0) this.#askedSince = event.time;
+        this.#asked.add(event.callId);
         state.calls.set(event.callId, { state: "asked" });
         break;
       case "approval-end":
-        this.#since += event.time - (this.#askedAt.get(event.callId) ?? event.time);
+        if (this.#asked.delete(event.callId) && this.#asked.size === 0) this.#since += event.time - this.#askedSince;
         if (event.by === "nobody") state.lacksConsent = true;
         state.calls.set(event.callId, event.allowed ? { state: "started" } : { state: "denied", reason: event.reason });
         break;
@@ -142,7 +146,9 @@ class RunFold {
         // Whatever was asked before was settled by whoever went on.
         state.unsettled = undefined;
         state.usedMs = event.usedMs;
+        this.#asked.clear();
         this.#since = event.time;
+        this.#lastTime = event.time;
         break;
       case "run-end":
         state.end = event;

@@ -2,7 +2,7 @@
 
 import type { Run } from "../core/run.ts";
 import type { RunState } from "../core/run-state.ts";
-import { costOf, noUsage, type Usage } from "../core/usage.ts";
+import { costOf, noUsage, type Price, type Usage } from "../core/usage.ts";
 import { resumeClosing } from "./close-run.ts";
 import type { Ending } from "./ending.ts";
 import { untilEnding } from "./run-agent.ts";
@@ -33,15 +33,21 @@ export function restoreCounts(run: Run, state: RunState): void {
 /** Nobody heard the answer, but the provider may have given it: what was reserved counts as spent. */
 function settleQuestion(run: Run, { unsettled }: RunState): void {
   if (unsettled === undefined) return;
-  const { promptTokens: inputTokens, reserved } = unsettled;
+  const unheard = unheardAnswer(unsettled, run.profile.price);
+  run.account.charge({ tokens: unheard.spent.totalTokens, costUsd: unheard.costUsd });
+  run.bill(unheard.spent, unheard.costUsd);
+  run.emit(unheard);
+}
+
+/** A question that the end of a process left open, as an attempt that failed. */
+export function unheardAnswer(asked: NonNullable<RunState["unsettled"]>, price: Price | undefined) {
+  const { promptTokens: inputTokens, reserved } = asked;
   const outputTokens = Math.max(0, reserved - inputTokens);
   const totalTokens = inputTokens + outputTokens;
   const spent: Usage = { ...noUsage(), inputTokens, outputTokens, totalTokens, estimated: true };
-  const costUsd = costOf(spent, run.profile.price);
-  run.account.charge({ tokens: totalTokens, costUsd });
-  run.bill(spent, costUsd);
+  const costUsd = costOf(spent, price);
   const message = "The process ended before the model had answered";
-  run.emit({ type: "retry", attempt: 1, delayMs: 0, kind: "interrupted", message, spent, costUsd });
+  return { type: "retry", attempt: 1, delayMs: 0, kind: "interrupted", message, spent, costUsd } as const;
 }
 
 /** The gate knows these children by their call: one that lives goes on, one that has ended reports. */

@@ -67,7 +67,8 @@ export async function untilEnding(run: Run, earlier?: EarlierAnswer): Promise<En
   let emptyAnswers = earlier?.emptyAnswers ?? 0;
   let pending = earlier?.answer;
   for (;;) {
-    run.scope.throwIfAborted();
+    // Calls that had begun before a restart have an end each, also when the run was stopped by now.
+    if (pending === undefined || toolCallsOf(pending.message).length === 0) run.scope.throwIfAborted();
     if (pending === undefined) {
       readInbox(run);
       if (run.isWrappingUp) return wrappedUp(run);

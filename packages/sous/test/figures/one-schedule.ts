@@ -11,7 +11,7 @@ import {
   type RunResult,
   type RuntimeOptions,
 } from "../../src/core/runtime.ts";
-import { type ToolContext, tool } from "../../src/core/tool.ts";
+import { type Tool, type ToolContext, tool } from "../../src/core/tool.ts";
 import { noUsage } from "../../src/core/usage.ts";
 import { checkMessages } from "../../src/testing/check-messages.ts";
 import { checkHistory, openRuns } from "../../src/testing/checker.ts";
@@ -107,9 +107,9 @@ async function runTree(stage: Stage, createRuntime: CreateRuntime): Promise<RunR
     ...plan.runtime,
     store: watched.store,
     host: world.host,
-    agents: specialists(faults),
+    agents: specialists(toolsOf(faults)),
   });
-  let handle = runtime.run(leadOf(stage.model, faults), "Go.", {
+  let handle = runtime.run(leadOf(stage.model, toolsOf(faults)), "Go.", {
     ...plan.run,
     signal: plan.stop.signal,
     onEvent: (event) => onEvent(event, stage),
@@ -188,19 +188,19 @@ function modelOf({ world, plan, faults, problems }: Stage): ScriptedModel {
   );
 }
 
-function leadOf(model: ScriptedModel, faults: Faults): AgentDefinition {
-  return agent({ name: "lead", model, tools: toolsOf(faults), subagents: [scoutOf()], delegate: true, maxTurns: 8 });
+export function leadOf(model: ScriptedModel, tools: readonly Tool[]): AgentDefinition {
+  return agent({ name: "lead", model, tools, subagents: [scoutOf()], delegate: true, maxTurns: 8 });
 }
 
 function scoutOf(): AgentDefinition {
   return agent({ name: "scout", instructions: "Look, do not touch.", maxTurns: 3, deny: ["write"] });
 }
 
-function specialists(faults: Faults): AgentDefinition[] {
-  return [scoutOf(), agent({ name: "writer", tools: toolsOf(faults), delegate: true, timeoutMs: 5_000 })];
+export function specialists(tools: readonly Tool[]): AgentDefinition[] {
+  return [scoutOf(), agent({ name: "writer", tools, delegate: true, timeoutMs: 5_000 })];
 }
 
-function toolsOf(faults: Faults) {
+export function toolsOf(faults: Faults): Tool[] {
   const inputSchema = {
     type: "object",
     properties: { at: { type: "number" }, text: { type: "string" } },
@@ -222,7 +222,7 @@ function startAndForget(_input: unknown, context: ToolContext): string {
 }
 
 /** A failed run rejects with its result; anything else that is thrown is a fault of the runtime. */
-async function resultOf(handle: RunHandle): Promise<RunResult> {
+export async function resultOf(handle: RunHandle): Promise<RunResult> {
   try {
     return await handle;
   } catch (error) {
@@ -232,7 +232,7 @@ async function resultOf(handle: RunHandle): Promise<RunResult> {
 }
 
 /** What the caller is told must be what the journal says. */
-function compareResult(result: RunResult, events: readonly StoredEvent[]): string[] {
+export function compareResult(result: RunResult, events: readonly StoredEvent[]): string[] {
   const end = events.findLast((event) => event.runId === result.runId);
   if (end?.type !== "run-end") return ["The result is there before the run-end of its run"];
   if (end.status !== result.status) return [`The result is ${result.status}, the journal says ${end.status}`];

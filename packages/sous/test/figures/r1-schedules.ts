@@ -65,7 +65,7 @@ export async function runFaultSchedules(given: {
   return figure;
 }
 
-function faultPlan(world: World): Plan {
+export function faultPlan(world: World): Plan {
   const random = world.random("plan");
   const isCalm = chance(random, 0.2);
   const rate = (most: number) => (isCalm ? 0 : random() * most);

@@ -17,8 +17,7 @@ export type WatchedStore = {
   readonly mayGiveUp: boolean;
 };
 
-export function watchedStore(faults: Faults): WatchedStore {
-  const inner = openMemoryStore();
+export function watchedStore(faults: Faults, inner: Store = openMemoryStore()): WatchedStore {
   const faulty = faults.store(inner);
   let failuresInRow = 0;
   let mayGiveUp = false;

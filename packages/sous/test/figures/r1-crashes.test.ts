@@ -1,0 +1,101 @@
+/** R1 with crashes, in small: fixed seeds and a fresh one. The whole figure is `npm run soak`. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { importWithout } from "../mutation.ts";
+import { type CrashFigure, runCrashSchedules } from "./r1-crashes.ts";
+
+const FIXED = 220;
+const FRESH = 30;
+
+suite("R1: a tree whose processes die goes on, with nothing lost, nothing done twice and no hang", () => {
+  test(`in ${FIXED} schedules of fixed seeds`, async (context) => {
+    const figure = await runCrashSchedules({ seed: 1, count: FIXED });
+    context.diagnostic(inWords(figure));
+    assert.deepEqual(figure.broken.slice(0, 5), []);
+    assert.equal(figure.hangs, 0);
+    // The figure means something only if processes died in the middle of trees.
+    assert.ok(figure.crashes > FIXED && figure.resumedRuns > FIXED, inWords(figure));
+  });
+
+  test(`in ${FRESH} schedules of a fresh seed`, async (context) => {
+    const figure = await runCrashSchedules({ seed: Math.floor(Math.random() * 2 ** 27), count: FRESH });
+    context.diagnostic(inWords(figure));
+    assert.deepEqual(figure.broken, []);
+  });
+});
+
+suite("R1: the figure with crashes finds", () => {
+  const source = (file: string) => import.meta.resolve(`../../src/${file}`);
+  const mutations: [what: string, file: string, find: string, replace: string, problem: RegExp][] = [
+    [
+      "a call that is made again though its result is kept",
+      "loop/run-tool-call.ts",
+      'if (earlier?.state === "ended") return earlier.part;',
+      "",
+      /runs again, and its result is kept/,
+    ],
+    [
+      "an unsafe call that is made again",
+      "loop/run-tool-call.ts",
+      '(!mayHaveRun || tool.effect !== "unsafe")',
+      "true",
+      /is unsafe and runs again/,
+    ],
+    [
+      "an unsafe call that is made before it is kept that it should be",
+      "loop/run-tool-call.ts",
+      'tool.effect === "read" ? undefined : run.tree.settled()',
+      "undefined",
+      /runs before it is kept that it should/,
+    ],
+    [
+      "a question on what is not kept",
+      "model/ask-for-run.ts",
+      "return this.#ports.journal.settled();",
+      "return undefined;",
+      /asks on|asks before its start is kept/,
+    ],
+    [
+      "a gate that does not know the children of before",
+      "gate.ts",
+      "const earlier = this.#parts.recorded?.take(parent.who.runId, callId, request.index ?? 0);",
+      "const earlier = undefined;",
+      /is the second child of one call/,
+    ],
+    [
+      "a report that is delivered again",
+      "recorded.ts",
+      'else if (event.type === "report") this.#delivered.add(event.childRunId);',
+      "",
+      /delivers \w+ a second time/,
+    ],
+    [
+      "an unheard answer that counts for nothing",
+      "loop/resume-run.ts",
+      "  settleQuestion(run, state);\n  run.emit",
+      "  run.emit",
+      /forgets a question/,
+    ],
+  ];
+  for (const [what, file, find, replace, problem] of mutations) {
+    test(what, async () => {
+      const mutation = { in: source(file), find, replace };
+      const { createRuntime } = await importWithout<typeof import("../../src/runtime.ts")>(
+        source("runtime.ts"),
+        mutation,
+      );
+      let found = "";
+      for (let seed = 1; seed <= 60 && !problem.test(found); seed += 10) {
+        const { broken } = await runCrashSchedules({ seed, count: 10, createRuntime });
+        found += broken.flatMap(({ problems }) => problems).join("\n");
+      }
+      assert.match(found, problem);
+    });
+  }
+});
+
+function inWords(figure: CrashFigure): string {
+  const { seed, schedules, crashes, resumedRuns, events, faults, broken, hangs, milliseconds } = figure;
+  return `R1 with crashes, seeds ${seed}–${seed + schedules - 1}: ${schedules} schedules, ${crashes} processes died, ${resumedRuns} runs went on, ${events} events, ${faults} faults; ${broken.length} broken, ${hangs} hangs; ${milliseconds} ms`;
+}

@@ -1,0 +1,210 @@
+/** What a process that goes on must not get wrong: found by trees that were killed at random (`test/figures/r1-crashes.ts`). */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import type { EventOf, StoredEvent } from "../../src/core/event.ts";
+import type { ModelRequest } from "../../src/core/model.ts";
+import type { RunOptions } from "../../src/core/runtime.ts";
+import { NO_OWNER } from "../../src/core/store.ts";
+import { openMemoryStore } from "../../src/store/memory.ts";
+import { checkHistory } from "../../src/testing/checker.ts";
+import { after, calls, hangs, says } from "../../src/testing/steps.ts";
+import { openStage, type Stage, type StageOptions, simpleTool } from "../requirements/support.ts";
+import { resultsOf } from "./crash-points.ts";
+
+/** What is kept of a life that was stopped behind the first event that matches. */
+function cut(stage: Stage, matches: (event: StoredEvent) => boolean): StoredEvent[] {
+  const events = stage.events.filter((event): event is StoredEvent => event.seq !== undefined);
+  const index = events.findIndex(matches);
+  assert.ok(index >= 0, "there is such an event");
+  return events.slice(0, index + 1);
+}
+
+/** Another process, with a store that holds this tree. */
+function nextStage(script: Parameters<typeof openStage>[0], kept: readonly StoredEvent[], options: StageOptions = {}) {
+  const store = openMemoryStore();
+  store.append(kept[0]?.runId ?? "", structuredClone(kept), NO_OWNER);
+  return openStage(script, { seed: 2, ...options, runtime: { ...options.runtime, store } });
+}
+
+function ofType<Type extends StoredEvent["type"]>(events: readonly StoredEvent[], type: Type): EventOf<Type>[] {
+  return events.filter((event) => event.type === type) as EventOf<Type>[];
+}
+
+async function lastWord(stage: Stage, kept: readonly StoredEvent[], options: Pick<RunOptions, "signal" | "onEvent">) {
+  const id = kept[0]?.runId ?? "";
+  const tools = [simpleTool("look"), simpleTool("write", () => "written", { tier: "confirm" })];
+  const result = await stage.world.run(() => stage.runtime.resume(id, { agent: stage.lead({ tools }), ...options }));
+  const all = await stage.store.read(id);
+  assert.deepEqual(checkHistory(all, { resultUsage: result.usage }), []);
+  return { result, all };
+}
+
+suite("G5: a process that goes on", () => {
+  test("H1: counts children that had started before anybody new can take their place", async () => {
+    const script = {
+      lead: (request: ModelRequest) =>
+        resultsOf(request, "parallel_subagent").length === 0
+          ? calls("parallel_subagent", {
+              tasks: ["a", "b", "c"].map((label) => ({ label, task_prompt: `Look at ${label}.` })),
+            })
+          : says("Done."),
+      "lead/*": () => [after(10), says("Seen.")],
+    };
+    const first = openStage(script);
+    await first.run(first.lead(), "Look.", { budget: { executions: 2 } });
+    const kept = cut(first, ({ type, path }) => type === "turn-start" && path === "lead/b");
+    const { all } = await lastWord(nextStage(script, kept), kept, {});
+    assert.deepEqual(
+      ofType(all, "run-end").map(({ path, status }) => [path, status]),
+      [
+        ["lead/a", "completed"],
+        ["lead/b", "completed"],
+        ["lead", "completed"],
+      ],
+    );
+  });
+
+  test("and is stopped before it acts leaves no call without a result", async () => {
+    const script = { lead: [calls("look"), says("Done.")] };
+    const first = openStage(script);
+    await first.run(first.lead({ tools: [simpleTool("look")] }));
+    const kept = cut(first, ({ type }) => type === "tool-call-start");
+    const { result, all } = await lastWord(nextStage(script, kept), kept, { signal: AbortSignal.abort() });
+    assert.equal(result.status, "cancelled");
+    assert.deepEqual(
+      ofType(all, "tool-call-end").map(({ output }) => output),
+      ["The call was cancelled"],
+    );
+  });
+
+  test("H4: knows how long a run was at work when two questions waited for a person at once", async () => {
+    const script = {
+      lead: [
+        [after(500), calls("write"), calls("write")],
+        [after(1_000_000), says("Done.")],
+      ],
+    };
+    const first = openStage(script, {
+      runtime: {
+        approve: () => new Promise((resolve) => first.world.clock.ownTimer(60_000, () => resolve({ allow: true }))),
+      },
+    });
+    await first.run(first.lead({ tools: [simpleTool("write", () => "written", { tier: "confirm" })] }));
+    const kept = cut(first, ({ type, seq }) => type === "turn-start" && seq > 2);
+    const { all } = await lastWord(nextStage(script, kept), kept, {});
+    assert.deepEqual(
+      ofType(all, "resume").map(({ usedMs }) => usedMs),
+      [500],
+    );
+  });
+
+  test("H4: does not count the time in which a person thought until the process ended", async () => {
+    const script = { lead: [[after(500), calls("write"), calls("look")], says("Done.")] };
+    const first = openStage(script, { runtime: { approve: () => new Promise(() => {}) } });
+    const look = simpleTool(
+      "look",
+      () => new Promise((resolve) => first.world.clock.ownTimer(9_000, () => resolve("seen"))),
+    );
+    const write = simpleTool("write", () => "written", { tier: "confirm" });
+    first.when(
+      ({ type }) => type === "tool-call-end",
+      () => void handle.cancel(),
+    );
+    const handle = first.start(first.lead({ tools: [write, look] }));
+    await first.end(handle);
+    const kept = cut(first, ({ type }) => type === "tool-call-end");
+    const stage = nextStage(script, kept, { runtime: { approve: async () => ({ allow: true }) } });
+    const { all } = await lastWord(stage, kept, {});
+    assert.deepEqual(
+      ofType(all, "resume").map(({ usedMs }) => usedMs),
+      [500],
+    );
+  });
+
+  test("B8: ends a child in the background that is stopped before it gets its place again", async () => {
+    const script = {
+      lead: (request: ModelRequest) =>
+        resultsOf(request, "subagent").length === 0
+          ? ["a", "b"].map((label) => calls("subagent", { label, task_prompt: `As ${label}.`, background: true }))
+          : says("I wait."),
+      // While it waits for its own child, the other has its place.
+      "lead/a": (request: ModelRequest) =>
+        resultsOf(request, "subagent").length === 0
+          ? calls("subagent", { label: "c", task_prompt: "Below." })
+          : hangs(),
+      "lead/b": [hangs()],
+    };
+    const first = openStage(script);
+    const handle = first.start(first.lead(), "Go.", { limits: { maxConcurrent: 1 } });
+    first.when(
+      ({ type, path }) => type === "turn-start" && path === "lead/b",
+      () => void handle.cancel(),
+    );
+    await first.end(handle);
+    const kept = cut(first, ({ type, path }) => type === "turn-start" && path === "lead/b");
+    const stage = nextStage(script, kept);
+    const stop = new AbortController();
+    const { result, all } = await lastWord(stage, kept, {
+      signal: stop.signal,
+      onEvent: ({ type, path }) => void (type === "resume" && path === "lead/a" && stop.abort()),
+    });
+    assert.equal(result.status, "cancelled");
+    assert.deepEqual(
+      ofType(all, "run-end").map(({ path, status }) => [path, status]),
+      [
+        ["lead/a", "cancelled"],
+        ["lead/b", "cancelled"],
+        ["lead", "cancelled"],
+      ],
+    );
+  });
+
+  test("H1: counts the question of a child that nobody goes on with as spent", async () => {
+    const script = {
+      lead: (request: ModelRequest) => (resultsOf(request, "crew").length === 0 ? calls("crew") : says("Alone.")),
+      "lead/*": [[after(10), says("Here.")]],
+    };
+    const crew = simpleTool("crew", async (_input, { spawn }) => (await spawn({ label: "mate", task: "Help." })).kind, {
+      effect: "unsafe",
+    });
+    const first = openStage(script);
+    await first.run(first.lead({ tools: [crew] }), "Go.", { budget: { tokens: 50_000 } });
+    const kept = cut(first, ({ type, depth }) => type === "turn-start" && depth === 1);
+    const asked = ofType(kept, "turn-start").find(({ depth }) => depth === 1);
+    const stage = nextStage(script, kept);
+    const id = kept[0]?.runId ?? "";
+    const result = await stage.world.run(() => stage.runtime.resume(id, { agent: stage.lead({ tools: [crew] }) }));
+    const all = await stage.store.read(id);
+    assert.deepEqual(checkHistory(all, { resultUsage: result.usage }), []);
+    const end = ofType(all, "run-end").find(({ depth }) => depth === 1);
+    assert.deepEqual([end?.status, end?.usage.totalTokens], ["cancelled", asked?.reserved]);
+    assert.equal(result.usage.estimated, true);
+  });
+
+  test("goes on with a follow-up that was interrupted, though the first run of the root had completed", async () => {
+    const script = { lead: ({ messages }: ModelRequest) => says(messages.length === 1 ? "First." : "Second.") };
+    const first = openStage(script);
+    const handle = first.start(first.lead());
+    await first.end(handle);
+    await first.world.run(() => handle.followUp("And then?"));
+    const kept = cut(first, ({ type, seq }) => type === "turn-start" && seq > 4);
+    const { result } = await lastWord(nextStage(script, kept), kept, {});
+    assert.deepEqual([result.status, result.text], ["completed", "Second."]);
+    assert.notEqual(result.runId, kept[0]?.runId);
+  });
+
+  test("refuses a tree that was not kept, by whichever of the runs of its root it is named", async () => {
+    const first = openStage({ lead: [says("First."), says("Second.")] });
+    const handle = first.start(first.lead());
+    await first.end(handle);
+    await first.world.run(() => handle.followUp("And then?"));
+    const kept = cut(first, ({ type, seq }) => type === "turn-start" && seq > 4);
+    const stage = nextStage({}, kept);
+    const id = kept[0]?.runId ?? "";
+    await stage.store.markLost(id, "The disk was full.");
+    await assert.rejects(Promise.resolve(stage.runtime.resume(kept.at(-1)?.runId ?? "", { agent: stage.lead() })), {
+      message: `Run ${id} cannot be resumed, because not all of it was kept. The disk was full.`,
+    });
+  });
+});
