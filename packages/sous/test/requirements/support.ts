@@ -16,6 +16,7 @@ import type { AnySchema } from "../../src/core/schema.ts";
 import type { Store } from "../../src/core/store.ts";
 import { type Tool, type ToolContext, type ToolOptions, tool } from "../../src/core/tool.ts";
 import { createRuntime, type Runtime } from "../../src/runtime.ts";
+import { problemOfTree } from "../../src/store/import-check.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { checkRequests } from "../../src/testing/check-messages.ts";
 import { checkHistory, type HistoryFacts } from "../../src/testing/checker.ts";
@@ -99,8 +100,9 @@ export function openStage(script: Script, options: StageOptions = {}): Stage {
     const result = await world.run(() => settled);
     for (const fault of faults) throw fault;
     assert.deepEqual(checkHistory(events.filter(isStored), factsOf(result)), []);
-    // Whatever happened, a store can give it back.
+    // Whatever happened, a store can give it back and another one takes it in.
     for (const event of events.filter(isStored)) parseStoredEvent(JSON.parse(JSON.stringify(event)));
+    assert.equal(problemOfTree(events.filter(isStored)), undefined);
     assert.deepEqual(checkRequests(model.requests), []);
     assert.equal(world.clock.liveTimers, 0, "a timer is left");
     return result;
