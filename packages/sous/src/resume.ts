@@ -4,9 +4,9 @@ import { type AgentDefinition, agent } from "./core/agent.ts";
 import { UserError } from "./core/errors.ts";
 import type { EventOf, StoredEvent } from "./core/event.ts";
 import { laterHandle } from "./core/later-handle.ts";
-import type { Budget } from "./core/limits.ts";
+import { type Budget, narrowerLimits } from "./core/limits.ts";
 import { messageFrom } from "./core/message.ts";
-import type { ForkOptions, ResumeOptions, RunHandle, RunOptions, RunResult } from "./core/runtime.ts";
+import type { ForkOptions, ResumeOptions, RunHandle, RunOptions, RunResult, RuntimeOptions } from "./core/runtime.ts";
 import type { RunRecord, Store } from "./core/store.ts";
 import { FAN_OUT, fanOutTask, holderOf, runFanOut } from "./fan-out.ts";
 import { repairHistory } from "./loop/repair-history.ts";
@@ -65,7 +65,7 @@ export function forkRoot<Output>(runId: string, parts: Parts, options: ForkOptio
     const { before, turn } = endOfTurn(events, options.at);
     const history = repairHistory(await readHistory(parts.store, record.rootId).messages(runId, before));
     const definition = definitionOf(start, parts, options.agent);
-    const terms = toRunOptions(start, { from: options.budget?.from });
+    const terms = toRunOptions(start, { from: options.budget?.from }, parts.options.limits);
     const opened = openTree({ ...parts, runOptions: { ...terms, ...options } });
     const entry = opened.tree.openRoot(opened.rootId, definition);
     const origin = { kind: "branch", runId, turn, history } as const;
@@ -91,7 +91,7 @@ async function openStored(
     const recorded = new Recorded(await store.read(rootId));
     const { start } = recorded.root.state;
     const { signal, onEvent } = options;
-    const runOptions = { ...toRunOptions(start, options), signal, onEvent };
+    const runOptions = { ...toRunOptions(start, options, parts.options.limits), signal, onEvent };
     const opened = openTree({ ...parts, runOptions }, { rootId, fence, recorded });
     const root = await opened.tree.openRoot(rootId, define(start));
     if (recorded.root.state.end === undefined) opened.tree.denied.push(...deniedIn(recorded));
@@ -121,13 +121,16 @@ async function lastOfRoot(record: RunRecord, store: Store): Promise<RunRecord> {
 function toRunOptions(
   { terms, budget, runId }: EventOf<"run-start">,
   { moreBudget, from }: Pick<ResumeOptions, "moreBudget" | "from">,
+  own: RuntimeOptions["limits"],
 ): RunOptions {
   const name = terms?.sharedBudget;
   if (name !== undefined && from === undefined)
     throw new UserError(
       `Run ${runId} drew on the shared budget ${JSON.stringify(name)}: open it with sharedBudget() of its store and pass it as from`,
     );
-  return { ...terms, budget: { ...sumOf(budget, moreBudget), from } };
+  // Where the tree comes from is not known: what the runtime was told itself holds as well.
+  const limits = terms && narrowerLimits(terms.limits, own);
+  return { ...terms, limits, budget: { ...sumOf(budget, moreBudget), from } };
 }
 
 /** A limit that is not set stays so. */

@@ -143,6 +143,20 @@ export const DEFAULT_LIMITS: DelegationLimits = Object.freeze({
   children: Object.freeze({}),
 });
 
+/** What both allow: `given` can lower a number of `limits` and not raise it. */
+export function narrowerLimits(limits: DelegationLimits, given: Partial<DelegationLimits> = {}): DelegationLimits {
+  const least = (name: "maxDepth" | "defaultMaxTurns" | "outputMaxSize" | "maxConcurrent"): number =>
+    Math.min(limits[name], given[name] ?? limits[name]);
+  return {
+    ...limits,
+    maxDepth: least("maxDepth"),
+    defaultMaxTurns: least("defaultMaxTurns"),
+    outputMaxSize: least("outputMaxSize"),
+    maxConcurrent: least("maxConcurrent"),
+    children: smallerBudget(limits.children, given.children) ?? {},
+  };
+}
+
 /** Refuses limits nothing could ever pass: a run that waits for one of no places would wait for ever. */
 export function checkLimits(limits: DelegationLimits): DelegationLimits {
   checkWhole("limits.maxDepth", limits.maxDepth, 1, 10);

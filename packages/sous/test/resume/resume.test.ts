@@ -297,6 +297,11 @@ suite("resume", () => {
       result.agents.map(({ depth }) => depth),
       [0, 1, 2],
     );
+    // One that was told less keeps to that, whatever the tree says of itself.
+    const fresh = kept.slice(0, 1);
+    const narrow = openStage(script, { runtime: { store: storeOf(fresh), limits: { maxDepth: 1 } } });
+    const flat = await narrow.world.run(() => narrow.runtime.resume(kept[0]?.runId ?? "", { agent: narrow.lead() }));
+    assert.match(flat.text, /Maximum subagent recursion depth \(1\) exceeded. Current depth: 1/);
   });
 
   test("a deadline goes on where it stood: the time before counts, the time in between does not", async () => {
