@@ -6,6 +6,7 @@ import type { EventOf, StoredEvent } from "./core/event.ts";
 import { laterHandle } from "./core/later-handle.ts";
 import { type Budget, narrowerLimits } from "./core/limits.ts";
 import { messageFrom } from "./core/message.ts";
+import { withDefaults } from "./core/options.ts";
 import type { ForkOptions, ResumeOptions, RunHandle, RunOptions, RunResult, RuntimeOptions } from "./core/runtime.ts";
 import type { RunRecord, Store } from "./core/store.ts";
 import { FAN_OUT, fanOutTask, holderOf, runFanOut } from "./fan-out.ts";
@@ -66,7 +67,9 @@ export function forkRoot<Output>(runId: string, parts: Parts, options: ForkOptio
     const history = repairHistory(await readHistory(parts.store, record.rootId).messages(runId, before));
     const definition = definitionOf(start, parts, options.agent);
     const terms = toRunOptions(start, { from: options.budget?.from }, parts.options.limits);
-    const opened = openTree({ ...parts, runOptions: { ...terms, ...options } });
+    const { signal, onEvent, budget, limits } = options;
+    const runOptions = withDefaults(terms, { signal, onEvent, budget, limits });
+    const opened = openTree({ ...parts, runOptions });
     const entry = opened.tree.openRoot(opened.rootId, definition);
     const origin = { kind: "branch", runId, turn, history } as const;
     onHandle(rootHandle(opened, opened.rootId, entry, messageFrom(options.message ?? GO_ON), { origin }));
