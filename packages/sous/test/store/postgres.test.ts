@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
@@ -18,6 +17,7 @@ import { sharedBudgetContract } from "../../src/testing/shared-budget-contract.t
 import { storeContract } from "../../src/testing/store-contract.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { type PostgresServer, startPostgresServer } from "./postgres-server.ts";
+import { postgresWorker } from "./postgres-worker.ts";
 import { checkSameAnswers } from "./same-answers.ts";
 
 let server: PostgresServer;
@@ -152,10 +152,8 @@ suite("G2: two processes on one schema", () => {
 
   test("the tree of a process that was killed is free at once", async () => {
     const schema = freshSchema();
-    const worker = join(import.meta.dirname, "postgres-worker.ts");
-    const child = spawn(process.execPath, ["--conditions=sous-source", worker, server.connectionString(), schema], {
-      stdio: ["pipe", "pipe", "inherit"],
-    });
+    const parameters = ["--conditions=sous-source", postgresWorker, server.connectionString(), schema];
+    const child = spawn(process.execPath, parameters, { stdio: ["pipe", "pipe", "inherit"] });
     await once(child.stdout, "data");
     await using store = await open({ schema });
     assert.equal((await store.run("lead"))?.status, "running");
