@@ -1,7 +1,10 @@
 /** The reliability figures in full. Each line is printed with its seed; the process fails when a figure is missed. */
 
+import { drawOn } from "../src/budget/shared-account.ts";
 import { runFaultSchedules } from "../test/figures/r1-schedules.ts";
+import { runProcessRaces } from "../test/figures/r4-processes.ts";
 import { runLedgerRaces } from "../test/figures/r4-races.ts";
+import { sharedLedgers } from "../test/figures/r4-shared.ts";
 import { measureManyChildren } from "../test/figures/r5-many-children.ts";
 import { runDeadlockSearch } from "../test/figures/r6-deadlocks.ts";
 import { runChoppedStreams, runMutatedStreams } from "../test/figures/r7-streams.ts";
@@ -22,6 +25,22 @@ const FIGURES: readonly Figure[] = [
     async measure(seed) {
       const figure = await runLedgerRaces({ seed, races: 10_000, width: 64 });
       return { figure, isReached: figure.overspent + figure.leaked + figure.hung + figure.wrongRefusals === 0 };
+    },
+  },
+  {
+    name: "R4 10,000 races of 64 for a shared budget",
+    async measure(seed) {
+      const openLedger = sharedLedgers(drawOn);
+      const figure = await runLedgerRaces({ seed, races: 10_000, width: 64, openLedger });
+      return { figure, isReached: figure.overspent + figure.leaked + figure.hung + figure.wrongRefusals === 0 };
+    },
+  },
+  {
+    name: "R4 1,000 races of 8 processes on one database",
+    async measure(seed) {
+      const figure = await runProcessRaces({ seed, races: 1_000, processes: 8, kills: 0.1 });
+      const { overspent, leaked, hung, wrongRefusals, faults } = figure;
+      return { figure, isReached: overspent + leaked + hung + wrongRefusals + faults.length === 0 };
     },
   },
   {

@@ -51,6 +51,13 @@ export {
 } from "./core/runtime.ts";
 export type { AnySchema, JsonSchema, StandardSchema } from "./core/schema.ts";
 export type {
+  RootBudget,
+  SharedBudget,
+  SharedBudgetOptions,
+  SharedBudgets,
+  SharedLimits,
+} from "./core/shared-budget.ts";
+export type {
   CancelMode,
   ChildControl,
   ChildReport,

@@ -64,7 +64,7 @@ class SharedAccount implements Account {
     const own = yield* wait(this.#own.reserve(need, scope));
     try {
       const { line, clock } = this.#draw;
-      return new SharedLease(own, yield* wait(line.reserve(purseNeed(need, own), scope, clock)), this.#draw);
+      return new SharedLease(own, yield* wait(line.reserve(purseNeed(need, own.outputCap), scope, clock)), this.#draw);
     } catch (error) {
       own[Symbol.dispose]();
       throw error;

@@ -50,9 +50,9 @@ export class SharedLease implements Lease {
 /** More output than any model gives; keeps what is reserved without a limit within what can be counted. */
 const MOST_OUTPUT = 100_000_000;
 
-/** As much as the ledger has lent. */
-export function purseNeed(need: CallNeed, own: Pick<Lease, "outputCap">): PurseNeed {
-  const most = Math.floor(Math.min(need.outputCap, own.outputCap, MOST_OUTPUT));
+/** With at most so much output as the ledger has lent. */
+export function purseNeed(need: CallNeed, lent: number = Number.POSITIVE_INFINITY): PurseNeed {
+  const most = Math.floor(Math.min(need.outputCap, lent, MOST_OUTPUT));
   const perToken = { tokens: 1, nanoUsd: outputRate("costUsd", need.price) };
   const prompt = { tokens: Math.ceil(need.promptTokens), nanoUsd: Math.ceil(amountOf("costUsd", need, 0)) };
   return { prompt, perToken, least: Math.min(leastOutput(need), most), most };
@@ -61,5 +61,5 @@ export function purseNeed(need: CallNeed, own: Pick<Lease, "outputCap">): PurseN
 /** No more than the least: what is kept for last words. */
 export function leastNeed(need: CallNeed): PurseNeed {
   const least = leastOutput(need);
-  return purseNeed({ ...need, outputCap: least }, { outputCap: least });
+  return purseNeed(need, least);
 }

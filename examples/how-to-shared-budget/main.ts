@@ -1,0 +1,33 @@
+/** A budget that several runs share, in one process or in many. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { agent, run } from "sous";
+import { openSqliteStore } from "sous/sqlite";
+import { says, scriptedModel, uses } from "sous/testing";
+
+const folder = mkdtempSync(join(tmpdir(), "sous-example-"));
+process.on("exit", () => rmSync(folder, { recursive: true }));
+const file = join(folder, "runs.db");
+const model = scriptedModel({ lead: [[says("In src/retry.ts."), uses({ input: 1_000, output: 100 })]] });
+const lead = agent({ name: "lead", model });
+
+// #region open
+await using store = await openSqliteStore(file);
+const team = await store.sharedBudget("team-today", { tokens: 1_000_000, costUsd: 20, executions: 200 });
+
+const { text } = await run(lead, "Where do we retry?", { store, budget: { tokens: 50_000, from: team } });
+console.log(text);
+console.log(await team.left());
+// #endregion
+
+// #region join
+const joined = await store.sharedBudget("team-today");
+console.log(await joined.spent());
+// #endregion
+
+// #region replace
+const raised = await store.sharedBudget("team-today", { tokens: 2_000_000 }, { existing: "replace" });
+console.log(await raised.left());
+// #endregion
