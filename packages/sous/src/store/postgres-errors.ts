@@ -29,6 +29,8 @@ function sentenceFor(error: unknown, place: string): string {
     return `${place} does not allow it (${reason}): grant the user its own schema, or choose another`;
   if (UNREACHABLE.has(code))
     return `${place} cannot be reached (${reason}): check that it runs and what its address is`;
+  if (code === "" && /\btimeout\b/i.test(reason))
+    return `${place} did not answer in time (${reason}): check the way to it, and how busy it is`;
   return `${place} failed: ${reason}`;
 }
 

@@ -8,6 +8,7 @@ import { StoreError, UserError } from "../../src/core/errors.ts";
 import type { Store } from "../../src/core/store.ts";
 import { createJournal } from "../../src/events/journal.ts";
 import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "../../src/store/postgres.ts";
+import { toStoreError } from "../../src/store/postgres-errors.ts";
 import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
 import { type CuttingProxy, openCuttingProxy } from "./cutting-proxy.ts";
 import { type PostgresServer, SECRET, startPostgresServer } from "./postgres-server.ts";
@@ -246,6 +247,14 @@ suite("a store that cannot be opened says so in one sentence without its secrets
     assert.ok(error instanceof UserError);
     assert.equal(error.message, "The connection string must look like postgres://user:password@host:5432/database");
     assert.ok(!inWords(error).includes(SECRET));
+  });
+
+  test("a server that says nothing", () => {
+    const { message } = toStoreError(new Error("Query read timeout"), "Postgres at far.test:5432/sous");
+    assert.equal(
+      message,
+      "Postgres at far.test:5432/sous did not answer in time (Query read timeout): check the way to it, and how busy it is",
+    );
   });
 
   test("a pool and a string", async () => {
