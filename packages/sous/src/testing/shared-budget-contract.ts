@@ -1,15 +1,11 @@
 /** What every shared budget promises, as tests. Give it a way to register a test and a way to open two views of one empty store. */
 
 import assert from "node:assert/strict";
-import { BudgetExceeded, UserError } from "../core/errors.ts";
-import type { PurseAmount, PurseNeed } from "../core/purse.ts";
-import {
-  NEW_PLACE,
-  type PurseAsk,
-  type PurseReply,
-  type SharedBudget,
-  type SharedBudgets,
-} from "../core/shared-budget.ts";
+import { BudgetExceeded } from "../core/errors.ts";
+import { NO_AMOUNT } from "../core/purse.ts";
+import { NEW_PLACE, type PurseReply, type SharedBudgets } from "../core/shared-budget.ts";
+import { granted, need, waiting } from "./purse-asks.ts";
+import { openingPromises } from "./shared-budget-opening.ts";
 import type { RegisterTest } from "./store-contract.ts";
 
 /** Two users of the same store: two processes, or two parts of one. */
@@ -22,6 +18,8 @@ export function sharedBudgetContract(test: RegisterTest, open: () => Promise<Sha
       await using users = await open();
       await run(users);
     });
+
+  openingPromises(check);
 
   check("what one reserves, the other cannot", async ({ one, other }) => {
     const here = await one.sharedBudget("team", { tokens: 1000 });
@@ -41,7 +39,11 @@ export function sharedBudgetContract(test: RegisterTest, open: () => Promise<Sha
     const byTokens = await one.sharedBudget("tokens", { tokens: 1000 });
     assert.equal((await granted(byTokens, { need: need(100, 10, 5000) })).output, 900);
     const byMoney = await one.sharedBudget("money", { costUsd: 0.001 });
-    const priced = { ...need(100, 10, 5000), prompt: usd(100, 300_000), perToken: usd(1, 15_000) };
+    const priced = {
+      ...need(100, 10, 5000),
+      prompt: { tokens: 100, nanoUsd: 300_000 },
+      perToken: { tokens: 1, nanoUsd: 15_000 },
+    };
     assert.equal((await granted(byMoney, { need: priced })).output, 46);
     assert.deepEqual(await byMoney.left(), { costUsd: 0.00001 });
     assert.deepEqual(
@@ -69,7 +71,7 @@ export function sharedBudgetContract(test: RegisterTest, open: () => Promise<Sha
   check("what was given back whole is whole again", async ({ one }) => {
     const shared = await one.sharedBudget("team", { tokens: 1000, costUsd: 1 });
     const held = await granted(shared, { need: need(400, 300) });
-    await shared.purse.settle(held.leaseId, NOTHING);
+    await shared.purse.settle(held.leaseId, NO_AMOUNT);
     assert.deepEqual(await shared.left(), { tokens: 1000, costUsd: 1 });
     assert.deepEqual(await shared.spent(), { tokens: 0, costUsd: 0, executions: 0 });
   });
@@ -144,7 +146,7 @@ export function sharedBudgetContract(test: RegisterTest, open: () => Promise<Sha
     const large = await waiting(here, { need: need(500, 100) });
     await waiting(here, { need: need(100, 50) });
     const small = await waiting(there, { need: need(10, 10, 500) });
-    await here.purse.settle(held.leaseId, NOTHING);
+    await here.purse.settle(held.leaseId, NO_AMOUNT);
     const served = await granted(there, { need: need(10, 10, 500), place: small });
     assert.equal(served.output, 240);
     await granted(here, { need: need(500, 100), place: large });
@@ -197,7 +199,7 @@ export function sharedBudgetContract(test: RegisterTest, open: () => Promise<Sha
     assert.deepEqual(await shared.left(), { tokens: 50 });
     await shared.purse.settle(first.leaseId, { tokens: 800, nanoUsd: 0 });
     assert.deepEqual(await shared.left(), { tokens: 50 });
-    await shared.purse.settle(second.leaseId, NOTHING);
+    await shared.purse.settle(second.leaseId, NO_AMOUNT);
     assert.deepEqual(await shared.left(), { tokens: 1000 });
   });
 
@@ -222,69 +224,6 @@ export function sharedBudgetContract(test: RegisterTest, open: () => Promise<Sha
     assert.deepEqual(await shared.spent(), { tokens: 500, costUsd: 3e-9, executions: 0 });
   });
 
-  check("budgets with different names know nothing of each other", async ({ one, other }) => {
-    const today = await one.sharedBudget("today", { tokens: 100 });
-    const tomorrow = await other.sharedBudget("tomorrow", { tokens: 100 });
-    await granted(today, { need: need(50, 50) });
-    assert.deepEqual(await tomorrow.left(), { tokens: 100 });
-  });
-
-  check("the same limits join it, other limits are refused, and replacing them says so", async ({ one, other }) => {
-    const here = await one.sharedBudget("team", { tokens: 1000, costUsd: 2.5, executions: 3 });
-    await granted(here, { need: need(100, 50) });
-    await other.sharedBudget("team", { tokens: 1000, costUsd: 2.5, executions: 3 }, { existing: "join" });
-    const sentence =
-      'The shared budget "team" has other limits (1000 tokens, $2.5, 3 executions): join it without limits, or set them for everybody with { existing: "replace" }';
-    await assert.rejects(async () => other.sharedBudget("team", { tokens: 1000 }), new UserError(sentence));
-    await assert.rejects(async () => other.sharedBudget("team", { tokens: 1001, costUsd: 2.5, executions: 3 }));
-    await other.sharedBudget("team", { tokens: 200, costUsd: Number.POSITIVE_INFINITY }, { existing: "replace" });
-    assert.deepEqual(await here.left(), { tokens: 50 });
-    await other.sharedBudget("team", { tokens: 100 }, { existing: "replace" });
-    assert.deepEqual(await here.left(), { tokens: 0 });
-  });
-
-  check("without limits it must be there", async ({ one }) => {
-    await assert.rejects(
-      async () => one.sharedBudget("team"),
-      new UserError('There is no shared budget "team": give its limits to make it'),
-    );
-  });
-
-  check("several who make it at once make one", async ({ one, other }) => {
-    const users = [one, other, one, other, one, other];
-    const all = await Promise.all(users.map((user) => user.sharedBudget("team", { tokens: 600 })));
-    await Promise.all(all.map((shared) => granted(shared, { need: need(50, 50) })));
-    assert.deepEqual(await all[0]?.left(), { tokens: 0 });
-  });
-
-  check("a name may hold any printable text and nothing else", async ({ one, other }) => {
-    const strange = ["o'brien\"; DROP TABLE x; --", "%_\\", "団队 🧾", " ", "x".repeat(200)];
-    for (const [index, name] of strange.entries()) {
-      await one.sharedBudget(name, { tokens: index + 1 });
-      assert.deepEqual(await (await other.sharedBudget(name)).left(), { tokens: index + 1 });
-    }
-    for (const name of ["", "a\0b", "a\nb", "\ud800", "x".repeat(10_000)]) {
-      await assert.rejects(async () => one.sharedBudget(name, { tokens: 1 }), UserError);
-    }
-  });
-
-  check("a limit is a number of 0 or more", async ({ one }) => {
-    const limits: object[] = [
-      { tokens: -1 },
-      { tokens: Number.NaN },
-      { costUsd: "5" },
-      { executions: -0.5 },
-      { seconds: 5 },
-      { token: 5 },
-      { tokens: Number.POSITIVE_INFINITY },
-      {},
-    ];
-    for (const each of limits) await assert.rejects(async () => one.sharedBudget("team", each), UserError);
-    await assert.rejects(async () => one.sharedBudget("team"), UserError);
-    const most = await one.sharedBudget("team", { tokens: Number.MAX_VALUE, costUsd: 1e12 });
-    assert.deepEqual(await most.left(), { tokens: Number.MAX_SAFE_INTEGER, costUsd: Number.MAX_SAFE_INTEGER / 1e9 });
-  });
-
   check("a hundred who want it at once spend it to the end and not beyond", async ({ one, other }) => {
     const here = await one.sharedBudget("team", { tokens: 1000 });
     const there = await other.sharedBudget("team");
@@ -302,32 +241,6 @@ export function sharedBudgetContract(test: RegisterTest, open: () => Promise<Sha
   });
 }
 
-const NOTHING: PurseAmount = { tokens: 0, nanoUsd: 0 };
-
-/** A prompt of so many tokens, an answer of at least `least`; without a price. */
-function need(prompt: number, least: number, most = least): PurseNeed {
-  return { prompt: { tokens: prompt, nanoUsd: 0 }, perToken: { tokens: 1, nanoUsd: 0 }, least, most };
-}
-
-function usd(tokens: number, nanoUsd: number): PurseAmount {
-  return { tokens, nanoUsd };
-}
-
 function refusal(error: BudgetExceeded): PurseReply {
   return { kind: "refused", error };
-}
-
-/** Asks for a call that would wait, and expects to get it. */
-async function granted(shared: SharedBudget, ask: Partial<PurseAsk> & Pick<PurseAsk, "need">) {
-  const isPatient = ask.kind !== "last-words" && ask.instead === undefined;
-  const reply = await shared.purse.reserve({ kind: "call", ...(isPatient ? { place: NEW_PLACE } : {}), ...ask });
-  assert.ok(reply.kind === "granted", JSON.stringify(reply));
-  return reply;
-}
-
-/** Asks for a call that has to wait, and returns its place. */
-async function waiting(shared: SharedBudget, ask: Pick<PurseAsk, "need" | "place">): Promise<string> {
-  const reply = await shared.purse.reserve({ kind: "call", place: NEW_PLACE, ...ask });
-  assert.ok(reply.kind === "wait", JSON.stringify(reply));
-  return reply.place;
 }

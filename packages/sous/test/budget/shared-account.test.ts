@@ -9,6 +9,7 @@ import type { Account, Budget, CallNeed, Lease, WrapUpLease } from "../../src/co
 import { Scope } from "../../src/core/scope.ts";
 import type { PursePort, SharedBudget, SharedLimits } from "../../src/core/shared-budget.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
+import { granted, need as purseNeed } from "../../src/testing/purse-asks.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
 const NEVER = new Scope();
@@ -90,8 +91,7 @@ suite("an account that draws on a shared budget", () => {
   test("what another process gives back is found by asking again, less and less often", async () => {
     const { shared, tree, clock } = await open({ tokens: 1000 }, {});
     // As another process would: without a word to this one.
-    const elsewhere = await shared.purse.reserve({ kind: "call", need: purse(600, 100) });
-    assert.ok(elsewhere.kind === "granted");
+    const elsewhere = await granted(shared, { need: purseNeed(600, 100) });
     const waiting = later(tree.reserve(need(600, 100), NEVER));
     const pauses: number[] = [];
     for (let tries = 0; tries < 8; tries++) {
@@ -287,10 +287,6 @@ async function openFaulty(limits: SharedLimits, own: Budget, speed: "fast" | "sl
 /** A prompt of so many tokens, an answer of at least `least`; without a price. */
 function need(promptTokens: number, minOutput: number, outputCap = minOutput): CallNeed {
   return { promptTokens, minOutput, outputCap, price: undefined };
-}
-
-function purse(prompt: number, least: number) {
-  return { prompt: { tokens: prompt, nanoUsd: 0 }, perToken: { tokens: 1, nanoUsd: 0 }, least, most: least };
 }
 
 /** What was given at once. */

@@ -9,11 +9,11 @@ import { suite, test } from "node:test";
 import { openLedger } from "../../src/budget/ledger.ts";
 import { drawOn } from "../../src/budget/shared-account.ts";
 import { BudgetExceeded, StoreError, UserError } from "../../src/core/errors.ts";
-import type { PurseNeed } from "../../src/core/purse.ts";
 import { Scope } from "../../src/core/scope.ts";
-import { NEW_PLACE, type PurseAsk, type SharedBudget } from "../../src/core/shared-budget.ts";
+import { NEW_PLACE, type PurseAsk } from "../../src/core/shared-budget.ts";
 import { newOwner } from "../../src/store/owner.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "../../src/store/sqlite.ts";
+import { granted, need } from "../../src/testing/purse-asks.ts";
 import { sharedBudgetContract } from "../../src/testing/shared-budget-contract.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 
@@ -227,16 +227,6 @@ function deadOwner(): string {
   return [host, boot, pid, "1", random].join(" ");
 }
 
-function need(prompt: number, least: number): PurseNeed {
-  return { prompt: { tokens: prompt, nanoUsd: 0 }, perToken: { tokens: 1, nanoUsd: 0 }, least, most: least };
-}
-
 function patient(prompt: number, least: number): PurseAsk {
   return { kind: "call", need: need(prompt, least), place: NEW_PLACE };
-}
-
-async function granted(shared: SharedBudget, ask: Partial<PurseAsk> & Pick<PurseAsk, "need">) {
-  const reply = await shared.purse.reserve({ kind: "call", ...ask });
-  assert.ok(reply.kind === "granted", JSON.stringify(reply));
-  return reply;
 }
