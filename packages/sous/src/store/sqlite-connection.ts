@@ -1,7 +1,7 @@
 /** One connection to a database: its settings, its prepared statements, and what happens all or not at all. */
 
 import { lstatSync, statSync } from "node:fs";
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { StoreError, UserError } from "../core/errors.ts";
 import { faultOf } from "./sqlite-faults.ts";
@@ -16,6 +16,8 @@ export type ConnectionOptions = {
   readonly busyTimeoutMs: number;
 };
 
+/** Of a new database. An event of 1 KB fills a page of 4 KB badly: in batches of 100 it then takes twice the time. */
+const PAGE_BYTES = 8_192;
 /** Pages of the log after which it is copied into the database. */
 const CHECKPOINT_PAGES = 4_000;
 /** How often to look whether the file is still there: a look takes a tenth of the time of a commit. */
@@ -66,6 +68,16 @@ export class SqliteConnection implements Disposable {
   write<T>(work: () => T): T {
     this.#checkWritable();
     return this.#transaction("BEGIN IMMEDIATE", work);
+  }
+
+  /** One statement that is a transaction of its own. Returns how many rows it changed. */
+  writeAtOnce(sql: string, values: readonly SQLInputValue[]): number {
+    this.#checkWritable();
+    try {
+      return Number(this.prepare(sql).run(...values).changes);
+    } catch (error) {
+      throw faultOf(error, this.file);
+    }
   }
 
   /** Everything `work` reads was there at the same moment. */
@@ -160,6 +172,7 @@ export class SqliteConnection implements Disposable {
         if ("enableDefensive" in database) database.enableDefensive(true);
         database.exec(`
           PRAGMA busy_timeout = ${busyTimeoutMs};
+          PRAGMA page_size = ${PAGE_BYTES};
           PRAGMA trusted_schema = OFF;
           PRAGMA cell_size_check = ON;
           PRAGMA synchronous = ${synchronous};

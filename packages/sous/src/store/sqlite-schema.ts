@@ -23,12 +23,15 @@ type Part = { readonly name: string; readonly sql: string };
 
 /**
  * Run numbers instead of ids, and `tree × 2^28 + seq` as the key of an event: text keys cost half the speed. The row of a
- * root also says who works on its tree. A task or prompt over 64 KB is a blob: the hash of its text.
+ * root also says who works on its tree, in front because every append asks for that. A task or prompt over 64 KB is a blob: the hash of its text.
  */
 const RUNS: Part = {
   name: "runs",
   sql: `CREATE TABLE runs (
   number INTEGER PRIMARY KEY,
+  fence INTEGER,
+  owner TEXT,
+  leased_until INTEGER,
   id TEXT NOT NULL UNIQUE,
   root INTEGER NOT NULL,
   parent INTEGER,
@@ -51,9 +54,6 @@ const RUNS: Part = {
   tool_count INTEGER,
   usage TEXT,
   cost_usd REAL,
-  fence INTEGER,
-  owner TEXT,
-  leased_until INTEGER,
   lost TEXT
 )`,
 };
