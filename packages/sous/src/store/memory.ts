@@ -41,14 +41,12 @@ class MemoryStore implements Store, SharedBudgets {
   readonly #rows = new Map<string, Row>();
 
   append(rootId: string, events: readonly StoredEvent[], fence = FIRST_FENCE): void {
-    let tree = this.#trees.get(rootId);
-    if (tree === undefined) {
-      tree = { rootId, events: [], fence, isOwned: false, lost: undefined };
-      this.#trees.set(rootId, tree);
-    }
+    if (events.length === 0) return;
+    const tree = this.#trees.get(rootId) ?? newTree(rootId, fence);
     if (tree.fence !== fence)
       throw new StaleOwner(`Tree ${rootId} was taken over: claim ${fence} is older than claim ${tree.fence}`);
     checkNumbers(tree, events);
+    this.#trees.set(rootId, tree);
     if (fence !== NO_OWNER) tree.isOwned = true;
     for (const event of events) {
       const index = tree.events.push(event) - 1;
@@ -153,6 +151,11 @@ class MemoryStore implements Store, SharedBudgets {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
+}
+
+function newTree(rootId: string, fence: number): Tree {
+  if (fence !== FIRST_FENCE && fence !== NO_OWNER) throw new StaleOwner(`Tree ${rootId} is no longer in the store`);
+  return { rootId, events: [], fence, isOwned: false, lost: undefined };
 }
 
 /** Two journals of one tree, or one that repeats itself, would make a history that nobody lived. */

@@ -5,6 +5,7 @@ import type { StoredEvent } from "../core/event.ts";
 import { foldRunRecord } from "../core/run-record.ts";
 import type { RunRecord, Store } from "../core/store.ts";
 import { type SampleTree, sampleTree } from "./sample-tree.ts";
+import { claimPromises, forgetPromises } from "./store-contract-claims.ts";
 
 /** The `test` of `node:test`, vitest, jest or the like. */
 export type RegisterTest = (name: string, run: () => Promise<void>) => unknown;
@@ -173,6 +174,9 @@ export function storeContract(test: RegisterTest, open: () => Promise<Store>): v
         assert.ok((places.get(parentId) ?? place) < place, `${parentId} comes before its children`);
     }
   });
+
+  claimPromises(check);
+  forgetPromises(check);
 }
 
 const HOSTILE: readonly string[] = [

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { StoredEvent } from "../../src/core/event.ts";
-import type { Store } from "../../src/core/store.ts";
+import type { RunRecord, Store } from "../../src/core/store.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
 import { wrapStore } from "../../src/testing/wrap-store.ts";
@@ -57,6 +57,69 @@ suite("the contract finds a store that", () => {
       }),
       ["unknown ids are nothing, not an error"],
     ],
+    [
+      "lets anybody write",
+      (inner) => ({ append: (rootId, events) => inner.append(rootId, events) }),
+      [
+        "whoever begins a tree may write it, and nobody with another number",
+        "a claim that was given back can be taken over, and whoever had it is refused",
+        "a tree that is brought in belongs to nobody until it is claimed",
+      ],
+    ],
+    [
+      "gives a tree to everybody who wants it",
+      () => ({ claim: async () => ({ fence: 2 }) }),
+      [
+        "a tree that somebody works on cannot be claimed",
+        "of several that claim a tree at once one gets it",
+        "only trees that are there can be claimed, by the id of their root",
+      ],
+    ],
+    [
+      "keeps a claim that was given back",
+      () => ({ release: async () => {} }),
+      [
+        "a claim that was given back can be taken over, and whoever had it is refused",
+        "what has not ended and nobody works on is interrupted",
+      ],
+    ],
+    [
+      "takes any number for the latest claim",
+      (inner) => ({ release: (rootId) => inner.release(rootId, 1) }),
+      ["giving back a claim that is not the latest changes nothing"],
+    ],
+    [
+      "does not say that nobody works on a run",
+      (inner) => ({
+        run: async (runId) => atWork(await inner.run(runId)),
+        tree: async (rootId) => (await inner.tree(rootId)).map(atWork),
+      }),
+      [
+        "a tree that is brought in belongs to nobody until it is claimed",
+        "what has not ended and nobody works on is interrupted",
+      ],
+    ],
+    [
+      "forgets what was lost",
+      () => ({ markLost: async () => {} }),
+      ["a root says when not everything in its tree was kept"],
+    ],
+    [
+      "forgets a tree in its list only",
+      (inner) => ({ delete: async (rootId) => (await inner.run(rootId)) !== undefined }),
+      ["a tree is forgotten whole, and nothing else", "a tree that somebody works on is not forgotten"],
+    ],
+    [
+      "forgets everything that is old",
+      (inner) => ({
+        async prune(before) {
+          const old = (await inner.list({ rootsOnly: true })).filter(({ startedAt }) => startedAt < before);
+          for (const { id } of old) await inner.release(id, 1);
+          return inner.prune(before);
+        },
+      }),
+      ["a tree that somebody works on is not forgotten", "trees are forgotten by the age of their root"],
+    ],
   ];
   for (const [what, change, found] of broken) {
     test(what, async () => {
@@ -79,6 +142,10 @@ async function failedPromises(open: () => Store): Promise<string[]> {
   const failed: string[] = [];
   for (const [name, run] of checks) await run().catch(() => failed.push(name));
   return failed;
+}
+
+function atWork<Answer extends RunRecord | undefined>(record: Answer): Answer {
+  return record?.status === "interrupted" ? { ...record, status: "running" } : record;
 }
 
 function withShortLabel(event: StoredEvent): StoredEvent {
