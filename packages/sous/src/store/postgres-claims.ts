@@ -21,6 +21,8 @@ export function createClaims(connection: Connection, schema: string, owner: stri
   const sql = statements(schema);
   /** The latest claim of this store on each tree it works on. */
   const held = new Map<string, number>();
+  /** The trees that were claimed without an answer. */
+  const unsure = new Set<string>();
   let renewal: Disposable | undefined;
 
   function hold(rootId: string, fence: number): void {
@@ -51,14 +53,18 @@ export function createClaims(connection: Connection, schema: string, owner: stri
     hold,
     drop,
     async claim(rootId) {
-      const fence = await connection.transaction(async (query) => {
-        const tree = await lockTree(query, sql.lock, rootId);
-        if (tree === undefined) throw new UserError(`No run with the id ${rootId}`);
-        // Ours and not held: an earlier claim was kept, and only its answer was lost.
-        if (tree.owner !== owner || held.has(rootId)) checkFree(rootId, tree);
-        const [row] = await query(sql.claim, [tree.tree, owner]);
-        return Number(row?.fence);
-      });
+      const fence = await connection.transaction(
+        async (query) => {
+          const tree = await lockTree(query, sql.lock, rootId);
+          if (tree === undefined) throw new UserError(`No run with the id ${rootId}`);
+          // An earlier claim of ours may have been kept, with nobody told: it is taken again.
+          if (tree.owner !== owner || !unsure.has(rootId)) checkFree(rootId, tree);
+          const [row] = await query(sql.claim, [tree.tree, owner]);
+          return Number(row?.fence);
+        },
+        { onUnsure: () => unsure.add(rootId) },
+      );
+      unsure.delete(rootId);
       hold(rootId, fence);
       return { fence };
     },

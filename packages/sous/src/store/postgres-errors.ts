@@ -8,9 +8,9 @@ export function toStoreError(error: unknown, place: string): StoreError | UserEr
   return new StoreError(sentenceFor(error, place), { cause: error });
 }
 
-/** True when the server itself refused a statement: the connection still works. */
+/** True when the server itself refused a statement: the connection still works. Its codes have a digit, those of Node none. */
 export function isServerAnswer(error: unknown): boolean {
-  return /^[0-9A-Z]{5}$/.test(codeOf(error));
+  return /^(?=.*\d)[0-9A-Z]{5}$/.test(codeOf(error));
 }
 
 /** True when a connection could not be made and may be possible in a moment: a server that starts again, or is full. */
