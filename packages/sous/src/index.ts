@@ -80,6 +80,13 @@ export {
 } from "./core/tool.ts";
 export type { Price, Usage } from "./core/usage.ts";
 export {
+  type ComparisonOptions,
+  compareRuns,
+  type RunsComparison,
+  type StepDifference,
+} from "./replay/compare-runs.ts";
+export { type Rerun, type RerunOptions, rerun } from "./rerun.ts";
+export {
   createRuntime,
   type FanOutOptions,
   fanOut,

@@ -1,0 +1,77 @@
+/** An event without what may differ from run to run. */
+
+import type { EventOf, StoredEvent } from "../core/event.ts";
+import { withoutDurations } from "../core/recorded-prompts.ts";
+import type { StoredRights } from "../core/rights.ts";
+
+/** `recorded` is the event it is compared with: a price that was not known then may be known by now. */
+export function comparableEvent(
+  event: StoredEvent,
+  { isRebuilt = false }: { isRebuilt?: boolean | undefined },
+  recorded: StoredEvent,
+): object {
+  const { seq: _seq, time: _time, ...body } = event;
+  switch (body.type) {
+    case "run-start":
+      // A budget that was shared with others is not there to draw on.
+      return {
+        ...body,
+        rights: comparableRights(body.rights),
+        terms: body.terms && without(body.terms, "sharedBudget"),
+      };
+    case "turn-start":
+      return isRebuilt ? without(body, "promptTokens", "reserved") : body;
+    case "prune":
+      return isRebuilt ? without(body, "tokensBefore", "tokensAfter") : body;
+    case "approval-request":
+      return isRebuilt ? without(body, "input") : body;
+    case "tool-call-end":
+      return {
+        ...without(body, "durationMs", "stack"),
+        output: withoutDurations(body.toolName, body.output),
+        metadata: body.metadata && without(body.metadata, "duration_ms"),
+        files: body.files?.length === 0 ? undefined : body.files,
+      };
+    case "retry":
+      return withKnownCost(without(body, "delayMs", ...(isRebuilt ? ["spent", "costUsd"] : [])), recorded);
+    case "message-end":
+      return withKnownCost(body, recorded);
+    case "run-end":
+      return withKnownCost(comparableEnd(body, isRebuilt), recorded);
+    case "tool-call-start":
+    case "approval-end":
+    case "budget-warning":
+    case "truncation":
+    case "spawn-refused":
+    case "stalled":
+    case "steer":
+    case "notice":
+    case "report":
+    case "resume":
+      return body;
+    default:
+      return body satisfies never;
+  }
+}
+
+/** Whoever was stopped may have been about to ask: whether that was a turn is a matter of moments. */
+function comparableEnd(end: Omit<EventOf<"run-end">, "seq" | "time">, isRebuilt: boolean): object {
+  const { fault, status, ...body } = end;
+  const wasStopped = status === "cancelled" || status === "timeout" || status === "budget_exceeded";
+  const guessed = isRebuilt && body.usage.estimated ? ["usage", "costUsd"] : [];
+  const rest = without(body, "durationMs", ...(wasStopped ? ["turns"] : []), ...guessed);
+  return { status, ...rest, fault: fault && without(fault, "stack") };
+}
+
+/** Sets, whatever order they are written in. */
+function comparableRights({ use, delegate, deny, spawn }: StoredRights): StoredRights {
+  return { use: use.toSorted(), delegate: delegate.toSorted(), deny: deny.toSorted(), spawn };
+}
+
+function withKnownCost(body: object, recorded: StoredEvent): object {
+  return "costUsd" in recorded && recorded.costUsd === null ? without(body, "costUsd") : body;
+}
+
+function without(body: object, ...keys: readonly string[]): object {
+  return Object.fromEntries(Object.entries(body).filter(([key]) => !keys.includes(key)));
+}

@@ -1,0 +1,208 @@
+/**
+ * Hands a rerun what came from outside, one thing at a time and in the recorded order: answers, results, consent, words,
+ * time. In between the runtime does what follows from it by itself, so parallel runs meet as they met then.
+ */
+
+import type { StoredEvent } from "../core/event.ts";
+import type { Playback } from "./playback.ts";
+
+/** Something a person or a program did to the tree while it ran. */
+export type OutsideAct = {
+  /** It comes before whatever has a greater number. */
+  readonly key: number;
+  /** Done when this recorded run starts, before it does anything. */
+  readonly atStartOf: string | undefined;
+  isReady(): boolean;
+  perform(): void;
+};
+
+/** A run that was stopped: that is in the recording only by what became of it. */
+export type Stop = {
+  /** The first event that shows it. */
+  readonly event: StoredEvent;
+  perform(): void;
+};
+
+/** How the rerun came to its end: by itself, where the recording ends, or waiting for what is not in it. */
+export type Conducted = "over" | "recording-ends" | "stuck";
+
+type Held = { readonly key: number; readonly seq: number; readonly time: number; readonly release: () => void };
+
+/** Real time, for what the runtime itself waits for, such as a schema that must be loaded. */
+const PATIENCE_MS = 2000;
+/** What still waits when everything is stopped has its time cut short, but not for ever. */
+const MAX_CLOSING_TIMERS = 10_000;
+
+export class Conductor {
+  acts: OutsideAct[] = [];
+  /** In the order of their events. */
+  stops: Stop[] = [];
+  readonly #order: Playback["order"];
+  readonly #comparison: Playback["comparison"];
+  readonly #clock: Playback["clock"];
+  /** By key, the next one last. */
+  readonly #held: Held[] = [];
+  /** Live work by the number of its recorded result. */
+  readonly #live = new Map<object, number>();
+  #onNews: (() => void) | undefined;
+
+  constructor({ order, comparison, clock }: Pick<Playback, "order" | "comparison" | "clock">) {
+    this.#order = order;
+    this.#comparison = comparison;
+    this.#clock = clock;
+  }
+
+  /** Resolves when it is the turn of what led to this recorded event; without one, never. Rejects with the signal, if any. */
+  turn(event: StoredEvent | undefined, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const onAbort = () => {
+        const place = held === undefined ? -1 : this.#held.indexOf(held);
+        if (place >= 0) this.#held.splice(place, 1);
+        reject(signal?.reason);
+      };
+      const release = () => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      };
+      signal?.addEventListener("abort", onAbort, { once: true });
+      const last = event && this.#order.lastConsequence(event);
+      const held = event && last && { key: last.seq, seq: event.seq, time: this.#order.timeOf(last), release };
+      if (held !== undefined) this.#hold(held);
+      this.news();
+    });
+  }
+
+  /** Waits for live work, and then for the turn of its recorded result. */
+  async afterLive<T>(event: StoredEvent, work: PromiseLike<T>): Promise<T> {
+    const token = {};
+    this.#live.set(token, this.keyOf(event));
+    try {
+      return await work;
+    } finally {
+      this.#live.delete(token);
+      await this.turn(event, undefined);
+    }
+  }
+
+  keyOf(event: StoredEvent): number {
+    return this.#order.lastConsequence(event).seq;
+  }
+
+  /** Goes on until the rerun is over, or nothing more can happen in it. */
+  async conduct(isOver: () => boolean): Promise<Conducted> {
+    for (;;) {
+      await quiet();
+      if (isOver()) return "over";
+      if (this.#next()) continue;
+      if (this.#live.size > 0) await this.#newsWithin(undefined);
+      else if (this.#comparison.isComplete) return "recording-ends";
+      else if (this.#comparison.difference !== undefined) return "stuck";
+      else if (!(await this.#newsWithin(PATIENCE_MS)) && !isOver()) return "stuck";
+    }
+  }
+
+  /** Everything was told to stop: lets time pass for what gives up only after a while. */
+  async close(isOver: () => boolean): Promise<void> {
+    for (let fired = 0; ; ) {
+      await quiet();
+      if (isOver()) return;
+      if (this.#clock.fireBefore(Number.POSITIVE_INFINITY)) fired += 1;
+      else await this.#newsWithin(PATIENCE_MS);
+      if (fired > MAX_CLOSING_TIMERS) throw new Error("The rerun does not stop");
+    }
+  }
+
+  /** Lets one thing happen; false when there is nothing, or live work comes first. */
+  #next(): boolean {
+    const held = this.#held.at(-1);
+    const key = held?.key ?? Number.POSITIVE_INFINITY;
+    const act = this.acts.find((each) => each.key < key && each.isReady());
+    if (act !== undefined) {
+      if (this.#isLiveBefore(act.key)) return false;
+      this.acts.splice(this.acts.indexOf(act), 1);
+      act.perform();
+      return true;
+    }
+    if (this.#stopNext()) return true;
+    if (held === undefined) {
+      return this.#live.size === 0 && this.#clock.fireBefore(this.#order.lastTime + 1);
+    }
+    if (this.#isLiveBefore(key)) return false;
+    if (this.#clock.fireBefore(held.time) || this.#fireFirst(held)) return true;
+    this.#clock.moveTo(held.time);
+    this.#held.pop();
+    held.release();
+    return true;
+  }
+
+  /** In the same millisecond a timer came first only if something that is still missing was recorded before. */
+  #fireFirst({ time, seq }: Held): boolean {
+    if (!this.#clock.isDueAt(time)) return false;
+    const expected = this.#comparison.nextExpected;
+    return expected !== undefined && expected.seq < seq && this.#clock.fireBefore(time + 1);
+  }
+
+  /** What has the same number may be what the live work waits for. */
+  #isLiveBefore(key: number): boolean {
+    for (const each of this.#live.values()) if (each < key) return true;
+    return false;
+  }
+
+  /** A run was stopped from outside or by its clock, and everything that was recorded before has come. */
+  #stopNext(): boolean {
+    while (this.stops[0] !== undefined && this.#comparison.hasCome(this.stops[0].event)) this.stops.shift();
+    const stop = this.stops.find(({ event }) => this.#comparison.isNext(event));
+    if (stop === undefined || this.#live.size > 0) return false;
+    if (this.#held.some(({ seq }) => seq < stop.event.seq)) return false;
+    if (this.#clock.fireBefore(this.#order.timeOf(stop.event) + 1)) return true;
+    this.stops.splice(this.stops.indexOf(stop), 1);
+    stop.perform();
+    return true;
+  }
+
+  #hold(held: Held): void {
+    let low = 0;
+    let high = this.#held.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const other = this.#held[middle];
+      if (other !== undefined && (other.key > held.key || (other.key === held.key && other.seq > held.seq)))
+        low = middle + 1;
+      else high = middle;
+    }
+    this.#held.splice(low, 0, held);
+  }
+
+  /** Something has happened in the rerun, or it is over. */
+  readonly news = (): void => this.#onNews?.();
+
+  /** Something happens in the rerun; false when nothing did for so long. */
+  #newsWithin(milliseconds: number | undefined): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = milliseconds === undefined ? undefined : setTimeout(() => end(false), milliseconds);
+      const end = (isNews: boolean) => {
+        clearTimeout(timer);
+        this.#onNews = undefined;
+        resolve(isNews);
+      };
+      this.#onNews = () => end(true);
+    });
+  }
+
+  /** Told when a recorded run has just started again. */
+  started(recordedRunId: string): void {
+    for (const act of this.acts.filter(({ atStartOf }) => atStartOf === recordedRunId)) {
+      this.acts.splice(this.acts.indexOf(act), 1);
+      act.perform();
+    }
+  }
+}
+
+/** Until promises, and what they queue, have run. */
+function quiet(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

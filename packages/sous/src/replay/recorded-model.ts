@@ -1,0 +1,91 @@
+/** A model that gives the recorded answers, and refuses to when it is asked something else. */
+
+import { ModelError } from "../core/errors.ts";
+import { differenceInWords } from "../core/first-difference.ts";
+import type { Message } from "../core/message.ts";
+import type { Model, ModelAnswer, ModelRequest, OnDelta } from "../core/model.ts";
+import { comparePrompts, promptDifferenceInWords } from "../core/recorded-prompts.ts";
+import { type PartialAnswer, type RecordedReply, type RunRecording, wasStopped } from "../core/recording.ts";
+import { utf8Length } from "../core/usage.ts";
+import type { Playback } from "./playback.ts";
+
+export type RecordedModelFacts = Pick<Model, "id" | "price" | "contextWindow">;
+
+/** How far one run has come. */
+type Place = { asked: number; messages: readonly Message[] | undefined; compared: number };
+
+/**
+ * Answers the nth request of a run with the nth recorded reply. A request that is not the recorded one, or one too many,
+ * fails with a sentence that names the path, the turn and the first difference.
+ */
+export function recordedModel({ id, price, contextWindow }: RecordedModelFacts, playback: Playback): Model {
+  const places = new Map<RunRecording, Place>();
+
+  async function answer(request: ModelRequest, onDelta: OnDelta): Promise<ModelAnswer> {
+    const run = playback.runOf(request.caller.runId);
+    if (run === undefined) throw mismatch(request, "the recording has no such run");
+    const place = places.get(run) ?? { asked: 0, messages: undefined, compared: 0 };
+    places.set(run, place);
+    const question = run.questions[place.asked];
+    // One that was stopped may have been about to ask.
+    if (question === undefined && !wasStopped(run)) throw mismatch(request, "the recording has no further answer");
+    check(request, run, place);
+    place.asked += 1;
+    const reply: RecordedReply = question?.reply ?? { kind: "none", partial: { text: "", outputTokens: 0 } };
+    if (reply.kind === "none") say(reply.partial, onDelta);
+    await playback.conductor.turn(reply.kind === "none" ? undefined : reply.event, request.signal);
+    return replyOf(reply, playback, onDelta);
+  }
+
+  /** Message by message; what was compared before and only grew is not compared again. */
+  function check(request: ModelRequest, run: RunRecording, place: Place): void {
+    const { ids, redactor, prompts } = playback;
+    const instructions = ids.toRecorded(redactor.value(request.instructions));
+    if (instructions !== run.start.instructions) {
+      const words = differenceInWords({ expected: run.start.instructions, found: instructions });
+      throw mismatch(request, `the instructions are not the recorded ones: ${words}`);
+    }
+    const expected = prompts.messages(run, place.asked);
+    const { messages } = request;
+    const from = messages === place.messages ? Math.min(place.compared, expected.length) : 0;
+    const difference = comparePrompts(expected.slice(from), redactor.value(messages.slice(from)), ids);
+    if (difference !== undefined) {
+      const words = promptDifferenceInWords({ ...difference, message: difference.message + from });
+      throw mismatch(request, `the prompt is not the recorded one: ${words}`);
+    }
+    place.messages = messages;
+    place.compared = messages.length;
+  }
+
+  return { id, price, contextWindow, answer };
+}
+
+function replyOf(reply: RecordedReply, { ids }: Playback, onDelta: OnDelta): ModelAnswer {
+  switch (reply.kind) {
+    case "answer": {
+      const { message, finish, usage } = reply.event;
+      return { message: ids.toActual(message), finish, usage: { ...usage } };
+    }
+    case "failure": {
+      const { kind, message, delayMs } = reply.error;
+      say(reply.partial, onDelta);
+      const afterOutput = reply.partial.outputTokens > 0;
+      throw new ModelError(kind, ids.toActual(message), { retryAfterMs: delayMs, afterOutput });
+    }
+    case "none":
+      throw new Error("An answer that never came has come");
+    default:
+      return reply satisfies never;
+  }
+}
+
+/** An attempt is billed by what came of it: the rest of what is not known is thought. */
+function say({ text, outputTokens }: PartialAnswer, onDelta: OnDelta): void {
+  if (text !== "") onDelta("text", text);
+  const rest = outputTokens * 3 - utf8Length(text);
+  if (rest > 2) onDelta("reasoning", "?".repeat(rest));
+}
+
+function mismatch({ caller }: ModelRequest, sentence: string): ModelError {
+  return new ModelError("invalid_request", `${caller.path}, turn ${caller.turn}: ${sentence}`);
+}

@@ -1,0 +1,171 @@
+/** In which order what came from outside took effect: what a rerun is given one at a time, in the same order. */
+
+import type { StoredEvent } from "../core/event.ts";
+import { toolCallsOf } from "../core/message.ts";
+import { type Recording, type RunRecording, wasStopped } from "../core/recording.ts";
+
+export class RecordedOrder {
+  readonly #recording: Recording;
+  readonly #places = new Map<RunRecording, Map<StoredEvent, number>>();
+  readonly #children = new Map<RunRecording, Map<string, RunRecording[]>>();
+  /** The ends of all runs, in order. */
+  readonly #ends: readonly StoredEvent[];
+  readonly #times: ReadonlyMap<StoredEvent, number>;
+
+  constructor(recording: Recording) {
+    this.#recording = recording;
+    this.#times = steadyTimes(recording.events);
+    this.#ends = recording.events.filter(({ type }) => type === "run-end");
+  }
+
+  /**
+   * The last event that follows from this one without anything else from outside. Answers and results are handed out in
+   * the order of these, not in their own: a background child that answered first and ended last must not report before
+   * its parent has asked again, and a child whose start had to wait for the store must not begin before its time.
+   */
+  lastConsequence(event: StoredEvent): StoredEvent {
+    const run = this.#recording.runs.get(event.runId);
+    return run === undefined ? event : this.#walk(run, event);
+  }
+
+  #walk(run: RunRecording, event: StoredEvent): StoredEvent {
+    const place = this.#placeOf(run, event);
+    // After a failed attempt there is a pause.
+    if (
+      event.type === "run-start" ||
+      event.type === "retry" ||
+      (event.type === "tool-call-end" && hasOpenCalls(run, place))
+    )
+      return event;
+    let last: StoredEvent = event;
+    for (let index = place + 1; index < run.events.length; index++) {
+      const next = run.events[index];
+      if (next === undefined) break;
+      if (next.type === "run-end") {
+        // Whoever is stopped does not end by itself, and whoever ends stops its children first and waits for them.
+        if (wasStopped(run) || run.children.some(({ end }) => isBetween(end, event, next))) break;
+        return this.#afterEnd(run, next);
+      }
+      // What it hears it hears before it asks.
+      if (next.type === "turn-start" || isFromOutside(next)) break;
+      if (next.type === "report" && this.#endOf(next.childRunId) > event.seq) break;
+      // Time brings these, or whoever keeps a child waiting.
+      if (next.type !== "stalled" && next.type !== "spawn-refused") last = next;
+    }
+    return event.type === "message-end" ? later(last, this.#lastStart(run, event)) : last;
+  }
+
+  /** When it was recorded, on a clock that nobody set back. */
+  timeOf(event: StoredEvent): number {
+    return this.#times.get(event) ?? event.time;
+  }
+
+  get lastTime(): number {
+    const last = this.#recording.events.at(-1);
+    return last === undefined ? 0 : this.timeOf(last);
+  }
+
+  /** Whether nothing came from outside between these two. */
+  isImmediate(from: StoredEvent, to: StoredEvent): boolean {
+    const { events } = this.#recording;
+    for (let index = indexAfter(events, from.seq); index < events.length; index++) {
+      const event = events[index];
+      if (event === undefined || event.seq >= to.seq) return true;
+      if (isFromOutside(event)) return false;
+    }
+    return true;
+  }
+
+  /** The end of the last child of a call is the end of the call, and perhaps the next turn of the parent. */
+  #afterEnd({ start }: RunRecording, end: StoredEvent): StoredEvent {
+    const { call, parentId } = start;
+    const parent = parentId === null ? undefined : this.#recording.runs.get(parentId);
+    if (parent === undefined || call === undefined || call.background === true) return end;
+    const result = parent.results.get(call.callId);
+    const isLast = this.#made(parent, call.callId).every(({ runId }) => this.#endOf(runId) <= end.seq);
+    return result !== undefined && isLast ? later(end, this.#walk(parent, result)) : end;
+  }
+
+  /** The last child that its calls started by themselves: once a run has ended, its place may be why. */
+  #lastStart(run: RunRecording, event: StoredEvent & { type: "message-end" }): StoredEvent {
+    const until = this.#endAfter(event.seq);
+    let last: StoredEvent = event;
+    for (const { callId } of toolCallsOf(event.message))
+      for (const { start } of this.#made(run, callId)) if (start.seq < until) last = later(last, start);
+    return last;
+  }
+
+  #endOf(runId: string): number {
+    return this.#recording.runs.get(runId)?.end?.seq ?? Number.POSITIVE_INFINITY;
+  }
+
+  #endAfter(seq: number): number {
+    return this.#ends[indexAfter(this.#ends, seq)]?.seq ?? Number.POSITIVE_INFINITY;
+  }
+
+  #made(run: RunRecording, callId: string): readonly RunRecording[] {
+    let made = this.#children.get(run);
+    if (made === undefined) {
+      made = Map.groupBy(run.children, ({ start }) => start.call?.callId ?? "");
+      this.#children.set(run, made);
+    }
+    return made.get(callId) ?? [];
+  }
+
+  #placeOf(run: RunRecording, event: StoredEvent): number {
+    let places = this.#places.get(run);
+    if (places === undefined) {
+      places = new Map(run.events.map((each, index) => [each, index]));
+      this.#places.set(run, places);
+    }
+    return places.get(event) ?? run.events.length;
+  }
+}
+
+/** The first place behind the number `seq`. */
+function indexAfter(events: readonly StoredEvent[], seq: number): number {
+  let low = 0;
+  let high = events.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((events[middle]?.seq ?? 0) > seq) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function isBetween(event: StoredEvent | undefined, from: StoredEvent, to: StoredEvent): boolean {
+  return event !== undefined && event.seq > from.seq && event.seq < to.seq;
+}
+
+function steadyTimes(events: readonly StoredEvent[]): Map<StoredEvent, number> {
+  const times = new Map<StoredEvent, number>();
+  let before = 0;
+  let lost = 0;
+  for (const event of events) {
+    if (event.time + lost < before) lost = before - event.time;
+    before = event.time + lost;
+    if (lost > 0) times.set(event, before);
+  }
+  return times;
+}
+
+function later(one: StoredEvent, other: StoredEvent): StoredEvent {
+  return one.seq > other.seq ? one : other;
+}
+
+/** Whether other calls of the same answer had not ended by then. */
+function hasOpenCalls({ events }: RunRecording, place: number): boolean {
+  const ended = new Set<string>();
+  for (let index = place; index >= 0; index--) {
+    const event = events[index];
+    if (event?.type === "tool-call-end") ended.add(event.callId);
+    else if (event?.type === "tool-call-start" && !ended.has(event.callId)) return true;
+    else if (event?.type === "message-end") return false;
+  }
+  return false;
+}
+
+function isFromOutside({ type }: StoredEvent): boolean {
+  return type === "message-end" || type === "retry" || type === "tool-call-end" || type === "approval-end";
+}

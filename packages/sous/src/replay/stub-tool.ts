@@ -1,0 +1,149 @@
+/** Tools that do nothing: they give back what the same call gave back when it was recorded. */
+
+import type { EventOf, StoredEvent } from "../core/event.ts";
+import type { Hooks } from "../core/hooks.ts";
+import { type Recording, type RunRecording, wasStopped } from "../core/recording.ts";
+import type { StandardSchema } from "../core/schema.ts";
+import { isSubagentToolName } from "../core/subagent-names.ts";
+import type { Tool, ToolContext, ToolResult } from "../core/tool.ts";
+import { utf8Length } from "../core/usage.ts";
+import type { Conductor } from "./conductor.ts";
+import { isCancelledCall } from "./outside-acts.ts";
+import type { Playback } from "./playback.ts";
+
+/** Starts again the children that a call of a user's own tool had started, and waits for those it had waited for. */
+export type SpawnAgain = (children: readonly RunRecording[], context: ToolContext, doneAt: number) => Promise<void>;
+
+/** The schema of a tool whose own is not recorded: what that refused then is refused now, with the same words. */
+export function recordedSchema({ runs }: Recording, name: string): StandardSchema {
+  const refusals = new Map<string, string>();
+  for (const { calls, results } of runs.values()) {
+    for (const { callId, output, metadata, toolName } of results.values()) {
+      const isRefusal = toolName === name && metadata?.error_type === "invalid_input";
+      if (isRefusal) refusals.set(JSON.stringify(calls.get(callId)?.input), output);
+    }
+  }
+  const standard = {
+    version: 1 as const,
+    vendor: "recording",
+    validate(value: unknown) {
+      const message = refusals.get(JSON.stringify(value));
+      return message === undefined ? { value } : { issues: [{ message }] };
+    },
+    jsonSchema: { input: () => ({ type: "object" }) },
+  };
+  return { "~standard": standard };
+}
+
+/** The same tool for its model, without its deeds. */
+export function stubTool(source: Tool, playback: Playback, spawnAgain: SpawnAgain): Tool {
+  const { conductor, ids } = playback;
+  return Object.freeze({
+    ...source,
+    async execute(_input: unknown, context: ToolContext): Promise<ToolResult> {
+      const run = playback.runOf(context.runId);
+      const callId = ids.toRecorded(context.callId);
+      const children = run?.children.filter(({ start }) => start.call?.callId === callId) ?? [];
+      const recorded = run && recordedResult(run, callId);
+      if (children.length > 0) await spawnAgain(children, context, recorded?.seq ?? Number.POSITIVE_INFINITY);
+      if (run === undefined || recorded === undefined)
+        return untilStopped(conductor, context, run?.results.get(callId));
+      // What it gave it gave, also when its run was being stopped by then.
+      await conductor.turn(recorded, undefined);
+      return ids.toActual(toToolResult(recorded, cutOf(run, callId)));
+    },
+  });
+}
+
+/** A call that was stopped, or that nobody saw the end of. Some heed their signal at once, others take a while. */
+async function untilStopped(
+  conductor: Conductor,
+  { signal }: ToolContext,
+  end: StoredEvent | undefined,
+): Promise<never> {
+  try {
+    await conductor.turn(undefined, signal);
+  } finally {
+    if (end !== undefined) await conductor.turn(end, undefined);
+  }
+  throw signal.reason;
+}
+
+/** The tool as it is; its result is handed on when the recorded one was, so that live calls end in the same order. */
+export function liveTool(source: Tool, playback: Playback): Tool {
+  return Object.freeze({
+    ...source,
+    execute(input: unknown, context: ToolContext): unknown {
+      const run = playback.runOf(context.runId);
+      const recorded = run && recordedResult(run, playback.ids.toRecorded(context.callId));
+      const value = source.execute(input, context);
+      if (recorded === undefined) return value;
+      return playback.conductor.afterLive(recorded, Promise.resolve(value));
+    },
+  });
+}
+
+/**
+ * What stubs cannot do by themselves. A call that a hook had refused or answered was never put to a person, and what
+ * `subagent_list` shows hangs on moments that nobody recorded. Undefined when there is nothing of either.
+ */
+export function replayHooks(playback: Playback, hadHook: boolean): Hooks | undefined {
+  const { ids, conductor, recording } = playback;
+  const hasLists = [...recording.runs.values()].some(({ calls }) => [...calls.values()].some(isList));
+  if (!hadHook && !hasLists) return undefined;
+  return {
+    beforeToolCall(call) {
+      const run = playback.runOf(call.runId);
+      const callId = ids.toRecorded(call.callId);
+      const recorded = run && recordedResult(run, callId);
+      if (run === undefined || recorded === undefined || run.asked.has(callId)) return undefined;
+      const made = run.children.some(({ start }) => start.call?.callId === callId);
+      if (made || !(isList(call) || (hadHook && !isSubagentToolName(call.toolName)))) return undefined;
+      const result = ids.toActual(toToolResult(recorded, cutOf(run, callId)));
+      return isList(call) ? { result } : conductor.turn(recorded, undefined).then(() => ({ result }));
+    },
+  };
+}
+
+function isList({ toolName }: { toolName: string }): boolean {
+  return toolName === "subagent_list";
+}
+
+/** Undefined when the call was never answered, or only because its run was stopped. */
+function recordedResult(run: RunRecording, callId: string): EventOf<"tool-call-end"> | undefined {
+  const result = run.results.get(callId);
+  if (result === undefined || !isCancelledCall(result) || !wasStopped(run)) return result;
+  const wentOn = run.events.some(({ type, seq }) => type === "turn-start" && seq > result.seq);
+  return wentOn ? result : undefined;
+}
+
+function cutOf({ events }: RunRecording, callId: string): EventOf<"truncation"> | undefined {
+  const isCut = (event: StoredEvent): event is EventOf<"truncation"> =>
+    event.type === "truncation" && event.subject === "tool-result" && event.of === callId;
+  return events.find(isCut);
+}
+
+function toToolResult(recorded: EventOf<"tool-call-end">, cut: EventOf<"truncation"> | undefined): ToolResult {
+  const { isError, metadata, files: documents } = recorded;
+  const output = cut === undefined ? recorded.output : uncut(recorded.output, cut);
+  return isError
+    ? { success: false, output: "", error: output, metadata, documents }
+    : { success: true, output, metadata, documents };
+}
+
+/** A text of the length it had, which is cut in the same place again: what was between is not known. */
+function uncut(output: string, { originalBytes, keptBytes }: EventOf<"truncation">): string {
+  const notice = `\n[Notice: ${originalBytes - keptBytes} of ${originalBytes} bytes were cut here]\n`;
+  const [head, tail] = splitAt(output, notice, Math.floor(output.length / 2));
+  const missing = originalBytes - utf8Length(head) - utf8Length(tail);
+  // A character of four bytes on each side does not fit where the next one did not.
+  return missing < 8 ? head + "?".repeat(Math.max(0, missing)) + tail : `${head}𝄞${"?".repeat(missing - 8)}𝄞${tail}`;
+}
+
+/** At the notice nearest to the middle: a text may quote one. */
+function splitAt(text: string, notice: string, middle: number): [head: string, tail: string] {
+  let nearest = -1;
+  for (let at = text.indexOf(notice); at >= 0; at = text.indexOf(notice, at + 1))
+    if (nearest < 0 || Math.abs(at - middle) < Math.abs(nearest - middle)) nearest = at;
+  return nearest < 0 ? [text, ""] : [text.slice(0, nearest), text.slice(nearest + notice.length)];
+}
