@@ -1,7 +1,9 @@
 /** The reliability figures in full. Each line is printed with its seed; the process fails when a figure is missed. */
 
 import { drawOn } from "../src/budget/shared-account.ts";
+import { runCrashSchedules } from "../test/figures/r1-crashes.ts";
 import { runFaultSchedules } from "../test/figures/r1-schedules.ts";
+import { runKills } from "../test/figures/r2-kills.ts";
 import { runProcessRaces } from "../test/figures/r4-processes.ts";
 import { runLedgerRaces } from "../test/figures/r4-races.ts";
 import { sharedLedgers } from "../test/figures/r4-shared.ts";
@@ -18,6 +20,20 @@ const FIGURES: readonly Figure[] = [
     async measure(seed) {
       const figure = await runFaultSchedules({ seed, count: 10_000 });
       return { figure, isReached: figure.broken.length === 0 && figure.hangs === 0 };
+    },
+  },
+  {
+    name: "R1 10,000 fault schedules with crashes",
+    async measure(seed) {
+      const figure = await runCrashSchedules({ seed, count: 10_000 });
+      return { figure, isReached: figure.broken.length === 0 && figure.hangs === 0 };
+    },
+  },
+  {
+    name: "R2 1,000 kills",
+    async measure(seed) {
+      const figure = await runKills({ seed, kills: 1_000 });
+      return { figure, isReached: figure.broken.length === 0 };
     },
   },
   {

@@ -48,7 +48,8 @@ export async function importWithout<Module>(moduleUrl: string, mutation: Mutatio
   return await import(moduleUrl.replace("file://", origin));
 }
 
-function mutate(fileUrl: string, { find, replace }: Mutation): string {
+/** The text of the file with the change in it. */
+export function mutate(fileUrl: string, { find, replace }: Mutation): string {
   const pieces = readText(fileUrl).split(find);
   if (pieces.length !== 2) {
     throw new Error(

@@ -1,0 +1,102 @@
+/** A worker process as its killer sees it: started ahead of time, given an order, listened to, killed. */
+
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { rolldown } from "rolldown";
+import { type Mutation, mutate } from "../mutation.ts";
+import type { WorkOrder } from "./kill-worker.ts";
+
+/** What a worker said before it ended. */
+export type LastWords = {
+  /** The numbers of the events it was shown. */
+  readonly shown: readonly number[];
+  /** The result as JSON, if it came so far. */
+  readonly result: string | undefined;
+  /** What was thrown instead of a result. */
+  readonly fault: string | undefined;
+  readonly signal: NodeJS.Signals | null;
+};
+
+/** Bundles the program of a worker into the folder, because two hundred files take longer to load than a life lasts. */
+export async function bundleWorker(name: string, folder: string, mutation?: Mutation): Promise<string> {
+  const bundle = await rolldown({
+    input: fileURLToPath(new URL(name, import.meta.url)),
+    platform: "node",
+    tsconfig: false,
+    external: ["pg"],
+    logLevel: "silent",
+    plugins: mutation === undefined ? [] : [mutating(mutation)],
+  });
+  await bundle.write({ dir: folder, format: "esm" });
+  await bundle.close();
+  return join(folder, name.replace(/\.ts$/, ".js"));
+}
+
+function mutating(mutation: Mutation) {
+  return {
+    name: "mutation",
+    load: (file: string) =>
+      pathToFileURL(file).href === mutation.in
+        ? { code: mutate(mutation.in, mutation), moduleType: "ts" as const }
+        : undefined,
+  };
+}
+
+export class KillableProcess {
+  readonly ready: Promise<void>;
+  readonly ended: Promise<LastWords>;
+  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
+
+  constructor(program: string) {
+    const environment = { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" };
+    this.#child = spawn(process.execPath, [program], { stdio: "pipe", env: environment });
+    // A killed process does not read what it is sent.
+    this.#child.stdin.on("error", () => {});
+    const ready = Promise.withResolvers<void>();
+    this.ready = ready.promise;
+    this.ended = this.#listen(ready.resolve);
+    this.ended.then(({ fault }) => ready.reject(new Error(`The worker ended before it was ready: ${fault}`)));
+    ready.promise.catch(() => {});
+  }
+
+  give(order: WorkOrder): void {
+    this.#child.stdin.write(JSON.stringify(order));
+  }
+
+  kill(signal: NodeJS.Signals = "SIGKILL"): void {
+    this.#child.kill(signal);
+  }
+
+  /** One that nobody needs any more. */
+  async dismiss(): Promise<void> {
+    this.kill();
+    await this.ended;
+  }
+
+  async #listen(onReady: () => void): Promise<LastWords> {
+    const ended = new Promise<NodeJS.Signals | null>((resolve) =>
+      this.#child.on("close", (_code, signal) => resolve(signal)),
+    );
+    let heard = "";
+    let errors = "";
+    this.#child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      heard += text;
+      if (heard.startsWith("ready\n")) onReady();
+    });
+    this.#child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      errors += text;
+    });
+    const signal = await ended;
+    // The last line may be cut.
+    const lines = heard.split("\n").slice(0, -1);
+    const after = (start: string) => lines.find((line) => line.startsWith(start))?.slice(start.length);
+    return {
+      shown: lines.filter((line) => line.startsWith("e ")).map((line) => Number(line.slice(2))),
+      result: after("r "),
+      fault: after("x ") ?? (errors === "" ? undefined : errors),
+      signal,
+    };
+  }
+}

@@ -1,0 +1,70 @@
+/** R2 in small: a hundred kills. The whole figure is `npm run soak`. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { type KillFigure, runKills } from "./r2-kills.ts";
+
+const FIXED = 80;
+const FRESH = 20;
+
+suite("R2: what a process has finished before kill -9 is not done again by the next", () => {
+  test(`in ${FIXED} kills of a fixed seed`, async (context) => {
+    const figure = await runKills({ seed: 1, kills: FIXED });
+    context.diagnostic(inWords(figure));
+    assert.deepEqual(figure.broken, []);
+    // Kills that hit nothing would show nothing.
+    assert.ok(figure.repeatedQuestions > 0 && figure.repeatedCalls > 0 && figure.mostLives > 2, inWords(figure));
+  });
+
+  test(`in ${FRESH} kills of a fresh seed`, async (context) => {
+    const figure = await runKills({ seed: Math.floor(Math.random() * 2 ** 31), kills: FRESH });
+    context.diagnostic(inWords(figure));
+    assert.deepEqual(figure.broken, []);
+  });
+});
+
+suite("R2: the figure finds", () => {
+  const source = (file: string) => import.meta.resolve(`../../src/${file}`);
+  const mutations: [what: string, file: string, find: string, replace: string, problem: RegExp][] = [
+    [
+      "an unsafe call that begins before it is kept that it should",
+      "loop/run-tool-call.ts",
+      'tool.effect === "read" ? undefined : run.tree.settled()',
+      "undefined",
+      /ran before it was kept that it should/,
+    ],
+    [
+      "a call that is made again though its result is kept",
+      "loop/run-tool-call.ts",
+      'if (earlier?.state === "ended") return earlier.part;',
+      "",
+      /ran again, and its result was kept|ends no open call/,
+    ],
+    [
+      "a model that is asked again what it has answered",
+      "gate.ts",
+      "const earlier = this.#parts.recorded?.take(parent.who.runId, callId, request.index ?? 0);",
+      "const earlier = undefined;",
+      /asks again what \d+ has answered/,
+    ],
+    [
+      "events that are shown before they are kept",
+      "events/journal.ts",
+      "else this.#write(batch, 0);",
+      "else { for (const event of batch.shown) this.#bus.publish(event); setTimeout(() => this.#write(batch, 0), 2); }",
+      /were shown and are not kept/,
+    ],
+  ];
+  for (const [what, file, find, replace, problem] of mutations) {
+    test(what, async () => {
+      const mutation = { in: source(file), find, replace };
+      const { broken } = await runKills({ seed: 1, kills: 60, mutation });
+      assert.match(broken.flatMap(({ problems }) => problems).join("\n"), problem);
+    });
+  }
+});
+
+function inWords(figure: KillFigure): string {
+  const { seed, kills, trees, mostLives, broken, repeatedQuestions, repeatedCalls, events, milliseconds } = figure;
+  return `R2, seed ${seed}: ${kills} kills, ${trees} trees, up to ${mostLives} processes each, ${events} events; ${broken.length} broken; made again because nobody had kept the outcome: ${repeatedQuestions} questions, ${repeatedCalls} calls; ${milliseconds} ms`;
+}
