@@ -8,7 +8,8 @@ import { blobReader } from "./sqlite-blobs.ts";
 import type { SqliteClaims } from "./sqlite-claims.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
 import { type EventRange, eventsIn } from "./sqlite-events.ts";
-import { parseRunRow, type RunRow, SELECT_RUNS } from "./sqlite-run-row.ts";
+import { listQuery, SELECT_CHILDREN, SELECT_RUN, SELECT_TREE } from "./sqlite-queries.ts";
+import { parseRunRow, type RunRow } from "./sqlite-run-row.ts";
 import { LAST_SEQ } from "./sqlite-schema.ts";
 
 export class SqliteReader {
@@ -29,7 +30,7 @@ export class SqliteReader {
   }
 
   run(runId: string): RunRecord | undefined {
-    return this.#connection.read(() => this.#records(`${SELECT_RUNS} WHERE r.id = ?`, runId))[0];
+    return this.#connection.read(() => this.#records(SELECT_RUN, runId))[0];
   }
 
   list(query: RunQuery): RunRecord[] {
@@ -41,11 +42,11 @@ export class SqliteReader {
   }
 
   children(runId: string): RunRecord[] {
-    return this.#connection.read(() => this.#records(`${SELECT_RUNS} ${OF_PARENT}`, runId));
+    return this.#connection.read(() => this.#records(SELECT_CHILDREN, runId));
   }
 
   tree(rootId: string): RunRecord[] {
-    return this.#connection.read(() => this.#records(`${SELECT_RUNS} ${OF_ROOT}`, rootId));
+    return this.#connection.read(() => this.#records(SELECT_TREE, rootId));
   }
 
   #range(rootId: string, { after = 0, runId }: ReadOptions): EventRange | undefined {
@@ -83,34 +84,4 @@ export class SqliteReader {
   }
 }
 
-/** The words and values of a list, but for its limit and offset. */
-function listQuery(query: RunQuery, treesAtWork: () => readonly number[]): { sql: string; values: SQLInputValue[] } {
-  const { status, since, rootsOnly = false, idPrefix = "" } = query;
-  const conditions: string[] = [];
-  const values: SQLInputValue[] = [];
-  if (rootsOnly) conditions.push("r.parent IS NULL");
-  if (status === "running" || status === "interrupted") {
-    const isIn = status === "running" ? "IN" : "NOT IN";
-    conditions.push(`r.status = 'running' AND r.root ${isIn} (SELECT value FROM json_each(?))`);
-    values.push(JSON.stringify(treesAtWork()));
-  } else if (status !== undefined) {
-    conditions.push("r.status = ?");
-    values.push(status);
-  }
-  if (since !== undefined) {
-    conditions.push("r.started_at >= ?");
-    values.push(since);
-  }
-  if (idPrefix !== "") {
-    conditions.push("r.id >= ? AND r.id < ?");
-    values.push(idPrefix, `${idPrefix}\u{10ffff}`);
-  }
-  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
-  // Few ids begin alike: finding these and sorting them beats walking through all runs in the order of their start.
-  const order = `ORDER BY ${idPrefix === "" ? "" : "+"}r.started_at DESC, r.id DESC`;
-  return { sql: `${SELECT_RUNS} ${where} ${order} LIMIT ? OFFSET ?`, values };
-}
-
-const OF_PARENT = "WHERE r.parent = (SELECT number FROM runs WHERE id = ?) ORDER BY r.number";
-const OF_ROOT = "WHERE r.root = (SELECT number FROM runs WHERE id = ? AND root = number) ORDER BY r.number";
 const FIND_REACH = "SELECT number, first_seq, last_seq FROM runs WHERE id = ? AND root = ?";

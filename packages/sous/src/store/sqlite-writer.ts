@@ -57,7 +57,7 @@ export class SqliteWriter {
     }
   }
 
-  /** Looks everything up again before the next append. */
+  /** Somebody else may write the tree from now on, or nobody. */
   forget(rootId: string): void {
     this.#live.delete(rootId);
   }
@@ -124,11 +124,11 @@ export class SqliteWriter {
 
   #begun(live: LiveTree | undefined, { rootId, events, fence }: Batch): LiveTree {
     const [first] = events;
-    if (live !== undefined) this.#claims.drop(live.number);
-    if (live !== undefined || (fence !== FIRST_FENCE && fence !== NO_OWNER))
-      throw new StaleOwner(`Tree ${rootId} is no longer in the store`);
-    if (first?.type !== "run-start" || first.runId !== rootId)
-      throw new StoreError(`Tree ${rootId} does not begin with the start of its root`);
+    const isStart = first?.type === "run-start" && first.runId === rootId;
+    const isGone = fence === FIRST_FENCE || fence === NO_OWNER ? !isStart && live !== undefined : true;
+    if (isGone && live !== undefined) this.#claims.drop(live.number);
+    if (isGone) throw new StaleOwner(`Tree ${rootId} is no longer in the store`);
+    if (!isStart) throw new StoreError(`Tree ${rootId} does not begin with the start of its root`);
     const number = this.#nextNumber();
     // A tree of this store that somebody deleted while this process slept may have had the same number.
     for (const [id, other] of this.#live) if (other.number === number) this.#live.delete(id);

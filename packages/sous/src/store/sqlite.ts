@@ -90,6 +90,7 @@ class SqliteFileStore implements SqliteStore {
 
   async release(rootId: string, fence: number): Promise<void> {
     this.#claims.release(rootId, fence);
+    this.#writer.forget(rootId);
   }
 
   async markLost(rootId: string, reason: string): Promise<void> {
@@ -117,6 +118,7 @@ class SqliteFileStore implements SqliteStore {
   }
 
   async delete(rootId: string): Promise<boolean> {
+    this.#writer.forget(rootId);
     return forgetTree(this.#connection, this.#claims, rootId);
   }
 

@@ -1,0 +1,41 @@
+/** The questions about the runs of a database, in SQL. Each is answered by an index, however many runs there are. */
+
+import type { SQLInputValue } from "node:sqlite";
+import type { RunQuery } from "../core/store.ts";
+import { SELECT_RUNS } from "./sqlite-run-row.ts";
+
+export const SELECT_RUN: string = `${SELECT_RUNS} WHERE r.id = ?`;
+export const SELECT_CHILDREN: string = `${SELECT_RUNS} WHERE r.parent = (SELECT number FROM runs WHERE id = ?) ORDER BY r.number`;
+export const SELECT_TREE: string = `${SELECT_RUNS}
+WHERE r.root = (SELECT number FROM runs WHERE id = ? AND root = number) ORDER BY r.number`;
+
+/** The words and values of a list, but for its limit and offset. */
+export function listQuery(
+  query: RunQuery,
+  treesAtWork: () => readonly number[],
+): { sql: string; values: SQLInputValue[] } {
+  const { status, since, rootsOnly = false, idPrefix = "" } = query;
+  const conditions: string[] = [];
+  const values: SQLInputValue[] = [];
+  if (rootsOnly) conditions.push("r.parent IS NULL");
+  if (status === "running" || status === "interrupted") {
+    const isIn = status === "running" ? "IN" : "NOT IN";
+    conditions.push(`r.status = 'running' AND r.root ${isIn} (SELECT value FROM json_each(?))`);
+    values.push(JSON.stringify(treesAtWork()));
+  } else if (status !== undefined) {
+    conditions.push("r.status = ?");
+    values.push(status);
+  }
+  if (since !== undefined) {
+    conditions.push("r.started_at >= ?");
+    values.push(since);
+  }
+  if (idPrefix !== "") {
+    conditions.push("r.id >= ? AND r.id < ?");
+    values.push(idPrefix, `${idPrefix}\u{10ffff}`);
+  }
+  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
+  // Few ids begin alike: finding these and sorting them beats walking through all runs in the order of their start.
+  const order = `ORDER BY ${idPrefix === "" ? "" : "+"}r.started_at DESC, r.id DESC`;
+  return { sql: `${SELECT_RUNS} ${where} ${order} LIMIT ? OFFSET ?`, values };
+}
