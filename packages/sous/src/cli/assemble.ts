@@ -7,6 +7,7 @@ import type { RunStart } from "../core/event.ts";
 import type { Message } from "../core/message.ts";
 import type { RuntimeOptions } from "../core/runtime.ts";
 import type { Store } from "../core/store.ts";
+import type { Rerun } from "../rerun.ts";
 import type { Runtime } from "../runtime.ts";
 import type { ExportFormat } from "../store/export-tree.ts";
 import type { ImportedTree } from "../store/import-tree.ts";
@@ -36,9 +37,7 @@ export async function assembleDemo(cwd: string, keep: Keep): Promise<Assembled> 
       import("./commands/demo-script.ts"),
     ]);
   const host = systemHost({ cwd });
-  const answers: Script = Object.fromEntries(
-    Object.entries(script.DEMO_SCRIPT).map(([path, answer]) => [path, (request) => toAnswer(answer(request))]),
-  );
+  const answers: Script = { "**": (request) => toAnswer(script.demoAnswer(request)) };
   const lead = agent({
     name: "lead",
     instructions: "You lead three children and put their answers together.",
@@ -123,4 +122,14 @@ export async function exportFile(store: Store, rootId: string, format: ExportFor
 export async function importFile(store: Store, text: string, newIds: boolean): Promise<ImportedTree> {
   const { importTree } = await import("../store/import-tree.ts");
   return importTree(store, text, { newIds });
+}
+
+/** Plays a stored tree again; tools that are to run are those the command line has. */
+export async function rerunStored(
+  store: Store,
+  rootId: string,
+  { liveTools, signal, cwd }: { liveTools: boolean; signal: AbortSignal; cwd: string },
+): Promise<Rerun> {
+  const [{ rerun }, { readOnlyTools }] = await Promise.all([import("../rerun.ts"), import("../tools/read-only.ts")]);
+  return rerun(rootId, { store, liveTools, tools: readOnlyTools({ root: cwd }), signal });
 }

@@ -18,7 +18,7 @@ export function reportError(error: unknown, isJson: boolean): number {
   return exitCode;
 }
 
-function exitCodeFor(error: unknown): number {
+export function exitCodeFor(error: unknown): number {
   if (error instanceof CommandError) return error.exitCode;
   return error instanceof MissingKey ? EXIT.key : EXIT.failed;
 }

@@ -148,7 +148,8 @@ function totalLine(tree: RunTree, { glyphs }: Style): string {
   const costs = nodes.map((node) => node.costUsd);
   const spent = costs.includes(null) ? null : costs.reduce<number>((total, each) => total + (each ?? 0), 0);
   return [
-    plural(nodes.length, "agent"),
+    // A run that goes on after its end is another run of the same agent.
+    plural(new Set(nodes.map((node) => node.path)).size, "agent"),
     plural(
       sum((node) => node.turns),
       "turn",

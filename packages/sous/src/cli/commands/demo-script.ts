@@ -15,35 +15,52 @@ export const DEMO_TASK = "What is in this folder? Ask three children at once and
 /** The deepest level that may exist: the lead is 0, its children 1, theirs 2. */
 export const DEMO_MAX_DEPTH = 2;
 
-/** By agent path. */
-export const DEMO_SCRIPT: Readonly<Record<string, (request: ModelRequest) => DemoTurn>> = {
-  lead: leadOn,
-  "lead/files": countFiles,
-  "lead/definitions": findDefinitions,
-  "lead/definitions/closest": lookCloser,
-  "lead/reader": readOnAndOn,
-};
+/** A child that is asked again is `lead/files#2`, and answers as the first would have. */
+export function demoAnswer(request: ModelRequest): DemoTurn {
+  const answer = BY_PATH.get(request.caller.path.replaceAll(/#\d+/g, ""));
+  if (answer === undefined) throw new Error(`The demo has no agent at ${request.caller.path}`);
+  return answer(request);
+}
 
-/** Every answer depends on what was found so far and on nothing else, so a run that goes on after a crash gets the right one. */
+const BY_PATH: ReadonlyMap<string, (request: ModelRequest) => DemoTurn> = new Map([
+  ["lead", leadOn],
+  ["lead/files", countFiles],
+  ["lead/definitions", findDefinitions],
+  ["lead/definitions/closest", lookCloser],
+  ["lead/reader", readOnAndOn],
+]);
+
+const TASKS = [
+  { label: "files", task_prompt: "Which kinds of files are here, and how many of each?" },
+  { label: "definitions", task_prompt: "Where are things defined? Let a child look at the richest file." },
+  { label: "reader", task_prompt: "Read every text file, from the first to the last.", max_turns: 3 },
+];
+
+const MOST_ROUNDS = 3;
+
+/**
+ * Every answer depends on what was found so far and on nothing else, so a run that goes on after a crash gets the right
+ * one. After a stop only those are asked again who were stopped.
+ */
 function leadOn(request: ModelRequest): DemoTurn {
-  return resultsOf(request, "parallel_subagent").length === 0 ? fanOut() : putTogether(request);
+  const rounds = resultsOf(request, "parallel_subagent").filter(({ isError }) => !isError);
+  const reports = new Map<string, Report>();
+  for (const { output } of rounds) {
+    const { results } = JSON.parse(output) as { results: Report[] };
+    for (const report of results) if (report.success || !reports.has(report.label)) reports.set(report.label, report);
+  }
+  const open = TASKS.filter(({ label }) => reports.get(label)?.success !== true);
+  if (open.length === 0 || rounds.length === MOST_ROUNDS) return putTogether([...reports.values()]);
+  const text = rounds.length === 0 ? "Three questions, three children." : "Some of them were stopped.";
+  return call(300, "parallel_subagent", { tasks: open }, text);
 }
 
-function fanOut(): DemoTurn {
-  const tasks = [
-    { label: "files", task_prompt: "Which kinds of files are here, and how many of each?" },
-    { label: "definitions", task_prompt: "Where are things defined? Let a child look at the richest file." },
-    { label: "reader", task_prompt: "Read every text file, from the first to the last.", max_turns: 3 },
-  ];
-  return call(300, "parallel_subagent", { tasks }, "Three questions, three children.");
-}
+type Report = { label: string; success: boolean; output: string; error?: string };
 
-function putTogether(request: ModelRequest): DemoTurn {
-  const [reports] = resultsOf(request, "parallel_subagent");
-  const { results } = JSON.parse(reports?.output ?? `{"results":[]}`) as {
-    results: { label: string; output: string }[];
-  };
-  const lines = results.map(({ label, output }) => `${label}: ${output.replace(/^\[Notice: (.*?)\]\n/, "($1) ")}`);
+function putTogether(reports: readonly Report[]): DemoTurn {
+  const lines = reports.map(({ label, output, error = "" }) => {
+    return `${label}: ${output === "" ? error : output.replace(/^\[Notice: (.*?)\]\n/, "($1) ")}`;
+  });
   return say(350, lines.join("\n"));
 }
 

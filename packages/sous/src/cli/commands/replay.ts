@@ -65,6 +65,7 @@ export async function replay(parameters: readonly string[]): Promise<number> {
     case "prune":
       return (await import("./replay-keep.ts")).replayPrune(parts);
     case "rerun":
+      return (await import("./replay-rerun.ts")).replayRerun(parts);
     case "diff":
     case "save-cassette":
       throw usageError(`--${action} is not in this build`);
