@@ -14,6 +14,7 @@ export type ConnectionOptions = {
   readonly synchronous: "normal" | "full";
   /** How long to wait for another process that writes. */
   readonly busyTimeoutMs: number;
+  readonly now: () => number;
 };
 
 /** Of a new database. An event of 1 KB fills a page of 4 KB badly: in batches of 100 it then takes twice the time. */
@@ -32,7 +33,7 @@ export class SqliteConnection implements Disposable {
   /** Set while a file that nobody writes is read as it lies there, without a trace: how it looked then. */
   #stillImage: string | undefined;
   readonly #identity: string;
-  #nextCheck = 0;
+  #lastCheck = 0;
 
   constructor({ file, identity }: DatabasePlace, options: ConnectionOptions) {
     this.file = file;
@@ -139,14 +140,14 @@ export class SqliteConnection implements Disposable {
   #checkWritable(): void {
     if (this.isReadOnly) throw new UserError(`${this.file} was opened only for looking: open it without readOnly`);
     this.#checkOpen();
-    const now = performance.now();
-    if (now < this.#nextCheck) return;
+    const now = this.#options.now();
+    if (now >= this.#lastCheck && now < this.#lastCheck + CHECK_INTERVAL_MS) return;
     // SQLite goes on writing into a file that has no name any more, and nobody would find it there.
     if (identityOf(this.file) !== this.#identity)
       throw new StoreError(
         `${this.file} was deleted or replaced while it was open: what happens now cannot be kept there`,
       );
-    this.#nextCheck = now + CHECK_INTERVAL_MS;
+    this.#lastCheck = now;
   }
 
   #checkOpen(): void {

@@ -51,7 +51,7 @@ export async function openSqliteStore(file: string, options: SqliteStoreOptions 
   checkWhole("busyTimeoutMs", busyTimeoutMs, 0, 2 ** 31 - 1);
   const place = readOnly ? existing(file) : makeDatabase(file);
   if (!place.isEmpty) checkIsOurs(place.file);
-  const connection = new SqliteConnection(place, { readOnly, synchronous, busyTimeoutMs });
+  const connection = new SqliteConnection(place, { readOnly, synchronous, busyTimeoutMs, now: clock.now });
   try {
     prepareSchema(connection);
     if (!readOnly) connection.useLog();

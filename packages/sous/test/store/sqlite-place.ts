@@ -1,6 +1,6 @@
 /** A fresh folder for databases of one test: opens stores in it, looks into files behind their back, and removes it all. */
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
@@ -54,7 +54,7 @@ export function sqlitePlace(): SqlitePlace {
 }
 
 function describe(path: string): string {
-  const { mode } = statSync(path);
-  const isFile = statSync(path).isFile();
-  return `${mode.toString(8)} ${isFile ? readFileSync(path).toString("base64") : ""}`;
+  const found = lstatSync(path);
+  const content = found.isFile() ? readFileSync(path, "base64") : found.isSymbolicLink() ? readlinkSync(path) : "";
+  return `${found.mode.toString(8)} ${content}`;
 }
