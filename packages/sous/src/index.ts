@@ -85,6 +85,17 @@ export {
   type RunsComparison,
   type StepDifference,
 } from "./replay/compare-runs.ts";
+export {
+  type AgentDiff,
+  type AgentSide,
+  type DiffMark,
+  type DiffRow,
+  type DiffSide,
+  type DiffTotals,
+  diffRuns,
+  type RunsDiff,
+} from "./replay/diff-runs.ts";
+export type { RunStep } from "./replay/run-steps.ts";
 export { type Rerun, type RerunOptions, rerun } from "./rerun.ts";
 export {
   createRuntime,

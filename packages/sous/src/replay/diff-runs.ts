@@ -1,0 +1,205 @@
+/** Two runs side by side: their agents by path, their steps in rows, and what each came to. */
+
+import { UserError } from "../core/errors.ts";
+import { IdMap } from "../core/id-map.ts";
+import { textOf } from "../core/message.ts";
+import type { RunStatus, StopReason } from "../core/outcome.ts";
+import type { RunRecording } from "../core/recording.ts";
+import { foldRunRecord } from "../core/run-record.ts";
+import type { Store } from "../core/store.ts";
+import { addCost, addUsage, noUsage, type Usage } from "../core/usage.ts";
+import { align, SAME } from "./align.ts";
+import { readRecording } from "./read-recording.ts";
+import { changesOf, type RunStep, stepsOf, toComparable } from "./run-steps.ts";
+
+export type DiffMark = "same" | "changed" | "only-left" | "only-right";
+
+export type RunsDiff = {
+  left: DiffSide;
+  right: DiffSide;
+  /** Every agent was asked, said, called and read the same. */
+  isSame: boolean;
+  /** In the order they started; one that is only on the right stands behind the one before it there. */
+  agents: AgentDiff[];
+};
+
+/** One of the two, with everything below it. */
+export type DiffSide = { runId: string; agent: string; model: string; task: string; totals: DiffTotals };
+
+export type DiffTotals = {
+  status: RunStatus | "interrupted";
+  stopReason: StopReason | undefined;
+  agents: number;
+  turns: number;
+  toolCount: number;
+  usage: Usage;
+  /** Null when a price is unknown. */
+  costUsd: number | null;
+  /** From its start to its last event, follow-ups and pauses between them included. */
+  durationMs: number;
+};
+
+export type AgentDiff = {
+  /** From the compared run on: `lead/scout#2`, whatever is above it. */
+  path: string;
+  mark: DiffMark;
+  left: AgentSide | undefined;
+  right: AgentSide | undefined;
+  rows: DiffRow[];
+};
+
+/** One agent over all its runs; its figures are its own. */
+export type AgentSide = { agentId: string; agent: string; label: string; model: string; totals: DiffTotals };
+
+export type DiffRow = {
+  mark: DiffMark;
+  left: RunStep | undefined;
+  right: RunStep | undefined;
+  /** Which fields of a changed step differ. */
+  changes: string[];
+};
+
+/** Children are matched by path, so a run in the middle of a tree can be compared with one that is a root. */
+export async function diffRuns(
+  store: Pick<Store, "read" | "run">,
+  oneId: string,
+  otherId: string,
+  signal?: AbortSignal,
+): Promise<RunsDiff> {
+  const left = await readSide(store, oneId, signal);
+  const right = await readSide(store, otherId, signal);
+  const ids = new IdMap();
+  for (const [path, runs] of left.paths) {
+    for (const [index, run] of runs.entries()) {
+      const other = right.paths.get(path)?.[index];
+      if (other === undefined) continue;
+      ids.bind(run.start.agentId, other.start.agentId);
+      ids.bind(run.runId, other.runId);
+    }
+  }
+  const agents: AgentDiff[] = [];
+  for (const path of mergedPaths([...left.paths.keys()], [...right.paths.keys()])) {
+    signal?.throwIfAborted();
+    agents.push(diffAgent(path, left, right, ids));
+  }
+  return {
+    left: sideOf(left),
+    right: sideOf(right),
+    isSame: agents.every(({ mark }) => mark === "same"),
+    agents,
+  };
+}
+
+/** A run and everything below it, by paths that begin with its own agent. */
+type Side = {
+  readonly top: RunRecording;
+  readonly paths: ReadonlyMap<string, readonly RunRecording[]>;
+  pathOf(path: string): string;
+};
+
+async function readSide(store: Pick<Store, "read" | "run">, runId: string, signal?: AbortSignal): Promise<Side> {
+  const recording = await readRecording(store, runId, signal);
+  const top = recording.runs.get(runId);
+  if (top === undefined) throw new UserError(`No run with the id ${runId}`);
+  // Two runs of one task may have been started under different names.
+  const pathOf = (path: string) => `${top.start.agent}${path.slice(top.path.length)}`;
+  const below = [...recording.paths].filter(([path]) => path === top.path || path.startsWith(`${top.path}/`));
+  return { top, pathOf, paths: new Map(below.map(([path, runs]) => [pathOf(path), runs])) };
+}
+
+function diffAgent(path: string, left: Side, right: Side, ids: IdMap): AgentDiff {
+  const one = left.paths.get(path);
+  const other = right.paths.get(path);
+  const steps = one === undefined ? [] : stepsOf(one, left.pathOf);
+  const otherSteps = other === undefined ? [] : stepsOf(other, right.pathOf);
+  const rows = toRows(steps, otherSteps, ids);
+  const isSame = rows.every(({ mark }) => mark === "same");
+  const mark = one === undefined ? "only-right" : other === undefined ? "only-left" : isSame ? "same" : "changed";
+  return { path, mark, left: one && agentSide(one), right: other && agentSide(other), rows };
+}
+
+function toRows(left: readonly RunStep[], right: readonly RunStep[], ids: IdMap): DiffRow[] {
+  const leftSteps = left.map((step) => toComparable(step, undefined));
+  const rightSteps = right.map((step) => toComparable(step, ids));
+  const changes = (one: number, other: number): string[] | undefined => {
+    const [step, otherStep] = [leftSteps[one], rightSteps[other]];
+    return step && otherStep && changesOf(step, otherStep);
+  };
+  const likeness = (one: number, other: number): number => {
+    const found = changes(one, other);
+    if (found === undefined) return 0;
+    if (found.length === 0) return SAME;
+    // Another tool is another step; an answer that goes on is not the one that ends.
+    if (found.includes("toolName") || found.includes("from")) return 0;
+    return found.includes("finish") ? 1 : 2;
+  };
+  return align(left.length, right.length, likeness).map(({ left: one, right: other }) => {
+    if (one === undefined) return { mark: "only-right", left: undefined, right: right[other ?? 0], changes: [] };
+    if (other === undefined) return { mark: "only-left", left: left[one], right: undefined, changes: [] };
+    const found = changes(one, other) ?? [];
+    return { mark: found.length === 0 ? "same" : "changed", left: left[one], right: right[other], changes: found };
+  });
+}
+
+/** The paths of the left, with those that are only on the right behind whatever came before them there. */
+function mergedPaths(left: readonly string[], right: readonly string[]): string[] {
+  const merged = [...left];
+  const known = new Set(left);
+  let before = -1;
+  for (const path of right) {
+    if (known.has(path)) before = merged.indexOf(path);
+    else merged.splice(++before, 0, path);
+  }
+  return merged;
+}
+
+function sideOf({ top, paths }: Side): DiffSide {
+  const { start } = top;
+  const runs = [...paths.values()].flat();
+  const last = paths.values().next().value?.at(-1) ?? top;
+  return {
+    runId: top.runId,
+    agent: start.agent,
+    model: start.model,
+    task: textOf(start.task),
+    totals: totalsOf(runs, last, paths.size),
+  };
+}
+
+function agentSide(runs: readonly RunRecording[]): AgentSide | undefined {
+  const [first] = runs;
+  const last = runs.at(-1);
+  if (first === undefined || last === undefined) return undefined;
+  const { agentId, agent, label, model } = first.start;
+  return { agentId, agent, label, model, totals: totalsOf(runs, last, 1) };
+}
+
+/** `last` is the run that says how it ended. */
+function totalsOf(runs: readonly RunRecording[], last: RunRecording, agents: number): DiffTotals {
+  const usage = noUsage();
+  let costUsd: number | null = 0;
+  let turns = 0;
+  let toolCount = 0;
+  let from = Number.POSITIVE_INFINITY;
+  let to = 0;
+  for (const run of runs) {
+    from = Math.min(from, run.start.time);
+    to = Math.max(to, run.events.at(-1)?.time ?? 0);
+    const record = foldRunRecord("", run.events);
+    if (record === undefined) continue;
+    addUsage(usage, record.usage);
+    costUsd = addCost(costUsd, record.costUsd);
+    turns += record.turns;
+    toolCount += record.toolCount;
+  }
+  return {
+    status: last.end?.status ?? "interrupted",
+    stopReason: last.end?.stopReason,
+    agents,
+    turns,
+    toolCount,
+    usage,
+    costUsd,
+    durationMs: Math.max(0, to - from),
+  };
+}

@@ -1,0 +1,126 @@
+/** What one agent was asked, said, called, read and came to, as a list of steps that can be laid beside another. */
+
+import type { EventOf } from "../core/event.ts";
+import type { IdMap } from "../core/id-map.ts";
+import { textOf } from "../core/message.ts";
+import type { FinishReason } from "../core/model.ts";
+import type { RunStatus, StopReason } from "../core/outcome.ts";
+import { withoutDurations } from "../core/recorded-prompts.ts";
+import type { RunRecording } from "../core/recording.ts";
+
+/** Texts are whole. */
+export type RunStep =
+  | { kind: "task"; text: string }
+  | { kind: "answer"; turn: number; text: string; thoughts: string; finish: FinishReason }
+  | {
+      kind: "tool";
+      toolName: string;
+      input: unknown;
+      /** Undefined when the call never ended. */
+      output: string | undefined;
+      isError: boolean;
+      /** The agents it started, by the paths of the comparison. */
+      children: string[];
+    }
+  /** A word from outside, from the runtime, or of a background child. */
+  | { kind: "heard"; from: "steer" | "notice" | "report"; text: string }
+  /** A child that was not made. */
+  | { kind: "refused"; label: string; message: string }
+  | {
+      kind: "end";
+      status: RunStatus | "interrupted";
+      stopReason: StopReason | undefined;
+      text: string;
+      error: string | undefined;
+    };
+
+/** The steps of an agent over all its runs. `pathOf` names its children as the comparison does. */
+export function stepsOf(runs: readonly RunRecording[], pathOf: (path: string) => string): RunStep[] {
+  return runs.flatMap((run) => [
+    { kind: "task", text: textOf(run.start.task) } as const,
+    ...run.events.flatMap((event): RunStep[] => {
+      switch (event.type) {
+        case "message-end":
+          return answerSteps(event, run, pathOf);
+        case "steer":
+        case "notice":
+        case "report":
+          return [{ kind: "heard", from: event.type, text: event.text }];
+        case "spawn-refused":
+          return [{ kind: "refused", label: event.label, message: event.message }];
+        case "run-start":
+        case "turn-start":
+        case "tool-call-start":
+        case "tool-call-end":
+        case "approval-request":
+        case "approval-end":
+        case "budget-warning":
+        case "retry":
+        case "prune":
+        case "truncation":
+        case "stalled":
+        case "resume":
+        case "run-end":
+          return [];
+        default:
+          return event satisfies never;
+      }
+    }),
+    endStep(run),
+  ]);
+}
+
+/** An answer and the calls it made, each with its result: in the order of the answer, whenever they ended. */
+function answerSteps(
+  { turn, message, finish }: EventOf<"message-end">,
+  { results, children }: RunRecording,
+  pathOf: (path: string) => string,
+): RunStep[] {
+  const steps: RunStep[] = [];
+  const thoughts = message.content.flatMap((part) => (part.type === "reasoning" ? [part.text] : [])).join("");
+  steps.push({ kind: "answer", turn, text: textOf(message), thoughts, finish });
+  for (const part of message.content) {
+    if (part.type !== "tool-call") continue;
+    const result = results.get(part.callId);
+    const made = children.filter(({ start }) => start.call?.callId === part.callId);
+    steps.push({
+      kind: "tool",
+      toolName: part.toolName,
+      input: part.input,
+      output: result?.output,
+      isError: result?.isError === true,
+      children: made.map(({ path }) => pathOf(path)),
+    });
+  }
+  return steps;
+}
+
+function endStep({ end }: RunRecording): RunStep {
+  if (end === undefined)
+    return { kind: "end", status: "interrupted", stopReason: undefined, text: "", error: undefined };
+  return { kind: "end", status: end.status, stopReason: end.stopReason, text: end.text, error: end.fault?.message };
+}
+
+/** A step as it is compared: each field in words, once. */
+export type ComparableStep = { readonly kind: RunStep["kind"]; readonly fields: Readonly<Record<string, string>> };
+
+/** `ids` are those of both sides; the right side is put into the ids of the left. */
+export function toComparable(step: RunStep, ids: IdMap | undefined): ComparableStep {
+  const fields: Record<string, string> = {};
+  for (const [key, value] of Object.entries(comparable(ids === undefined ? step : ids.toRecorded(step))))
+    fields[key] = JSON.stringify(value) ?? "";
+  return { kind: step.kind, fields };
+}
+
+/** The fields in which they differ; undefined for steps of different kinds. */
+export function changesOf(left: ComparableStep, right: ComparableStep): string[] | undefined {
+  if (left.kind !== right.kind) return undefined;
+  return Object.keys(left.fields).filter((key) => left.fields[key] !== right.fields[key]);
+}
+
+/** In which turn something was said follows from what came before it. */
+function comparable(step: RunStep): Record<string, unknown> {
+  if (step.kind === "answer") return { ...step, turn: undefined };
+  if (step.kind !== "tool" || step.output === undefined) return { ...step };
+  return { ...step, output: withoutDurations(step.toolName, step.output) };
+}
