@@ -195,7 +195,9 @@ export class Comparison {
     if (expected.type === "tool-call-end" && event.type === expected.type && expected.toolName === "subagent")
       this.ids.learn(expected.output, event.output);
     const found = this.ids.toRecorded(event);
-    if (expected.type !== found.type) {
+    // Why a run ended otherwise says more than that it did.
+    const isOtherEnd = expected.type === "run-end" && found.type === "run-end" && expected.status !== found.status;
+    if (expected.type !== found.type || isOtherEnd) {
       this.#differ(expected, expected, found);
       return;
     }

@@ -40,19 +40,32 @@ export function stubTool(source: Tool, playback: Playback, spawnAgain: SpawnAgai
   const { conductor, ids } = playback;
   return Object.freeze({
     ...source,
-    async execute(_input: unknown, context: ToolContext): Promise<ToolResult> {
+    execute(_input: unknown, context: ToolContext): ToolResult | Promise<ToolResult> {
       const run = playback.runOf(context.runId);
       const callId = ids.toRecorded(context.callId);
-      const children = run?.children.filter(({ start }) => start.call?.callId === callId) ?? [];
       const recorded = run && recordedResult(run, callId);
-      if (children.length > 0) await spawnAgain(children, context, recorded?.seq ?? Number.POSITIVE_INFINITY);
       if (run === undefined || recorded === undefined)
         return untilStopped(conductor, context, run?.results.get(callId));
+      const result = ids.toActual(toToolResult(recorded, cutOf(run, callId)));
+      const children = run.children.filter(({ start }) => start.call?.callId === callId);
+      if (children.length === 0 && neededNoTime(run, recorded)) return result;
+      const before = children.length > 0 ? spawnAgain(children, context, recorded.seq) : undefined;
       // What it gave it gave, also when its run was being stopped by then.
-      await conductor.turn(recorded, undefined);
-      return ids.toActual(toToolResult(recorded, cutOf(run, callId)));
+      return Promise.resolve(before)
+        .then(() => conductor.turn(recorded, undefined))
+        .then(() => result);
     },
   });
+}
+
+/** Whether the call had ended before the next one of the same answer was looked at. */
+function neededNoTime({ events }: RunRecording, end: StoredEvent): boolean {
+  for (let index = events.indexOf(end) + 1; index < events.length; index++) {
+    const type = events[index]?.type;
+    if (type === "tool-call-start") return true;
+    if (type === "turn-start" || type === "message-end" || type === "run-end") return false;
+  }
+  return false;
 }
 
 /** A call that was stopped, or that nobody saw the end of. Some heed their signal at once, others take a while. */
