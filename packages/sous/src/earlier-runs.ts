@@ -50,7 +50,9 @@ export class EarlierRuns {
       if (event.agentId !== event.runId) return;
       const parent = event.parentId === null ? undefined : this.#entry(event.parentId);
       const account = event.depth === 0 ? root : openWithin(above, event.budget);
-      const { agentId, path, label, agent: agentName, budget, call } = event;
+      const { agentId, path, label, agent: agentName, call } = event;
+      // What was added since counts for the next restart too.
+      const budget = event.depth === 0 ? this.#parts.spending.budget : event.budget;
       const isBackground = call?.background === true;
       this.#book.restore({ agentId, parent, path, label, agentName, account, budget, isBackground });
     } else if (event.type === "message-end" || event.type === "retry") {
