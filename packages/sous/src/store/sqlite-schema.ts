@@ -145,6 +145,7 @@ function readHeader(file: string): { applicationId: unknown; version: number } {
 function versionOf(connection: SqliteConnection): number {
   const version = Number(connection.prepare("PRAGMA user_version").get()?.user_version);
   if (version > SCHEMA_VERSION) throw newerVersion(connection.file, version);
+  if (version < 0) throw notOurs(connection.file, "has a version that sous never had");
   return version;
 }
 
