@@ -11,9 +11,9 @@ const folders = readdirSync(import.meta.dirname, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map((entry) => entry.name);
 
-test("the ladder has its nine steps", () => {
+test("the ladder has its ten steps", () => {
   const steps = folders.filter((name) => /^\d/.test(name)).map((name) => name.slice(0, 2));
-  assert.deepEqual(steps, ["01", "02", "03", "04", "05", "06", "07", "08", "09"]);
+  assert.deepEqual(steps, ["01", "02", "03", "04", "05", "06", "07", "08", "09", "10"]);
 });
 
 for (const folder of folders) {
