@@ -53,7 +53,12 @@ export type RecordedReply =
   | { readonly kind: "none"; readonly partial: PartialAnswer };
 
 /** What had come of an answer that never became one. */
-export type PartialAnswer = { readonly text: string; readonly outputTokens: number };
+export type PartialAnswer = {
+  readonly text: string;
+  readonly outputTokens: number;
+  /** The model may have begun: the attempt was paid for. */
+  readonly isBilled: boolean;
+};
 
 /** `events` are all of one tree, in order. Undefined when they do not begin with the `run-start` of a root. */
 export function foldRecording(events: readonly StoredEvent[]): Recording | undefined {
@@ -190,7 +195,7 @@ class RunFold implements RunRecording {
   #retried(event: EventOf<"retry">): void {
     const { kind, message, delayMs, spent } = event;
     const turn = this.#asked?.turn ?? 0;
-    const partial = { text: "", outputTokens: spent.outputTokens };
+    const partial = { text: "", outputTokens: spent.outputTokens, isBilled: spent.totalTokens > 0 };
     this.#close({ kind: "failure", event, error: { kind, message, delayMs }, partial }, turn);
     addUsage(this.#billed, spent);
     this.#asked = { turn, place: this.events.length + 1 };
@@ -203,7 +208,8 @@ class RunFold implements RunRecording {
     const text = withoutPrefix(event.text, this.#cutText);
     // A longer text is what was said before: last words that do not come change nothing.
     const isPartial = utf8Length(text) <= outputTokens * 3;
-    const partial = { text: isPartial ? text : "", outputTokens };
+    const isBilled = event.usage.totalTokens > this.#billed.totalTokens;
+    const partial = { text: isPartial ? text : "", outputTokens, isBilled };
     const message = event.status === "failed" ? (event.fault?.message ?? "") : "The recorded answer failed";
     if (wasStopped(this)) this.#close({ kind: "none", partial }, 0);
     else if (!message.startsWith(TOO_LONG)) this.#failed(event, "unknown", message, partial);
@@ -229,7 +235,7 @@ class RunFold implements RunRecording {
 /** What the loop says before the provider's own words (`loop/run-turn.ts`). */
 const TOO_LONG = "The conversation is too long for the model and cannot be shortened: ";
 
-const NOTHING: PartialAnswer = { text: "", outputTokens: 0 };
+export const NOTHING: PartialAnswer = { text: "", outputTokens: 0, isBilled: false };
 
 function withoutPrefix(text: string, prefix: string): string {
   return text.startsWith(prefix) ? text.slice(prefix.length) : text;

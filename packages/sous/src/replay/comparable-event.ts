@@ -7,7 +7,7 @@ import type { StoredRights } from "../core/rights.ts";
 /** `recorded` is the event it is compared with: a price that was not known then may be known by now. */
 export function comparableEvent(
   event: StoredEvent,
-  { isRebuilt = false }: { isRebuilt?: boolean | undefined },
+  { isRebuilt = false, isResumed = false }: { isRebuilt?: boolean | undefined; isResumed?: boolean | undefined },
   recorded: StoredEvent,
 ): object {
   const { seq: _seq, time: _time, ...body } = event;
@@ -33,11 +33,18 @@ export function comparableEvent(
         files: body.files?.length === 0 ? undefined : body.files,
       };
     case "retry":
-      return withKnownCost(without(body, "delayMs", ...(isRebuilt ? ["spent", "costUsd"] : [])), recorded);
+      return withKnownCost(
+        // Whoever goes on after a restart counts from one again.
+        without(body, "delayMs", ...(isRebuilt ? ["spent", "costUsd"] : []), ...(isResumed ? ["attempt"] : [])),
+        recorded,
+      );
     case "message-end":
       return withKnownCost(body, recorded);
     case "run-end":
-      return withKnownCost(comparableEnd(body, isRebuilt), recorded);
+      return withKnownCost(
+        comparableEnd(body, isRebuilt && recorded.type === "run-end" && recorded.usage.estimated),
+        recorded,
+      );
     case "tool-call-start":
     case "approval-end":
     case "budget-warning":
@@ -55,10 +62,10 @@ export function comparableEvent(
 }
 
 /** Whoever was stopped may have been about to ask: whether that was a turn is a matter of moments. */
-function comparableEnd(end: Omit<EventOf<"run-end">, "seq" | "time">, isRebuilt: boolean): object {
+function comparableEnd(end: Omit<EventOf<"run-end">, "seq" | "time">, isGuessed: boolean): object {
   const { fault, status, ...body } = end;
   const wasStopped = status === "cancelled" || status === "timeout" || status === "budget_exceeded";
-  const guessed = isRebuilt && body.usage.estimated ? ["usage", "costUsd"] : [];
+  const guessed = isGuessed ? ["usage", "costUsd"] : [];
   const rest = without(body, "durationMs", ...(wasStopped ? ["turns"] : []), ...guessed);
   return { status, ...rest, fault: fault && without(fault, "stack") };
 }

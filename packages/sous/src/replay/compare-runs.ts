@@ -52,7 +52,7 @@ type Line = {
   next: number;
   /** The recording breaks off here: what comes after it is not known. */
   readonly isOpen: boolean;
-  options: ComparisonOptions;
+  options: ComparisonOptions & { isResumed?: boolean };
 };
 
 /** What is estimated is not compared: a restart begins anew, and how long children took is part of a prompt. */
@@ -77,7 +77,7 @@ export class Comparison {
       const last = recording.paths.get(path)?.at(-1);
       const isOpen = last?.end === undefined || isRuntimeFault(last.end);
       const isResumed = events.some(({ type }) => type === "resume");
-      const own = isResumed ? NO_ESTIMATES : options;
+      const own = isResumed ? { ...NO_ESTIMATES, isResumed } : options;
       const kept = compared(events).filter((event) => !this.#isOpenQuestion(event) && !this.#isOfStub(event));
       for (const [key, line] of Map.groupBy(kept, lineOf)) {
         this.#lines.set(key, { events: line, next: 0, isOpen, options: own });
@@ -179,8 +179,8 @@ export class Comparison {
     const isFork = event.type === "run-start" && event.origin?.kind === "fork";
     const from = isFork ? this.#lines.get(parentPath(event.path)) : undefined;
     const isTimed = event.type === "tool-call-end" && event.toolName === "parallel_subagent";
-    const line = isTimed || from?.options === NO_ESTIMATES ? this.#lines.get(event.path) : undefined;
-    if (line !== undefined) line.options = NO_ESTIMATES;
+    const line = isTimed || from?.options.isRebuilt === true ? this.#lines.get(event.path) : undefined;
+    if (line !== undefined) line.options = { ...line.options, ...NO_ESTIMATES };
   }
 
   /** The recording breaks off before this could have happened. */

@@ -40,6 +40,7 @@ export class Conductor {
   readonly #order: Playback["order"];
   readonly #comparison: Playback["comparison"];
   readonly #clock: Playback["clock"];
+  readonly #lastTime: number;
   /** By key, the next one last. */
   readonly #held: Held[] = [];
   /** Live work by the number of its recorded result. */
@@ -48,6 +49,7 @@ export class Conductor {
 
   constructor({ order, comparison, clock }: Pick<Playback, "order" | "comparison" | "clock">) {
     this.#order = order;
+    this.#lastTime = order.lastTime;
     this.#comparison = comparison;
     this.#clock = clock;
   }
@@ -129,7 +131,7 @@ export class Conductor {
     }
     if (this.#stopNext()) return true;
     if (held === undefined) {
-      return this.#live.size === 0 && this.#clock.fireBefore(this.#order.lastTime + 1);
+      return this.#live.size === 0 && this.#clock.fireBefore(this.#lastTime + 1);
     }
     if (this.#isLiveBefore(key)) return false;
     if (this.#clock.fireBefore(held.time) || this.#fireFirst(held)) return true;

@@ -5,7 +5,7 @@ import { differenceInWords } from "../core/first-difference.ts";
 import type { Message } from "../core/message.ts";
 import type { Model, ModelAnswer, ModelRequest, OnDelta } from "../core/model.ts";
 import { comparePrompts, promptDifferenceInWords } from "../core/recorded-prompts.ts";
-import { type PartialAnswer, type RecordedReply, type RunRecording, wasStopped } from "../core/recording.ts";
+import { NOTHING, type PartialAnswer, type RecordedReply, type RunRecording, wasStopped } from "../core/recording.ts";
 import { utf8Length } from "../core/usage.ts";
 import type { Playback } from "./playback.ts";
 
@@ -31,7 +31,7 @@ export function recordedModel({ id, price, contextWindow }: RecordedModelFacts, 
     if (question === undefined && !wasStopped(run)) throw mismatch(request, "the recording has no further answer");
     check(request, run, place);
     place.asked += 1;
-    const reply: RecordedReply = question?.reply ?? { kind: "none", partial: { text: "", outputTokens: 0 } };
+    const reply: RecordedReply = question?.reply ?? { kind: "none", partial: NOTHING };
     if (reply.kind === "none") say(reply.partial, onDelta);
     await playback.conductor.turn(reply.kind === "none" ? undefined : reply.event, request.signal);
     return replyOf(reply, playback, onDelta);
@@ -69,7 +69,7 @@ function replyOf(reply: RecordedReply, { ids }: Playback, onDelta: OnDelta): Mod
     case "failure": {
       const { kind, message, delayMs } = reply.error;
       say(reply.partial, onDelta);
-      const afterOutput = reply.partial.outputTokens > 0;
+      const afterOutput = reply.partial.isBilled;
       throw new ModelError(kind, ids.toActual(message), { retryAfterMs: delayMs, afterOutput });
     }
     case "none":
