@@ -7,6 +7,7 @@ import type { RunStart } from "../core/event.ts";
 import type { Message } from "../core/message.ts";
 import type { RuntimeOptions } from "../core/runtime.ts";
 import type { Store } from "../core/store.ts";
+import type { RunsDiff } from "../replay/diff-runs.ts";
 import type { Rerun } from "../rerun.ts";
 import type { Runtime } from "../runtime.ts";
 import type { ExportFormat } from "../store/export-tree.ts";
@@ -16,6 +17,9 @@ import type { Answer, Script } from "../testing/script.ts";
 import type { DemoTurn } from "./commands/demo-script.ts";
 import { CommandError } from "./exit-codes.ts";
 import { inertLine } from "./inert.ts";
+
+export type { AgentDiff, DiffRow, RunsDiff } from "../replay/diff-runs.ts";
+export type { RunStep } from "../replay/run-steps.ts";
 
 /** By this a stored run is known to be one of the demo. */
 const DEMO_MODEL = "scripted/demo";
@@ -132,4 +136,9 @@ export async function rerunStored(
 ): Promise<Rerun> {
   const [{ rerun }, { readOnlyTools }] = await Promise.all([import("../rerun.ts"), import("../tools/read-only.ts")]);
   return rerun(rootId, { store, liveTools, tools: readOnlyTools({ root: cwd }), signal });
+}
+
+export async function diffStored(store: Store, oneId: string, otherId: string): Promise<RunsDiff> {
+  const { diffRuns } = await import("../replay/diff-runs.ts");
+  return diffRuns(store, oneId, otherId);
 }

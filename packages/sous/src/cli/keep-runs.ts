@@ -5,6 +5,7 @@ import type { Store } from "../core/store.ts";
 import { openDatabase } from "./assemble.ts";
 import { CommandError } from "./exit-codes.ts";
 import { inertLine } from "./inert.ts";
+import { tell } from "./output.ts";
 import { databaseFile } from "./paths.ts";
 
 export type KeepOptions = {
@@ -28,5 +29,5 @@ export async function openForRun({ dbPath, isEphemeral, isRequired }: KeepOption
 }
 
 export function warnOfLoss(reason: string): void {
-  process.stderr.write(`warning: the run is not kept: ${inertLine(reason)}\n`);
+  tell(`warning: the run is not kept: ${inertLine(reason)}`);
 }

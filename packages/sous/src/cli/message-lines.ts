@@ -37,7 +37,7 @@ export function textLines(text: string, { columns, isFull, style }: MessageView,
 }
 
 const MAX_LINES = 12;
-const MAX_LENGTH = 1000;
+const MAX_LENGTH = 600;
 
 function cutText(text: string): { kept: string; cut: number } {
   let end = 0;

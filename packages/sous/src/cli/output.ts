@@ -2,6 +2,7 @@
 
 import { inertJson } from "./inert.ts";
 import { chooseStyle, type Style } from "./style.ts";
+import { breakLine } from "./width.ts";
 
 export type Output = {
   readonly style: Style;
@@ -26,6 +27,16 @@ export function openOutput(stream: NodeJS.WriteStream, { color, isAscii }: Displ
     isTerminal,
     print: (lines) => void stream.write(lines.map((line) => `${line}\n`).join("")),
   };
+}
+
+/** Says something to a person: on stderr, and on a terminal broken between words. */
+export function tell(text: string): void {
+  const { stderr } = process;
+  const lines = text.split("\n");
+  const fitting = stderr.isTTY
+    ? lines.flatMap((line) => breakLine(line, Math.max(LEAST_COLUMNS, stderr.columns || 80)))
+    : lines;
+  stderr.write(`${fitting.join("\n")}\n`);
 }
 
 /** Never coloured, one object. */

@@ -3,6 +3,7 @@
 import { MissingKey, messageOf, StoreError, stackOf, UserError } from "../core/errors.ts";
 import { CommandError, EXIT } from "./exit-codes.ts";
 import { inert } from "./inert.ts";
+import { printJson, tell } from "./output.ts";
 
 /** Prints one sentence on stderr, and with `--json` also an object on stdout. Returns the code to end with. */
 export function reportError(error: unknown, isJson: boolean): number {
@@ -10,11 +11,8 @@ export function reportError(error: unknown, isJson: boolean): number {
   const isForPeople = error instanceof CommandError || error instanceof UserError || error instanceof StoreError;
   // Anything else is a mistake of ours, and whoever looks for it needs the place.
   const message = inert(isForPeople ? messageOf(error) : (stackOf(error) ?? messageOf(error)));
-  process.stderr.write(`error: ${message}\n`);
-  if (isJson) {
-    const shown = { schema: "sous.error.v1", error: { message, exit_code: exitCode } };
-    process.stdout.write(`${JSON.stringify(shown, undefined, 2)}\n`);
-  }
+  tell(`error: ${message}`);
+  if (isJson) printJson({ schema: "sous.error.v1", error: { message, exit_code: exitCode } });
   return exitCode;
 }
 

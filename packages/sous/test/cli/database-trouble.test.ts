@@ -92,131 +92,133 @@ function linesAboutStore(stderr: string): string[] {
   return stderr.split("\n").filter((line) => line !== "" && !line.startsWith("lead"));
 }
 
-suite("a database that is not one", { concurrency: true }, () => {
-  for (const { name, make, sentence } of TROUBLES) {
-    test(name, async () => {
+suite("together", { concurrency: true }, () => {
+  suite("a database that is not one", { concurrency: true }, () => {
+    for (const { name, make, sentence } of TROUBLES) {
+      test(name, async () => {
+        await using folder = await dataFolder();
+        await mkdir(dirname(folder.file));
+        await make(folder.file);
+        const before = await contentOf(folder.file);
+        const list = await sentenceOf(replay(["--list", "--db-path", folder.file]));
+        assert.match(list, sentence);
+        assert.ok(list.startsWith(folder.file) && !list.includes("\n"), "one sentence that begins with the file");
+        const required = openForRun({ dbPath: folder.file, isEphemeral: false, isRequired: true });
+        assert.equal(await sentenceOf(required), `The run cannot be kept, as --require-store wants it: ${list}`);
+        assert.deepEqual(await contentOf(folder.file), before);
+      });
+    }
+
+    test("ends the command with 1 and one line", async () => {
+      await using folder = await dataFolder();
+      await mkdir(folder.file, { recursive: true });
+      for (const parameters of [["replay", "--list"], ["replay", "--tree", "--id", "last"], ["resume"]]) {
+        const { code, stdout, stderr } = await sous(parameters, { env: folder.env });
+        const sentence = `${folder.file} is a directory and not a database: give another file with --db-path`;
+        assert.deepEqual([code, stdout, stderr], [1, "", `error: ${sentence}\n`]);
+      }
+    });
+
+    test("one that another program has locked", async () => {
+      await using folder = await dataFolder();
+      await makeDatabase(folder.file);
+      const other = new DatabaseSync(folder.file);
+      other.exec("BEGIN EXCLUSIVE");
+      const { code, stdout, stderr } = await sous(["replay", "--prune", "2030-01-01"], { env: folder.env });
+      other.close();
+      assert.deepEqual([code, stdout], [1, ""]);
+      assert.match(stderr, / is locked by another program: close that program, or wait until it is done\n$/);
+    });
+
+    test("one that may not be read", { skip: process.getuid?.() === 0 && "root may read everything" }, async () => {
+      await using folder = await dataFolder();
+      await makeDatabase(folder.file);
+      await chmod(folder.file, 0);
+      const { code, stderr } = await sous(["replay", "--list"], { env: folder.env });
+      assert.equal(code, 1);
+      assert.match(stderr, /^error: .* cannot be used \(EACCES: .*\): give another file with --db-path\n$/);
+    });
+
+    test("an empty file is a database that nobody has begun", async () => {
       await using folder = await dataFolder();
       await mkdir(dirname(folder.file));
-      await make(folder.file);
-      const before = await contentOf(folder.file);
-      const list = await sentenceOf(replay(["--list", "--db-path", folder.file]));
-      assert.match(list, sentence);
-      assert.ok(list.startsWith(folder.file) && !list.includes("\n"), "one sentence that begins with the file");
-      const required = openForRun({ dbPath: folder.file, isEphemeral: false, isRequired: true });
-      assert.equal(await sentenceOf(required), `The run cannot be kept, as --require-store wants it: ${list}`);
-      assert.deepEqual(await contentOf(folder.file), before);
+      await writeFile(folder.file, "");
+      const { code, stdout, stderr } = await sous(["replay", "--list"], { env: folder.env });
+      assert.deepEqual([code, stdout], [0, ""]);
+      assert.match(stderr, /^There are no runs yet: /);
     });
-  }
+  });
 
-  test("ends the command with 1 and one line", async () => {
-    await using folder = await dataFolder();
-    await mkdir(folder.file, { recursive: true });
-    for (const parameters of [["replay", "--list"], ["replay", "--tree", "--id", "last"], ["resume"]]) {
-      const { code, stdout, stderr } = await sous(parameters, { env: folder.env });
+  suite("G3: sous demo with a store", { concurrency: true }, () => {
+    test("that cannot be opened warns once and goes on", async () => {
+      await using folder = await dataFolder();
+      await using work = await temporaryTree({ "one.txt": "1\n" });
+      await mkdir(folder.file, { recursive: true });
+      const { code, stdout, stderr } = await sous(["demo"], { cwd: work.path, env: folder.env });
+      assert.equal(code, 0);
+      assert.match(stdout, /^files: 1 file: 1 \.txt\.$/m);
       const sentence = `${folder.file} is a directory and not a database: give another file with --db-path`;
-      assert.deepEqual([code, stdout, stderr], [1, "", `error: ${sentence}\n`]);
-    }
-  });
+      assert.deepEqual(linesAboutStore(stderr), [`warning: the run is not kept: ${sentence}`]);
+    });
 
-  test("one that another program has locked", async () => {
-    await using folder = await dataFolder();
-    await makeDatabase(folder.file);
-    const other = new DatabaseSync(folder.file);
-    other.exec("BEGIN EXCLUSIVE");
-    const { code, stdout, stderr } = await sous(["replay", "--prune", "2030-01-01"], { env: folder.env });
-    other.close();
-    assert.deepEqual([code, stdout], [1, ""]);
-    assert.match(stderr, / is locked by another program: close that program, or wait until it is done\n$/);
-  });
+    test("that cannot be there because there is no home warns once and goes on", async () => {
+      await using work = await temporaryTree({ "one.txt": "1\n" });
+      const { code, stderr } = await sous(["demo"], { cwd: work.path });
+      assert.equal(code, 0);
+      const sentence = "HOME is not set, so there is no place for runs: set XDG_DATA_HOME, or give --db-path FILE";
+      assert.deepEqual(linesAboutStore(stderr), [`warning: the run is not kept: ${sentence}`]);
+    });
 
-  test("one that may not be read", { skip: process.getuid?.() === 0 && "root may read everything" }, async () => {
-    await using folder = await dataFolder();
-    await makeDatabase(folder.file);
-    await chmod(folder.file, 0);
-    const { code, stderr } = await sous(["replay", "--list"], { env: folder.env });
-    assert.equal(code, 1);
-    assert.match(stderr, /^error: .* cannot be used \(EACCES: .*\): give another file with --db-path\n$/);
-  });
+    test("that is on a full disk warns once and goes on, and ends when the store is required", async () => {
+      await using folder = await dataFolder();
+      await using work = await temporaryTree({ "one.txt": "1\n" });
+      const files = ["one.db", "two.db"].map((name) => join(folder.path, name)) as [string, string];
+      for (const file of files) await (await openSqliteStore(file))[Symbol.asyncDispose]();
+      // No file may grow much further: enough to begin, and not to end.
+      const maxFileKb = Math.ceil((await stat(files[0])).size / 1024) + 16;
+      const limited = (...parameters: string[]) => sous(parameters, { cwd: work.path, env: folder.env, maxFileKb });
+      const goesOn = limited("demo", "--db-path", files[0]);
+      const stops = limited("demo", "--require-store", "--db-path", files[1]);
+      const { code, stdout, stderr } = await goesOn;
+      assert.equal(code, 0);
+      assert.match(stdout, /^files: 1 file: 1 \.txt\.$/m);
+      const [warning = "", ...more] = linesAboutStore(stderr);
+      assert.match(warning, /^warning: the run is not kept: The store failed 4 times to keep event \d+: /);
+      assert.deepEqual(more, []);
+      const stopped = await stops;
+      assert.equal(stopped.code, 1);
+      assert.match(stopped.stderr, /^error: The store failed 4 times to keep event \d+: .*$/m);
+    });
 
-  test("an empty file is a database that nobody has begun", async () => {
-    await using folder = await dataFolder();
-    await mkdir(dirname(folder.file));
-    await writeFile(folder.file, "");
-    const { code, stdout, stderr } = await sous(["replay", "--list"], { env: folder.env });
-    assert.deepEqual([code, stdout], [0, ""]);
-    assert.match(stderr, /^There are no runs yet: /);
-  });
-});
+    test("in a place where nothing can be made ends at once when it is required", async (context) => {
+      if (!existsSync("/proc/self")) return context.skip("there is no /proc");
+      const { code, stdout, stderr } = await sous(["demo", "--require-store", "--db-path", "/proc/x/y/sous.db"]);
+      assert.deepEqual([code, stdout], [1, ""]);
+      assert.match(stderr, /^error: The run cannot be kept, as --require-store wants it: .* cannot be created \(.*\n$/);
+    });
 
-suite("G3: sous demo with a store", { concurrency: true }, () => {
-  test("that cannot be opened warns once and goes on", async () => {
-    await using folder = await dataFolder();
-    await using work = await temporaryTree({ "one.txt": "1\n" });
-    await mkdir(folder.file, { recursive: true });
-    const { code, stdout, stderr } = await sous(["demo"], { cwd: work.path, env: folder.env });
-    assert.equal(code, 0);
-    assert.match(stdout, /^files: 1 file: 1 \.txt\.$/m);
-    const sentence = `${folder.file} is a directory and not a database: give another file with --db-path`;
-    assert.deepEqual(linesAboutStore(stderr), [`warning: the run is not kept: ${sentence}`]);
-  });
+    test("keeps nothing when it is ephemeral", async () => {
+      await using folder = await dataFolder();
+      await using work = await temporaryTree({ "one.txt": "1\n" });
+      const { code, stderr } = await sous(["demo", "--ephemeral"], { cwd: work.path, env: folder.env });
+      assert.equal(code, 0);
+      assert.deepEqual(linesAboutStore(stderr), []);
+      assert.equal(existsSync(join(folder.path, "sous")), false);
+    });
 
-  test("that cannot be there because there is no home warns once and goes on", async () => {
-    await using work = await temporaryTree({ "one.txt": "1\n" });
-    const { code, stderr } = await sous(["demo"], { cwd: work.path });
-    assert.equal(code, 0);
-    const sentence = "HOME is not set, so there is no place for runs: set XDG_DATA_HOME, or give --db-path FILE";
-    assert.deepEqual(linesAboutStore(stderr), [`warning: the run is not kept: ${sentence}`]);
-  });
-
-  test("that is on a full disk warns once and goes on, and ends when the store is required", async () => {
-    await using folder = await dataFolder();
-    await using work = await temporaryTree({ "one.txt": "1\n" });
-    const files = ["one.db", "two.db"].map((name) => join(folder.path, name)) as [string, string];
-    for (const file of files) await (await openSqliteStore(file))[Symbol.asyncDispose]();
-    // No file may grow much further: enough to begin, and not to end.
-    const maxFileKb = Math.ceil((await stat(files[0])).size / 1024) + 16;
-    const limited = (...parameters: string[]) => sous(parameters, { cwd: work.path, env: folder.env, maxFileKb });
-    const goesOn = limited("demo", "--db-path", files[0]);
-    const stops = limited("demo", "--require-store", "--db-path", files[1]);
-    const { code, stdout, stderr } = await goesOn;
-    assert.equal(code, 0);
-    assert.match(stdout, /^files: 1 file: 1 \.txt\.$/m);
-    const [warning = "", ...more] = linesAboutStore(stderr);
-    assert.match(warning, /^warning: the run is not kept: The store failed 4 times to keep event \d+: /);
-    assert.deepEqual(more, []);
-    const stopped = await stops;
-    assert.equal(stopped.code, 1);
-    assert.match(stopped.stderr, /^error: The store failed 4 times to keep event \d+: .*$/m);
-  });
-
-  test("in a place where nothing can be made ends at once when it is required", async (context) => {
-    if (!existsSync("/proc/self")) return context.skip("there is no /proc");
-    const { code, stdout, stderr } = await sous(["demo", "--require-store", "--db-path", "/proc/x/y/sous.db"]);
-    assert.deepEqual([code, stdout], [1, ""]);
-    assert.match(stderr, /^error: The run cannot be kept, as --require-store wants it: .* cannot be created \(.*\n$/);
-  });
-
-  test("keeps nothing when it is ephemeral", async () => {
-    await using folder = await dataFolder();
-    await using work = await temporaryTree({ "one.txt": "1\n" });
-    const { code, stderr } = await sous(["demo", "--ephemeral"], { cwd: work.path, env: folder.env });
-    assert.equal(code, 0);
-    assert.deepEqual(linesAboutStore(stderr), []);
-    assert.equal(existsSync(join(folder.path, "sous")), false);
-  });
-
-  test("keeps its tree where only its owner can read it, and says how to look at it", async () => {
-    await using folder = await dataFolder();
-    await using work = await temporaryTree({ "one.txt": "1\n" });
-    const { code, stderr } = await sous(["demo"], { cwd: work.path, env: folder.env });
-    assert.equal(code, 0);
-    const [, id = ""] = /^The run is kept: sous replay --tree --id (\w{26})$/m.exec(stderr) ?? [];
-    const modes = [folder.file, dirname(folder.file)].map(async (path) =>
-      ((await stat(path)).mode & 0o777).toString(8),
-    );
-    assert.deepEqual(await Promise.all(modes), ["600", "700"]);
-    const tree = await sous(["replay", "--tree", "--id", id], { env: folder.env });
-    assert.match(tree.stdout, /^lead +✓ completed +2 turns +1 tool /m);
-    assert.match(tree.stdout, /^5 agents · 13 turns · 9 tools · /m);
+    test("keeps its tree where only its owner can read it, and says how to look at it", async () => {
+      await using folder = await dataFolder();
+      await using work = await temporaryTree({ "one.txt": "1\n" });
+      const { code, stderr } = await sous(["demo"], { cwd: work.path, env: folder.env });
+      assert.equal(code, 0);
+      const [, id = ""] = /^The run is kept: sous replay --tree --id (\w{26})$/m.exec(stderr) ?? [];
+      const modes = [folder.file, dirname(folder.file)].map(async (path) =>
+        ((await stat(path)).mode & 0o777).toString(8),
+      );
+      assert.deepEqual(await Promise.all(modes), ["600", "700"]);
+      const tree = await sous(["replay", "--tree", "--id", id], { env: folder.env });
+      assert.match(tree.stdout, /^lead +✓ completed +2 turns +1 tool /m);
+      assert.match(tree.stdout, /^5 agents · 13 turns · 9 tools · /m);
+    });
   });
 });

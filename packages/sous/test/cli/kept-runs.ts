@@ -24,6 +24,44 @@ export async function keepSampleRuns(store: Store): Promise<void> {
     await store.append(tree.rootId, tree.events, NO_OWNER);
 }
 
+/** The same task a day later: one finds more, another is not asked, and a third is. */
+export async function keepSecondTry(store: Store): Promise<string> {
+  const [rootId, scout, third] = [
+    "01K2J0CCCC0000000000000008",
+    "01K2J0CCCC0000000000000009",
+    "01K2J0CCCC000000000000000A",
+  ];
+  const tree = sampleTree(rootId, NOON + 2 * 86_400_000);
+  tree.start(rootId, {
+    label: "lead",
+    details: { task: task("Where do we check permissions?"), model: "scripted/demo" },
+  });
+  answer(tree, rootId, 1, "I ask two.", [
+    ["call_lead_1", "parallel_subagent", { tasks: [{ label: "scout" }, { label: "third" }] }],
+  ]);
+  tree.add(rootId, start("call_lead_1", "parallel_subagent", {}));
+  tree.start(scout, { parent: rootId, label: "scout", details: { task: task("Find the checks.\nAll of them.") } });
+  tree.start(third, { parent: rootId, label: "third", details: { task: task("Look elsewhere.") } });
+  answer(tree, scout, 1, "", [["call_scout_1", "grep", { pattern: "mayUse", glob: "*.ts" }]]);
+  tree.add(scout, start("call_scout_1", "grep", { pattern: "mayUse", glob: "*.ts" }));
+  tree.add(
+    scout,
+    end("call_scout_1", "grep", "src/rights.ts:1: if (!mayUse(rights, name)) throw\nsrc/tools.ts:7: mayUse"),
+  );
+  answer(tree, scout, 2, "src/rights.ts:1 and src/tools.ts:7", []);
+  ends(tree, scout, { turns: 2, toolCount: 1, text: "src/rights.ts:1 and src/tools.ts:7" });
+  answer(tree, third, 1, `Nothing.${HOSTILE_LABEL}`, []);
+  ends(tree, third, { text: `Nothing.${HOSTILE_LABEL}` });
+  tree.add(
+    rootId,
+    end("call_lead_1", "parallel_subagent", '{"results":[{"label":"scout","success":true},{"label":"third"}]}'),
+  );
+  answer(tree, rootId, 2, "In two files.", []);
+  ends(tree, rootId, { turns: 2, toolCount: 1, text: "In two files." });
+  await store.append(rootId, tree.events, NO_OWNER);
+  return rootId;
+}
+
 function finishedTree(): SampleTree {
   const tree = sampleTree(IDS.lead, NOON);
   const use = ["read_file", "grep"];

@@ -29,195 +29,201 @@ function assertPrinted(name: string, { code, stdout, stderr }: Ended): void {
   assertGolden(name, stdout.trimEnd().split("\n"));
 }
 
-suite("G4: sous replay --list", { concurrency: true }, () => {
-  test("shows all runs, newest first, with the roots marked", async () => {
-    assertPrinted("replay-list.txt", await replay("--list"));
-    assertPrinted("replay-list.txt", await replay("-l", "--limit", "5"));
-  });
-
-  test("shows a page, and says how to see the next", async () => {
-    assertPrinted("replay-list-page.txt", await replay("-l", "--limit", "2", "--offset", "1", "--ascii"));
-  });
-
-  test("shows what has a status, or started since", async () => {
-    const idsIn = ({ stdout }: Ended) => stdout.match(/^\S (\w{26})/gm)?.map((each) => each.slice(2)) ?? [];
-    assert.deepEqual(idsIn(await replay("-l", "--status", "interrupted")), [IDS.broken]);
-    assert.deepEqual(idsIn(await replay("-l", "--status", "incomplete")), [IDS.reader]);
-    assert.deepEqual(idsIn(await replay("-l", "--since", "2026-11-15T12:30Z")), [IDS.broken, IDS.hostile]);
-    const { code, stdout, stderr } = await replay("-l", "--status", "refused");
-    assert.deepEqual([code, stdout, stderr], [0, "", "No run is like that; sous replay --list shows the newest.\n"]);
-  });
-
-  test("is one object for scripts, with everything a run has", async () => {
-    const { code, stdout } = await replay("--list", "--json", "--limit", "4", "--offset", "1");
-    assert.equal(code, 0);
-    const { schema, runs, limit, offset, has_more } = JSON.parse(stdout);
-    assert.deepEqual(
-      { schema, limit, offset, has_more },
-      { schema: "sous.runs.v1", limit: 4, offset: 1, has_more: false },
-    );
-    assert.deepEqual(
-      runs.map(({ id }: { id: string }) => id),
-      [IDS.hostile, IDS.reader, IDS.scout, IDS.lead],
-    );
-    assert.equal(runs[0].label, HOSTILE_LABEL);
-    assert.deepEqual(runs[3], {
-      id: IDS.lead,
-      agent_id: IDS.lead,
-      parent_id: null,
-      root_id: IDS.lead,
-      path: "lead",
-      agent: "lead",
-      label: "lead",
-      depth: 0,
-      status: "completed",
-      stop_reason: null,
-      max_turns_reached: false,
-      started_at: "2026-11-15T12:00:00.001Z",
-      ended_at: "2026-11-15T12:00:00.024Z",
-      duration_ms: 23,
-      turns: 2,
-      tool_count: 1,
-      usage: {
-        input_tokens: 2400,
-        output_tokens: 120,
-        cached_input_tokens: 1000,
-        cache_write_tokens: 0,
-        total_tokens: 2520,
-        estimated: false,
-      },
-      cost_usd: 0.0912,
-      model: "scripted/demo",
-      task: "Where do we check permissions?",
-      summary_prompt: null,
-      allowed_tools: ["read_file", "grep"],
-      lost: null,
+suite("together", { concurrency: true }, () => {
+  suite("G4: sous replay --list", { concurrency: true }, () => {
+    test("shows all runs, newest first, with the roots marked", async () => {
+      assertPrinted("replay-list.txt", await replay("--list"));
+      assertPrinted("replay-list.txt", await replay("-l", "--limit", "5"));
     });
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be there.
-    assert.doesNotMatch(stdout, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
-  });
 
-  test("without a database says what makes one, and that is no failure", async () => {
-    await using empty = await dataFolder();
-    const sentence = `There are no runs yet: no database at ${empty.file}. sous demo makes one.\n`;
-    const list = await sous(["replay", "--list"], { env: empty.env });
-    assert.deepEqual([list.code, list.stdout, list.stderr], [0, "", sentence]);
-    const json = await sous(["replay", "--list", "--json"], { env: empty.env });
-    assert.deepEqual([json.code, JSON.parse(json.stdout).runs, json.stderr], [0, [], sentence]);
-    const id = await sous(["replay", "--id", IDS.lead], { env: empty.env });
-    assert.deepEqual([id.code, id.stdout, id.stderr], [1, "", `error: ${sentence}`]);
-  });
-
-  test("on a database without runs says the same", async () => {
-    await using empty = await dataFolder();
-    await (await openSqliteStore(empty.file))[Symbol.asyncDispose]();
-    const { code, stdout, stderr } = await sous(["replay", "--list"], { env: empty.env });
-    assert.deepEqual([code, stdout, stderr], [0, "", "There are no runs yet. sous demo makes one.\n"]);
-  });
-});
-
-suite("G4: sous replay --id", { concurrency: true }, () => {
-  test("shows the task, the numbered messages and what the run was", async () => {
-    assertPrinted("replay-id.txt", await replay("--id", IDS.scout));
-    assertPrinted("replay-id.txt", await replay("-i", IDS.scout.toLowerCase()));
-  });
-
-  test("shows long texts whole when it is asked to", async () => {
-    assertPrinted("replay-id-full.txt", await replay("--id", IDS.scout, "--full"));
-  });
-
-  test("shows hostile words as words", async () => {
-    assertPrinted("replay-id-hostile.txt", await replay("--id", "01K2F9", "--full"));
-  });
-
-  test("shows a request as it was sent", async () => {
-    assertPrinted("replay-request-1.txt", await replay("--id", IDS.lead, "--request", "1"));
-    assertPrinted("replay-request-2.txt", await replay("--id", IDS.scout, "--request", "2"));
-    const { code, stdout, stderr } = await replay("--id", IDS.scout, "--request", "3");
-    assert.deepEqual([code, stdout], [1, ""]);
-    assert.equal(stderr, `error: Run ${IDS.scout} made 2 requests; there is no number 3\n`);
-  });
-
-  test("is one object for scripts", async () => {
-    const { code, stdout } = await replay("--id", IDS.reader, "--json");
-    assert.equal(code, 0);
-    assertGolden("replay-id.json", stdout.trimEnd().split("\n"));
-    const request = await replay("--id", IDS.lead, "--request", "2", "--json");
-    assertGolden("replay-request.json", request.stdout.trimEnd().split("\n"));
-  });
-});
-
-suite("G4: sous replay --tree", { concurrency: true }, () => {
-  test("shows the whole tree of a run, whichever of its runs is named", async () => {
-    assertPrinted("replay-tree.txt", await replay("--tree", "--id", IDS.lead));
-    assertPrinted("replay-tree.txt", await replay("-ti", IDS.scout));
-  });
-
-  test("says how to go on with one that was interrupted", async () => {
-    assertPrinted("replay-tree-broken.txt", await replay("--tree", "--id", "last"));
-  });
-
-  test("is one object for scripts, parents before children", async () => {
-    const { stdout } = await replay("--tree", "--id", IDS.reader, "--json");
-    const { schema, root_id, runs } = JSON.parse(stdout);
-    assert.deepEqual([schema, root_id], ["sous.tree.v1", IDS.lead]);
-    assert.deepEqual(
-      runs.map(({ id }: { id: string }) => id),
-      [IDS.lead, IDS.scout, IDS.reader],
-    );
-  });
-});
-
-suite("what was typed wrong is told before anything is looked at", () => {
-  const table: [parameters: string[], message: string | RegExp][] = [
-    [[], /^sous replay needs --list, or --id ID\.\n\nusage: sous replay --list /],
-    [
-      [IDS.lead],
-      /^sous replay needs --list, or --id ID\. Did you mean sous replay --id "01K2F8Q6ZV0000000000000001"\?/,
-    ],
-    [["--tree"], /^sous replay needs --list, or --id ID\./],
-    [["--list", "--id", IDS.lead], "sous replay does one thing at a time: --list or --id"],
-    [["--list", "--tree"], "--tree needs --id ID"],
-    [["--id", IDS.lead, "--tree", "--rerun"], "sous replay does one thing at a time: --tree or --rerun"],
-    [["--diff", IDS.lead], "--diff takes two ids: sous replay --diff ID ID"],
-    [["--list", "--limit", "0"], '--limit must be a whole number of at least 1; found "0"'],
-    [["--list", "--status", "fail"], /^--status is one of .*; found "fail"; did you mean failed\?$/],
-    [["--list", "--since", "soon"], /^--since takes a time such as 45m, 12h, 7d or 2w, /],
-    [["--prune", "everything"], /^--prune takes a time such as 45m, 12h, 7d or 2w, /],
-    [["--lits"], "sous replay has no option --lits; did you mean --list? See sous replay --help."],
-    [["--list", "more"], 'sous replay does not take "more". See sous replay --help.'],
-    [["--export", "pdf", "--id", IDS.lead], '--export is one of md, json, html; found "pdf"'],
-  ];
-  for (const [parameters, message] of table) {
-    test(`sous replay ${parameters.join(" ")}`, async () => {
-      const inFolder = ["--db-path", folder.file];
-      await assert.rejects(replayCommand([...parameters, ...inFolder]), { name: "CommandError", exitCode: 2, message });
+    test("shows a page, and says how to see the next", async () => {
+      assertPrinted("replay-list-page.txt", await replay("-l", "--limit", "2", "--offset", "1", "--ascii"));
     });
-  }
-});
 
-suite("G4: what cannot be done is one sentence on stderr and a code", { concurrency: true }, () => {
-  const list = "sous replay --list shows what there is.";
-  const table: [parameters: string[], code: number, stderr: string | RegExp][] = [
-    [["--tree"], 2, /^error: sous replay needs --list, or --id ID\.\n\nusage: /],
-    [["--id", "NOPE"], 1, `error: There is no run NOPE. Give at least 6 characters of its id. ${list}\n`],
-    [["--tree", "--id", "01K2F8ZZZZ"], 1, `error: There is no run 01K2F8ZZZZ. ${list}\n`],
-    [["--id", "01K2F8Q6ZW"], 1, /^error: 01K2F8Q6ZW is the beginning of several ids: /],
-  ];
-  for (const [parameters, code, stderr] of table) {
-    test(`sous replay ${parameters.join(" ")}`, async () => {
-      const ended = await replay(...parameters);
-      assert.deepEqual([ended.code, ended.stdout], [code, ""]);
-      if (typeof stderr === "string") assert.equal(ended.stderr, stderr);
-      else assert.match(ended.stderr, stderr);
+    test("shows what has a status, or started since", async () => {
+      const idsIn = ({ stdout }: Ended) => stdout.match(/^\S (\w{26})/gm)?.map((each) => each.slice(2)) ?? [];
+      assert.deepEqual(idsIn(await replay("-l", "--status", "interrupted")), [IDS.broken]);
+      assert.deepEqual(idsIn(await replay("-l", "--status", "incomplete")), [IDS.reader]);
+      assert.deepEqual(idsIn(await replay("-l", "--since", "2026-11-15T12:30Z")), [IDS.broken, IDS.hostile]);
+      const { code, stdout, stderr } = await replay("-l", "--status", "refused");
+      assert.deepEqual([code, stdout, stderr], [0, "", "No run is like that; sous replay --list shows the newest.\n"]);
     });
-  }
 
-  test("and as an object for scripts", async () => {
-    const { code, stdout, stderr } = await replay("--id", "01K2F8ZZZZ", "--json");
-    assert.equal(code, 1);
-    const message = `There is no run 01K2F8ZZZZ. ${list}`;
-    assert.deepEqual(JSON.parse(stdout), { schema: "sous.error.v1", error: { message, exit_code: 1 } });
-    assert.equal(stderr, `error: ${message}\n`);
+    test("is one object for scripts, with everything a run has", async () => {
+      const { code, stdout } = await replay("--list", "--json", "--limit", "4", "--offset", "1");
+      assert.equal(code, 0);
+      const { schema, runs, limit, offset, has_more } = JSON.parse(stdout);
+      assert.deepEqual(
+        { schema, limit, offset, has_more },
+        { schema: "sous.runs.v1", limit: 4, offset: 1, has_more: false },
+      );
+      assert.deepEqual(
+        runs.map(({ id }: { id: string }) => id),
+        [IDS.hostile, IDS.reader, IDS.scout, IDS.lead],
+      );
+      assert.equal(runs[0].label, HOSTILE_LABEL);
+      assert.deepEqual(runs[3], {
+        id: IDS.lead,
+        agent_id: IDS.lead,
+        parent_id: null,
+        root_id: IDS.lead,
+        path: "lead",
+        agent: "lead",
+        label: "lead",
+        depth: 0,
+        status: "completed",
+        stop_reason: null,
+        max_turns_reached: false,
+        started_at: "2026-11-15T12:00:00.001Z",
+        ended_at: "2026-11-15T12:00:00.024Z",
+        duration_ms: 23,
+        turns: 2,
+        tool_count: 1,
+        usage: {
+          input_tokens: 2400,
+          output_tokens: 120,
+          cached_input_tokens: 1000,
+          cache_write_tokens: 0,
+          total_tokens: 2520,
+          estimated: false,
+        },
+        cost_usd: 0.0912,
+        model: "scripted/demo",
+        task: "Where do we check permissions?",
+        summary_prompt: null,
+        allowed_tools: ["read_file", "grep"],
+        lost: null,
+      });
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be there.
+      assert.doesNotMatch(stdout, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+    });
+
+    test("without a database says what makes one, and that is no failure", async () => {
+      await using empty = await dataFolder();
+      const sentence = `There are no runs yet: no database at ${empty.file}. sous demo makes one.\n`;
+      const list = await sous(["replay", "--list"], { env: empty.env });
+      assert.deepEqual([list.code, list.stdout, list.stderr], [0, "", sentence]);
+      const json = await sous(["replay", "--list", "--json"], { env: empty.env });
+      assert.deepEqual([json.code, JSON.parse(json.stdout).runs, json.stderr], [0, [], sentence]);
+      const id = await sous(["replay", "--id", IDS.lead], { env: empty.env });
+      assert.deepEqual([id.code, id.stdout, id.stderr], [1, "", `error: ${sentence}`]);
+    });
+
+    test("on a database without runs says the same", async () => {
+      await using empty = await dataFolder();
+      await (await openSqliteStore(empty.file))[Symbol.asyncDispose]();
+      const { code, stdout, stderr } = await sous(["replay", "--list"], { env: empty.env });
+      assert.deepEqual([code, stdout, stderr], [0, "", "There are no runs yet. sous demo makes one.\n"]);
+    });
+  });
+
+  suite("G4: sous replay --id", { concurrency: true }, () => {
+    test("shows the task, the numbered messages and what the run was", async () => {
+      assertPrinted("replay-id.txt", await replay("--id", IDS.scout));
+      assertPrinted("replay-id.txt", await replay("-i", IDS.scout.toLowerCase()));
+    });
+
+    test("shows long texts whole when it is asked to", async () => {
+      assertPrinted("replay-id-full.txt", await replay("--id", IDS.scout, "--full"));
+    });
+
+    test("shows hostile words as words", async () => {
+      assertPrinted("replay-id-hostile.txt", await replay("--id", "01K2F9", "--full"));
+    });
+
+    test("shows a request as it was sent", async () => {
+      assertPrinted("replay-request-1.txt", await replay("--id", IDS.lead, "--request", "1"));
+      assertPrinted("replay-request-2.txt", await replay("--id", IDS.scout, "--request", "2"));
+      const { code, stdout, stderr } = await replay("--id", IDS.scout, "--request", "3");
+      assert.deepEqual([code, stdout], [1, ""]);
+      assert.equal(stderr, `error: Run ${IDS.scout} made 2 requests; there is no number 3\n`);
+    });
+
+    test("is one object for scripts", async () => {
+      const { code, stdout } = await replay("--id", IDS.reader, "--json");
+      assert.equal(code, 0);
+      assertGolden("replay-id.json", stdout.trimEnd().split("\n"));
+      const request = await replay("--id", IDS.lead, "--request", "2", "--json");
+      assertGolden("replay-request.json", request.stdout.trimEnd().split("\n"));
+    });
+  });
+
+  suite("G4: sous replay --tree", { concurrency: true }, () => {
+    test("shows the whole tree of a run, whichever of its runs is named", async () => {
+      assertPrinted("replay-tree.txt", await replay("--tree", "--id", IDS.lead));
+      assertPrinted("replay-tree.txt", await replay("-ti", IDS.scout));
+    });
+
+    test("says how to go on with one that was interrupted", async () => {
+      assertPrinted("replay-tree-broken.txt", await replay("--tree", "--id", "last"));
+    });
+
+    test("is one object for scripts, parents before children", async () => {
+      const { stdout } = await replay("--tree", "--id", IDS.reader, "--json");
+      const { schema, root_id, runs } = JSON.parse(stdout);
+      assert.deepEqual([schema, root_id], ["sous.tree.v1", IDS.lead]);
+      assert.deepEqual(
+        runs.map(({ id }: { id: string }) => id),
+        [IDS.lead, IDS.scout, IDS.reader],
+      );
+    });
+  });
+
+  suite("what was typed wrong is told before anything is looked at", () => {
+    const table: [parameters: string[], message: string | RegExp][] = [
+      [[], /^sous replay needs --list, or --id ID\.\n\nusage: sous replay --list /],
+      [
+        [IDS.lead],
+        /^sous replay needs --list, or --id ID\. Did you mean sous replay --id "01K2F8Q6ZV0000000000000001"\?/,
+      ],
+      [["--tree"], /^sous replay needs --list, or --id ID\./],
+      [["--list", "--id", IDS.lead], "sous replay does one thing at a time: --list or --id"],
+      [["--list", "--tree"], "--tree needs --id ID"],
+      [["--id", IDS.lead, "--tree", "--rerun"], "sous replay does one thing at a time: --tree or --rerun"],
+      [["--diff", IDS.lead], "--diff takes two ids: sous replay --diff ID ID"],
+      [["--list", "--limit", "0"], '--limit must be a whole number of at least 1; found "0"'],
+      [["--list", "--status", "fail"], /^--status is one of .*; found "fail"; did you mean failed\?$/],
+      [["--list", "--since", "soon"], /^--since takes a time such as 45m, 12h, 7d or 2w, /],
+      [["--prune", "everything"], /^--prune takes a time such as 45m, 12h, 7d or 2w, /],
+      [["--lits"], "sous replay has no option --lits; did you mean --list? See sous replay --help."],
+      [["--list", "more"], 'sous replay does not take "more". See sous replay --help.'],
+      [["--export", "pdf", "--id", IDS.lead], '--export is one of md, json, html; found "pdf"'],
+    ];
+    for (const [parameters, message] of table) {
+      test(`sous replay ${parameters.join(" ")}`, async () => {
+        const inFolder = ["--db-path", folder.file];
+        await assert.rejects(replayCommand([...parameters, ...inFolder]), {
+          name: "CommandError",
+          exitCode: 2,
+          message,
+        });
+      });
+    }
+  });
+
+  suite("G4: what cannot be done is one sentence on stderr and a code", { concurrency: true }, () => {
+    const list = "sous replay --list shows what there is.";
+    const table: [parameters: string[], code: number, stderr: string | RegExp][] = [
+      [["--tree"], 2, /^error: sous replay needs --list, or --id ID\.\n\nusage: /],
+      [["--id", "NOPE"], 1, `error: There is no run NOPE. Give at least 6 characters of its id. ${list}\n`],
+      [["--tree", "--id", "01K2F8ZZZZ"], 1, `error: There is no run 01K2F8ZZZZ. ${list}\n`],
+      [["--id", "01K2F8Q6ZW"], 1, /^error: 01K2F8Q6ZW is the beginning of several ids: /],
+    ];
+    for (const [parameters, code, stderr] of table) {
+      test(`sous replay ${parameters.join(" ")}`, async () => {
+        const ended = await replay(...parameters);
+        assert.deepEqual([ended.code, ended.stdout], [code, ""]);
+        if (typeof stderr === "string") assert.equal(ended.stderr, stderr);
+        else assert.match(ended.stderr, stderr);
+      });
+    }
+
+    test("and as an object for scripts", async () => {
+      const { code, stdout, stderr } = await replay("--id", "01K2F8ZZZZ", "--json");
+      assert.equal(code, 1);
+      const message = `There is no run 01K2F8ZZZZ. ${list}`;
+      assert.deepEqual(JSON.parse(stdout), { schema: "sous.error.v1", error: { message, exit_code: 1 } });
+      assert.equal(stderr, `error: ${message}\n`);
+    });
   });
 });

@@ -63,123 +63,130 @@ async function openStage(): Promise<Stage> {
   };
 }
 
-suite("G5: after kill -9 sous resume finishes the tree without doing anything twice", { concurrency: true }, () => {
-  for (const moment of [
-    "lead  starts",
-    "lead/reader  starts",
-    "lead/definitions/closest  starts",
-    "lead/files  ✓ completed",
-    "lead/definitions  ✓ completed",
-  ]) {
-    test(`when it died at "${moment}"`, async () => {
+suite("together", { concurrency: true }, () => {
+  suite("G5: after kill -9 sous resume finishes the tree without doing anything twice", { concurrency: true }, () => {
+    for (const moment of [
+      "lead  starts",
+      "lead/reader  starts",
+      "lead/definitions/closest  starts",
+      "lead/files  ✓ completed",
+      "lead/definitions  ✓ completed",
+    ]) {
+      test(`when it died at "${moment}"`, async () => {
+        await using stage = await openStage();
+        const killed = await stage.stopDemo(moment, "SIGKILL");
+        assert.equal(killed.code, null);
+        const { id, runs } = await stage.tree();
+        assert.deepEqual(runs[0]?.slice(0, 2), ["lead", "interrupted"]);
+        const { code, stdout, stderr } = await stage.run("resume");
+        assert.deepEqual([code, stdout], [0, ANSWER], stderr);
+        assert.deepEqual(await stage.tree(), { id, runs: WHOLE });
+      });
+    }
+  });
+
+  suite("sous resume", { concurrency: true }, () => {
+    test("goes on with a run that was stopped, and asks again only those who were stopped with it", async () => {
       await using stage = await openStage();
-      const killed = await stage.stopDemo(moment, "SIGKILL");
-      assert.equal(killed.code, null);
-      const { id, runs } = await stage.tree();
-      assert.deepEqual(runs[0]?.slice(0, 2), ["lead", "interrupted"]);
-      const { code, stdout, stderr } = await stage.run("resume");
+      const stopped = await stage.stopDemo("lead/files  ✓ completed", "SIGINT");
+      assert.equal(stopped.code, 130);
+      const { code, stdout, stderr } = await stage.run("resume", "--last");
       assert.deepEqual([code, stdout], [0, ANSWER], stderr);
+      assert.match(stderr, /^lead\/reader#2 {2}starts: /m);
+      assert.doesNotMatch(stderr, /^lead\/files/m);
+    });
+
+    test("two processes cannot go on with one run: one does, the other says so", async () => {
+      await using stage = await openStage();
+      await stage.stopDemo("lead/reader  starts", "SIGKILL");
+      const { id } = await stage.tree();
+      const both = await Promise.all([stage.run("resume", id), stage.run("resume", id)]);
+      const [winner, loser] = both.sort((one, other) => (one.code ?? 0) - (other.code ?? 0));
+      assert.deepEqual([winner?.code, winner?.stdout], [0, ANSWER]);
+      assert.deepEqual([loser?.code, loser?.stdout], [1, ""]);
+      assert.match(loser?.stderr ?? "", new RegExp(`^error: Run ${id} is at work in process \\d+.*\\n$`));
       assert.deepEqual(await stage.tree(), { id, runs: WHOLE });
     });
-  }
-});
 
-suite("sous resume", { concurrency: true }, () => {
-  test("goes on with a run that was stopped, and asks again only those who were stopped with it", async () => {
-    await using stage = await openStage();
-    const stopped = await stage.stopDemo("lead/files  ✓ completed", "SIGINT");
-    assert.equal(stopped.code, 130);
-    const { code, stdout, stderr } = await stage.run("resume", "--last");
-    assert.deepEqual([code, stdout], [0, ANSWER], stderr);
-    assert.match(stderr, /^lead\/reader#2 {2}starts: /m);
-    assert.doesNotMatch(stderr, /^lead\/files/m);
-  });
-
-  test("two processes cannot go on with one run: one does, the other says so", async () => {
-    await using stage = await openStage();
-    await stage.stopDemo("lead/reader  starts", "SIGKILL");
-    const { id } = await stage.tree();
-    const both = await Promise.all([stage.run("resume", id), stage.run("resume", id)]);
-    const [winner, loser] = both.sort((one, other) => (one.code ?? 0) - (other.code ?? 0));
-    assert.deepEqual([winner?.code, winner?.stdout], [0, ANSWER]);
-    assert.deepEqual([loser?.code, loser?.stdout], [1, ""]);
-    assert.match(loser?.stderr ?? "", new RegExp(`^error: Run ${id} is at work in process \\d+.*\\n$`));
-    assert.deepEqual(await stage.tree(), { id, runs: WHOLE });
-  });
-
-  test("leaves a completed run alone, and goes on from one of its turns in a copy", async () => {
-    await using stage = await openStage();
-    const demo = await stage.run("demo");
-    assert.equal(demo.code, 0);
-    const { id } = await stage.tree();
-    const again = await stage.run("resume", id);
-    const hint = `Run ${id} has completed. To go on from one of its turns in a copy: sous resume ${id} --fork`;
-    assert.deepEqual([again.code, again.stdout, again.stderr], [1, "", `error: ${hint}\n`]);
-    const fork = await stage.run("resume", id, "--fork", "--at", "1", "--json");
-    assert.equal(fork.code, 0, fork.stderr);
-    const result = JSON.parse(fork.stdout);
-    assert.deepEqual([result.schema, result.status, result.result], ["sous.result.v1", "completed", ANSWER.trimEnd()]);
-    assert.deepEqual(Object.keys(result), [
-      "schema",
-      "status",
-      "result",
-      "output",
-      "stop_reason",
-      "run_id",
-      "turns",
-      "usage",
-      "cost_usd",
-      "duration_ms",
-      "agents",
-      "denied",
-      "error",
-      "lost",
-    ]);
-    const tree = await stage.tree();
-    assert.deepEqual([tree.id, tree.runs], [result.run_id, [["lead", "completed", 1, 0]]]);
-    const shown = await stage.run("replay", "--id", "last");
-    assert.match(shown.stdout, new RegExp(`^  begins   behind turn 1 of run ${id}$`, "m"));
-  });
-});
-
-suite("sous resume says in one sentence why it does not", { concurrency: true }, () => {
-  let folder: Awaited<ReturnType<typeof dataFolder>>;
-  before(async () => {
-    folder = await dataFolder();
-    await using store = await openSqliteStore(folder.file);
-    await keepSampleRuns(store);
-    const rights = { use: ["grep", "deploy"], delegate: ["pay"], deny: [], spawn: false };
-    for (const tree of [broken(FOREIGN_TOOLS, { rights }), broken(NO_KEY, { model: "anthropic/claude-haiku-4-5" })])
-      await store.append(tree.rootId, tree.events, NO_OWNER);
-  });
-  after(() => folder[Symbol.asyncDispose]());
-
-  const table: [parameters: string[], code: number, message: string | RegExp][] = [
-    [["--at", "1"], 2, "--at needs --fork: a run that goes on goes on at its end"],
-    [["--budget", "much"], 2, '--budget must be a whole number of at least 1; found "much"'],
-    [["--last", IDS.lead], 2, `sous resume does not take "${IDS.lead}". See sous resume --help.`],
-    [["NOPE"], 1, /^There is no run NOPE\. .*$/],
-    [[IDS.scout], 1, `Run ${IDS.scout} is a child, and a tree goes on as a whole: sous resume ${IDS.lead}`],
-    [[IDS.broken, "--budget", "+500"], 1, `Run ${IDS.broken} has no limit of tokens that --budget could raise`],
-    [[IDS.broken], 1, /^No model provider is called "scripted" \(known providers: .*$/],
-    [
-      [FOREIGN_TOOLS],
-      1,
-      /^This run had tools that the command line does not have: deploy, pay\. Go on with it in code: .*$/,
-    ],
-    [[IDS.lead, "--fork"], 1, /^This run had agents that the command line does not know: scout, reader\. .*$/],
-  ];
-  for (const [parameters, code, message] of table) {
-    test(`sous resume ${parameters.join(" ")}`, async () => {
-      const error: unknown = await resume([...parameters, "--db-path", folder.file]).catch((thrown: unknown) => thrown);
-      assert.deepEqual([exitCodeFor(error), messageOf(error).replace(message, "")], [code, ""]);
+    test("leaves a completed run alone, and goes on from one of its turns in a copy", async () => {
+      await using stage = await openStage();
+      const demo = await stage.run("demo");
+      assert.equal(demo.code, 0);
+      const { id } = await stage.tree();
+      const again = await stage.run("resume", id);
+      const hint = `Run ${id} has completed. To go on from one of its turns in a copy: sous resume ${id} --fork`;
+      assert.deepEqual([again.code, again.stdout, again.stderr], [1, "", `error: ${hint}\n`]);
+      const fork = await stage.run("resume", id, "--fork", "--at", "1", "--json");
+      assert.equal(fork.code, 0, fork.stderr);
+      const result = JSON.parse(fork.stdout);
+      assert.deepEqual(
+        [result.schema, result.status, result.result],
+        ["sous.result.v1", "completed", ANSWER.trimEnd()],
+      );
+      assert.deepEqual(Object.keys(result), [
+        "schema",
+        "status",
+        "result",
+        "output",
+        "stop_reason",
+        "run_id",
+        "turns",
+        "usage",
+        "cost_usd",
+        "duration_ms",
+        "agents",
+        "denied",
+        "error",
+        "lost",
+      ]);
+      const tree = await stage.tree();
+      assert.deepEqual([tree.id, tree.runs], [result.run_id, [["lead", "completed", 1, 0]]]);
+      const shown = await stage.run("replay", "--id", "last");
+      assert.match(shown.stdout, new RegExp(`^  begins   behind turn 1 of run ${id}$`, "m"));
     });
-  }
+  });
 
-  test("a missing key ends it with a code of its own", async () => {
-    const { code, stdout, stderr } = await sous(["resume", NO_KEY], { env: folder.env });
-    assert.deepEqual([code, stdout], [4, ""]);
-    assert.match(stderr, /^error: The model anthropic\/claude-haiku-4-5 needs a key: set ANTHROPIC_API_KEY.*\n$/);
+  suite("sous resume says in one sentence why it does not", { concurrency: true }, () => {
+    let folder: Awaited<ReturnType<typeof dataFolder>>;
+    before(async () => {
+      folder = await dataFolder();
+      await using store = await openSqliteStore(folder.file);
+      await keepSampleRuns(store);
+      const rights = { use: ["grep", "deploy"], delegate: ["pay"], deny: [], spawn: false };
+      for (const tree of [broken(FOREIGN_TOOLS, { rights }), broken(NO_KEY, { model: "anthropic/claude-haiku-4-5" })])
+        await store.append(tree.rootId, tree.events, NO_OWNER);
+    });
+    after(() => folder[Symbol.asyncDispose]());
+
+    const table: [parameters: string[], code: number, message: string | RegExp][] = [
+      [["--at", "1"], 2, "--at needs --fork: a run that goes on goes on at its end"],
+      [["--budget", "much"], 2, '--budget must be a whole number of at least 1; found "much"'],
+      [["--last", IDS.lead], 2, `sous resume does not take "${IDS.lead}". See sous resume --help.`],
+      [["NOPE"], 1, /^There is no run NOPE\. .*$/],
+      [[IDS.scout], 1, `Run ${IDS.scout} is a child, and a tree goes on as a whole: sous resume ${IDS.lead}`],
+      [[IDS.broken, "--budget", "+500"], 1, `Run ${IDS.broken} has no limit of tokens that --budget could raise`],
+      [[IDS.broken], 1, /^No model provider is called "scripted" \(known providers: .*$/],
+      [
+        [FOREIGN_TOOLS],
+        1,
+        /^This run had tools that the command line does not have: deploy, pay\. Go on with it in code: .*$/,
+      ],
+      [[IDS.lead, "--fork"], 1, /^This run had agents that the command line does not know: scout, reader\. .*$/],
+    ];
+    for (const [parameters, code, message] of table) {
+      test(`sous resume ${parameters.join(" ")}`, async () => {
+        const error: unknown = await resume([...parameters, "--db-path", folder.file]).catch(
+          (thrown: unknown) => thrown,
+        );
+        assert.deepEqual([exitCodeFor(error), messageOf(error).replace(message, "")], [code, ""]);
+      });
+    }
+
+    test("a missing key ends it with a code of its own", async () => {
+      const { code, stdout, stderr } = await sous(["resume", NO_KEY], { env: folder.env });
+      assert.deepEqual([code, stdout], [4, ""]);
+      assert.match(stderr, /^error: The model anthropic\/claude-haiku-4-5 needs a key: set ANTHROPIC_API_KEY.*\n$/);
+    });
   });
 });
 

@@ -1,12 +1,17 @@
 /** The command as a real process, with nothing of our own environment. */
 
 import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export const PACKAGE: string = join(import.meta.dirname, "../..");
-const MAIN = join(PACKAGE, "src/cli/main.ts");
+export const MAIN: string = join(PACKAGE, "src/cli/main.ts");
+
+/** Most of a short command is loading its sources; all but the first of a file find them compiled. */
+const compiled = mkdtempSync(join(tmpdir(), "sous-compiled-"));
+process.on("exit", () => rmSync(compiled, { recursive: true, force: true }));
 
 /** A command that hangs is a failure, not a wait. */
 const LONGEST_MS = 60_000;
@@ -29,7 +34,7 @@ export function sous(parameters: readonly string[], options: ProcessOptions = {}
     const [program, ...given] = commandLine(parameters, options);
     const child = spawn(program, given, {
       cwd,
-      env,
+      env: { NODE_COMPILE_CACHE: compiled, ...env },
       stdio: ["ignore", "pipe", "pipe"],
       timeout: LONGEST_MS,
       killSignal: "SIGKILL",

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
+import { diffLines } from "../../src/cli/diff-lines.ts";
 import { listLines } from "../../src/cli/list-lines.ts";
 import type { MessageView } from "../../src/cli/message-lines.ts";
 import { RunTree } from "../../src/cli/run-tree.ts";
@@ -10,9 +11,10 @@ import { chooseStyle, type Style } from "../../src/cli/style.ts";
 import { treeLines } from "../../src/cli/tree.ts";
 import { displayWidth } from "../../src/cli/width.ts";
 import type { Store } from "../../src/core/store.ts";
+import { diffRuns } from "../../src/replay/diff-runs.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { assertGolden } from "./golden.ts";
-import { IDS, keepSampleRuns } from "./kept-runs.ts";
+import { IDS, keepSampleRuns, keepSecondTry } from "./kept-runs.ts";
 
 const PLAIN = chooseStyle({ color: "never", isAscii: false, isTerminal: true, env: {} });
 const ASCII = chooseStyle({ color: "never", isAscii: true, isTerminal: true, env: {} });
@@ -124,5 +126,31 @@ suite("a kept tree", () => {
     const lines = treeLines(tree, 79, PLAIN);
     assert.equal(lines.length, 20_001);
     for (const line of lines) assert.ok(displayWidth(line) <= 79, line);
+  });
+});
+
+suite("two runs side by side", async () => {
+  const both = openMemoryStore();
+  await keepSampleRuns(both);
+  const second = await keepSecondTry(both);
+  const diff = await diffRuns(both, IDS.lead, second);
+  const views: [name: string, columns: number, style: Style][] = [
+    ["diff-100.txt", 100, PLAIN],
+    ["diff-79.txt", 79, ASCII],
+    ["diff-39.txt", 39, PLAIN],
+    ["diff-colour.txt", 79, COLOURFUL],
+  ];
+  for (const [name, columns, style] of views) {
+    test(name, () => {
+      const lines = diffLines(diff, columns, style);
+      assertGolden(name, lines);
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: colours take no columns.
+      for (const line of lines) assert.ok(displayWidth(line.replace(/\u001b\[\d+m/g, "")) <= columns, line);
+    });
+  }
+
+  test("a run beside itself is the same", async () => {
+    const same = await diffRuns(both, IDS.scout, IDS.scout);
+    assert.deepEqual(diffLines(same, 79, PLAIN).slice(-3), ["scout  same (6 steps)", "", "Both did the same."]);
   });
 });

@@ -66,7 +66,7 @@ function putTogether(reports: readonly Report[]): DemoTurn {
 
 function countFiles(request: ModelRequest): DemoTurn {
   const [found] = resultsOf(request, "glob");
-  if (found === undefined) return call(350, "glob", { pattern: "**" });
+  if (found === undefined) return call(250, "glob", { pattern: "**" });
   const names = linesOf(found.output);
   const kinds = new Map<string, number>();
   for (const name of names) {
@@ -77,7 +77,7 @@ function countFiles(request: ModelRequest): DemoTurn {
   const rest = names.length - largest.reduce((sum, [, count]) => sum + count, 0);
   const words = [...largest.map(([kind, count]) => `${count} ${kind}`), ...(rest > 0 ? [`${rest} others`] : [])];
   const more = isPart(found.output) ? "at least " : "";
-  return say(500, names.length === 0 ? "No files." : `${more}${plural(names.length, "file")}: ${words.join(", ")}.`);
+  return say(200, names.length === 0 ? "No files." : `${more}${plural(names.length, "file")}: ${words.join(", ")}.`);
 }
 
 /** The way most languages begin a definition. */
@@ -135,8 +135,8 @@ function readOnAndOn(request: ModelRequest): DemoTurn {
   const read = resultsOf(request, "read_file");
   const next = names[read.length];
   if (!request.mayCallTools) return say(250, `Read ${read.length} of ${plural(names.length, "file")}.`);
-  if (next === undefined) return call(350, "list_files", {}, "There must be something.");
-  return call(350, "read_file", { path: next, limit: 200 }, `${read.length + 1} of ${names.length}.`);
+  if (next === undefined) return call(450, "list_files", {}, "There must be something.");
+  return call(450, "read_file", { path: next, limit: 200 }, `${read.length + 1} of ${names.length}.`);
 }
 
 function say(pauseMs: number, text: string): DemoTurn {

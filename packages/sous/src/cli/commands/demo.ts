@@ -6,7 +6,7 @@ import { inert, inertLine } from "../inert.ts";
 import { catchInterrupts } from "../interrupts.ts";
 import { openForRun, warnOfLoss } from "../keep-runs.ts";
 import { DISPLAY_OPTIONS, readColor, readOptions, refusePositionals } from "../options.ts";
-import { openOutput } from "../output.ts";
+import { openOutput, tell } from "../output.ts";
 import { treeLines } from "../tree.ts";
 import { watchRun } from "../watch-run.ts";
 import { breakLine } from "../width.ts";
@@ -51,10 +51,9 @@ export async function demo(parameters: readonly string[]): Promise<number> {
   print(`\n${inert(result.text)}\n`);
   output.print(treeLines(tree, output.columns, output.style));
   print("\nTokens are counted as bytes ÷ 3: no real model was asked.");
-  if (result.error !== undefined) progress.print([`error: ${inertLine(result.error.message)}`]);
+  if (result.error !== undefined) tell(`error: ${inertLine(result.error.message)}`);
   else if (result.lost !== undefined) warnOfLoss(result.lost);
-  else if (store !== undefined)
-    progress.print([`The run is kept: sous replay --tree --id ${result.runId}${placeOf(dbPath)}`]);
+  else if (store !== undefined) tell(`The run is kept: sous replay --tree --id ${result.runId}${placeOf(dbPath)}`);
   return exitCodeOf(result, interrupt.exitCode());
 }
 

@@ -5,6 +5,7 @@ import { findRun } from "../find-run.ts";
 import { inertLine } from "../inert.ts";
 import { openRuns } from "../open-runs.ts";
 import { readWord } from "../options.ts";
+import { tell } from "../output.ts";
 import { writePrivate } from "../write-private.ts";
 import type { Replay } from "./replay-parts.ts";
 
@@ -16,7 +17,7 @@ export async function replayExport({ values, file }: Replay): Promise<number> {
   if (values.output === undefined || values.output === "-") process.stdout.write(text);
   else {
     await writePrivate(values.output, text, values.force);
-    process.stderr.write(`Tree ${inertLine(rootId, 60)} is in ${inertLine(values.output)}.\n`);
+    tell(`Tree ${inertLine(rootId, 60)} is in ${inertLine(values.output)}.`);
   }
   return 0;
 }

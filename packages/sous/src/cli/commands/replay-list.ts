@@ -4,7 +4,7 @@ import type { RunRecord } from "../../core/store.ts";
 import { listLines } from "../list-lines.ts";
 import { isThere, noDatabase, openRuns } from "../open-runs.ts";
 import { readMoment, readWhole, readWord } from "../options.ts";
-import { printJson } from "../output.ts";
+import { printJson, tell } from "../output.ts";
 import { runJson } from "../run-json.ts";
 import type { Replay } from "./replay-parts.ts";
 
@@ -36,7 +36,7 @@ export async function replayList(replay: Replay): Promise<number> {
     output.print(listLines(records, output.columns, output.style));
     if (isMore) output.print([output.style.paint("dim", `There are more: --offset ${offset + limit}`)]);
   }
-  if (records.length === 0) process.stderr.write(`${nothingFound(replay)}\n`);
+  if (records.length === 0) tell(nothingFound(replay));
   return 0;
 }
 

@@ -67,6 +67,7 @@ export async function replay(parameters: readonly string[]): Promise<number> {
     case "rerun":
       return (await import("./replay-rerun.ts")).replayRerun(parts);
     case "diff":
+      return (await import("./replay-diff.ts")).replayDiff(parts, positionals[0] ?? "");
     case "save-cassette":
       throw usageError(`--${action} is not in this build`);
     default:

@@ -12,7 +12,7 @@ import { catchInterrupts } from "../interrupts.ts";
 import { warnOfLoss } from "../keep-runs.ts";
 import { openRuns } from "../open-runs.ts";
 import { DISPLAY_OPTIONS, readColor, readOptions, readWhole, refusePositionals } from "../options.ts";
-import { openOutput, printJson } from "../output.ts";
+import { openOutput, printJson, tell } from "../output.ts";
 import { databaseFile } from "../paths.ts";
 import { resultJson } from "../run-json.ts";
 import { treeLines } from "../tree.ts";
@@ -57,7 +57,7 @@ export async function resume(parameters: readonly string[]): Promise<number> {
   if (values.json) printJson(resultJson(result));
   else if (result.text !== "") process.stdout.write(`${inert(result.text)}\n`);
   progress.print(["", ...treeLines(tree, progress.columns, progress.style)]);
-  if (result.error !== undefined) progress.print([`error: ${inertLine(result.error.message)}`]);
+  if (result.error !== undefined) tell(`error: ${inertLine(result.error.message)}`);
   else if (result.lost !== undefined) warnOfLoss(result.lost);
   const isKeyWrong = cause instanceof ModelError && cause.kind === "auth";
   return isKeyWrong ? EXIT.key : exitCodeOf(result, interrupt.exitCode());

@@ -1,0 +1,144 @@
+/** `sous replay` and files: trees go out, come in, are copied and are forgotten; nothing is overwritten unasked. */
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, suite, test } from "node:test";
+import { replay as replayCommand } from "../../src/cli/commands/replay.ts";
+import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { IDS, keepSampleRuns } from "./kept-runs.ts";
+import { dataFolder, type Ended, MAIN, sous } from "./sous-process.ts";
+
+let folder: Awaited<ReturnType<typeof dataFolder>>;
+before(async () => {
+  folder = await dataFolder();
+  await using store = await openSqliteStore(folder.file);
+  await keepSampleRuns(store);
+});
+after(() => folder[Symbol.asyncDispose]());
+
+function replay(...parameters: string[]): Promise<Ended> {
+  return sous(["replay", ...parameters], { env: folder.env });
+}
+
+async function idsIn(file: string): Promise<string[]> {
+  await using store = await openSqliteStore(file, { readOnly: true });
+  return (await store.list()).map(({ id }) => id);
+}
+
+suite("together", { concurrency: true }, () => {
+  suite("G6: a tree goes out and comes in", { concurrency: true }, () => {
+    test("as the same text on stdout and in a file that only its owner may read", async () => {
+      const file = join(folder.path, "tree.json");
+      const [shown, written] = await Promise.all([
+        replay("--export", "json", "--id", IDS.scout),
+        replay("--export", "json", "--id", IDS.lead, "--output", file),
+      ]);
+      assert.deepEqual([shown.code, shown.stderr], [0, ""]);
+      assert.deepEqual([written.code, written.stdout], [0, ""]);
+      assert.equal(written.stderr, `Tree ${IDS.lead} is in ${file}.\n`);
+      assert.equal(await readFile(file, "utf8"), shown.stdout);
+      assert.equal(((await stat(file)).mode & 0o777).toString(8), "600");
+      const other = join(folder.path, "other.db");
+      const taken = await replay("--import", file, "--db-path", other);
+      assert.deepEqual([taken.code, taken.stderr], [0, ""]);
+      assert.equal(
+        taken.stdout,
+        `Took in tree ${IDS.lead}: 3 runs, 24 events.\nLook at it: sous replay --tree --id ${IDS.lead}\n`,
+      );
+      assert.deepEqual(await idsIn(other), [IDS.reader, IDS.scout, IDS.lead]);
+      const again = await replay("--export", "json", "--id", IDS.lead, "--db-path", other);
+      assert.equal(again.stdout, shown.stdout);
+    });
+
+    test("for people, as Markdown and as HTML, with nothing in it that acts", async () => {
+      const [markdown, html] = await Promise.all([
+        replay("--export", "md", "--id", IDS.hostile),
+        replay("--export", "html", "--id", IDS.hostile),
+      ]);
+      assert.deepEqual([markdown.code, html.code], [0, 0]);
+      assert.match(html.stdout, /^<!doctype html>/i);
+      for (const { stdout } of [markdown, html]) {
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be there.
+        assert.doesNotMatch(stdout, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/);
+      }
+    });
+
+    test("a file that is no tree is refused in one sentence, and so is a tree that is there already", async () => {
+      const file = join(folder.path, "wrong.json");
+      await writeFile(file, `{"events": "\u001b[2J"}`);
+      const wrong = await replay("--import", file);
+      assert.deepEqual([wrong.code, wrong.stdout], [1, ""]);
+      assert.match(wrong.stderr, /^error: The file cannot be imported: [ -~]*\n$/);
+      const missing = replayCommand(["--import", join(folder.path, "none.json"), "--db-path", folder.file]);
+      await assert.rejects(missing, { name: "CommandError", message: /none\.json cannot be read: ENOENT/ });
+      const folderAsFile = replayCommand(["--import", folder.path, "--db-path", folder.file]);
+      await assert.rejects(folderAsFile, { name: "CommandError", message: / cannot be read: it is not a file$/ });
+      const tree = await replay("--export", "json", "--id", IDS.hostile);
+      await writeFile(file, tree.stdout);
+      const twice = replayCommand(["--import", file, "--db-path", folder.file]);
+      await assert.rejects(twice, {
+        message: new RegExp(`^The file cannot be imported: run ${IDS.hostile} is in this store already; `),
+      });
+    });
+
+    test("what is there is not overwritten, unless it is asked for, and a link is never followed", async () => {
+      const [file, link] = [join(folder.path, "kept.md"), join(folder.path, "link.md")];
+      await writeFile(file, "mine");
+      await symlink(file, link);
+      const write = (output: string, ...more: string[]) =>
+        replayCommand(["--export", "md", "--id", IDS.lead, "--output", output, "--db-path", folder.file, ...more]);
+      for (const output of [file, link]) {
+        await assert.rejects(write(output), {
+          name: "CommandError",
+          message: `${output} is there already; --force replaces it`,
+        });
+      }
+      const nowhere = join(folder.path, "no", "such", "folder.md");
+      await assert.rejects(write(nowhere), { name: "CommandError", message: /folder\.md cannot be written: ENOENT/ });
+      const forced = await replay("--export", "md", "--id", IDS.lead, "--output", link, "--force");
+      assert.equal(forced.code, 0);
+      assert.equal(await readFile(file, "utf8"), "mine");
+      assert.match(await readFile(link, "utf8"), /^# /);
+    });
+  });
+
+  suite("a database is copied and pruned", { concurrency: true }, () => {
+    test("a copy is made beside what is at work, and not over anything", async () => {
+      const copy = join(folder.path, "copy.db");
+      const made = await replay("--backup", copy);
+      assert.deepEqual([made.code, made.stdout, made.stderr], [0, `A copy of ${folder.file} is in ${copy}.\n`, ""]);
+      assert.deepEqual(await idsIn(copy), await idsIn(folder.file));
+      const twice = replayCommand(["--backup", copy, "--db-path", folder.file]);
+      await assert.rejects(twice, { message: `${copy} exists already: give a new file for the copy` });
+    });
+
+    test("old trees are forgotten, and their space is given back", async () => {
+      const file = join(folder.path, "old.db");
+      {
+        await using store = await openSqliteStore(file);
+        await keepSampleRuns(store);
+      }
+      const forgotten = await replay("--prune", "2026-11-15T12:30Z", "--db-path", file);
+      assert.deepEqual([forgotten.code, forgotten.stdout, forgotten.stderr], [0, "Forgot 1 tree.\n", ""]);
+      assert.deepEqual(await idsIn(file), [IDS.broken, IDS.hostile]);
+      const text = await readFile(file, "latin1");
+      assert.ok(!text.includes("Where do we check permissions?"), "nothing of it is left in the file");
+      const json = await replay("--prune", "2030-01-01", "--db-path", file, "--json");
+      assert.deepEqual(JSON.parse(json.stdout), { schema: "sous.prune.v1", trees: 2 });
+    });
+  });
+
+  test("a reader that goes away ends it without a word", async () => {
+    const child = spawn(process.execPath, [MAIN, "replay", "--list"], {
+      env: folder.env,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    child.stdout.destroy();
+    let stderr = "";
+    child.stderr.on("data", (chunk) => (stderr += chunk));
+    const code = await new Promise((resolve) => child.on("close", resolve));
+    assert.deepEqual([code, stderr], [141, ""]);
+  });
+});
