@@ -1,5 +1,8 @@
 /** `sous/testing`: a model that follows a script, a world that follows a seed, and checks for what must always be true. */
 
+export { type CassetteOptions, cassetteModel, saveCassette } from "./cassette.ts";
+export type { CassetteModel } from "./testing/cassette-model.ts";
+export { type PlayOptions, scriptFromCassette } from "./testing/cassette-player.ts";
 export { checkMessages, checkRequests } from "./testing/check-messages.ts";
 export { checkHistory, type HistoryFacts, openRuns } from "./testing/checker.ts";
 export { createFaults, type FaultRates, type Faults } from "./testing/faults.ts";
@@ -13,6 +16,7 @@ export {
 export { between, chance, pick, seededRandom } from "./testing/seeded-random.ts";
 export {
   after,
+  answers,
   calls,
   cuts,
   fails,

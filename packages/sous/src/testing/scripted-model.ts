@@ -201,6 +201,10 @@ async function perform(steps: readonly Step[], performance: Performance): Promis
       case "usage":
         usage = step.usage;
         break;
+      case "answer":
+        for (const part of step.answer.message.content)
+          if (part.type === "text" || part.type === "reasoning") onDelta(part.type, part.text);
+        return step.answer;
       case "wait":
         await sleep(step.milliseconds, options.clock ?? machineClock, request.signal);
         break;

@@ -1,6 +1,7 @@
 /** The words a script is written in: each makes one step of one answer of a scripted model. */
 
 import { ModelError, type ModelErrorKind } from "../core/errors.ts";
+import type { ModelAnswer } from "../core/model.ts";
 
 /** One thing a scripted model does while it answers. Made by the functions below, in the order they should happen. */
 export type Step =
@@ -11,7 +12,8 @@ export type Step =
   | { readonly step: "hang" }
   | { readonly step: "finish"; readonly finish: "content-filter" | "length" | "other" }
   | { readonly step: "usage"; readonly usage: ScriptedUsage | undefined }
-  | { readonly step: "wait"; readonly milliseconds: number };
+  | { readonly step: "wait"; readonly milliseconds: number }
+  | { readonly step: "answer"; readonly answer: ModelAnswer };
 
 /** Tokens as a script states them. `cached` and `cacheWrite` are parts of `input`. */
 export type ScriptedUsage = { input: number; output: number; cached?: number; cacheWrite?: number };
@@ -82,4 +84,9 @@ export function reportsNoUsage(): Step {
 /** Waits this long on the model's clock. */
 export function after(milliseconds: number): Step {
   return { step: "wait", milliseconds };
+}
+
+/** Gives exactly this answer, as a cassette does: nothing else of its turn counts. */
+export function answers(answer: ModelAnswer): Step {
+  return { step: "answer", answer };
 }

@@ -1,0 +1,49 @@
+/** Cassettes as a test uses them: any stored run saved as one, and a model that plays it or asks a real one and records. */
+
+import type { ModelChoice } from "./core/agent.ts";
+import type { Store } from "./core/store.ts";
+import { systemHost } from "./host.ts";
+import { fromAiSdk, isForeignModel } from "./model/ai-sdk.ts";
+import { modelCache } from "./model/cache.ts";
+import { redactorFor } from "./redaction.ts";
+import { readRecording } from "./replay/read-recording.ts";
+import { toCassette, writeCassette } from "./testing/cassette.ts";
+import { type CassetteModel, playOrRecord } from "./testing/cassette-model.ts";
+import type { PlayOptions } from "./testing/cassette-player.ts";
+
+export type CassetteOptions = PlayOptions & {
+  /** Asked for what the cassette does not have, and then written down; never when `CI` is set. */
+  record?: ModelChoice | undefined;
+  /** The variables of the process when unset. */
+  environment?: Readonly<Record<string, string | undefined>> | undefined;
+};
+
+/** Saves a stored run, with everything below it, as a cassette. Texts are as they were stored, without secrets. */
+export async function saveCassette(
+  store: Pick<Store, "read" | "run">,
+  runId: string,
+  file: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  writeCassette(file, toCassette(await readRecording(store, runId, signal), runId));
+}
+
+/**
+ * A model that gives the answers of a cassette, by agent path and turn. With `record` a missing one is made from a real
+ * model's answers and written when the model is disposed or saved. Throws a `UserError` when there is nothing to play.
+ */
+export function cassetteModel(file: string, options: CassetteOptions = {}): CassetteModel {
+  const { record, match, environment = process.env } = options;
+  return playOrRecord(file, {
+    match,
+    environment,
+    redactor: redactorFor(systemHost({ environment })),
+    record: record === undefined ? undefined : { id: idOf(record), open: () => modelCache(environment)(record) },
+  });
+}
+
+/** Without loading its provider. */
+function idOf(choice: ModelChoice): string {
+  if (typeof choice === "string") return choice;
+  return isForeignModel(choice) ? fromAiSdk(choice).id : choice.id;
+}
