@@ -4,12 +4,15 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { measureColdImports } from "./lib/cold-import.mjs";
+import { measureCommands } from "./lib/commands.mjs";
 import { measureInstalledSizes } from "./lib/installed-size.mjs";
 import { readOptions } from "./lib/options.mjs";
 import { COLUMNS, JOBS } from "./lib/plan.mjs";
+import { measureReplay } from "./lib/replay.mjs";
 import { runRounds } from "./lib/rounds.mjs";
 import { summarise } from "./lib/statistics.mjs";
-import { renderTable } from "./lib/table.mjs";
+import { measureStorage } from "./lib/storage.mjs";
+import { renderPairs, renderTable } from "./lib/table.mjs";
 import { findFailures } from "./lib/verdict.mjs";
 
 const folder = import.meta.dirname;
@@ -27,10 +30,16 @@ if (leftOut.length > 0) console.log(`left out: ${leftOut.join(", ")}`);
 const jobs = JOBS.filter((job) => workloads.includes(job.split("-")[0]));
 const measurements = runRounds(columns, jobs, settings, (measured, progress) => {
   writeFileSync(`${results}.json`, JSON.stringify({ startedAt, measured }));
-  console.log(`${progress} (${secondsSoFar()} s)`);
+  report(progress);
 });
 if (workloads.includes("W5")) measurements.push(...measureColdImports(folder, columns, settings.coldRounds));
 if (workloads.includes("size")) measurements.push(...measureInstalledSizes(folder, columns));
+// What is compared with one thing alone needs sous, and no other runtime.
+if (columns.some(({ kind }) => kind === "sous")) {
+  if (workloads.includes("W6")) measurements.push(...measureCommands(folder, settings.coldRounds));
+  if (workloads.includes("W7")) measurements.push(...measureStorage(folder, settings));
+  if (workloads.includes("W8")) measurements.push(...measureReplay(folder, settings, report));
+}
 const summaries = summariseFigures(measurements);
 
 const machine = `Node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model ?? "unknown processor"}`;
@@ -40,7 +49,7 @@ writeFileSync(`${results}.json`, JSON.stringify(kept, null, 1));
 
 const problems = describeErrors();
 if (mode !== "smoke") {
-  const table = renderTable(names, summaries);
+  const table = [renderTable(names, summaries), renderPairs(summaries)].filter((text) => text !== "").join("\n\n");
   console.log(`\n${table}\n`);
   writeFileSync(`${results}.md`, `${table}\n\n${machine}. ${versions}.\n`);
   problems.push(...findFailures(summaries));
@@ -87,8 +96,12 @@ function describeErrors() {
 }
 
 function describeSuccess() {
-  const isJudged = mode !== "smoke" && names.includes("sous");
+  const isJudged = mode !== "smoke" && columns.some(({ kind }) => kind === "sous");
   return isJudged ? "sous reached its goals, and no peer is better" : "every runtime did its work";
+}
+
+function report(progress) {
+  console.log(`${progress} (${secondsSoFar()} s)`);
 }
 
 function secondsSoFar() {

@@ -1,8 +1,7 @@
 /** W5: how long a new process takes to start and to import a library, against one that imports nothing. */
 
-import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
-import { describeCrash } from "./crash.mjs";
+import { timeBareNode, timeProcess } from "./timed-process.mjs";
 
 /** The name under which the process that imports nothing is reported. */
 export const BARE = "bare node";
@@ -18,10 +17,11 @@ export function measureColdImports(folder, columns, rounds) {
   // Round 0 only warms the disk cache.
   for (let round = 0; round <= rounds; round++) {
     const all = [
-      { column: BARE, ...timeOf("", folder) },
+      { column: BARE, ...toFigures(timeBareNode(folder)) },
       ...imports.map(({ name, entry, adapter }) => {
         const script = `await import(${JSON.stringify(entry)}); process.exit(0)`;
-        return { column: name, ...timeOf(script, join(folder, dirname(adapter))) };
+        const parameters = ["--input-type=module", "--eval", script];
+        return { column: name, ...toFigures(timeProcess(parameters, join(folder, dirname(adapter)))) };
       }),
     ];
     if (round > 0) measured.push(...all.map((one) => ({ job: "W5", round, ...one })));
@@ -29,12 +29,6 @@ export function measureColdImports(folder, columns, rounds) {
   return measured;
 }
 
-function timeOf(script, cwd) {
-  const started = performance.now();
-  const { status, stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", script], {
-    cwd,
-    encoding: "utf8",
-  });
-  const coldImport = performance.now() - started;
-  return status === 0 ? { figures: { coldImport } } : { error: describeCrash(stderr) };
+function toFigures({ milliseconds, error }) {
+  return error === undefined ? { figures: { coldImport: milliseconds } } : { error };
 }

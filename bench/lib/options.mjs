@@ -5,9 +5,9 @@ import { COLUMNS, MODES, WORKLOADS } from "./plan.mjs";
 
 export const USAGE = `npm run bench -- [options]
 
-  --quick          about two minutes: fewer runtimes, three short rounds
+  --quick          about four minutes: fewer runtimes, three short rounds
   --smoke          seconds: every runtime once with tiny settings, only to see that it does its work; no figures
-  --peers a,b      only these runtimes (raw is always measured, and raw-v4 with sous-v4)
+  --peers a,b      only these runtimes (raw is always measured, and raw-v4 with sous-v4, raw-durable with sous-durable)
   --only W1,W3     only these workloads: ${WORKLOADS.join(", ")}
   --rounds N       how many rounds; 5, and 3 with --quick
   --report-only    never fail
@@ -54,7 +54,8 @@ function chooseColumns(peers, mode) {
     peers,
     COLUMNS.map((column) => column.name),
   );
-  const wanted = new Set(["raw", ...names, ...(names.includes("sous-v4") ? ["raw-v4"] : [])]);
+  const limits = COLUMNS.filter(({ name }) => names.includes(name)).map(({ limit }) => limit);
+  const wanted = new Set(["raw", ...names, ...limits]);
   return COLUMNS.filter((column) => wanted.has(column.name));
 }
 

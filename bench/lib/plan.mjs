@@ -8,6 +8,7 @@
  * @property {string} [entry] What a user imports, for W5; resolved from the adapter's folder.
  * @property {boolean} [quick] Part of `--quick`.
  * @property {boolean} [byIterator] The adapter also exports `singleByIterator`.
+ * @property {string} [limit] The bare loop that does what this column does; shown as a second ratio.
  */
 
 /** @type {Column[]} */
@@ -31,17 +32,36 @@ export const COLUMNS = [
     quick: true,
     byIterator: true,
   },
-  { name: "sous-v4", kind: "sous", adapter: "peers/sous/ai-sdk.mjs", quick: true, byIterator: true },
+  {
+    name: "sous-v4",
+    kind: "sous",
+    adapter: "peers/sous/ai-sdk.mjs",
+    quick: true,
+    byIterator: true,
+    limit: "raw-v4",
+  },
+  {
+    name: "sous-durable",
+    kind: "sous",
+    adapter: "peers/sous/durable.mjs",
+    quick: true,
+    byIterator: true,
+    limit: "raw-durable",
+  },
 ];
 
-/** The jobs of a round, in order. W5 and the installed sizes come after the last round. */
+/** The jobs of a round, in order. Everything else comes after the last round. */
 export const JOBS = ["W1", "W1-iterator", "W2", "W3-200", "W3-heap", "W3-1000", "W4"];
 
-export const WORKLOADS = ["W1", "W2", "W3", "W4", "W5", "size"];
+export const WORKLOADS = ["W1", "W2", "W3", "W4", "W5", "W6", "W7", "W8", "size"];
 
 const full = {
   rounds: 5,
   coldRounds: 10,
+  storageRounds: 5,
+  storageRows: 40_000,
+  replayRounds: 11,
+  replayRuns: 1_000_000,
   warmUpMilliseconds: 700,
   measureMilliseconds: 1200,
   turns: 50,
@@ -61,6 +81,8 @@ export const MODES = {
     ...full,
     rounds: 3,
     coldRounds: 5,
+    storageRows: 20_000,
+    replayRuns: 100_000,
     warmUpMilliseconds: 300,
     measureMilliseconds: 500,
     growthWarmUpMilliseconds: 500,
@@ -68,6 +90,10 @@ export const MODES = {
   smoke: {
     rounds: 1,
     coldRounds: 1,
+    storageRounds: 1,
+    storageRows: 300,
+    replayRounds: 1,
+    replayRuns: 600,
     warmUpMilliseconds: 0,
     measureMilliseconds: 0,
     turns: 5,

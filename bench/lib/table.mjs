@@ -1,25 +1,59 @@
-/** The table: one row per figure, one column per runtime, ratios to the bare loop, the goal and whether it was reached. */
+/** The tables: one of all runtimes, with ratios to the bare loop, and one of what is compared with a single other thing. */
 
 import { BARE } from "./cold-import.mjs";
-import { comparedValue, goalOf, ROWS } from "./rows.mjs";
-import { describeGoal } from "./verdict.mjs";
+import { PAIRS, ratioOf } from "./pairs.mjs";
+import { COLUMNS } from "./plan.mjs";
+import { comparedValue, goalOf, ROWS, SUBJECTS } from "./rows.mjs";
+import { describeGoal, describePair } from "./verdict.mjs";
 
 /**
- * Markdown that is also aligned for a terminal.
+ * Markdown that is also aligned for a terminal: one row per figure, one column per runtime, the goals and whether they were
+ * reached. Empty when nothing of it was measured.
  *
  * @param {string[]} columns
  * @param {import("./rows.mjs").Summaries} summaries
  */
 export function renderTable(columns, summaries) {
   const shown = ROWS.filter((row) => columns.some((column) => summaries[column]?.[row.figure] !== undefined));
-  const withGoals = columns.includes("sous");
-  const head = ["workload", ...columns, ...(withGoals ? ["goal", "verdict"] : [])];
+  if (shown.length === 0) return "";
+  const judged = SUBJECTS.filter((column) => columns.includes(column));
+  const head = ["workload", ...columns, ...judged.flatMap((column) => [`goal of ${column}`, "verdict"])];
   const body = shown.map((row) => [
     labelOf(row, summaries),
     ...columns.map((column) => cellOf(row, column, summaries)),
-    ...(withGoals ? [`≤ ${withUnit(row, goalOf(row, summaries))}`, describeGoal(row, summaries)] : []),
+    ...judged.flatMap((column) => [goalCell(row, column, summaries), describeGoal(row, column, summaries)]),
   ]);
   return alignTable([head, head.map(() => "-"), ...body]);
+}
+
+/**
+ * Empty when none of them was measured.
+ *
+ * @param {import("./rows.mjs").Summaries} summaries
+ */
+export function renderPairs(summaries) {
+  const shown = PAIRS.filter((pair) => ratioOf(pair, summaries) !== undefined);
+  if (shown.length === 0) return "";
+  const head = ["compared", "with", "", "sous", "ratio", "goal", "verdict"];
+  const body = shown.map((pair) => {
+    const value = (column) => `${readable(summaries[column][pair.figure].median)} ${pair.unit}`;
+    return [
+      withRuns(pair, summaries),
+      pair.limit,
+      value(pair.limit),
+      value(pair.own),
+      `${readable(ratioOf(pair, summaries))}×`,
+      `${pair.isAtLeast ? "≥" : "≤"} ${pair.goal}×`,
+      describePair(pair, summaries),
+    ];
+  });
+  return alignTable([head, head.map(() => "-"), ...body]);
+}
+
+/** How many runs there were differs from mode to mode. */
+function withRuns({ label, own }, summaries) {
+  const runs = summaries[own].runs?.median;
+  return runs === undefined ? label : `${label}, ${runs.toLocaleString("en")} runs`;
 }
 
 function labelOf(row, summaries) {
@@ -31,8 +65,14 @@ function cellOf(row, column, summaries) {
   const value = comparedValue(row, column, summaries);
   if (value === undefined) return "–";
   if (column === "raw") return `${readable(summaries.raw[row.figure].median)} ${row.unit}`.trim();
-  const toV4 = column === "sous-v4" && row.isRatio ? comparedValue(row, column, summaries, "raw-v4") : undefined;
-  return toV4 === undefined ? withUnit(row, value) : `${withUnit(row, value)} (${readable(toV4)}× raw-v4)`;
+  const limit = COLUMNS.find(({ name }) => name === column)?.limit;
+  const toLimit = limit === undefined || !row.isRatio ? undefined : comparedValue(row, column, summaries, limit);
+  return toLimit === undefined ? withUnit(row, value) : `${withUnit(row, value)} (${readable(toLimit)}× ${limit})`;
+}
+
+function goalCell(row, column, summaries) {
+  const goal = goalOf(row, column, summaries);
+  return goal === undefined ? "–" : `≤ ${withUnit(row, goal)} ${row.goals[column].baseline ?? ""}`.trim();
 }
 
 function withUnit(row, value) {

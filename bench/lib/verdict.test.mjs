@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { BARE } from "./cold-import.mjs";
 import { goalOf, ROWS } from "./rows.mjs";
 import { summarise } from "./statistics.mjs";
-import { renderTable } from "./table.mjs";
+import { renderPairs, renderTable } from "./table.mjs";
 import { findFailures } from "./verdict.mjs";
 
 test("a goal may be missed by ten per cent, and a peer may be better by as much", () => {
@@ -12,9 +12,25 @@ test("a goal may be missed by ten per cent, and a peer may be better by as much"
 
 test("a goal missed by more is a failure, and so is a better peer", () => {
   assert.deepEqual(findFailures({ raw: turn(2), pi: turn(8), sous: turn(12) }), [
-    "W1 turn, 1 tool call, 1 delta: the goal is missed by 20 %",
+    "W1 turn, 1 tool call, 1 delta: the goal of sous is missed by 20 %",
     "W1 turn, 1 tool call, 1 delta: pi is better, 8.00 to 12.0 µs",
   ]);
+});
+
+test("sous with a store on disk has goals of its own, some of them to the bare loop that writes as well", () => {
+  const raw = { ...turn(2), delegation: summarise([20]) };
+  const limits = { raw, "raw-durable": { ...turn(30), delegation: summarise([300]) } };
+  const durable = (microseconds, delegation) => ({ ...turn(microseconds), delegation: summarise([delegation]) });
+  assert.deepEqual(findFailures({ ...limits, "sous-durable": durable(36, 200) }), []);
+  assert.deepEqual(findFailures({ ...limits, "sous-durable": durable(45, 250) }), [
+    "W1 turn, 1 tool call, 1 delta: the goal of sous-durable is missed by 25 %",
+    "W2 one delegation (child: 3 turns): the goal of sous-durable is missed by 25 %",
+  ]);
+});
+
+test("a peer that keeps nothing is no better than sous with a store on disk", () => {
+  const limits = { raw: turn(2), "raw-durable": turn(30) };
+  assert.deepEqual(findFailures({ ...limits, pi: turn(30), "sous-durable": turn(36) }), []);
 });
 
 test("the bare loops are limits, not peers", () => {
@@ -25,20 +41,62 @@ test("nothing is judged when sous is not measured", () => {
   assert.deepEqual(findFailures({ raw: turn(2), pi: turn(30) }), []);
 });
 
+test("storage must reach four fifths of bare SQLite, and a question among a million runs may take a fifth longer", () => {
+  const compared = (rows, milliseconds) => ({
+    "node:sqlite": { storedBy10: summarise([100_000]) },
+    "sous store": { storedBy10: summarise([rows]) },
+    "10 runs": { tree: summarise([100]) },
+    "many runs": { tree: summarise([milliseconds]) },
+  });
+  assert.deepEqual(findFailures(compared(80_000, 120)), []);
+  assert.deepEqual(findFailures(compared(64_000, 150)), [
+    "W7 storage, events of 1 KB, 10 a commit: the goal is missed by 25 %",
+    "W8 sous replay --tree --id ID: the goal is missed by 25 %",
+  ]);
+});
+
 test("only a slower machine moves the goal of the cold import", () => {
   const row = ROWS.find(({ figure }) => figure === "coldImport");
-  const goalAt = (milliseconds) => goalOf(row, { [BARE]: { coldImport: summarise([milliseconds]) } });
+  const goalAt = (milliseconds) => goalOf(row, "sous", { [BARE]: { coldImport: summarise([milliseconds]) } });
   assert.deepEqual([goalAt(20.5), goalAt(41), goalAt(82)], [90, 90, 180]);
 });
 
-test("the table shows ratios to the bare loop, and for AI SDK models to the bare loop over those", () => {
-  const summaries = { raw: turn(2), "raw-v4": turn(20), ai: turn(800), sous: turn(6), "sous-v4": turn(30) };
+test("the table shows ratios to the bare loop, and to the bare loop that does the same", () => {
+  const summaries = {
+    raw: turn(2),
+    "raw-v4": turn(20),
+    "raw-durable": turn(30),
+    ai: turn(800),
+    sous: turn(6),
+    "sous-v4": turn(30),
+    "sous-durable": turn(36),
+  };
   assert.equal(
-    renderTable(["raw", "raw-v4", "ai", "sous", "sous-v4"], summaries),
-    `| workload                      | raw  | raw-v4 | ai   | sous | sous-v4            | goal | verdict |
-| ----------------------------- | ---- | ------ | ---- | ---- | ------------------ | ---- | ------- |
-| W1 turn, 1 tool call, 1 delta | 2 µs | 10×    | 400× | 3×   | 15× (1.50× raw-v4) | ≤ 5× | reached |`,
+    renderTable(Object.keys(summaries), summaries),
+    `| workload                      | raw  | raw-v4 | raw-durable | ai   | sous | sous-v4            | sous-durable            | goal of sous | verdict | goal of sous-durable | verdict |
+| ----------------------------- | ---- | ------ | ----------- | ---- | ---- | ------------------ | ----------------------- | ------------ | ------- | -------------------- | ------- |
+| W1 turn, 1 tool call, 1 delta | 2 µs | 10×    | 15×         | 400× | 3×   | 15× (1.50× raw-v4) | 18× (1.20× raw-durable) | ≤ 5×         | reached | ≤ 1.20× raw-durable  | reached |`,
   );
+});
+
+test("the second table shows what is compared with one other thing, and how many runs there were", () => {
+  const summaries = {
+    "bare node": { version: summarise([40]) },
+    "sous command": { version: summarise([50]) },
+    "10 runs": { show: summarise([100]) },
+    "many runs": { show: summarise([110]), runs: summarise([1_000_000]) },
+  };
+  assert.equal(
+    renderPairs(summaries),
+    `| compared                               | with      |        | sous   | ratio | goal   | verdict |
+| -------------------------------------- | --------- | ------ | ------ | ----- | ------ | ------- |
+| W6 sous --version                      | bare node | 40 ms  | 50 ms  | 1.25× | ≤ 1.5× | reached |
+| W8 sous replay --id ID, 1,000,000 runs | 10 runs   | 100 ms | 110 ms | 1.10× | ≤ 1.2× | reached |`,
+  );
+});
+
+test("nothing is shown where nothing was measured", () => {
+  assert.equal(renderTable(["raw", "sous"], {}) + renderPairs({ raw: turn(2) }), "");
 });
 
 function turn(microseconds) {

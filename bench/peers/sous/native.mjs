@@ -1,57 +1,18 @@
 /** sous in memory, on a model that implements its own port. */
 
-import { createBareModel } from "../../mock/bare-stream.mjs";
 import { childPlan, parentPlan, workerPlan } from "../../mock/brain.mjs";
+import { createOwnModel } from "./own-model.mjs";
 import { runAlone, runAloneByIterator, runTree } from "./tree.mjs";
 
 export function single(load) {
-  return runAlone(createModel(workerPlan(load)));
+  return runAlone(createOwnModel(workerPlan(load)));
 }
 
 export function singleByIterator(load) {
-  return runAloneByIterator(createModel(workerPlan(load)));
+  return runAloneByIterator(createOwnModel(workerPlan(load)));
 }
 
 export function delegate(load) {
-  const parent = createModel(parentPlan(load, "subagent_child", (task) => ({ task })));
-  return runTree(parent, createModel(childPlan(load)), load.fan);
-}
-
-const USAGE = {
-  inputTokens: 10,
-  outputTokens: 10,
-  cachedInputTokens: 0,
-  cacheWriteTokens: 0,
-  totalTokens: 20,
-  estimated: false,
-};
-
-/** The stream of the bare loops, so that a ratio to `raw` is what sous adds and not what another stream saves. */
-function createModel(plan) {
-  const stream = createBareModel(plan, countResults);
-  return {
-    id: "mock/mock",
-    async answer({ messages }, onDelta) {
-      let text = "";
-      const calls = [];
-      for await (const part of stream(messages)) {
-        if (part.type === "text") {
-          text += part.delta;
-          onDelta("text", part.delta);
-        } else if (part.type === "call") calls.push(toToolCall(part));
-      }
-      const finish = calls.length === 0 ? "stop" : "tool-calls";
-      return { message: { role: "assistant", content: [{ type: "text", text }, ...calls] }, finish, usage: USAGE };
-    },
-  };
-}
-
-function toToolCall({ id, name, json }) {
-  return { type: "tool-call", callId: id, toolName: name, input: JSON.parse(json) };
-}
-
-function countResults(messages) {
-  let count = 0;
-  for (const message of messages) if (message.role === "tool") count += message.content.length;
-  return count;
+  const parent = createOwnModel(parentPlan(load, "subagent_child", (task) => ({ task })));
+  return runTree(parent, createOwnModel(childPlan(load)), load.fan);
 }

@@ -1,4 +1,4 @@
-/** What sous does in each workload, whatever the model. It is the published build that is measured. */
+/** What sous does in each workload, whatever the model and the store. It is the published build that is measured. */
 
 import { z } from "zod";
 import { agent, createRuntime, run, tool } from "../../../packages/sous/dist/index.js";
@@ -12,15 +12,17 @@ const work = tool({
   execute: async () => doWork(),
 });
 
-export async function runAlone(model) {
-  await run(agent({ name: "agent", model, tools: [work], maxTurns }), "go", { onEvent: countDelta });
+/** Without a store every run has a memory store of its own. */
+export async function runAlone(model, store) {
+  await run(agent({ name: "agent", model, tools: [work], maxTurns }), "go", { onEvent: countDelta, store });
 }
 
-export async function runAloneByIterator(model) {
-  for await (const event of run(agent({ name: "agent", model, tools: [work], maxTurns }), "go")) countDelta(event);
+export async function runAloneByIterator(model, store) {
+  const handle = run(agent({ name: "agent", model, tools: [work], maxTurns }), "go", { store });
+  for await (const event of handle) countDelta(event);
 }
 
-export async function runTree(parentModel, childModel, fan) {
+export async function runTree(parentModel, childModel, fan, store) {
   const child = agent({ name: "child", instructions: "child", model: childModel, tools: [work], maxTurns });
   const parent = agent({
     name: "parent",
@@ -30,7 +32,7 @@ export async function runTree(parentModel, childModel, fan) {
     maxTurns,
   });
   // The defaults are 5 children and 16 calls at once; everyone else runs all of them.
-  const runtime = createRuntime({ maxConcurrentCalls: fan, limits: { maxConcurrent: fan } });
+  const runtime = createRuntime({ maxConcurrentCalls: fan, limits: { maxConcurrent: fan }, store });
   await runtime.run(parent, "go");
 }
 

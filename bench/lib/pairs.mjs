@@ -1,0 +1,67 @@
+/** What is not compared with other runtimes but with one other thing: the rows of the second table, and their goals. */
+
+import { BARE } from "./cold-import.mjs";
+
+/** Under which names these are reported. */
+export const COMMAND = "sous command";
+export const PLAIN_SQLITE = "node:sqlite";
+export const STORE = "sous store";
+export const FEW_RUNS = "10 runs";
+export const MANY_RUNS = "many runs";
+
+/** Events in one transaction. */
+export const BATCH_SIZES = [1, 10, 100];
+
+/**
+ * What `sous replay` is asked in both databases, by the name of the figure, and how many ids it then shows. Ten runs have no
+ * five hundredth: there the list begins at the first, so that both print as much.
+ */
+export const QUESTIONS = [
+  { figure: "list", words: "--list", ids: 10 },
+  { figure: "listFailed", words: "--list --status failed", ids: 1 },
+  { figure: "listSince", words: "--list --since 1d", ids: 10 },
+  { figure: "listOffset", words: "--list --offset 500", among10: "--list --offset 0", ids: 10 },
+  { figure: "tree", words: "--tree --id ID", ids: 10 },
+  { figure: "show", words: "--id ID", ids: 1 },
+];
+
+/**
+ * @typedef {object} Pair
+ * @property {string} figure
+ * @property {string} label
+ * @property {string} unit
+ * @property {string} limit What ours is divided by.
+ * @property {string} own
+ * @property {number} goal The ratio that ours must not pass.
+ * @property {boolean} isAtLeast True where more is better.
+ */
+
+/** @type {Pair[]} */
+export const PAIRS = [
+  { figure: "version", label: "W6 sous --version", unit: "ms", limit: BARE, own: COMMAND, goal: 1.5, isAtLeast: false },
+  { figure: "help", label: "W6 sous --help", unit: "ms", limit: BARE, own: COMMAND, goal: 2, isAtLeast: false },
+  ...BATCH_SIZES.map((size) => ({
+    figure: `storedBy${size}`,
+    label: `W7 storage, events of 1 KB, ${size} a commit`,
+    unit: "rows/s",
+    limit: PLAIN_SQLITE,
+    own: STORE,
+    goal: 0.8,
+    isAtLeast: true,
+  })),
+  ...QUESTIONS.map(({ figure, words }) => ({
+    figure,
+    label: `W8 sous replay ${words}`,
+    unit: "ms",
+    limit: FEW_RUNS,
+    own: MANY_RUNS,
+    goal: 1.2,
+    isAtLeast: false,
+  })),
+];
+
+/** @returns {number | undefined} */
+export function ratioOf({ figure, limit, own }, summaries) {
+  const [ours, theirs] = [summaries[own]?.[figure]?.median, summaries[limit]?.[figure]?.median];
+  return ours === undefined || theirs === undefined ? undefined : ours / theirs;
+}
