@@ -11,6 +11,7 @@ import { measureManyChildren } from "../test/figures/r5-many-children.ts";
 import { runDeadlockSearch } from "../test/figures/r6-deadlocks.ts";
 import { runChoppedStreams, runMutatedStreams } from "../test/figures/r7-streams.ts";
 import { runRightsTrees } from "../test/figures/r9-rights.ts";
+import { runFailedWrites } from "../test/figures/r11-writes.ts";
 
 type Figure = { readonly name: string; measure(seed: number): Promise<{ figure: unknown; isReached: boolean }> };
 
@@ -89,6 +90,14 @@ const FIGURES: readonly Figure[] = [
     async measure(seed) {
       const figure = await runRightsTrees({ seed, count: 1_000_000 });
       return { figure, isReached: figure.widenings === 0 };
+    },
+  },
+  {
+    name: "R11 500 writes that fail in four ways",
+    async measure() {
+      const writes = Array.from({ length: 500 }, (_, index) => index + 1);
+      const figure = await runFailedWrites({ turns: 126, writes });
+      return { figure, isReached: figure.broken.length === 0 && figure.writes >= 500 };
     },
   },
 ];

@@ -1,5 +1,6 @@
 /** The runs of a tree before its restart: brought back into its book, gone on with, or brought to an end. */
 
+import { recordedReport } from "./child-report.ts";
 import { closeRecorded } from "./close-recorded.ts";
 import { Conversation } from "./core/conversation.ts";
 import { BudgetExceeded, type ErrorType } from "./core/errors.ts";
@@ -15,6 +16,7 @@ import type { Recorded, RecordedCall, RecordedRun } from "./recorded.ts";
 import { toStoredRights, withinStored } from "./rights/narrow.ts";
 import { readHistory } from "./store/history.ts";
 import type { AgentBook, AgentEntry } from "./subagents/agent-book.ts";
+import { deliverReport } from "./subagents/background-children.ts";
 import type { TreeParts } from "./tree-parts.ts";
 
 export class EarlierRuns {
@@ -110,14 +112,29 @@ export class EarlierRuns {
     return this.recorded.toolLog(runId);
   }
 
-  backgroundCalls({ who }: Run): RecordedCall[] {
-    return this.recorded.backgroundCalls(who.runId);
+  /** Calls to make again for children in the background. One whose tool is gone ends here, and its parent reads so. */
+  backgroundCalls(run: Run): RecordedCall[] {
+    const calls = new Map<string, RecordedCall>();
+    for (const { call, child } of this.recorded.inBackground(run.who.runId)) {
+      // Any other tool may do more than start a child.
+      if (run.profile.tools.byName.get(call.toolName)?.tool.category === "subagent") calls.set(call.callId, call);
+      else this.#report(run, child);
+    }
+    return [...calls.values()];
+  }
+
+  #report(parent: Run, child: RecordedRun): void {
+    if (child.state.end === undefined) this.close(parent, child, "cancelled", NOBODY_WENT_ON);
+    child.isTaken = true;
+    const { limits, settings } = this.#parts;
+    const reader = { parent, maxBytes: limits.outputMaxSize, redactor: settings.redactor };
+    const report = recordedReport(child, this.entryOf(child), this.recorded, reader);
+    if (report !== undefined) deliverReport(parent, report);
   }
 
   /** Ends the children of a run that nobody asked for again. */
   closeOrphans(run: Run): void {
-    const message = "Subagent cancelled: it was interrupted, and nobody went on with it";
-    for (const orphan of this.recorded.orphansOf(run.who.runId)) this.close(run, orphan, "cancelled", message);
+    for (const orphan of this.recorded.orphansOf(run.who.runId)) this.close(run, orphan, "cancelled", NOBODY_WENT_ON);
   }
 
   /** Ends a run that cannot go on, and bills its parent for it and for everything below it. */
@@ -147,6 +164,8 @@ export class EarlierRuns {
     parent.billBelow(usage, costUsd);
   }
 }
+
+const NOBODY_WENT_ON = "Subagent cancelled: it was interrupted, and nobody went on with it";
 
 /** The same profile, with nothing it did not have when its run began. */
 export function atMost(profile: RunProfile, had: StoredRights): RunProfile {

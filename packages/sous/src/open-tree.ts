@@ -15,7 +15,7 @@ import type { Model } from "./core/model.ts";
 import { checkWord, withDefaults } from "./core/options.ts";
 import type { RunOptions, RuntimeOptions } from "./core/runtime.ts";
 import { checkShared } from "./core/shared-budget.ts";
-import type { Store } from "./core/store.ts";
+import { FIRST_FENCE, type Store } from "./core/store.ts";
 import { createJournal } from "./events/journal.ts";
 import { Profiles } from "./profiles.ts";
 import type { Recorded } from "./recorded.ts";
@@ -47,6 +47,7 @@ export function openTree({ options, runOptions, host, store, newId, models }: Sh
   checkWord("onLiveChildren", onLiveChildren, ["wait", "cancel"]);
   const rootId = goesOn?.rootId ?? newId();
   const requireStore = options.requireStore === true;
+  const loss = lossOf(store, rootId, goesOn?.fence);
   const journal = createJournal({
     store,
     rootId,
@@ -57,8 +58,8 @@ export function openTree({ options, runOptions, host, store, newId, models }: Sh
     hooks: {
       redactor,
       isAlone: () => tree.book.liveCount <= 1,
-      // A store that cannot keep an event may still keep one word.
-      onDegraded: (reason) => void store.markLost(rootId, reason).catch(ignore),
+      // With a required store nothing outside happens after the loss: what is kept is as good as after a crash.
+      onDegraded: requireStore ? undefined : loss.mark,
     },
   });
   const deadlines = createDeadlines(clock);
@@ -96,12 +97,28 @@ export function openTree({ options, runOptions, host, store, newId, models }: Sh
       }),
     },
     approve: options.approve,
-    records: { newId, ...readHistory(store, rootId) },
+    records: { newId, ...readHistory(store, rootId), endWithLoss: loss.end },
     recorded: goesOn?.recorded,
   });
   if (runOptions.onEvent !== undefined) journal.subscribe(runOptions.onEvent);
   // `last`: the end of the latest run of the root, which a follow-up waits for.
   return { tree, journal, deadlines, rootId, store, runOptions, newId, last: Promise.resolve() };
+}
+
+/** What a store that cannot keep events may still keep: one word, and that nobody works on the tree any more. */
+function lossOf(store: Store, rootId: string, fence: number = FIRST_FENCE) {
+  let unmarked: string | undefined;
+  const mark = async (reason: string): Promise<void> => {
+    unmarked = reason;
+    await store.markLost(rootId, reason);
+    unmarked = undefined;
+  };
+  const end = async (): Promise<void> => {
+    if (unmarked !== undefined) await mark(unmarked);
+    await store.release(rootId, fence);
+  };
+  // Nobody waits for either: a store that failed may never answer.
+  return { mark: (reason: string) => void mark(reason).catch(ignore), end: () => void end().catch(ignore) };
 }
 
 function ignore(): void {}

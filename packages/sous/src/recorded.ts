@@ -83,19 +83,19 @@ export class Recorded {
     return call && { callId, index, ...call };
   }
 
-  /** Calls of this run that left a child in the background which has not reported yet. */
-  backgroundCalls(runId: string): RecordedCall[] {
-    const calls = new Map<string, RecordedCall>();
+  /** Children of this run in the background that have not reported yet, each with the call that made it. */
+  inBackground(runId: string): { call: RecordedCall; child: RecordedRun }[] {
     const parent = this.#runs.get(runId);
-    for (const { runId: childId, state, isTaken } of parent?.children ?? []) {
-      const { call, agentId } = state.start;
-      if (call?.background !== true || isTaken || this.#delivered.has(childId)) continue;
+    const waiting: { call: RecordedCall; child: RecordedRun }[] = [];
+    for (const child of parent?.children ?? []) {
+      const { call, agentId } = child.state.start;
+      if (call?.background !== true || child.isTaken || this.#delivered.has(child.runId)) continue;
       // A call that is still open is made again as such.
       if ((parent?.state.calls.get(call.callId)?.state ?? "ended") !== "ended") continue;
       const made = this.callOf(agentId);
-      if (made !== undefined) calls.set(made.callId, made);
+      if (made !== undefined) waiting.push({ call: made, child });
     }
-    return [...calls.values()];
+    return waiting;
   }
 
   /** Children of this run that had not ended and nobody has asked for again. */

@@ -46,6 +46,8 @@ export type Records = {
   newId(): string;
   messages(runId: string, before?: number): Promise<Message[]>;
   endText(runId: string): Promise<string | undefined>;
+  /** Told at the end of a root whose events were not all kept. */
+  endWithLoss(): void;
 };
 
 /** What a run of the root begins with. */

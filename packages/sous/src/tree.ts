@@ -175,6 +175,8 @@ export class Tree implements TreePorts {
       // Its end could not be kept, and whoever asked for a store wants to know.
       run.cause = error;
       return { run, outcome: { ...outcome, status: "failed", fault: { type: "store", message: messageOf(error) } } };
+    } finally {
+      if (this.lost !== undefined) this.#parts.records.endWithLoss();
     }
   }
 

@@ -54,8 +54,7 @@ export function unheardAnswer(asked: NonNullable<RunState["unsettled"]>, price: 
 async function callBackground(run: Run): Promise<void> {
   for (const { callId, toolName, input } of run.tree.backgroundCalls(run)) {
     const ready = run.profile.tools.byName.get(toolName);
-    // Any other tool may do more than start a child; what it left behind is closed with its parent.
-    if (ready?.tool.category !== "subagent") continue;
+    if (ready === undefined) continue;
     const parsed = await ready.schema.parse(input);
     using context = new ToolCallContext(run, callId);
     // What it answers was read before the restart.

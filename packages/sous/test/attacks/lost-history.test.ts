@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { Store } from "../../src/core/store.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
+import { checkHistory } from "../../src/testing/checker.ts";
 import { calls, says } from "../../src/testing/steps.ts";
 import { wrapStore } from "../../src/testing/wrap-store.ts";
 import { openStage } from "../requirements/support.ts";
@@ -52,4 +53,59 @@ suite("a tree whose events are no longer kept", () => {
     assert.match(stage.resultsOf("lead")[1]?.output ?? "", /^This tree cannot be continued/);
     assert.equal(stage.requestsOf("lead/x").length, 1);
   });
+
+  test("is marked so in its store, also when that could be written again only at the end, and nobody is said to work on it", async () => {
+    const { store, control } = failingStore();
+    control.failsFrom(3);
+    const stage = openStage({ lead: [calls("subagent_list"), says("Done.")] }, { runtime: { store } });
+    stage.when(
+      (event) => event.type === "turn-start" && event.turn === 2,
+      () => control.failsFrom(Number.POSITIVE_INFINITY),
+    );
+    const { runId, lost, status } = await stage.run(stage.lead());
+    assert.deepEqual([status, lost !== undefined], ["completed", true]);
+    const record = await store.run(runId);
+    assert.deepEqual([record?.status, record?.lost], ["interrupted", lost]);
+  });
+
+  test("can go on where what is kept ends when the store was required, because nothing happened after that", async () => {
+    const { store, control } = failingStore();
+    control.failsFrom(3);
+    const script = { lead: [calls("subagent_list"), says("Done.")] };
+    const stage = openStage(script, { runtime: { store, requireStore: true } });
+    const { runId, status, error } = await stage.run(stage.lead());
+    assert.deepEqual([status, error?.type], ["failed", "store"]);
+    control.failsFrom(Number.POSITIVE_INFINITY);
+    const record = await store.run(runId);
+    assert.deepEqual([record?.status, record?.lost], ["interrupted", undefined]);
+    const again = openStage(script, { runtime: { store } });
+    const result = await again.world.run(() => again.runtime.resume(runId, { agent: again.lead() }));
+    assert.deepEqual([result.status, result.text], ["completed", "Done."]);
+    assert.deepEqual(checkHistory(await store.read(runId), { resultUsage: result.usage }), []);
+  });
 });
+
+/** A store whose writes fail from an event on, until it is told otherwise. */
+function failingStore() {
+  const memory = openMemoryStore();
+  let from = Number.POSITIVE_INFINITY;
+  let last = 0;
+  const check = () => {
+    if (last >= from) throw new Error("disk full");
+  };
+  const store = wrapStore(memory, {
+    append(rootId, events, fence) {
+      last = events.at(-1)?.seq ?? last;
+      check();
+      return memory.append(rootId, events, fence);
+    },
+    async markLost(...given) {
+      check();
+      return memory.markLost(...given);
+    },
+  });
+  const failsFrom = (seq: number) => {
+    from = seq;
+  };
+  return { store, control: { failsFrom } };
+}

@@ -131,13 +131,8 @@ export class Past {
     return this.#requiresStore || this.#watched?.mayGiveUp === false;
   }
 
-  async endLife(life: {
-    shown: readonly StoredEvent[];
-    watched: WatchedStore;
-    hasDied: boolean;
-    plan: Plan;
-  }): Promise<void> {
-    const { shown, watched, hasDied } = life;
+  /** `isCut` when the process died, or could have as well. */
+  endLife({ shown, watched, isCut }: { shown: readonly StoredEvent[]; watched: WatchedStore; isCut: boolean }): void {
     const kept = this.kept.slice(this.#keptBefore);
     for (const [index, event] of shown.entries()) {
       const same = kept[index];
@@ -146,12 +141,12 @@ export class Past {
       this.problem(`Shown ${event.seq} ${event.type} where ${same?.seq} ${same?.type} was kept`);
       break;
     }
-    if (!hasDied && kept.length > shown.length) this.problem(`${kept.length - shown.length} kept and not shown`);
-    if (watched.mayGiveUp && shown.length > kept.length && this.lost === undefined)
+    if (!isCut && kept.length > shown.length) this.problem(`${kept.length - shown.length} kept and not shown`);
+    if (watched.mayGiveUp && shown.length > kept.length && this.lost === undefined && !this.#requiresStore)
       this.problem("Not everything was kept, and nothing says so");
-    for (const runId of hasDied ? this.#asking : []) this.#unheard.add(runId);
+    for (const runId of isCut ? this.#asking : []) this.#unheard.add(runId);
     this.#asking.clear();
-    if (!hasDied) this.kept.push(...shown.slice(kept.length));
+    if (!isCut) this.kept.push(...shown.slice(kept.length));
   }
 
   /** The tree is over. */

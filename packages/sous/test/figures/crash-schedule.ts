@@ -65,14 +65,16 @@ export async function runCrashSchedule(
     try {
       const results = await process.live(createRuntime);
       schedule.faults += faults.happened.length;
-      await past.endLife({ shown: process.shown, watched: process.watched, hasDied: results === undefined, plan });
-      if (results !== undefined) {
+      // A run that required its store and lost it leaves what a death would leave.
+      const isCut = plan.runtime.requireStore === true && process.watched.mayGiveUp && life < MOST_LIVES - 1;
+      past.endLife({ shown: process.shown, watched: process.watched, isCut: results === undefined || isCut });
+      if (results !== undefined && !isCut) {
         schedule.status = results.at(-1)?.status ?? "refused";
         past.checkEnd(results, plan);
         if (world.clock.liveTimers > 0) past.problem(`${world.clock.liveTimers} timers are left`);
         break;
       }
-      schedule.crashes += 1;
+      if (results === undefined) schedule.crashes += 1;
       if (past.isOver) break;
     } catch (error) {
       if (error instanceof WorldStuck) schedule.hung = true;

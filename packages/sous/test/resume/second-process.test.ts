@@ -160,6 +160,38 @@ suite("G5: a process that goes on", () => {
     );
   });
 
+  test("B8: reports the end of a child in the background that it may not go on with", async () => {
+    const script = {
+      lead: (request: ModelRequest) =>
+        resultsOf(request, "subagent").length === 0
+          ? calls("subagent", { label: "a", task_prompt: "Go deeper." })
+          : says(resultsOf(request, "subagent")[0] ?? ""),
+      "lead/a": (request: ModelRequest) => {
+        const heard = request.messages
+          .filter(({ role }) => role === "user")
+          .map(({ content }) => JSON.stringify(content));
+        if (heard.length > 1) return says(heard[1] ?? "");
+        const isBegun = resultsOf(request, "subagent").length > 0;
+        return isBegun ? says("I wait.") : calls("subagent", { label: "b", task_prompt: "Help.", background: true });
+      },
+      "lead/a/b": [hangs()],
+    };
+    const first = openStage(script);
+    const handle = first.start(first.lead());
+    first.when(
+      ({ type, path, seq = 0 }) => type === "message-end" && path === "lead/a" && seq > 10,
+      () => void handle.cancel(),
+    );
+    await first.end(handle);
+    const kept = cut(first, ({ type, path, seq }) => type === "message-end" && path === "lead/a" && seq > 10);
+    // Somebody has allowed less meanwhile.
+    const stage = nextStage(script, kept, { runtime: { limits: { maxDepth: 1 } } });
+    const { result, all } = await lastWord(stage, kept, {});
+    assert.equal(result.status, "completed");
+    assert.match(result.text, /Report of the background subagent b:.*nobody went on with it/);
+    assert.equal(ofType(all, "report").length, 1);
+  });
+
   test("H1: counts the question of a child that nobody goes on with as spent", async () => {
     const script = {
       lead: (request: ModelRequest) => (resultsOf(request, "crew").length === 0 ? calls("crew") : says("Alone.")),

@@ -1,0 +1,93 @@
+/** R11 in small: a shorter run, and some of its writes. The whole figure is `npm run soak`. */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { suite, test } from "node:test";
+import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { importWithout } from "../mutation.ts";
+import { WAYS } from "./r11-faults.ts";
+import { EMPTY, MODES, runWithFault } from "./r11-run.ts";
+import { runFailedWrites } from "./r11-writes.ts";
+
+test("R11: whichever write fails in whichever way, nothing is lost in silence and nothing is said to be kept that is not", async (context) => {
+  const order = { turns: 20, writes: [1, 2, 3, 7, 24, 25, 61, 62, 80, 81] };
+  const { broken, ...figure } = await runFailedWrites(order);
+  context.diagnostic(`R11: ${JSON.stringify(figure)}, ${broken.length} broken`);
+  assert.deepEqual(broken, []);
+  // A sweep that did not reach every write, or did not make it fail, would show nothing.
+  assert.ok(figure.writes > 80);
+  assert.deepEqual(Object.keys(figure.failed), WAYS);
+  for (const [way, failed] of Object.entries(figure.failed)) assert.ok(failed >= 30, `${failed} by ${way}`);
+});
+
+suite("R11: the figure finds", () => {
+  const source = (file: string) => import.meta.resolve(`../../src/${file}`);
+  const mutations: [what: string, file: string, find: string, replace: string, problem: RegExp][] = [
+    [
+      "a loss that nobody is told of",
+      "events/journal.ts",
+      "this.#giveUp(batch, reason, error);",
+      "this.#finish(batch);",
+      /The caller is told: undefined/,
+    ],
+    [
+      "a write that is not tried again",
+      "events/journal.ts",
+      "const delay = RETRY_DELAYS_MS[attempt];",
+      "const delay = undefined;",
+      /The caller is told: The store failed 1 times/,
+    ],
+    [
+      "a run that goes on though it requires its store",
+      "events/journal.ts",
+      "if (this.#requireStore) this.#loss = new StoreError(reason, { cause });",
+      "",
+      /asks after the loss/,
+    ],
+    [
+      "a tree that goes on though not all of it was kept",
+      "resume.ts",
+      "const lost = (await store.run(rootId))?.lost;",
+      "const lost = undefined;",
+      /nobody refuses it/,
+    ],
+    [
+      "a store that is not told that nobody is at work any more",
+      "tree.ts",
+      "if (this.lost !== undefined) this.#parts.records.endWithLoss();",
+      "",
+      /its store says that it is at work/,
+    ],
+  ];
+  for (const [what, file, find, replace, problem] of mutations) {
+    test(what, async () => {
+      const mutation = { in: source(file), find, replace };
+      const { createRuntime } = await importWithout<typeof import("../../src/runtime.ts")>(
+        source("runtime.ts"),
+        mutation,
+      );
+      const folder = mkdtempSync(join(tmpdir(), "sous-r11-"));
+      try {
+        await (await openSqliteStore(join(folder, EMPTY)))[Symbol.asyncDispose]();
+        const found: string[] = [];
+        for (const mode of MODES) {
+          const plan = {
+            write: 20,
+            way: "busy",
+            mode,
+            folder,
+            turns: 8,
+            open: openSqliteStore,
+            createRuntime,
+          } as const;
+          found.push(...(await runWithFault(plan)).problems);
+        }
+        assert.match(found.join("\n"), problem);
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    });
+  }
+});
