@@ -1,6 +1,9 @@
 /** R5: what a great many children cost. Measured in a process of its own, so that nothing else is in its memory. */
 
 import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { agent } from "../../src/core/agent.ts";
 import type { Model, ModelAnswer } from "../../src/core/model.ts";
@@ -8,7 +11,7 @@ import type { Store } from "../../src/core/store.ts";
 import { tool } from "../../src/core/tool.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
-import { wrapStore } from "../../src/testing/wrap-store.ts";
+import { openSqliteStore } from "../../src/store/sqlite.ts";
 
 export type ManyChildrenFigure = {
   waiting: number;
@@ -16,7 +19,7 @@ export type ManyChildrenFigure = {
   waitingMegabytes: number;
   cancelMilliseconds: number;
   inSequence: number;
-  /** Heap that is still held per child after it has ended, when the journal is kept elsewhere. */
+  /** Heap that is still held per child after it has ended, when the journal is in a SQLite file. */
   keptBytesPerChild: number;
   /** The same with the journal in memory. */
   keptBytesInMemory: number;
@@ -52,6 +55,7 @@ function says(text: string): ModelAnswer {
 /** All children are asked at once and none is answered; then the tree is cancelled. */
 async function measureWaiting(
   count: number,
+  store: Store,
 ): Promise<Pick<ManyChildrenFigure, "waitingMegabytes" | "cancelMilliseconds">> {
   let asked = 0;
   const everybodyWaits = Promise.withResolvers<void>();
@@ -74,7 +78,7 @@ async function measureWaiting(
     id: "fake/lead",
     answer: async () => ({ message: { role: "assistant", content: calls }, finish: "tool-calls", usage }),
   };
-  const runtime = createRuntime({ maxConcurrentCalls: count, limits: { maxConcurrent: count } });
+  const runtime = createRuntime({ store, maxConcurrentCalls: count, limits: { maxConcurrent: count } });
   collect();
   const idle = process.memoryUsage.rss();
   const handle = runtime.run(agent({ name: "lead", model: lead, subagents: [child] }), "Go");
@@ -126,11 +130,6 @@ async function measureSequence(count: number, store: Store): Promise<number> {
   return Math.round((heapAfter - heapBefore) / count);
 }
 
-/** Keeps nothing in this process, like a database. */
-function storeElsewhere(): Store {
-  return wrapStore(openMemoryStore(), { append: () => {} });
-}
-
 const WARM_UP = 1000;
 
 function heap(): number {
@@ -145,12 +144,18 @@ function collect(): void {
 
 if (process.argv[1] === import.meta.filename) {
   const [waiting = 0, inSequence = 0] = process.argv.slice(2).map(Number);
-  const figure: ManyChildrenFigure = {
-    waiting,
-    ...(await measureWaiting(waiting)),
-    inSequence,
-    keptBytesPerChild: await measureSequence(inSequence, storeElsewhere()),
-    keptBytesInMemory: await measureSequence(inSequence, openMemoryStore()),
-  };
-  process.stdout.write(JSON.stringify(figure));
+  const folder = mkdtempSync(join(tmpdir(), "sous-r5-"));
+  try {
+    await using store = await openSqliteStore(join(folder, "runs.db"));
+    const figure: ManyChildrenFigure = {
+      waiting,
+      ...(await measureWaiting(waiting, store)),
+      inSequence,
+      keptBytesPerChild: await measureSequence(inSequence, store),
+      keptBytesInMemory: await measureSequence(inSequence, openMemoryStore()),
+    };
+    process.stdout.write(JSON.stringify(figure));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
