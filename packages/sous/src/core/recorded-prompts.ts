@@ -51,14 +51,18 @@ export type PromptDifference = ValueDifference & {
   message: number;
 };
 
-/** Message by message. */
+/** Message by message. `isRebuilt` when the size of prompts, and so the tokens of children, could only be guessed. */
 export function comparePrompts(
   expected: readonly Message[],
   found: readonly Message[],
   ids: IdMap,
+  isRebuilt = false,
 ): PromptDifference | undefined {
   for (let message = 0; message < Math.max(expected.length, found.length); message++) {
-    const difference = firstDifference(comparable(expected[message]), comparable(ids.toRecorded(found[message])));
+    const difference = firstDifference(
+      comparable(expected[message], isRebuilt),
+      comparable(ids.toRecorded(found[message]), isRebuilt),
+    );
     if (difference !== undefined) return { ...difference, message };
   }
   return undefined;
@@ -69,19 +73,22 @@ export function promptDifferenceInWords({ message, at, ...values }: PromptDiffer
 }
 
 /** Without what may differ from run to run: how long children took, and an empty list where there could be none. */
-function comparable(message: Message | undefined): unknown {
+function comparable(message: Message | undefined, isRebuilt: boolean): unknown {
   if (message?.role !== "tool") return message;
   const content = message.content.map((part) => {
     const { files, ...rest } = part;
-    const output = withoutDurations(part.toolName, part.output);
+    const output = comparableOutput(part.toolName, part.output, isRebuilt);
     return files === undefined || files.length === 0 ? { ...rest, output } : { ...rest, output, files };
   });
   return { role: message.role, content };
 }
 
 const DURATIONS = /"((?:total_)?duration_ms)":\d+/g;
+const TOKENS = /"(tokens_consumed|prompt_tokens|completion_tokens)":\d+/g;
 
-/** The result of a fan-out says how long each child took. */
-export function withoutDurations(toolName: string, output: string): string {
-  return toolName === "parallel_subagent" ? output.replace(DURATIONS, '"$1":0') : output;
+/** The result of a fan-out says how long each child took, and how many tokens. */
+export function comparableOutput(toolName: string, output: string, isRebuilt = false): string {
+  if (toolName !== "parallel_subagent") return output;
+  const timeless = output.replace(DURATIONS, '"$1":0');
+  return isRebuilt ? timeless.replace(TOKENS, '"$1":0') : timeless;
 }

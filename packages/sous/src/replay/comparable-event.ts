@@ -1,7 +1,7 @@
 /** An event without what may differ from run to run. */
 
 import type { EventOf, StoredEvent } from "../core/event.ts";
-import { withoutDurations } from "../core/recorded-prompts.ts";
+import { comparableOutput } from "../core/recorded-prompts.ts";
 import type { StoredRights } from "../core/rights.ts";
 
 /** `recorded` is the event it is compared with: a price that was not known then may be known by now. */
@@ -28,8 +28,8 @@ export function comparableEvent(
     case "tool-call-end":
       return {
         ...without(body, "durationMs", "stack"),
-        output: withoutDurations(body.toolName, body.output),
-        metadata: body.metadata && without(body.metadata, "duration_ms"),
+        output: comparableOutput(body.toolName, body.output, isRebuilt),
+        metadata: body.metadata && without(body.metadata, "duration_ms", ...(isRebuilt ? TOKENS : [])),
         files: body.files?.length === 0 ? undefined : body.files,
       };
     case "retry":
@@ -69,6 +69,9 @@ function comparableEnd(end: Omit<EventOf<"run-end">, "seq" | "time">, isGuessed:
   const rest = without(body, "durationMs", ...(wasStopped ? ["turns"] : []), ...guessed);
   return { status, ...rest, fault: fault && without(fault, "stack") };
 }
+
+/** What a report says of tokens, part of which may have been estimated. */
+const TOKENS = ["tokens_consumed", "prompt_tokens", "completion_tokens"];
 
 /** Sets, whatever order they are written in. */
 function comparableRights({ use, delegate, deny, spawn }: StoredRights): StoredRights {

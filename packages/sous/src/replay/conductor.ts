@@ -159,7 +159,7 @@ export class Conductor {
     while (this.stops[0] !== undefined && this.#comparison.hasCome(this.stops[0].event)) this.stops.shift();
     const stop = this.stops.find(({ event }) => this.#comparison.isNext(event));
     if (stop === undefined || this.#live.size > 0) return false;
-    if (this.#held.some(({ seq }) => seq < stop.event.seq)) return false;
+    if (this.#held.some(({ seq }) => seq <= stop.event.seq)) return false;
     if (this.#clock.fireBefore(this.#order.timeOf(stop.event) + 1)) return true;
     this.stops.splice(this.stops.indexOf(stop), 1);
     stop.perform();

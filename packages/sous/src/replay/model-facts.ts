@@ -19,15 +19,18 @@ export function recordedWindow(recording: Recording, modelId: string): number {
   const root = recording.runs.get(recording.rootId)?.start.terms?.conversation;
   let window = Number.POSITIVE_INFINITY;
   if (root === undefined) return window;
+  const limit = root.maxTokens * root.pruneThreshold;
   for (const { start, events } of recording.runs.values()) {
     if (start.model !== modelId) continue;
     let isAsking = false;
+    let wasPrune = false;
     for (const event of events) {
       if (event.type === "turn-start") isAsking = true;
       else if (event.type === "message-end") isAsking = false;
-      // The two halves of one pruning have different sizes, and only the first says why it was made.
-      else if (event.type === "prune" && !isAsking && event.tokensBefore <= root.maxTokens * root.pruneThreshold)
+      // A pruning may have two halves, and only the first says why it was made.
+      else if (event.type === "prune" && !isAsking && !wasPrune && event.tokensBefore <= limit)
         window = Math.min(window, (event.tokensBefore - 1) / root.pruneThreshold);
+      wasPrune = event.type === "prune";
     }
   }
   return window;

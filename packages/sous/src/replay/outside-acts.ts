@@ -4,7 +4,7 @@ import type { EventOf, StoredEvent } from "../core/event.ts";
 import { textOf } from "../core/message.ts";
 import { type Recording, type RunRecording, wasStopped } from "../core/recording.ts";
 import type { CancelMode } from "../core/spawn.ts";
-import type { Comparison } from "./compare-runs.ts";
+import type { Comparison } from "./comparison.ts";
 import type { Conductor, OutsideAct } from "./conductor.ts";
 
 /** The tree as somebody outside sees it. */

@@ -14,18 +14,18 @@ export type PadPorts = {
 /** The same agent and everybody below it, with descriptions as long as they must have been. */
 export async function padAgent(definition: AgentDefinition, ports: PadPorts): Promise<AgentDefinition> {
   const subagents = await Promise.all((definition.subagents ?? []).map((each) => padAgent(each, ports)));
-  const made = definition.with({ subagents });
   const size = recordedSize(ports.runsOf(definition));
-  const missing = size === undefined ? 0 : size - (await ports.bytesOf(made));
-  if (missing <= 0) return made;
-  const filler = ".".repeat(missing);
+  const missingIn = async (made: AgentDefinition) => (size === undefined ? 0 : size - (await ports.bytesOf(made)));
+  const made = definition.with({ subagents });
   const [tool, ...otherTools] = Array.isArray(made.tools) ? (made.tools as readonly Tool[]) : [];
-  if (tool !== undefined) return made.with({ tools: [longer(tool, filler), ...otherTools] });
+  if (tool !== undefined) {
+    const filler = ".".repeat(Math.max(0, await missingIn(made)));
+    return made.with({ tools: [{ ...tool, description: tool.description + filler }, ...otherTools] });
+  }
   const [subagent, ...others] = subagents;
-  if (subagent === undefined) return made;
-  return made.with({
-    subagents: [subagent.with({ description: `${subagent.description ?? ""}${filler}` }), ...others],
-  });
+  if (subagent === undefined || (await missingIn(made)) <= 0) return made;
+  const describedAs = (description: string) => made.with({ subagents: [subagent.with({ description }), ...others] });
+  return describedAs(".".repeat(Math.max(0, await missingIn(describedAs("")))));
 }
 
 /** The bytes beside its task that the first prompt of a run must have had; prompts are counted by threes. */
@@ -36,8 +36,4 @@ function recordedSize(runs: readonly RunRecording[]): number | undefined {
     return [first.promptTokens * 3 - messageBytes(start.task)];
   });
   return sizes.length === 0 ? undefined : Math.min(...sizes);
-}
-
-function longer(tool: Tool, filler: string): Tool {
-  return Object.freeze({ ...tool, description: tool.description + filler });
 }

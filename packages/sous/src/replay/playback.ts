@@ -5,7 +5,8 @@ import type { IdMap } from "../core/id-map.ts";
 import { RecordedPrompts } from "../core/recorded-prompts.ts";
 import type { Recording, RunRecording } from "../core/recording.ts";
 import { NO_REDACTION, type Redactor } from "../core/redact.ts";
-import { Comparison, type ComparisonOptions } from "./compare-runs.ts";
+import type { ComparisonOptions } from "./compare-runs.ts";
+import { Comparison } from "./comparison.ts";
 import { Conductor } from "./conductor.ts";
 import { RecordedOrder } from "./recorded-order.ts";
 import { ReplayClock } from "./replay-clock.ts";
@@ -17,6 +18,7 @@ export class Playback {
   readonly order: RecordedOrder;
   readonly conductor: Conductor;
   readonly prompts: RecordedPrompts;
+  readonly isRebuilt: boolean;
   /** What was kept is without secrets, so what it is compared with is too. */
   readonly redactor: Redactor;
   /** All that was kept of the rerun. */
@@ -27,6 +29,7 @@ export class Playback {
   constructor(recording: Recording, options: ComparisonOptions, redactor: Redactor = NO_REDACTION) {
     this.recording = recording;
     this.redactor = redactor;
+    this.isRebuilt = options.isRebuilt === true;
     this.clock = new ReplayClock(recording.events[0]?.time ?? 0);
     this.comparison = new Comparison(recording, options);
     this.order = new RecordedOrder(recording);

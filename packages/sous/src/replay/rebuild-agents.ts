@@ -6,11 +6,9 @@ import type { Recording, RunRecording } from "../core/recording.ts";
 import { isSubagentToolName } from "../core/subagent-names.ts";
 import type { Tool, ToolTier } from "../core/tool.ts";
 import { recordedOutput } from "./recorded-output.ts";
+import { agentsTold, isTooDeep, isUnknownTool, MADE_UP, toolsTold } from "./told-names.ts";
 
-/** What `agent` is called in the record of a child that a call made up. */
-const MADE_UP = "subagent";
 const NAMED_TOOL = "subagent_";
-const UNKNOWN = /^(?:Unknown tool|You may not use the tool): /;
 const CAN_FETCH = "; subagent_report reads the rest]";
 
 export type RebuildPorts = {
@@ -32,6 +30,7 @@ export type RebuiltAgents = {
 export function rebuildAgents(recording: Recording, ports: RebuildPorts): RebuiltAgents {
   const runsOf = new Map<AgentDefinition, readonly RunRecording[]>();
   const defining = new Set<string>();
+  const told = agentsTold(recording, (leader) => new Set(specialistsOf(family(leader).flatMap(callsOf), []).keys()));
 
   /** `runs` are of one definition; what their made-up children did tells about it too, because they have what it has. */
   function define(runs: readonly RunRecording[]): AgentDefinition {
@@ -39,7 +38,7 @@ export function rebuildAgents(recording: Recording, ports: RebuildPorts): Rebuil
     if (first === undefined) throw new Error("A definition without a run");
     const { start } = first;
     const calls = runs.flatMap(family).flatMap(callsOf);
-    const specialists = specialistsOf(calls);
+    const specialists = specialistsOf(calls, runs.flatMap(told.own));
     const subagents = [...specialists].map(([name, below]) => (below.length === 0 ? spokenOf(name) : define(below)));
     const own = start.rights.use.map(ports.makeTool);
     const others = start.rights.delegate.filter(
@@ -52,8 +51,6 @@ export function rebuildAgents(recording: Recording, ports: RebuildPorts): Rebuil
     );
     const definition = agent({
       name: start.agent,
-      // Not recorded; its length may be.
-      description: "",
       nickname: start.nickname,
       model: start.model,
       ...recordedOutput(runs),
@@ -73,7 +70,7 @@ export function rebuildAgents(recording: Recording, ports: RebuildPorts): Rebuil
   /** Somebody who was named and not called here: what others of the same name did is all there is to know. */
   function spokenOf(name: string): AgentDefinition {
     const elsewhere = [...recording.runs.values()].filter(({ start }) => start.agent === name && start.depth > 0);
-    if (elsewhere.length === 0 || defining.has(name)) return agent({ name, description: "", hooks: ports.hooks });
+    if (elsewhere.length === 0 || defining.has(name)) return agent({ name, hooks: ports.hooks });
     defining.add(name);
     const definition = define(elsewhere);
     defining.delete(name);
@@ -83,35 +80,17 @@ export function rebuildAgents(recording: Recording, ports: RebuildPorts): Rebuil
   const roots = recording.paths.get(recording.runs.get(recording.rootId)?.path ?? "") ?? [];
   const root = define(roots);
   const named = new Map<string, AgentDefinition>();
-  for (const [name, runs] of Map.groupBy(namedInCalls(recording), ({ start }) => start.agent))
-    named.set(name, asNamedInCalls(define(runs), runs, recording));
-  const told = agentsTold(recording, root).map((name) => named.get(name) ?? spokenOf(name));
+  for (const [name, group] of Map.groupBy(namedInCalls(recording), ({ start }) => start.agent)) {
+    const [first, ...others] = plainFirst(group, recording);
+    if (first !== undefined) named.set(name, asNamedInCalls(define([first, ...others]), first, recording));
+  }
+  const shared = told.shared.map((name) => named.get(name) ?? spokenOf(name));
   return {
     root,
-    agents: [...told, ...[...named.values()].filter((each) => !told.includes(each))],
+    agents: [...shared, ...[...named.values()].filter((each) => !shared.includes(each))],
     define: (run) => define([run]),
     runsOf: (definition) => runsOf.get(definition) ?? [],
   };
-}
-
-const AGENTS_TOLD = /^Unknown agent: .*? Known: (.*)\.$/s;
-
-/** The agents that calls may name besides the root's own, in their order, as a run was told that named another. */
-function agentsTold({ events, runs }: Recording, { subagents = [] }: AgentDefinition): string[] {
-  for (const event of events) {
-    const list = event.type === "spawn-refused" ? AGENTS_TOLD.exec(event.message)?.[1]?.split(", ") : undefined;
-    const run = runs.get(event.runId);
-    if (list === undefined || run === undefined || leaderOf(run, runs).start.depth > 0) continue;
-    const isOwn = subagents.every(({ name }, index) => list[index] === name);
-    return list.slice(isOwn ? subagents.length : 0);
-  }
-  return [];
-}
-
-/** The run whose definition a made-up child has its tools and specialists from. */
-function leaderOf(run: RunRecording, runs: Recording["runs"]): RunRecording {
-  const parent = run.start.agent === MADE_UP ? runs.get(run.start.parentId ?? "") : undefined;
-  return parent === undefined ? run : leaderOf(parent, runs);
 }
 
 /** A run and the children made up below it, which have its tools and its specialists. */
@@ -132,14 +111,15 @@ function callsOf({ calls, results, asked, children }: RunRecording): Call[] {
 }
 
 /** By name: the runs that `subagent_<name>` made; none when it was refused every time, or only spoken of. */
-function specialistsOf(calls: readonly Call[]): Map<string, RunRecording[]> {
-  const specialists = new Map<string, RunRecording[]>();
-  for (const name of calls.flatMap(toolsTold)) {
+function specialistsOf(calls: readonly Call[], told: readonly string[]): Map<string, RunRecording[]> {
+  const specialists = new Map<string, RunRecording[]>(told.map((name) => [name, []]));
+  for (const name of calls.flatMap(({ output }) => toolsTold(output))) {
     const isNamed = name.startsWith(NAMED_TOOL) && !isDelegationTool(name);
     if (isNamed) specialists.set(name.slice(NAMED_TOOL.length), []);
   }
   for (const { toolName, output, children } of calls) {
-    if (!toolName.startsWith(NAMED_TOOL) || isDelegationTool(toolName) || UNKNOWN.test(output)) continue;
+    if (!toolName.startsWith(NAMED_TOOL) || isDelegationTool(toolName)) continue;
+    if (isUnknownTool(output) || isTooDeep(output)) continue;
     const name = toolName.slice(NAMED_TOOL.length);
     const known = specialists.get(name) ?? [];
     specialists.set(name, [...known, ...children.filter(({ start }) => start.agent === name)]);
@@ -161,18 +141,11 @@ function isDelegationTool(name: string): boolean {
   return DELEGATION_TOOLS.has(name);
 }
 
-/** The tools a run was told it has, when it called one it had not. */
-function toolsTold({ output }: Call): string[] {
-  const list = UNKNOWN.test(output) ? /Your tools: (.*)\.$/s.exec(output)?.[1] : undefined;
-  return list?.split(", ") ?? [];
-}
-
 /** One that was never used makes no difference. */
-function showsDelegation(call: Call): boolean {
-  const { toolName, output } = call;
-  if (toolsTold(call).includes("subagent")) return true;
+function showsDelegation({ toolName, output }: Call): boolean {
+  if (toolsTold(output).includes("subagent") || (isSubagentToolName(toolName) && isTooDeep(output))) return true;
   return (
-    (isDelegationTool(toolName) && !UNKNOWN.test(output)) ||
+    (isDelegationTool(toolName) && !isUnknownTool(output)) ||
     (isSubagentToolName(toolName) && output.endsWith(CAN_FETCH))
   );
 }
@@ -196,20 +169,29 @@ function callOf({ start }: RunRecording, runs: Recording["runs"]): ToolCallPart 
   return runs.get(start.parentId ?? "")?.calls.get(start.call?.callId ?? "");
 }
 
-/** What a call said for itself is not the definition's. */
+/** The one whose call said the least for itself comes first: what a call said is not the definition's. */
+function plainFirst(runs: readonly RunRecording[], recording: Recording): RunRecording[] {
+  const said = (run: RunRecording) => Object.keys(taskOf(run, recording.runs)).length;
+  return runs.toSorted((one, other) => said(one) - said(other));
+}
+
 function asNamedInCalls(
   definition: AgentDefinition,
-  [first]: readonly RunRecording[],
+  first: RunRecording,
   { runs, rootId }: Recording,
 ): AgentDefinition {
-  const call = first && callOf(first, runs);
-  const input = (call?.input ?? {}) as { tasks?: unknown };
-  const task = Array.isArray(input.tasks) ? input.tasks[first?.start.call?.index ?? 0] : input;
-  const { max_turns, timeout_ms } = (task ?? {}) as Record<string, unknown>;
+  const { max_turns, timeout_ms } = taskOf(first, runs);
   const defaultTurns = runs.get(rootId)?.start.terms?.limits.defaultMaxTurns;
   const isDefault = max_turns !== undefined || definition.maxTurns === defaultTurns;
   return definition.with({
     maxTurns: isDefault ? undefined : definition.maxTurns,
     timeoutMs: timeout_ms === undefined ? definition.timeoutMs : undefined,
   });
+}
+
+/** What the call that made this run asked for. */
+function taskOf(run: RunRecording, runs: Recording["runs"]): Record<string, unknown> {
+  const input = (callOf(run, runs)?.input ?? {}) as { tasks?: unknown };
+  const task = Array.isArray(input.tasks) ? input.tasks[run.start.call?.index ?? 0] : input;
+  return (task ?? {}) as Record<string, unknown>;
 }

@@ -48,7 +48,8 @@ export function recordedModel({ id, price, contextWindow }: RecordedModelFacts, 
     const expected = prompts.messages(run, place.asked);
     const { messages } = request;
     const from = messages === place.messages ? Math.min(place.compared, expected.length) : 0;
-    const difference = comparePrompts(expected.slice(from), redactor.value(messages.slice(from)), ids);
+    const found = redactor.value(messages.slice(from));
+    const difference = comparePrompts(expected.slice(from), found, ids, playback.isRebuilt);
     if (difference !== undefined) {
       const words = promptDifferenceInWords({ ...difference, message: difference.message + from });
       throw mismatch(request, `the prompt is not the recorded one: ${words}`);

@@ -49,8 +49,7 @@ export class RecordedOrder {
       // What it hears it hears before it asks.
       if (next.type === "turn-start" || isFromOutside(next)) break;
       if (next.type === "report" && this.#endOf(next.childRunId) > event.seq) break;
-      // Time brings these, or whoever keeps a child waiting.
-      if (next.type !== "stalled" && next.type !== "spawn-refused") last = next;
+      if (!comesBySomethingElse(next)) last = next;
     }
     return event.type === "message-end" ? later(last, this.#lastStart(run, event)) : last;
   }
@@ -167,6 +166,11 @@ function hasOpenCalls({ events }: RunRecording, place: number): boolean {
     else if (event?.type === "message-end") return false;
   }
   return false;
+}
+
+/** Time brings these, whoever keeps a child waiting, or what follows them. */
+function comesBySomethingElse({ type }: StoredEvent): boolean {
+  return type === "stalled" || type === "spawn-refused" || type === "truncation";
 }
 
 function isFromOutside({ type }: StoredEvent): boolean {

@@ -5,7 +5,7 @@ import type { IdMap } from "../core/id-map.ts";
 import { textOf } from "../core/message.ts";
 import type { FinishReason } from "../core/model.ts";
 import type { RunStatus, StopReason } from "../core/outcome.ts";
-import { withoutDurations } from "../core/recorded-prompts.ts";
+import { comparableOutput } from "../core/recorded-prompts.ts";
 import type { RunRecording } from "../core/recording.ts";
 
 /** Texts are whole. */
@@ -122,5 +122,5 @@ export function changesOf(left: ComparableStep, right: ComparableStep): string[]
 function comparable(step: RunStep): Record<string, unknown> {
   if (step.kind === "answer") return { ...step, turn: undefined };
   if (step.kind !== "tool" || step.output === undefined) return { ...step };
-  return { ...step, output: withoutDurations(step.toolName, step.output) };
+  return { ...step, output: comparableOutput(step.toolName, step.output) };
 }

@@ -1,0 +1,240 @@
+/** A recording, and how far another tree has followed it: one line of events for each path and each call. */
+
+import type { EventOf, StoredEvent } from "../core/event.ts";
+import { differenceInWords, firstDifference } from "../core/first-difference.ts";
+import { IdMap } from "../core/id-map.ts";
+import { type Recording, type RunRecording, wasStopped } from "../core/recording.ts";
+import { isSubagentToolName } from "../core/subagent-names.ts";
+import { comparableEvent } from "./comparable-event.ts";
+import type { ComparisonOptions, RunsComparison, StepDifference } from "./compare-runs.ts";
+import { describeStep } from "./describe-step.ts";
+
+/** The events of one path or of one call in it, and how far the other tree has come. */
+type Line = {
+  readonly events: readonly StoredEvent[];
+  next: number;
+  /** The recording breaks off here: what comes after it is not known. */
+  readonly isOpen: boolean;
+  options: ComparisonOptions & { isResumed?: boolean };
+};
+
+/** What is estimated is not compared: a restart begins anew, and how long children took is part of a prompt. */
+const NO_ESTIMATES: ComparisonOptions = { isRebuilt: true };
+
+export class Comparison {
+  readonly ids = new IdMap();
+  difference: StepDifference | undefined;
+  readonly #recording: Recording;
+  readonly #isLive: boolean;
+  readonly #lines = new Map<string, Line>();
+  /** Where a recorded event stands on its line. */
+  readonly #places = new Map<StoredEvent, number>();
+  /** How many runs have started, by path; and in which turn each path is. */
+  readonly #starts = new Map<string, number>();
+  readonly #turns = new Map<string, number>();
+
+  constructor(recording: Recording, options: ComparisonOptions) {
+    this.#recording = recording;
+    this.#isLive = options.isStubbed !== true;
+    for (const [path, events] of Map.groupBy(recording.events, ({ path }) => path)) {
+      const last = recording.paths.get(path)?.at(-1);
+      const isOpen = last?.end === undefined || isRuntimeFault(last.end);
+      const isResumed = events.some(({ type }) => type === "resume");
+      const own = isResumed ? { ...NO_ESTIMATES, isResumed } : options;
+      const kept = compared(events).filter((event) => !this.#isOpenQuestion(event) && !this.#isOfStub(event));
+      for (const [key, line] of Map.groupBy(kept, lineOf)) {
+        this.#lines.set(key, { events: line, next: 0, isOpen, options: own });
+        for (const [place, event] of line.entries()) this.#places.set(event, place);
+      }
+    }
+  }
+
+  /** Takes the next event of the other tree. */
+  add(event: StoredEvent): void {
+    if (event.type === "run-start") this.#bind(event);
+    if (event.type === "stalled" || event.type === "resume" || this.difference !== undefined) return;
+    const { path } = event;
+    if (event.type === "turn-start") this.#turns.set(path, event.turn);
+    const line = this.#lines.get(lineOf(this.ids.toRecorded(event)));
+    if (line === undefined) {
+      if (!this.#isBeyondEnd(path)) this.#differ(event, undefined, event);
+      return;
+    }
+    this.#noteDurations(event);
+    const expected = line.events[line.next];
+    if (event.type === "turn-start" && this.#isStoppedBefore(expected)) return;
+    line.next += 1;
+    if (expected !== undefined && !(isRuntimeFault(expected) && line.isOpen)) this.#compare(line, expected, event);
+    else if (!line.isOpen) this.#differ(event, undefined, event);
+  }
+
+  /** Whether the other tree has come as far as this recorded event. */
+  hasCome(recorded: StoredEvent): boolean {
+    const line = this.#lines.get(lineOf(recorded));
+    const place = this.#places.get(recorded);
+    return line !== undefined && place !== undefined && place < line.next;
+  }
+
+  /** Whether this recorded event is the next of its path. */
+  isNext(recorded: StoredEvent): boolean {
+    const line = this.#lines.get(lineOf(recorded));
+    return line?.events[line.next] === recorded;
+  }
+
+  /** True when every recorded event has come. */
+  get isComplete(): boolean {
+    for (const line of this.#lines.values()) if (line.next < line.events.length) return false;
+    return true;
+  }
+
+  /** The earliest recorded event that has not come. */
+  get nextExpected(): StoredEvent | undefined {
+    let earliest: StoredEvent | undefined;
+    for (const { events, next } of this.#lines.values()) {
+      const event = events[next];
+      if (event !== undefined && event.seq < (earliest?.seq ?? Number.POSITIVE_INFINITY)) earliest = event;
+    }
+    return earliest;
+  }
+
+  /** The other tree is over: what was recorded and has not come is missing. */
+  finish(): RunsComparison {
+    const missing = this.nextExpected;
+    if (this.difference === undefined && missing !== undefined && !isRuntimeFault(missing))
+      this.#differ(missing, missing, undefined);
+    return { matches: this.difference === undefined, firstDifference: this.difference };
+  }
+
+  /** The nth run of a path here is the nth run of the same path there. */
+  #bind({ path, runId, agentId }: StoredEvent): void {
+    const count = this.#starts.get(path) ?? 0;
+    this.#starts.set(path, count + 1);
+    const run = this.#recording.paths.get(path)?.[count];
+    if (run === undefined) return;
+    this.ids.bind(run.start.agentId, agentId);
+    this.ids.bind(run.runId, runId);
+  }
+
+  /** A turn of a stopped run that had no answer yet. */
+  #isOpenQuestion(event: StoredEvent): boolean {
+    const run = this.#recording.runs.get(event.runId);
+    if (event.type !== "turn-start" || run?.end === undefined || !wasStopped(run)) return false;
+    const last = run.questions.at(-1);
+    return last?.reply.kind === "none" && run.events[last.place] === event;
+  }
+
+  /** A child that was refused to a tool of a user: its stub does not ask for it again. */
+  #isOfStub(event: StoredEvent): boolean {
+    const run = this.#recording.runs.get(event.runId);
+    if (event.type !== "spawn-refused" || run === undefined || this.#isLive) return false;
+    return !run.events.some((each) => this.#tellsRefusal(each, event, run));
+  }
+
+  /** Whether this is where the model read that the child was refused. */
+  #tellsRefusal(event: StoredEvent, { message, label }: EventOf<"spawn-refused">, { calls }: RunRecording): boolean {
+    const isTold = (text: string) => text.includes(message) || text.includes(JSON.stringify(message).slice(1, -1));
+    if (event.type === "notice") return isTold(event.text);
+    if (event.type !== "tool-call-end" || !isSubagentToolName(event.toolName) || !isTold(event.output)) return false;
+    const { toolName, callId } = event;
+    const input = calls.get(callId)?.input;
+    // One level too deep is refused by the name of the tool.
+    if (toolName === label || toolName === `subagent_${label}`) return true;
+    if (toolName !== "subagent_send") return JSON.stringify(input)?.includes(JSON.stringify(label)) === true;
+    const { subagent_id } = (input ?? {}) as { subagent_id?: string };
+    return this.#recording.runs.get(subagent_id ?? "")?.start.label === label;
+  }
+
+  /** Whether a run that was stopped had come to ask again is a matter of moments. */
+  #isStoppedBefore(expected: StoredEvent | undefined): boolean {
+    const run = this.#recording.runs.get(expected?.runId ?? "");
+    const isEnd = expected?.type === "run-end" || expected?.type === "truncation";
+    return isEnd && run !== undefined && wasStopped(run);
+  }
+
+  /** Whoever has read how long children took has a prompt of another length, and so has a fork of it. */
+  #noteDurations(event: StoredEvent): void {
+    const isFork = event.type === "run-start" && event.origin?.kind === "fork";
+    const from = isFork ? this.#lines.get(parentPath(event.path)) : undefined;
+    const isTimed = event.type === "tool-call-end" && event.toolName === "parallel_subagent";
+    const line = isTimed || from?.options.isRebuilt === true ? this.#lines.get(event.path) : undefined;
+    if (line !== undefined) line.options = { ...line.options, ...NO_ESTIMATES };
+  }
+
+  /** The recording breaks off before this could have happened. */
+  #isBeyondEnd(path: string): boolean {
+    const line = this.#lines.get(path);
+    if (line !== undefined) return line.isOpen && line.next >= line.events.length;
+    return path !== "" && this.#isBeyondEnd(parentPath(path));
+  }
+
+  #compare({ options }: Line, expected: StoredEvent, event: StoredEvent): void {
+    // A child that waits for its place has an id and no start yet.
+    if (expected.type === "tool-call-end" && event.type === expected.type && expected.toolName === "subagent")
+      this.ids.learn(expected.output, event.output);
+    const found = this.ids.toRecorded(event);
+    // Why a run ended otherwise says more than that it did.
+    const isOtherEnd = expected.type === "run-end" && found.type === "run-end" && expected.status !== found.status;
+    if (expected.type !== found.type || isOtherEnd) {
+      this.#differ(expected, expected, found);
+      return;
+    }
+    const difference = firstDifference(
+      comparableEvent(expected, options, expected),
+      comparableEvent(found, options, expected),
+    );
+    if (difference === undefined) return;
+    const { path } = expected;
+    const step = describeStep(expected, this.#turns.get(path) ?? 0);
+    const part = difference.at === "" ? "" : ` (${difference.at})`;
+    const sentence = `${path}, ${step}${part}: ${differenceInWords(difference)}`;
+    this.difference = { path, step, ...difference, sentence };
+  }
+
+  /** Another step, or none, where one was expected. */
+  #differ(where: StoredEvent, expected: StoredEvent | undefined, found: StoredEvent | undefined): void {
+    const { path } = where;
+    const step = describeStep(where, this.#turns.get(path) ?? 0);
+    const name = (event: StoredEvent | undefined) => (event === undefined ? "nothing more" : inWords(event));
+    const sentence = `${path}, ${step}: expected ${name(expected)}, found ${name(found)}`;
+    this.difference = { path, step, at: "", expected, found, sentence };
+  }
+}
+
+/** The calls of one answer run side by side, like children: each has a line of its own beside that of its path. */
+function lineOf(event: StoredEvent): string {
+  const { path } = event;
+  if ("callId" in event) return `${path}\n${event.callId}`;
+  if (event.type === "spawn-refused") return `${path}\n/${event.label}`;
+  return event.type === "truncation" && event.subject === "tool-result" ? `${path}\n${event.of}` : path;
+}
+
+/** A tree whose own runtime failed has nothing to say about what its agents would have done. */
+function isRuntimeFault(event: StoredEvent): boolean {
+  return event.type === "run-end" && (event.fault?.type === "store" || event.fault?.type === "crash");
+}
+
+function inWords(event: StoredEvent): string {
+  if (event.type !== "run-end") return `${event.type} (${describeStep(event, 0)})`;
+  return `run-end (${event.status}${event.fault === undefined ? "" : `: ${event.fault.message}`})`;
+}
+
+/** Without what only time brings, and without the question that a restart asked again. */
+function compared(events: readonly StoredEvent[]): StoredEvent[] {
+  let openTurn: number | undefined;
+  let isResumed = false;
+  return events.filter((event) => {
+    if (event.type === "message-end") openTurn = undefined;
+    if (event.type === "resume") isResumed = true;
+    if (event.type === "stalled" || event.type === "resume") return false;
+    if (event.type !== "turn-start") return true;
+    const isRepeated = isResumed && openTurn === event.turn;
+    openTurn = event.turn;
+    isResumed = false;
+    return !isRepeated;
+  });
+}
+
+/** A segment never holds a slash (`subagents/paths.ts`). */
+function parentPath(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}
