@@ -12,6 +12,7 @@ import { runDeadlockSearch } from "../test/figures/r6-deadlocks.ts";
 import { runChoppedStreams, runMutatedStreams } from "../test/figures/r7-streams.ts";
 import { runRightsTrees } from "../test/figures/r9-rights.ts";
 import { runFailedWrites } from "../test/figures/r11-writes.ts";
+import { traceSyncs } from "../test/figures/sync-trace.ts";
 
 type Figure = { readonly name: string; measure(seed: number): Promise<{ figure: unknown; isReached: boolean }> };
 
@@ -35,6 +36,14 @@ const FIGURES: readonly Figure[] = [
     async measure(seed) {
       const figure = await runKills({ seed, kills: 1_000 });
       return { figure, isReached: figure.broken.length === 0 };
+    },
+  },
+  {
+    name: "R2 with FULL a sync of the log before every acknowledgement",
+    async measure() {
+      const [full, normal] = [await traceSyncs("full"), await traceSyncs("normal")];
+      // With NORMAL it is not so, or the trace would show nothing.
+      return { figure: { full, normal }, isReached: full.unsynced === 0 && normal.unsynced === normal.acknowledged };
     },
   },
   {
@@ -116,7 +125,10 @@ async function main(parameters: readonly string[]): Promise<number> {
   for (const { name, measure } of FIGURES) {
     if (wanted.length > 0 && !wanted.some((each) => name.startsWith(`${each} `))) continue;
     const startedAt = performance.now();
-    const { figure, isReached } = await measure(seed);
+    const { figure, isReached } = await measure(seed).catch((error: unknown) => ({
+      figure: `${error}`,
+      isReached: false,
+    }));
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
     console.log(
       `${isReached ? "reached" : "MISSED "} ${name}, seed ${seed}, ${seconds} s\n        ${JSON.stringify(figure)}`,
