@@ -31,17 +31,23 @@ type Keep = Pick<RuntimeOptions, "store" | "requireStore">;
 
 /** The agent of the demo. Everything is real but the model. */
 export async function assembleDemo(cwd: string, keep: Keep): Promise<Assembled> {
-  const [{ agent }, { systemHost }, { createRuntime }, { scriptedModel }, { readOnlyTools }, script] =
-    await Promise.all([
-      import("../core/agent.ts"),
-      import("../host.ts"),
-      import("../runtime.ts"),
-      import("../testing/scripted-model.ts"),
-      import("../tools/read-only.ts"),
-      import("./commands/demo-script.ts"),
-    ]);
+  const [
+    { agent },
+    { systemHost },
+    { createRuntime },
+    { scriptedModel },
+    { readOnlyTools },
+    { DEMO_MAX_DEPTH, demoAnswer },
+  ] = await Promise.all([
+    import("../core/agent.ts"),
+    import("../host.ts"),
+    import("../runtime.ts"),
+    import("../testing/scripted-model.ts"),
+    import("../tools/read-only.ts"),
+    import("./commands/demo-script.ts"),
+  ]);
   const host = systemHost({ cwd });
-  const answers: Script = { "**": (request) => toAnswer(script.demoAnswer(request)) };
+  const answers: Script = { "**": (request) => toAnswer(demoAnswer(request)) };
   const lead = agent({
     name: "lead",
     instructions: "You lead three children and put their answers together.",
@@ -49,7 +55,7 @@ export async function assembleDemo(cwd: string, keep: Keep): Promise<Assembled> 
     tools: readOnlyTools(),
     delegate: true,
   });
-  const runtime = createRuntime({ host, ...keep, limits: { maxDepth: script.DEMO_MAX_DEPTH } });
+  const runtime = createRuntime({ host, ...keep, limits: { maxDepth: DEMO_MAX_DEPTH } });
   return { clock: host.clock, runtime, agent: lead };
 }
 
@@ -121,6 +127,11 @@ export async function sentMessages(
 export async function exportFile(store: Store, rootId: string, format: ExportFormat): Promise<string> {
   const { exportTree } = await import("../store/export-tree.ts");
   return exportTree(store, rootId, format);
+}
+
+export async function saveAsCassette(store: Store, runId: string, file: string): Promise<void> {
+  const { saveCassette } = await import("../cassette.ts");
+  await saveCassette(store, runId, file);
 }
 
 export async function importFile(store: Store, text: string, newIds: boolean): Promise<ImportedTree> {

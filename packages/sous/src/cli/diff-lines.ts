@@ -124,7 +124,7 @@ function fieldsOf(step: RunStep): Record<string, string> {
   for (const [name, value] of Object.entries(fields)) {
     const isQuiet =
       name === "turn" || name === "label" || name === "from" || name === "toolName" || name === "children";
-    const isOrdinary = value === "stop" || value === "tool-calls";
+    const isOrdinary = name === "finish" && (value === "stop" || value === "tool-calls");
     if (isQuiet || isOrdinary || value === undefined || value === "" || value === false) continue;
     words[name] = typeof value === "string" ? value : JSON.stringify(value);
   }

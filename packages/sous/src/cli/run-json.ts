@@ -87,7 +87,7 @@ export function messageJson(message: Message, number: number): Record<string, un
   return { n: number, role: message.role, content: message.content.map(partJson) };
 }
 
-function partJson(part: Message["content"][number]): Record<string, unknown> {
+export function partJson(part: Message["content"][number]): Record<string, unknown> {
   switch (part.type) {
     case "text":
     case "reasoning":

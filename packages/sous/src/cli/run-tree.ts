@@ -135,7 +135,7 @@ export class RunTree {
         node.activity = event.allowed ? "allowed" : "not allowed";
         break;
       case "retry":
-        node.activity = `asks again in ${duration(event.delayMs)} (${event.kind})`;
+        node.activity = `asks again${event.delayMs > 0 ? ` in ${duration(event.delayMs)}` : ""} (${event.kind})`;
         break;
       case "stalled":
         node.activity = `silent for ${event.seconds}s, waits for ${inertLine(event.waitingFor, 80)}`;

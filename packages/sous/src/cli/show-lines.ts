@@ -102,7 +102,8 @@ function factsOf(
   return facts.filter((fact): fact is [string, string] => fact[1] !== undefined);
 }
 
-function toolsText({ allowedTools }: RunRecord, start: EventOf<"run-start"> | undefined): string {
+/** What a run may use. */
+export function toolsText({ allowedTools }: RunRecord, start: EventOf<"run-start"> | undefined): string {
   const names = allowedTools.map((name) => inertLine(name, 80)).join(", ");
   const mayDelegate = start?.rights.spawn === true ? "; may delegate" : "";
   return `${names === "" ? "none" : names}${mayDelegate}`;

@@ -5,9 +5,15 @@ import { type RunNode, type RunTree, statusWords } from "./run-tree.ts";
 import { type Colour, colourOf, type Style } from "./style.ts";
 import { cutToWidth, displayWidth, fitToWidth, wrapToWidth } from "./width.ts";
 
-/** `withIds` for whoever wants to look at one of the runs. */
-export function treeLines(tree: RunTree, columns: number, style: Style, withIds = false): string[] {
-  const rows = tree.roots.flatMap((root) => rowsOf(root, "", "", style, withIds));
+export type TreeOptions = {
+  /** For whoever wants to look at one of the runs. */
+  withIds?: boolean;
+  /** What was played again took no time that would say anything. */
+  withoutTimes?: boolean;
+};
+
+export function treeLines(tree: RunTree, columns: number, style: Style, options: TreeOptions = {}): string[] {
+  const rows = tree.roots.flatMap((root) => rowsOf(root, "", "", style, options));
   const widths = measure(rows, columns);
   const lines = widths === undefined ? narrowLines(rows, columns, style) : wideLines(rows, columns, style, widths);
   return [...lines, style.paint("dim", cutToWidth(totalLine(tree, style), columns, style.glyphs.more))];
@@ -26,14 +32,15 @@ type Row = {
   figures: string[];
 };
 
-function rowsOf(node: RunNode, before: string, after: string, style: Style, withIds: boolean): Row[] {
+function rowsOf(node: RunNode, before: string, after: string, style: Style, options: TreeOptions): Row[] {
   const { glyphs } = style;
+  const { withIds = false, withoutTimes = false } = options;
   const figures = [
     plural(node.turns, "turn"),
     plural(node.toolCount, "tool"),
     tokens(node.tokens, node.isEstimated),
     cost(node.costUsd),
-    duration((node.endedAt ?? node.heardAt) - node.startedAt),
+    withoutTimes ? "" : duration((node.endedAt ?? node.heardAt) - node.startedAt),
   ];
   const glyph = glyphs.status[node.status];
   const own: Row = {
@@ -47,7 +54,7 @@ function rowsOf(node: RunNode, before: string, after: string, style: Style, with
     figures,
   };
   const below = [
-    ...node.children.map((child) => (first: string, rest: string) => rowsOf(child, first, rest, style, withIds)),
+    ...node.children.map((child) => (first: string, rest: string) => rowsOf(child, first, rest, style, options)),
     ...node.refusals.map((refusal) => (first: string, rest: string) => [refusalRow(refusal, first, rest, style)]),
   ];
   const rows = below.flatMap((make, index) => {

@@ -13,7 +13,7 @@ export const IDS = {
   broken: "01K2G0BBBB0000000000000005",
 } as const;
 
-export const NOON = Date.UTC(2026, 10, 15, 12);
+const NOON = Date.UTC(2026, 10, 15, 12);
 
 /** Terminal codes, line breaks, text that runs the other way, and a very long word. */
 export const HOSTILE_LABEL = "evil\u001b[2J\u001b]0;owned\u0007\r\nname\u202egnp.exe";

@@ -10,7 +10,7 @@ export const PACKAGE: string = join(import.meta.dirname, "../..");
 export const MAIN: string = join(PACKAGE, "src/cli/main.ts");
 
 /** Most of a short command is loading its sources; all but the first of a file find them compiled. */
-const compiled = mkdtempSync(join(tmpdir(), "sous-compiled-"));
+export const compiled: string = mkdtempSync(join(tmpdir(), "sous-compiled-"));
 process.on("exit", () => rmSync(compiled, { recursive: true, force: true }));
 
 /** A command that hangs is a failure, not a wait. */

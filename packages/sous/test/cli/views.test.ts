@@ -104,7 +104,7 @@ suite("a kept tree", () => {
     ["kept-tree-39.txt", 39, PLAIN],
   ];
   for (const [name, columns, style] of views) {
-    test(name, async () => assertGolden(name, treeLines(await treeOf(IDS.lead), columns, style, true)));
+    test(name, async () => assertGolden(name, treeLines(await treeOf(IDS.lead), columns, style, { withIds: true })));
   }
 
   test("a run whose process died is interrupted, and its time ends with what was last heard of it", async () => {

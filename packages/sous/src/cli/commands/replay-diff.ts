@@ -2,6 +2,7 @@
 
 import { type AgentDiff, diffStored, type RunStep, type RunsDiff } from "../assemble.ts";
 import { diffLines } from "../diff-lines.ts";
+import { snakeCase } from "../event-json.ts";
 import { findRun } from "../find-run.ts";
 import { openRuns } from "../open-runs.ts";
 import { printJson } from "../output.ts";
@@ -65,8 +66,4 @@ function totalsJson(totals: RunsDiff["left"]["totals"]): unknown {
 function stepJson(step: RunStep | undefined): unknown {
   if (step === undefined) return null;
   return Object.fromEntries(Object.entries(step).map(([name, value]) => [snakeCase(name), value ?? null]));
-}
-
-function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

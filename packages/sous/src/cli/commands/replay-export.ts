@@ -1,6 +1,8 @@
-/** `sous replay --export`: a tree as one file, for people or for another database. */
+/** `sous replay --export` and `--save-cassette`: a run as one file, for people, for another database or for tests. */
 
-import { exportFile } from "../assemble.ts";
+import { lstatSync } from "node:fs";
+import { exportFile, saveAsCassette } from "../assemble.ts";
+import { CommandError } from "../exit-codes.ts";
 import { findRun } from "../find-run.ts";
 import { inertLine } from "../inert.ts";
 import { openRuns } from "../open-runs.ts";
@@ -19,5 +21,18 @@ export async function replayExport({ values, file }: Replay): Promise<number> {
     await writePrivate(values.output, text, values.force);
     tell(`Tree ${inertLine(rootId, 60)} is in ${inertLine(values.output)}.`);
   }
+  return 0;
+}
+
+/** Not private: a cassette lies beside the tests that play it. */
+export async function replayCassette({ values, file }: Replay): Promise<number> {
+  const target = values["save-cassette"] ?? "";
+  const shown = inertLine(target);
+  await using store = await openRuns(file, "read");
+  const { id } = await findRun(store, values.id ?? "");
+  if (!values.force && lstatSync(target, { throwIfNoEntry: false }) !== undefined)
+    throw new CommandError(`${shown} is there already; --force replaces it`);
+  await saveAsCassette(store, id, target);
+  tell(`Run ${inertLine(id, 60)} is in ${shown}: cassetteModel(${JSON.stringify(shown)}) of sous/testing plays it.`);
   return 0;
 }

@@ -34,7 +34,7 @@ export async function replayRerun({ values, file, output }: Replay): Promise<num
   const { style, columns, print } = output;
   const tree = new RunTree(style.glyphs.arrow);
   for (const event of events) tree.apply(event);
-  print([...treeLines(tree, columns, style), ""]);
+  print([...treeLines(tree, columns, style, { withoutTimes: true }), ""]);
   if (matches) print([`${style.paint("green", "identical")}: ${plural(events.length, "step")} as recorded`]);
   else print([`${style.paint("red", "differs")}: ${inert(difference?.sentence ?? "")}`]);
   if (endsEarly !== undefined) print([inertLine(endsEarly)]);

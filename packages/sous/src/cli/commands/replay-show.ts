@@ -1,9 +1,9 @@
 /** `sous replay --id`: one run in full, or one of the requests it sent to its model. */
 
 import type { EventOf, StoredEvent } from "../../core/event.ts";
-import type { Message } from "../../core/message.ts";
 import type { RunRecord, Store } from "../../core/store.ts";
 import { sentMessages } from "../assemble.ts";
+import { eventJson } from "../event-json.ts";
 import { CommandError } from "../exit-codes.ts";
 import { plural } from "../figures.ts";
 import { findRun } from "../find-run.ts";
@@ -13,7 +13,7 @@ import { openRuns } from "../open-runs.ts";
 import { readWhole } from "../options.ts";
 import { printJson } from "../output.ts";
 import { messageJson, runJson } from "../run-json.ts";
-import { readRun, showLines } from "../show-lines.ts";
+import { readRun, showLines, toolsText } from "../show-lines.ts";
 import type { Replay } from "./replay-parts.ts";
 
 export async function replayShow(replay: Replay): Promise<number> {
@@ -51,6 +51,7 @@ async function showRun({ values, output }: Replay, { store, record, events }: Fo
     },
     children: children.map(({ id }) => id),
     messages: shown.messages.map((message, index) => messageJson(message, index + 1)),
+    events: events.map(eventJson),
   });
 }
 
@@ -77,37 +78,32 @@ async function showRequest(
   const messages = await sentMessages(store, record.rootId, { runId: record.id, before: turn.seq });
   const start = events.find((event) => event.type === "run-start");
   if (values.json) {
-    const instructions = start?.instructions ?? null;
-    const shown = messages.map((message, index) => messageJson(message, index + 1));
     printJson({
       schema: "sous.request.v1",
       run_id: record.id,
       request: number,
       turn: turn.turn,
-      instructions,
-      messages: shown,
+      instructions: start?.instructions ?? null,
+      allowed_tools: record.allowedTools,
+      may_delegate: start?.rights.spawn ?? false,
+      messages: messages.map((message, index) => messageJson(message, index + 1)),
     });
     return;
   }
   // What was sent is only worth looking at when nothing is left out.
   const view = viewOf(output, true);
-  output.print(
-    requestLines(`Request ${number} of ${asked.length}, turn ${turn.turn}`, start?.instructions, messages, view),
-  );
-}
-
-function requestLines(
-  title: string,
-  instructions: string | undefined,
-  messages: readonly Message[],
-  view: MessageView,
-): string[] {
-  const { paint } = view.style;
-  const said =
-    instructions === undefined
-      ? []
-      : ["", paint("bold", "Instructions"), ...indented(textLines(instructions, view), 2)];
-  return [title, ...said, "", paint("bold", "Messages"), ...messageLines(messages, [], view)];
+  const section = (title: string, lines: readonly string[]): string[] => [
+    "",
+    view.style.paint("bold", title),
+    ...lines,
+  ];
+  const instructions = start?.instructions;
+  output.print([
+    `Request ${number} of ${asked.length}, turn ${turn.turn}`,
+    ...(instructions === undefined ? [] : section("Instructions", indented(textLines(instructions, view), 2))),
+    ...section("Tools", indented(textLines(toolsText(record, start), view), 2)),
+    ...section("Messages", messageLines(messages, [], view)),
+  ]);
 }
 
 function viewOf({ style, columns, isTerminal }: Replay["output"], isFull: boolean): MessageView {

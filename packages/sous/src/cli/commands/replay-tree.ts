@@ -21,7 +21,7 @@ export async function replayTree(replay: Replay): Promise<number> {
   const tree = new RunTree(output.style.glyphs.arrow);
   for await (const event of eventsOf(store, rootId)) tree.apply(event);
   if (records.some(({ status }) => status === "interrupted")) tree.interrupt();
-  output.print(treeLines(tree, output.columns, output.style, true));
+  output.print(treeLines(tree, output.columns, output.style, { withIds: true }));
   const root = records.find(({ id }) => id === rootId);
   if (root?.status === "interrupted")
     output.print(["", `Nobody works on it: sous resume ${inertLine(rootId, 60)} goes on with it.`]);

@@ -69,7 +69,7 @@ export async function replay(parameters: readonly string[]): Promise<number> {
     case "diff":
       return (await import("./replay-diff.ts")).replayDiff(parts, positionals[0] ?? "");
     case "save-cassette":
-      throw usageError(`--${action} is not in this build`);
+      return (await import("./replay-export.ts")).replayCassette(parts);
     default:
       return action satisfies never;
   }
