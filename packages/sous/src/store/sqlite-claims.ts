@@ -50,7 +50,8 @@ export class SqliteClaims {
 
   /** True while somebody works on the tree, as far as can be known from here. */
   isAtWork({ owner, leasedUntil }: TreeRow): boolean {
-    return owner !== undefined && leasedUntil > this.#clock.now() && (owner === this.owner || !isGone(owner));
+    if (owner === undefined || owner === this.owner) return owner !== undefined;
+    return leasedUntil > this.#clock.now() && !isGone(owner);
   }
 
   checkFree(rootId: string, tree: TreeRow): void {

@@ -17,8 +17,6 @@ export type ConnectionOptions = {
   readonly now: () => number;
 };
 
-/** Of a new database. An event of 1 KB fills a page of 4 KB badly: in batches of 100 it then takes twice the time. */
-const PAGE_BYTES = 8_192;
 /** Pages of the log after which it is copied into the database. */
 const CHECKPOINT_PAGES = 4_000;
 /** How often to look whether the file is still there: a look takes a tenth of the time of a commit. */
@@ -173,7 +171,6 @@ export class SqliteConnection implements Disposable {
         if ("enableDefensive" in database) database.enableDefensive(true);
         database.exec(`
           PRAGMA busy_timeout = ${busyTimeoutMs};
-          PRAGMA page_size = ${PAGE_BYTES};
           PRAGMA trusted_schema = OFF;
           PRAGMA cell_size_check = ON;
           PRAGMA synchronous = ${synchronous};

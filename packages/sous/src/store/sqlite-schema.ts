@@ -23,7 +23,8 @@ type Part = { readonly name: string; readonly sql: string };
 
 /**
  * Run numbers instead of ids, and `tree × 2^28 + seq` as the key of an event: text keys cost half the speed. The row of a
- * root also says who works on its tree, in front because every append asks for that. A task or prompt over 64 KB is a blob: the hash of its text.
+ * root also says who works on its tree, in front because every append asks for that. A task or prompt over 64 KB is a blob:
+ * the hash of its text.
  */
 const RUNS: Part = {
   name: "runs",

@@ -65,7 +65,8 @@ export class SqliteWriter {
   /** A few events of live runs need one statement, which also asks whether the tree is still this store's. */
   #appendAtOnce(live: LiveTree, events: readonly StoredEvent[]): boolean {
     if (events.length > MOST_AT_ONCE) return false;
-    const values: SQLInputValue[] = [live.number, live.fence, this.#claims.owner];
+    const { number, fence } = live;
+    const values: SQLInputValue[] = [number];
     let last = live.lastSeq;
     for (const event of events) {
       const { seq, type } = event;
@@ -77,7 +78,8 @@ export class SqliteWriter {
       values.push(seq, run, type, json);
       last = seq;
     }
-    if (this.#connection.writeAtOnce(ADD_EVENTS[events.length] ?? "", values) === 0) return false;
+    values.push(number, fence, this.#claims.owner);
+    if (this.#connection.writeAtOnce(ADD_IF_OURS[events.length] ?? "", values) === 0) return false;
     live.lastSeq = last;
     return true;
   }
@@ -85,19 +87,28 @@ export class SqliteWriter {
   #keep(live: LiveTree | undefined, batch: Batch): LiveTree {
     const { events, rows, fence } = batch;
     const tree = this.#remembered(live, fence) ?? this.#kept(batch) ?? this.#begun(live, batch);
-    const addEvent = this.#connection.prepare(ADD_EVENT);
+    const added: SQLInputValue[] = [];
     for (let index = 0; index < rows.length; index++) {
       const event = events[index];
       const row = rows[index];
       if (event === undefined || row === undefined) break;
       takeSeq(tree, event.seq);
       const run = event.type === "run-start" ? this.#startRun(tree, event) : this.#runOf(tree, event);
-      addEvent.run(tree.number, event.seq, run, row.type, row.json);
+      added.push(event.seq, run, row.type, row.json);
       if (row.blobs.length > 0) for (const blob of row.blobs) keepBlob(this.#connection, blob);
       if (event.type === "run-end") this.#endRun(tree, run, event);
     }
+    this.#addEvents(tree.number, added);
     if (!tree.isOwned && fence !== NO_OWNER) this.#claims.free(tree.number);
     return tree;
+  }
+
+  /** `values` are four for every event. */
+  #addEvents(tree: number, values: readonly SQLInputValue[]): void {
+    for (let start = 0; start < values.length; start += 4 * MOST_AT_ONCE) {
+      const some = values.slice(start, start + 4 * MOST_AT_ONCE);
+      this.#connection.prepare(ADD[some.length / 4] ?? "").run(tree, ...some);
+    }
   }
 
   /** The tree as it is remembered, if it is still this store's. */
@@ -198,20 +209,16 @@ function takeSeq(tree: LiveTree, seq: number): void {
   tree.lastSeq = seq;
 }
 
-const MOST_AT_ONCE = 8;
-const IS_OURS = "number = ?1 AND fence = ?2 AND owner = ?3";
-/** By how many events it adds. A list of one would take a tenth longer than plain values. */
-const ADD_EVENTS: readonly string[] = Array.from({ length: MOST_AT_ONCE + 1 }, (_, count) => {
-  const add = "INSERT INTO events (key, run, type, json) SELECT (?1 << 28) |";
-  if (count === 1) return `${add} ?4, ?5, ?6, ?7 FROM runs WHERE ${IS_OURS}`;
-  const rows = Array.from(
-    { length: count },
-    (_, row) => `(${[4, 5, 6, 7].map((place) => `?${4 * row + place}`).join()})`,
-  );
-  return `${add} column1, column2, column3, column4 FROM runs CROSS JOIN (VALUES ${rows.join()}) WHERE ${IS_OURS}`;
+/** More events in one statement save nothing that can be measured. */
+const MOST_AT_ONCE = 16;
+const FIND_OURS = "SELECT 1 FROM runs WHERE number = ? AND fence = ? AND owner = ?";
+/** By how many events they add. Places have no numbers here, because each number would be looked up for every value. */
+const ADD: readonly string[] = Array.from({ length: MOST_AT_ONCE + 1 }, (_, count) => {
+  const rows = new Array(count).fill("(?, ?, ?, ?)").join();
+  return `INSERT INTO events (key, run, type, json)
+SELECT (? << 28) | column1, column2, column3, column4 FROM (VALUES ${rows})`;
 });
-const ADD_EVENT = "INSERT INTO events (key, run, type, json) VALUES ((?1 << 28) | ?2, ?3, ?4, ?5)";
-const FIND_OURS = `SELECT 1 FROM runs WHERE ${IS_OURS}`;
+const ADD_IF_OURS: readonly string[] = ADD.map((add) => `${add} WHERE EXISTS (${FIND_OURS})`);
 const FIND_LAST_SEQ =
   "SELECT key & 0xfffffff AS seq FROM events WHERE key >= ?1 << 28 AND key < (?1 + 1) << 28 ORDER BY key DESC LIMIT 1";
 const FIND_RUN = "SELECT number, root, status FROM runs WHERE id = ?";

@@ -141,14 +141,20 @@ class SqliteFileStore implements SqliteStore {
 
   async [Symbol.asyncDispose](): Promise<void> {
     try {
-      this.#purses.close();
-      this.#claims.releaseAll();
-    } catch (error) {
-      // Whoever wants these trees waits until their leases end.
-      if (!(error instanceof StoreError)) throw error;
+      ifItCan(() => this.#purses.close());
+      ifItCan(() => this.#claims.releaseAll());
     } finally {
       this.#connection[Symbol.dispose]();
     }
+  }
+}
+
+/** A file that can no longer be written can still be closed: whoever wants what this store held waits until its leases end. */
+function ifItCan(giveBack: () => void): void {
+  try {
+    giveBack();
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
   }
 }
 
