@@ -12,6 +12,7 @@ import { runDeadlockSearch } from "../test/figures/r6-deadlocks.ts";
 import { runChoppedStreams, runMutatedStreams } from "../test/figures/r7-streams.ts";
 import { runRightsTrees } from "../test/figures/r9-rights.ts";
 import { runFailedWrites } from "../test/figures/r11-writes.ts";
+import { runReplays } from "../test/figures/r13-replay.ts";
 import { traceSyncs } from "../test/figures/sync-trace.ts";
 
 type Figure = { readonly name: string; measure(seed: number): Promise<{ figure: unknown; isReached: boolean }> };
@@ -112,6 +113,14 @@ const FIGURES: readonly Figure[] = [
       const writes = Array.from({ length: 500 }, (_, index) => index + 1);
       const figure = await runFailedWrites({ turns: 126, writes });
       return { figure, isReached: figure.broken.length === 0 && figure.writes >= 500 };
+    },
+  },
+  {
+    name: "R13 10 runs of 10,000 events, run again without network",
+    async measure(seed) {
+      const figure = await runReplays({ seed, trees: 10, events: 10_000 });
+      const { different, networkCalls, providersLoaded, events } = figure;
+      return { figure, isReached: different.length + networkCalls + providersLoaded === 0 && events >= 10_000 };
     },
   },
 ];

@@ -11,7 +11,7 @@ export function recordedPrice(recording: Recording, modelId: string, expected: P
   const bills = billsOf(recording, modelId);
   if (bills.length === 0 || explains(expected, bills)) return expected;
   const fitted = fit(bills);
-  return explains(fitted, bills) ? fitted : expected;
+  return expected === undefined || explains(fitted, bills) ? fitted : expected;
 }
 
 /** The largest window under which the run would have pruned where it did; unlimited when nothing shows one. */
