@@ -14,8 +14,9 @@ const PAGES_AT_ONCE = 1_000;
 /** Throws a `UserError` when there is something at the place already; when it fails, nothing is left there. */
 export async function copyDatabase(connection: SqliteConnection, to: string): Promise<void> {
   const file = resolve(to);
+  const names = [file, `${file}-wal`, `${file}-shm`, `${file}-journal`];
   // A log that lies beside the copy would be taken for its own.
-  for (const name of [file, `${file}-wal`, `${file}-shm`, `${file}-journal`]) {
+  for (const name of names) {
     if (lstatSync(name, { throwIfNoEntry: false }) !== undefined)
       throw new UserError(`${name} exists already: give a new file for the copy`);
   }
@@ -24,7 +25,7 @@ export async function copyDatabase(connection: SqliteConnection, to: string): Pr
   try {
     await loadSqlite().backup(source, file, { rate: PAGES_AT_ONCE });
   } catch (error) {
-    rmSync(file, { force: true });
+    for (const name of names) rmSync(name, { force: true });
     throw faultOf(error, file);
   } finally {
     source.close();

@@ -174,7 +174,8 @@ function single(rootId: string): SampleTree {
 function repeatFirstPage(place: SqlitePlace): void {
   const [top] = place.query("SELECT rootpage FROM sqlite_schema WHERE name = 'events'");
   const bytes = readFileSync(place.file);
-  const page = bytes.subarray((Number(top?.rootpage) - 1) * 8_192).subarray(0, 8_192);
+  const size = bytes.readUInt16BE(16);
+  const page = bytes.subarray((Number(top?.rootpage) - 1) * size).subarray(0, size);
   assert.equal(page[0], 5, "the page points at others");
   const cells = Array.from({ length: page.readUInt16BE(3) }, (_, index) => page.readUInt16BE(12 + 2 * index));
   const first = page.readUInt32BE(cells[0] ?? assert.fail("there are several"));
