@@ -1,0 +1,57 @@
+/** What a command loads: start-up is imports, so each loads what it needs and nothing else. */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, suite, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { sourceFolder } from "../source-files.ts";
+import { keepSampleRuns } from "./kept-runs.ts";
+import { dataFolder, sous } from "./sous-process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "sous-loads-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Tells on stderr what is loaded. */
+const hook = join(folder, "hook.mjs");
+writeFileSync(
+  hook,
+  `import { registerHooks } from "node:module";
+registerHooks({ load(url, context, next) { process.stderr.write("loads " + url + "\\n"); return next(url, context); } });`,
+);
+
+/** Below `src/`, or the name of a package. */
+async function loadedBy(parameters: string[], env: Record<string, string>): Promise<Set<string>> {
+  const { stderr } = await sous(parameters, { env: { ...env, NODE_OPTIONS: `--import=${pathToFileURL(hook)}` } });
+  const source = `${pathToFileURL(sourceFolder)}/`;
+  const urls = [...stderr.matchAll(/^loads (file:.*)$/gm)].map(([, url = ""]) => url);
+  return new Set(urls.map((url) => (url.startsWith(source) ? url.slice(source.length) : packageOf(url))));
+}
+
+function packageOf(url: string): string {
+  return /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? url.split("/").slice(-2).join("/");
+}
+
+suite("start-up loads what is needed", { concurrency: true }, () => {
+  test("nothing but the command itself for --version, and its text for --help", async () => {
+    assert.deepEqual([...(await loadedBy(["--version"], {}))], ["cli/main.ts", "sous/package.json"]);
+    const help = ["cli/main.ts", "cli/help.ts", "cli/inert.ts", "cli/nearest.ts"];
+    assert.deepEqual([...(await loadedBy(["replay", "--help"], {}))], help);
+  });
+
+  test("no runtime, no provider and no tool for looking at what is kept", async () => {
+    await using data = await dataFolder();
+    {
+      await using store = await openSqliteStore(data.file);
+      await keepSampleRuns(store);
+    }
+    for (const parameters of [["--list"], ["--tree", "--id", "last"], ["--id", "last"]]) {
+      const loaded = await loadedBy(["replay", ...parameters], data.env);
+      assert.ok(loaded.has("store/sqlite.ts"));
+      const folders = new Set([...loaded].map((path) => path.split("/")[0]));
+      assert.deepEqual([...folders].sort(), ["cli", "core", "store", "zod"], parameters.join(" "));
+    }
+  });
+});
