@@ -18,13 +18,16 @@ export type RecordedRun = {
 /** The call that made a child, as its parent's model wrote it. */
 export type RecordedCall = { callId: string; index: number; toolName: string; input: unknown };
 
+/** The runs that one place of a call has made, in order; those before `next` are taken. */
+type MadeByCall = { readonly runs: RecordedRun[]; next: number };
+
 export class Recorded {
   readonly events: readonly StoredEvent[];
   /** The latest run of the root. */
   readonly root: RecordedRun;
   readonly #runs = new Map<string, RecordedRun>();
   readonly #eventsOf: ReadonlyMap<string, readonly StoredEvent[]>;
-  readonly #byCall = new Map<string, RecordedRun[]>();
+  readonly #byCall = new Map<string, MadeByCall>();
   readonly #calls = new Map<string, { toolName: string; input: unknown }>();
   /** Runs whose report their parent has read. */
   readonly #delivered = new Set<string>();
@@ -51,7 +54,9 @@ export class Recorded {
     if (start.parentId !== null) this.#runs.get(start.parentId)?.children.push(run);
     if (start.parentId !== null && start.call !== undefined) {
       const key = keyOf(start.parentId, start.call.callId, start.call.index);
-      this.#byCall.set(key, [...(this.#byCall.get(key) ?? []), run]);
+      const made = this.#byCall.get(key);
+      if (made === undefined) this.#byCall.set(key, { runs: [run], next: 0 });
+      else made.runs.push(run);
     }
     for (const event of events) {
       if (event.type === "message-end") {
@@ -65,13 +70,21 @@ export class Recorded {
 
   /** The child that this call made before the restart; each is found once. */
   take(parentRunId: string, callId: string, index: number): RecordedRun | undefined {
-    const run = this.#byCall.get(keyOf(parentRunId, callId, index))?.find(({ isTaken }) => !isTaken);
+    const run = this.#nextOf(parentRunId, callId, index);
     if (run !== undefined) run.isTaken = true;
     return run;
   }
 
   has(parentRunId: string, callId: string): boolean {
-    return this.#byCall.get(keyOf(parentRunId, callId, 0))?.some(({ isTaken }) => !isTaken) === true;
+    return this.#nextOf(parentRunId, callId, 0) !== undefined;
+  }
+
+  /** A call may have made many: none is looked at twice. */
+  #nextOf(parentRunId: string, callId: string, index: number): RecordedRun | undefined {
+    const made = this.#byCall.get(keyOf(parentRunId, callId, index));
+    if (made === undefined) return undefined;
+    while (made.runs[made.next]?.isTaken === true) made.next += 1;
+    return made.runs[made.next];
   }
 
   /** The call that made this agent; undefined when no model asked for it. */

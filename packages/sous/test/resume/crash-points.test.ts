@@ -119,6 +119,24 @@ const scenarios: Record<string, Scenario> = {
     },
     tools: look,
   },
+  "three children of one call that does not number them": {
+    script: {
+      lead: (request) =>
+        resultsOf(request, "subagent_crew").length === 0 ? calls("subagent_crew") : says("All came."),
+      "lead/*": looksTwice,
+    },
+    tools: (note) => [
+      ...look(note),
+      simpleTool(
+        "subagent_crew",
+        async (_input, { spawn }) => {
+          for (const task of ["First.", "Second.", "Third."]) await spawn({ label: "mate", task });
+          return "done";
+        },
+        { category: "subagent" },
+      ),
+    ],
+  },
   "a child that sums up": {
     script: {
       lead: (request) =>
