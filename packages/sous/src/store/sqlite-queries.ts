@@ -5,9 +5,12 @@ import type { RunQuery } from "../core/store.ts";
 import { SELECT_RUNS } from "./sqlite-run-row.ts";
 
 export const SELECT_RUN: string = `${SELECT_RUNS} WHERE r.id = ?`;
-export const SELECT_CHILDREN: string = `${SELECT_RUNS} WHERE r.parent = (SELECT number FROM runs WHERE id = ?) ORDER BY r.number`;
+/** In the order in which they started. */
+export const SELECT_CHILDREN: string = `${SELECT_RUNS}
+WHERE r.root = (SELECT root FROM runs WHERE id = ?1) AND r.parent = (SELECT number FROM runs WHERE id = ?1) ORDER BY r.number`;
+/** In no order: whoever sorts them by number need not hold them twice. */
 export const SELECT_TREE: string = `${SELECT_RUNS}
-WHERE r.root = (SELECT number FROM runs WHERE id = ? AND root = number) ORDER BY r.number`;
+WHERE r.root = (SELECT number FROM runs WHERE id = ? AND root = number)`;
 
 /** The words and values of a list, but for its limit and offset. */
 export function listQuery(
@@ -20,10 +23,10 @@ export function listQuery(
   if (rootsOnly) conditions.push("r.parent IS NULL");
   if (status === "running" || status === "interrupted") {
     const isIn = status === "running" ? "IN" : "NOT IN";
-    conditions.push(`r.status = 'running' AND r.root ${isIn} (SELECT value FROM json_each(?))`);
+    conditions.push(`r.status = 'running' AND ${NOT_COMPLETED} AND r.root ${isIn} (SELECT value FROM json_each(?))`);
     values.push(JSON.stringify(treesAtWork()));
   } else if (status !== undefined) {
-    conditions.push("r.status = ?");
+    conditions.push(status === "completed" ? "r.status = ?" : `r.status = ? AND ${NOT_COMPLETED}`);
     values.push(status);
   }
   if (since !== undefined) {
@@ -39,3 +42,6 @@ export function listQuery(
   const order = `ORDER BY ${idPrefix === "" ? "" : "+"}r.started_at DESC, r.id DESC`;
   return { sql: `${SELECT_RUNS} ${where} ${order} LIMIT ? OFFSET ?`, values };
 }
+
+/** What the index by status says of its runs, so that it can be used. */
+const NOT_COMPLETED = "r.status <> 'completed'";

@@ -30,23 +30,26 @@ export class SqliteReader {
   }
 
   run(runId: string): RunRecord | undefined {
-    return this.#connection.read(() => this.#records(SELECT_RUN, runId))[0];
+    return this.#connection.read(() => this.#records(this.#rows(SELECT_RUN, runId)))[0];
   }
 
   list(query: RunQuery): RunRecord[] {
     return this.#connection.read(() => {
       const { limit = Number.POSITIVE_INFINITY, offset = 0 } = query;
       const { sql, values } = listQuery(query, () => this.#claims.treesAtWork());
-      return this.#records(sql, ...values, Number.isFinite(limit) ? Math.max(0, limit) : -1, offset);
+      return this.#records(this.#rows(sql, ...values, Number.isFinite(limit) ? Math.max(0, limit) : -1, offset));
     });
   }
 
   children(runId: string): RunRecord[] {
-    return this.#connection.read(() => this.#records(SELECT_CHILDREN, runId));
+    return this.#connection.read(() => this.#records(this.#rows(SELECT_CHILDREN, runId)));
   }
 
   tree(rootId: string): RunRecord[] {
-    return this.#connection.read(() => this.#records(SELECT_TREE, rootId));
+    return this.#connection.read(() => {
+      const runs = this.#rows(SELECT_TREE, rootId);
+      return this.#records(runs.sort((left, right) => left.number - right.number));
+    });
   }
 
   #range(rootId: string, { after = 0, runId }: ReadOptions): EventRange | undefined {
@@ -60,11 +63,13 @@ export class SqliteReader {
     return { tree, from: Math.max(from, Number(firstSeq)), to: Number(lastSeq ?? LAST_SEQ), runs: [Number(number)] };
   }
 
-  /** The records of these runs, in this order. */
-  #records(sql: string, ...values: SQLInputValue[]): RunRecord[] {
+  #rows(sql: string, ...values: SQLInputValue[]): RunRow[] {
     const blob = blobReader(this.#connection);
     const rows = this.#connection.prepare(sql).all(...values);
-    const runs = rows.map((row) => parseRunRow(row, blob));
+    return rows.map((row) => parseRunRow(row, blob));
+  }
+
+  #records(runs: readonly RunRow[]): RunRecord[] {
     const unfinished = Map.groupBy(runs, ({ tree, record }) => (record.status === "running" ? tree : undefined));
     for (const [tree, open] of unfinished) if (tree !== undefined) this.#fold(tree, open);
     return runs.map(({ record }) => record);
@@ -73,7 +78,7 @@ export class SqliteReader {
   /** Their rows are as old as their beginning: what has happened since is in the events, which are walked through once. */
   #fold(tree: number, runs: readonly RunRow[]): void {
     const records = new Map(runs.map(({ record }) => [record.id, record]));
-    const from = Math.min(...runs.map(({ firstSeq }) => firstSeq)) + 1;
+    const from = runs.reduce((first, { firstSeq }) => Math.min(first, firstSeq), LAST_SEQ) + 1;
     const range = { tree, from, to: LAST_SEQ, runs: runs.map(({ number }) => number), isForRecords: true };
     for (const event of eventsIn(this.#connection, range)) {
       const record = records.get(event.runId);

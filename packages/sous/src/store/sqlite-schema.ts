@@ -82,12 +82,12 @@ const MIGRATIONS: readonly (readonly Part[])[] = [
     RUNS,
     EVENTS,
     BLOBS,
-    index("runs_by_root", "runs (root)"),
-    index("runs_by_parent", "runs (parent) WHERE parent IS NOT NULL"),
+    index("runs_by_tree", "runs (root, parent)"),
     index("runs_by_start", "runs (started_at, id)"),
-    index("runs_by_status", "runs (status, started_at, id)"),
+    // Most runs end as completed: among all they are soon found, and without them the index is small and seldom written.
+    index("runs_by_status", "runs (status, started_at, id) WHERE status <> 'completed'"),
     index("roots_by_start", "runs (started_at, id) WHERE parent IS NULL"),
-    index("roots_by_status", "runs (status, started_at, id) WHERE parent IS NULL"),
+    index("roots_by_status", "runs (status, started_at, id) WHERE parent IS NULL AND status <> 'completed'"),
     index("runs_by_owner", "runs (owner) WHERE owner IS NOT NULL"),
   ],
   [

@@ -38,7 +38,7 @@ suite("B8.2: a database with more in it than sous put there", () => {
 
   test("is refused when something is missing", async () => {
     await using place = await filledPlace();
-    place.tamper("DROP INDEX runs_by_root");
+    place.tamper("DROP INDEX runs_by_tree");
     const message = `${place.file} lacks tables that sous put there: give another file with --db-path`;
     await assert.rejects(place.open(), new UserError(message));
   });

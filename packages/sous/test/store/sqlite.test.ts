@@ -172,11 +172,17 @@ suite("G2: of however many runs", () => {
   const NEWEST = "ORDER BY r.started_at DESC, r.id DESC";
   const plans: [what: string, sql: string, plan: string][] = [
     ["one", SELECT_RUN, "SEARCH r USING INDEX sqlite_autoindex_runs_1 (id=?)"],
-    ["the children of one", SELECT_CHILDREN, "SEARCH r USING INDEX runs_by_parent (parent=?)"],
-    ["a tree", SELECT_TREE, "SEARCH r USING INDEX runs_by_root (root=?)"],
+    ["the children of one", SELECT_CHILDREN, "SEARCH r USING INDEX runs_by_tree (root=? AND parent=?)"],
+    ["a tree", SELECT_TREE, "SEARCH r USING INDEX runs_by_tree (root=?)"],
     ["all", listed({}), "SCAN r USING INDEX runs_by_start"],
     ["the latest", listed({ since: 1 }), "SEARCH r USING INDEX runs_by_start (started_at>?)"],
-    ["those with a status", listed({ status: "failed" }), "SEARCH r USING INDEX runs_by_status (status=?)"],
+    ["those that completed", listed({ status: "completed" }), "SCAN r USING INDEX runs_by_start"],
+    ["those that failed", listed({ status: "failed" }), "SEARCH r USING INDEX runs_by_status (status=?)"],
+    [
+      "those that failed lately",
+      listed({ status: "failed", since: 1 }),
+      "SEARCH r USING INDEX runs_by_status (status=? AND started_at>?)",
+    ],
     ["those at work", listed({ status: "running" }), "SEARCH r USING INDEX runs_by_status (status=?)"],
     ["those left behind", listed({ status: "interrupted" }), "SEARCH r USING INDEX runs_by_status (status=?)"],
     ["roots", listed({ rootsOnly: true }), "SCAN r USING INDEX roots_by_start"],
