@@ -18,6 +18,11 @@ export type Blob = { readonly hash: string; readonly text: string };
 
 export type EventRow = { readonly seq: number; readonly type: string; readonly json: string };
 
+/** What is wrong with a row; told as a `StoreError`. */
+class Damaged extends Error {
+  override name = "Damaged";
+}
+
 const LONGEST_TEXT_BYTES = 64 * 1024;
 const NO_BLOBS: readonly Blob[] = Object.freeze([]);
 
@@ -41,7 +46,7 @@ export function decodeEvent(
   try {
     const stored: unknown = JSON.parse(row.json);
     const body = Array.isArray(stored) ? putLongTextsBack(stored, blob) : stored;
-    if (!isObject(body) || Array.isArray(body)) throw new Error("it is not an object");
+    if (!isObject(body) || Array.isArray(body)) throw new Damaged("it is not an object");
     const { seq, type } = row;
     const { runId, agentId, parentId, path, depth } = identity;
     const head = { seq, runId, agentId, parentId, path, depth, type };
@@ -53,11 +58,16 @@ export function decodeEvent(
   }
 }
 
-/** The hashes of the texts a row refers to, each as often as it does. */
+/** The hashes of the texts a row refers to, each as often as it does; none when the row is damaged. */
 export function blobsOf(json: string): string[] {
   if (!json.startsWith("[")) return [];
-  const stored: unknown = JSON.parse(json);
-  return Array.isArray(stored) ? refsOf(stored).map(({ hash }) => hash) : [];
+  try {
+    const stored: unknown = JSON.parse(json);
+    return Array.isArray(stored) ? refsOf(stored).map(({ hash }) => hash) : [];
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof Damaged) return [];
+    throw error;
+  }
 }
 
 function toJson(event: StoredEvent): string {
@@ -136,12 +146,12 @@ function putLongTextsBack(stored: readonly unknown[], blob: (hash: string) => st
   const [body] = stored;
   for (const { path, hash } of refsOf(stored)) {
     const text = blob(hash);
-    if (text === undefined) throw new Error(`the text ${hash} is missing`);
+    if (text === undefined) throw new Damaged(`the text ${hash} is missing`);
     let place: unknown = body;
     for (const key of path.slice(0, -1)) place = isObject(place) && Object.hasOwn(place, key) ? place[key] : undefined;
     const last = path.at(-1);
     if (last === undefined || !isObject(place) || !Object.hasOwn(place, last)) {
-      throw new Error(`there is no place ${path.join(".")} for the text ${hash}`);
+      throw new Damaged(`there is no place ${path.join(".")} for the text ${hash}`);
     }
     place[last] = text;
   }
@@ -150,11 +160,11 @@ function putLongTextsBack(stored: readonly unknown[], blob: (hash: string) => st
 
 function refsOf(stored: readonly unknown[]): { path: Path; hash: string }[] {
   const [, refs] = stored;
-  if (!Array.isArray(refs)) throw new Error("it does not say where its long texts belong");
+  if (!Array.isArray(refs)) throw new Damaged("it does not say where its long texts belong");
   return refs.map((ref: unknown) => {
     const [path, hash]: unknown[] = Array.isArray(ref) ? ref : [];
     const isPath = Array.isArray(path) && path.every((key) => typeof key === "string" || typeof key === "number");
-    if (!isPath || typeof hash !== "string") throw new Error("it does not say where its long texts belong");
+    if (!isPath || typeof hash !== "string") throw new Damaged("it does not say where its long texts belong");
     return { path, hash };
   });
 }

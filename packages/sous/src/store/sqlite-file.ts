@@ -27,7 +27,7 @@ export function findDatabase(given: string, readOnly: boolean): DatabasePlace | 
 export function makeDatabase(given: string): DatabasePlace {
   const found = findDatabase(given, false);
   if (found !== undefined) {
-    if (found.isEmpty) chmodSync(found.file, 0o600);
+    if (found.isEmpty) inWords(`${found.file} cannot be made private`, () => chmodSync(found.file, 0o600));
     return found;
   }
   createPrivateFile(resolvePlace(given));

@@ -4,6 +4,7 @@ import { blobsOf } from "./event-row.ts";
 import { dropBlob } from "./sqlite-blobs.ts";
 import type { SqliteClaims } from "./sqlite-claims.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
+import { LARGEST_VALUE_BYTES } from "./sqlite-schema.ts";
 
 /** False when there is no such tree. Throws a `UserError` when somebody works on it. */
 export function forgetTree(connection: SqliteConnection, claims: SqliteClaims, rootId: string): boolean {
@@ -41,7 +42,7 @@ function remove(connection: SqliteConnection, tree: number): void {
 }
 
 const FIND_OLD = "SELECT id FROM runs WHERE parent IS NULL AND started_at < ? AND root = number";
-const FIND_WITH_BLOBS =
-  "SELECT json FROM events WHERE key >= ?1 << 28 AND key < (?1 + 1) << 28 AND substr(json, 1, 1) = '['";
+const FIND_WITH_BLOBS = `SELECT json FROM events WHERE key >= ?1 << 28 AND key < (?1 + 1) << 28
+AND substr(json, 1, 1) = '[' AND octet_length(json) <= ${LARGEST_VALUE_BYTES}`;
 const FIND_COLUMN_BLOBS = `SELECT hex(task) AS hash FROM runs WHERE root = ?1 AND typeof(task) = 'blob'
 UNION ALL SELECT hex(summary_prompt) FROM runs WHERE root = ?1 AND typeof(summary_prompt) = 'blob'`;

@@ -37,7 +37,8 @@ export class SqliteReader {
     return this.#connection.read(() => {
       const { limit = Number.POSITIVE_INFINITY, offset = 0 } = query;
       const { sql, values } = listQuery(query, () => this.#claims.treesAtWork());
-      return this.#records(this.#rows(sql, ...values, Number.isFinite(limit) ? Math.max(0, limit) : -1, offset));
+      const most = Number.isFinite(limit) ? Math.max(0, Math.trunc(limit)) : -1;
+      return this.#records(this.#rows(sql, ...values, most, Math.trunc(offset)));
     });
   }
 

@@ -124,7 +124,7 @@ export class SqliteWriter {
     if (found === undefined) return undefined;
     const { number } = found;
     if (found.fence !== fence) {
-      this.#claims.drop(number);
+      if (found.owner !== this.#claims.owner) this.#claims.drop(number);
       throw new StaleOwner(`Tree ${rootId} was taken over: claim ${fence} is not the latest, which is ${found.fence}`);
     }
     const isOwned = fence !== NO_OWNER;

@@ -108,6 +108,18 @@ suite("G5: a tree of a SQLite store", () => {
     ]);
   });
 
+  test("is still renewed when somebody has used a wrong number", async () => {
+    await using place = sqlitePlace();
+    const clock = new VirtualClock(START);
+    const store = await place.open({ clock });
+    const tree = begun("lead");
+    store.append("lead", tree.events);
+    tree.turn("lead", "I look.");
+    assert.throws(() => store.append("lead", tree.events.slice(1), 7), StaleOwner);
+    clock.fireNext(() => 0);
+    assert.deepEqual(place.query("SELECT leased_until FROM runs"), [{ leased_until: START + 40_000 }]);
+  });
+
   test("is still renewed when a renewal has failed", async () => {
     await using place = sqlitePlace();
     const clock = new VirtualClock(START);

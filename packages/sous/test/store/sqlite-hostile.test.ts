@@ -72,6 +72,8 @@ suite("B8.2: a database with rows that cannot be", () => {
     ["a blob for JSON", "UPDATE events SET json = x'7b7d' WHERE run = 2", ["read"]],
     ["an event of no run", "UPDATE events SET run = 99 WHERE run = 2", ["read"]],
     ["a text that was taken away", `UPDATE events SET json = '[{"time":1},[[["text"],"00"]]]' WHERE run = 2`, ["read"]],
+    ["texts taken away from nowhere", `UPDATE events SET json = '[{"time":1},7]' WHERE run = 2`, ["read"]],
+    ["a list that does not end", "UPDATE events SET json = '[' WHERE run = 2", ["read"]],
     ["an event over 64 MB", "UPDATE events SET json = hex(zeroblob(33554433)) WHERE run = 2", ["read"]],
   ];
   for (const [what, sql, broken] of wrong) {
