@@ -1,6 +1,7 @@
 /** The reliability figures in full. Each line is printed with its seed; the process fails when a figure is missed. */
 
 import { drawOn } from "../src/budget/shared-account.ts";
+import { runRivals, runSleepers } from "../test/figures/kill-rivals.ts";
 import { runCrashSchedules } from "../test/figures/r1-crashes.ts";
 import { runFaultSchedules } from "../test/figures/r1-schedules.ts";
 import { runKills } from "../test/figures/r2-kills.ts";
@@ -36,6 +37,20 @@ const FIGURES: readonly Figure[] = [
     name: "R2 1,000 kills",
     async measure(seed) {
       const figure = await runKills({ seed, kills: 1_000 });
+      return { figure, isReached: figure.broken.length === 0 };
+    },
+  },
+  {
+    name: "R2 100 pairs of processes that resume one tree",
+    async measure(seed) {
+      const figure = await runRivals({ seed, trials: 100 });
+      return { figure, isReached: figure.broken.length === 0 };
+    },
+  },
+  {
+    name: "R2 100 processes that sleep past their lease",
+    async measure(seed) {
+      const figure = await runSleepers({ seed, trials: 100 });
       return { figure, isReached: figure.broken.length === 0 };
     },
   },

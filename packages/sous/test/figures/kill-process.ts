@@ -100,3 +100,32 @@ export class KillableProcess {
     };
   }
 }
+
+/** The next process is started while the one before it works. */
+export class Crew implements AsyncDisposable {
+  readonly #program: string;
+  #next: KillableProcess;
+
+  constructor(program: string) {
+    this.#program = program;
+    this.#next = new KillableProcess(program);
+  }
+
+  async take(): Promise<KillableProcess> {
+    const taken = this.#next;
+    await taken.ready;
+    this.#next = new KillableProcess(this.#program);
+    return taken;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#next.dismiss();
+  }
+}
+
+/** Waits until this time of `performance.now()`: finer than a timer, while others go on. */
+export async function until(time: number): Promise<void> {
+  const wait = Math.floor(time - performance.now()) - 1;
+  if (wait > 0) await new Promise((next) => setTimeout(next, wait));
+  while (performance.now() < time) await new Promise((next) => setImmediate(next));
+}

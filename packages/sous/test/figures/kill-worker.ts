@@ -19,6 +19,8 @@ export type WorkOrder = {
   runId?: string | undefined;
   /** The process kills itself right behind this line of its log. */
   diesAtLine?: number | undefined;
+  /** For this process it is later by so much: leases of others are over sooner. */
+  clockAheadMs?: number | undefined;
 };
 
 process.stdin.once("data", (data: Buffer) => {
@@ -29,7 +31,12 @@ say("ready");
 
 async function work(order: WorkOrder): Promise<void> {
   try {
-    await using store = await openSqliteStore(order.file);
+    const ahead = order.clockAheadMs ?? 0;
+    const timer = (milliseconds: number, callback: () => void) => {
+      const waiting = setTimeout(callback, milliseconds).unref();
+      return { [Symbol.dispose]: () => clearTimeout(waiting) };
+    };
+    await using store = await openSqliteStore(order.file, { clock: { now: () => Date.now() + ahead, timer } });
     const environment = { OPENAI_COMPATIBLE_BASE_URL: order.address };
     const runtime = createRuntime({ store, requireStore: true, host: { environment } });
     const lead = agent({ name: "lead", model: "openai-compatible/fake", tools: toolsFor(order), delegate: true });

@@ -3,18 +3,16 @@
  * tree is done. Nothing that was finished is done again, nothing that was shown is lost, and the file stays sound.
  */
 
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import type { Random } from "../../src/core/clock.ts";
-import type { StoredEvent } from "../../src/core/event.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { between, chance, seededRandom } from "../../src/testing/seeded-random.ts";
 import type { Mutation } from "../mutation.ts";
-import { KillJudge, type Remains, type ToolRun } from "./kill-judge.ts";
-import { bundleWorker, KillableProcess, type LastWords } from "./kill-process.ts";
+import { KillJudge, type Remains } from "./kill-judge.ts";
+import { bundleWorker, Crew, type KillableProcess, type LastWords, until } from "./kill-process.ts";
 import { type FakeProvider, startFakeProvider } from "./kill-provider.ts";
+import { readRemains } from "./kill-remains.ts";
 import type { WorkOrder } from "./kill-worker.ts";
 
 export type KillFigure = {
@@ -80,28 +78,6 @@ export async function runKills({ seed, kills, mutation, lanes = 2 }: KillOptions
   }
   figure.milliseconds = Math.round(performance.now() - startedAt);
   return figure;
-}
-
-/** The next process is started while the one before it works. */
-class Crew implements AsyncDisposable {
-  readonly #program: string;
-  #next: KillableProcess;
-
-  constructor(program: string) {
-    this.#program = program;
-    this.#next = new KillableProcess(program);
-  }
-
-  async take(): Promise<KillableProcess> {
-    const taken = this.#next;
-    await taken.ready;
-    this.#next = new KillableProcess(this.#program);
-    return taken;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#next.dismiss();
-  }
 }
 
 /** One tree with a database of its own. */
@@ -176,40 +152,17 @@ class KilledTree {
     return words;
   }
 
-  /** Looks at a copy: the next process must find the files as they were left. */
   async #remains({ shown }: LastWords): Promise<Remains> {
-    const log = existsSync(`${this.#place}.log`) ? readFileSync(`${this.#place}.log`, "utf8") : "";
-    const ran = log
-      .split("\n")
-      .slice(0, -1)
-      .map((line) => JSON.parse(line) as ToolRun);
-    const events = existsSync(`${this.#place}.db`) ? await this.#readCopy() : [];
+    const { events, ran, problems } = await readRemains(this.#place);
+    this.judge.problems.push(...problems);
     this.#rootId = events[0]?.runId;
     this.#answers = events.filter(({ type }) => type === "message-end").length;
     this.#ran = ran.length;
     return { events, ran, shown };
   }
-
-  async #readCopy(): Promise<readonly StoredEvent[]> {
-    const copy = `${this.#place}-copy.db`;
-    for (const end of ["", "-wal"]) {
-      rmSync(`${copy}${end}`, { force: true });
-      if (existsSync(`${this.#place}.db${end}`)) copyFileSync(`${this.#place}.db${end}`, `${copy}${end}`);
-    }
-    const database = new DatabaseSync(copy);
-    const found = database.prepare("PRAGMA integrity_check").all();
-    database.close();
-    if (JSON.stringify(found) !== '[{"integrity_check":"ok"}]') this.judge.problems.push(JSON.stringify(found));
-    await using store = await openSqliteStore(copy);
-    const [root] = await store.list({ rootsOnly: true });
-    return root === undefined ? [] : store.read(root.rootId);
-  }
 }
 
-/** Finer than a timer, while others go on. */
 async function killAt(worker: KillableProcess, time: number): Promise<void> {
-  const wait = Math.floor(time - performance.now()) - 1;
-  if (wait > 0) await new Promise((next) => setTimeout(next, wait));
-  while (performance.now() < time) await new Promise((next) => setImmediate(next));
+  await until(time);
   worker.kill();
 }
