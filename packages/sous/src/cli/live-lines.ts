@@ -35,7 +35,7 @@ type Detail = (typeof DETAILS)[number];
 
 function headLine(root: RunNode, { now, columns, frame, style }: LiveView): string {
   const { glyphs, paint } = style;
-  const time = duration((root.endedAt ?? now) - root.startedAt);
+  const time = duration(endOf(root, now) - root.startedAt);
   const below = descendants(root);
   const what =
     below.length === 0 ? `${root.label}  ${root.activity}${root.result}` : `sous  ${countWords(below, glyphs.dot)}`;
@@ -142,10 +142,14 @@ export function figuresOf(node: RunNode, now: number, dot: string): string {
     node.toolCount === 0 ? "" : plural(node.toolCount, "tool"),
     node.tokens === 0 ? "" : tokens(node.tokens, node.isEstimated),
     cost(node.costUsd),
-    duration((node.endedAt ?? now) - node.startedAt),
+    duration(endOf(node, now) - node.startedAt),
   ]
     .filter((figure) => figure !== "")
     .join(dot);
+}
+
+function endOf({ endedAt, status, heardAt }: RunNode, now: number): number {
+  return endedAt ?? (status === "interrupted" ? heardAt : now);
 }
 
 function glyphOf(node: RunNode, frame: number, { glyphs, paint }: Style): string {

@@ -10,6 +10,9 @@ type Parsed<Table extends OptionTable> = ReturnType<
   typeof parseArgs<{ options: Table; strict: true; allowPositionals: true }>
 >;
 
+/** What was typed, by the names of a table. */
+export type OptionValues<Table extends OptionTable> = Parsed<Table>["values"];
+
 /** How text is shown; every command that shows some has these. */
 export const DISPLAY_OPTIONS = {
   color: { type: "string", default: "auto" },

@@ -10,6 +10,8 @@ export type Output = {
   readonly columns: number;
   readonly isTerminal: boolean;
   print(lines: readonly string[]): void;
+  /** Text of any length: broken between words for a terminal, whole for a pipe. */
+  printText(text: string): void;
 };
 
 export type Display = { color: "auto" | "always" | "never"; isAscii: boolean };
@@ -20,23 +22,24 @@ const LEAST_COLUMNS = 20;
 
 export function openOutput(stream: NodeJS.WriteStream, { color, isAscii }: Display): Output {
   const isTerminal = stream.isTTY === true;
+  // One column stays free: a terminal wraps a line that fills it. One that does not know its size says 0.
+  const columns = isTerminal ? Math.max(LEAST_COLUMNS, (stream.columns || 80) - 1) : PIPE_COLUMNS;
+  const print = (lines: readonly string[]): void => void stream.write(lines.map((line) => `${line}\n`).join(""));
   return {
     style: chooseStyle({ color, isAscii, isTerminal, env: process.env }),
-    // One column stays free: a terminal wraps a line that fills it. One that does not know its size says 0.
-    columns: isTerminal ? Math.max(LEAST_COLUMNS, (stream.columns || 80) - 1) : PIPE_COLUMNS,
+    columns,
     isTerminal,
-    print: (lines) => void stream.write(lines.map((line) => `${line}\n`).join("")),
+    print,
+    printText(text) {
+      const lines = text.split("\n");
+      print(isTerminal ? lines.flatMap((line) => breakLine(line, columns)) : lines);
+    },
   };
 }
 
-/** Says something to a person: on stderr, and on a terminal broken between words. */
+/** Says something to a person, on stderr. */
 export function tell(text: string): void {
-  const { stderr } = process;
-  const lines = text.split("\n");
-  const fitting = stderr.isTTY
-    ? lines.flatMap((line) => breakLine(line, Math.max(LEAST_COLUMNS, stderr.columns || 80)))
-    : lines;
-  stderr.write(`${fitting.join("\n")}\n`);
+  openOutput(process.stderr, { color: "never", isAscii: false }).printText(text);
 }
 
 /** Never coloured, one object. */

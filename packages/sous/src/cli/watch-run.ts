@@ -23,6 +23,8 @@ export async function watchRun({ clock, style, earlier, start }: WatchedRun): Pr
   using renderer = startRenderer(process.stderr, style, clock);
   const { tree } = renderer;
   for (const event of earlier) tree.apply(event);
+  // Whoever goes on says so.
+  tree.interrupt();
   try {
     return { result: await start(renderer.onEvent), tree, cause: undefined };
   } catch (error) {

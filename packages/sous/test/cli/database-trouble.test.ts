@@ -162,14 +162,6 @@ suite("together", { concurrency: true }, () => {
       assert.deepEqual(linesAboutStore(stderr), [`warning: the run is not kept: ${sentence}`]);
     });
 
-    test("that cannot be there because there is no home warns once and goes on", async () => {
-      await using work = await temporaryTree({ "one.txt": "1\n" });
-      const { code, stderr } = await sous(["demo"], { cwd: work.path });
-      assert.equal(code, 0);
-      const sentence = "HOME is not set, so there is no place for runs: set XDG_DATA_HOME, or give --db-path FILE";
-      assert.deepEqual(linesAboutStore(stderr), [`warning: the run is not kept: ${sentence}`]);
-    });
-
     test("that is on a full disk warns once and goes on, and ends when the store is required", async () => {
       await using folder = await dataFolder();
       await using work = await temporaryTree({ "one.txt": "1\n" });
@@ -196,30 +188,6 @@ suite("together", { concurrency: true }, () => {
       const { code, stdout, stderr } = await sous(["demo", "--require-store", "--db-path", "/proc/x/y/sous.db"]);
       assert.deepEqual([code, stdout], [1, ""]);
       assert.match(stderr, /^error: The run cannot be kept, as --require-store wants it: .* cannot be created \(.*\n$/);
-    });
-
-    test("keeps nothing when it is ephemeral", async () => {
-      await using folder = await dataFolder();
-      await using work = await temporaryTree({ "one.txt": "1\n" });
-      const { code, stderr } = await sous(["demo", "--ephemeral"], { cwd: work.path, env: folder.env });
-      assert.equal(code, 0);
-      assert.deepEqual(linesAboutStore(stderr), []);
-      assert.equal(existsSync(join(folder.path, "sous")), false);
-    });
-
-    test("keeps its tree where only its owner can read it, and says how to look at it", async () => {
-      await using folder = await dataFolder();
-      await using work = await temporaryTree({ "one.txt": "1\n" });
-      const { code, stderr } = await sous(["demo"], { cwd: work.path, env: folder.env });
-      assert.equal(code, 0);
-      const [, id = ""] = /^The run is kept: sous replay --tree --id (\w{26})$/m.exec(stderr) ?? [];
-      const modes = [folder.file, dirname(folder.file)].map(async (path) =>
-        ((await stat(path)).mode & 0o777).toString(8),
-      );
-      assert.deepEqual(await Promise.all(modes), ["600", "700"]);
-      const tree = await sous(["replay", "--tree", "--id", id], { env: folder.env });
-      assert.match(tree.stdout, /^lead +✓ completed +2 turns +1 tool /m);
-      assert.match(tree.stdout, /^5 agents · 13 turns · 9 tools · /m);
     });
   });
 });

@@ -1,9 +1,10 @@
 /** The command as a real process: what scripts and people can rely on. */
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { suite, test } from "node:test";
+import { after, suite, test } from "node:test";
 import { temporaryTree } from "../tools/temporary-tree.ts";
 import { assertGolden } from "./golden.ts";
 import { PACKAGE, sous } from "./sous-process.ts";
@@ -53,13 +54,24 @@ test("what this build does not have is a mistake of usage, said in one line", as
 });
 
 suite("sous demo", { concurrency: true }, () => {
-  const repository = sous(["demo", "--ephemeral"]);
+  const data = mkdtempSync(join(tmpdir(), "sous-demo-"));
+  after(() => rmSync(data, { recursive: true, force: true }));
+  const repository = sous(["demo", "--ephemeral"], { env: { XDG_DATA_HOME: data } });
 
   test("ends well and without an escape byte", async (context) => {
     const { code, stdout, stderr, milliseconds } = await repository;
     assert.equal(code, 0);
     context.diagnostic(`sous demo took ${Math.round(milliseconds)} ms; less than 5,000 is meant`);
     assert.ok(!`${stdout}${stderr}`.includes("\u001b"));
+  });
+
+  test("keeps nothing when it is ephemeral, and says nothing about it", async () => {
+    const { stderr } = await repository;
+    assert.deepEqual(readdirSync(data), []);
+    assert.deepEqual(
+      stderr.split("\n").filter((line) => !line.startsWith("lead")),
+      [""],
+    );
   });
 
   test("says that its model is scripted", async () => {
@@ -124,12 +136,14 @@ suite("sous demo", { concurrency: true }, () => {
     ]);
   });
 
-  test("works in an empty folder, and has colour in a pipe when it is asked for", async () => {
+  test("works in an empty folder and without a home, and has colour in a pipe when it is asked for", async () => {
     await using tree = await temporaryTree();
-    const { code, stdout } = await sous(["demo", "--color", "always", "--ephemeral"], { cwd: tree.path });
+    const { code, stdout, stderr } = await sous(["demo", "--color", "always"], { cwd: tree.path });
     assert.equal(code, 0);
     assert.ok(stdout.includes("\u001b[32m"));
     assert.match(stdout, /^files: No files\.\ndefinitions: No definitions\. .*\nreader: .* Read 0 of 0 files\.$/m);
+    const sentence = "HOME is not set, so there is no place for runs: set XDG_DATA_HOME, or give --db-path FILE";
+    assert.equal(stderr.split("\n")[0], `warning: the run is not kept: ${sentence}`);
   });
 
   test("an interrupt stops the tree, and what there is is still shown", async () => {

@@ -9,7 +9,6 @@ import { DISPLAY_OPTIONS, readColor, readOptions, refusePositionals } from "../o
 import { openOutput, tell } from "../output.ts";
 import { treeLines } from "../tree.ts";
 import { watchRun } from "../watch-run.ts";
-import { breakLine } from "../width.ts";
 import { DEMO_TASK } from "./demo-script.ts";
 
 const COMMAND = "sous demo";
@@ -27,15 +26,11 @@ export async function demo(parameters: readonly string[]): Promise<number> {
   const display = { color: readColor(values.color), isAscii: values.ascii };
   const output = openOutput(process.stdout, display);
   const progress = openOutput(process.stderr, display);
-  // Lines for a terminal are broken between words; a pipe gets them whole.
-  const print = (text: string): void =>
-    output.print(text.split("\n").flatMap((line) => (output.isTerminal ? breakLine(line, output.columns) : [line])));
-
   const isRequired = values["require-store"];
   if (isRequired && values.ephemeral) throw usageError("--ephemeral keeps nothing, and --require-store wants it kept");
   const dbPath = values["db-path"];
   await using store = await openForRun({ dbPath, isEphemeral: values.ephemeral, isRequired });
-  print("sous demo: real agents, tools, limits and files. The model is scripted: no key, no network.");
+  output.printText("sous demo: real agents, tools, limits and files. The model is scripted: no key, no network.");
   using interrupt = catchInterrupts();
   const { signal } = interrupt;
   const { clock, runtime, agent } = await assembleDemo(process.cwd(), {
@@ -48,9 +43,9 @@ export async function demo(parameters: readonly string[]): Promise<number> {
     earlier: [],
     start: (onEvent) => runtime.run(agent, DEMO_TASK, { onEvent, signal }),
   });
-  print(`\n${inert(result.text)}\n`);
+  output.printText(`\n${inert(result.text)}\n`);
   output.print(treeLines(tree, output.columns, output.style));
-  print("\nTokens are counted as bytes ÷ 3: no real model was asked.");
+  output.printText("\nTokens are counted as bytes ÷ 3: no real model was asked.");
   if (result.error !== undefined) tell(`error: ${inertLine(result.error.message)}`);
   else if (result.lost !== undefined) warnOfLoss(result.lost);
   else if (store !== undefined) tell(`The run is kept: sous replay --tree --id ${result.runId}${placeOf(dbPath)}`);

@@ -1,35 +1,38 @@
 /** What every part of `sous replay` is given. */
 
+import { DISPLAY_OPTIONS, type OptionValues } from "../options.ts";
 import type { Output } from "../output.ts";
 
+export const REPLAY_OPTIONS = {
+  ...DISPLAY_OPTIONS,
+  list: { type: "boolean", short: "l" },
+  id: { type: "string", short: "i" },
+  tree: { type: "boolean", short: "t" },
+  diff: { type: "string" },
+  import: { type: "string" },
+  prune: { type: "string" },
+  backup: { type: "string" },
+  limit: { type: "string", default: "10" },
+  offset: { type: "string", default: "0" },
+  status: { type: "string" },
+  since: { type: "string" },
+  request: { type: "string" },
+  full: { type: "boolean", default: false },
+  rerun: { type: "boolean" },
+  "live-tools": { type: "boolean", default: false },
+  export: { type: "string" },
+  "save-cassette": { type: "string" },
+  output: { type: "string" },
+  force: { type: "boolean", default: false },
+  "new-ids": { type: "boolean", default: false },
+  "db-path": { type: "string" },
+  json: { type: "boolean", default: false },
+} as const;
+
 export type Replay = {
-  values: ReplayValues;
+  /** As they were typed. */
+  values: OptionValues<typeof REPLAY_OPTIONS>;
   /** The database. */
   file: string;
   output: Output;
-};
-
-/** The options as they were typed. */
-export type ReplayValues = {
-  list?: boolean | undefined;
-  id?: string | undefined;
-  tree?: boolean | undefined;
-  diff?: string | undefined;
-  import?: string | undefined;
-  prune?: string | undefined;
-  backup?: string | undefined;
-  limit: string;
-  offset: string;
-  status?: string | undefined;
-  since?: string | undefined;
-  request?: string | undefined;
-  full: boolean;
-  rerun?: boolean | undefined;
-  "live-tools": boolean;
-  export?: string | undefined;
-  "save-cassette"?: string | undefined;
-  output?: string | undefined;
-  force: boolean;
-  "new-ids": boolean;
-  json: boolean;
 };

@@ -1,10 +1,10 @@
 /** `sous replay`: looks at runs that were kept, plays them again, takes them out and puts them away. */
 
 import { usageError } from "../exit-codes.ts";
-import { DISPLAY_OPTIONS, quoted, readColor, readOptions, refusePositionals } from "../options.ts";
+import { quoted, readColor, readOptions, refusePositionals } from "../options.ts";
 import { openOutput } from "../output.ts";
 import { databaseFile } from "../paths.ts";
-import type { Replay } from "./replay-parts.ts";
+import { REPLAY_OPTIONS, type Replay } from "./replay-parts.ts";
 
 const COMMAND = "sous replay";
 
@@ -13,34 +13,8 @@ const ACTIONS = ["list", "id", "diff", "import", "prune", "backup"] as const;
 /** What it can do with one run; at most one of them. */
 const WITH_ID = ["tree", "request", "rerun", "export", "save-cassette"] as const;
 
-const OPTIONS = {
-  ...DISPLAY_OPTIONS,
-  list: { type: "boolean", short: "l" },
-  id: { type: "string", short: "i" },
-  tree: { type: "boolean", short: "t" },
-  diff: { type: "string" },
-  import: { type: "string" },
-  prune: { type: "string" },
-  backup: { type: "string" },
-  limit: { type: "string", default: "10" },
-  offset: { type: "string", default: "0" },
-  status: { type: "string" },
-  since: { type: "string" },
-  request: { type: "string" },
-  full: { type: "boolean", default: false },
-  rerun: { type: "boolean" },
-  "live-tools": { type: "boolean", default: false },
-  export: { type: "string" },
-  "save-cassette": { type: "string" },
-  output: { type: "string" },
-  force: { type: "boolean", default: false },
-  "new-ids": { type: "boolean", default: false },
-  "db-path": { type: "string" },
-  json: { type: "boolean", default: false },
-} as const;
-
 export async function replay(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(COMMAND, parameters, OPTIONS);
+  const { values, positionals } = readOptions(COMMAND, parameters, REPLAY_OPTIONS);
   const action = chooseAction(values, positionals);
   const display = { color: readColor(values.color), isAscii: values.ascii };
   const parts: Replay = {

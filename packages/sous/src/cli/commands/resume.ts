@@ -55,7 +55,7 @@ export async function resume(parameters: readonly string[]): Promise<number> {
     start: (onEvent) => goOn(assembled, stored, way, { onEvent, signal: interrupt.signal }),
   });
   if (values.json) printJson(resultJson(result));
-  else if (result.text !== "") process.stdout.write(`${inert(result.text)}\n`);
+  else if (result.text !== "") openOutput(process.stdout, display).printText(inert(result.text));
   progress.print(["", ...treeLines(tree, progress.columns, progress.style)]);
   if (result.error !== undefined) tell(`error: ${inertLine(result.error.message)}`);
   else if (result.lost !== undefined) warnOfLoss(result.lost);
