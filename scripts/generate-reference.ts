@@ -18,6 +18,7 @@ export async function referencePages(): Promise<Map<string, string>> {
   return new Map([
     ["sous.md", exportsPage("sous", "index.ts", 'Everything that `import … from "sous"` gives.')],
     ["testing.md", exportsPage("sous/testing", "testing.ts", 'Everything that `import … from "sous/testing"` gives.')],
+    ["sqlite.md", exportsPage("sous/sqlite", "sqlite.ts", 'Everything that `import … from "sous/sqlite"` gives.')],
     [
       "postgres.md",
       exportsPage("sous/postgres", "postgres.ts", 'Everything that `import … from "sous/postgres"` gives.'),
