@@ -55,6 +55,11 @@ export class SqliteConnection implements Disposable {
     this.#database.exec(sql);
   }
 
+  /** The next write looks whether the file is still there, also when somebody has just looked. */
+  lookAgain(): void {
+    this.#lastCheck = Number.NEGATIVE_INFINITY;
+  }
+
   /** Lets others read while somebody writes; stays so. */
   useLog(): void {
     this.#checkWritable();

@@ -48,6 +48,8 @@ export class SqliteWriter {
     const batch: Batch = { rootId, events, rows: events.map(encodeRow), fence };
     // What is remembered must not be ahead of what is kept: when this throws, the next append looks everything up again.
     this.#live.delete(rootId);
+    // Whoever hears that a tree is done relies on finding it here.
+    if (events.some(({ type, parentId }) => type === "run-end" && parentId === null)) this.#connection.lookAgain();
     const tree = this.#connection.write(() => this.#keep(live, batch));
     if (tree.isOwned) {
       this.#live.set(rootId, tree);
