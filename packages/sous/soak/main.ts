@@ -126,7 +126,7 @@ const FIGURES: readonly Figure[] = [
     name: "R11 500 writes that fail in four ways",
     async measure() {
       const writes = Array.from({ length: 500 }, (_, index) => index + 1);
-      const figure = await runFailedWrites({ turns: 126, writes });
+      const figure = await runFailedWrites({ turns: 144, writes });
       return { figure, isReached: figure.broken.length === 0 && figure.writes >= 500 };
     },
   },

@@ -57,7 +57,7 @@ export function openTree({ options, runOptions, host, store, newId, models }: Sh
     fence: goesOn?.fence,
     hooks: {
       redactor,
-      isAlone: () => tree.book.liveCount <= 1,
+      isAlone: () => tree.book.isOneAtWork,
       // With a required store nothing outside happens after the loss: what is kept is as good as after a crash.
       onDegraded: requireStore ? undefined : loss.mark,
     },

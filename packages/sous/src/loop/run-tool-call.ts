@@ -94,7 +94,7 @@ function check(call: ToolCallPart, run: Run): Checked | Promise<Checked> {
   const isPlain = tool.tier === "observe" && run.profile.hooks?.beforeToolCall === undefined;
   if (!isPlain || parsing instanceof Promise) return checkSlowly(call, run, tool, parsing);
   if (!parsing.ok) return invalidInput(parsing.problems);
-  const recording = tool.effect === "read" ? undefined : run.tree.settled();
+  const recording = isInside(tool) ? undefined : run.tree.settled();
   const checked = { tool, input: parsing.value };
   return recording === undefined ? checked : recording.then(() => checked);
 }
@@ -114,8 +114,15 @@ async function checkSlowly(
     const refusal = await askConsent(call, input, run);
     if (refusal !== undefined) return { refusal };
   }
-  if (tool.effect !== "read") await run.tree.settled();
+  if (!isInside(tool)) await run.tree.settled();
   return { tool, input };
+}
+
+/** True for a call that does nothing outside: a child that it starts keeps it, together with its own start, before it acts. */
+function isInside({ effect, category, name }: Tool): boolean {
+  if (category !== "subagent" || effect !== "idempotent") return effect === "read";
+  // To stop a child is to stop what it does outside.
+  return name !== "subagent_cancel";
 }
 
 /** A tool may do with its input what it likes: what the model said stays as it was. Ours only read. */

@@ -40,6 +40,9 @@ export type AgentEntry = {
   unread: Incoming[] | undefined;
 };
 
+/** Runs that wait for each other stand in a line as long as the tree is deep. Among more, nobody counts who waits. */
+const LONGEST_LINE = 12;
+
 type NewEntry = Pick<AgentEntry, "agentId" | "parent" | "label" | "account" | "budget" | "isBackground"> & {
   profile: RunProfile;
 };
@@ -163,8 +166,12 @@ export class AgentBook {
     return this.#live.values();
   }
 
-  get liveCount(): number {
-    return this.#live.size;
+  /** False when two runs may have something to say at once; one that waits for a child has not. */
+  get isOneAtWork(): boolean {
+    if (this.#live.size > LONGEST_LINE) return false;
+    let atWork = 0;
+    for (const run of this.#live.values()) if (run.openChildren === 0) atWork += 1;
+    return atWork <= 1;
   }
 
   childrenOf(agentId: string): readonly AgentEntry[] {

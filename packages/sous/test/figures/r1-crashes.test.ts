@@ -45,7 +45,7 @@ suite("R1: the figure with crashes finds", () => {
     [
       "an unsafe call that is made before it is kept that it should be",
       "loop/run-tool-call.ts",
-      'tool.effect === "read" ? undefined : run.tree.settled()',
+      "isInside(tool) ? undefined : run.tree.settled()",
       "undefined",
       /runs before it is kept that it should/,
     ],

@@ -29,7 +29,7 @@ suite("R2: the figure finds", () => {
     [
       "an unsafe call that begins before it is kept that it should",
       "loop/run-tool-call.ts",
-      'tool.effect === "read" ? undefined : run.tree.settled()',
+      "isInside(tool) ? undefined : run.tree.settled()",
       "undefined",
       /ran before it was kept that it should/,
     ],
