@@ -18,7 +18,7 @@ import { type RebuiltAgents, rebuildAgents } from "./replay/rebuild-agents.ts";
 import { isFanOut } from "./replay/recorded-fan-out.ts";
 import { recordedModel } from "./replay/recorded-model.ts";
 import { stubAgents } from "./replay/stub-agents.ts";
-import { liveTool, recordedSchema, replayHooks, type SpawnAgain, stubTool } from "./replay/stub-tool.ts";
+import { liveTool, recordedSchema, type SpawnAgain, stubTool } from "./replay/stub-tool.ts";
 import type { RerunOptions } from "./rerun.ts";
 import { namedAgentTool } from "./subagents/named-agent.ts";
 
@@ -76,7 +76,6 @@ function rebuild(playback: Playback, { agents, liveTools = false, tools = [] }: 
   const again: SpawnAgain = (...given) => spawnAgain(playback, rebuilt)(...given);
   const { recording } = playback;
   const rebuilt: RebuiltAgents = rebuildAgents(recording, {
-    hooks: replayHooks(playback, false),
     namedTool: (definition, tier) => namedAgentTool(definition, { tier }),
     makeTool(name) {
       if (liveTools && agents === undefined) return liveTool(findTool(tools, name), playback);

@@ -85,9 +85,16 @@ function comparable(message: Message | undefined, isRebuilt: boolean): unknown {
 
 const DURATIONS = /"((?:total_)?duration_ms)":\d+/g;
 const TOKENS = /"(tokens_consumed|prompt_tokens|completion_tokens)":\d+/g;
+const STATES = / {2}[a-z_]+ {2}\d+ turns?/g;
 
-/** The result of a fan-out says how long each child took, and how many tokens. */
+/** True for results that tell of moments nobody recorded: how long children took, and what they were doing just then. */
+export function tellsMoments(toolName: string): boolean {
+  return toolName === "parallel_subagent" || toolName === "subagent_list";
+}
+
+/** A result without what it says of such moments, and of tokens where those could only be guessed. */
 export function comparableOutput(toolName: string, output: string, isRebuilt = false): string {
+  if (toolName === "subagent_list") return output.replace(STATES, "  -");
   if (toolName !== "parallel_subagent") return output;
   const timeless = output.replace(DURATIONS, '"$1":0');
   return isRebuilt ? timeless.replace(TOKENS, '"$1":0') : timeless;

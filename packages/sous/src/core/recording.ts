@@ -46,7 +46,7 @@ export type RecordedReply =
   | {
       readonly kind: "failure";
       readonly event: StoredEvent;
-      readonly error: { readonly kind: ModelErrorKind; readonly message: string; readonly delayMs: number };
+      readonly error: { readonly kind: ModelErrorKind; readonly message: string };
       readonly partial: PartialAnswer;
     }
   /** The run was stopped, or its process ended, while it waited. */
@@ -193,10 +193,10 @@ class RunFold implements RunRecording {
   }
 
   #retried(event: EventOf<"retry">): void {
-    const { kind, message, delayMs, spent } = event;
+    const { kind, message, spent } = event;
     const turn = this.#asked?.turn ?? 0;
     const partial = { text: "", outputTokens: spent.outputTokens, isBilled: spent.totalTokens > 0 };
-    this.#close({ kind: "failure", event, error: { kind, message, delayMs }, partial }, turn);
+    this.#close({ kind: "failure", event, error: { kind, message }, partial }, turn);
     addUsage(this.#billed, spent);
     this.#asked = { turn, place: this.events.length + 1 };
   }
@@ -217,7 +217,7 @@ class RunFold implements RunRecording {
   }
 
   #failed(event: StoredEvent, kind: ModelErrorKind, message: string, partial = NOTHING): void {
-    this.#close({ kind: "failure", event, error: { kind, message, delayMs: 0 }, partial }, 0);
+    this.#close({ kind: "failure", event, error: { kind, message }, partial }, 0);
   }
 
   #close(reply: RecordedReply, turn: number): void {

@@ -3,6 +3,7 @@
 import type { EventOf, StoredEvent } from "../core/event.ts";
 import { differenceInWords, firstDifference } from "../core/first-difference.ts";
 import { IdMap } from "../core/id-map.ts";
+import { tellsMoments } from "../core/recorded-prompts.ts";
 import { type Recording, type RunRecording, wasStopped } from "../core/recording.ts";
 import { isSubagentToolName } from "../core/subagent-names.ts";
 import { comparableEvent } from "./comparable-event.ts";
@@ -155,7 +156,7 @@ export class Comparison {
   #noteDurations(event: StoredEvent): void {
     const isFork = event.type === "run-start" && event.origin?.kind === "fork";
     const from = isFork ? this.#lines.get(parentPath(event.path)) : undefined;
-    const isTimed = event.type === "tool-call-end" && event.toolName === "parallel_subagent";
+    const isTimed = event.type === "tool-call-end" && tellsMoments(event.toolName);
     const line = isTimed || from?.options.isRebuilt === true ? this.#lines.get(event.path) : undefined;
     if (line !== undefined) line.options = { ...line.options, ...NO_ESTIMATES };
   }

@@ -1,6 +1,6 @@
 /** Definitions made from a recording alone: enough to run it again where nobody has the real ones. */
 
-import { type AgentDefinition, type AgentOptions, agent } from "../core/agent.ts";
+import { type AgentDefinition, agent } from "../core/agent.ts";
 import type { ToolCallPart } from "../core/message.ts";
 import type { Recording, RunRecording } from "../core/recording.ts";
 import { isSubagentToolName } from "../core/subagent-names.ts";
@@ -14,7 +14,6 @@ const CAN_FETCH = "; subagent_report reads the rest]";
 export type RebuildPorts = {
   makeTool(name: string): Tool;
   namedTool(definition: AgentDefinition, tier: ToolTier): Tool;
-  hooks: AgentOptions["hooks"];
 };
 
 export type RebuiltAgents = {
@@ -61,7 +60,6 @@ export function rebuildAgents(recording: Recording, ports: RebuildPorts): Rebuil
       timeoutMs: start.timeoutMs,
       budget: start.depth === 0 ? undefined : start.budget,
       deny: start.rights.deny,
-      hooks: ports.hooks,
     });
     runsOf.set(definition, runs);
     return definition;
@@ -70,7 +68,7 @@ export function rebuildAgents(recording: Recording, ports: RebuildPorts): Rebuil
   /** Somebody who was named and not called here: what others of the same name did is all there is to know. */
   function spokenOf(name: string): AgentDefinition {
     const elsewhere = [...recording.runs.values()].filter(({ start }) => start.agent === name && start.depth > 0);
-    if (elsewhere.length === 0 || defining.has(name)) return agent({ name, hooks: ports.hooks });
+    if (elsewhere.length === 0 || defining.has(name)) return agent({ name });
     defining.add(name);
     const definition = define(elsewhere);
     defining.delete(name);

@@ -68,10 +68,11 @@ function replyOf(reply: RecordedReply, { ids }: Playback, onDelta: OnDelta): Mod
       return { message: ids.toActual(message), finish, usage: { ...usage } };
     }
     case "failure": {
-      const { kind, message, delayMs } = reply.error;
+      const { kind, message } = reply.error;
       say(reply.partial, onDelta);
       const afterOutput = reply.partial.isBilled;
-      throw new ModelError(kind, ids.toActual(message), { retryAfterMs: delayMs, afterOutput });
+      // Nobody has to wait: the next answer comes when it came then, and holds back no other run.
+      throw new ModelError(kind, ids.toActual(message), { retryAfterMs: 0, afterOutput });
     }
     case "none":
       throw new Error("An answer that never came has come");

@@ -59,12 +59,9 @@ export class RecordedOrder {
     return this.#times.get(event) ?? event.time;
   }
 
-  /** The time by which everything must have happened, also where a clock was set back before a pause was over. */
   get lastTime(): number {
-    const { events } = this.#recording;
-    const last = events.at(-1);
-    const pauses = events.reduce((sum, event) => sum + (event.type === "retry" ? event.delayMs : 0), 0);
-    return last === undefined ? 0 : this.timeOf(last) + pauses;
+    const last = this.#recording.events.at(-1);
+    return last === undefined ? 0 : this.timeOf(last);
   }
 
   /** Whether nothing came from outside between these two. */

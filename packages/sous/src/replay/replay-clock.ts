@@ -20,6 +20,8 @@ export class ReplayClock implements Clock {
   readonly timer = (milliseconds: number, callback: () => void): Disposable => {
     const timer = { due: this.#time + Math.max(0, milliseconds), callback };
     this.#timers.add(timer);
+    // No time need pass for it.
+    if (milliseconds <= 0) queueMicrotask(() => this.#timers.delete(timer) && callback());
     return { [Symbol.dispose]: () => void this.#timers.delete(timer) };
   };
 
@@ -36,7 +38,11 @@ export class ReplayClock implements Clock {
   /** Moves to the earliest timer that is due before this time and calls it; false when there is none. */
   fireBefore(time: number): boolean {
     let earliest: Timer | undefined;
-    for (const timer of this.#timers) if (timer.due < (earliest?.due ?? time)) earliest = timer;
+    for (const timer of this.#timers) {
+      // Among equals the youngest: a deadline was set before whatever it would stop.
+      const isEarlier = earliest === undefined ? timer.due < time : timer.due <= earliest.due;
+      if (isEarlier) earliest = timer;
+    }
     if (earliest === undefined) return false;
     this.#timers.delete(earliest);
     this.moveTo(earliest.due);

@@ -2,6 +2,7 @@
 
 import type { AgentDefinition } from "../core/agent.ts";
 import { toTools } from "../core/foreign-tool.ts";
+import type { Hooks } from "../core/hooks.ts";
 import type { Tool, ToolTier } from "../core/tool.ts";
 import type { Playback } from "./playback.ts";
 import { liveTool, replayHooks, type SpawnAgain, stubTool } from "./stub-tool.ts";
@@ -26,10 +27,15 @@ export function stubAgents(options: StubOptions): (definition: AgentDefinition) 
     const made = definition.with({
       tools: definition.tools === undefined ? undefined : toTools(definition.tools).map(stubOne),
       subagents: definition.subagents?.map(stub),
-      hooks: isLive ? definition.hooks : replayHooks(playback, definition.hooks?.beforeToolCall !== undefined),
+      hooks: isLive ? definition.hooks : stubHooks(definition.hooks),
     });
     known.set(definition, made);
     return made;
+  }
+
+  /** Where there was none there is none now: a hook takes time, and so it changes what meets what. */
+  function stubHooks(hooks: Hooks | undefined): Hooks | undefined {
+    return hooks?.beforeToolCall === undefined ? undefined : replayHooks(playback);
   }
 
   function stubOne(source: Tool): Tool {

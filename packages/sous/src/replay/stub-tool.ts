@@ -43,13 +43,16 @@ export function stubTool(source: Tool, playback: Playback, spawnAgain: SpawnAgai
     execute(_input: unknown, context: ToolContext): ToolResult | Promise<ToolResult> {
       const run = playback.runOf(context.runId);
       const callId = ids.toRecorded(context.callId);
+      const children = run?.children.filter(({ start }) => start.call?.callId === callId) ?? [];
       const recorded = run && recordedResult(run, callId);
-      if (run === undefined || recorded === undefined)
+      const doneAt = recorded?.seq ?? Number.POSITIVE_INFINITY;
+      const before = children.length > 0 ? spawnAgain(children, context, doneAt) : undefined;
+      if (run === undefined || recorded === undefined) {
+        before?.catch(ignore);
         return untilStopped(conductor, context, run?.results.get(callId));
+      }
       const result = ids.toActual(toToolResult(recorded, cutOf(run, callId)));
-      const children = run.children.filter(({ start }) => start.call?.callId === callId);
-      if (children.length === 0 && neededNoTime(run, recorded)) return result;
-      const before = children.length > 0 ? spawnAgain(children, context, recorded.seq) : undefined;
+      if (before === undefined && neededNoTime(run, recorded)) return result;
       // What it gave it gave, also when its run was being stopped by then.
       return Promise.resolve(before)
         .then(() => conductor.turn(recorded, undefined))
@@ -57,6 +60,8 @@ export function stubTool(source: Tool, playback: Playback, spawnAgain: SpawnAgai
     },
   });
 }
+
+function ignore(): void {}
 
 /** Whether the call had ended before the next one of the same answer was looked at. */
 function neededNoTime({ events }: RunRecording, end: StoredEvent): boolean {
@@ -96,14 +101,9 @@ export function liveTool(source: Tool, playback: Playback): Tool {
   });
 }
 
-/**
- * What stubs cannot do by themselves. A call that a hook had refused or answered was never put to a person, and what
- * `subagent_list` shows hangs on moments that nobody recorded. Undefined when there is nothing of either.
- */
-export function replayHooks(playback: Playback, hadHook: boolean): Hooks | undefined {
-  const { ids, conductor, recording } = playback;
-  const hasLists = [...recording.runs.values()].some(({ calls }) => [...calls.values()].some(isList));
-  if (!hadHook && !hasLists) return undefined;
+/** What stubs cannot do by themselves: a call that a hook had refused or answered was never put to a person. */
+export function replayHooks(playback: Playback): Hooks {
+  const { ids, conductor } = playback;
   return {
     beforeToolCall(call) {
       const run = playback.runOf(call.runId);
@@ -111,15 +111,11 @@ export function replayHooks(playback: Playback, hadHook: boolean): Hooks | undef
       const recorded = run && recordedResult(run, callId);
       if (run === undefined || recorded === undefined || run.asked.has(callId)) return undefined;
       const made = run.children.some(({ start }) => start.call?.callId === callId);
-      if (made || !(isList(call) || (hadHook && !isSubagentToolName(call.toolName)))) return undefined;
+      if (made || isSubagentToolName(call.toolName)) return undefined;
       const result = ids.toActual(toToolResult(recorded, cutOf(run, callId)));
-      return isList(call) ? { result } : conductor.turn(recorded, undefined).then(() => ({ result }));
+      return conductor.turn(recorded, undefined).then(() => ({ result }));
     },
   };
-}
-
-function isList({ toolName }: { toolName: string }): boolean {
-  return toolName === "subagent_list";
 }
 
 /** Undefined when the call was never answered, or only because its run was stopped. */
