@@ -5,6 +5,7 @@ import type { Clock } from "../core/clock.ts";
 import { StoreError, UserError } from "../core/errors.ts";
 import { type Claim, NO_OWNER } from "../core/store.ts";
 import { describeOwner, isGone, newOwner } from "./owner.ts";
+import { toPostgresText as toColumn } from "./postgres-text.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
 
 const LEASE_MS = 30_000;
@@ -33,7 +34,7 @@ export class SqliteClaims {
 
   /** Undefined when there is no such tree. */
   find(rootId: string): TreeRow | undefined {
-    const row = this.#connection.prepare(FIND).get(rootId);
+    const row = this.#connection.prepare(FIND).get(toColumn(rootId));
     return row === undefined ? undefined : toTreeRow(row);
   }
 
@@ -43,6 +44,7 @@ export class SqliteClaims {
     return owned.filter((tree) => this.isAtWork(tree)).map(({ number }) => number);
   }
 
+  /** As `isAtWork`, by number. */
   isTreeAtWork(number: number): boolean {
     const row = this.#connection.prepare(FIND_NUMBER).get(number);
     return row !== undefined && this.isAtWork(toTreeRow(row));

@@ -21,11 +21,12 @@ export function forgetTree(connection: SqliteConnection, claims: SqliteClaims, r
 export function forgetBefore(connection: SqliteConnection, claims: SqliteClaims, before: number): number {
   const old = connection.read(() => connection.prepare(FIND_OLD).all(before));
   let forgotten = 0;
-  for (const { id } of old) {
+  for (const { number } of old) {
     connection.write(() => {
-      const tree = claims.find(String(id));
-      if (tree === undefined || claims.isAtWork(tree)) return;
-      remove(connection, tree.number);
+      // Asked again behind the lock: by now somebody may have deleted it, and another tree may have its number.
+      const isThere = connection.prepare(IS_OLD).get(number ?? null, before) !== undefined;
+      if (!isThere || claims.isTreeAtWork(Number(number))) return;
+      remove(connection, Number(number));
       forgotten += 1;
     });
   }
@@ -41,7 +42,8 @@ function remove(connection: SqliteConnection, tree: number): void {
   connection.prepare("DELETE FROM runs WHERE root = ?").run(tree);
 }
 
-const FIND_OLD = "SELECT id FROM runs WHERE parent IS NULL AND started_at < ? AND root = number";
+const FIND_OLD = "SELECT number FROM runs WHERE parent IS NULL AND started_at < ? AND root = number";
+const IS_OLD = "SELECT 1 FROM runs WHERE number = ? AND started_at < ? AND root = number";
 const FIND_WITH_BLOBS = `SELECT json FROM events WHERE key >= ?1 << 28 AND key < (?1 + 1) << 28
 AND substr(json, 1, 1) = '[' AND octet_length(json) <= ${LARGEST_VALUE_BYTES}`;
 const FIND_COLUMN_BLOBS = `SELECT hex(task) AS hash FROM runs WHERE root = ?1 AND typeof(task) = 'blob'

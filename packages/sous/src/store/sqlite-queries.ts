@@ -2,6 +2,7 @@
 
 import type { SQLInputValue } from "node:sqlite";
 import type { RunQuery } from "../core/store.ts";
+import { toPostgresText as toColumn } from "./postgres-text.ts";
 import { SELECT_RUNS } from "./sqlite-run-row.ts";
 
 export const SELECT_RUN: string = `${SELECT_RUNS} WHERE r.id = ?`;
@@ -35,7 +36,7 @@ export function listQuery(
   }
   if (idPrefix !== "") {
     conditions.push("r.id >= ? AND r.id < ?");
-    values.push(idPrefix, `${idPrefix}\u{10ffff}`);
+    values.push(toColumn(idPrefix), `${toColumn(idPrefix)}\u{10ffff}`);
   }
   const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
   // Few ids begin alike: finding these and sorting them beats walking through all runs in the order of their start.

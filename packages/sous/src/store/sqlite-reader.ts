@@ -4,6 +4,7 @@ import type { SQLInputValue } from "node:sqlite";
 import type { StoredEvent } from "../core/event.ts";
 import { addToRunRecord } from "../core/run-record.ts";
 import type { ReadOptions, RunQuery, RunRecord } from "../core/store.ts";
+import { toPostgresText as toColumn } from "./postgres-text.ts";
 import { blobReader } from "./sqlite-blobs.ts";
 import type { SqliteClaims } from "./sqlite-claims.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
@@ -30,7 +31,7 @@ export class SqliteReader {
   }
 
   run(runId: string): RunRecord | undefined {
-    return this.#connection.read(() => this.#records(this.#rows(SELECT_RUN, runId)))[0];
+    return this.#connection.read(() => this.#records(this.#rows(SELECT_RUN, toColumn(runId))))[0];
   }
 
   list(query: RunQuery): RunRecord[] {
@@ -43,12 +44,12 @@ export class SqliteReader {
   }
 
   children(runId: string): RunRecord[] {
-    return this.#connection.read(() => this.#records(this.#rows(SELECT_CHILDREN, runId)));
+    return this.#connection.read(() => this.#records(this.#rows(SELECT_CHILDREN, toColumn(runId))));
   }
 
   tree(rootId: string): RunRecord[] {
     return this.#connection.read(() => {
-      const runs = this.#rows(SELECT_TREE, rootId);
+      const runs = this.#rows(SELECT_TREE, toColumn(rootId));
       return this.#records(runs.sort((left, right) => left.number - right.number));
     });
   }
@@ -58,7 +59,7 @@ export class SqliteReader {
     if (tree === undefined) return undefined;
     const from = Math.max(0, Math.floor(after) + 1);
     if (runId === undefined) return { tree, from, to: LAST_SEQ };
-    const run = this.#connection.prepare(FIND_REACH).get(runId, tree);
+    const run = this.#connection.prepare(FIND_REACH).get(toColumn(runId), tree);
     if (run === undefined) return undefined;
     const { number, first_seq: firstSeq, last_seq: lastSeq } = run;
     return { tree, from: Math.max(from, Number(firstSeq)), to: Number(lastSeq ?? LAST_SEQ), runs: [Number(number)] };

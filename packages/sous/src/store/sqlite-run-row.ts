@@ -7,6 +7,7 @@ import { textOf } from "../core/message.ts";
 import type { RunRecord } from "../core/store.ts";
 import { noUsage, type Usage } from "../core/usage.ts";
 import { hashOf, isForBlobs } from "./event-row.ts";
+import { fromPostgresText as fromColumn, toPostgresText as toColumn } from "./postgres-text.ts";
 import { keepBlob } from "./sqlite-blobs.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
 
@@ -25,7 +26,7 @@ export type RunNumbers = { readonly number: number; readonly tree: number; reado
 /** Part of a transaction that is open. */
 export function insertRun(connection: SqliteConnection, numbers: RunNumbers, start: EventOf<"run-start">): void {
   const column = (text: string): SQLInputValue => {
-    if (!isForBlobs(text)) return text;
+    if (!isForBlobs(text)) return toColumn(text);
     const hash = hashOf(text);
     keepBlob(connection, { hash, text });
     return Buffer.from(hash, "hex");
@@ -34,15 +35,15 @@ export function insertRun(connection: SqliteConnection, numbers: RunNumbers, sta
     .prepare(INSERT)
     .run(
       numbers.number,
-      start.runId,
+      toColumn(start.runId),
       numbers.tree,
       numbers.parent,
-      start.agentId,
-      start.path,
+      toColumn(start.agentId),
+      toColumn(start.path),
       start.depth,
-      start.agent,
-      start.label,
-      start.model,
+      toColumn(start.agent),
+      toColumn(start.label),
+      toColumn(start.model),
       column(textOf(start.task)),
       start.summaryPrompt === undefined ? null : column(start.summaryPrompt),
       JSON.stringify(start.rights.use),
@@ -87,10 +88,10 @@ export function parseIdentity(row: Row): RunIdentity {
   // A parent comes before its children, so there can be no circle among them.
   if (number < tree || (parent !== null && (parent < tree || parent >= number))) throw damaged(row, "parent");
   return {
-    runId: text(row, "id"),
-    agentId: text(row, "agent_id"),
-    parentId: parent === null ? null : text(row, "parent_id"),
-    path: text(row, "path"),
+    runId: words(row, "id"),
+    agentId: words(row, "agent_id"),
+    parentId: parent === null ? null : words(row, "parent_id"),
+    path: words(row, "path"),
     depth: whole(row, "depth"),
   };
 }
@@ -99,15 +100,15 @@ export function parseIdentity(row: Row): RunIdentity {
 export function parseRunRow(row: Row, blob: (hash: string) => string | undefined): RunRow {
   const identity = parseIdentity(row);
   const status = statusOf(row);
-  const lost = row.lost === null ? {} : { lost: text(row, "lost") };
+  const lost = row.lost === null ? {} : { lost: words(row, "lost") };
   const record: RunRecord = {
     id: identity.runId,
     agentId: identity.agentId,
     parentId: identity.parentId,
-    rootId: text(row, "root_id"),
+    rootId: words(row, "root_id"),
     path: identity.path,
-    agent: text(row, "agent"),
-    label: text(row, "label"),
+    agent: words(row, "agent"),
+    label: words(row, "label"),
     depth: identity.depth,
     status,
     stopReason: row.stop_reason === null ? undefined : text(row, "stop_reason"),
@@ -117,7 +118,7 @@ export function parseRunRow(row: Row, blob: (hash: string) => string | undefined
     toolCount: row.tool_count === null ? 0 : amount(row, "tool_count"),
     usage: row.usage === null ? noUsage() : usageOf(row),
     costUsd: costOf(row, status),
-    model: text(row, "model"),
+    model: words(row, "model"),
     task: longText(row, "task", blob),
     summaryPrompt: row.summary_prompt === null ? undefined : longText(row, "summary_prompt", blob),
     allowedTools: toolsOf(row),
@@ -138,9 +139,14 @@ function text(row: Row, column: string): string {
   return value;
 }
 
+/** What somebody said, in letters that a column may not be able to hold. */
+function words(row: Row, column: string): string {
+  return fromColumn(text(row, column));
+}
+
 function longText(row: Row, column: string, blob: (hash: string) => string | undefined): string {
   const value = row[column];
-  if (!(value instanceof Uint8Array)) return text(row, column);
+  if (!(value instanceof Uint8Array)) return words(row, column);
   const found = blob(Buffer.from(value).toString("hex"));
   if (found === undefined) throw damaged(row, column);
   return found;

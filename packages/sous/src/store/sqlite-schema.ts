@@ -24,7 +24,7 @@ type Part = { readonly name: string; readonly sql: string };
 /**
  * Run numbers instead of ids, and `tree × 2^28 + seq` as the key of an event: text keys cost half the speed. The row of a
  * root also says who works on its tree, in front because every append asks for that. A task or prompt over 64 KB is a blob:
- * the hash of its text.
+ * the hash of its text. Node 22 reads no text behind a character 0, so it is written as `\u0000` in texts and as bytes in blobs.
  */
 const RUNS: Part = {
   name: "runs",
@@ -71,7 +71,7 @@ const BLOBS: Part = {
   name: "blobs",
   sql: `CREATE TABLE blobs (
   hash BLOB NOT NULL UNIQUE,
-  text TEXT NOT NULL,
+  data BLOB NOT NULL,
   uses INTEGER NOT NULL
 )`,
 };

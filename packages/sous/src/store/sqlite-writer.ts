@@ -5,6 +5,7 @@ import { StaleOwner, StoreError } from "../core/errors.ts";
 import type { EventOf, StoredEvent } from "../core/event.ts";
 import { FIRST_FENCE, NO_OWNER } from "../core/store.ts";
 import { type EncodedEvent, encodeEvent } from "./event-row.ts";
+import { toPostgresText as toColumn } from "./postgres-text.ts";
 import { keepBlob } from "./sqlite-blobs.ts";
 import type { SqliteClaims } from "./sqlite-claims.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
@@ -154,7 +155,7 @@ export class SqliteWriter {
     const number = isRoot ? tree.number : this.#nextNumber();
     const parent = parentId === null ? null : this.#numberOf(tree, parentId);
     if (parent === undefined) throw new StoreError(`The parent of run ${runId} is not in tree ${tree.rootId}`);
-    if (this.#connection.prepare(FIND_RUN).get(runId) !== undefined)
+    if (this.#connection.prepare(FIND_RUN).get(toColumn(runId)) !== undefined)
       throw new StoreError(`A run with the id ${runId} is in the store already`);
     insertRun(this.#connection, { number, tree: tree.number, parent }, start);
     if (parentId === null && tree.fence !== NO_OWNER) {
@@ -182,7 +183,7 @@ export class SqliteWriter {
   #numberOf(tree: LiveTree, runId: string): number | undefined {
     const known = tree.runs.get(runId);
     if (known !== undefined) return known;
-    const found = this.#connection.prepare(FIND_RUN).get(runId);
+    const found = this.#connection.prepare(FIND_RUN).get(toColumn(runId));
     if (found === undefined || found.root !== tree.number) return undefined;
     const number = Number(found.number);
     if (found.status === "running") tree.runs.set(runId, number);

@@ -6,6 +6,7 @@ import type { StoredEvent } from "../core/event.ts";
 import { checkWhole, checkWord } from "../core/options.ts";
 import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../core/shared-budget.ts";
 import { type Claim, FIRST_FENCE, type ReadOptions, type RunQuery, type RunRecord, type Store } from "../core/store.ts";
+import { toPostgresText as toColumn } from "./postgres-text.ts";
 import { openSharedBudget } from "./shared-budget.ts";
 import { SqlitePurses } from "./sqlite-budget.ts";
 import { SqliteClaims } from "./sqlite-claims.ts";
@@ -94,7 +95,7 @@ class SqliteFileStore implements SqliteStore {
   }
 
   async markLost(rootId: string, reason: string): Promise<void> {
-    this.#connection.write(() => this.#connection.prepare(MARK_LOST).run(reason, rootId));
+    this.#connection.write(() => this.#connection.prepare(MARK_LOST).run(toColumn(reason), toColumn(rootId)));
   }
 
   async read(rootId: string, options: ReadOptions = {}): Promise<readonly StoredEvent[]> {

@@ -16,7 +16,7 @@ suite("B8.2: a database with more in it than sous put there", () => {
     ["a view", "CREATE VIEW evil AS SELECT * FROM runs", "evil"],
     [
       "a view in place of a table",
-      "DROP TABLE blobs; CREATE VIEW blobs AS SELECT 1 AS hash, 2 AS text, 3 AS uses",
+      "DROP TABLE blobs; CREATE VIEW blobs AS SELECT 1 AS hash, 2 AS data, 3 AS uses",
       "blobs",
     ],
     ["another table", "CREATE TABLE evil (a)", "evil"],

@@ -291,6 +291,33 @@ suite("a SQLite store that is open", () => {
     assert.equal(list, "[]");
     assert.match(warning ?? "", /Warning: something else$/);
   });
+
+  test("keeps on Node 22 what that reads badly: a character 0, and half ones", async () => {
+    await using place = sqlitePlace();
+    const script = `
+      import assert from "node:assert/strict";
+      const store = await openSqliteStore(file);
+      const hostile = ["a\\0b", "half \\ud800", "back\\\\slash \\\\u0000", "\\0".repeat(70_000)];
+      for (const [index, text] of hostile.entries()) {
+        const id = index + text.slice(0, 20);
+        const tree = sampleTree(id);
+        const details = { agent: text, model: text, summaryPrompt: text, task: { role: "user", content: [{ type: "text", text }] } };
+        tree.start(id, { label: text, details });
+        tree.turn(id, text);
+        store.append(id, tree.events);
+        await store.markLost(id, text);
+        assert.deepEqual(JSON.stringify(await store.read(id)), JSON.stringify(tree.events));
+        const { label, agent, model, task, summaryPrompt, lost } = await store.run(id);
+        assert.deepEqual({ label, agent, model, task, summaryPrompt, lost }, { label: text, agent: text, model: text, task: text, summaryPrompt: text, lost: text });
+        assert.deepEqual((await store.list({ idPrefix: id })).map(({ id }) => id), [id]);
+        await store.release(id, 1);
+      }
+      assert.equal(await store.delete("0a\\0b"), true);
+      assert.equal(await store.prune(Number.MAX_SAFE_INTEGER), 3);
+      console.log("kept");`;
+    for (const node of [process.execPath, node22()])
+      assert.equal(await runScript(place.file, script, { node }), "kept\n");
+  });
 });
 
 /** Opens, expects one sentence, and finds everything in the folder as it was. */
