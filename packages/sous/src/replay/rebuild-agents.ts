@@ -39,10 +39,11 @@ export function rebuildAgents(recording: Recording, ports: RebuildPorts): Rebuil
     const calls = runs.flatMap(family).flatMap(callsOf);
     const specialists = specialistsOf(calls, runs.flatMap(told.own));
     const subagents = [...specialists].map(([name, below]) => (below.length === 0 ? spokenOf(name) : define(below)));
-    const own = start.rights.use.map(ports.makeTool);
-    const others = start.rights.delegate.filter(
-      (name) => !start.rights.use.includes(name) && !subagents.some((each) => hasTool(each, name)),
-    );
+    // A call or a parent may have taken some away: it has whatever any of its runs had.
+    const use = [...new Set(runs.flatMap(({ start: each }) => each.rights.use))];
+    const delegate = [...new Set(runs.flatMap(({ start: each }) => each.rights.delegate))];
+    const own = use.map(ports.makeTool);
+    const others = delegate.filter((name) => !use.includes(name) && !subagents.some((each) => hasTool(each, name)));
     // Somebody it could call, and did not, has these: nothing else is known of them.
     if (others.length > 0) subagents.push(agent({ name: "others", tools: others.map(ports.makeTool) }));
     const asked = subagents.filter(({ name }) =>
@@ -79,8 +80,8 @@ export function rebuildAgents(recording: Recording, ports: RebuildPorts): Rebuil
   const root = define(roots);
   const named = new Map<string, AgentDefinition>();
   for (const [name, group] of Map.groupBy(namedInCalls(recording), ({ start }) => start.agent)) {
-    const [first, ...others] = plainFirst(group, recording);
-    if (first !== undefined) named.set(name, asNamedInCalls(define([first, ...others]), first, recording));
+    const sorted = plainFirst(group, recording);
+    named.set(name, asNamedInCalls(define(sorted), sorted, recording));
   }
   const shared = told.shared.map((name) => named.get(name) ?? spokenOf(name));
   return {
@@ -167,24 +168,32 @@ function callOf({ start }: RunRecording, runs: Recording["runs"]): ToolCallPart 
   return runs.get(start.parentId ?? "")?.calls.get(start.call?.callId ?? "");
 }
 
-/** The one whose call said the least for itself comes first: what a call said is not the definition's. */
+/** The one whose call changed the least comes first: what a call said is not the definition's. */
 function plainFirst(runs: readonly RunRecording[], recording: Recording): RunRecording[] {
-  const said = (run: RunRecording) => Object.keys(taskOf(run, recording.runs)).length;
-  return runs.toSorted((one, other) => said(one) - said(other));
+  const changes = (run: RunRecording) => {
+    const task = taskOf(run, recording.runs);
+    return CHANGING.filter((key) => task[key] !== undefined).length;
+  };
+  return runs.toSorted((one, other) => changes(one) - changes(other));
 }
 
+const CHANGING = ["context", "system_prompt", "output_schema", "allowed_tools", "model"];
+
+/** Turns and time of a definition show in the runs whose calls did not speak of them; so does its own output. */
 function asNamedInCalls(
   definition: AgentDefinition,
-  first: RunRecording,
-  { runs, rootId }: Recording,
+  group: readonly RunRecording[],
+  recording: Recording,
 ): AgentDefinition {
-  const { max_turns, timeout_ms } = taskOf(first, runs);
+  const { runs, rootId } = recording;
+  const silentOn = (key: string) => group.find((run) => taskOf(run, runs)[key] === undefined)?.start;
+  const maxTurns = silentOn("max_turns")?.maxTurns;
   const defaultTurns = runs.get(rootId)?.start.terms?.limits.defaultMaxTurns;
-  const isDefault = max_turns !== undefined || definition.maxTurns === defaultTurns;
-  return definition.with({
-    maxTurns: isDefault ? undefined : definition.maxTurns,
-    timeoutMs: timeout_ms === undefined ? definition.timeoutMs : undefined,
+  const named = definition.with({
+    maxTurns: maxTurns === defaultTurns ? undefined : maxTurns,
+    timeoutMs: silentOn("timeout_ms")?.timeoutMs,
   });
+  return silentOn("output_schema") === undefined ? named.with({ outputSchema: undefined }) : named;
 }
 
 /** What the call that made this run asked for. */

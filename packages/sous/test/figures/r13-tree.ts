@@ -21,7 +21,7 @@ export async function recordTree(seed: number, events: number): Promise<readonly
   const random = world.random("faults");
   const answer = randomAnswers(world, { maxChildren: 100_000, maxWork: 5, width: 8 });
   const model = scriptedModel(
-    { "**": (request) => withFaults(answer(request), random) },
+    { "**": (request) => withFaults(knowable(answer(request)), random) },
     { clock: world.clock, schedule: (path) => world.turn(`model of ${path}`), price: { input: 3, output: 15 } },
   );
   const tools = toolsOf(() => world.turn("a tool"), world.random("tools"));
@@ -111,6 +111,22 @@ function personOf(world: World) {
     await world.turn("the person");
     return chance(random, 0.7) ? { allow: true as const } : { allow: false as const, reason: "not now" };
   };
+}
+
+/** A definition that only a refused or changed call speaks of is in no recording: nobody is named with more than a task. */
+function knowable(given: Answer): Answer {
+  const steps: readonly Step[] = "step" in given ? [given] : given;
+  return steps.map((step) => {
+    if (step.step !== "call") return step;
+    const { tasks, ...input } = step.input as { tasks?: Record<string, unknown>[] };
+    return { ...step, input: tasks === undefined ? plainTask(input) : { ...input, tasks: tasks.map(plainTask) } };
+  });
+}
+
+function plainTask({ agent: name, ...task }: Record<string, unknown>): Record<string, unknown> {
+  if (name === undefined || name === "nobody") return task;
+  const { allowed_tools: _tools, context: _context, output_schema: _output, ...rest } = task;
+  return { agent: name, ...rest };
 }
 
 /** Now and then an attempt fails first, before or in the middle of its answer. */
