@@ -93,7 +93,7 @@ export async function rerunOffline(
       await store.append(runId, recorded, NO_OWNER);
     }
     const order: OfflineOrder = { file, runId, from, reach };
-    const program = join(import.meta.dirname, "r13-offline.ts");
+    const program = new URL("r13-worker.ts", import.meta.url).pathname;
     const parameters = ["--conditions=sous-source", program, JSON.stringify(order)];
     const env = { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" };
     const { stdout } = await promisify(execFile)(process.execPath, parameters, { env, maxBuffer: 2 ** 26 });
