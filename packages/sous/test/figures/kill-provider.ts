@@ -24,7 +24,7 @@ export type FakeProvider = AsyncDisposable & {
 };
 
 /** Prompt tokens of the first request. */
-export const FIRST_SERIAL = 10_000;
+const FIRST_SERIAL = 10_000;
 export const OUTPUT_TOKENS = 7;
 
 export async function startFakeProvider(random: Random): Promise<FakeProvider> {
