@@ -17,6 +17,7 @@ const AFTER_LOSS = /leaves the call|leaves the question|The result is failed, th
 export class Past {
   readonly problems: string[] = [];
   readonly lookEffect: Tool["effect"];
+  readonly isFanOut: boolean;
   /** Everything that is in the store, from all lives. */
   readonly kept: StoredEvent[] = [];
   rootId = "";
@@ -40,9 +41,10 @@ export class Past {
   readonly #asking = new Set<string>();
   readonly #unheard = new Set<string>();
 
-  /** `lookEffect` is that of the tool that is called most, in all lives. */
-  constructor(lookEffect: Tool["effect"]) {
+  /** `lookEffect` is that of the tool that is called most, in all lives; `isFanOut` when code starts the children. */
+  constructor(lookEffect: Tool["effect"], isFanOut: boolean) {
     this.lookEffect = lookEffect;
+    this.isFanOut = isFanOut;
   }
 
   problem(what: string): void {
@@ -62,7 +64,7 @@ export class Past {
     const last = this.kept.findLast(
       ({ type, parentId }) => parentId === null && (type === "run-end" || type === "run-start"),
     );
-    return last === undefined || (last.type === "run-end" && last.status === "completed");
+    return last === undefined || (last.type === "run-end" && (this.isFanOut || last.status === "completed"));
   }
 
   keep(rootId: string, events: readonly StoredEvent[]): void {

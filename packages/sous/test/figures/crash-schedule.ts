@@ -3,12 +3,15 @@
  * behind it, and the next goes on from what was kept, with faults of its own.
  */
 
+import type { AgentDefinition } from "../../src/core/agent.ts";
 import { UserError } from "../../src/core/errors.ts";
 import type { StoredEvent } from "../../src/core/event.ts";
 import type { ModelRequest } from "../../src/core/model.ts";
-import type { ResumeOptions, RunHandle, RunOptions, RunResult } from "../../src/core/runtime.ts";
+import type { RunOptions, RunResult } from "../../src/core/runtime.ts";
 import { NO_OWNER, type Store } from "../../src/core/store.ts";
 import type { Tool } from "../../src/core/tool.ts";
+import { addUsage, noUsage } from "../../src/core/usage.ts";
+import type { Runtime } from "../../src/runtime.ts";
 import { decodeEvent, encodeEvent } from "../../src/store/event-row.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { checkMessages } from "../../src/testing/check-messages.ts";
@@ -24,9 +27,9 @@ import { answersReadTwice } from "./random-answers.ts";
 import { type WatchedStore, watchedStore } from "./watched-store.ts";
 
 /** What a schedule with crashes needs of a runtime. */
-export type CreateResumable = (options: Parameters<CreateRuntime>[0]) => ReturnType<CreateRuntime> & {
-  resume(runId: string, options?: ResumeOptions): RunHandle;
-};
+export type CreateResumable = (
+  options: Parameters<CreateRuntime>[0],
+) => ReturnType<CreateRuntime> & Pick<Runtime, "resume" | "fanOut">;
 
 export type CrashSchedule = {
   seed: number;
@@ -50,7 +53,8 @@ export async function runCrashSchedule(
   makePlan: (world: World) => Plan,
   createRuntime: CreateResumable,
 ): Promise<CrashSchedule> {
-  const past = new Past(pick(seededRandom(seed, "effect"), ["read", "idempotent", "unsafe"]));
+  const random = seededRandom(seed, "kind");
+  const past = new Past(pick(random, ["read", "idempotent", "unsafe"]), chance(random, 0.15));
   const schedule = { crashes: 0, faults: 0, status: "none", hung: false };
   let answer: Plan["answer"] | undefined;
   for (let life = 0; life < MOST_LIVES; life++) {
@@ -167,12 +171,13 @@ class Process {
         if (event.seq !== undefined && !this.#isDead) this.shown.push(event);
       },
     };
+    this.#world.clock.ownTimer(PATIENCE_MS, () => this.#losePatience());
+    if (this.#past.isFanOut) return this.#fanOut(runtime, lead, options);
     let handle =
       rootId === ""
         ? runtime.run(lead, "Go.", { ...plan.run, ...options })
         : runtime.resume(rootId, { agent: lead, ...options });
     plan.disturb?.(handle, this.shown);
-    this.#world.clock.ownTimer(PATIENCE_MS, () => this.#losePatience());
     const results: RunResult[] = [];
     try {
       results.push(await resultOf(handle));
@@ -191,6 +196,32 @@ class Process {
       }
     }
     return results;
+  }
+
+  /** Several tasks from code, in one tree. Returns what a root of its own would have said. */
+  async #fanOut(
+    runtime: ReturnType<CreateResumable>,
+    lead: AgentDefinition,
+    options: Pick<RunOptions, "signal" | "onEvent">,
+  ): Promise<RunResult[]> {
+    const { rootId, lost } = this.#past;
+    const inputs = ["Part one.", "Part two.", "Part three.", "Part four."];
+    const begun = rootId === "" ? this.#plan.run : { resumes: rootId };
+    let results: RunResult[];
+    try {
+      results = await runtime.fanOut(lead, inputs, { ...begun, ...options, limit: 2 });
+    } catch (error) {
+      if (!(lost !== undefined && error instanceof UserError && error.message.includes(lost))) throw error;
+      return [];
+    }
+    if (results.length !== inputs.length) this.#past.problem(`${results.length} results for ${inputs.length} tasks`);
+    const end = this.shown.findLast((event) => event.type === "run-end" && event.parentId === null);
+    const [first] = results;
+    if (first === undefined || end?.type !== "run-end") throw new Error("The fan-out has no end");
+    const usage = noUsage();
+    for (const each of results) addUsage(usage, each.usage);
+    const agents = [first.agents[0], ...results.flatMap((each) => each.agents)] as RunResult["agents"];
+    return [{ ...first, status: end.status, runId: end.runId, usage, agents }];
   }
 
   #losePatience(): void {
