@@ -5,15 +5,16 @@ import { globSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { test } from "node:test";
 
-/** Sections A, B, C, H (without the tools of the command line) and I, and the parts of D and F that are built. */
+/** Sections A, B, C, G, H (without the tools of the command line) and I, and the parts of D and F that are built. */
 const IDS = [
   ...numbered("A", 5),
   ...numbered("B", 12),
   ...numbered("C", 9),
   ...["D1", "D2", "D6", "F5"],
+  ...numbered("G", 6),
   ...numbered("H", 5),
   ...numbered("I", 4),
-  ...["R1", "R4", "R5", "R6", "R7", "R9"],
+  ...["R1", "R2", "R4", "R5", "R6", "R7", "R9", "R11", "R13"],
 ];
 
 function numbered(section: string, last: number): string[] {
