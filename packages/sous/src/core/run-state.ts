@@ -62,7 +62,7 @@ class RunFold {
   #since: number;
   #lastTime: number;
   #exceeded: string | undefined;
-  /** Questions that wait for a person. The clock stands still from the first to the last answer. */
+  /** Questions that wait for a person. The clock stands still from the first to the last answer; that of a root never does. */
   readonly #asked = new Set<string>();
   #askedSince = 0;
 
@@ -116,7 +116,7 @@ class RunFold {
         break;
       case "approval-request":
         if (this.#asked.size === 0) this.#askedSince = event.time;
-        this.#asked.add(event.callId);
+        if (event.depth > 0) this.#asked.add(event.callId);
         state.calls.set(event.callId, { state: "asked" });
         break;
       case "approval-end":
