@@ -1,7 +1,10 @@
 /** A stored tree is run again from its recorded answers, also with definitions that have changed since. */
 
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { agent, openMemoryStore, rerun, run, tool } from "sous";
-import { calls, says, scriptedModel } from "sous/testing";
+import { calls, cassetteModel, saveCassette, says, scriptedModel } from "sous/testing";
 import * as z from "zod";
 
 const store = openMemoryStore(); // or openSqliteStore("runs.db") from "sous/sqlite"
@@ -11,7 +14,10 @@ const measure = tool({
   description: "Reads the water level.",
   effect: "read",
   inputSchema: z.object({ well: z.string() }),
-  execute: () => `${40 + ++readings} cm`,
+  execute: () => {
+    readings += 1;
+    return "41 cm";
+  },
 });
 const model = scriptedModel({
   lead: [calls("subagent_surveyor", { task: "Measure the north well." }), says("The north well is low.")],
@@ -30,4 +36,16 @@ const other = await rerun(runId, { store, agents: [changed] });
 console.log(other.firstDifference?.sentence);
 // #endregion
 
-console.log(`measured ${readings} time, asked ${model.requestCount} times`);
+const file = join(mkdtempSync(join(tmpdir(), "sous-example-")), "wells.json");
+// #region cassette
+await saveCassette(store, runId, file);
+
+// In a test: the same agents, on answers that were given once.
+const played = cassetteModel(file);
+const lone = lead.with({ model: played, subagents: [surveyor.with({ model: played })] });
+const { text } = await run(lone, "How are the wells?");
+console.log(text);
+// #endregion
+rmSync(dirname(file), { recursive: true });
+
+console.log(`measured ${readings} times, asked ${model.requestCount} times`);
