@@ -32,7 +32,7 @@ export class RecordedPrompts {
     if (origin === undefined) return [];
     if (origin.kind === "branch") return [...origin.history];
     const earlier = this.#recording.runs.get(origin.runId);
-    if (earlier === undefined) return [];
+    if (earlier === undefined || earlier.start.seq >= start.seq) return [];
     if (origin.kind === "follow-up") return this.#all(earlier);
     const before = earlier.events.filter(({ seq }) => seq < start.seq);
     return rebuildConversation(before, this.origin(earlier)).slice(0, origin.messages);

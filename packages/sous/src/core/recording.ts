@@ -28,6 +28,8 @@ export type RunRecording = {
   readonly results: ReadonlyMap<string, EventOf<"tool-call-end">>;
   readonly asked: ReadonlySet<string>;
   readonly consents: ReadonlyMap<string, EventOf<"approval-end">>;
+  /** Who started it: always a run that was there before. */
+  readonly parent: RunRecording | undefined;
   /** The runs it started, in their order. */
   readonly children: readonly RunRecording[];
 };
@@ -73,12 +75,14 @@ export function foldRecording(events: readonly StoredEvent[]): Recording | undef
     }
     // Nothing but a damaged store starts a run twice.
     if (folds.has(event.runId)) continue;
-    const fold = new RunFold(event);
+    // Looked for first: nobody is their own parent, whatever a crafted store says.
+    const parent = event.parentId === null ? undefined : folds.get(event.parentId);
+    const fold = new RunFold(event, parent);
     folds.set(event.runId, fold);
     const earlier = paths.get(event.path);
     if (earlier === undefined) paths.set(event.path, [fold]);
     else earlier.push(fold);
-    if (event.parentId !== null) folds.get(event.parentId)?.children.push(fold);
+    parent?.children.push(fold);
   }
   for (const fold of folds.values()) fold.finish();
   return { rootId: first.runId, events, paths, runs: folds };
@@ -121,6 +125,7 @@ class RunFold implements RunRecording {
   readonly results = new Map<string, EventOf<"tool-call-end">>();
   readonly asked = new Set<string>();
   readonly consents = new Map<string, EventOf<"approval-end">>();
+  readonly parent: RunRecording | undefined;
   readonly children: RunFold[] = [];
   end: EventOf<"run-end"> | undefined;
   readonly #billed: Usage = noUsage();
@@ -130,7 +135,8 @@ class RunFold implements RunRecording {
   /** What was said before an answer that goes on after a cut. */
   #cutText = "";
 
-  constructor(start: EventOf<"run-start">) {
+  constructor(start: EventOf<"run-start">, parent: RunRecording | undefined) {
+    this.parent = parent;
     this.runId = start.runId;
     this.path = start.path;
     this.start = start;

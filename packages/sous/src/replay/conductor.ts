@@ -30,6 +30,8 @@ type Held = { readonly key: number; readonly seq: number; readonly time: number;
 
 /** Real time, for what the runtime itself waits for, such as a schema that must be loaded. */
 const PATIENCE_MS = 2000;
+/** So many timers in a row show that nothing but time passes: then it passes at once. */
+const MAX_IDLE_TIMERS = 500;
 /** What still waits when everything is stopped has its time cut short, but not for ever. */
 const MAX_CLOSING_TIMERS = 10_000;
 
@@ -46,6 +48,7 @@ export class Conductor {
   /** Live work by the number of its recorded result. */
   readonly #live = new Map<object, number>();
   #onNews: (() => void) | undefined;
+  #idleTimers = 0;
 
   constructor({ order, comparison, clock }: Pick<Playback, "order" | "comparison" | "clock">) {
     this.#order = order;
@@ -131,14 +134,23 @@ export class Conductor {
     }
     if (this.#stopNext()) return true;
     if (held === undefined) {
-      return this.#live.size === 0 && this.#clock.fireBefore(this.#lastTime + 1);
+      return this.#live.size === 0 && this.#letPass(this.#lastTime + 1);
     }
     if (this.#isLiveBefore(key)) return false;
-    if (this.#clock.fireBefore(held.time) || this.#fireFirst(held)) return true;
+    if (this.#letPass(held.time) || this.#fireFirst(held)) return true;
     this.#clock.moveTo(held.time);
     this.#held.pop();
     held.release();
     return true;
+  }
+
+  /** Fires the next timer before this time; false when there is none. A recording may span years. */
+  #letPass(time: number): boolean {
+    this.#idleTimers += 1;
+    if (this.#idleTimers > MAX_IDLE_TIMERS) this.#clock.moveTo(time);
+    if (this.#clock.fireBefore(time)) return true;
+    this.#idleTimers = 0;
+    return false;
   }
 
   /** In the same millisecond a timer came first only if something that is still missing was recorded before. */
@@ -160,7 +172,7 @@ export class Conductor {
     const stop = this.stops.find(({ event }) => this.#comparison.isNext(event));
     if (stop === undefined || this.#live.size > 0) return false;
     if (this.#held.some(({ seq }) => seq <= stop.event.seq)) return false;
-    if (this.#clock.fireBefore(this.#order.timeOf(stop.event) + 1)) return true;
+    if (this.#letPass(this.#order.timeOf(stop.event) + 1)) return true;
     this.stops.splice(this.stops.indexOf(stop), 1);
     stop.perform();
     return true;

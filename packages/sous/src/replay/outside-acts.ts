@@ -59,7 +59,7 @@ export function planOutsideActs(
     }
     const stopped = firstSignOfStop(run);
     if (stopped === undefined) continue;
-    const top = stoppedWith(run, stopped, recording);
+    const top = stoppedWith(run, stopped);
     const perform = () => void (top !== undefined && control.cancel(top, "stop"));
     if (stopped === events[1] && start.depth === 0) conductor.acts.push(act(start, start.seq, perform));
     else conductor.stops.push({ event: stopped, perform });
@@ -133,15 +133,14 @@ export function isCancelledCall({ output, isError }: EventOf<"tool-call-end">): 
  * The highest run that was cancelled together with this one: it did nothing more after that either. Undefined when what
  * stopped it was a clock.
  */
-function stoppedWith(run: RunRecording, sign: StoredEvent, { runs }: Recording): string | undefined {
+function stoppedWith(run: RunRecording, sign: StoredEvent): string | undefined {
   let top = run;
-  for (let above = runs.get(run.start.parentId ?? ""); above !== undefined; ) {
+  for (let above = run.parent; above !== undefined; above = above.parent) {
     const wentOn = above.events.some(
       ({ seq, type }) => seq > sign.seq && (type === "turn-start" || type === "message-end"),
     );
     if (wentOn || firstSignOfStop(above) === undefined) break;
     top = above;
-    above = runs.get(above.start.parentId ?? "");
   }
   return top.end?.status === "cancelled" ? top.path : undefined;
 }

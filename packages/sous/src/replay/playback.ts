@@ -47,10 +47,10 @@ export class Playback {
   }
 
   /** Whether a tool started this child in the moment it was called. */
-  startedAtOnce({ start }: RunRecording): boolean {
-    const called = this.recording.runs
-      .get(start.parentId ?? "")
-      ?.events.find((event) => event.type === "tool-call-start" && event.callId === start.call?.callId);
+  startedAtOnce({ start, parent }: RunRecording): boolean {
+    const called = parent?.events.find(
+      (event) => event.type === "tool-call-start" && event.callId === start.call?.callId,
+    );
     return called !== undefined && this.order.isImmediate(called, start);
   }
 

@@ -80,7 +80,7 @@ export function rebuildAgents(recording: Recording, ports: RebuildPorts): Rebuil
   const root = define(roots);
   const named = new Map<string, AgentDefinition>();
   for (const [name, group] of Map.groupBy(namedInCalls(recording), ({ start }) => start.agent)) {
-    const sorted = plainFirst(group, recording);
+    const sorted = plainFirst(group);
     named.set(name, asNamedInCalls(define(sorted), sorted, recording));
   }
   const shared = told.shared.map((name) => named.get(name) ?? spokenOf(name));
@@ -159,19 +159,19 @@ function namedInCalls({ runs }: Recording): RunRecording[] {
   return [...runs.values()].filter((run) => {
     const { start } = run;
     if (start.agent === MADE_UP || start.depth === 0 || start.agentId !== run.runId) return false;
-    const toolName = callOf(run, runs)?.toolName;
+    const toolName = callOf(run)?.toolName;
     return toolName === "subagent" || toolName === "parallel_subagent";
   });
 }
 
-function callOf({ start }: RunRecording, runs: Recording["runs"]): ToolCallPart | undefined {
-  return runs.get(start.parentId ?? "")?.calls.get(start.call?.callId ?? "");
+function callOf({ start, parent }: RunRecording): ToolCallPart | undefined {
+  return parent?.calls.get(start.call?.callId ?? "");
 }
 
 /** The one whose call changed the least comes first: what a call said is not the definition's. */
-function plainFirst(runs: readonly RunRecording[], recording: Recording): RunRecording[] {
+function plainFirst(runs: readonly RunRecording[]): RunRecording[] {
   const changes = (run: RunRecording) => {
-    const task = taskOf(run, recording.runs);
+    const task = taskOf(run);
     return CHANGING.filter((key) => task[key] !== undefined).length;
   };
   return runs.toSorted((one, other) => changes(one) - changes(other));
@@ -186,7 +186,7 @@ function asNamedInCalls(
   recording: Recording,
 ): AgentDefinition {
   const { runs, rootId } = recording;
-  const silentOn = (key: string) => group.find((run) => taskOf(run, runs)[key] === undefined)?.start;
+  const silentOn = (key: string) => group.find((run) => taskOf(run)[key] === undefined)?.start;
   const maxTurns = silentOn("max_turns")?.maxTurns;
   const defaultTurns = runs.get(rootId)?.start.terms?.limits.defaultMaxTurns;
   const named = definition.with({
@@ -197,8 +197,8 @@ function asNamedInCalls(
 }
 
 /** What the call that made this run asked for. */
-function taskOf(run: RunRecording, runs: Recording["runs"]): Record<string, unknown> {
-  const input = (callOf(run, runs)?.input ?? {}) as { tasks?: unknown };
+function taskOf(run: RunRecording): Record<string, unknown> {
+  const input = (callOf(run)?.input ?? {}) as { tasks?: unknown };
   const task = Array.isArray(input.tasks) ? input.tasks[run.start.call?.index ?? 0] : input;
   return (task ?? {}) as Record<string, unknown>;
 }

@@ -76,9 +76,8 @@ export class RecordedOrder {
   }
 
   /** The end of the last child of a call is the end of the call, and perhaps the next turn of the parent. */
-  #afterEnd({ start }: RunRecording, end: StoredEvent): StoredEvent {
-    const { call, parentId } = start;
-    const parent = parentId === null ? undefined : this.#recording.runs.get(parentId);
+  #afterEnd({ start, parent }: RunRecording, end: StoredEvent): StoredEvent {
+    const { call } = start;
     if (parent === undefined || call === undefined || call.background === true) return end;
     const result = parent.results.get(call.callId);
     const isLast = this.#made(parent, call.callId).every(({ runId }) => this.#endOf(runId) <= end.seq);

@@ -42,7 +42,7 @@ export function agentsTold(
   for (const event of events) {
     const list = event.type === "spawn-refused" ? KNOWN_AGENTS.exec(event.message)?.[1]?.split(", ") : undefined;
     const run = runs.get(event.runId);
-    if (list !== undefined && run !== undefined) lists.set(leaderOf(run, runs), list);
+    if (list !== undefined && run !== undefined) lists.set(leaderOf(run), list);
   }
   const shared = commonEnd([...lists].map(([leader, list]) => withoutFirst(list, new Set(called(leader)))));
   return {
@@ -52,9 +52,8 @@ export function agentsTold(
 }
 
 /** The run whose definition a made-up child has its tools and specialists from. */
-function leaderOf(run: RunRecording, runs: Recording["runs"]): RunRecording {
-  const parent = run.start.agent === MADE_UP ? runs.get(run.start.parentId ?? "") : undefined;
-  return parent === undefined ? run : leaderOf(parent, runs);
+function leaderOf(run: RunRecording): RunRecording {
+  return run.start.agent === MADE_UP && run.parent !== undefined ? leaderOf(run.parent) : run;
 }
 
 /** Its own come first, each once. */

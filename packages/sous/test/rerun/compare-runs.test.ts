@@ -1,0 +1,68 @@
+/** Two streams of events: the same but for time, numbers and ids, or the first step that is not. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import type { StoredEvent } from "../../src/core/event.ts";
+import { compareRuns } from "../../src/replay/compare-runs.ts";
+import type { Script } from "../../src/testing/script.ts";
+import { after, calls, says } from "../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../requirements/support.ts";
+
+const look = simpleTool("look", () => "A view.");
+
+async function eventsOf(script: Script, seed: number): Promise<readonly StoredEvent[]> {
+  const stage = openStage(script, { seed });
+  const { runId } = await stage.run(stage.lead({ tools: [look] }));
+  return stage.store.read(runId);
+}
+
+const task = (label: string) => ({ label, task_prompt: `Do ${label}.` });
+const script = (delays: readonly [number, number], last = "B."): Script => ({
+  lead: [calls("parallel_subagent", { tasks: [task("a"), task("b")] }), says("Done.")],
+  "lead/a": [[after(delays[0]), calls("look")], says("A.")],
+  "lead/b": [[after(delays[1]), says(last)]],
+});
+
+suite("G4: two streams", () => {
+  test("are the same whichever child was faster, and whatever the ids are", async () => {
+    const one = await eventsOf(script([10, 500]), 1);
+    const other = await eventsOf(script([900, 5]), 2);
+    assert.notDeepEqual(
+      one.map(({ path, type }) => `${path} ${type}`),
+      other.map(({ path, type }) => `${path} ${type}`),
+    );
+    assert.deepEqual(compareRuns(one, other), { matches: true, firstDifference: undefined });
+  });
+
+  test("differ in the first step that is not the same, path by path", async () => {
+    const one = await eventsOf(script([10, 20]), 1);
+    const other = await eventsOf(script([10, 20], "C."), 2);
+    const { matches, firstDifference } = compareRuns(one, other);
+    assert.equal(matches, false);
+    assert.deepEqual(firstDifference, {
+      path: "lead/b",
+      step: "turn 1, the answer",
+      at: "message.content[0].text",
+      expected: "B.",
+      found: "C.",
+      sentence: 'lead/b, turn 1, the answer (message.content[0].text): expected "B.", found "C."',
+    });
+  });
+
+  test("differ where one of them has nothing more", async () => {
+    const events = await eventsOf(script([10, 20]), 1);
+    const missing = compareRuns(events, events.slice(0, -1)).firstDifference;
+    assert.equal(missing?.sentence, "lead, turn 2, the end: expected run-end (completed), found nothing more");
+    const last = events.at(-1);
+    assert.ok(last !== undefined);
+    const more = compareRuns(events, [...events, { ...last, seq: last.seq + 1 }]).firstDifference;
+    assert.equal(more?.sentence, "lead, turn 2, the end: expected nothing more, found run-end (completed)");
+  });
+
+  test("differ by a run that only one of them has", async () => {
+    const one = await eventsOf({ lead: [says("Done.")] }, 1);
+    const other = await eventsOf({ lead: [calls("subagent", task("a")), says("Done.")], "lead/a": [says("A.")] }, 1);
+    const found = compareRuns(one, other).firstDifference;
+    assert.equal(found?.at, "message.content[0].type");
+  });
+});
