@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { chmod, lstat, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { suite, test } from "node:test";
@@ -129,15 +129,6 @@ suite("together", { concurrency: true }, () => {
       other.close();
       assert.deepEqual([code, stdout], [1, ""]);
       assert.match(stderr, / is locked by another program: close that program, or wait until it is done\n$/);
-    });
-
-    test("one that may not be read", { skip: process.getuid?.() === 0 && "root may read everything" }, async () => {
-      await using folder = await dataFolder();
-      await makeDatabase(folder.file);
-      await chmod(folder.file, 0);
-      const { code, stderr } = await sous(["replay", "--list"], { env: folder.env });
-      assert.equal(code, 1);
-      assert.match(stderr, /^error: .* cannot be used \(EACCES: .*\): give another file with --db-path\n$/);
     });
 
     test("an empty file is a database that nobody has begun", async () => {

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { UserError } from "../../src/core/errors.ts";
+import { MissingKey, UserError } from "../../src/core/errors.ts";
 import { type Environment, resolveModel } from "../../src/model/resolve.ts";
 import { request } from "./requests.ts";
 
@@ -52,11 +52,11 @@ test("a name that is no provider/model is refused with one sentence", async () =
 test("a missing key is named, an empty one is missing", async () => {
   await assert.rejects(
     resolveModel("anthropic/claude-x", { ANTHROPIC_API_KEY: "" }),
-    new UserError(`The model anthropic/claude-x needs a key: set ANTHROPIC_API_KEY (${KNOWN})`),
+    new MissingKey(`The model anthropic/claude-x needs a key: set ANTHROPIC_API_KEY (${KNOWN})`),
   );
   await assert.rejects(
     resolveModel("google/gemini-x", {}),
-    new UserError(
+    new MissingKey(
       `The model google/gemini-x needs a key: set GOOGLE_GENERATIVE_AI_API_KEY or GEMINI_API_KEY or GOOGLE_API_KEY (${KNOWN})`,
     ),
   );

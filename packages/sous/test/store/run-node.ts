@@ -19,16 +19,19 @@ export type ScriptOptions = {
 /** Begins a script that can use `openSqliteStore`, `sampleTree` and `file`. */
 export function startScript(file: string, script: string, options: ScriptOptions = {}): NodeProcess {
   const { wrapper = [], node = process.execPath, isNobody = false } = options;
+  // Once everything is loaded: the sources may be where only root can read them.
+  const asNobody = "process.setgroups([]); process.setgid(65534); process.setuid(65534);";
   const source = `
     import { openSqliteStore } from ${JSON.stringify(urlOf("../../src/store/sqlite.ts"))};
     import { sampleTree } from ${JSON.stringify(urlOf("../../src/testing/sample-tree.ts"))};
     const file = ${JSON.stringify(file)};
+    ${isNobody && process.getuid?.() === 0 ? asNobody : ""}
     ${script}`;
   const [command = node, ...rest] = [...wrapper, node];
-  const identity = isNobody && process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   return spawn(command, [...rest, "--input-type=module", "--eval", source], {
     stdio: ["pipe", "pipe", "pipe"],
-    ...identity,
+    // Its share of the coverage would be written as nobody.
+    env: isNobody ? { ...process.env, NODE_V8_COVERAGE: "" } : process.env,
   });
 }
 
