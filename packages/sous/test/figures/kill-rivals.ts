@@ -55,6 +55,12 @@ export function runSleepers(options: Options): Promise<RivalFigure> {
     await Promise.race([trial.hasAsked("heir", between(trial.random, 1, 20)), heir.ended]);
     sleeper.kill("SIGCONT");
     const [late, { result, fault }] = await Promise.all([sleeper.ended, heir.ended]);
+    // It fell asleep in the middle of a write: nobody else can write then, and the tree is still its own.
+    if (IS_LOCKED.test(fault ?? "") && late.result !== undefined) {
+      trial.refused(fault, IS_LOCKED);
+      await trial.judgeEnd(late.result);
+      return;
+    }
     if (result === undefined) trial.problem(`The heir did not come to an end: ${fault}`);
     if (late.result === undefined) trial.refused(late.fault, WAS_TAKEN_OVER);
     else trial.problem("The sleeper came to an end of its own");
@@ -65,6 +71,7 @@ export function runSleepers(options: Options): Promise<RivalFigure> {
 
 const IS_TAKEN =
   /Run \w+ (is at work in process \d+ on [\w.-]+, which holds it until [\w:.-]+: wait, or stop that process|has completed\. Give it a message to go on with, or fork it\.)/;
+const IS_LOCKED = /is locked by another program: close that program, or wait until it is done/;
 const WAS_TAKEN_OVER = /Tree \w+ was taken over: claim 1 is not the latest, which is 2/;
 
 async function runTrials(
