@@ -56,7 +56,8 @@ function measure(column, job, settings) {
   return { column: column.name, job, error: error?.message ?? describeCrash(stderr) };
 }
 
-function rotated(list, by) {
+/** The same list, beginning elsewhere. */
+export function rotated(list, by) {
   const start = by % list.length;
   return [...list.slice(start), ...list.slice(0, start)];
 }

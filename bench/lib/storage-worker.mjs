@@ -1,6 +1,7 @@
 /**
  * W7 in a process of its own: `node storage-worker.mjs <settings>`. The store of sous appends events of 1 KB; bare
- * `node:sqlite` inserts the rows that come of them, byte for byte. They take turns, on the same disk, with the same batches.
+ * `node:sqlite` inserts the rows that come of them, byte for byte: once as text that is ready, once as text that it has to
+ * make of an object. They take turns, on the same disk, with the same batches.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -8,7 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openSqliteStore } from "../../packages/sous/dist/sqlite.js";
-import { BATCH_SIZES, PLAIN_SQLITE, STORE } from "./pairs.mjs";
+import { BATCH_SIZES, PLAIN_SQLITE, SQLITE_AND_JSON, STORE } from "./pairs.mjs";
+import { rotated } from "./rounds.mjs";
 import { answerOf, callOf, identityOf, proseOf, resultOf, startOf, toolCallOf } from "./sample-runs.mjs";
 
 const { storageRounds, storageRows } = JSON.parse(process.argv[2]);
@@ -35,31 +37,35 @@ async function readRows() {
   await ours.close();
   for (const { json } of rows)
     if (json.length < 900 || json.length > 1100) throw new Error(`A row has ${json.length} bytes, which is not 1 KB`);
-  return rows;
+  return rows.map((row) => ({ ...row, body: JSON.parse(row.json) }));
 }
 
-/** Rows per second of both sides, in turns. */
+/** Rows per second of every side, in turns. */
 async function measureBatches(size) {
-  const files = [STORE, PLAIN_SQLITE].map((_, index) => join(folder, `${size}-${index}.db`));
-  const sides = [await openOurs(files[0]), openTheirs(files[1], size)];
+  const sides = [
+    await openOurs(join(folder, `${size}-ours.db`)),
+    openTheirs(join(folder, `${size}-text.db`), size, PLAIN_SQLITE, ({ json }) => json),
+    openTheirs(join(folder, `${size}-json.db`), size, SQLITE_AND_JSON, ({ body }) => JSON.stringify(body)),
+  ];
   const figure = `storedBy${size}`;
   const measured = [];
   // Round 0 only warms up.
   for (let round = 0; round <= storageRounds; round++) {
-    for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
+    for (const side of rotated(sides, round)) {
       const batches = Array.from({ length: Math.ceil(storageRows / size) }, () => side.next(size));
       const started = performance.now();
       for (const batch of batches) side.append(batch);
       const seconds = (performance.now() - started) / 1000;
-      if (round > 0) measured.push({ column: side.name, round, figures: { [figure]: (batches.length * size) / seconds } });
+      const figures = { [figure]: (batches.length * size) / seconds };
+      if (round > 0) measured.push({ column: side.name, round, figures });
     }
   }
   for (const side of sides) {
     const [{ count }] = side.kept("SELECT count(*) AS count FROM events");
     if (count !== side.appended()) throw new Error(`${side.name} kept ${count} rows of ${side.appended()}`);
     await side.close();
+    for (const end of ["", "-wal", "-shm"]) rmSync(`${side.file}${end}`, { force: true });
   }
-  for (const file of files) for (const end of ["", "-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
   return measured;
 }
 
@@ -69,6 +75,7 @@ async function openOurs(file) {
   store.append(ROOT.runId, [{ seq, time: 1794730716622, ...startOf(ROOT, "go") }]);
   return {
     name: STORE,
+    file,
     appended: () => seq,
     next: (size) =>
       Array.from({ length: size }, () => {
@@ -82,7 +89,7 @@ async function openOurs(file) {
   };
 }
 
-function openTheirs(file, size) {
+function openTheirs(file, size, name, toText) {
   const database = new DatabaseSync(file);
   database.exec(`
     PRAGMA journal_mode = WAL;
@@ -94,13 +101,14 @@ function openTheirs(file, size) {
   const commit = database.prepare("COMMIT");
   let key = 0;
   return {
-    name: PLAIN_SQLITE,
+    name,
+    file,
     appended: () => key,
     next: (size) => Array.from({ length: size }, () => ({ key: ++key, ...rows[key % rows.length] })),
     append(batch) {
       // A statement alone is a transaction of its own.
       if (size > 1) begin.run();
-      for (const { key, run, type, json } of batch) insert.run(key, run, type, json);
+      for (const row of batch) insert.run(row.key, row.run, row.type, toText(row));
       if (size > 1) commit.run();
     },
     kept: (sql) => readAll(file, sql),

@@ -43,7 +43,7 @@ export function renderPairs(summaries) {
       value(pair.limit),
       value(pair.own),
       `${readable(ratioOf(pair, summaries))}×`,
-      `${pair.isAtLeast ? "≥" : "≤"} ${pair.goal}×`,
+      pair.goal === undefined ? "–" : `${pair.isAtLeast ? "≥" : "≤"} ${pair.goal}×`,
       describePair(pair, summaries),
     ];
   });

@@ -14,10 +14,10 @@ export function describeGoal(row, column, summaries) {
   return value === undefined || goal === undefined ? "" : describeExcess(value / goal);
 }
 
-/** What the table says of a pair; empty where it was not measured. */
+/** What the table says of a pair; empty where there is no goal, or it was not measured. */
 export function describePair(pair, summaries) {
   const ratio = ratioOf(pair, summaries);
-  if (ratio === undefined) return "";
+  if (ratio === undefined || pair.goal === undefined) return "";
   return describeExcess(pair.isAtLeast ? pair.goal / ratio : ratio / pair.goal);
 }
 
