@@ -8,7 +8,7 @@ import { sharedLedgers } from "../figures/r4-shared.ts";
 import { importWithout, type Mutation } from "../mutation.ts";
 
 const FIXED_SEED = 4;
-const RACES = 10_000;
+const RACES = 2_000;
 const WIDTH = 64;
 
 /** Fewer than on the ledger alone, because each step goes through two sets of books. */
