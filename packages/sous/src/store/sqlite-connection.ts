@@ -17,8 +17,8 @@ export type ConnectionOptions = {
   readonly now: () => number;
 };
 
-/** Pages of the log after which it is copied into the database. */
-const CHECKPOINT_PAGES = 4_000;
+/** Pages of the log (32 MB) after which it is copied into the database, which has to wait for the disk. */
+const CHECKPOINT_PAGES = 8_000;
 /** How often to look whether the file is still there: a look takes a tenth of the time of a commit. */
 const CHECK_INTERVAL_MS = 1_000;
 
