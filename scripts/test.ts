@@ -27,6 +27,7 @@ const { status, signal } = spawnSync(
   [
     "--test",
     "--conditions=sous-source",
+    `--import=${import.meta.resolve("./own-coverage.mjs")}`,
     "--test-reporter=spec",
     "--test-timeout=120000",
     // Node's own default is one less than the number of cores, which leaves half of a small machine idle.
