@@ -48,12 +48,15 @@ suite("R4 notices a shared budget that", () => {
   ];
   for (const [what, notices, mutation] of mutations) {
     test(what, async () => {
-      const options = { seed: 4, races: 10, processes: 3, kills: 0, only: "calls", patienceMs: 1_000 } as const;
-      const figures = await runProcessRaces({ ...options, mutation });
-      assert.ok(
-        notices.some((kind) => [figures[kind]].flat().some((found) => found !== 0)),
-        JSON.stringify(figures),
-      );
+      const options = { races: 10, processes: 3, kills: 0, only: "calls", patienceMs: 1_000 } as const;
+      // Real processes meet by chance, and on a busy machine less often: a fault that one round misses shows in another.
+      const seen: string[] = [];
+      for (let seed = 4; seed < 16; seed++) {
+        const figures = await runProcessRaces({ ...options, seed, mutation });
+        if (notices.some((kind) => [figures[kind]].flat().some((found) => found !== 0))) return;
+        seen.push(JSON.stringify(figures));
+      }
+      assert.fail(seen.join("\n"));
     });
   }
 });
