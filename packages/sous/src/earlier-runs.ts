@@ -4,7 +4,7 @@ import { recordedReport } from "./child-report.ts";
 import { closeRecorded } from "./close-recorded.ts";
 import { Conversation } from "./core/conversation.ts";
 import { BudgetExceeded, type ErrorType } from "./core/errors.ts";
-import type { StoredEvent } from "./core/event.ts";
+import type { EventOf, StoredEvent } from "./core/event.ts";
 import { type Account, type Budget, smallerBudget } from "./core/limits.ts";
 import type { Message } from "./core/message.ts";
 import type { StoredRights } from "./core/rights.ts";
@@ -62,14 +62,19 @@ export class EarlierRuns {
       this.#account(event.runId).charge({ tokens: totalTokens, costUsd: event.costUsd });
     } else if (event.type === "run-end") {
       const entry = this.#book.get(event.agentId);
-      const counted = this.recorded.run(event.runId)?.state.usage.totalTokens ?? 0;
-      // A call that was stopped before its answer was recorded is counted in the end alone.
-      const rest = event.usage.totalTokens - counted;
-      if (rest > 0) this.#account(event.runId).charge({ tokens: rest, costUsd: 0 });
+      this.#chargeRest(event);
       if (entry === undefined) return;
       this.#book.count(entry, event);
       entry.lastRunId = event.runId;
     }
+  }
+
+  /** A call that was stopped before its answer was recorded is counted in the end alone: its tokens and its money. */
+  #chargeRest({ runId, usage, costUsd }: EventOf<"run-end">): void {
+    const counted = this.recorded.run(runId)?.state;
+    const tokens = usage.totalTokens - (counted?.usage.totalTokens ?? 0);
+    const restUsd = costUsd === null ? null : costUsd - (counted?.costUsd ?? 0);
+    if (tokens > 0) this.#account(runId).charge({ tokens, costUsd: restUsd });
   }
 
   #entry(runId: string): AgentEntry | undefined {

@@ -1,7 +1,7 @@
 /** What the journal remembers of a run: its conversation, also across follow-ups and forks, and its last words. */
 
 import type { RunStart, StoredEvent } from "../core/event.ts";
-import type { Message } from "../core/message.ts";
+import { type Message, toolCallsOf } from "../core/message.ts";
 import { rebuildConversation } from "../core/rebuild-conversation.ts";
 import type { Store } from "../core/store.ts";
 
@@ -24,8 +24,23 @@ export function readHistory(store: Pick<Store, "read">, rootId: string): History
     if (origin === undefined) return [];
     if (origin.kind === "branch") return [...origin.history];
     // Only what came before: a crafted store in which runs go on from one another must not send this round in circles.
-    const earlier = await messages(origin.runId, start.seq);
-    return origin.kind === "follow-up" ? earlier : earlier.slice(0, origin.messages);
+    if (origin.kind === "follow-up") return messages(origin.runId, start.seq);
+    // It may have waited for its place while its parent went on and pruned.
+    const called = await calledAt(origin.runId, start);
+    const then = called === undefined ? [] : await messages(origin.runId, called);
+    if (then.length === origin.messages) return then;
+    return (await messages(origin.runId, start.seq)).slice(0, origin.messages);
+  };
+  /** The number of the answer that called for this run. */
+  const calledAt = async (parentId: string, { call, seq }: StoredEvent & RunStart): Promise<number | undefined> => {
+    const events = await store.read(rootId, { runId: parentId });
+    const answer = events.findLast(
+      (event) =>
+        event.type === "message-end" &&
+        event.seq < seq &&
+        toolCallsOf(event.message).some(({ callId }) => callId === call?.callId),
+    );
+    return answer?.seq;
   };
   return {
     messages,

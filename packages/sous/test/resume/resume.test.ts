@@ -2,14 +2,18 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
+import { openLedger } from "../../src/budget/ledger.ts";
 import { agent } from "../../src/core/agent.ts";
 import { UserError } from "../../src/core/errors.ts";
 import type { EventOf, SousEvent, StoredEvent } from "../../src/core/event.ts";
 import type { ModelRequest } from "../../src/core/model.ts";
 import { NO_OWNER } from "../../src/core/store.ts";
+import { EarlierRuns } from "../../src/earlier-runs.ts";
+import { Recorded } from "../../src/recorded.ts";
 import { GO_ON } from "../../src/resume.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
+import { AgentBook } from "../../src/subagents/agent-book.ts";
 import { checkHistory } from "../../src/testing/checker.ts";
 import type { Script } from "../../src/testing/script.ts";
 import { after, calls, hangs, says, uses } from "../../src/testing/steps.ts";
@@ -112,6 +116,8 @@ suite("G5: a question nobody heard the answer to", () => {
     assert.deepEqual(checkHistory([...again, ...third.events]), []);
   });
 });
+
+const NO_RIGHTS = { use: new Set(), delegate: new Set(), deny: new Set(), spawn: true };
 
 /** A store that holds this tree, whose process is no more. */
 function storeOf(events: readonly StoredEvent[]) {
@@ -261,6 +267,37 @@ suite("resume", () => {
       stage.runtime.resume(first.runId, { agent: lead, moreBudget: { tokens: 40_000 } }),
     );
     assert.deepEqual([third.status, third.text], ["completed", "All three."]);
+  });
+
+  test("H1: money that a stopped call took stays spent, too", async () => {
+    // The second question is stopped after it has begun to answer: its bill is in the end of the run alone.
+    const price = { input: 1_000, output: 1_000 };
+    const script = {
+      lead: (request: ModelRequest) =>
+        request.messages.at(-1)?.role === "user" && request.messages.length > 1
+          ? [says("More."), uses({ input: 10, output: 10 })]
+          : resultsOf(request, "look").length === 0
+            ? [calls("look"), uses({ input: 1_000, output: 100 })]
+            : [says("I begin"), hangs()],
+    };
+    const stage = openStage(script, { model: { price } });
+    const lead = stage.lead({ tools: [simpleTool("look")] });
+    const handle = stage.start(lead, "Look.", { budget: { costUsd: 20 } });
+    stage.when(
+      (event) => event.type === "text-delta",
+      () => void handle.cancel(),
+    );
+    const stopped = await stage.end(handle);
+    assert.equal(stopped.status, "cancelled");
+    const kept = await stage.store.read(stopped.runId);
+    const inEvents = ofType(kept, "message-end").reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0);
+    assert.ok((stopped.costUsd ?? 0) > inEvents, "the stopped call cost something");
+    const left = 20 - (stopped.costUsd ?? 0);
+    const recorded = new Recorded(kept);
+    const root = openLedger({ costUsd: 20 });
+    const parts = { spending: { root, children: root, budget: {}, childTime: { restore: () => {} } } };
+    new EarlierRuns(recorded, new AgentBook(), parts as never).restoredRoot({ rights: NO_RIGHTS } as never);
+    assert.ok(Math.abs((root.left().costUsd ?? 0) - left) < 1e-6, `${root.left().costUsd} is left of ${left}`);
   });
 
   test("H3: it has nothing it did not have, though its definition has more by now", async () => {
