@@ -1,6 +1,7 @@
 /** Ends a run of before a restart that nobody goes on with: every run that started has exactly one end. */
 
 import type { RunIdentity, StoredBody } from "./core/event.ts";
+import { toolCallsOf } from "./core/message.ts";
 import type { Fault, RunOutcome, RunStatus } from "./core/outcome.ts";
 import { addCost, addUsage, type Price } from "./core/usage.ts";
 import { unheardAnswer } from "./loop/resume-run.ts";
@@ -35,9 +36,7 @@ export function closeRecorded(run: RecordedRun, closing: Closing): RunOutcome {
   }
   for (const [callId, call] of state.calls) {
     if (call.state === "ended") continue;
-    const toolName = state.answer?.message.content.find(
-      (part) => part.type === "tool-call" && part.callId === callId,
-    ) as { toolName: string } | undefined;
+    const made = state.answer && toolCallsOf(state.answer.message).find((each) => each.callId === callId);
     if (call.state === "asked") {
       const reason = "the run was interrupted";
       closing.append(who, { type: "approval-end", callId, allowed: false, by: "cancelled", reason });
@@ -45,7 +44,7 @@ export function closeRecorded(run: RecordedRun, closing: Closing): RunOutcome {
     closing.append(who, {
       type: "tool-call-end",
       callId,
-      toolName: toolName?.toolName ?? "",
+      toolName: made?.toolName ?? "",
       output: "The call was interrupted",
       isError: true,
       durationMs: 0,

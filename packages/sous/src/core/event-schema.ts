@@ -4,7 +4,7 @@ import * as z from "zod";
 import { StoreError } from "./errors.ts";
 import type { StoredEvent } from "./event.ts";
 import { amount, assistantMessage, count, filePart, list, maybe } from "./message-schema.ts";
-import { errorType, runEnd, runStart, usage } from "./run-schema.ts";
+import { errorType, modelErrorKind, runEnd, runStart, usage } from "./run-schema.ts";
 
 /**
  * The version of events as they are stored and exported. A change of an event shows in the snapshot of the schema
@@ -83,17 +83,7 @@ export const storedEventSchema = z.discriminatedUnion("type", [
     type: z.literal("retry"),
     attempt: count,
     delayMs: amount,
-    kind: z.enum([
-      "rate_limit",
-      "overloaded",
-      "network",
-      "interrupted",
-      "auth",
-      "spend_limit",
-      "context_length",
-      "invalid_request",
-      "unknown",
-    ]),
+    kind: modelErrorKind,
     message: z.string(),
     spent: usage,
     costUsd: money,

@@ -3,6 +3,18 @@
 import * as z from "zod";
 import { amount, count, list, maybe, message, userMessage } from "./message-schema.ts";
 
+export const modelErrorKind = z.enum([
+  "rate_limit",
+  "overloaded",
+  "network",
+  "interrupted",
+  "auth",
+  "spend_limit",
+  "context_length",
+  "invalid_request",
+  "unknown",
+]);
+
 export const errorType = z.enum([
   "depth_limit",
   "invalid_input",

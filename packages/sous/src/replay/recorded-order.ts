@@ -1,6 +1,7 @@
 /** In which order what came from outside took effect: what a rerun is given one at a time, in the same order. */
 
 import type { StoredEvent } from "../core/event.ts";
+import { indexAfter } from "../core/event-order.ts";
 import { toolCallsOf } from "../core/message.ts";
 import { type Recording, type RunRecording, wasStopped } from "../core/recording.ts";
 
@@ -118,18 +119,6 @@ export class RecordedOrder {
     }
     return places.get(event) ?? run.events.length;
   }
-}
-
-/** The first place behind the number `seq`. */
-function indexAfter(events: readonly StoredEvent[], seq: number): number {
-  let low = 0;
-  let high = events.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((events[middle]?.seq ?? 0) > seq) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 function isBetween(event: StoredEvent | undefined, from: StoredEvent, to: StoredEvent): boolean {

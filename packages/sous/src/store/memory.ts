@@ -2,6 +2,7 @@
 
 import { StaleOwner, StoreError, UserError } from "../core/errors.ts";
 import type { StoredEvent } from "../core/event.ts";
+import { indexAfter } from "../core/event-order.ts";
 import { addToRunRecord, beginRunRecord } from "../core/run-record.ts";
 import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../core/shared-budget.ts";
 import {
@@ -170,18 +171,6 @@ function checkNumbers(tree: Tree, events: readonly StoredEvent[]): void {
 
 function checkFree({ rootId, isOwned }: Tree): void {
   if (isOwned) throw new UserError(`Run ${rootId} is at work in this process`);
-}
-
-/** The first place behind the number `seq`. */
-function indexAfter(events: readonly StoredEvent[], seq: number): number {
-  let low = 0;
-  let high = events.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((events[middle]?.seq ?? 0) > seq) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 function startOf(row: Row): StoredEvent | undefined {

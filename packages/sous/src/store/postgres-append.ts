@@ -4,6 +4,7 @@ import { StaleOwner, StoreError } from "../core/errors.ts";
 import type { StoredEvent } from "../core/event.ts";
 import { addToRunRecord, beginRunRecord } from "../core/run-record.ts";
 import { FIRST_FENCE, NO_OWNER } from "../core/store.ts";
+import { toColumn } from "./column-text.ts";
 import { type EncodedEvent, encodeEvent } from "./event-row.ts";
 import { keepBlobs } from "./postgres-blobs.ts";
 import { type Connection, type Query, statement } from "./postgres-connection.ts";
@@ -18,7 +19,6 @@ import {
   updateValues,
 } from "./postgres-run-rows.ts";
 import { LAST_SEQ, TREE_BITS } from "./postgres-schema.ts";
-import { toPostgresText } from "./postgres-text.ts";
 import { LEASE_END, lockTree, lockTreeStatement, type TreeRow } from "./postgres-trees.ts";
 
 type Appended = { readonly event: StoredEvent; readonly encoded: EncodedEvent };
@@ -86,7 +86,7 @@ export function createAppend({ connection, schema, owner, patienceMs, isHeld }: 
     if (first?.event.type !== "run-start" || first.event.runId !== rootId)
       throw new StoreError(`Tree ${rootId} does not begin with the start of its root`);
     // Somebody else may do the same right now: then this waits until that one has succeeded or given up.
-    const [row] = await query(sql.begin, [toPostgresText(rootId), first.event.time, fence]);
+    const [row] = await query(sql.begin, [toColumn(rootId), first.event.time, fence]);
     if (row !== undefined) {
       return { tree: Number(row.tree), fence, lastSeq: 0, owner: undefined, leasedUntil: 0, isOwned: false };
     }
@@ -100,7 +100,7 @@ export function createAppend({ connection, schema, owner, patienceMs, isHeld }: 
       kept.length === given.length &&
       given.every(({ event, encoded }, index) => {
         const row = kept[index];
-        return row?.seq === event.seq && row.json === encoded.json && row.id === toPostgresText(event.runId);
+        return row?.seq === event.seq && row.json === encoded.json && row.id === toColumn(event.runId);
       })
     );
   }
@@ -110,7 +110,7 @@ export function createAppend({ connection, schema, owner, patienceMs, isHeld }: 
     const starting = new Set(events.filter(({ type }) => type === "run-start").map(({ runId }) => runId));
     const earlier = new Set(events.map(({ runId }) => runId).filter((runId) => !starting.has(runId)));
     if (earlier.size > 0) {
-      for (const row of await query(sql.count, [tree, [...earlier].map(toPostgresText)])) {
+      for (const row of await query(sql.count, [tree, [...earlier].map(toColumn)])) {
         const record = recordOf(row, () => true);
         const endSeq = row.end_seq === null ? undefined : Number(row.end_seq);
         runOf.set(record.id, { record, seq: Number(row.seq), endSeq });

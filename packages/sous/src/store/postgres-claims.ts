@@ -3,8 +3,8 @@
 import type { Clock } from "../core/clock.ts";
 import { UserError } from "../core/errors.ts";
 import type { Claim } from "../core/store.ts";
+import { toColumn } from "./column-text.ts";
 import { type Connection, statement } from "./postgres-connection.ts";
-import { toPostgresText } from "./postgres-text.ts";
 import { checkFree, LEASE_END, lockTree, lockTreeStatement, RENEWAL_MS } from "./postgres-trees.ts";
 
 export type Claims = AsyncDisposable & {
@@ -46,7 +46,7 @@ export function createClaims(connection: Connection, schema: string, owner: stri
     renewal = undefined;
   }
 
-  const heldIds = () => [...held.keys()].map(toPostgresText);
+  const heldIds = () => [...held.keys()].map(toColumn);
 
   return {
     isHeld: (rootId) => held.has(rootId),
@@ -69,7 +69,7 @@ export function createClaims(connection: Connection, schema: string, owner: stri
       return { fence };
     },
     async release(rootId, fence) {
-      await connection.query(sql.release, [toPostgresText(rootId), fence]);
+      await connection.query(sql.release, [toColumn(rootId), fence]);
       drop(rootId, fence);
     },
     async [Symbol.asyncDispose]() {

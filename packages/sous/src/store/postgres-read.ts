@@ -2,12 +2,12 @@
 
 import type { RunIdentity, StoredEvent } from "../core/event.ts";
 import type { ReadOptions, RunQuery, RunRecord, Store } from "../core/store.ts";
+import { toColumn } from "./column-text.ts";
 import { decodeEvent } from "./event-row.ts";
 import { readBlobs } from "./postgres-blobs.ts";
 import { type Connection, plannedStatement } from "./postgres-connection.ts";
 import { IDENTITY_COLUMNS, identityOf, RECORD_COLUMNS, recordOf } from "./postgres-run-rows.ts";
 import { LAST_SEQ, TREE_BITS } from "./postgres-schema.ts";
-import { toPostgresText } from "./postgres-text.ts";
 import { goneOwners, isAtWork, livingOwners, ownersStatement } from "./postgres-trees.ts";
 
 export type Reader = Pick<Store, "read" | "run" | "list" | "children" | "tree">;
@@ -40,7 +40,7 @@ export function createReader(connection: Connection, schema: string): Reader {
       });
     },
     async run(runId) {
-      const [record] = await records(`${sql.records} where r.id = $1`, [toPostgresText(runId)]);
+      const [record] = await records(`${sql.records} where r.id = $1`, [toColumn(runId)]);
       return record;
     },
     async list(given = {}) {
@@ -58,9 +58,9 @@ export function createReader(connection: Connection, schema: string): Reader {
     children: (runId) =>
       records(
         `${sql.records} where r.parent_id = $1 and r.tree = (select tree from ${schema}.runs where id = $1) order by r.seq`,
-        [toPostgresText(runId)],
+        [toColumn(runId)],
       ),
-    tree: (rootId) => records(`${sql.records} where t.root_id = $1 order by r.seq`, [toPostgresText(rootId)]),
+    tree: (rootId) => records(`${sql.records} where t.root_id = $1 order by r.seq`, [toColumn(rootId)]),
   };
 }
 
@@ -75,11 +75,11 @@ function statements(schema: string) {
 function eventsQuery(schema: string, rootId: string, options: ReadOptions): { text: string; values: unknown[] } {
   const { after, runId, limit } = options;
   const base = `((select tree from ${schema}.trees where root_id = $1) << ${TREE_BITS})`;
-  const values = [toPostgresText(rootId), Math.min(wholeOr(after, 0), LAST_SEQ), wholeOr(limit, null)];
+  const values = [toColumn(rootId), Math.min(wholeOr(after, 0), LAST_SEQ), wholeOr(limit, null)];
   let upTo = `${LAST_SEQ}`;
   let ofRun = "";
   if (runId !== undefined) {
-    values.push(toPostgresText(runId));
+    values.push(toColumn(runId));
     const run = (column: string) => `(select ${column} from ${schema}.runs where id = $4)`;
     upTo = `coalesce(${run("end_seq")}, ${LAST_SEQ})`;
     // A conversation that was continued often is read run by run, so each must cost no more than itself.
@@ -109,7 +109,7 @@ function listConditions(query: RunQuery, goneOwners: string[]): { conditions: st
 }
 
 function likeText(text: string): string {
-  return toPostgresText(text).replace(/[\\%_]/g, "\\$&");
+  return toColumn(text).replace(/[\\%_]/g, "\\$&");
 }
 
 /** A count as Postgres takes it. */

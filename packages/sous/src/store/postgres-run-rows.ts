@@ -3,8 +3,8 @@
 import { StoreError } from "../core/errors.ts";
 import type { RunIdentity } from "../core/event.ts";
 import type { RunRecord } from "../core/store.ts";
+import { fromColumn, toColumn } from "./column-text.ts";
 import type { Row } from "./postgres-connection.ts";
-import { fromPostgresText, toPostgresText } from "./postgres-text.ts";
 
 export type RunRow = {
   readonly record: RunRecord;
@@ -148,7 +148,7 @@ function text(name: string, value: (record: RunRecord) => string | null | undefi
     type: "text",
     value: ({ record }) => {
       const given = value(record);
-      return typeof given === "string" ? toPostgresText(given) : null;
+      return typeof given === "string" ? toColumn(given) : null;
     },
   };
 }
@@ -165,7 +165,7 @@ function unnest(columns: readonly Column[], first: number): string {
 type Value = Row[string] | undefined;
 
 function textAt(value: Value): string | undefined {
-  return typeof value === "string" ? fromPostgresText(value) : undefined;
+  return typeof value === "string" ? fromColumn(value) : undefined;
 }
 
 function numberAt(value: Value): number | undefined {

@@ -1,9 +1,9 @@
 /** One tree as a row of the table `trees`: who may write it, and whether that one is still there. */
 
 import { UserError } from "../core/errors.ts";
+import { toColumn } from "./column-text.ts";
 import { describeOwner, isGone } from "./owner.ts";
 import { type Query, type Row, type Statement, statement } from "./postgres-connection.ts";
-import { toPostgresText } from "./postgres-text.ts";
 
 export type TreeRow = {
   /** Its number: the keys of its events begin with it. */
@@ -34,7 +34,7 @@ export function lockTreeStatement(schema: string): Statement {
 
 /** Nobody else can write it, claim it or delete it before the transaction ends. Undefined when there is none. */
 export async function lockTree(query: Query, lock: Statement, rootId: string): Promise<TreeRow | undefined> {
-  const [row] = await query(lock, [toPostgresText(rootId)]);
+  const [row] = await query(lock, [toColumn(rootId)]);
   if (row === undefined) return undefined;
   return {
     tree: Number(row.tree),

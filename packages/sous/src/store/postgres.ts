@@ -4,6 +4,7 @@ import type { Clock } from "../core/clock.ts";
 import { StaleOwner, UserError } from "../core/errors.ts";
 import type { SharedBudgets } from "../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../core/store.ts";
+import { toColumn } from "./column-text.ts";
 import { newOwner } from "./owner.ts";
 import { createAppend } from "./postgres-append.ts";
 import { createPurses } from "./postgres-budget.ts";
@@ -12,7 +13,6 @@ import { type Connection, openConnection, type PostgresPool, placeOf, statement 
 import { createForgetter } from "./postgres-forget.ts";
 import { createReader } from "./postgres-read.ts";
 import { migrate, quoteSchema } from "./postgres-schema.ts";
-import { toPostgresText } from "./postgres-text.ts";
 import { openSharedBudget } from "./shared-budget.ts";
 
 export type PostgresStoreOptions = {
@@ -73,7 +73,7 @@ function storeOn(connection: Connection, schema: string, options: PostgresStoreO
     claim: claims.claim,
     release: claims.release,
     async markLost(rootId, reason) {
-      await connection.query(markLost, [toPostgresText(rootId), toPostgresText(reason)]);
+      await connection.query(markLost, [toColumn(rootId), toColumn(reason)]);
     },
     sharedBudget: (name, limits, given) => openSharedBudget(purses, name, limits, given),
     async [Symbol.asyncDispose]() {

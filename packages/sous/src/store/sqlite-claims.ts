@@ -4,8 +4,8 @@ import type { SQLOutputValue } from "node:sqlite";
 import type { Clock } from "../core/clock.ts";
 import { StoreError, UserError } from "../core/errors.ts";
 import { type Claim, NO_OWNER } from "../core/store.ts";
+import { toColumn } from "./column-text.ts";
 import { describeOwner, isGone, newOwner } from "./owner.ts";
-import { toPostgresText as toColumn } from "./postgres-text.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
 
 const LEASE_MS = 30_000;

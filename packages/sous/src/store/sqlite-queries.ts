@@ -2,7 +2,7 @@
 
 import type { SQLInputValue } from "node:sqlite";
 import type { RunQuery } from "../core/store.ts";
-import { toPostgresText as toColumn } from "./postgres-text.ts";
+import { toColumn } from "./column-text.ts";
 import { SELECT_RUNS } from "./sqlite-run-row.ts";
 
 export const SELECT_RUN: string = `${SELECT_RUNS} WHERE r.id = ?`;

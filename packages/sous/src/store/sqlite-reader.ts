@@ -4,7 +4,7 @@ import type { SQLInputValue } from "node:sqlite";
 import type { StoredEvent } from "../core/event.ts";
 import { addToRunRecord } from "../core/run-record.ts";
 import type { ReadOptions, RunQuery, RunRecord } from "../core/store.ts";
-import { toPostgresText as toColumn } from "./postgres-text.ts";
+import { toColumn } from "./column-text.ts";
 import { blobReader } from "./sqlite-blobs.ts";
 import type { SqliteClaims } from "./sqlite-claims.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";

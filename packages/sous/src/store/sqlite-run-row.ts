@@ -6,8 +6,8 @@ import type { EventOf, RunIdentity } from "../core/event.ts";
 import { textOf } from "../core/message.ts";
 import type { RunRecord } from "../core/store.ts";
 import { noUsage, type Usage } from "../core/usage.ts";
+import { fromColumn, toColumn } from "./column-text.ts";
 import { hashOf, isForBlobs } from "./event-row.ts";
-import { fromPostgresText as fromColumn, toPostgresText as toColumn } from "./postgres-text.ts";
 import { keepBlob } from "./sqlite-blobs.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
 

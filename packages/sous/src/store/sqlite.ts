@@ -6,7 +6,7 @@ import type { StoredEvent } from "../core/event.ts";
 import { checkWhole, checkWord } from "../core/options.ts";
 import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../core/shared-budget.ts";
 import { type Claim, FIRST_FENCE, type ReadOptions, type RunQuery, type RunRecord, type Store } from "../core/store.ts";
-import { toPostgresText as toColumn } from "./postgres-text.ts";
+import { toColumn } from "./column-text.ts";
 import { openSharedBudget } from "./shared-budget.ts";
 import { SqlitePurses } from "./sqlite-budget.ts";
 import { SqliteClaims } from "./sqlite-claims.ts";

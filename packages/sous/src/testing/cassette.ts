@@ -10,20 +10,8 @@ import { assistantMessage, count, list, message } from "../core/message-schema.t
 import type { FinishReason } from "../core/model.ts";
 import { RecordedPrompts } from "../core/recorded-prompts.ts";
 import type { RecordedReply, Recording, RunRecording } from "../core/recording.ts";
-import { usage } from "../core/run-schema.ts";
+import { modelErrorKind, usage } from "../core/run-schema.ts";
 import type { Usage } from "../core/usage.ts";
-
-const errorKind = z.enum([
-  "rate_limit",
-  "overloaded",
-  "network",
-  "interrupted",
-  "auth",
-  "spend_limit",
-  "context_length",
-  "invalid_request",
-  "unknown",
-]);
 
 const reply = z.union([
   z.strictObject({
@@ -31,7 +19,7 @@ const reply = z.union([
     finish: z.enum(["stop", "tool-calls", "length", "content-filter", "other"]),
     usage: usage.exactOptional(),
   }),
-  z.strictObject({ error: z.strictObject({ kind: errorKind, message: z.string() }) }),
+  z.strictObject({ error: z.strictObject({ kind: modelErrorKind, message: z.string() }) }),
 ]);
 
 const request = z.strictObject({

@@ -9,9 +9,9 @@ import fc from "fast-check";
 import { Pool } from "pg";
 import { StaleOwner, StoreError, UserError } from "../../src/core/errors.ts";
 import type { Store } from "../../src/core/store.ts";
+import { fromColumn, toColumn } from "../../src/store/column-text.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "../../src/store/postgres.ts";
-import { fromPostgresText, toPostgresText } from "../../src/store/postgres-text.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
 import { sharedBudgetContract } from "../../src/testing/shared-budget-contract.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
@@ -288,9 +288,9 @@ suite("texts that Postgres cannot hold", () => {
     const text = fc.string({ unit: fc.constantFrom("a", "\0", "\\", "u0000", "\ud800", "\udc00", "😀") });
     fc.assert(
       fc.property(text, (given) => {
-        const kept = toPostgresText(given);
+        const kept = toColumn(given);
         assert.ok(!kept.includes("\0") && kept.isWellFormed());
-        assert.equal(fromPostgresText(kept), given);
+        assert.equal(fromColumn(kept), given);
       }),
     );
   });
