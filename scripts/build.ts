@@ -43,6 +43,8 @@ async function bundles(dist: string): Promise<void> {
     format: "esm",
     entryFileNames: "[name].js",
     chunkFileNames: "chunks/[name]-[hash].js",
+    // Stack traces and a curious reader need the names and the lines; the comments are in the repository.
+    comments: { legal: true, annotation: true, jsdoc: false },
   });
   await bundle.close();
   for (const file of Object.values(readManifest().bin)) chmodSync(join(dist, "..", file), 0o755);

@@ -58,7 +58,7 @@ export const WORKLOADS = ["W1", "W2", "W3", "W4", "W5", "W6", "W7", "W8", "size"
 const full = {
   rounds: 5,
   coldRounds: 10,
-  storageRounds: 5,
+  storageRounds: 11,
   storageRows: 40_000,
   replayRounds: 11,
   replayRuns: 1_000_000,

@@ -8,14 +8,33 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 export function systemHost(given: Partial<Host> = {}): Host {
   return {
     clock: given.clock ?? systemClock,
-    random: given.random ?? secureRandom(),
+    random: given.random ?? secureRandom,
     cwd: given.cwd ?? process.cwd(),
     environment: given.environment ?? process.env,
   };
 }
 
+/** The time when it was last asked for in this turn of the event loop; undefined when it was not. */
+let thisTurn: number | undefined;
+const endTurn = (): void => {
+  thisTurn = undefined;
+};
+// A test may replace the timers of the program, and then this turn would never end.
+const { setImmediate } = globalThis;
+
 const systemClock: Clock = {
-  now: () => Date.now(),
+  now() {
+    const now = Date.now();
+    if (thisTurn !== undefined) thisTurn = now;
+    return now;
+  },
+  lately() {
+    if (thisTurn === undefined) {
+      thisTurn = Date.now();
+      setImmediate(endTurn);
+    }
+    return thisTurn;
+  },
   monotonic: () => performance.now(),
   timer(milliseconds, callback) {
     let rest = milliseconds;
@@ -30,15 +49,14 @@ const systemClock: Clock = {
   },
 };
 
+const numbers = new Uint32Array(256);
+let nextNumber = numbers.length;
+
 /** Ids must be unique across processes and restarts, so they are drawn from the system's own source, many at a time. */
-function secureRandom(): Random {
-  const numbers = new Uint32Array(256);
-  let next = numbers.length;
-  return () => {
-    if (next === numbers.length) {
-      crypto.getRandomValues(numbers);
-      next = 0;
-    }
-    return (numbers[next++] ?? 0) / 2 ** 32;
-  };
-}
+const secureRandom: Random = () => {
+  if (nextNumber === numbers.length) {
+    crypto.getRandomValues(numbers);
+    nextNumber = 0;
+  }
+  return (numbers[nextNumber++] ?? 0) / 2 ** 32;
+};

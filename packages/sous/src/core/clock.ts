@@ -3,6 +3,8 @@
 export type Clock = {
   /** Wall time in milliseconds since 1970; for showing and storing. */
   now(): number;
+  /** As `now`, for what comes many times at once: at least as late as the start of this turn of the event loop. */
+  lately?(): number;
   /** Milliseconds that never jump; for measuring and deadlines. */
   monotonic(): number;
   /** Calls back once after at least `milliseconds`; disposing the timer before that prevents it. */

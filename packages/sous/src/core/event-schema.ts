@@ -3,8 +3,9 @@
 import * as z from "zod";
 import { StoreError } from "./errors.ts";
 import type { StoredEvent } from "./event.ts";
-import { amount, assistantMessage, count, filePart, list, maybe } from "./message-schema.ts";
-import { errorType, modelErrorKind, runEnd, runStart, usage } from "./run-schema.ts";
+import { list, maybe, messageSchemas } from "./message-schema.ts";
+import { once } from "./once.ts";
+import { runSchemas } from "./run-schema.ts";
 
 /**
  * The version of events as they are stored and exported. A change of an event shows in the snapshot of the schema
@@ -24,7 +25,7 @@ export const EVENT_SCHEMA_VERSION = 1;
 export function parseStoredEvent(value: unknown): StoredEvent {
   const excess = excessOf(value);
   if (excess !== undefined) throw new StoreError(`${nameOf(value)} cannot be read: it has ${excess}`);
-  const parsed = storedEventSchema.safeParse(value);
+  const parsed = storedEventSchema().safeParse(value);
   if (!parsed.success) throw new StoreError(`${nameOf(value)} cannot be read: ${problemOf(parsed.error)}`);
   return parsed.data;
 }
@@ -32,84 +33,89 @@ export function parseStoredEvent(value: unknown): StoredEvent {
 /** The end of the year 9999: what is later has no date as RFC 3339 writes it. */
 const LATEST_TIME = 253_402_300_799_999;
 
-const HEAD = {
-  seq: z.int().min(1),
-  time: z.number().min(0).max(LATEST_TIME),
-  runId: z.string(),
-  agentId: z.string(),
-  parentId: z.string().nullable(),
-  path: z.string(),
-  depth: count,
-};
+export const storedEventSchema = once(() => {
+  const { amount, assistantMessage, count, filePart } = messageSchemas();
+  const { errorType, modelErrorKind, runEnd, runStart, usage } = runSchemas();
 
-const event = <Body extends z.ZodRawShape>(body: Body) => z.strictObject({ ...HEAD, ...body });
+  const HEAD = {
+    seq: z.int().min(1),
+    time: z.number().min(0).max(LATEST_TIME),
+    runId: z.string(),
+    agentId: z.string(),
+    parentId: z.string().nullable(),
+    path: z.string(),
+    depth: count,
+  };
 
-const money = amount.nullable();
-const anything = maybe(z.unknown());
+  const event = <Body extends z.ZodRawShape>(body: Body) => z.strictObject({ ...HEAD, ...body });
 
-export const storedEventSchema = z.discriminatedUnion("type", [
-  event(runStart),
-  event({ type: z.literal("turn-start"), turn: count, promptTokens: amount, reserved: amount }),
-  event({
-    type: z.literal("message-end"),
-    turn: count,
-    message: assistantMessage,
-    finish: z.enum(["stop", "tool-calls", "length", "content-filter", "other"]),
-    usage,
-    costUsd: money,
-  }),
-  event({ type: z.literal("tool-call-start"), callId: z.string(), toolName: z.string(), input: anything }),
-  event({
-    type: z.literal("tool-call-end"),
-    callId: z.string(),
-    toolName: z.string(),
-    output: z.string(),
-    isError: z.boolean(),
-    files: list(filePart).optional(),
-    durationMs: amount,
-    stack: z.string().optional(),
-    metadata: z.record(z.string(), z.unknown()).optional(),
-  }),
-  event({ type: z.literal("approval-request"), callId: z.string(), toolName: z.string(), input: anything }),
-  event({
-    type: z.literal("approval-end"),
-    callId: z.string(),
-    allowed: z.boolean(),
-    by: z.enum(["person", "nobody", "cancelled"]),
-    reason: maybe(z.string()),
-  }),
-  event({ type: z.literal("budget-warning"), message: z.string() }),
-  event({
-    type: z.literal("retry"),
-    attempt: count,
-    delayMs: amount,
-    kind: modelErrorKind,
-    message: z.string(),
-    spent: usage,
-    costUsd: money,
-  }),
-  event({ type: z.literal("prune"), from: count, dropped: count, tokensBefore: amount, tokensAfter: amount }),
-  event({
-    type: z.literal("truncation"),
-    subject: z.enum(["report", "tool-result"]),
-    of: z.string(),
-    originalBytes: count,
-    keptBytes: count,
-  }),
-  event({ type: z.literal("spawn-refused"), label: z.string(), errorType, message: z.string() }),
-  event({ type: z.literal("stalled"), seconds: amount, waitingFor: z.string() }),
-  event({ type: z.literal("steer"), text: z.string() }),
-  event({
-    type: z.literal("notice"),
-    reason: z.enum(["summary", "output-repair", "wrap-up", "empty-answer", "cut-answer", "no-report"]),
-    text: z.string(),
-  }),
-  event({ type: z.literal("report"), childRunId: z.string(), childAgentId: z.string(), text: z.string() }),
-  event({ type: z.literal("resume"), usedMs: amount }),
-  event(runEnd),
-]);
+  const money = amount.nullable();
+  const anything = maybe(z.unknown());
 
-type Parsed = z.output<typeof storedEventSchema>;
+  return z.discriminatedUnion("type", [
+    event(runStart),
+    event({ type: z.literal("turn-start"), turn: count, promptTokens: amount, reserved: amount }),
+    event({
+      type: z.literal("message-end"),
+      turn: count,
+      message: assistantMessage,
+      finish: z.enum(["stop", "tool-calls", "length", "content-filter", "other"]),
+      usage,
+      costUsd: money,
+    }),
+    event({ type: z.literal("tool-call-start"), callId: z.string(), toolName: z.string(), input: anything }),
+    event({
+      type: z.literal("tool-call-end"),
+      callId: z.string(),
+      toolName: z.string(),
+      output: z.string(),
+      isError: z.boolean(),
+      files: list(filePart).optional(),
+      durationMs: amount,
+      stack: z.string().optional(),
+      metadata: z.record(z.string(), z.unknown()).optional(),
+    }),
+    event({ type: z.literal("approval-request"), callId: z.string(), toolName: z.string(), input: anything }),
+    event({
+      type: z.literal("approval-end"),
+      callId: z.string(),
+      allowed: z.boolean(),
+      by: z.enum(["person", "nobody", "cancelled"]),
+      reason: maybe(z.string()),
+    }),
+    event({ type: z.literal("budget-warning"), message: z.string() }),
+    event({
+      type: z.literal("retry"),
+      attempt: count,
+      delayMs: amount,
+      kind: modelErrorKind,
+      message: z.string(),
+      spent: usage,
+      costUsd: money,
+    }),
+    event({ type: z.literal("prune"), from: count, dropped: count, tokensBefore: amount, tokensAfter: amount }),
+    event({
+      type: z.literal("truncation"),
+      subject: z.enum(["report", "tool-result"]),
+      of: z.string(),
+      originalBytes: count,
+      keptBytes: count,
+    }),
+    event({ type: z.literal("spawn-refused"), label: z.string(), errorType, message: z.string() }),
+    event({ type: z.literal("stalled"), seconds: amount, waitingFor: z.string() }),
+    event({ type: z.literal("steer"), text: z.string() }),
+    event({
+      type: z.literal("notice"),
+      reason: z.enum(["summary", "output-repair", "wrap-up", "empty-answer", "cut-answer", "no-report"]),
+      text: z.string(),
+    }),
+    event({ type: z.literal("report"), childRunId: z.string(), childAgentId: z.string(), text: z.string() }),
+    event({ type: z.literal("resume"), usedMs: amount }),
+    event(runEnd),
+  ]);
+});
+
+type Parsed = z.output<ReturnType<typeof storedEventSchema>>;
 /** Lists are read-only in the union of events and not in the schema, which makes them. */
 type Unchanged<T> = T extends object ? { readonly [Key in keyof T]: Unchanged<T[Key]> } : T;
 /** Does not compile when the schema and the union of events are not the same. */

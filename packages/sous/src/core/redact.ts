@@ -55,6 +55,7 @@ class TextRedactor implements Redactor {
   readonly #known: KnownTexts;
   readonly #clean: string[] = new Array<string>(REMEMBERED).fill("");
   #nextClean = 0;
+  #lastClean = "";
 
   constructor(secrets: readonly Secret[]) {
     this.#known = new KnownTexts([...secrets.filter(canBeHidden(secrets)).flatMap(spellingsOf), ...KNOWN_SHAPES]);
@@ -63,13 +64,21 @@ class TextRedactor implements Redactor {
   text(text: string): string {
     const { length } = text;
     if (length < SHORTEST) return text;
-    if (length < WORTH_REMEMBERING) return this.#redact(text) ?? text;
+    if (length < WORTH_REMEMBERING) return this.#short(text);
     for (const clean of this.#clean) if (clean === text) return text;
     const redacted = this.#redact(text);
     if (redacted === undefined && length < TOO_LARGE_TO_REMEMBER) {
       this.#clean[this.#nextClean] = text;
       this.#nextClean = (this.#nextClean + 1) % REMEMBERED;
     }
+    return redacted ?? text;
+  }
+
+  /** A short result is looked at twice in a row: when it comes from its tool, and in the event that says so. */
+  #short(text: string): string {
+    if (text === this.#lastClean) return text;
+    const redacted = this.#redact(text);
+    if (redacted === undefined) this.#lastClean = text;
     return redacted ?? text;
   }
 

@@ -53,9 +53,26 @@ export function buildEvent(seq: number, time: number, who: RunIdentity, body: St
         toolName: body.toolName,
         input: body.input,
       } satisfies Required<EventOf<"tool-call-start">>;
+    case "tool-call-end":
+      if (body.files !== undefined || body.stack !== undefined || body.metadata !== undefined) break;
+      return {
+        seq,
+        time,
+        runId,
+        agentId,
+        parentId,
+        path,
+        depth,
+        type: body.type,
+        callId: body.callId,
+        toolName: body.toolName,
+        output: body.output,
+        isError: body.isError,
+        durationMs: body.durationMs,
+      } satisfies Required<Omit<EventOf<"tool-call-end">, "files" | "stack" | "metadata">>;
     default:
-      return { seq, time, runId, agentId, parentId, path, depth, ...body };
   }
+  return { seq, time, runId, agentId, parentId, path, depth, ...body };
 }
 
 export function buildDelta(time: number, who: RunIdentity, body: DeltaBody): DeltaEvent {

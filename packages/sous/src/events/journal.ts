@@ -13,7 +13,7 @@ import { redactBody, redactDelta } from "./redact-event.ts";
 export type JournalOptions = {
   store: Pick<Store, "isImmediate" | "append">;
   rootId: string;
-  clock: Pick<Clock, "now" | "timer">;
+  clock: Pick<Clock, "now" | "lately" | "timer">;
   /** A store that fails for good makes `settled()` reject; otherwise the tree goes on and is marked as not kept. */
   requireStore: boolean;
   /** The number of the first event; greater than 1 when a stored tree goes on. */
@@ -111,7 +111,8 @@ class TreeJournal implements Journal {
 
   delta(who: RunIdentity, body: DeltaBody): void {
     if (!this.#bus.isWatched) return;
-    const event = buildDelta(this.#clock.now(), who, redactDelta(body, this.#redactor));
+    const time = this.#clock.lately?.() ?? this.#clock.now();
+    const event = buildDelta(time, who, redactDelta(body, this.#redactor));
     const waiting = this.#waiting;
     if (waiting !== undefined) {
       if (waiting.shown === waiting.stored) waiting.shown = [...waiting.stored];

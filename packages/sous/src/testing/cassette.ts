@@ -6,41 +6,49 @@ import * as z from "zod";
 import { type ModelErrorKind, messageOf, UserError } from "../core/errors.ts";
 import { firstDifference } from "../core/first-difference.ts";
 import { type AssistantMessage, type Message, textOf } from "../core/message.ts";
-import { assistantMessage, count, list, message } from "../core/message-schema.ts";
+import { list, messageSchemas } from "../core/message-schema.ts";
 import type { FinishReason } from "../core/model.ts";
+import { once } from "../core/once.ts";
 import { RecordedPrompts } from "../core/recorded-prompts.ts";
 import type { RecordedReply, Recording, RunRecording } from "../core/recording.ts";
-import { modelErrorKind, usage } from "../core/run-schema.ts";
+import { runSchemas } from "../core/run-schema.ts";
 import type { Usage } from "../core/usage.ts";
 
-const reply = z.union([
-  z.strictObject({
-    message: assistantMessage,
-    finish: z.enum(["stop", "tool-calls", "length", "content-filter", "other"]),
-    usage: usage.exactOptional(),
-  }),
-  z.strictObject({ error: z.strictObject({ kind: modelErrorKind, message: z.string() }) }),
-]);
+const cassetteSchema = once(() => {
+  const { assistantMessage, count, message } = messageSchemas();
+  const { modelErrorKind, usage } = runSchemas();
 
-const request = z.strictObject({
-  instructions: z.string().exactOptional(),
-  /** So many messages of the request before, its answer included; then these. */
-  keeps: count,
-  messages: list(message),
-  reply,
+  const reply = z.union([
+    z.strictObject({
+      message: assistantMessage,
+      finish: z.enum(["stop", "tool-calls", "length", "content-filter", "other"]),
+      usage: usage.exactOptional(),
+    }),
+    z.strictObject({ error: z.strictObject({ kind: modelErrorKind, message: z.string() }) }),
+  ]);
+
+  const request = z.strictObject({
+    instructions: z.string().exactOptional(),
+    /** So many messages of the request before, its answer included; then these. */
+    keeps: count,
+    messages: list(message),
+    reply,
+  });
+
+  return z.strictObject({
+    format: z.literal("sous-cassette"),
+    version: z.literal(1),
+    agent: z.string(),
+    model: z.string(),
+    task: z.string(),
+    /** By agent path, in the order they were asked; follow-ups go on counting. */
+    agents: z.record(z.string(), list(request)),
+  });
 });
 
-const cassette = z.strictObject({
-  format: z.literal("sous-cassette"),
-  version: z.literal(1),
-  agent: z.string(),
-  model: z.string(),
-  task: z.string(),
-  /** By agent path, in the order they were asked; follow-ups go on counting. */
-  agents: z.record(z.string(), list(request)),
-});
-
-export type Cassette = Omit<z.infer<typeof cassette>, "agents"> & { agents: Record<string, CassetteRequest[]> };
+export type Cassette = Omit<z.infer<ReturnType<typeof cassetteSchema>>, "agents"> & {
+  agents: Record<string, CassetteRequest[]>;
+};
 
 export type CassetteRequest = {
   instructions?: string;
@@ -69,7 +77,7 @@ export function readCassette(file: string): Cassette {
   if (format !== "sous-cassette") throw new UserError(`${file} is not a cassette: it does not say that it is one`);
   if (version !== 1)
     throw new UserError(`${file} is a cassette of version ${version}, and this sous plays version 1: record it again`);
-  const parsed = cassette.safeParse(value);
+  const parsed = cassetteSchema().safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new UserError(`${file} is damaged at ${issue?.path.join(".")}: ${issue?.message}; record it again`);

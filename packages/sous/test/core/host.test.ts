@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { systemHost } from "../../src/host.ts";
+
+test("the time of many small events is read once in a turn of the event loop", async () => {
+  const { clock } = systemHost();
+  const lately = () => clock.lately?.() ?? Number.NaN;
+  const before = lately();
+  spin(5);
+  assert.equal(lately(), before);
+  const now = clock.now();
+  assert.ok(now > before);
+  assert.ok(lately() >= now, "what comes after an event is not older than the event");
+  await pause(20);
+  assert.ok(lately() >= now + 10, "the next turn has a time of its own");
+});
+
+function spin(milliseconds: number): void {
+  const until = performance.now() + milliseconds;
+  while (performance.now() < until);
+}
