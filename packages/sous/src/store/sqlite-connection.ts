@@ -2,9 +2,10 @@
 
 import { lstatSync, statSync } from "node:fs";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import { setTimeout as pause } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { StoreError, UserError } from "../core/errors.ts";
-import { faultOf } from "./sqlite-faults.ts";
+import { faultOf, isBusy } from "./sqlite-faults.ts";
 import { type DatabasePlace, identityOf } from "./sqlite-file.ts";
 import { loadSqlite } from "./sqlite-load.ts";
 
@@ -21,6 +22,7 @@ export type ConnectionOptions = {
 const CHECKPOINT_PAGES = 8_000;
 /** How often to look whether the file is still there: a look takes a tenth of the time of a commit. */
 const CHECK_INTERVAL_MS = 1_000;
+const BUSY_PAUSE_MS = 5;
 
 export class SqliteConnection implements Disposable {
   readonly file: string;
@@ -60,11 +62,11 @@ export class SqliteConnection implements Disposable {
     this.#lastCheck = Number.NEGATIVE_INFINITY;
   }
 
-  /** Lets others read while somebody writes; stays so. */
-  useLog(): void {
+  /** Lets others read while somebody writes; stays so. Here SQLite does not wait for others by itself. */
+  async useLog(): Promise<void> {
     this.#checkWritable();
-    const mode = this.#inWords(() => this.#database.prepare("PRAGMA journal_mode = WAL").get()?.journal_mode);
-    if (mode !== "wal")
+    const answer = await this.#onceFree(() => this.#database.prepare("PRAGMA journal_mode = WAL").get());
+    if (answer?.journal_mode !== "wal")
       throw new StoreError(`${this.file} is on a disk that cannot share it: give another with --db-path`);
   }
 
@@ -130,6 +132,18 @@ export class SqliteConnection implements Disposable {
         if (this.#database.isTransaction) this.prepare("ROLLBACK").run();
       }
     });
+  }
+
+  async #onceFree<T>(work: () => T): Promise<T> {
+    const giveUpAt = performance.now() + this.#options.busyTimeoutMs;
+    for (;;) {
+      try {
+        return work();
+      } catch (error) {
+        if (!isBusy(error) || performance.now() >= giveUpAt) throw faultOf(error, this.file);
+      }
+      await pause(BUSY_PAUSE_MS);
+    }
   }
 
   #inWords<T>(work: () => T): T {

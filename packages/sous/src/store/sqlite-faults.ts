@@ -42,6 +42,10 @@ function sentenceOf(error: unknown, file: string): string {
   }
 }
 
+export function isBusy(error: unknown): boolean {
+  return sqliteCode(error) === CODES.busy;
+}
+
 export function isNotADatabase(error: unknown): boolean {
   return sqliteCode(error) === CODES.notADatabase;
 }

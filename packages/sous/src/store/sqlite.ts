@@ -55,7 +55,7 @@ export async function openSqliteStore(file: string, options: SqliteStoreOptions 
   const connection = new SqliteConnection(place, { readOnly, synchronous, busyTimeoutMs, now: clock.now });
   try {
     prepareSchema(connection);
-    if (!readOnly) connection.useLog();
+    if (!readOnly) await connection.useLog();
   } catch (error) {
     connection[Symbol.dispose]();
     throw error;

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { DatabaseSync } from "node:sqlite";
 import { suite, test } from "node:test";
 import { seededRandom } from "../../src/testing/seeded-random.ts";
 import { runScript, startScript } from "./run-node.ts";
@@ -39,6 +40,17 @@ suite("G3: processes that share a SQLite file", () => {
       assert.ok(records.every(({ status, rootId: tree }) => status === "completed" && tree === rootId));
     }
     assert.deepEqual(place.query("PRAGMA integrity_check"), [{ integrity_check: "ok" }]);
+  });
+
+  test("open a file that another one is just opening", async () => {
+    await using place = sqlitePlace();
+    await (await place.open())[Symbol.asyncDispose]();
+    // As it is between its first table and its first use of the log.
+    using other = new DatabaseSync(place.file);
+    other.exec("PRAGMA journal_mode = DELETE; BEGIN IMMEDIATE");
+    setTimeout(() => other.exec("COMMIT"), 50);
+    await place.open();
+    assert.deepEqual(place.query("PRAGMA journal_mode"), [{ journal_mode: "wal" }]);
   });
 
   test("claim a tree that was left behind: one gets it, the others are told who", async () => {
