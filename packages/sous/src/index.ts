@@ -1,7 +1,14 @@
 /** sous, as a library. */
 
 export { type AgentDefinition, type AgentOptions, agent, type ForeignModel, type ModelChoice } from "./core/agent.ts";
-export type { ApprovalAnswer, ApprovalRequest, Approve } from "./core/approval.ts";
+export type {
+  ActionRequest,
+  ApprovalAnswer,
+  ApprovalRequest,
+  Approve,
+  Consent,
+  RuleAnswer,
+} from "./core/approval.ts";
 export type { Clock, Host, Random } from "./core/clock.ts";
 export type { ConversationLimits } from "./core/conversation.ts";
 export {

@@ -96,7 +96,8 @@ export function openTree({ options, runOptions, host, store, newId, models }: Sh
         for (const live of tree.book.live) if (live.who.depth === 1) live.scope.abort(reason);
       }),
     },
-    approve: options.approve,
+    approve: typeof options.approve === "object" ? options.approve.ask : options.approve,
+    rules: typeof options.approve === "object" ? options.approve : undefined,
     records: { newId, ...readHistory(store, rootId), endWithLoss: loss.end },
     recorded: goesOn?.recorded,
   });

@@ -22,6 +22,7 @@ export type TreeParts = {
   readonly limits: DelegationLimits;
   readonly spending: Spending;
   readonly approve: Approve | undefined;
+  readonly rules: TreePorts["rules"];
   readonly records: Records;
   /** What a tree goes on from after a restart. */
   readonly recorded: Recorded | undefined;

@@ -32,12 +32,12 @@ export class Tree implements TreePorts {
   readonly clock: TreePorts["clock"];
   readonly cwd: string;
   readonly redactor: TreePorts["redactor"];
+  readonly rules: TreePorts["rules"];
   readonly maxDepth: number;
   readonly conversation: TreePorts["conversation"];
   readonly onExhausted: TreePorts["onExhausted"];
   readonly onLiveChildren: TreePorts["onLiveChildren"];
   readonly book: AgentBook = new AgentBook();
-  /** Actions that needed consent when nobody was there. */
   readonly denied: { path: string; toolName: string; input: unknown }[] = [];
   /** Set when the tree goes on after a restart. */
   readonly earlierRuns: EarlierRuns | undefined;
@@ -55,6 +55,7 @@ export class Tree implements TreePorts {
     this.clock = parts.asking.clock;
     this.cwd = parts.settings.cwd;
     this.redactor = parts.settings.redactor;
+    this.rules = parts.rules;
     this.maxDepth = parts.limits.maxDepth;
     this.conversation = parts.settings.conversation;
     this.onExhausted = parts.settings.onExhausted;

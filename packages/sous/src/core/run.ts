@@ -1,7 +1,7 @@
 /** One execution of an agent: what it was started with, what it has done so far, and the tree it belongs to. */
 
 import type { AgentDefinition } from "./agent.ts";
-import type { ApprovalAnswer, ApprovalRequest } from "./approval.ts";
+import type { ApprovalAnswer, ApprovalRequest, Consent } from "./approval.ts";
 import type { Clock, Deadline } from "./clock.ts";
 import type { Conversation, ConversationLimits } from "./conversation.ts";
 import type { NoticeReason, RunIdentity, StoredBody } from "./event.ts";
@@ -83,6 +83,8 @@ export type TreePorts = {
   readonly cwd: string;
   /** Takes secrets out of what a tool or a child says, before it is cut, kept or read by a model. */
   readonly redactor: Redactor;
+  /** Every call is put to them, also one whose tool runs freely. */
+  readonly rules: Pick<Consent, "decide"> | undefined;
   readonly maxDepth: number;
   readonly conversation: ConversationLimits;
   readonly onExhausted: OnExhausted;

@@ -1,7 +1,7 @@
 /** The library as its users see it: what a runtime is made of, what a run takes and what comes back. */
 
 import type { AgentDefinition } from "./agent.ts";
-import type { Approve } from "./approval.ts";
+import type { Approve, Consent } from "./approval.ts";
 import type { Host } from "./clock.ts";
 import type { ConversationLimits } from "./conversation.ts";
 import type { ErrorType } from "./errors.ts";
@@ -20,8 +20,8 @@ export type RuntimeOptions = {
   store?: Store | undefined;
   /** A store that fails ends the run as `failed`; otherwise the run goes on and is marked as not kept. */
   requireStore?: boolean | undefined;
-  /** Who answers a `confirm` tool; with nobody the answer is no. */
-  approve?: Approve | undefined;
+  /** Who answers a `confirm` tool, or rules that come before the person; with nobody the answer is no. */
+  approve?: Approve | Consent | undefined;
   limits?: Partial<DelegationLimits> | undefined;
   /** Definitions a call may name in `agent`. */
   agents?: readonly AgentDefinition[] | undefined;

@@ -41,6 +41,10 @@ export async function askConsent(call: ToolCallPart, input: unknown, run: Run): 
   return failedResult(notAllowed(toolName, reason), { error_type: "consent" });
 }
 
+export function deniedByRule(toolName: string, reason: string): string {
+  return `A rule of the user does not allow this call of ${toolName}: ${reason}. Go on without it.`;
+}
+
 export function notAllowed(toolName: string, reason: string | undefined): string {
   return `The user did not allow ${toolName}${reason === undefined ? "" : `: ${reason}`}`;
 }

@@ -8,7 +8,7 @@ import type { EarlierCall } from "../core/run-state.ts";
 import type { Parsed } from "../core/schema.ts";
 import { depthMessage, isSubagentToolName } from "../core/subagent-names.ts";
 import type { Tool, ToolResult } from "../core/tool.ts";
-import { askConsent, NOBODY_THERE, notAllowed } from "./ask-consent.ts";
+import { askConsent, deniedByRule, NOBODY_THERE, notAllowed } from "./ask-consent.ts";
 import { UNKNOWN_OUTCOME } from "./repair-history.ts";
 import { afterToolCall, beforeToolCall, orAborted } from "./run-hooks.ts";
 import { copyJson } from "./to-json.ts";
@@ -91,7 +91,8 @@ type Checked = { tool: Tool; input: unknown } | { refusal: ToolResult };
 function check(call: ToolCallPart, run: Run): Checked | Promise<Checked> {
   const { tool, schema } = findTool(call.toolName, run);
   const parsing = typeof call.input === "string" ? NOT_JSON : schema.parse(forTool(call.input, tool));
-  const isPlain = tool.tier === "observe" && run.profile.hooks?.beforeToolCall === undefined;
+  const isPlain =
+    tool.tier === "observe" && run.tree.rules === undefined && run.profile.hooks?.beforeToolCall === undefined;
   if (!isPlain || parsing instanceof Promise) return checkSlowly(call, run, tool, parsing);
   if (!parsing.ok) return invalidInput(parsing.problems);
   const recording = isInside(tool) ? undefined : run.tree.settled();
@@ -110,12 +111,33 @@ async function checkSlowly(
   const input = parsed.value;
   const answer = await beforeToolCall(call, input, run);
   if (answer !== undefined) return { refusal: answer };
-  if (tool.tier === "confirm") {
-    const refusal = await askConsent(call, input, run);
-    if (refusal !== undefined) return { refusal };
-  }
+  const refusal = await consentTo(call, input, tool, run);
+  if (refusal !== undefined) return { refusal };
   if (!isInside(tool)) await run.tree.settled();
   return { tool, input };
+}
+
+/** The rules of the user first, then the tier of the tool, then the person. Undefined when the call may run. */
+function consentTo(
+  call: ToolCallPart,
+  input: unknown,
+  tool: Tool,
+  run: Run,
+): Promise<ToolResult | undefined> | ToolResult | undefined {
+  const { callId, toolName } = call;
+  const { runId, path } = run.who;
+  const rule = run.tree.rules?.decide({
+    runId,
+    path,
+    callId,
+    toolName,
+    input,
+    agent: run.profile.agentName,
+    cwd: run.tree.cwd,
+  });
+  if (rule?.effect === "deny") return failedResult(deniedByRule(toolName, rule.reason), { error_type: "consent" });
+  const mustAsk = rule === undefined ? tool.tier === "confirm" : rule.effect === "ask";
+  return mustAsk ? askConsent(call, input, run) : undefined;
 }
 
 /** True for a call that does nothing outside: a child that it starts keeps it, together with its own start, before it acts. */

@@ -1,0 +1,36 @@
+/** What `sous run` and `sous chat` work with: one configured runtime, its root agent, and who answers questions. */
+
+import type { AgentDefinition } from "../core/agent.ts";
+import type { Approve } from "../core/approval.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Configuration, PermissionRule } from "../core/configuration.ts";
+import type { RunOptions } from "../core/runtime.ts";
+import type { Store } from "../core/store.ts";
+import type { Runtime } from "../runtime.ts";
+import type { RunFlags } from "./run-flags.ts";
+
+export type ApplicationRequest = {
+  readonly flags: RunFlags;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The person at the terminal; with nobody there, whatever no rule decides is refused. */
+  readonly ask: Approve | undefined;
+  /** One line for a person: what was ignored, and what to do about it. */
+  readonly warn: (line: string) => void;
+};
+
+export type Application = AsyncDisposable & {
+  readonly configuration: Configuration;
+  readonly runtime: Runtime;
+  readonly clock: Clock;
+  /** The root of every run of this command. */
+  readonly agent: AgentDefinition;
+  /** Agents from files, by which a person or a model can call them. */
+  readonly agents: readonly AgentDefinition[];
+  /** Limits and budget of one run, from the flags and the configuration. */
+  readonly runOptions: Pick<RunOptions, "budget" | "limits" | "conversation">;
+  /** Undefined when nothing is kept. */
+  readonly store: Store | undefined;
+  /** Holds for this agent until the command ends. */
+  remember(rule: PermissionRule, agentName: string): void;
+};

@@ -1,0 +1,57 @@
+/** The settings of the command line once they are read, checked and merged: what `config/` makes and `cli/` uses. */
+
+import type { ConversationLimits } from "./conversation.ts";
+
+export type PermissionEffect = "allow" | "ask" | "deny";
+
+/** One rule: `terminal(git status*)`, `write_file(.env*)`, `fetch(example.com)`, or a tool alone. */
+export type PermissionRule = {
+  readonly effect: PermissionEffect;
+  readonly pattern: string;
+  /** For people: the file and line, the flag or the answer it came from. */
+  readonly origin: string;
+};
+
+export type ProviderSettings = {
+  readonly baseUrl: string | undefined;
+  readonly apiKeyEnv: string | undefined;
+  /** An argument list in one line; its standard output is the key. */
+  readonly apiKeyCommand: string | undefined;
+  readonly timeoutMs: number;
+  readonly maxRetries: number;
+  readonly maxConcurrentCalls: number;
+};
+
+/** As in requirement E2; undefined is unlimited. */
+export type SubagentSettings = {
+  readonly maxDepth: number;
+  readonly defaultMaxTurns: number;
+  readonly outputMaxSize: number;
+  readonly telemetryEnabled: boolean;
+  readonly persistenceEnabled: boolean;
+  readonly persistencePath: string | undefined;
+  readonly maxExecutions: number | undefined;
+  readonly maxTotalTokens: number | undefined;
+  /** Seconds. */
+  readonly maxTotalTime: number | undefined;
+  readonly maxTotalCost: number | undefined;
+  readonly maxConcurrent: number;
+  readonly onFull: "queue" | "refuse";
+  readonly summary: "auto" | "always" | "never";
+};
+
+export type Configuration = {
+  /** `provider/model`; undefined when nobody has chosen one. */
+  readonly model: string | undefined;
+  readonly provider: ProviderSettings;
+  readonly agent: {
+    readonly maxTurns: number;
+    readonly conversation: ConversationLimits;
+    readonly subagent: SubagentSettings;
+  };
+  readonly tools: {
+    readonly terminal: { readonly timeoutMs: number };
+    readonly fetch: { readonly allowHosts: readonly string[] };
+  };
+  readonly permissions: readonly PermissionRule[];
+};

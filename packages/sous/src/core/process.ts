@@ -1,0 +1,45 @@
+/** Other programs: how one is asked for, and what comes back. `process/` is the only place that starts them. */
+
+export type ProgramRequest = {
+  /** A name that is looked for in PATH, or an absolute path; never a line for a shell. */
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** Besides the few variables every program gets; nothing else of ours is passed on. */
+  readonly environment?: Readonly<Record<string, string>> | undefined;
+  /** Of each stream; the head and the tail are kept. */
+  readonly maxOutputBytes: number;
+  readonly timeoutMs?: number | undefined;
+  /** Stops the program and everything it has started. */
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** What a stream said: all of it, or its head and its tail. */
+export type ProgramOutput = { readonly head: string; readonly tail: string; readonly droppedBytes: number };
+
+export type ProgramResult = {
+  /** Null when it was ended by a signal. */
+  readonly exitCode: number | null;
+  readonly endedBy: string | null;
+  /** Why we ended it, if we did. */
+  readonly stopped: "timeout" | "cancelled" | undefined;
+  /** Standard output and standard error in the order they came, as a terminal shows them. */
+  readonly output: ProgramOutput;
+  readonly durationMs: number;
+};
+
+/** A program that goes on while the run does something else. */
+export type BackgroundProgram = AsyncDisposable & {
+  readonly pid: number;
+  /** Everything so far, bounded like a result. */
+  output(): ProgramOutput;
+  readonly ended: Promise<ProgramResult>;
+};
+
+export type Programs = AsyncDisposable & {
+  /** Resolves for every ending. Rejects with a `ToolFailure` when the program cannot be started. */
+  run(request: ProgramRequest): Promise<ProgramResult>;
+  start(request: ProgramRequest): Promise<BackgroundProgram>;
+  /** Where a program of this name is found in PATH; undefined when it is not there. Starts nothing. */
+  find(program: string): Promise<string | undefined>;
+};

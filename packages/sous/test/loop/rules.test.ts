@@ -1,0 +1,58 @@
+/** The rules of the user come before the tier of a tool and before the person. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import * as z from "zod";
+import { agent } from "../../src/core/agent.ts";
+import type { ActionRequest, Approve, Consent, RuleAnswer } from "../../src/core/approval.ts";
+import { type ToolTier, tool } from "../../src/core/tool.ts";
+import { createRuntime } from "../../src/runtime.ts";
+import { scriptedModel } from "../../src/testing/scripted-model.ts";
+import { calls, says } from "../../src/testing/steps.ts";
+
+suite("H4: rules", () => {
+  const cases: [
+    tier: ToolTier,
+    rule: RuleAnswer | undefined,
+    person: boolean | undefined,
+    ran: boolean,
+    status: string,
+  ][] = [
+    ["observe", undefined, undefined, true, "completed"],
+    ["observe", { effect: "deny", reason: "deny touch (test)" }, true, false, "completed"],
+    ["observe", { effect: "ask" }, undefined, false, "incomplete"],
+    ["observe", { effect: "ask" }, true, true, "completed"],
+    ["confirm", undefined, undefined, false, "incomplete"],
+    ["confirm", { effect: "allow" }, undefined, true, "completed"],
+    ["confirm", { effect: "deny", reason: "deny touch (test)" }, true, false, "completed"],
+    ["confirm", { effect: "ask" }, false, false, "completed"],
+  ];
+  for (const [tier, rule, person, ran, status] of cases) {
+    test(`${tier} tool, rule ${rule?.effect ?? "none"}, person ${person ?? "nobody"}: ${ran ? "runs" : "does not run"}`, async () => {
+      const asked: ActionRequest[] = [];
+      let touched = 0;
+      const touch = tool({
+        name: "touch",
+        description: "Touches",
+        tier,
+        inputSchema: z.object({ path: z.string() }),
+        execute: () => `touched ${++touched}`,
+      });
+      const consent: Consent = {
+        decide: (request) => {
+          asked.push(request);
+          return rule;
+        },
+      };
+      if (person !== undefined) consent.ask = (() => ({ allow: person })) as Approve;
+      const model = scriptedModel({ lead: [calls("touch", { path: "a" }), says("Done.")] });
+      const runtime = createRuntime({ approve: consent, host: { cwd: "/work" } });
+      const result = await runtime.run(agent({ name: "lead", model, tools: [touch] }), "Touch a.");
+      assert.deepEqual([touched, result.status], [ran ? 1 : 0, status]);
+      assert.deepEqual(
+        asked.map(({ path, agent: name, toolName, input, cwd }) => ({ path, name, toolName, input, cwd })),
+        [{ path: "lead", name: "lead", toolName: "touch", input: { path: "a" }, cwd: "/work" }],
+      );
+    });
+  }
+});
