@@ -48,6 +48,8 @@ export type Model = {
   readonly price?: Price | undefined;
   /** Tokens the model can read and write in one call, when known. */
   readonly contextWindow?: number | undefined;
+  /** How often a call that failed for a passing reason is made again; 4 times when unset. */
+  readonly maxRetries?: number | undefined;
   /**
    * One attempt. Throws a `ModelError` when the provider fails or the stream ends without a proper finish; a tool call is
    * in the answer only when it arrived whole.

@@ -13,6 +13,7 @@ export type AdapterOptions = {
   id?: string | undefined;
   /** Sent with every request, keyed by provider name. */
   providerOptions?: LanguageModelV4CallOptions["providerOptions"] | undefined;
+  maxRetries?: number | undefined;
 };
 
 const adapted = new WeakMap<object, Model>();
@@ -46,6 +47,7 @@ function adapt(model: LanguageModelV4, options: AdapterOptions): Model {
   const toTools = toolConverter(model.provider);
   return {
     id,
+    maxRetries: options.maxRetries,
     answer: async (request, onDelta) => {
       const { signal } = request;
       signal.throwIfAborted();

@@ -87,7 +87,7 @@ export async function askModel(question: Question, attempt = 1): Promise<BilledA
 }
 
 async function pauseOrGiveUp({ error, usage, costUsd }: Failure, attempt: number, question: Question): Promise<void> {
-  if (!(error instanceof ModelError && error.isRetryable) || attempt > MAX_RETRIES) {
+  if (!(error instanceof ModelError && error.isRetryable) || attempt > (question.model.maxRetries ?? MAX_RETRIES)) {
     question.onWaste(usage, costUsd);
     throw error;
   }

@@ -4,19 +4,30 @@ import type { ModelChoice } from "../core/agent.ts";
 import { UserError } from "../core/errors.ts";
 import type { Model } from "../core/model.ts";
 import { fromAiSdk, isForeignModel } from "./ai-sdk.ts";
-import { resolveModel } from "./resolve.ts";
+import { type ResolveOptions, resolveModel } from "./resolve.ts";
 
 /** Throws a `UserError` for what is no model; rejects with one for a name that leads to none. */
-export function modelCache(environment: NodeJS.ProcessEnv): (choice: ModelChoice) => Model | Promise<Model> {
+export function modelCache(
+  environment: Readonly<Record<string, string | undefined>>,
+  optionsFor: (choice: string) => ResolveOptions | Promise<ResolveOptions> = () => ({}),
+): (choice: ModelChoice) => Model | Promise<Model> {
   const known = new Map<string, Promise<Model>>();
   return (choice) => {
     if (typeof choice !== "string") return toModel(choice);
-    const cached = known.get(choice) ?? resolveModel(choice, environment);
+    const cached = known.get(choice) ?? resolveWith(choice, environment, optionsFor);
     known.set(choice, cached);
     // A key that is missing now may be there for the next run.
     cached.catch(() => known.delete(choice));
     return cached;
   };
+}
+
+async function resolveWith(
+  choice: string,
+  environment: Readonly<Record<string, string | undefined>>,
+  optionsFor: (choice: string) => ResolveOptions | Promise<ResolveOptions>,
+): Promise<Model> {
+  return resolveModel(choice, environment, await optionsFor(choice));
 }
 
 function toModel(choice: Exclude<ModelChoice, string>): Model {

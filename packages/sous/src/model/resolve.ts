@@ -17,6 +17,7 @@ export type ResolveOptions = {
   headers?: Readonly<Record<string, string>> | undefined;
   /** Instead of the global one. */
   fetch?: typeof globalThis.fetch | undefined;
+  maxRetries?: number | undefined;
 };
 
 /** A new `Model` for each call: whoever wants its runs to share one governor keeps it. */
@@ -46,7 +47,11 @@ export async function resolveModel(
     fetch: options.fetch ?? globalThis.fetch,
     environment,
   };
-  return fromAiSdk(await LOADERS[provider](setup), { id: choice, providerOptions: PROVIDER_OPTIONS[provider] });
+  return fromAiSdk(await LOADERS[provider](setup), {
+    id: choice,
+    providerOptions: PROVIDER_OPTIONS[provider],
+    maxRetries: options.maxRetries,
+  });
 }
 
 const KNOWN = `known providers: ${Object.keys(PROVIDERS).join(", ")}`;

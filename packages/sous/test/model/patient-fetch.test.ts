@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, test } from "node:test";
+import { patientFetch } from "../../src/model/patient-fetch.ts";
+
+const SILENCE_MS = 60;
+
+const alive = setInterval(() => {}, 1000);
+after(() => clearInterval(alive));
+
+const cases: [what: string, answer: (response: ServerResponse) => void, expected: RegExp | string][] = [
+  ["says nothing at all", () => {}, /said nothing for 0.06 s/],
+  ["stops in the middle", (response) => void response.write("half"), /said nothing for 0.06 s/],
+  [
+    "is slow and never silent",
+    (response) => {
+      let left = 6;
+      const timer = setInterval(() => {
+        response.write(".");
+        if (--left > 0) return;
+        clearInterval(timer);
+        response.end("!");
+      }, SILENCE_MS / 2);
+    },
+    "......!",
+  ],
+  ["answers at once", (response) => void response.end("yes"), "yes"],
+];
+
+for (const [what, answer, expected] of cases) {
+  test(`a server that ${what} ${typeof expected === "string" ? "is heard out" : "is given up"}`, async () => {
+    const server = createServer((_, response) => answer(response)).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    try {
+      const { port } = server.address() as AddressInfo;
+      const reading = patientFetch(SILENCE_MS)(`http://127.0.0.1:${port}/`).then((response) => response.text());
+      if (typeof expected === "string") assert.equal(await reading, expected);
+      else await assert.rejects(reading, expected);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+}
