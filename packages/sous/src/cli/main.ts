@@ -41,7 +41,7 @@ async function main([name = "", ...rest]: readonly string[]): Promise<number> {
     case "help":
       return help(rest[0]);
     default: {
-      const { complaintAbout } = await import("./help.ts");
+      const { complaintAbout } = await import("./complaint.ts");
       process.stderr.write(complaintAbout(name, Object.keys(COMMANDS)));
       return USAGE;
     }

@@ -37,8 +37,12 @@ function packageOf(url: string): string {
 suite("start-up loads what is needed", { concurrency: true }, () => {
   test("nothing but the command itself for --version, and its text for --help", async () => {
     assert.deepEqual([...(await loadedBy(["--version"], {}))], ["cli/main.ts", "sous/package.json"]);
-    const help = ["cli/main.ts", "cli/help.ts", "cli/inert.ts", "cli/nearest.ts"];
-    assert.deepEqual([...(await loadedBy(["replay", "--help"], {}))], help);
+    const help = await loadedBy(["replay", "--help"], {});
+    assert.ok(help.has("cli/table/command-table.ts"));
+    assert.deepEqual(
+      [...help].filter((path) => !path.startsWith("cli/table/")),
+      ["cli/main.ts", "cli/help.ts"],
+    );
   });
 
   test("no runtime, no provider and no tool for looking at what is kept", async () => {

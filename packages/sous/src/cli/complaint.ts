@@ -1,0 +1,14 @@
+/** What is said about a command that there is not, or not yet. */
+
+import { inertLine } from "./inert.ts";
+import { nearest } from "./nearest.ts";
+
+/** The commands of the contract that are still to come. */
+const LATER = ["chat", "run", "-p", "agents", "config", "trust", "acp", "mcp", "metrics", "view", "worker"];
+
+export function complaintAbout(command: string, commands: readonly string[]): string {
+  const name = command === "" ? "chat" : inertLine(command, 60);
+  if (LATER.includes(name)) return `error: sous ${name} is not in this build. Try sous demo, or sous --help.\n`;
+  const meant = nearest(name, commands) ?? "demo";
+  return `error: There is no command ${JSON.stringify(name)}. Try sous ${meant}, or sous --help.\n`;
+}

@@ -1,0 +1,89 @@
+/** The descriptions of the commands that look at how sous is set up. */
+
+import type { CommandEntry } from "./command-entry.ts";
+import { CONFIG, DB_PATH, DISPLAY, JSON_OPTION, MODEL } from "./common-options.ts";
+
+export const AGENTS: CommandEntry = {
+  name: "agents",
+  about: "list, show and check agent files, or begin a new one",
+  text: [
+    "An agent file is Markdown with a few keys at its top. Those of Claude Code, gemini-cli and opencode are read unchanged. Files of a project count only after sous trust.",
+  ],
+  usage: ["agents list", "agents show NAME", "agents check [FILE …]", "agents new NAME"],
+  examples: ["sous agents list", "sous agents new scout", "sous agents show scout"],
+  words: [
+    { name: "list", about: "every agent that is found, and where" },
+    { name: "show", about: "one agent: its tools and rights, and where each came from", offers: "agent" },
+    { name: "check", about: "what is wrong with the agent files", offers: "file" },
+    { name: "new", about: "write a first file for an agent" },
+  ],
+  groups: [{ title: "options", options: [JSON_OPTION, ...DISPLAY] }],
+};
+
+export const CONFIG_COMMAND: CommandEntry = {
+  name: "config",
+  about: "explain and check the settings, or print their schema",
+  text: [
+    "A setting comes from a flag, else a variable (SOUS_AGENT_SUBAGENT_MAX_DEPTH), else the project's .sous/config.yaml once it is trusted, else $XDG_CONFIG_HOME/sous/config.yaml, else the default.",
+  ],
+  usage: ["config explain [KEY]", "config check", "config schema"],
+  examples: ["sous config explain agent.subagent.max_depth", "sous config check"],
+  words: [
+    { name: "explain", about: "what a setting is, and where it comes from" },
+    { name: "check", about: "every mistake at once, with its line" },
+    { name: "schema", about: "the JSON Schema for an editor" },
+  ],
+  groups: [{ title: "options", options: [CONFIG, JSON_OPTION, ...DISPLAY] }],
+};
+
+export const TRUST: CommandEntry = {
+  name: "trust",
+  about: "let sous read the settings and agents of this folder",
+  text: [
+    "Before that nothing of a project is read or started. Trust is for this folder as it is now: when one of these files changes, it must be given again.",
+  ],
+  usage: ["trust [--revoke]"],
+  examples: ["sous trust", "sous trust --revoke"],
+  groups: [{ title: "options", options: [{ name: "revoke", about: "take it back" }, ...DISPLAY] }],
+};
+
+export const DOCTOR: CommandEntry = {
+  name: "doctor",
+  about: "check this machine and the setup, and say what to do",
+  text: [
+    "Looks, and changes nothing: no program is started, no request is made unless --online asks for one, and no key is shown. Ends with 0 when nothing is a problem, 3 when the configuration is broken, 1 otherwise.",
+  ],
+  usage: ["doctor [--online] [--json]"],
+  examples: ["sous doctor", "sous doctor --online", "sous doctor --json | jq '.checks[] | select(.state != \"ok\")'"],
+  groups: [
+    {
+      title: "options",
+      options: [
+        { name: "online", about: "make one request to the provider, without a key" },
+        MODEL,
+        CONFIG,
+        DB_PATH,
+        JSON_OPTION,
+        ...DISPLAY,
+      ],
+    },
+  ],
+};
+
+export const COMPLETION: CommandEntry = {
+  name: "completion",
+  about: "completion for bash, zsh or fish",
+  text: ["Prints a script. The shell then completes commands, options, the words they take, run ids and agents."],
+  usage: ["completion bash|zsh|fish"],
+  examples: [
+    'eval "$(sous completion bash)"      # in ~/.bashrc',
+    'eval "$(sous completion zsh)"       # in ~/.zshrc, after compinit',
+    "sous completion fish | source       # in ~/.config/fish/config.fish",
+  ],
+  words: [
+    { name: "bash", about: "for bash 4 or newer" },
+    { name: "zsh", about: "for zsh" },
+    { name: "fish", about: "for fish" },
+  ],
+  groups: [{ title: "options", options: [{ name: "help", short: "h", about: "this text" }] }],
+};
