@@ -1,7 +1,7 @@
 /** What is said about a command that there is not, or not yet. */
 
+import { nearest } from "../core/nearest.ts";
 import { inertLine } from "./inert.ts";
-import { nearest } from "./nearest.ts";
 
 /** The commands of the contract that are still to come. */
 const LATER = ["chat", "run", "-p", "agents", "config", "trust", "acp", "mcp", "metrics", "view", "worker"];

@@ -1,9 +1,9 @@
 /** The options of a command: one reader for all of them, whose complaints say what was meant. */
 
 import { type ParseArgsConfig, parseArgs } from "node:util";
+import { nearest } from "../core/nearest.ts";
 import { usageError } from "./exit-codes.ts";
 import { inertLine } from "./inert.ts";
-import { nearest } from "./nearest.ts";
 
 type OptionTable = NonNullable<ParseArgsConfig["options"]>;
 type Parsed<Table extends OptionTable> = ReturnType<

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { CommandError } from "../../src/cli/exit-codes.ts";
 import { findRun } from "../../src/cli/find-run.ts";
-import { nearest } from "../../src/cli/nearest.ts";
 import { readColor, readMoment, readOptions, readWhole, readWord, refusePositionals } from "../../src/cli/options.ts";
 import { databaseFile } from "../../src/cli/paths.ts";
+import { nearest } from "../../src/core/nearest.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { IDS, keepSampleRuns } from "./kept-runs.ts";
 
