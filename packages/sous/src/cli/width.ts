@@ -94,7 +94,7 @@ function isPlain(text: string): boolean {
   return /^[ -~]*$/.test(text);
 }
 
-function* charactersOf(text: string): Generator<string> {
+export function* charactersOf(text: string): Generator<string> {
   segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
   for (const { segment } of segmenter.segment(text)) yield segment;
 }

@@ -1,0 +1,70 @@
+/** What Tab makes of a half-typed word: a slash command, an agent behind `@`, or a file. */
+
+import { readdir } from "node:fs/promises";
+import { dirname, join, resolve, sep } from "node:path";
+
+export type Completion = {
+  /** Where the word begins that is replaced. */
+  from: number;
+  /** As much as all candidates have in common; the word itself when that is nothing more. */
+  text: string;
+  /** To choose from; empty when there is at most one. */
+  choices: string[];
+};
+
+export type CompletionSources = { commands: readonly string[]; agents: readonly string[]; cwd: string };
+
+const MOST_CHOICES = 40;
+
+/** Undefined when there is nothing to complete at the cursor. */
+export async function complete(
+  text: string,
+  cursor: number,
+  sources: CompletionSources,
+): Promise<Completion | undefined> {
+  const head = text.slice(0, cursor);
+  if (/^\/[a-z]*$/.test(head))
+    return choose(
+      0,
+      head,
+      sources.commands.map((name) => `/${name}`),
+    );
+  const [word] = /(?:^|(?<=\s))@[^\s"]*$/.exec(head) ?? [];
+  if (word === undefined) return undefined;
+  const from = head.length - word.length;
+  const isPath = /^@(?:\.{1,2}\/|.*\/)/.test(word);
+  const agents = isPath || head.slice(0, from).trim() !== "" ? [] : sources.agents.map((name) => `@${name}`);
+  return choose(from, word, [...agents, ...(await filesFor(word.slice(1), sources.cwd))]);
+}
+
+function choose(from: number, word: string, names: readonly string[]): Completion | undefined {
+  const fitting = [...new Set(names)].filter((name) => name.startsWith(word)).sort();
+  const [first, another] = fitting;
+  if (first === undefined) return undefined;
+  if (another === undefined) return { from, text: first.endsWith("/") ? first : `${first} `, choices: [] };
+  return { from, text: fitting.reduce(common), choices: fitting.slice(0, MOST_CHOICES) };
+}
+
+function common(one: string, other: string): string {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length += 1;
+  return one.slice(0, length);
+}
+
+/** Names below the working directory that begin like this; what needs quotes is left out. */
+async function filesFor(typed: string, cwd: string): Promise<string[]> {
+  const folder = typed.endsWith("/")
+    ? typed
+    : dirname(typed) === "." && !typed.startsWith("./")
+      ? ""
+      : `${dirname(typed)}/`;
+  const place = resolve(cwd, folder);
+  const isInside = place === resolve(cwd) || place.startsWith(resolve(cwd) + sep);
+  if (!isInside) return [];
+  const entries = await readdir(place, { withFileTypes: true }).catch(() => []);
+  const wantsHidden = typed.slice(folder.length).startsWith(".");
+  return entries
+    .filter(({ name }) => (wantsHidden || !name.startsWith(".")) && !/[\s"\p{C}]/u.test(name))
+    .map((entry) => `@${join(folder, entry.name)}${entry.isDirectory() ? "/" : ""}`)
+    .map((name) => (folder.startsWith("./") ? name.replace("@", "@./") : name));
+}

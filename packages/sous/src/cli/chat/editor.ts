@@ -1,0 +1,195 @@
+/** The line a person is typing: a value, and what each key makes of it. It may have several lines. */
+
+import type { Key } from "./keys.ts";
+
+export type Editor = {
+  readonly text: string;
+  /** In UTF-16 units, never inside a character. */
+  readonly cursor: number;
+  /** What was cut last, for yank. */
+  readonly killed: string;
+  /** Earlier lines, the newest last. */
+  readonly history: readonly string[];
+  /** Which of them is shown; `history.length` is the line that is being typed. */
+  readonly place: number;
+  /** What was typed before somebody went back in history. */
+  readonly draft: string;
+};
+
+export function emptyEditor(history: readonly string[] = []): Editor {
+  return { text: "", cursor: 0, killed: "", history, place: history.length, draft: "" };
+}
+
+/** What a key makes of it; undefined when the key means nothing to an editor. Enter and Tab are decided by whoever asks. */
+export function edit(editor: Editor, key: Key): Editor | undefined {
+  if (key.type === "text" || key.type === "paste") return insert(editor, key.text);
+  const { text, cursor } = editor;
+  switch (key.name) {
+    case "new-line":
+      return insert(editor, "\n");
+    case "left":
+      return moveTo(editor, before(text, cursor));
+    case "right":
+      return moveTo(editor, after(text, cursor));
+    case "home":
+      return moveTo(editor, lineStart(text, cursor));
+    case "end":
+      return moveTo(editor, lineEnd(text, cursor));
+    case "word-left":
+      return moveTo(editor, wordStart(text, cursor));
+    case "word-right":
+      return moveTo(editor, wordEnd(text, cursor));
+    case "up":
+      return lineStart(text, cursor) > 0 ? moveTo(editor, lineAbove(text, cursor)) : recall(editor, editor.place - 1);
+    case "down":
+      return lineEnd(text, cursor) < text.length
+        ? moveTo(editor, lineBelow(text, cursor))
+        : recall(editor, editor.place + 1);
+    case "backspace":
+      return remove(editor, before(text, cursor), cursor);
+    case "delete":
+      return remove(editor, cursor, after(text, cursor));
+    case "kill-word-left":
+      return kill(editor, wordStart(text, cursor), cursor);
+    case "kill-word-right":
+      return kill(editor, cursor, wordEnd(text, cursor));
+    case "kill-to-start":
+      return kill(editor, lineStart(text, cursor), cursor);
+    case "kill-to-end": {
+      const end = lineEnd(text, cursor);
+      // At the end of a line the break itself is what can be cut.
+      return kill(editor, cursor, end === cursor ? Math.min(end + 1, text.length) : end);
+    }
+    case "yank":
+      return insert(editor, editor.killed);
+    case "enter":
+    case "tab":
+    case "escape":
+    case "interrupt":
+    case "end-of-input":
+    case "expand":
+    case "redraw":
+      return undefined;
+    default:
+      return key.name satisfies never;
+  }
+}
+
+/** The line is done: it becomes history, and the editor is empty. A line that repeats the last one is not kept twice. */
+export function submitted(editor: Editor): Editor {
+  const { text, history, killed } = editor;
+  const isKept = text.trim() !== "" && history.at(-1) !== text;
+  return { ...emptyEditor(isKept ? [...history, text].slice(-MAX_HISTORY) : history), killed };
+}
+
+/** Another text in its place, with the cursor at its end. */
+export function withText(editor: Editor, text: string, cursor = text.length): Editor {
+  return { ...editor, text, cursor };
+}
+
+/** Cuts everything. */
+export function cleared(editor: Editor): Editor {
+  return { ...emptyEditor(editor.history), killed: editor.killed };
+}
+
+/** How many earlier lines can be gone back to. */
+export const MAX_HISTORY = 1000;
+
+export function insert(editor: Editor, given: string): Editor {
+  const added = typed(given);
+  const { text, cursor } = editor;
+  return {
+    ...editor,
+    text: text.slice(0, cursor) + added + text.slice(cursor),
+    cursor: cursor + added.length,
+  };
+}
+
+/** What may be in a message: line breaks and tabs, and no other control character. */
+function typed(given: string): string {
+  return (
+    given
+      .toWellFormed()
+      .replace(/\r\n?/g, "\n")
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out.
+      .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "")
+  );
+}
+
+function moveTo(editor: Editor, cursor: number): Editor {
+  return { ...editor, cursor };
+}
+
+function remove(editor: Editor, from: number, to: number): Editor {
+  const { text } = editor;
+  return { ...editor, text: text.slice(0, from) + text.slice(to), cursor: from };
+}
+
+function kill(editor: Editor, from: number, to: number): Editor {
+  const killed = editor.text.slice(from, to);
+  return killed === "" ? editor : { ...remove(editor, from, to), killed };
+}
+
+function recall(editor: Editor, place: number): Editor {
+  const { history } = editor;
+  if (place < 0 || place > history.length) return editor;
+  const draft = editor.place === history.length ? editor.text : editor.draft;
+  const text = place === history.length ? draft : (history[place] ?? "");
+  return { ...editor, text, cursor: text.length, place, draft };
+}
+
+let segmenter: Intl.Segmenter | undefined;
+/** No character that people see is longer. */
+const LONGEST_CHARACTER = 64;
+
+function before(text: string, cursor: number): number {
+  const start = Math.max(0, cursor - LONGEST_CHARACTER);
+  segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
+  let last = start;
+  for (const { index } of segmenter.segment(text.slice(start, cursor))) last = start + index;
+  return last;
+}
+
+function after(text: string, cursor: number): number {
+  segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
+  const [first] = segmenter.segment(text.slice(cursor, cursor + LONGEST_CHARACTER));
+  return cursor + (first?.segment.length ?? 0);
+}
+
+function lineStart(text: string, cursor: number): number {
+  return cursor === 0 ? 0 : text.lastIndexOf("\n", cursor - 1) + 1;
+}
+
+function lineEnd(text: string, cursor: number): number {
+  const at = text.indexOf("\n", cursor);
+  return at < 0 ? text.length : at;
+}
+
+function lineAbove(text: string, cursor: number): number {
+  const start = lineStart(text, cursor);
+  const above = lineStart(text, start - 1);
+  return onCharacter(text, Math.min(above + cursor - start, start - 1));
+}
+
+function lineBelow(text: string, cursor: number): number {
+  const next = lineEnd(text, cursor) + 1;
+  return onCharacter(text, Math.min(next + cursor - lineStart(text, cursor), lineEnd(text, next)));
+}
+
+/** Never between the halves of a character. */
+function onCharacter(text: string, cursor: number): number {
+  return cursor > 0 && cursor < text.length ? after(text, before(text, cursor)) : cursor;
+}
+
+function wordStart(text: string, cursor: number): number {
+  const from = Math.max(0, cursor - LONGEST_WORD);
+  return from + text.slice(from, cursor).replace(/[\p{L}\p{N}_]*[^\p{L}\p{N}_]*$/u, "").length;
+}
+
+/** What is longer was pasted; looking through all of it would take as long as it is. */
+const LONGEST_WORD = 1000;
+
+function wordEnd(text: string, cursor: number): number {
+  const [skipped = ""] = /^[^\p{L}\p{N}_]*[\p{L}\p{N}_]*/u.exec(text.slice(cursor)) ?? [];
+  return cursor + skipped.length;
+}

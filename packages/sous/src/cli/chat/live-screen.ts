@@ -1,0 +1,168 @@
+/** What is written to the terminal: finished lines once, and below them a region that is drawn over, frame by frame. */
+
+import type { Clock } from "../../core/clock.ts";
+import { displayWidth } from "../width.ts";
+import type { Cursor } from "./editor-lines.ts";
+
+/** Where it is drawn; a terminal's stream fits. */
+export type Screen = { write(text: string): unknown; columns?: number | undefined; rows?: number | undefined };
+
+/** The region below what is finished; `cursor` is where the person types. */
+export type Frame = { lines: readonly string[]; cursor: Cursor };
+
+export type ScreenSize = { columns: number; rows: number };
+
+/** 14 frames a second at most. */
+const FRAME_MS = 70;
+const LEAST_COLUMNS = 20;
+const LEAST_ROWS = 4;
+
+const HIDE_CURSOR = "\u001b[?25l";
+const SHOW_CURSOR = "\u001b[?25h";
+// The terminal shows what lies between these at once, so that no half-drawn frame is seen.
+const BEGIN_FRAME = "\u001b[?2026h";
+const END_FRAME = "\u001b[?2026l";
+const ERASE_REST_OF_LINE = "\u001b[K";
+const ERASE_BELOW = "\u001b[J";
+
+export type LiveScreenOptions = {
+  screen: Screen;
+  clock: Clock;
+  /** Called once a frame, and only when something may have changed. */
+  draw(size: ScreenSize): Frame;
+  /** True while time itself changes what is shown. */
+  isMoving(): boolean;
+};
+
+/** Disposing it takes the region away and leaves the cursor where the next line begins. */
+export class LiveScreen implements Disposable {
+  readonly #options: LiveScreenOptions;
+  /** Finished lines that wait for the next frame. */
+  #finished: string[] = [];
+  #drawn: Frame = { lines: [], cursor: { row: 0, column: 0 } };
+  #isDirty = false;
+  #timer: Disposable | undefined;
+  #lastFrame = Number.NEGATIVE_INFINITY;
+  #drawnColumns = 0;
+  #isOver = false;
+
+  constructor(options: LiveScreenOptions) {
+    this.#options = options;
+  }
+
+  get size(): ScreenSize {
+    const { screen } = this.#options;
+    return {
+      columns: Math.max(LEAST_COLUMNS, screen.columns || 80),
+      rows: Math.max(LEAST_ROWS, screen.rows || 24),
+    };
+  }
+
+  /** Lines that are done and scroll away as they are. */
+  print(lines: readonly string[]): void {
+    if (lines.length === 0) return;
+    this.#finished.push(...lines);
+    this.refresh();
+  }
+
+  /** Something has changed: it is drawn with the next frame. */
+  refresh(): void {
+    this.#isDirty = true;
+    this.#schedule();
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#isOver) return;
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+    this.#write({ lines: [], cursor: { row: 0, column: 0 } });
+    this.#isOver = true;
+  }
+
+  #schedule(): void {
+    if (this.#timer !== undefined || this.#isOver) return;
+    const { clock } = this.#options;
+    const due = this.#lastFrame + FRAME_MS - clock.monotonic();
+    this.#timer = clock.timer(Math.max(0, due), () => {
+      this.#timer = undefined;
+      this.#frame();
+    });
+  }
+
+  #frame(): void {
+    const { draw, isMoving, clock } = this.#options;
+    this.#lastFrame = clock.monotonic();
+    this.#isDirty = false;
+    this.#write(bounded(draw(this.size), this.size));
+    if (isMoving() || this.#isDirty) this.#schedule();
+  }
+
+  #write(frame: Frame): void {
+    const isSame = this.#finished.length === 0 && isEqual(frame, this.#drawn);
+    if (isSame && this.#drawnColumns === this.size.columns) return;
+    const { columns } = this.size;
+    const above = rowsAbove(this.#drawn, columns);
+    const finished = this.#finished.map((line) => `${line}${ERASE_REST_OF_LINE}\n`).join("");
+    const isGone = frame.lines.length === 0;
+    // Never erased from the top of the region: some terminals keep a screen that is erased as a whole in their scrollback.
+    const lines = isGone ? new Array<string>(heightOf(this.#drawn.lines, columns)).fill("") : frame.lines;
+    const region = lines.map((line) => line + ERASE_REST_OF_LINE).join("\n");
+    const up = isGone ? Math.max(0, lines.length - 1) : lines.length - 1 - frame.cursor.row;
+    this.#options.screen.write(
+      [
+        BEGIN_FRAME,
+        HIDE_CURSOR,
+        `\r${moveUp(above)}`,
+        finished,
+        region,
+        isGone ? "" : ERASE_BELOW,
+        `\r${moveUp(up)}${moveRight(frame.cursor.column)}`,
+        SHOW_CURSOR,
+        END_FRAME,
+      ].join(""),
+    );
+    this.#finished = [];
+    this.#drawn = frame;
+    this.#drawnColumns = columns;
+  }
+}
+
+/** However much there is to show, the region is never as high as the terminal. */
+function bounded({ lines, cursor }: Frame, { rows }: ScreenSize): Frame {
+  const over = lines.length - (rows - 1);
+  if (over <= 0) return { lines, cursor };
+  return { lines: lines.slice(over), cursor: { row: Math.max(0, cursor.row - over), column: cursor.column } };
+}
+
+function isEqual(one: Frame, other: Frame): boolean {
+  return (
+    one.cursor.row === other.cursor.row &&
+    one.cursor.column === other.cursor.column &&
+    one.lines.length === other.lines.length &&
+    one.lines.every((line, index) => line === other.lines[index])
+  );
+}
+
+/** How many rows of the region lie above the cursor; a terminal that became narrower has wrapped them. */
+function rowsAbove({ lines, cursor }: Frame, columns: number): number {
+  return Math.floor(cursor.column / columns) + heightOf(lines.slice(0, cursor.row), columns);
+}
+
+function heightOf(lines: readonly string[], columns: number): number {
+  let rows = 0;
+  for (const line of lines) rows += Math.max(1, Math.ceil(displayWidth(withoutColour(line)) / columns));
+  return rows;
+}
+
+function moveUp(rows: number): string {
+  return rows === 0 ? "" : `\u001b[${rows}A`;
+}
+
+function moveRight(columns: number): string {
+  return columns === 0 ? "" : `\u001b[${columns}C`;
+}
+
+function withoutColour(line: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the codes that `paint` writes.
+  return line.replace(/\u001b\[\d+m/g, "");
+}

@@ -1,0 +1,64 @@
+/** Questions for the person at the terminal: asked one after the other, withdrawn when nobody waits for the answer. */
+
+import type { ApprovalAnswer, ApprovalRequest, Approve } from "../../core/approval.ts";
+
+export type Question = {
+  readonly request: ApprovalRequest;
+  readonly action: DescribedAction;
+};
+
+/** A request in words. All text in it is harmless to show. */
+export type DescribedAction = {
+  /** Exactly what would run; may have several lines. */
+  readonly text: string;
+  /** The rule that would allow exactly this from now on; undefined when no rule says exactly this. */
+  readonly pattern: string | undefined;
+};
+
+type Waiting = Question & { answer(answer: ApprovalAnswer): void };
+
+export class Questions {
+  readonly #waiting: Waiting[] = [];
+  readonly #describe: (request: ApprovalRequest) => DescribedAction;
+  readonly #changed: () => void;
+
+  /** `changed` is called when another question is the first, or there is none. */
+  constructor(describe: (request: ApprovalRequest) => DescribedAction, changed: () => void) {
+    this.#describe = describe;
+    this.#changed = changed;
+  }
+
+  get first(): Question | undefined {
+    return this.#waiting[0];
+  }
+
+  get count(): number {
+    return this.#waiting.length;
+  }
+
+  readonly ask: Approve = (request, signal) => {
+    const { promise, resolve } = Promise.withResolvers<ApprovalAnswer>();
+    if (signal.aborted) return { allow: false };
+    const waiting: Waiting = { request, action: this.#describe(request), answer: resolve };
+    const withdraw = (): void => this.#settle(waiting, { allow: false });
+    signal.addEventListener("abort", withdraw, { once: true });
+    void promise.then(() => signal.removeEventListener("abort", withdraw));
+    this.#waiting.push(waiting);
+    this.#changed();
+    return promise;
+  };
+
+  /** Answers the first question. */
+  answer(answer: ApprovalAnswer): void {
+    const [first] = this.#waiting;
+    if (first !== undefined) this.#settle(first, answer);
+  }
+
+  #settle(waiting: Waiting, answer: ApprovalAnswer): void {
+    const at = this.#waiting.indexOf(waiting);
+    if (at < 0) return;
+    this.#waiting.splice(at, 1);
+    waiting.answer(answer);
+    this.#changed();
+  }
+}
