@@ -1,5 +1,6 @@
 /** What a tool returned, as a result; and a result, as the bounded text a model reads. */
 
+import { cleanText } from "../core/clean-text.ts";
 import { messageOf } from "../core/errors.ts";
 import { type FilePart, isFilePart, type ToolCallPart } from "../core/message.ts";
 import type { Run } from "../core/run.ts";
@@ -74,15 +75,14 @@ function isFiles(documents: unknown): documents is readonly FilePart[] {
   return Array.isArray(documents) && documents.every(isFilePart);
 }
 
-/** The text for the model: well-formed, and cut in the middle when it is too long. */
+/** The text for the model: nothing in it acts or hides, and it is cut in the middle when it is too long. */
 export function boundResult(result: ToolResult, call: ToolCallPart, run: Run): { output: string; isError: boolean } {
   const isError = !result.success;
   let output = isError ? result.error || result.output || "The tool failed without saying why" : result.output;
   // A failed result may still carry text worth reading, such as the partial report of a child.
   if (isError && result.error && result.output !== "") output = `${result.error}\n${result.output}`;
-  if (!output.isWellFormed()) output = output.toWellFormed();
-  // Before the cut: half a secret is no longer known as one.
-  output = run.tree.redactor.text(output);
+  // Before the cut: half a secret is no longer known as one, and neither is one with a colour in the middle.
+  output = run.tree.redactor.text(cleanText(output));
   if (output.length * 3 <= MAX_RESULT_BYTES) return { output, isError };
   const cut = truncateMiddle(output, MAX_RESULT_BYTES);
   if (!cut.truncated) return { output, isError };

@@ -97,17 +97,23 @@ export function nameInside(workspace: Workspace, real: string): string {
   return name === "" ? "." : sep === "/" ? name : name.replaceAll(sep, "/");
 }
 
-async function resolveInside(workspace: Workspace, path: string, kind: Kind): Promise<string> {
+/** The absolute path that is asked for, links and all. */
+export function askedInside(workspace: Workspace, path: string): string {
   if (path.includes("\0")) throw new ToolFailure("A path cannot hold a NUL byte.");
   const asked = resolve(workspace.root, path);
   if (!isInside(workspace.root, asked)) throw outside(path);
+  return asked;
+}
+
+async function resolveInside(workspace: Workspace, path: string, kind: Kind): Promise<string> {
+  const asked = askedInside(workspace, path);
   const real = await realpath(asked).catch((error: unknown) => fail(error, path, kind));
   if (!isInside(workspace.root, real)) throw outside(path);
   return real;
 }
 
 /** Compared by segment: `/work-evil` is not inside `/work`. */
-function isInside(root: string, path: string): boolean {
+export function isInside(root: string, path: string): boolean {
   const way = relative(root, path);
   return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
@@ -148,13 +154,13 @@ async function refuseIfElsewhere(
   return false;
 }
 
-/** Undefined where the kernel does not tell. */
-async function pathOf(handle: FileHandle): Promise<string | undefined> {
+/** Where an open file lies; undefined where the kernel does not tell. */
+export async function pathOf(handle: FileHandle): Promise<string | undefined> {
   if (process.platform !== "linux") return undefined;
   return readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined);
 }
 
-function outside(path: string): ToolFailure {
+export function outside(path: string): ToolFailure {
   return new ToolFailure(
     `${path} leads outside the workspace. Give a path inside it, relative to its top folder; list_files shows what is there.`,
   );

@@ -39,7 +39,11 @@ suite("what a tool returns", () => {
       { output: "The tool failed without saying why", isError: true },
     ],
     ["a lone surrogate becomes a replacement character", "a\ud800b", { output: "a\ufffdb", isError: false }],
-    ["binary text stays one well-formed text", "\u0000\u0001\udc00", { output: "\u0000\u0001\ufffd", isError: false }],
+    [
+      "binary text is shown as well-formed text",
+      "\u0000\u0001\udc00",
+      { output: "\\u{0}\\u{1}\ufffd", isError: false },
+    ],
   ];
   for (const [name, value, expected] of shown) {
     test(name, async () => {

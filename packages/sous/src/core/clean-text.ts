@@ -1,0 +1,74 @@
+/**
+ * Text that tools give back, made plain before a model reads it: nothing in it acts on a terminal, and nothing in it is
+ * there for models only. What has no place in text goes or is shown as an escape; clean text costs one look.
+ */
+
+/** Well-formed text in which everything can be seen. */
+export function cleanText(text: string): string {
+  const whole = text.isWellFormed() ? text : text.toWellFormed();
+  if (!SUSPECT.test(whole)) return whole;
+  return whole
+    .replace(SEQUENCE, "")
+    .replace(TAGS, tagsShown)
+    .replace(INVISIBLE, invisibleShown)
+    .replace(CONTROL, escaped);
+}
+
+// Control characters but tab and line ends; every invisible character; the first half of tags and rare selectors.
+const SUSPECT =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex lint/suspicious/noMisleadingCharacterClass: halves and controls are what is looked for.
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\udb40]/;
+
+// Whole escape sequences: colours and cursor moves, and strings such as links (OSC 8) and the clipboard (OSC 52).
+const CSI = "(?:\\u001b\\[|\\u009b)[0-?]*[ -/]*[@-~]?";
+// A string that never ends goes on to the end of its line at most, so that it cannot swallow the rest.
+const STRING =
+  "(?:\\u001b[\\]PX^_]|[\\u0090\\u0098\\u009d-\\u009f])[^\\u0007\\u001b\\u009c\\n]*(?:\\u0007|\\u001b\\\\|\\u009c)?";
+const SHORT = "\\u001b[ -/]*[0-~]?";
+const SEQUENCE = new RegExp(`${CSI}|${STRING}|${SHORT}`, "g");
+
+/** Tag characters, with the black flag before them: three flags are written with tags. */
+const TAGS = /\u{1f3f4}?[\u{e0000}-\u{e007f}]+/gu;
+const FLAG =
+  /^\u{1f3f4}(?:\u{e0067}\u{e0062}(?:\u{e0065}\u{e006e}\u{e0067}|\u{e0073}\u{e0063}\u{e0074}|\u{e0077}\u{e006c}\u{e0073}))\u{e007f}$/u;
+
+function tagsShown(tags: string): string {
+  if (FLAG.test(tags)) return tags;
+  const flag = tags.startsWith("\u{1f3f4}") ? "\u{1f3f4}" : "";
+  return `${flag}[${([...tags].length - [...flag].length).toString()} invisible tag characters were removed]`;
+}
+
+/** Characters without width or with nothing to see, joiners and selectors, direction marks; what stands before them too. */
+const INVISIBLE =
+  // biome-ignore lint/suspicious/noMisleadingCharacterClass: each of them is looked for by itself.
+  /(^|[\s\S])([\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{e0080}-\u{e0fff}]+)/gu;
+
+function invisibleShown(_: string, before: string, hidden: string): string {
+  const characters = [...hidden];
+  if (isPartOfWriting(before, hidden)) return before + hidden;
+  if (characters.length <= MAX_ESCAPED) return before + characters.map(escaped).join("");
+  return `${before}[${characters.length} invisible characters were removed]`;
+}
+
+/** A longer run says nothing to people, and is a message to machines. */
+const MAX_ESCAPED = 3;
+
+/** Joiners, marks and selectors that scripts and emoji are written with: one, after a character that may have it. */
+function isPartOfWriting(before: string, hidden: string): boolean {
+  if (hidden === "\ufe0f\u200d") return EMOJI.test(before);
+  if ([...hidden].length !== 1) return false;
+  if (/[\u200b-\u200f\u061c]/.test(hidden)) return before !== "" && !ASCII.test(before);
+  if (/[\ufe0e\ufe0f]/.test(hidden)) return EMOJI.test(before);
+  if (/[\ufe00-\ufe0d\u{e0100}-\u{e01ef}]/u.test(hidden)) return /[\p{Ideographic}\p{Sm}]/u.test(before);
+  return /[\u180b-\u180f]/.test(hidden) && /\p{Script=Mongolian}/u.test(before);
+}
+
+const ASCII = /^\p{ASCII}$/u;
+const EMOJI = /^[\p{Emoji}\p{So}\p{Sm}\p{Po}\p{Emoji_Modifier}]$/u;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is shown.
+const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
+
+function escaped(character: string): string {
+  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+}

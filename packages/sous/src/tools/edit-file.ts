@@ -1,0 +1,147 @@
+/** `edit_file`: replaces one exact piece of a text file, and says what is near when there is no such piece. */
+
+import { z } from "zod";
+import { ToolFailure } from "../core/errors.ts";
+import { type Tool, type ToolResult, tool } from "../core/tool.ts";
+import { describeChange, type Replacement } from "./edit-diff.ts";
+import { describeNearest } from "./edit-nearest.ts";
+import { openTarget } from "./file-target.ts";
+import { protectPaths } from "./protected-paths.ts";
+import { openWorkspace } from "./workspace.ts";
+import { encode, type WriteToolOptions } from "./write-file.ts";
+
+/** Of the places that are named when a text occurs more than once. */
+const MAX_NAMED = 20;
+/** A NUL among the first bytes marks a binary file, as in git and grep. */
+const BINARY_BYTES = 8000;
+
+const input = z.strictObject({
+  path: z.string().min(1).describe("The file, relative to the top of the workspace."),
+  old: z.string().min(1).describe("The text to replace, exactly as it stands in the file, without line numbers."),
+  new: z.string().describe("The text to put in its place; empty to delete."),
+  all: z.boolean().optional().describe("Replace every occurrence; without it there must be exactly one."),
+});
+
+export function editFileTool({ root, protectedPaths = [] }: WriteToolOptions = {}): Tool {
+  return tool({
+    name: "edit_file",
+    displayName: "Edit file",
+    description:
+      "Replaces a piece of a text file of the workspace. The old text must occur exactly as given, and only once unless " +
+      "all is set: give lines around it to make it unique. Line endings stay as they are in the file. Answers with what " +
+      "changed.",
+    category: "edit",
+    tier: "confirm",
+    effect: "idempotent",
+    inputSchema: input,
+    async execute({ path, old, new: replacement, all = false }, { cwd, signal }): Promise<ToolResult> {
+      if (old === replacement)
+        throw new ToolFailure("The old and the new text are the same, so there is nothing to do.");
+      const workspace = await openWorkspace(root ?? cwd);
+      await using target = await openTarget(workspace, path, {
+        protectedPaths: await protectPaths(protectedPaths),
+        makeFolders: false,
+      });
+      const text = decode(await target.read(), target.name);
+      const replacements = findReplacements(text, { name: target.name, old, replacement, all });
+      await target.replace(encode(path, applied(text, replacements)), signal);
+      const places = replacements.length === 1 ? "1 place" : `${replacements.length} places`;
+      return {
+        success: true,
+        output: `Edited ${target.name} in ${places}.\n${describeChange(text, replacements)}`,
+        metadata: { path: target.name, replacements: replacements.length },
+      };
+    },
+  });
+}
+
+function decode(bytes: Buffer, name: string): string {
+  if (bytes.subarray(0, BINARY_BYTES).includes(0)) throw new ToolFailure(`${name} is a binary file and is not edited.`);
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new ToolFailure(`${name} is not UTF-8 text; to edit it would damage it.`);
+  }
+}
+
+type Wanted = { name: string; old: string; replacement: string; all: boolean };
+
+/** Line endings make no difference to what is found, and the ones of the file are written. */
+function findReplacements(text: string, { name, old, replacement, all }: Wanted): Replacement[] {
+  const flat = text.replaceAll("\r\n", "\n");
+  const sought = old.replaceAll("\r\n", "\n");
+  const found = positionsOf(flat, sought, all ? sought.length : 1);
+  if (found.length === 0) throw new ToolFailure(`The old text is not in ${name}. ${describeNearest(flat, sought)}`);
+  if (found.length > 1 && !all) throw new ToolFailure(ambiguous(flat, found, name));
+  const written = replacement.replaceAll("\r\n", "\n");
+  return withEndings(text, flat, found, sought.length).map(({ start, end, ending }) => ({
+    start,
+    end,
+    text: ending === "\n" ? written : written.replaceAll("\n", ending),
+  }));
+}
+
+function positionsOf(text: string, sought: string, step: number): number[] {
+  const found: number[] = [];
+  for (let at = text.indexOf(sought); at !== -1; at = text.indexOf(sought, at + step)) found.push(at);
+  return found;
+}
+
+function ambiguous(flat: string, found: readonly number[], name: string): string {
+  const numbers = lineNumbers(flat, found.slice(0, MAX_NAMED));
+  const more = found.length > MAX_NAMED ? ` and ${found.length - MAX_NAMED} more` : "";
+  return (
+    `The old text occurs ${found.length} times in ${name}, at the lines ${numbers.join(", ")}${more}. ` +
+    "Give more of the lines around the one you mean, or set all to replace every one."
+  );
+}
+
+/** `positions` in order. */
+function lineNumbers(text: string, positions: readonly number[]): number[] {
+  let number = 1;
+  let from = 0;
+  return positions.map((position) => {
+    for (let at = text.indexOf("\n", from); at !== -1 && at < position; at = text.indexOf("\n", from)) {
+      number += 1;
+      from = at + 1;
+    }
+    return number;
+  });
+}
+
+/** Where the places found without carriage returns are in the file, and how lines end there. */
+function withEndings(
+  text: string,
+  flat: string,
+  found: readonly number[],
+  length: number,
+): { start: number; end: number; ending: "\n" | "\r\n" }[] {
+  if (text.length === flat.length) return found.map((at) => ({ start: at, end: at + length, ending: "\n" }));
+  const usual = text.indexOf("\r\n") === text.indexOf("\n") - 1 ? "\r\n" : "\n";
+  let skipped = 0;
+  let from = 0;
+  const inFile = (position: number): number => {
+    for (let at = flat.indexOf("\n", from); at !== -1 && at < position; at = flat.indexOf("\n", from)) {
+      if (text[at + skipped] === "\r") skipped += 1;
+      from = at + 1;
+    }
+    return position + skipped;
+  };
+  return found.map((at) => {
+    const start = inFile(at);
+    const end = inFile(at + length);
+    const first = text.slice(start, end).search(/\r?\n/);
+    const ending = first === -1 ? usual : text[start + first] === "\r" ? "\r\n" : "\n";
+    return { start, end, ending };
+  });
+}
+
+function applied(text: string, replacements: readonly Replacement[]): string {
+  const pieces: string[] = [];
+  let from = 0;
+  for (const { start, end, text: written } of replacements) {
+    pieces.push(text.slice(from, start), written);
+    from = end;
+  }
+  return [...pieces, text.slice(from)].join("");
+}

@@ -1,0 +1,119 @@
+/** Says what comes nearest to a text that was not found, so that the next attempt can be exact. */
+
+import { truncateLine } from "./truncate.ts";
+
+const MAX_PLACES = 3;
+const MAX_SHOWN_LINES = 12;
+const MAX_LINE_BYTES = 300;
+/** Of a file that is compared, and of each line: enough to find the place, and soon done. */
+const MAX_LINES = 50_000;
+const MAX_COMPARED = 200;
+/** From this share of common pairs of letters on, a line is called near. */
+const NEAR = 0.6;
+
+/** One sentence, and the lines of the file that are most alike. Both texts have plain line breaks. */
+export function describeNearest(text: string, sought: string): string {
+  const lines = text.split("\n", MAX_LINES);
+  const wanted = sought.split("\n");
+  if (wanted.every((line) => line === "" || /^\d+\t/.test(line))) {
+    return "It begins with line numbers: leave out the number and the tab that read_file puts before each line.";
+  }
+  const alike = sameButSpace(lines, wanted);
+  if (alike.length > 0) {
+    const shown = alike.slice(0, MAX_PLACES).map((first) => shownLines(lines, first, wanted.length));
+    return `It differs from these lines only in white space${spaceDifference(lines, wanted, alike[0] ?? 0)}:\n${shown.join("\n…\n")}`;
+  }
+  const near = nearest(lines, wanted);
+  if (near.length === 0) return "Nothing in the file is like it. Read the file again.";
+  const shown = near.map((first) => shownLines(lines, first, wanted.length));
+  return `Nearest to it ${near.length === 1 ? "are these lines" : "are these places"}:\n${shown.join("\n…\n")}`;
+}
+
+/** The first lines of places that would match if runs of white space did not count. */
+function sameButSpace(lines: readonly string[], wanted: readonly string[]): number[] {
+  const plain = lines.map(withoutSpace);
+  const sought = wanted.map(withoutSpace);
+  // Empty lines at the ends of what is sought are line breaks, not lines.
+  const from = sought.findIndex((line) => line !== "");
+  if (from === -1) return [];
+  const to = sought.findLastIndex((line) => line !== "");
+  const found: number[] = [];
+  for (let at = plain.indexOf(sought[from] ?? ""); at !== -1; at = plain.indexOf(sought[from] ?? "", at + 1)) {
+    let index = from;
+    while (index <= to && plain[at + index - from] === sought[index]) index += 1;
+    if (index > to && at >= from) found.push(at - from);
+    if (found.length === MAX_PLACES) break;
+  }
+  return found;
+}
+
+function withoutSpace(line: string): string {
+  return line.replace(/\s+/g, "");
+}
+
+/** Names the first difference in white space. */
+function spaceDifference(lines: readonly string[], wanted: readonly string[], first: number): string {
+  for (const [index, line] of wanted.entries()) {
+    const found = lines[first + index] ?? "";
+    if (found === line) continue;
+    const [there, given] = [/^\s*/.exec(found)?.[0] ?? "", /^\s*/.exec(line)?.[0] ?? ""];
+    if (there !== given) {
+      return `: line ${first + index + 1} begins with ${spaceName(there)}, the old text with ${spaceName(given)}`;
+    }
+    const [after, givenAfter] = [/\s*$/.exec(found)?.[0] ?? "", /\s*$/.exec(line)?.[0] ?? ""];
+    if (after !== givenAfter) {
+      return `: line ${first + index + 1} ends with ${spaceName(after)}, the old text with ${spaceName(givenAfter)}`;
+    }
+    return `: inside line ${first + index + 1}`;
+  }
+  return "";
+}
+
+function spaceName(space: string): string {
+  if (space === "") return "none";
+  const tabs = space.split("\t").length - 1;
+  const spaces = space.split(" ").length - 1;
+  const others = space.length - tabs - spaces;
+  return [count(tabs, "tab"), count(spaces, "space"), count(others, "other blank")].filter(Boolean).join(" and ");
+}
+
+function count(number: number, name: string): string {
+  return number === 0 ? "" : `${number} ${name}${number === 1 ? "" : "s"}`;
+}
+
+/** Finds the line that says most of what is sought, and counts from there to the first. */
+function nearest(lines: readonly string[], wanted: readonly string[]): number[] {
+  const anchor = wanted.reduce((best, line, index) => {
+    return line.trim().length > (wanted[best] ?? "").trim().length ? index : best;
+  }, 0);
+  const pairs = pairsOf(wanted[anchor] ?? "");
+  if (pairs.size === 0) return [];
+  const scored: { first: number; likeness: number }[] = [];
+  for (const [index, line] of lines.entries()) {
+    const likeness = likenessOf(pairs, pairsOf(line));
+    if (likeness >= NEAR) scored.push({ first: Math.max(0, index - anchor), likeness });
+  }
+  const best = scored.sort((a, b) => b.likeness - a.likeness || a.first - b.first).slice(0, MAX_PLACES);
+  return best.map(({ first }) => first).sort((a, b) => a - b);
+}
+
+function pairsOf(line: string): Set<string> {
+  const plain = line.trim().slice(0, MAX_COMPARED);
+  const pairs = new Set<string>();
+  for (let index = 0; index + 1 < plain.length; index++) pairs.add(plain.slice(index, index + 2));
+  return pairs;
+}
+
+/** The share of pairs that both have: 1 for the same, 0 for nothing in common. */
+function likenessOf(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+  if (b.size === 0 || b.size > a.size * 3 || a.size > b.size * 3) return 0;
+  let common = 0;
+  for (const pair of b) if (a.has(pair)) common += 1;
+  return (2 * common) / (a.size + b.size);
+}
+
+/** As read_file shows them. */
+function shownLines(lines: readonly string[], first: number, count: number): string {
+  const shown = lines.slice(first, first + Math.min(count, MAX_SHOWN_LINES));
+  return shown.map((line, index) => `${first + index + 1}\t${truncateLine(line, MAX_LINE_BYTES)}`).join("\n");
+}

@@ -1,0 +1,265 @@
+/**
+ * A file that is about to be written inside the workspace. Its folder is opened and asked where it really lies, links in
+ * the last place are refused, and the new content is complete under another name before it takes the old one's place.
+ */
+
+import { randomBytes } from "node:crypto";
+import { constants, type Stats } from "node:fs";
+import { access, type FileHandle, lstat, mkdir, open, realpath, rename, unlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { ToolFailure } from "../core/errors.ts";
+import { printable } from "./printable.ts";
+import type { ProtectedPaths } from "./protected-paths.ts";
+import { askedInside, isInside, nameInside, outside, pathOf, type Workspace } from "./workspace.ts";
+
+export type FileTarget = AsyncDisposable & {
+  /** Below the top, with forward slashes. */
+  readonly name: string;
+  /** Undefined when there is no file yet. */
+  readonly existing: Stats | undefined;
+  /** All of the existing file. */
+  read(): Promise<Buffer>;
+  /** Puts the new content in place, or changes nothing. */
+  replace(content: Uint8Array, signal: AbortSignal): Promise<void>;
+};
+
+export const MAX_WRITTEN_BYTES: number = 5 * 1024 * 1024;
+
+/** Makes the folders on the way when `makeFolders` says so. */
+export async function openTarget(
+  workspace: Workspace,
+  path: string,
+  { protectedPaths, makeFolders }: { protectedPaths: ProtectedPaths; makeFolders: boolean },
+): Promise<FileTarget> {
+  const asked = askedInside(workspace, path);
+  if (asked === workspace.root || /[/\\]\.{0,2}$/.test(path)) {
+    throw new ToolFailure(`${path} names a folder. Give the path of a file.`);
+  }
+  refuseProtected(workspace, asked, path, protectedPaths);
+  const name = basename(asked);
+  const folder = await openFolder(workspace, dirname(asked), { path, name, protectedPaths, makeFolders });
+  try {
+    const existing = await statsOf(join(folder.path, name), path);
+    return {
+      name: printable(nameInside(workspace, join(folder.real, name))),
+      existing,
+      read: () => readAll(join(folder.path, name), existing, path),
+      replace: (content, signal) => replaceFile(workspace, folder, { name, path, existing, content, signal }),
+      [Symbol.asyncDispose]: () => folder.handle.close(),
+    };
+  } catch (error) {
+    await folder.handle.close();
+    throw error;
+  }
+}
+
+/** `path` leads to the very folder that was checked, whatever happens to its name; `real` is where it lies. */
+type OpenFolder = { handle: FileHandle; path: string; real: string };
+type Wanted = { path: string; name: string; protectedPaths: ProtectedPaths; makeFolders: boolean };
+
+async function openFolder(workspace: Workspace, asked: string, wanted: Wanted): Promise<OpenFolder> {
+  const { path, name, protectedPaths } = wanted;
+  const { real, missing } = await existingPart(workspace, asked, path);
+  if (missing.length > 0 && !wanted.makeFolders)
+    throw new ToolFailure(`No file at ${path}. Use glob to find its name.`);
+  refuseProtected(workspace, join(real, ...missing, name), path, protectedPaths);
+  let folder = await openAt(workspace, real, real, path);
+  for (const part of missing) {
+    const above = folder;
+    try {
+      // Somebody may have made it in the meantime; what it is shows when it is opened.
+      await mkdir(join(above.path, part)).catch(ignoring("EEXIST", path));
+      folder = await openAt(workspace, join(above.path, part), join(above.real, part), path);
+    } finally {
+      await above.handle.close();
+    }
+  }
+  try {
+    // A link swapped in on the way may have led to another folder of the workspace.
+    refuseProtected(workspace, join(folder.real, name), path, protectedPaths);
+    return folder;
+  } catch (error) {
+    await folder.handle.close();
+    throw error;
+  }
+}
+
+/** How much of a path exists, without links, and the names that are still to be made. */
+async function existingPart(
+  workspace: Workspace,
+  asked: string,
+  path: string,
+): Promise<{ real: string; missing: string[] }> {
+  const missing: string[] = [];
+  for (let folder = asked; ; folder = dirname(folder)) {
+    const real = await realpath(folder).catch(ignoring("ENOENT", path));
+    if (real !== undefined) {
+      if (!isInside(workspace.root, real)) throw outside(path);
+      return { real, missing };
+    }
+    // The workspace itself is gone.
+    if (folder === workspace.root) throw outside(path);
+    missing.unshift(basename(folder));
+  }
+}
+
+const FOLDER = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_DIRECTORY ?? 0);
+
+async function openAt(workspace: Workspace, at: string, real: string, path: string): Promise<OpenFolder> {
+  const handle = await open(at, FOLDER).catch((error: unknown) => fail(error, path));
+  try {
+    const opened = await pathOf(handle);
+    if (opened === undefined) {
+      // Elsewhere than on Linux: the path must still be without links.
+      const now = await realpath(real).catch((error: unknown) => fail(error, path));
+      if (now !== real) throw outside(path);
+      return { handle, path: real, real };
+    }
+    if (!isInside(workspace.root, opened)) throw outside(path);
+    return { handle, path: `/proc/self/fd/${handle.fd}`, real: opened };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+function refuseProtected(workspace: Workspace, real: string, path: string, protectedPaths: ProtectedPaths): void {
+  const reason = protectedPaths.reason(nameInside(workspace, real), real);
+  if (reason !== undefined) {
+    throw new ToolFailure(`${path} is not written: ${reason}. Ask the person to change it, if it must be changed.`);
+  }
+}
+
+/** What lies at a place now. Only a regular file may be replaced. */
+async function statsOf(at: string, path: string): Promise<Stats | undefined> {
+  const stats = await lstat(at).catch(ignoring("ENOENT", path));
+  if (stats === undefined) return undefined;
+  if (stats.isFile()) return stats;
+  if (stats.isDirectory()) throw new ToolFailure(`${path} is a folder. Give the path of a file.`);
+  if (stats.isSymbolicLink()) throw new ToolFailure(`${path} is a link. Name the file it leads to, if that is inside.`);
+  throw new ToolFailure(`${path} is not a regular file (a device, pipe or socket) and is not written.`);
+}
+
+const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+async function readAll(at: string, existing: Stats | undefined, path: string): Promise<Buffer> {
+  if (existing === undefined) throw new ToolFailure(`No file at ${path}. Use glob to find its name.`);
+  const handle = await open(at, READ).catch((error: unknown) => fail(error, path));
+  try {
+    const stats = await handle.stat();
+    if (!isSame(stats, existing)) throw changed(path);
+    if (stats.size > MAX_WRITTEN_BYTES) {
+      throw new ToolFailure(`${path} has ${stats.size} bytes, and at most ${MAX_WRITTEN_BYTES} can be edited.`);
+    }
+    const bytes = Buffer.alloc(stats.size);
+    const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
+    return bytes.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
+
+type Replacement = {
+  name: string;
+  path: string;
+  existing: Stats | undefined;
+  content: Uint8Array;
+  signal: AbortSignal;
+};
+
+const NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
+
+async function replaceFile(workspace: Workspace, folder: OpenFolder, replacement: Replacement): Promise<void> {
+  const { name, path, existing, content, signal } = replacement;
+  const at = join(folder.path, name);
+  // To rename over a file needs no right to write it, so that right is asked for by itself.
+  if (existing !== undefined) await access(at, constants.W_OK).catch((error: unknown) => fail(error, path));
+  signal.throwIfAborted();
+  const draft = join(folder.path, `.sous-${randomBytes(9).toString("hex")}.tmp`);
+  // A new file gets the mode everything new gets; the draft of an old one is private until it has the old one's mode.
+  const handle = await open(draft, NEW, existing === undefined ? 0o666 : 0o600).catch((error: unknown) =>
+    fail(error, path),
+  );
+  try {
+    await writeDraft(handle, content, existing);
+    signal.throwIfAborted();
+    await refuseIfChanged(workspace, folder, at, replacement);
+    await rename(draft, at);
+  } catch (error) {
+    await unlink(draft).catch(() => undefined);
+    fail(error, path);
+  }
+}
+
+async function writeDraft(handle: FileHandle, content: Uint8Array, existing: Stats | undefined): Promise<void> {
+  try {
+    await handle.writeFile(content);
+    if (existing !== undefined) {
+      const { uid, gid } = await handle.stat();
+      // Only a privileged user may give files away; for others the new file is theirs.
+      if (uid !== existing.uid || gid !== existing.gid) {
+        await handle.chown(existing.uid, existing.gid).catch(() => undefined);
+      }
+      await handle.chmod(existing.mode & 0o777);
+    }
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The last look before the new file takes its place: nobody has moved the folder or written the file meanwhile. */
+async function refuseIfChanged(
+  workspace: Workspace,
+  folder: OpenFolder,
+  at: string,
+  { path, existing }: Replacement,
+): Promise<void> {
+  const opened = (await pathOf(folder.handle)) ?? (await realpath(folder.real));
+  if (opened !== folder.real || !isInside(workspace.root, opened)) throw outside(path);
+  const now = await statsOf(at, path);
+  if (now === undefined || existing === undefined ? now !== existing : !isSame(now, existing)) throw changed(path);
+}
+
+function isSame(a: Stats, b: Stats): boolean {
+  return a.ino === b.ino && a.dev === b.dev && a.size === b.size && a.mtimeMs === b.mtimeMs;
+}
+
+function changed(path: string): ToolFailure {
+  return new ToolFailure(`${path} was changed by somebody else at this moment. Read it again, then try again.`);
+}
+
+/** Undefined for one kind of error; the others are explained. */
+function ignoring(code: string, path: string): (error: unknown) => undefined {
+  return (error) => (codeOf(error) === code ? undefined : fail(error, path));
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}
+
+function fail(error: unknown, path: string): never {
+  switch (codeOf(error)) {
+    case "ENOENT":
+      throw new ToolFailure(`${path} or its folder is gone. Use list_files to see what is there.`);
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+      throw new ToolFailure(`${path} may not be written: permission denied. Go on without it.`);
+    case "ENOTDIR":
+    case "ELOOP":
+    case "EEXIST":
+      throw new ToolFailure(
+        `A part of ${path} is a file or a link, not a folder. Use list_files to see what is there.`,
+      );
+    case "EISDIR":
+      throw new ToolFailure(`${path} is a folder. Give the path of a file.`);
+    case "ENAMETOOLONG":
+      throw new ToolFailure(`The path is too long: ${path.slice(0, 80)}…`);
+    case "ENOSPC":
+    case "EDQUOT":
+      throw new ToolFailure(`${path} was not written: the disk is full. Nothing was changed.`);
+    default:
+      throw error;
+  }
+}
