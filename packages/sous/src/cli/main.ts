@@ -18,6 +18,7 @@ for (const stream of [process.stdout, process.stderr]) {
 type Command = (parameters: readonly string[]) => Promise<number>;
 
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  completion: async () => (await import("./commands/completion.ts")).completion,
   demo: async () => (await import("./commands/demo.ts")).demo,
   replay: async () => (await import("./commands/replay.ts")).replay,
   resume: async () => (await import("./commands/resume.ts")).resume,

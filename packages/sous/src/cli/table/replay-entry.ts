@@ -24,7 +24,6 @@ export const REPLAY: CommandEntry = {
     "sous replay --export html --id last --output run.html",
     "sous replay --list --json | jq -r '.runs[] | select(.depth == 0).id'",
   ],
-  offers: "run",
   groups: [
     {
       title: "look",

@@ -1,0 +1,134 @@
+/** Completion, asked of a real bash. What zsh and fish are given is kept as it was when it was tried in them. */
+
+import assert from "node:assert/strict";
+import { execFile, spawnSync } from "node:child_process";
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, suite, test } from "node:test";
+import { promisify } from "node:util";
+import { completion } from "../../src/cli/commands/completion.ts";
+import { bashScript } from "../../src/cli/completion/bash-script.ts";
+import { fishScript } from "../../src/cli/completion/fish-script.ts";
+import { zshScript } from "../../src/cli/completion/zsh-script.ts";
+import { CommandError } from "../../src/cli/exit-codes.ts";
+import { runJson } from "../../src/cli/run-json.ts";
+import { COMMAND_TABLE } from "../../src/cli/table/command-table.ts";
+import { openMemoryStore } from "../../src/store/memory.ts";
+import { assertGolden } from "./golden.ts";
+import { keepSampleRuns } from "./kept-runs.ts";
+
+const SNAPSHOTS = join(import.meta.dirname, "../snapshots");
+const folder = mkdtempSync(join(tmpdir(), "sous-completion-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const marker = join(folder, "marker");
+/** An agent file can be called anything. */
+const hostile = `$(touch ${marker})`;
+
+const runIds = await fakeSous();
+writeFileSync(join(folder, "notes.json"), "{}");
+
+/** What bash would offer for each of these lines, the last word being the unfinished one. All in one process. */
+async function offeredFor(lines: readonly (readonly string[])[]): Promise<string[][]> {
+  const asks = lines.map((words) => {
+    const quoted = words.map((word) => `'${word}'`).join(" ");
+    return `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _sous; echo "\${COMPREPLY[*]}"`;
+  });
+  const script = `set -u\n${bashScript(COMMAND_TABLE)}\n${asks.join("\n")}\n`;
+  const env = { PATH: `${folder}:${process.env.PATH ?? ""}` };
+  const { stdout, stderr } = await promisify(execFile)("bash", ["--norc", "-c", script], { env, cwd: folder });
+  assert.equal(stderr, "");
+  return stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split(" ").filter((word) => word !== ""));
+}
+
+test("bash offers commands, options, the words they take, files, kept runs and agents", async () => {
+  const cases: [line: string[], offered: string[]][] = [
+    [
+      ["sous", "re"],
+      ["replay", "resume"],
+    ],
+    [
+      ["sous", "run", "--out"],
+      ["--output-format", "--output-schema"],
+    ],
+    [
+      ["sous", "-p", "--out"],
+      ["--output-format", "--output-schema"],
+    ],
+    [["sous", "run", "--output-format", "s"], ["stream-json"]],
+    [["sous", "demo", "--color", "=", "al"], ["always"]],
+    [
+      ["sous", "demo", "--color", "="],
+      ["auto", "always", "never"],
+    ],
+    [["sous", "replay", "--import", "n"], ["notes.json"]],
+    [
+      ["sous", "replay", "--id", ""],
+      ["last", ...runIds],
+    ],
+    [["sous", "replay", "-i", "la"], ["last"]],
+    [["sous", "resume", "--f"], ["--fork"]],
+    [["sous", "agents", "s"], ["show"]],
+    [["sous", "agents", "show", ""], ["scout"]],
+    [
+      ["sous", "completion", ""],
+      ["bash", "zsh", "fish"],
+    ],
+    [["sous", "replay", "--limit", ""], []],
+    [["sous", "nonsense", ""], []],
+  ];
+  const offered = await offeredFor(cases.map(([line]) => line));
+  assert.deepEqual(
+    cases.map(([line], index) => [line, offered[index] ?? []]),
+    cases,
+  );
+});
+
+test("B4.1: a name that is a command for a shell is not offered and not run", async () => {
+  const [offered] = await offeredFor([["sous", "agents", "show", ""]]);
+  assert.deepEqual(offered, ["scout"]);
+  assert.equal(existsSync(marker), false);
+});
+
+suite("every command and every option of the table is in the script of", () => {
+  for (const [shell, script, spelled] of [
+    ["bash", bashScript(COMMAND_TABLE), (name: string) => `--${name}`],
+    ["zsh", zshScript(COMMAND_TABLE), (name: string) => `--${name}`],
+    ["fish", fishScript(COMMAND_TABLE), (name: string) => `-l ${name} `],
+  ] as const) {
+    test(shell, (context) => {
+      const missing = COMMAND_TABLE.flatMap(({ name, groups }) => [
+        ...(script.includes(name) ? [] : [name]),
+        ...groups.flatMap(({ options }) => options.filter((option) => !script.includes(spelled(option.name)))),
+      ]);
+      assert.deepEqual(missing, []);
+      const checked = spawnSync(shell, ["-n"], { input: script, encoding: "utf8" });
+      if (checked.error === undefined) assert.deepEqual([checked.status, checked.stderr], [0, ""]);
+      else context.diagnostic(`${shell} is not here: only its snapshot is compared`);
+      assertGolden(`completion.${shell}`, script.trimEnd().split("\n"), SNAPSHOTS);
+    });
+  }
+});
+
+test("the name of a shell is needed, and one of three", async () => {
+  for (const parameters of [[], ["tcsh"], ["bash", "zsh"]]) {
+    await assert.rejects(completion(parameters), (error) => error instanceof CommandError && error.exitCode === 2);
+  }
+});
+
+/** A command that answers as the real one does, at once. Returns the ids it knows. */
+async function fakeSous(): Promise<string[]> {
+  const store = openMemoryStore();
+  await keepSampleRuns(store);
+  const runs = (await store.list()).map(runJson);
+  const agents = [{ name: "scout" }, { name: hostile }];
+  for (const [name, value] of Object.entries({ replay: { runs }, agents: { agents } }))
+    writeFileSync(join(folder, `${name}.txt`), JSON.stringify(value, undefined, 2));
+  writeFileSync(join(folder, "sous"), `#!/bin/sh\ncat '${folder}'/"$1".txt\n`);
+  chmodSync(join(folder, "sous"), 0o755);
+  return runs.map(({ id }) => String(id));
+}
