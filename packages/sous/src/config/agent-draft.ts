@@ -1,0 +1,136 @@
+/** An agent file while it is read: what its keys have said so far, with the line of each. */
+
+import type { PermissionEffect, PermissionRule } from "../core/configuration.ts";
+import type { AgentFile, AgentProblem, AgentSource, Origin } from "./agent-file.ts";
+import type { FrontMatter } from "./agent-front-matter.ts";
+
+type Path = readonly (string | number)[];
+type Field = "name" | "nickname" | "description" | "model" | "maxTurns" | "timeoutMs" | "outputSchema";
+
+/** Reads one key of the front matter into the draft. */
+export type KeyReader = (draft: AgentDraft, key: string) => void;
+export type KeyReaders = Readonly<Record<string, KeyReader>>;
+
+export class AgentDraft {
+  readonly source: AgentSource;
+  readonly settings: FrontMatter["settings"];
+  readonly problems: AgentProblem[] = [];
+  /** A file that is fine and yet gives no agent here. */
+  isWithheld = false;
+  readonly #at: FrontMatter["at"];
+  readonly #body: string;
+  readonly #values = new Map<Field, unknown>();
+  readonly #fields = new Map<string, Origin>();
+  /** Undefined until the file says which tools there are. */
+  #tools: Map<string, Origin> | undefined;
+  readonly #deny = new Map<string, Origin>();
+  readonly #rules: PermissionRule[] = [];
+  readonly #children = { isAllowed: false, isDenied: false };
+
+  constructor(source: AgentSource, { settings, at, body }: FrontMatter) {
+    this.source = source;
+    this.settings = settings;
+    this.#at = at;
+    this.#body = body;
+  }
+
+  warn(path: Path, message: string, fix: string, part: "key" | "value" = "key"): void {
+    this.#complain("warning", path, message, fix, part);
+  }
+
+  /** The agent is not loaded. */
+  refuse(path: Path, message: string, fix: string, part: "key" | "value" = "value"): void {
+    this.#complain("error", path, message, fix, part);
+  }
+
+  #complain(severity: AgentProblem["severity"], path: Path, message: string, fix: string, part: "key" | "value"): void {
+    this.problems.push({ file: this.source.file, severity, ...this.#at(path, part), message, fix });
+  }
+
+  set(field: Field, value: unknown, path: Path, text: string = String(value)): void {
+    this.#values.set(field, value);
+    this.#fields.set(field, this.#origin(path, text));
+  }
+
+  /** A value that the dialect has when the file says nothing. */
+  setDefault(field: Field, value: unknown, text: string): void {
+    if (this.#values.has(field)) return;
+    this.#values.set(field, value);
+    this.#fields.set(field, { line: 1, text });
+  }
+
+  has(field: Field): boolean {
+    return this.#values.has(field);
+  }
+
+  /** From now on the agent has exactly the tools it is granted. */
+  limitTools(path: Path, text: string): void {
+    this.#tools ??= new Map();
+    this.#fields.set("tools", this.#origin(path, text));
+  }
+
+  grant(tool: string, path: Path, text: string): void {
+    if (this.#tools !== undefined && !this.#tools.has(tool)) this.#tools.set(tool, this.#origin(path, text));
+  }
+
+  deny(tool: string, path: Path, text: string): void {
+    if (!this.#deny.has(tool)) this.#deny.set(tool, this.#origin(path, text));
+  }
+
+  rule(effect: PermissionEffect, pattern: string, path: Path): void {
+    const { line } = this.#at(path, "key");
+    this.#rules.push({ effect, pattern, origin: `${this.source.file}:${line}` });
+  }
+
+  /** Every call of the tool is denied but those that rules behind this one speak of. */
+  exceptFor(tool: string, path: Path): void {
+    if (!this.#rules.some(({ effect, pattern }) => effect === "deny" && pattern === tool))
+      this.rule("deny", tool, path);
+  }
+
+  /** Whether it may have children; one no is enough. */
+  children(isAllowed: boolean, path: Path, text: string): void {
+    if (isAllowed) this.#children.isAllowed = true;
+    else this.#children.isDenied = true;
+    if (!(isAllowed && this.#children.isDenied)) this.#fields.set("delegate", this.#origin(path, text));
+  }
+
+  #origin(path: Path, text: string): Origin {
+    return { line: this.#at(path, "key").line, text };
+  }
+
+  /** Undefined when something is wrong with the file. */
+  finish(): AgentFile | undefined {
+    const name = this.#values.get("name");
+    const isWrong = this.problems.some(({ severity }) => severity === "error");
+    if (isWrong || this.isWithheld || typeof name !== "string") return undefined;
+    const { file, dialect, scope } = this.source;
+    const value = <Value>(field: Field): Value | undefined => this.#values.get(field) as Value | undefined;
+    return {
+      name,
+      nickname: value<string>("nickname"),
+      description: value<string>("description"),
+      instructions: this.#body,
+      tools: this.#tools === undefined ? undefined : [...this.#tools.keys()],
+      deny: [...this.#deny.keys()],
+      rules: this.#rules,
+      model: value<string>("model"),
+      maxTurns: value<number>("maxTurns"),
+      timeoutMs: value<number>("timeoutMs"),
+      delegate: this.#children.isAllowed && !this.#children.isDenied,
+      outputSchema: value<AgentFile["outputSchema"]>("outputSchema"),
+      file,
+      dialect,
+      scope,
+      origins: {
+        tools: Object.fromEntries(this.#tools ?? []),
+        deny: Object.fromEntries(this.#deny),
+        fields: Object.fromEntries(this.#fields),
+      },
+    };
+  }
+
+  get isEmpty(): boolean {
+    return this.#body === "";
+  }
+}

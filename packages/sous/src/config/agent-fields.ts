@@ -1,0 +1,101 @@
+/** Keys of agent files that are the same in every dialect but for their name: texts, numbers and times. */
+
+import { agent, RESERVED_AGENT_NAMES } from "../core/agent.ts";
+import { messageOf } from "../core/errors.ts";
+import type { AgentDraft, KeyReader } from "./agent-draft.ts";
+import { visibleText } from "./agent-text.ts";
+
+const MAX_TURNS = 1000;
+const MAX_DESCRIPTION = 8192;
+/** The root, and the name of a child that was made up by a call. */
+const TAKEN = [...RESERVED_AGENT_NAMES, "sous", "subagent"];
+
+export const readName: KeyReader = (draft, key) => setName(draft, draft.settings[key], [key]);
+
+/** Refuses what could not be the name of an agent. */
+export function setName(draft: AgentDraft, name: unknown, path: readonly string[]): void {
+  if (typeof name !== "string") {
+    draft.refuse(path, "the name of an agent is text", "write `name: scout`");
+    return;
+  }
+  try {
+    agent({ name });
+  } catch (error) {
+    draft.refuse(path, messageOf(error), `write \`name: ${slugOf(name)}\``);
+    return;
+  }
+  if (TAKEN.includes(name))
+    draft.refuse(path, `an agent cannot be called ${name}: sous uses the name itself`, "choose another name");
+  else draft.set("name", name, path);
+}
+
+function slugOf(name: string): string {
+  const slug = name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 48);
+  return slug === "" ? "scout" : slug;
+}
+
+export const readDescription: KeyReader = (draft, key) => {
+  const text = readText(draft, key);
+  if (text === undefined) return;
+  if (text.length > MAX_DESCRIPTION)
+    draft.refuse([key], `${key} is longer than ${MAX_DESCRIPTION} characters`, "shorten it");
+  else draft.set("description", text, [key], key);
+};
+
+export const readNickname: KeyReader = (draft, key) => {
+  const text = readText(draft, key);
+  if (text !== undefined) draft.set("nickname", text.replace(/\s+/g, " ").slice(0, 100), [key]);
+};
+
+/** Undefined when there is nothing, or it is no text. */
+export function readText(draft: AgentDraft, key: string): string | undefined {
+  const value = draft.settings[key];
+  if (value === null || value === "") return undefined;
+  if (typeof value === "string") return visibleText(value).trim();
+  draft.warn([key], `${key} is text; found ${kindOf(value)}`, `write it in quotes: \`${key}: "..."\``, "value");
+  return undefined;
+}
+
+export const readMaxTurns: KeyReader = (draft, key) => {
+  const value = draft.settings[key];
+  const isRight = typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= MAX_TURNS;
+  if (isRight) draft.set("maxTurns", value, [key]);
+  else draft.refuse([key], `${key} must be a whole number from 1 to ${MAX_TURNS}`, `write \`${key}: 20\``);
+};
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+/** A timer cannot wait longer. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** `90`, `90s`, `5m`, `2h`. */
+export const readTimeout: KeyReader = (draft, key) => {
+  const [, count, unit = "s"] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)?$/.exec(String(draft.settings[key])) ?? [];
+  setTimeoutMs(draft, key, Number(count) * (UNITS[unit] ?? Number.NaN), "such as 90s, 5m or 2h");
+};
+
+export const readTimeoutMinutes: KeyReader = (draft, key) => {
+  const value = draft.settings[key];
+  setTimeoutMs(draft, key, typeof value === "number" ? value * 60_000 : Number.NaN, "in minutes, such as 5");
+};
+
+function setTimeoutMs(draft: AgentDraft, key: string, milliseconds: number, hint: string): void {
+  const isRight = milliseconds > 0 && milliseconds <= MAX_TIMEOUT_MS;
+  if (isRight) draft.set("timeoutMs", milliseconds, [key], String(draft.settings[key]));
+  else draft.refuse([key], `${key} must be a time greater than 0 and at most 24 days`, `write a time ${hint}`);
+}
+
+export const readDelegate: KeyReader = (draft, key) => {
+  const value = draft.settings[key];
+  if (typeof value === "boolean") draft.children(value, [key], String(value));
+  else draft.refuse([key], `${key} is true or false`, `write \`${key}: true\``);
+};
+
+export function kindOf(value: unknown): string {
+  if (value === null) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? "a map" : `a ${typeof value}`;
+}

@@ -1,0 +1,52 @@
+/** Reads one agent file in the dialect of the folder it lies in. */
+
+import { basename } from "node:path";
+import { AgentDraft, type KeyReaders } from "./agent-draft.ts";
+import { setName } from "./agent-fields.ts";
+import type { AgentDialect, AgentSource, ReadAgent } from "./agent-file.ts";
+import { readFrontMatter } from "./agent-front-matter.ts";
+import { judgeUnknownKey } from "./agent-keys.ts";
+import { CLAUDE_KEYS } from "./dialect-claude.ts";
+import { GEMINI_KEYS, geminiDefaults } from "./dialect-gemini.ts";
+import { OPENCODE_KEYS } from "./dialect-opencode.ts";
+import { readOpencodeRights } from "./dialect-opencode-rights.ts";
+import { SOUS_KEYS } from "./dialect-sous.ts";
+
+const KEYS: Readonly<Record<AgentDialect, KeyReaders>> = {
+  sous: SOUS_KEYS,
+  claude: CLAUDE_KEYS,
+  gemini: GEMINI_KEYS,
+  opencode: OPENCODE_KEYS,
+};
+
+/** Never throws. Without an agent there is an error among the problems, or a warning that says why there is none. */
+export function readAgentFile(source: AgentSource): ReadAgent {
+  const { file, dialect } = source;
+  const parts = readFrontMatter(source);
+  if (Array.isArray(parts)) {
+    return { agent: undefined, problems: parts.map((problem) => ({ file, severity: "error", ...problem })) };
+  }
+  const draft = new AgentDraft(source, parts);
+  const readers = KEYS[dialect];
+  for (const key of Object.keys(draft.settings)) {
+    const read = Object.hasOwn(readers, key) ? readers[key] : undefined;
+    if (read === undefined) judgeUnknownKey(draft, key, Object.keys(readers));
+    else read(draft, key);
+  }
+  if (dialect === "opencode") readOpencodeRights(draft);
+  if (dialect === "gemini") geminiDefaults(draft);
+  complete(draft);
+  return { agent: draft.finish(), problems: draft.problems };
+}
+
+/** What every agent needs, whatever its dialect. */
+function complete(draft: AgentDraft): void {
+  const { dialect, file } = draft.source;
+  const isNamed = dialect !== "opencode" && Object.hasOwn(draft.settings, "name");
+  if (!isNamed) setName(draft, basename(file).replace(/\.md$/i, ""), []);
+  if (draft.isWithheld) return;
+  if (!draft.has("description"))
+    draft.warn([], "there is no description: models do not know when to call this agent", "write `description: ...`");
+  if (draft.isEmpty)
+    draft.warn([], "there are no instructions below the front matter", "write what the agent should do");
+}

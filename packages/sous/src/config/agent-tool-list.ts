@@ -1,0 +1,115 @@
+/** Lists of tools in agent files: which tools of ours are granted, which are denied, and for which calls. */
+
+import { nearest } from "../core/nearest.ts";
+import type { AgentDraft } from "./agent-draft.ts";
+import { commandPattern, filePatterns, isFileTool } from "./agent-patterns.ts";
+import { meaningOf, namesOf, OUR_TOOLS } from "./agent-tools.ts";
+
+type Path = readonly (string | number)[];
+type Entry = {
+  readonly path: Path;
+  readonly said: string;
+  readonly name: string;
+  readonly specifier: string | undefined;
+};
+
+/** `tools`: absent is whatever the parent passes on, empty is none, `*` is the same as absent. */
+export function readToolList(draft: AgentDraft, key: string): void {
+  const entries = readEntries(draft, key);
+  if (entries === undefined) return;
+  if (entries.some(({ said }) => said === "*")) return;
+  draft.limitTools([key], entries.length === 0 ? `${key}: none` : key);
+  for (const entry of entries) grantEntry(draft, entry);
+}
+
+function grantEntry(draft: AgentDraft, { path, said, name, specifier }: Entry): void {
+  const meaning = meaningOf(name, draft.source.dialect);
+  if (typeof meaning === "object") {
+    draft.grant(meaning.tool, path, said);
+    if (specifier !== undefined) limitTool(draft, meaning.tool, specifier, path);
+    return;
+  }
+  if (meaning === "children") {
+    if (specifier === undefined) draft.children(true, path, said);
+    else draft.warn(path, `${said}: sous cannot limit which agents it calls, so it calls none`, `write ${name}`);
+    return;
+  }
+  if (meaning === "elsewhere") {
+    draft.warn(path, `sous has no tool ${said}: it is left out`, "remove it, or leave it for the other program");
+    return;
+  }
+  draft.warn(path, `there is no tool ${said}: it is left out`, suggestion(draft, name));
+}
+
+/** The tool may be used for these calls only, and they ask. */
+function limitTool(draft: AgentDraft, tool: string, specifier: string, path: Path): void {
+  if (tool !== "terminal" && !isFileTool(tool)) {
+    draft.refuse(
+      path,
+      `${tool} cannot be limited to ${specifier}`,
+      "name the tool without parentheses, or leave it out",
+    );
+    return;
+  }
+  draft.exceptFor(tool, path);
+  for (const pattern of patternsOf(tool, specifier)) draft.rule("ask", pattern, path);
+}
+
+/** `deny`, `disallowedTools`: nothing that is named here may be used. */
+export function readDenyList(draft: AgentDraft, key: string): void {
+  const entries = readEntries(draft, key) ?? [];
+  for (const { path, said, name, specifier } of entries) {
+    const meaning = meaningOf(name, draft.source.dialect);
+    if (name === "*") for (const tool of OUR_TOOLS) draft.deny(tool, path, said);
+    else if (typeof meaning === "object") denyTool(draft, meaning.tool, { path, said, name, specifier });
+    else if (meaning === "children") draft.children(false, path, said);
+    else if (meaning === "unknown" && !/^mcp/i.test(name))
+      draft.refuse(path, `there is no tool ${said} that could be denied`, suggestion(draft, name));
+  }
+}
+
+function denyTool(draft: AgentDraft, tool: string, { path, said, specifier }: Entry): void {
+  if (specifier === undefined || !(tool === "terminal" || isFileTool(tool))) {
+    draft.deny(tool, path, said);
+    return;
+  }
+  for (const pattern of patternsOf(tool, specifier)) draft.rule("deny", pattern, path);
+}
+
+function patternsOf(tool: string, specifier: string): string[] {
+  return tool === "terminal" ? [commandPattern(specifier)] : filePatterns(tool, specifier);
+}
+
+/** A list, or names with commas between them. Undefined when it is neither. */
+function readEntries(draft: AgentDraft, key: string): Entry[] | undefined {
+  const value = draft.settings[key];
+  if (value === null || value === "") return [];
+  const isList = Array.isArray(value) && value.every((each) => typeof each === "string");
+  if (typeof value !== "string" && !isList) {
+    draft.refuse([key], `${key} is a list of tool names`, `write \`${key}: [${exampleOf(draft)}]\``);
+    return undefined;
+  }
+  const said = typeof value === "string" ? splitNames(value) : (value as string[]);
+  return said.flatMap((text, index) => {
+    const trimmed = text.trim();
+    if (trimmed === "") return [];
+    const [, name = trimmed, specifier] = /^([^()\s]+)\((.*)\)$/s.exec(trimmed) ?? [];
+    return [{ path: typeof value === "string" ? [key] : [key, index], said: trimmed, name, specifier }];
+  });
+}
+
+/** At commas that are not inside parentheses; a line without commas at its spaces. */
+function splitNames(text: string): string[] {
+  const parts = text.split(/,(?![^(]*\))/);
+  return parts.length > 1 || text.includes("(") ? parts : text.trim().split(/\s+/);
+}
+
+function exampleOf({ source }: AgentDraft): string {
+  return namesOf(source.dialect).slice(0, 2).join(", ");
+}
+
+function suggestion({ source }: AgentDraft, name: string): string {
+  const names = namesOf(source.dialect);
+  const meant = names.find((each) => each.toLowerCase() === name.toLowerCase()) ?? nearest(name, names);
+  return meant === undefined ? `use one of ${names.slice(0, 8).join(", ")}` : `did you mean ${meant}?`;
+}

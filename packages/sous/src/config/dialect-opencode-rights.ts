@@ -1,0 +1,157 @@
+/** What an agent of opencode may do: `tools` and `permission` as one list of statements, of which the last that matches holds. */
+
+import type { PermissionEffect } from "../core/configuration.ts";
+import { nearest } from "../core/nearest.ts";
+import type { AgentDraft } from "./agent-draft.ts";
+import { isEffect, warnOfAllow } from "./agent-effects.ts";
+import { isSettings } from "./agent-front-matter.ts";
+import { commandPattern, filePatterns } from "./agent-patterns.ts";
+import { meaningOf, namesOf } from "./agent-tools.ts";
+
+type Path = readonly (string | number)[];
+type Statement = {
+  /** A name or a pattern of names. */
+  readonly tool: string;
+  /** Of what the call is about; `*` is every call. */
+  readonly input: string;
+  readonly effect: PermissionEffect;
+  readonly path: Path;
+};
+
+/** What opencode asks about as one thing, and the tools of ours that do it. */
+const GROUPS: readonly { names: readonly string[]; tools: readonly string[] }[] = [
+  { names: ["read"], tools: ["read_file"] },
+  { names: ["list"], tools: ["list_files"] },
+  { names: ["glob"], tools: ["glob"] },
+  { names: ["grep"], tools: ["grep"] },
+  { names: ["edit", "write", "multiedit", "patch", "apply_patch"], tools: ["write_file", "edit_file"] },
+  { names: ["bash"], tools: ["terminal"] },
+  { names: ["webfetch"], tools: ["fetch"] },
+];
+
+export function readOpencodeRights(draft: AgentDraft): void {
+  const statements = [...readTools(draft), ...readPermission(draft)];
+  const general = statements.findLast(({ tool, input }) => tool === "*" && input === "*");
+  if (general?.effect === "deny") draft.limitTools(general.path, '"*": deny');
+  for (const group of GROUPS) {
+    const own = statements.filter(({ tool }) => group.names.some((name) => matches(tool, name)));
+    decide(draft, group.tools, own);
+  }
+  decideChildren(draft, statements);
+}
+
+function decide(draft: AgentDraft, tools: readonly string[], own: readonly Statement[]): void {
+  const said = ({ tool, input, effect }: Statement) => `${tool}${input === "*" ? "" : ` ${input}`}: ${effect}`;
+  // A name that is denied stays denied, whatever a sibling of its group says later.
+  const named = own.find(({ tool, input, effect }) => !tool.includes("*") && input === "*" && effect === "deny");
+  const isSpecial = own.some(({ tool, input }) => !tool.includes("*") && input !== "*");
+  const baseIndex = own.findLastIndex(({ input }) => input === "*");
+  const base = named !== undefined && !isSpecial ? named : own[baseIndex];
+  // Behind the last statement about every call, exceptions; of those before it only what restricts is kept.
+  const exceptions = own.filter(
+    ({ input, effect }, index) => input !== "*" && (index > baseIndex || effect !== "allow"),
+  );
+  const openings = exceptions.filter(({ effect }) => effect !== "deny");
+  if (base?.effect === "deny" && openings.length === 0) {
+    for (const tool of tools) draft.deny(tool, base.path, said(base));
+    return;
+  }
+  for (const tool of tools) {
+    const giver = base?.effect === "deny" ? openings[0] : base;
+    if (giver !== undefined) draft.grant(tool, giver.path, said(giver));
+    if (base?.effect === "deny") draft.exceptFor(tool, base.path);
+    else if (base?.effect === "ask") draft.rule("ask", tool, base.path);
+    else if (base?.effect === "allow" && draft.source.scope === "user") draft.rule("allow", tool, base.path);
+    for (const exception of exceptions) addException(draft, tool, exception, base?.effect === "deny");
+  }
+  if (base?.effect === "allow" && ASKS.has(tools[0] ?? "") && draft.source.scope === "project")
+    warnOfAllow(draft, base.path);
+}
+
+const ASKS = new Set(["write_file", "terminal", "fetch"]);
+
+function addException(draft: AgentDraft, tool: string, { input, effect, path }: Statement, isOpening: boolean): void {
+  // What a project allows within what it denies may be used, and asks.
+  const own = effect === "allow" && draft.source.scope === "project" ? "ask" : effect;
+  if (effect === "allow" && own === "ask" && !isOpening) return;
+  const patterns = patternsOf(tool, input);
+  if (patterns !== undefined) for (const pattern of patterns) draft.rule(own, pattern, path);
+  else if (effect === "deny" || isOpening) {
+    draft.deny(tool, path, `${input}: ${effect}`);
+    draft.warn(path, `${tool} cannot be limited by a pattern here: it is left out`, "allow or deny it as a whole");
+  } else if (effect === "ask") draft.rule("ask", tool, path);
+}
+
+function patternsOf(tool: string, input: string): string[] | undefined {
+  if (tool === "terminal") return [commandPattern(input)];
+  return tool === "read_file" || tool === "write_file" || tool === "edit_file" ? filePatterns(tool, input) : undefined;
+}
+
+/** Only what is said of `task` itself gives it; any restriction of it takes it away. */
+function decideChildren(draft: AgentDraft, statements: readonly Statement[]): void {
+  const own = statements.filter(({ tool }) => tool === "task");
+  const denied = own.find(({ effect }) => effect === "deny");
+  const [first] = own;
+  if (denied === undefined && first !== undefined) draft.children(true, first.path, `task: ${first.effect}`);
+  if (denied === undefined) return;
+  draft.children(false, denied.path, "task: deny");
+  if (own.some(({ effect }) => effect !== "deny"))
+    draft.warn(denied.path, "sous cannot limit which agents it calls, so it calls none", "write `task: allow`");
+}
+
+function readTools(draft: AgentDraft): Statement[] {
+  const { tools } = draft.settings;
+  if (tools === undefined || tools === null) return [];
+  if (!isSettings(tools)) {
+    draft.refuse(["tools"], "tools is a map of names to true or false", "write `tools:` and below it `  bash: false`");
+    return [];
+  }
+  return Object.entries(tools).flatMap(([tool, isOn]) => {
+    const path = ["tools", tool];
+    if (typeof isOn !== "boolean") draft.refuse(path, `${tool} is true or false`, `write \`${tool}: false\``);
+    return checkTool(draft, { tool, input: "*", effect: isOn === true ? "allow" : "deny", path });
+  });
+}
+
+function readPermission(draft: AgentDraft): Statement[] {
+  const { permission } = draft.settings;
+  if (permission === undefined || permission === null) return [];
+  const whole = isSettings(permission) ? permission : { "*": permission };
+  return Object.entries(whole).flatMap(([tool, rights]) => {
+    const path = isSettings(permission) ? ["permission", tool] : ["permission"];
+    if (!isSettings(rights)) return toStatement(draft, tool, "*", rights, path);
+    return Object.entries(rights).flatMap(([input, effect]) =>
+      toStatement(draft, tool, input, effect, [...path, input]),
+    );
+  });
+}
+
+function toStatement(draft: AgentDraft, tool: string, input: string, effect: unknown, path: Path): Statement[] {
+  if (isEffect(effect)) return checkTool(draft, { tool, input: input === "**" ? "*" : input, effect, path });
+  draft.refuse(
+    path,
+    `${tool}: found ${JSON.stringify(effect)?.slice(0, 60)} instead of a permission`,
+    "write allow, ask or deny",
+  );
+  return [];
+}
+
+/** A name nobody knows is harmless when it allows; when it restricts it may be meant for a tool we have. */
+function checkTool(draft: AgentDraft, statement: Statement): Statement[] {
+  const { tool, effect, path } = statement;
+  if (/[*?]/.test(tool) || meaningOf(tool, "opencode") !== "unknown") return [statement];
+  const meant = nearest(tool, namesOf("opencode"));
+  const fix = meant === undefined ? "remove it, or leave it for the other program" : `did you mean ${meant}?`;
+  if (effect === "allow" || meant === undefined) draft.warn(path, `sous has no tool ${tool}: it is left out`, fix);
+  else draft.refuse(path, `there is no tool ${tool} that could be restricted`, fix, "key");
+  return [];
+}
+
+/** `*` is any text and `?` one character. */
+function matches(pattern: string, name: string): boolean {
+  const source = pattern
+    .replace(/[^A-Za-z0-9_*?]/g, "\\$&")
+    .replaceAll("*", ".*")
+    .replaceAll("?", ".");
+  return new RegExp(`^${source}$`, "s").test(name);
+}

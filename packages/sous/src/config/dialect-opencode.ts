@@ -1,0 +1,64 @@
+/** Agent files of opencode, `.opencode/agent(s)/*.md`. The name is that of the file. */
+
+import type { KeyReader, KeyReaders } from "./agent-draft.ts";
+import { readDescription, readMaxTurns } from "./agent-fields.ts";
+import { hasNoEffect, isIgnored } from "./agent-keys.ts";
+import { readModel } from "./agent-models.ts";
+
+const readMode: KeyReader = (draft, key) => {
+  const mode = draft.settings[key];
+  if (mode === "subagent" || mode === "all" || mode === null) return;
+  if (mode === "primary") {
+    draft.isWithheld = true;
+    draft.warn([key], "a primary agent is not called by others, so it is not loaded", "write `mode: all`", "value");
+  } else draft.refuse([key], "mode is primary, subagent or all", "write `mode: subagent`");
+};
+
+const readDisable: KeyReader = (draft, key) => {
+  if (draft.settings[key] === false || draft.settings[key] === null) return;
+  draft.isWithheld = true;
+  if (draft.settings[key] !== true) draft.refuse([key], `${key} is true or false`, `write \`${key}: true\``);
+};
+
+const checkName: KeyReader = (draft, key) => {
+  const name = draft.settings[key];
+  const file = draft.source.file;
+  if (typeof name === "string" && file.endsWith(`/${name}.md`)) return;
+  draft.warn(
+    [key],
+    "the name of the agent is that of its file; this one has no effect",
+    "remove it, or rename the file",
+  );
+};
+
+const refusePrompt: KeyReader = (draft, key) =>
+  draft.refuse(
+    [key],
+    "the instructions are read from the text below the front matter only",
+    `move ${key} there`,
+    "key",
+  );
+
+/** `tools` and `permission` are read together, in `dialect-opencode-rights.ts`. */
+export const OPENCODE_KEYS: KeyReaders = {
+  name: checkName,
+  description: readDescription,
+  mode: readMode,
+  model: readModel,
+  tools: isIgnored,
+  permission: isIgnored,
+  steps: readMaxTurns,
+  maxSteps: readMaxTurns,
+  disable: readDisable,
+  disabled: readDisable,
+  prompt: refusePrompt,
+  color: isIgnored,
+  hidden: isIgnored,
+  options: hasNoEffect("options of the provider are not passed on"),
+  reasoningEffort: hasNoEffect("the model's own effort is used"),
+  temperature: hasNoEffect("the provider's own temperature is used"),
+  textVerbosity: hasNoEffect("options of the provider are not passed on"),
+  thinking: hasNoEffect("options of the provider are not passed on"),
+  top_p: hasNoEffect("the provider's own value is used"),
+  variant: hasNoEffect("options of the provider are not passed on"),
+};
