@@ -7,8 +7,10 @@ export type ProgramRequest = {
   readonly cwd: string;
   /** Besides the few variables every program gets; nothing else of ours is passed on. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
-  /** Of each stream; the head and the tail are kept. */
+  /** Of the output; the head and the tail are kept. */
   readonly maxOutputBytes: number;
+  /** Standard error by itself, for output that is parsed; the order of the two is lost then. */
+  readonly separateErrors?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
   /** Stops the program and everything it has started. */
   readonly signal?: AbortSignal | undefined;
@@ -25,6 +27,8 @@ export type ProgramResult = {
   readonly stopped: "timeout" | "cancelled" | undefined;
   /** Standard output and standard error in the order they came, as a terminal shows them. */
   readonly output: ProgramOutput;
+  /** Standard error, when it was asked for by itself. */
+  readonly errors?: ProgramOutput | undefined;
   readonly durationMs: number;
 };
 
@@ -37,7 +41,10 @@ export type BackgroundProgram = AsyncDisposable & {
 };
 
 export type Programs = AsyncDisposable & {
-  /** Resolves for every ending. Rejects with a `ToolFailure` when the program cannot be started. */
+  /**
+   * Resolves for every ending. Rejects with a `ToolFailure` when the program cannot be started, and with the reason of a
+   * signal that has aborted before.
+   */
   run(request: ProgramRequest): Promise<ProgramResult>;
   start(request: ProgramRequest): Promise<BackgroundProgram>;
   /** Where a program of this name is found in PATH; undefined when it is not there. Starts nothing. */

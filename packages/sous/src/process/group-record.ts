@@ -1,0 +1,148 @@
+/**
+ * Which process groups we have started, on disk: the next of us kills what was left behind by one that could not do so itself.
+ * The second net below the guard, so a record that cannot be written stops nothing.
+ */
+
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { Guarded } from "./guard.ts";
+import { bootOf, markedProcesses, processOf, signalGroup, signalProcess, startOf } from "./process-table.ts";
+
+export class GroupRecord {
+  readonly #file: string | undefined;
+  readonly #mark: string;
+  #descriptor: number | undefined;
+  #isBroken = false;
+
+  /** Nothing is written before there is something to say. */
+  constructor(stateFolder: string | undefined, mark: string) {
+    this.#file = stateFolder === undefined ? undefined : join(folderIn(stateFolder), `${mark}groups`);
+    this.#mark = mark;
+  }
+
+  add({ pid, start }: Guarded): void {
+    this.#write(`+ ${pid} ${start}\n`);
+  }
+
+  remove(pid: number): void {
+    this.#write(`- ${pid}\n`);
+  }
+
+  /** There is nothing left that anybody would have to kill. */
+  close(): void {
+    if (this.#descriptor === undefined || this.#file === undefined) return;
+    closeSync(this.#descriptor);
+    this.#descriptor = undefined;
+    rmSync(this.#file, { force: true });
+  }
+
+  #write(line: string): void {
+    if (this.#file === undefined || this.#isBroken) return;
+    try {
+      this.#descriptor ??= this.#open(this.#file);
+      writeSync(this.#descriptor, line);
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error)) throw error;
+      this.#isBroken = true;
+    }
+  }
+
+  #open(file: string): number {
+    mkdirSync(join(file, ".."), { recursive: true, mode: 0o700 });
+    const descriptor = openSync(file, "ax", 0o600);
+    const start = startOf(process.pid);
+    writeSync(descriptor, `${JSON.stringify({ boot: bootOf(), pid: process.pid, start, mark: this.#mark })}\n`);
+    return descriptor;
+  }
+}
+
+/** Kills what processes of ours have left behind that are gone themselves. Returns how many were found. */
+export function reapLeftovers(stateFolder: string): number {
+  const folder = folderIn(stateFolder);
+  let killed = 0;
+  for (const name of namesIn(folder)) {
+    const file = join(folder, name);
+    const left = readRecord(file);
+    if (left === undefined) continue;
+    killed += killLeft(left.groups, left.mark);
+    rmSync(file, { force: true });
+  }
+  return killed;
+}
+
+/** What an owner that is gone has left behind. */
+type Left = { mark: string; groups: Guarded[] };
+
+function killLeft(groups: readonly Guarded[], mark: string): number {
+  const marked = markedProcesses(mark);
+  // A group without its leader is known by a member with our mark: its number alone may be anybody's by now.
+  const ours = groups.filter(
+    ({ pid, start }) => processOf(pid)?.start === start || marked.some(({ group }) => group === pid),
+  );
+  for (const { pid } of ours) signalGroup(pid, "SIGKILL");
+  for (const { pid } of marked) signalProcess(pid, "SIGKILL");
+  return ours.length + marked.length;
+}
+
+const MAX_RECORD_BYTES = 16 * 1024 * 1024;
+
+/** After so long nobody is alive who wrote it, on whatever machine that was. */
+const OUTDATED_MS = 30 * 24 * 60 * 60 * 1000;
+
+/** Undefined while its owner may be alive, and for a file that is not ours to judge. */
+function readRecord(file: string): Left | undefined {
+  try {
+    const stats = lstatSync(file);
+    if (!stats.isFile() || stats.uid !== process.getuid?.() || stats.size > MAX_RECORD_BYTES) return undefined;
+    const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+    try {
+      return parseRecord(readFileSync(descriptor, "utf8"), Date.now() - stats.mtimeMs > OUTDATED_MS);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    if (error instanceof SyntaxError || (error instanceof Error && "code" in error)) return undefined;
+    throw error;
+  }
+}
+
+function parseRecord(text: string, isOutdated: boolean): Left | undefined {
+  const [first = "", ...lines] = text.split("\n");
+  const { boot, pid, start, mark } = JSON.parse(first);
+  if (typeof mark !== "string" || !/^[0-9a-f]{32}-$/.test(mark)) return undefined;
+  // Numbers of another start of the machine, or of another namespace, say nothing here.
+  if (boot !== bootOf() || start === "") return isOutdated ? { mark, groups: [] } : undefined;
+  if (processOf(pid)?.start === start) return undefined;
+  const groups = new Map<number, Guarded>();
+  for (const line of lines) {
+    const [word, number, began = ""] = line.split(" ");
+    const group = Number(number);
+    if (!Number.isSafeInteger(group) || group <= 1) continue;
+    if (word === "+") groups.set(group, { pid: group, start: began });
+    if (word === "-") groups.delete(group);
+  }
+  return { mark, groups: [...groups.values()] };
+}
+
+function folderIn(stateFolder: string): string {
+  return join(stateFolder, "programs");
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => /^[0-9a-f]{32}-groups$/.test(name));
+  } catch (error) {
+    if (error instanceof Error && "code" in error) return [];
+    throw error;
+  }
+}

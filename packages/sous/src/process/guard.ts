@@ -1,0 +1,124 @@
+/**
+ * The guard: a small process that outlives us by a moment. It holds one end of a pipe; when the other end closes because we
+ * are gone, however that came about, it kills the process groups it was told about and everything that carries our mark.
+ */
+
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Socket } from "node:net";
+import type { Writable } from "node:stream";
+import type { ProcessEntry } from "./process-table.ts";
+
+export type Guarded = Pick<ProcessEntry, "pid" | "start">;
+
+export class Guard {
+  readonly #mark: string;
+  readonly #environment: Record<string, string>;
+  readonly #groups = new Map<number, Guarded>();
+  #child: ChildProcessByStdio<Writable, null, null> | undefined;
+  #ended: Promise<void> = Promise.resolve();
+  #starts = 0;
+
+  constructor(mark: string, environment: Record<string, string>) {
+    this.#mark = mark;
+    this.#environment = environment;
+  }
+
+  /** Before anything that it must guard is started. */
+  stand(): void {
+    if (this.#child !== undefined || this.#starts >= MOST_STARTS) return;
+    this.#starts += 1;
+    const child = spawn("/bin/sh", ["-c", SCRIPT, "sous-guard", this.#mark], {
+      cwd: "/",
+      env: this.#environment,
+      detached: true,
+      stdio: ["pipe", "ignore", "ignore"],
+    });
+    this.#child = child;
+    // It must not keep us from ending: our end is what it waits for.
+    child.unref();
+    (child.stdin as Socket).unref();
+    child.stdin.on("error", () => {});
+    this.#ended = new Promise((resolve) => {
+      const end = () => {
+        if (this.#child === child) this.#child = undefined;
+        // Somebody has killed it, and what it guarded is still there.
+        if (this.#groups.size > 0) this.stand();
+        resolve();
+      };
+      child.once("error", end);
+      child.once("exit", end);
+    });
+    for (const group of this.#groups.values()) this.#say(`+ ${group.pid} ${group.start}`);
+  }
+
+  add(group: Guarded): void {
+    this.#groups.set(group.pid, group);
+    this.#say(`+ ${group.pid} ${group.start}`);
+  }
+
+  remove(pid: number): void {
+    this.#groups.delete(pid);
+    this.#say(`- ${pid}`);
+  }
+
+  /** There is nothing left to guard. */
+  async dismiss(): Promise<void> {
+    this.#groups.clear();
+    if (this.#child === undefined) return;
+    this.#child.ref();
+    this.#child.stdin.end("end\n");
+    await this.#ended;
+  }
+
+  #say(line: string): void {
+    this.#child?.stdin.write(`${line}\n`);
+  }
+}
+
+/** Whoever kills the guard again and again must be killed by somebody else. */
+const MOST_STARTS = 50;
+
+/**
+ * In the shell, because a second Node would take 40 MB. A leader that began at another time than it should is somebody else's;
+ * one that is gone has left its number to its group. Several rounds, because a program may be on its way from our fork to
+ * its exec when we die, and is only then marked.
+ */
+const SCRIPT = `
+trap '' HUP INT QUIT TERM PIPE USR1 USR2 TSTP TTIN TTOU
+export LC_ALL=C
+mark=$1
+groups=' '
+while read -r word pid start; do
+  case $word in
+    +) groups="$groups$pid:$start " ;;
+    -)
+      rest=' '
+      for each in $groups; do
+        case $each in "$pid":*) ;; *) rest="$rest$each " ;; esac
+      done
+      groups=$rest ;;
+    end) exit 0 ;;
+  esac
+done
+quiet=0
+for round in 1 2 3 4 5 6 7 8; do
+  found=0
+  for each in $groups; do
+    pid=\${each%%:*}
+    stat=
+    { read -r stat < "/proc/$pid/stat"; } 2>/dev/null
+    set -- \${stat##*) }
+    if [ -z "\${20}" ] || [ "\${20}" = "\${each#*:}" ]; then
+      kill -s KILL -- "-$pid" 2>/dev/null && found=1
+    fi
+  done
+  for file in $(grep -lsF -e "$mark" /proc/[0-9]*/environ 2>/dev/null); do
+    pid=\${file#/proc/}
+    pid=\${pid%/environ}
+    [ "$pid" = "$$" ] || { kill -s KILL "$pid" 2>/dev/null && found=1; }
+  done
+  if [ "$found" = 0 ]; then quiet=$((quiet + 1)); else quiet=0; fi
+  [ "$quiet" = 3 ] && exit 0
+  sleep 0.1
+done
+`;

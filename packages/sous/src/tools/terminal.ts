@@ -1,0 +1,118 @@
+/** `terminal`: a command of the shell in the workspace, with a time limit and bounded output, also in the background. */
+
+import { z } from "zod";
+import { ToolFailure } from "../core/errors.ts";
+import type { ProgramRequest, Programs } from "../core/process.ts";
+import { createRedactor, type Redactor } from "../core/redact.ts";
+import { secretsOf } from "../core/secret-variables.ts";
+import { type Tool, type ToolContext, type ToolResult, tool } from "../core/tool.ts";
+import { BackgroundCommands } from "./terminal-background.ts";
+import { describeEnding, describeOutput, inSeconds, KEPT_OUTPUT_BYTES } from "./terminal-output.ts";
+import { locate, openWorkspace } from "./workspace.ts";
+
+export type TerminalOptions = {
+  readonly programs: Programs;
+  /** The workspace; the working directory of the run when unset. */
+  readonly root?: string | undefined;
+  /** The limit when a call names none, and the most it may ask for. */
+  readonly timeoutMs: number;
+  /** Our variables: the secrets among them are taken out of what commands print. */
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
+};
+
+/** Linux takes no longer single argument than 128 KB. */
+const MAX_COMMAND_LENGTH = 30_000;
+
+export function terminalTool({ programs, root, timeoutMs, environment = process.env }: TerminalOptions): Tool {
+  const input = inputSchema(timeoutMs);
+  const redactor = createRedactor(secretsOf(environment));
+  const background = new BackgroundCommands(programs, redactor);
+  return tool({
+    name: "terminal",
+    displayName: "Terminal",
+    description:
+      "Runs a command with bash (sh where there is no bash) in the workspace and returns its output, standard output and " +
+      "standard error together. Every call is a shell of its own: cd and variables are forgotten afterwards. Nothing can " +
+      "be typed in. Long output is cut in the middle. Whatever the command leaves running is ended with it; for a server " +
+      "or a watcher use background: true, which returns an id at once, and then output_of or stop with that id.",
+    category: "execute",
+    tier: "confirm",
+    effect: "unsafe",
+    inputSchema: input,
+    async execute(call, context): Promise<ToolResult> {
+      const { command, output_of, stop } = call;
+      if ([command, output_of, stop].filter((each) => each !== undefined).length !== 1) {
+        throw new ToolFailure("Give exactly one of command, output_of and stop.");
+      }
+      if (output_of !== undefined) return background.outputOf(output_of);
+      if (stop !== undefined) return background.stop(stop);
+      const limitMs = call.timeout === undefined ? undefined : Math.ceil(call.timeout * 1000);
+      const request = await requestFor({ command: command ?? "", cwd: call.cwd, root, programs }, context);
+      if (call.background) return background.start({ ...request, timeoutMs: limitMs }, context.signal);
+      return runCommand(programs, { ...request, timeoutMs: limitMs ?? timeoutMs, signal: context.signal }, redactor);
+    },
+  });
+}
+
+function inputSchema(timeoutMs: number) {
+  const most = timeoutMs / 1000;
+  return z.strictObject({
+    command: z.string().min(1).max(MAX_COMMAND_LENGTH).optional().describe("The command line to run."),
+    cwd: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("The folder to run it in, relative to the top of the workspace; the top when unset."),
+    timeout: z
+      .number()
+      .positive()
+      .max(most)
+      .optional()
+      .describe(
+        `Seconds until it is stopped; at most ${most}, which is also the limit when unset (in the background none).`,
+      ),
+    background: z.boolean().optional().describe("True: do not wait for the end, return an id."),
+    output_of: z.string().optional().describe("The id of a command in the background: returns its output so far."),
+    stop: z.string().optional().describe("The id of a command in the background: ends it and returns its output."),
+  });
+}
+
+type Asked = { command: string; cwd: string | undefined; root: string | undefined; programs: Programs };
+
+async function requestFor(
+  { command, cwd = ".", root, programs }: Asked,
+  context: ToolContext,
+): Promise<ProgramRequest> {
+  if (command.includes("\0")) throw new ToolFailure("A command cannot hold a NUL byte.");
+  const { real, isFolder } = await locate(await openWorkspace(root ?? context.cwd), cwd);
+  if (!isFolder) throw new ToolFailure(`${cwd} is not a folder. Give a folder of the workspace as cwd.`);
+  const bash = await programs.find("bash");
+  return {
+    program: bash === undefined ? "sh" : "bash",
+    // Without the files a shell reads at its start: they are the user's, and may be anybody's in a strange home.
+    args: bash === undefined ? ["-c", command] : ["--noprofile", "--norc", "-c", command],
+    cwd: real,
+    environment: { TERM: "dumb", NO_COLOR: "1", PWD: real },
+    maxOutputBytes: KEPT_OUTPUT_BYTES,
+  };
+}
+
+async function runCommand(programs: Programs, request: ProgramRequest, redactor: Redactor): Promise<ToolResult> {
+  const result = await programs.run(request);
+  // Nobody reads what a stopped run's command said; the run ends with the reason it was stopped for.
+  if (result.stopped === "cancelled") request.signal?.throwIfAborted();
+  const output = describeOutput(result.output, redactor);
+  const error = describeEnding(result, request.timeoutMs);
+  return {
+    success: error === undefined,
+    output: output || (error === undefined ? "[no output]" : ""),
+    error,
+    metadata: {
+      exit_code: result.exitCode,
+      signal: result.endedBy,
+      timed_out: result.stopped === "timeout",
+      truncated: result.output.droppedBytes > 0,
+      time: inSeconds(result.durationMs),
+    },
+  };
+}
