@@ -8,13 +8,24 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** The database of runs: the flag, then `SOUS_DB_PATH`, then the user's folder for data. */
 export function databaseFile(flag: string | undefined, env: Environment): string {
   const chosen = flag ?? (env.SOUS_DB_PATH || undefined);
-  return chosen === undefined ? join(dataFolder(env), "sous", "sous.db") : resolve(expandHome(chosen, env));
+  return chosen === undefined ? join(userFolder("data", env), "sous.db") : resolve(expandHome(chosen, env));
 }
 
-function dataFolder(env: Environment): string {
-  const { XDG_DATA_HOME: folder = "" } = env;
+/** Settings and agents, runs, or logs and locks. */
+export type FolderKind = "config" | "data" | "state";
+
+const FOLDERS: Readonly<Record<FolderKind, { variable: string; below: readonly string[] }>> = {
+  config: { variable: "XDG_CONFIG_HOME", below: [".config"] },
+  data: { variable: "XDG_DATA_HOME", below: [".local", "share"] },
+  state: { variable: "XDG_STATE_HOME", below: [".local", "state"] },
+};
+
+/** Our own folder of this kind; it need not be there. */
+export function userFolder(kind: FolderKind, env: Environment): string {
+  const { variable, below } = FOLDERS[kind];
+  const given = env[variable] ?? "";
   // The specification wants a relative path to be ignored.
-  return isAbsolute(folder) ? folder : join(homeFolder(env), ".local", "share");
+  return join(isAbsolute(given) ? given : join(homeFolder(env), ...below), "sous");
 }
 
 /** `~` and `~/…`, which a shell leaves alone behind `=` and in variables. */
@@ -22,7 +33,11 @@ function expandHome(path: string, env: Environment): string {
   return path === "~" || path.startsWith("~/") ? join(homeFolder(env), path.slice(1)) : path;
 }
 
-function homeFolder({ HOME = "" }: Environment): string {
+function homeFolder({ HOME = "" }: Environment, variable = "XDG_DATA_HOME"): string {
   if (isAbsolute(HOME)) return HOME;
-  throw new CommandError("HOME is not set, so there is no place for runs: set XDG_DATA_HOME, or give --db-path FILE");
+  throw new CommandError(
+    variable === "XDG_DATA_HOME"
+      ? "HOME is not set, so there is no place for runs: set XDG_DATA_HOME, or give --db-path FILE"
+      : `HOME is not set, so the folder of sous is not known: set ${variable} or HOME`,
+  );
 }

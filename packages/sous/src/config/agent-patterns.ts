@@ -1,22 +1,35 @@
 /** Patterns of other programs as patterns of ours. What has no equal here becomes wider when it forbids. */
 
-/** `git diff:*` and `git diff *` are both `git diff*` behind the name of the tool. */
-export function commandPattern(specifier: string): string {
-  return `terminal(${plain(specifier.trim().replace(/:\*$/, "*"))})`;
+import type { PermissionEffect } from "../core/configuration.ts";
+
+/** Every `*` may stand for a name, or for folders too: so many stars make so many patterns. */
+const MOST_STARS = 3;
+
+/** The patterns of rules for this tool; undefined when its calls cannot be told apart by a pattern. */
+export function rulePatterns(tool: string, specifier: string, effect: PermissionEffect): string[] | undefined {
+  const text = specifier.trim();
+  if (tool === "terminal") return [`terminal(${plain(text.replace(/:\*$/, "*"))})`];
+  if (!FILE_TOOLS.includes(tool)) return undefined;
+  const path = plain(text.replace(/^(\.\/|\/(?!\/))/, ""));
+  // File tools do not leave the workspace anyway.
+  if (/^(~|\$HOME|\/\/|\.\.)/.test(path)) return [];
+  const paths = effect === "deny" ? withFolders(path) : [path];
+  return paths.map((each) => `${tool}(${each})`);
 }
 
-/** Paths are relative to the workspace; `*` of the others also matches what lies deeper. */
-export function filePatterns(tool: string, specifier: string): string[] {
-  const path = plain(specifier.trim().replace(/^(\.\/|\/(?!\/))/, ""));
-  const deep = path.replace(/\*+/g, "**");
-  return [...new Set([path, deep])].map((each) => `${tool}(${each})`);
+const FILE_TOOLS = ["read_file", "write_file", "edit_file"];
+
+/** `*` of the others goes on behind a slash, ours does not: `docs/*.md` forbids `docs/a/b.md` too. */
+function withFolders(path: string): string[] {
+  const [first = "", ...rest] = path.split(/\*+/);
+  if (rest.length === 0) return [path];
+  if (rest.length > MOST_STARS) return [`${first.replace(/[^/]*$/, "")}**`];
+  let paths = [first];
+  for (const piece of rest) paths = paths.flatMap((each) => [`${each}*${piece}`, `${each}*/**/*${piece}`]);
+  return paths;
 }
 
-/** Parentheses end a rule, and `?` is no wildcard in it. */
+/** What ends a rule, or is no part of a path in it, may be anything. */
 function plain(pattern: string): string {
-  return pattern.replace(/[()?\n\r]/g, "*");
-}
-
-export function isFileTool(tool: string): boolean {
-  return tool === "read_file" || tool === "write_file" || tool === "edit_file";
+  return pattern.replace(/[()?{}[\]\\\p{Cc}]+/gu, "*");
 }

@@ -2,7 +2,7 @@
 
 import { nearest } from "../core/nearest.ts";
 import type { AgentDraft } from "./agent-draft.ts";
-import { commandPattern, filePatterns, isFileTool } from "./agent-patterns.ts";
+import { rulePatterns } from "./agent-patterns.ts";
 import { meaningOf, namesOf, OUR_TOOLS } from "./agent-tools.ts";
 
 type Path = readonly (string | number)[];
@@ -43,7 +43,8 @@ function grantEntry(draft: AgentDraft, { path, said, name, specifier }: Entry): 
 
 /** The tool may be used for these calls only, and they ask. */
 function limitTool(draft: AgentDraft, tool: string, specifier: string, path: Path): void {
-  if (tool !== "terminal" && !isFileTool(tool)) {
+  const patterns = rulePatterns(tool, specifier, "ask");
+  if (patterns === undefined) {
     draft.refuse(
       path,
       `${tool} cannot be limited to ${specifier}`,
@@ -52,7 +53,7 @@ function limitTool(draft: AgentDraft, tool: string, specifier: string, path: Pat
     return;
   }
   draft.exceptFor(tool, path);
-  for (const pattern of patternsOf(tool, specifier)) draft.rule("ask", pattern, path);
+  for (const pattern of patterns) draft.rule("ask", pattern, path);
 }
 
 /** `deny`, `disallowedTools`: nothing that is named here may be used. */
@@ -69,15 +70,9 @@ export function readDenyList(draft: AgentDraft, key: string): void {
 }
 
 function denyTool(draft: AgentDraft, tool: string, { path, said, specifier }: Entry): void {
-  if (specifier === undefined || !(tool === "terminal" || isFileTool(tool))) {
-    draft.deny(tool, path, said);
-    return;
-  }
-  for (const pattern of patternsOf(tool, specifier)) draft.rule("deny", pattern, path);
-}
-
-function patternsOf(tool: string, specifier: string): string[] {
-  return tool === "terminal" ? [commandPattern(specifier)] : filePatterns(tool, specifier);
+  const patterns = specifier === undefined ? undefined : rulePatterns(tool, specifier, "deny");
+  if (patterns === undefined) draft.deny(tool, path, said);
+  else for (const pattern of patterns) draft.rule("deny", pattern, path);
 }
 
 /** A list, or names with commas between them. Undefined when it is neither. */

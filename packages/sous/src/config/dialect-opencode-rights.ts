@@ -5,7 +5,7 @@ import { nearest } from "../core/nearest.ts";
 import type { AgentDraft } from "./agent-draft.ts";
 import { isEffect, warnOfAllow } from "./agent-effects.ts";
 import { isSettings } from "./agent-front-matter.ts";
-import { commandPattern, filePatterns } from "./agent-patterns.ts";
+import { rulePatterns } from "./agent-patterns.ts";
 import { meaningOf, namesOf } from "./agent-tools.ts";
 
 type Path = readonly (string | number)[];
@@ -74,17 +74,12 @@ function addException(draft: AgentDraft, tool: string, { input, effect, path }: 
   // What a project allows within what it denies may be used, and asks.
   const own = effect === "allow" && draft.source.scope === "project" ? "ask" : effect;
   if (effect === "allow" && own === "ask" && !isOpening) return;
-  const patterns = patternsOf(tool, input);
+  const patterns = rulePatterns(tool, input, own);
   if (patterns !== undefined) for (const pattern of patterns) draft.rule(own, pattern, path);
   else if (effect === "deny" || isOpening) {
     draft.deny(tool, path, `${input}: ${effect}`);
     draft.warn(path, `${tool} cannot be limited by a pattern here: it is left out`, "allow or deny it as a whole");
   } else if (effect === "ask") draft.rule("ask", tool, path);
-}
-
-function patternsOf(tool: string, input: string): string[] | undefined {
-  if (tool === "terminal") return [commandPattern(input)];
-  return tool === "read_file" || tool === "write_file" || tool === "edit_file" ? filePatterns(tool, input) : undefined;
 }
 
 /** Only what is said of `task` itself gives it; any restriction of it takes it away. */
