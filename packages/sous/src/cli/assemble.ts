@@ -6,6 +6,7 @@ import { messageOf } from "../core/errors.ts";
 import type { RunStart } from "../core/event.ts";
 import type { Message } from "../core/message.ts";
 import type { RuntimeOptions } from "../core/runtime.ts";
+import type { JsonSchema } from "../core/schema.ts";
 import type { Store } from "../core/store.ts";
 import type { RunsDiff } from "../replay/diff-runs.ts";
 import type { Rerun } from "../rerun.ts";
@@ -13,6 +14,7 @@ import type { Runtime } from "../runtime.ts";
 import type { ExportFormat } from "../store/export-tree.ts";
 import type { ImportedTree } from "../store/import-tree.ts";
 import type { SqliteStore } from "../store/sqlite.ts";
+import type { LifecycleLog, LifecycleLogOptions } from "../telemetry/log.ts";
 import type { Answer, Script } from "../testing/script.ts";
 import type { DemoTurn } from "./commands/demo-script.ts";
 import { CommandError } from "./exit-codes.ts";
@@ -20,6 +22,7 @@ import { inertLine } from "./inert.ts";
 
 export type { AgentDiff, DiffRow, RunsDiff } from "../replay/diff-runs.ts";
 export type { RunStep } from "../replay/run-steps.ts";
+export type { LifecycleLog } from "../telemetry/log.ts";
 
 /** By this a stored run is known to be one of the demo. */
 const DEMO_MODEL = "scripted/demo";
@@ -152,4 +155,15 @@ export async function rerunStored(
 export async function diffStored(store: Store, oneId: string, otherId: string): Promise<RunsDiff> {
   const { diffRuns } = await import("../replay/diff-runs.ts");
   return diffRuns(store, oneId, otherId);
+}
+
+export async function openLifecycleLog(options: LifecycleLogOptions): Promise<LifecycleLog> {
+  const { createLifecycleLog } = await import("../telemetry/log.ts");
+  return createLifecycleLog(options);
+}
+
+/** Throws a `UserError` when answers cannot be checked against it. */
+export async function checkSchema(schema: JsonSchema): Promise<void> {
+  const { compileSchema } = await import("../schema/compile.ts");
+  await compileSchema(schema);
 }

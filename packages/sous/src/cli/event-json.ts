@@ -1,11 +1,12 @@
 /** Events as scripts read them: the names of `stream-json`, snake_case, with what models and tools wrote left as it is. */
 
-import type { StoredEvent } from "../core/event.ts";
+import type { SousEvent } from "../core/event.ts";
 import type { Message } from "../core/message.ts";
 import type { Usage } from "../core/usage.ts";
 import { partJson, timestamp, usageJson } from "./run-json.ts";
 
-export function eventJson(event: StoredEvent): Record<string, unknown> {
+/** A delta has no number, and so no `seq`. */
+export function eventJson(event: SousEvent): Record<string, unknown> {
   const { seq, time, runId, agentId, parentId, path, depth, type, ...body } = event;
   const head = { seq, ts: timestamp(time), run_id: runId, agent_id: agentId, parent_id: parentId, path, depth, type };
   const fields = Object.entries(body).map(([name, value]) => [snakeCase(name), fieldJson(name, value)]);

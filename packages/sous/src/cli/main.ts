@@ -10,6 +10,8 @@ if (major < 22 || (major === 22 && minor < 18)) {
 /** The reader of a pipe went away: there is nobody left to tell. */
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
+    // A command that has something to bring to an end first listens itself.
+    if (stream.listenerCount("error") > 1) return;
     if (error.code !== "EPIPE") throw error;
     process.exit(141);
   });
@@ -22,12 +24,14 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   demo: async () => (await import("./commands/demo.ts")).demo,
   replay: async () => (await import("./commands/replay.ts")).replay,
   resume: async () => (await import("./commands/resume.ts")).resume,
+  run: async () => (await import("./commands/run.ts")).run,
 };
 
 const USAGE = 2;
 process.exitCode = await main(process.argv.slice(2));
 
-async function main([name = "", ...rest]: readonly string[]): Promise<number> {
+async function main([first = "", ...rest]: readonly string[]): Promise<number> {
+  const name = first === "-p" || first === "--print" ? "run" : first;
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (load !== undefined) return rest.some(isHelp) ? help(name) : run(load, rest);
   switch (name) {

@@ -45,7 +45,7 @@ export function resultJson(result: RunResult): Record<string, unknown> {
     turns: result.turns,
     usage: usageJson(result.usage),
     cost_usd: result.costUsd,
-    duration_ms: result.durationMs,
+    duration_ms: Math.round(result.durationMs),
     agents: result.agents.map((agent) => ({
       id: agent.id,
       parent_id: agent.parentId,
@@ -57,7 +57,7 @@ export function resultJson(result: RunResult): Record<string, unknown> {
       tool_count: agent.toolCount,
       usage: usageJson(agent.usage),
       cost_usd: agent.costUsd,
-      duration_ms: agent.durationMs,
+      duration_ms: Math.round(agent.durationMs),
     })),
     denied: result.denied.map(({ path, toolName, input }) => ({ path, tool_name: toolName, input })),
     error: result.error === undefined ? null : { type: result.error.type, message: result.error.message },

@@ -1,0 +1,98 @@
+/** What a headless run ends with: its exit code, and the sentence a person reads on stderr. */
+
+import { MissingKey, ModelError, messageOf, StoreError } from "../../core/errors.ts";
+import type { RunResult } from "../../core/runtime.ts";
+import { noUsage } from "../../core/usage.ts";
+import { describeInput } from "../describe-call.ts";
+import { EXIT, exitCodeOf } from "../exit-codes.ts";
+import { plural } from "../figures.ts";
+import { inertLine } from "../inert.ts";
+import { exitCodeFor } from "../report-error.ts";
+
+/** How a run came to its end. */
+export type Ended = {
+  result: RunResult;
+  /** What was thrown when it failed. */
+  cause: unknown;
+};
+
+/** `whenCancelled` says what stopped it. */
+export function exitCodeOfEnded({ result, cause }: Ended, whenCancelled: number): number {
+  return result.status === "failed" && isAboutKey(cause) ? EXIT.key : exitCodeOf(result, whenCancelled);
+}
+
+function isAboutKey(cause: unknown): boolean {
+  return cause instanceof MissingKey || (cause instanceof ModelError && cause.kind === "auth");
+}
+
+/** A run that never began, or that nobody heard of again. */
+export function withoutRun(status: "failed" | "cancelled", error: NonNullable<RunResult["error"]>): RunResult {
+  return {
+    status,
+    stopReason: undefined,
+    text: "",
+    output: undefined,
+    usage: noUsage(),
+    costUsd: 0,
+    turns: 0,
+    durationMs: 0,
+    runId: "",
+    agents: [],
+    denied: [],
+    error,
+    lost: undefined,
+  };
+}
+
+/** The closed set of error types has no word of its own for what happens before a run. */
+export function failureBefore(error: unknown): RunResult {
+  const message = messageOf(error);
+  const code = exitCodeFor(error);
+  if (code === EXIT.key) return withoutRun("failed", { type: "model", message });
+  if (error instanceof StoreError) return withoutRun("failed", { type: "store", message });
+  return withoutRun("failed", { type: code === EXIT.failed ? "crash" : "invalid_input", message });
+}
+
+export type EndingFacts = {
+  /** The signal that stopped it. */
+  stoppedBy: string | undefined;
+  /** It can be gone on with. */
+  isKept: boolean;
+};
+
+/** One sentence with cause and remedy; undefined when all is well. */
+export function endingSentence(result: RunResult, { stoppedBy, isKept }: EndingFacts): string | undefined {
+  const message = inertLine(result.error?.message ?? "");
+  switch (result.status) {
+    case "completed":
+      return undefined;
+    case "incomplete":
+      return result.stopReason === "consent" ? consentSentence(result.denied) : TURNS;
+    case "cancelled": {
+      const resume = isKept && result.runId !== "" ? ` Go on with it: sous resume ${result.runId}` : "";
+      return `stopped${stoppedBy === undefined ? "" : ` by ${stoppedBy}`}: ${message}.${resume}`;
+    }
+    case "budget_exceeded":
+      return `error: ${message}. The answer is what there was by then.`;
+    case "timeout":
+    case "refused":
+    case "failed":
+      return `error: ${message}`;
+    default:
+      return result.status satisfies never;
+  }
+}
+
+const TURNS = "warning: the run is out of turns, so its answer is not complete: --max-turns allows more";
+
+const MOST_SHOWN = 5;
+
+function consentSentence(denied: RunResult["denied"]): string {
+  const shown = denied.slice(0, MOST_SHOWN).map(({ path, toolName, input }) => {
+    const what = describeInput(input);
+    return `${inertLine(toolName, 60)}${what === "" ? "" : ` ${what}`} (${inertLine(path, 120)})`;
+  });
+  const more = denied.length > MOST_SHOWN ? `, and ${denied.length - MOST_SHOWN} more` : "";
+  const actions = plural(denied.length, "action");
+  return `error: ${actions} needed consent and nobody was there: ${shown.join(", ")}${more}. --allow 'tool(pattern)' allows some, --yes all that no rule denies.`;
+}

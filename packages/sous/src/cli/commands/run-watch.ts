@@ -1,0 +1,112 @@
+/** A headless run while it happens: its events to stdout or stderr, and signals to it. */
+
+import type { AgentDefinition } from "../../core/agent.ts";
+import type { EventListener } from "../../core/event.ts";
+import type { UserInput } from "../../core/message.ts";
+import { RunError, type RunHandle } from "../../core/runtime.ts";
+import type { Application } from "../application.ts";
+import type { Interrupts } from "../interrupts.ts";
+import { openOutput, tell } from "../output.ts";
+import { startRenderer } from "../render.ts";
+import type { RunTree } from "../run-tree.ts";
+import type { StreamStart } from "../stream-json.ts";
+import { treeLines } from "../tree.ts";
+import { type Ended, withoutRun } from "./run-ending.ts";
+import type { RunLog } from "./run-log.ts";
+import type { RunOutput } from "./run-output.ts";
+import type { Patience } from "./run-patience.ts";
+import type { RunRequest } from "./run-request.ts";
+
+export type HeadlessRun = {
+  request: RunRequest;
+  application: Application;
+  agent: AgentDefinition;
+  task: UserInput;
+  output: RunOutput;
+  log: RunLog | undefined;
+};
+
+export type Stops = { interrupts: Interrupts; patience: Patience };
+
+/** When this returns, the terminal is as it was. Throws what is thrown before the run begins, such as a missing key. */
+export async function watchHeadless(headless: HeadlessRun, stops: Stops): Promise<Ended> {
+  const { request, log } = headless;
+  const { flags, format, display } = request;
+  const progress = openOutput(process.stderr, display);
+  // A live region and the lines of a log would draw over each other; and whoever reads JSON wants nothing in between.
+  const isLogged = log?.isOnStderr === true;
+  const style = isLogged ? { ...progress.style, isLive: false } : progress.style;
+  const isShown = !flags.log.isQuiet && format !== "stream-json" && !(isLogged && flags.log.format === "json");
+  if (!isShown) return follow(headless, stops, undefined);
+  const tree = { shown: undefined as RunTree | undefined };
+  const ended = await withRenderer();
+  // Plain lines have said all of it; a live region leaves nothing behind.
+  if (style.isLive && tree.shown !== undefined) {
+    progress.print(treeLines(tree.shown, progress.columns, progress.style));
+  }
+  return ended;
+
+  async function withRenderer(): Promise<Ended> {
+    using renderer = startRenderer(process.stderr, style, headless.application.clock);
+    tree.shown = renderer.tree;
+    return await follow(headless, stops, renderer.onEvent);
+  }
+}
+
+async function follow(
+  { application, agent, task, output, log }: HeadlessRun,
+  { interrupts, patience }: Stops,
+  show: EventListener | undefined,
+): Promise<Ended> {
+  const { runtime, runOptions } = application;
+  const facts = await startFacts(application);
+  const onEvent: EventListener = (event) => {
+    show?.(event);
+    log?.onEvent(event);
+  };
+  const handle = runtime.run(agent, task, { ...runOptions, signal: interrupts.signal, onEvent });
+  const following = output.follow(handle, { runId: handle.id, ...facts });
+  const wrapUp = (): void => {
+    tell("wrapping up; once more stops at once");
+    handle.cancel(undefined, { mode: "wrap-up" });
+  };
+  interrupts.wrapUp.addEventListener("abort", wrapUp, { once: true });
+  try {
+    const ended = await patience.wait(settled(handle));
+    await patience.wait(following);
+    return ended ?? LEFT;
+  } finally {
+    interrupts.wrapUp.removeEventListener("abort", wrapUp);
+  }
+}
+
+const LEFT: Ended = {
+  result: withoutRun("cancelled", {
+    type: "cancelled",
+    message: "The run was told to stop, and did not say that it has",
+  }),
+  cause: undefined,
+};
+
+async function startFacts({ agent, agents, configuration }: Application): Promise<Omit<StreamStart, "runId">> {
+  const { default: manifest } = await import("../../../package.json", { with: { type: "json" } });
+  const { tools = [] } = agent;
+  const isList = (given: typeof tools): given is Extract<typeof tools, readonly unknown[]> => Array.isArray(given);
+  return {
+    path: agent.name,
+    version: manifest.version,
+    model: configuration.model ?? null,
+    cwd: process.cwd(),
+    tools: isList(tools) ? tools.map(({ name }) => name) : Object.keys(tools),
+    agents: agents.map(({ name }) => name),
+  };
+}
+
+async function settled(handle: RunHandle): Promise<Ended> {
+  try {
+    return { result: await handle, cause: undefined };
+  } catch (error) {
+    if (error instanceof RunError) return { result: error.result, cause: error.cause };
+    throw error;
+  }
+}

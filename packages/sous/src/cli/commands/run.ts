@@ -1,0 +1,84 @@
+/** `sous run`, also `sous -p`: one task without anybody at the terminal. The answer is on stdout, all else on stderr. */
+
+import { openApplication } from "../assemble-application.ts";
+import { EXIT } from "../exit-codes.ts";
+import { catchInterrupts } from "../interrupts.ts";
+import { warnOfLoss } from "../keep-runs.ts";
+import { tell } from "../output.ts";
+import { reportError } from "../report-error.ts";
+import { endingSentence, exitCodeOfEnded, failureBefore, withoutRun } from "./run-ending.ts";
+import { openRunLog } from "./run-log.ts";
+import { openOutlet } from "./run-outlet.ts";
+import { type RunOutput, runOutput } from "./run-output.ts";
+import { exitSoon, patienceAfter } from "./run-patience.ts";
+import { likelyFormat, type RunRequest, readOutputSchema, readRunRequest } from "./run-request.ts";
+import { readTask } from "./run-task.ts";
+import { type Stops, watchHeadless } from "./run-watch.ts";
+
+/** Whoever closes our stdout ends us as any filter is ended. */
+const CLOSED = 141;
+
+export async function run(parameters: readonly string[]): Promise<number> {
+  using interrupts = catchInterrupts({ wrapsUp: true });
+  using patience = patienceAfter(interrupts.signal);
+  const outlet = openOutlet({
+    stream: process.stdout,
+    onClosed: () => interrupts.stop(CLOSED, "a closed stdout"),
+    patience: patience.signal,
+  });
+  // Without a reader of its progress a run goes on: its answer is on stdout.
+  process.stderr.on("error", () => {});
+  const code = await runHeadless(parameters, { interrupts, patience }, (format, display) =>
+    runOutput(format, outlet, display),
+  );
+  exitSoon();
+  if (outlet.isClosed) return CLOSED;
+  if (outlet.failure === undefined) return code;
+  tell(`error: the answer cannot be written: ${outlet.failure.message}`);
+  return EXIT.failed;
+}
+
+type OpenOutput = (format: RunRequest["format"], display: RunRequest["display"]) => RunOutput;
+
+async function runHeadless(parameters: readonly string[], stops: Stops, open: OpenOutput): Promise<number> {
+  let output = open(likelyFormat(parameters), { color: "never", isAscii: false });
+  try {
+    const request = readRunRequest(parameters);
+    output = open(request.format, request.display);
+    return await perform(request, output, stops);
+  } catch (error) {
+    const { interrupts } = stops;
+    const stoppedBy = interrupts.reason();
+    if (stoppedBy === undefined) {
+      await output.end(failureBefore(error));
+      return reportError(error, false);
+    }
+    await output.end(withoutRun("cancelled", { type: "cancelled", message: "The run was cancelled" }));
+    tell(`stopped by ${stoppedBy}`);
+    return interrupts.exitCode();
+  }
+}
+
+/** Throws when there is no run; afterwards every ending is a result. */
+async function perform(request: RunRequest, output: RunOutput, stops: Stops): Promise<number> {
+  const { flags, prompt, outputSchema, logFile: file } = request;
+  const { interrupts } = stops;
+  const { env } = process;
+  const stop = AbortSignal.any([interrupts.signal, interrupts.wrapUp]);
+  const schema = outputSchema === undefined ? undefined : await readOutputSchema(outputSchema);
+  const task = await readTask({ prompt, signal: stop, tell });
+  await using application = await openApplication({ flags, cwd: process.cwd(), env, ask: undefined, warn: tell });
+  const enabled = application.configuration.agent.subagent.telemetryEnabled;
+  using log = await openRunLog({ flags: flags.log, file, env, enabled });
+  stop.throwIfAborted();
+  const agent = schema === undefined ? application.agent : application.agent.with({ outputSchema: schema });
+  const ended = await watchHeadless({ request, application, agent, task, output, log }, stops);
+  const { result } = ended;
+  const isKept = application.store !== undefined && result.lost === undefined;
+  log?.settle(isKept);
+  await output.end(result);
+  const sentence = endingSentence(result, { stoppedBy: interrupts.reason(), isKept });
+  if (sentence !== undefined) tell(sentence);
+  if (result.lost !== undefined) warnOfLoss(result.lost);
+  return exitCodeOfEnded(ended, interrupts.exitCode());
+}

@@ -1,0 +1,199 @@
+/** Lifecycle logs: what becomes of children, one line a fact, with field names that dashboards and scripts can rely on. */
+
+import type { EventListener, EventOf, SousEvent, StoredEvent } from "../core/event.ts";
+import { completionStatus, isSuccess } from "../core/outcome.ts";
+import { type LogFields, type LogLevel, logLine } from "./log-line.ts";
+
+export type { LogLevel } from "./log-line.ts";
+
+export type LifecycleLogOptions = {
+  /** Is given one line without its end. */
+  write: (line: string) => void;
+  format: "json" | "pretty";
+  /** Less than this is left out. */
+  level: LogLevel;
+  /** False silences everything: `agent.subagent.telemetry_enabled`. */
+  enabled: boolean;
+};
+
+export type LifecycleLog = {
+  onEvent: EventListener;
+  /** After the end of a tree, when it is known whether all of it was kept: only then `subagent.persisted` is true. */
+  settle(isKept: boolean): void;
+};
+
+/** One tree or several after each other. Knows a run from its start to its end, and nothing of it afterwards. */
+export function createLifecycleLog(options: LifecycleLogOptions): LifecycleLog {
+  if (!options.enabled) return { onEvent: () => {}, settle: () => {} };
+  return new LifecycleFold(options);
+}
+
+const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
+
+type KnownRun = Pick<EventOf<"run-start">, "label" | "depth" | "maxTurns"> & {
+  /** The fan-out that made it. */
+  fanOut: FanOut | undefined;
+};
+
+type FanOut = { label: string; depth: number; taskCount: number; maxConcurrent: number; successful: number };
+
+type EndedRun = { label: string; depth: number; conversationId: string; time: number };
+
+class LifecycleFold implements LifecycleLog {
+  readonly #options: LifecycleLogOptions;
+  readonly #least: number;
+  readonly #runs = new Map<string, KnownRun>();
+  /** Live calls of `parallel_subagent`, by run and call. */
+  readonly #fanOuts = new Map<string, FanOut>();
+  /** Ended, and perhaps kept. */
+  #ended: EndedRun[] = [];
+  #limits: Limits = DEFAULT_LIMITS;
+
+  constructor(options: LifecycleLogOptions) {
+    this.#options = options;
+    this.#least = LEVELS.indexOf(options.level);
+  }
+
+  readonly onEvent = (event: SousEvent): void => {
+    switch (event.type) {
+      case "run-start":
+        this.#start(event);
+        break;
+      case "run-end":
+        this.#end(event);
+        break;
+      case "tool-call-start":
+        this.#callStart(event);
+        break;
+      case "tool-call-end":
+        this.#callEnd(event);
+        break;
+      case "spawn-refused":
+        this.#refused(event);
+        break;
+      case "truncation":
+        this.#truncated(event);
+        break;
+      case "turn-start":
+      case "message-end":
+      case "approval-request":
+      case "approval-end":
+      case "budget-warning":
+      case "retry":
+      case "prune":
+      case "stalled":
+      case "steer":
+      case "notice":
+      case "report":
+      case "resume":
+      case "text-delta":
+      case "reasoning-delta":
+        break;
+      default:
+        event satisfies never;
+    }
+  };
+
+  settle(isKept: boolean): void {
+    const ended = this.#ended;
+    this.#ended = [];
+    if (!isKept) return;
+    for (const { label, depth, conversationId: conversation_id, time } of ended) {
+      this.#say("info", "subagent.persisted", time, { label, depth, conversation_id });
+    }
+  }
+
+  #start({ runId, parentId, label, depth, maxTurns, rights, call, terms, time }: EventOf<"run-start">): void {
+    if (terms !== undefined) this.#limits = terms.limits;
+    const fanOut = call === undefined ? undefined : this.#fanOuts.get(callKey(parentId, call.callId));
+    this.#runs.set(runId, { label, depth, maxTurns, fanOut });
+    if (depth === 0) return;
+    this.#say("info", "subagent.spawn", time, { label, depth, max_turns: maxTurns, allowed_tools: rights.use });
+  }
+
+  #end(event: EventOf<"run-end">): void {
+    const { runId, depth, status, stopReason, turns, usage, fault, time } = event;
+    const known = this.#runs.get(runId);
+    this.#runs.delete(runId);
+    if (depth === 0) return;
+    const label = this.#labelOf(event, known);
+    const head = { label, depth };
+    if (known?.fanOut !== undefined && isSuccess(event)) known.fanOut.successful += 1;
+    if (stopReason === "turns") {
+      this.#say("warn", "subagent.max_turns_exceeded", time, { ...head, max_turns: known?.maxTurns ?? turns });
+    }
+    if (!isSuccess(event)) this.#say("error", "subagent.error", time, { ...head, error: fault?.message ?? status });
+    this.#say("info", "subagent.complete", time, {
+      ...head,
+      turns_used: turns,
+      tokens_consumed: usage.totalTokens,
+      status: completionStatus(status),
+    });
+    this.#ended.push({ ...head, conversationId: runId, time });
+  }
+
+  #callStart(event: EventOf<"tool-call-start">): void {
+    const { runId, callId, toolName, input, depth, time } = event;
+    if (toolName !== "parallel_subagent") return;
+    const { tasks, max_concurrent: asked } = (input ?? {}) as { tasks?: unknown; max_concurrent?: unknown };
+    const taskCount = Array.isArray(tasks) ? tasks.length : 0;
+    const maxConcurrent = typeof asked === "number" ? asked : this.#limits.maxConcurrent;
+    const label = this.#labelOf(event, this.#runs.get(runId));
+    this.#fanOuts.set(callKey(runId, callId), { label, depth, taskCount, maxConcurrent, successful: 0 });
+    const counts = { task_count: taskCount, max_concurrent: maxConcurrent };
+    this.#say("info", "parallel_subagent.start", time, { label, depth, ...counts });
+  }
+
+  #callEnd({ runId, callId, durationMs, time }: EventOf<"tool-call-end">): void {
+    const key = callKey(runId, callId);
+    const fanOut = this.#fanOuts.get(key);
+    if (fanOut === undefined) return;
+    this.#fanOuts.delete(key);
+    const { label, depth, taskCount, maxConcurrent, successful } = fanOut;
+    this.#say("info", "parallel_subagent.complete", time, {
+      label,
+      depth,
+      task_count: taskCount,
+      max_concurrent: maxConcurrent,
+      successful,
+      failed: taskCount - successful,
+      duration_ms: Math.round(durationMs),
+    });
+  }
+
+  /** No child was made; the depth is the one it would have had. */
+  #refused({ label, errorType, message, depth: parentDepth, time }: EventOf<"spawn-refused">): void {
+    const head = { label, depth: parentDepth + 1 };
+    if (errorType === "depth_limit") {
+      const limits = { current_depth: parentDepth, max_depth: this.#limits.maxDepth };
+      this.#say("debug", "subagent.depth_limit", time, { ...head, ...limits });
+    } else this.#say("error", "subagent.error", time, { ...head, error: message });
+  }
+
+  #truncated(event: EventOf<"truncation">): void {
+    const { runId, subject, depth, originalBytes, keptBytes, time } = event;
+    if (subject !== "report" || depth === 0) return;
+    const label = this.#labelOf(event, this.#runs.get(runId));
+    const sizes = { original_size: originalBytes, truncated_size: keptBytes };
+    this.#say("warn", "subagent.truncation", time, { label, depth, ...sizes });
+  }
+
+  /** A run that goes on after a restart began in another process, and only its path is known. */
+  #labelOf({ path }: StoredEvent, known: KnownRun | undefined): string {
+    return known?.label ?? path.slice(path.lastIndexOf("/") + 1);
+  }
+
+  #say(level: LogLevel, event: string, time: number, fields: LogFields): void {
+    if (LEVELS.indexOf(level) < this.#least) return;
+    this.#options.write(logLine(this.#options.format, { time, level, event, fields }));
+  }
+}
+
+type Limits = { maxDepth: number; maxConcurrent: number };
+
+/** Until the start of a root says otherwise. */
+const DEFAULT_LIMITS: Limits = { maxDepth: 3, maxConcurrent: 5 };
+
+function callKey(runId: string | null, callId: string): string {
+  return `${runId} ${callId}`;
+}
