@@ -1,0 +1,76 @@
+/** What a setting is and where it came from, in words. A secret is said to be set and nothing more. */
+
+import { nearest } from "../core/nearest.ts";
+import type { LoadedConfiguration } from "./load-configuration.ts";
+import type { Resolved } from "./resolve-settings.ts";
+import { ALL_SETTINGS, type Setting, variableOf } from "./settings.ts";
+
+export type Explanation = {
+  readonly key: string;
+  /** As people write it, `set` for a secret, `not set` for nothing. */
+  readonly shown: string;
+  readonly where: string;
+  readonly isDefault: boolean;
+  /** What lower layers say, from the highest. */
+  readonly behind: readonly { readonly shown: string; readonly where: string }[];
+  readonly about: SettingFacts;
+};
+
+export type SettingFacts = {
+  readonly description: string;
+  readonly allowed: string;
+  readonly fallback: string;
+  readonly variable: string | undefined;
+  /** Whether the file of a project may set it, and how. */
+  readonly project: string;
+};
+
+/** Of one setting, or of all in a group; undefined when there is no such name. Without a name, of all. */
+export function explain({ origins }: LoadedConfiguration, name?: string): readonly Explanation[] | undefined {
+  const all = [...origins.values()].map(explainOne);
+  if (name === undefined) return all;
+  const wanted = all.filter(({ key }) => key === name || key.startsWith(`${name}.`));
+  return wanted.length === 0 ? undefined : wanted;
+}
+
+/** The key that was probably meant. */
+export function nearestSetting(name: string): string | undefined {
+  const keys = ALL_SETTINGS.map(({ key }) => key);
+  return keys.find((key) => key.endsWith(`.${name}`)) ?? nearest(name, keys);
+}
+
+function explainOne({ setting, value, origin, behind }: Resolved): Explanation {
+  return {
+    key: setting.key,
+    shown: showValue(setting, value),
+    where: origin.where,
+    isDefault: origin.layer === "default",
+    behind: behind.map((each) => ({ shown: showValue(setting, each.value), where: each.origin.where })),
+    about: settingFacts(setting),
+  };
+}
+
+function showValue({ type, isSecret }: Setting, value: unknown): string {
+  if (value === undefined) return "not set";
+  return isSecret ? "set" : type.show(value);
+}
+
+/** What the reference says about a setting, too. */
+export function settingFacts(setting: Setting): SettingFacts {
+  const { description, type, default: fallback, project, isLater } = setting;
+  return {
+    description: isLater ? `${description} Not used in this build.` : description,
+    allowed: type.allowed,
+    fallback: fallback === undefined ? "not set" : type.show(fallback),
+    variable: variableOf(setting),
+    project: PROJECT[project],
+  };
+}
+
+const PROJECT: Readonly<Record<Setting["project"], string>> = {
+  never: "no",
+  lower: "only lower than yours",
+  free: "yes",
+  add: "only add or narrow",
+  "same-provider": "only another model of your provider",
+};

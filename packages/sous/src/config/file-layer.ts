@@ -1,0 +1,124 @@
+/** The settings of one file: every value with its place, and every key that is not known with what was probably meant. */
+
+import { nearest } from "../core/nearest.ts";
+import type { ConfigurationCode, Problem, ProblemPlace } from "../core/problem.ts";
+import type { Entry, Layer } from "./layer.ts";
+import { isRecord } from "./server-type.ts";
+import { ALL_SETTINGS } from "./settings.ts";
+import { linesAround } from "./source-lines.ts";
+import { readYaml, type YamlDocument } from "./yaml-document.ts";
+
+export const MAX_CONFIGURATION_BYTES = 1_000_000;
+
+export type FileLayer = { readonly layer: Layer; readonly problems: readonly Problem[] };
+
+type Opened = { readonly file: string; readonly text: string; readonly document: YamlDocument };
+
+/** `file` is how it is named to people. */
+export function readFileLayer(bytes: Uint8Array, file: string, name: "user" | "project"): FileLayer {
+  const document = readYaml(bytes, { file, maxBytes: MAX_CONFIGURATION_BYTES });
+  const opened: Opened = { file, text: new TextDecoder().decode(bytes), document };
+  const entries = new Map<string, Entry>();
+  const problems: Problem[] = document.problems.map(({ message, fix, line, column }) => ({
+    code: "SOUS-C002" satisfies ConfigurationCode,
+    place: { kind: "file", file, line, column, source: linesAround(opened.text, line) },
+    message,
+    fix,
+  }));
+  if (problems.length === 0) collect(document.value, [], { opened, entries, problems, name });
+  return { layer: { name, entries }, problems };
+}
+
+type Collection = {
+  readonly opened: Opened;
+  readonly entries: Map<string, Entry>;
+  readonly problems: Problem[];
+  readonly name: "user" | "project";
+};
+
+const SETTING_KEYS = new Set(ALL_SETTINGS.map(({ key }) => key));
+const GROUPS = new Set(ALL_SETTINGS.flatMap(({ key }) => groupsOf(key)));
+
+function groupsOf(key: string): string[] {
+  const parts = key.split(".");
+  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("."));
+}
+
+/** An empty group says nothing, as a group does whose lines are all comments. */
+function collect(value: unknown, path: readonly string[], into: Collection): void {
+  if (value === null) return;
+  if (!isRecord(value)) {
+    const subject = path.length === 0 ? "a configuration" : path.join(".");
+    const message = `${subject} must be a group of settings (allowed: ${namesIn(path).join(", ")})`;
+    const place = placeIn(into.opened, path, "value");
+    into.problems.push({ code: "SOUS-C004", place, message, fix: "write the settings below it, indented" });
+    return;
+  }
+  for (const [name, inner] of Object.entries(value)) {
+    const innerPath = [...path, name];
+    const key = innerPath.join(".");
+    if (name.includes(".") || !(SETTING_KEYS.has(key) || GROUPS.has(key)))
+      into.problems.push(unknownKey(innerPath, into));
+    else if (SETTING_KEYS.has(key)) into.entries.set(key, entryOf(inner, innerPath, into));
+    else collect(inner, innerPath, into);
+  }
+}
+
+function entryOf(given: unknown, path: readonly string[], { opened, name }: Collection): Entry {
+  return {
+    given,
+    origin: (inner = []) => {
+      const { line } = opened.document.at([...path, ...inner], "key");
+      return { layer: name, where: `${opened.file}:${line}` };
+    },
+    place: (inner, part) => placeIn(opened, [...path, ...inner], part),
+  };
+}
+
+function placeIn(
+  { file, text, document }: Opened,
+  path: readonly (string | number)[],
+  part: "key" | "value",
+): ProblemPlace {
+  const { line, column } = document.at(path, part);
+  return { kind: "file", file, line, column, source: linesAround(text, line) };
+}
+
+function unknownKey(path: readonly string[], { opened }: Collection): Problem {
+  const name = path.at(-1) ?? "";
+  const place = placeIn(opened, path, "key");
+  return {
+    code: "SOUS-C005",
+    place,
+    message: `${shortened(path.join("."))} is not a known setting`,
+    fix: suggestion(path, name),
+  };
+}
+
+function suggestion(path: readonly string[], name: string): string {
+  const group = path.slice(0, -1);
+  const snake = name
+    .replaceAll(/([a-z])([A-Z])/g, "$1_$2")
+    .replaceAll("-", "_")
+    .toLowerCase();
+  if (/^(api_?)?key$|^token$/.test(snake)) {
+    return "a key does not belong in a file: set the variable of the provider, or name one with provider.api_key_env";
+  }
+  if (SETTING_KEYS.has(name)) return `write ${name} as nested keys, one below the other`;
+  const close = nearest(snake, namesIn(group));
+  if (close !== undefined) return `did you mean ${[...group, close].join(".")}?`;
+  const elsewhere = ALL_SETTINGS.find(({ key }) => key === snake || key.endsWith(`.${snake}`));
+  if (elsewhere !== undefined) return `did you mean ${elsewhere.key}?`;
+  return `remove the line, or use one of ${namesIn(group).join(", ")}`;
+}
+
+/** What may stand in a group. */
+function namesIn(group: readonly string[]): string[] {
+  const prefix = group.length === 0 ? "" : `${group.join(".")}.`;
+  const inside = [...SETTING_KEYS].filter((key) => key.startsWith(prefix));
+  return [...new Set(inside.map((key) => key.slice(prefix.length).split(".", 1)[0] ?? ""))];
+}
+
+function shortened(text: string): string {
+  return text.length <= 100 ? text : `${text.slice(0, 100)}…`;
+}

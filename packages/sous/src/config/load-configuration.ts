@@ -1,0 +1,183 @@
+/** The configuration of a command: flags, variables, the project's file, the user's file and the defaults, checked and merged. */
+
+import { isAbsolute, join, relative, resolve } from "node:path";
+import type { Configuration } from "../core/configuration.ts";
+import { type ConfigurationCode, ConfigurationError, type Problem, type ProblemPlace } from "../core/problem.ts";
+import { type Environment, readEnvironment } from "./environment.ts";
+import { MAX_CONFIGURATION_BYTES, readFileLayer } from "./file-layer.ts";
+import type { Layer } from "./layer.ts";
+import { readSmallFile } from "./read-file.ts";
+import { createResolver, type Resolved, type Resolver } from "./resolve-settings.ts";
+import { SETTINGS } from "./settings.ts";
+import { hideSecrets } from "./source-lines.ts";
+
+export type ConfigurationSources = {
+  /** The default place; it may be absent. Undefined when there is no such place. */
+  readonly userFile: string | undefined;
+  /** Only of a folder that is trusted: nothing is looked for here. */
+  readonly projectFile?: string | undefined;
+  /** `--config`, which goes before SOUS_CONFIG; both stand in for the user's file and must exist. */
+  readonly configFlagFile?: string | undefined;
+  readonly env: Environment;
+  readonly flags?: readonly FlagSetting[] | undefined;
+  /** Relative names are in it, and files in it are told by relative names. */
+  readonly cwd: string;
+};
+
+/** What a flag says about a setting: `{ key: "agent.max_turns", flag: "--max-turns", value: 5 }`. */
+export type FlagSetting = { readonly key: string; readonly flag: string; readonly value: unknown };
+
+export type LoadedConfiguration = {
+  readonly configuration: Configuration;
+  /** Every setting by its key, with its value and where it came from. */
+  readonly origins: ReadonlyMap<string, Resolved>;
+  /** One line each: what was ignored, where, and why. */
+  readonly warnings: readonly string[];
+};
+
+/** Throws a `ConfigurationError` with every problem of every source. */
+export async function loadConfiguration(sources: ConfigurationSources): Promise<LoadedConfiguration> {
+  const { env, flags = [] } = sources;
+  const environment = readEnvironment(env);
+  const [user, project] = await Promise.all([readUserFile(sources), readProjectFile(sources)]);
+  const layers = [flagLayer(flags), environment.layer, project.layer, user.layer];
+  const resolver = createResolver(layers.filter((layer) => layer !== undefined));
+  const configuration = build(resolver, env);
+  const problems = [...user.problems, ...project.problems, ...resolver.problems];
+  if (problems.length > 0) throw new ConfigurationError(inOrder(problems));
+  return {
+    configuration,
+    origins: resolver.resolved,
+    warnings: [...environment.warnings, ...resolver.warnings],
+  };
+}
+
+function build(from: Resolver, env: Environment): Configuration {
+  const configuration: Configuration = {
+    model: from.optional(SETTINGS.model),
+    provider: {
+      baseUrl: from.optional(SETTINGS.baseUrl),
+      apiKeyEnv: from.optional(SETTINGS.apiKeyEnv),
+      apiKeyCommand: from.optional(SETTINGS.apiKeyCommand),
+      timeoutMs: from.valueOf(SETTINGS.timeout) * 1000,
+      maxRetries: from.valueOf(SETTINGS.maxRetries),
+      maxConcurrentCalls: from.valueOf(SETTINGS.maxConcurrentCalls),
+    },
+    agent: {
+      maxTurns: from.valueOf(SETTINGS.maxTurns),
+      conversation: {
+        maxTokens: from.valueOf(SETTINGS.maxTokens),
+        minRetainTurns: from.valueOf(SETTINGS.minRetainTurns),
+        pruneThreshold: from.valueOf(SETTINGS.pruneThreshold),
+      },
+      subagent: {
+        maxDepth: from.valueOf(SETTINGS.maxDepth),
+        defaultMaxTurns: from.valueOf(SETTINGS.defaultMaxTurns),
+        outputMaxSize: from.valueOf(SETTINGS.outputMaxSize),
+        telemetryEnabled: from.valueOf(SETTINGS.telemetryEnabled),
+        persistenceEnabled: from.valueOf(SETTINGS.persistenceEnabled),
+        persistencePath: expandHome(from.optional(SETTINGS.persistencePath), env),
+        maxExecutions: from.optional(SETTINGS.maxExecutions),
+        maxTotalTokens: from.optional(SETTINGS.maxTotalTokens),
+        maxTotalTime: from.optional(SETTINGS.maxTotalTime),
+        maxTotalCost: from.optional(SETTINGS.maxTotalCost),
+        maxConcurrent: from.valueOf(SETTINGS.maxConcurrent),
+        onFull: from.valueOf(SETTINGS.onFull),
+        summary: from.valueOf(SETTINGS.summary),
+      },
+    },
+    tools: {
+      terminal: { timeoutMs: from.valueOf(SETTINGS.terminalTimeout) * 1000 },
+      fetch: { allowHosts: from.valueOf(SETTINGS.allowHosts) },
+    },
+    permissions: from.rules(SETTINGS.permissions).map(({ effect, pattern, origin }) => ({ effect, pattern, origin })),
+  };
+  from.servers(SETTINGS.agentServers);
+  from.servers(SETTINGS.mcpServers);
+  from.optional(SETTINGS.metricsPort);
+  from.optional(SETTINGS.otlpEndpoint);
+  from.valueOf(SETTINGS.captureContent);
+  return configuration;
+}
+
+/** `~/…` in a file, where no shell has seen it. */
+function expandHome(path: string | undefined, { HOME = "" }: Environment): string | undefined {
+  return path?.startsWith("~/") && isAbsolute(HOME) ? join(HOME, path.slice(2)) : path;
+}
+
+type FileSource = { readonly layer?: Layer | undefined; readonly problems: readonly Problem[] };
+
+async function readUserFile({ userFile, configFlagFile, env, cwd }: ConfigurationSources): Promise<FileSource> {
+  const named = configFlagFile ?? (env.SOUS_CONFIG || undefined);
+  const path = named === undefined ? userFile : resolve(cwd, named);
+  if (path === undefined) return { problems: [] };
+  const file = named ?? nameOf(path, cwd);
+  const fromFlag = { kind: "flag", name: "--config", text: configFlagFile && hideSecrets(`--config ${file}`) } as const;
+  const fromVariable = { kind: "variable", name: "SOUS_CONFIG", text: hideSecrets(`SOUS_CONFIG=${file}`) } as const;
+  const place = configFlagFile === undefined ? fromVariable : fromFlag;
+  return readOne(path, { file, name: "user", whenMissing: named === undefined ? undefined : place });
+}
+
+async function readProjectFile({ projectFile, cwd }: ConfigurationSources): Promise<FileSource> {
+  if (projectFile === undefined) return { problems: [] };
+  const path = resolve(cwd, projectFile);
+  return readOne(path, { file: nameOf(path, cwd), name: "project", whenMissing: undefined });
+}
+
+type FileRequest = {
+  readonly file: string;
+  readonly name: "user" | "project";
+  /** Who named it, when it must be there. */
+  readonly whenMissing: ProblemPlace | undefined;
+};
+
+async function readOne(path: string, { file, name, whenMissing }: FileRequest): Promise<FileSource> {
+  const read = await readSmallFile(path, MAX_CONFIGURATION_BYTES);
+  if ("bytes" in read) return readFileLayer(read.bytes, file, name);
+  if (read.trouble === "missing" && whenMissing === undefined) return { problems: [] };
+  const code: ConfigurationCode = read.trouble === "too-large" ? "SOUS-C002" : "SOUS-C001";
+  const place = whenMissing ?? { kind: "file", file, line: 1, column: 1, source: [] };
+  return { problems: [{ code, place, ...TROUBLE[read.trouble](file) }] };
+}
+
+const TROUBLE = {
+  missing: (file: string) => ({ message: `there is no file ${file}`, fix: "correct the name, or write the file" }),
+  "not-a-file": (file: string) => ({ message: `${file} is not a regular file`, fix: "give the name of a file" }),
+  "too-large": (file: string) => ({
+    message: `${file} is larger than ${MAX_CONFIGURATION_BYTES} bytes`,
+    fix: "make it smaller",
+  }),
+  unreadable: (file: string) => ({ message: `${file} cannot be read`, fix: "check who may read it" }),
+};
+
+/** As people type it, when it is in the folder where they are. */
+function nameOf(path: string, cwd: string): string {
+  const inside = relative(cwd, path);
+  return inside === "" || inside.startsWith("..") || isAbsolute(inside) ? path : inside;
+}
+
+function flagLayer(flags: readonly FlagSetting[]): Layer {
+  return {
+    name: "flag",
+    entries: new Map(
+      flags.map(({ key, flag, value }) => [
+        key,
+        {
+          given: value,
+          origin: () => ({ layer: "flag", where: flag }),
+          place: () => ({ kind: "flag", name: flag, text: hideSecrets(`${flag} ${String(value)}`) }),
+        },
+      ]),
+    ),
+  };
+}
+
+/** Files from top to bottom, then variables, then flags. */
+function inOrder(problems: readonly Problem[]): Problem[] {
+  const rank = { file: 0, variable: 1, flag: 2 };
+  return [...problems].sort((one, other) => {
+    if (one.place.kind !== "file" || other.place.kind !== "file") return rank[one.place.kind] - rank[other.place.kind];
+    if (one.place.file !== other.place.file) return one.place.file < other.place.file ? -1 : 1;
+    return one.place.line - other.place.line || one.place.column - other.place.column;
+  });
+}

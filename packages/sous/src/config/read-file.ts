@@ -1,0 +1,27 @@
+/** Reads a small file that may be anything: not there, a pipe without an end, or a terabyte. */
+
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
+
+export type SmallFile = { bytes: Uint8Array } | { trouble: "missing" | "not-a-file" | "too-large" | "unreadable" };
+
+export async function readSmallFile(path: string, maxBytes: number): Promise<SmallFile> {
+  try {
+    // Without it, opening a pipe would wait for somebody to write into it.
+    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const facts = await file.stat();
+    if (!facts.isFile()) return { trouble: "not-a-file" };
+    if (facts.size > maxBytes) return { trouble: "too-large" };
+    const bytes = Buffer.alloc(maxBytes + 1);
+    let length = 0;
+    while (length < bytes.length) {
+      const { bytesRead } = await file.read(bytes, length, bytes.length - length);
+      if (bytesRead === 0) return { bytes: bytes.subarray(0, length) };
+      length += bytesRead;
+    }
+    return { trouble: "too-large" };
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    return { trouble: code === "ENOENT" || code === "ENOTDIR" ? "missing" : "unreadable" };
+  }
+}

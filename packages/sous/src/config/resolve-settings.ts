@@ -1,0 +1,170 @@
+/** From layers to values: the highest layer that may speak wins, every layer is checked, and nothing is told twice. */
+
+import type { ConfigurationCode, Problem } from "../core/problem.ts";
+import type { Entry, Layer, Origin } from "./layer.ts";
+import type { GivenRule } from "./permission-type.ts";
+import { addedServers, type Ignored, narrowingRules, projectRefusal } from "./project-scope.ts";
+import type { Servers } from "./server-type.ts";
+import type { Given, Setting } from "./settings.ts";
+import { hideSecrets } from "./source-lines.ts";
+import type { Complaint } from "./value-type.ts";
+
+/** A value, where it came from, and what it hides: the lower layers that said something else. */
+export type Resolved = {
+  readonly setting: Setting;
+  readonly value: unknown;
+  readonly origin: Origin;
+  readonly behind: readonly { readonly value: unknown; readonly origin: Origin }[];
+};
+
+export type Resolver = {
+  readonly resolved: Map<string, Resolved>;
+  readonly problems: Problem[];
+  readonly warnings: string[];
+  valueOf<Value>(setting: Given<Value>): Value;
+  optional<Value>(setting: Setting<Value>): Value | undefined;
+  /** Those of the user, then those of the project. */
+  rules(setting: Given<readonly GivenRule[]>): readonly (GivenRule & { readonly origin: string })[];
+  servers(setting: Given<Servers>): Servers;
+};
+
+const DEFAULT: Origin = { layer: "default", where: "default" };
+
+/** `layers` from the highest to the lowest. */
+export function createResolver(layers: readonly Layer[]): Resolver {
+  const resolved = new Map<string, Resolved>();
+  const problems: Problem[] = [];
+  const warnings: string[] = [];
+
+  function optional<Value>(setting: Setting<Value>): Value | undefined {
+    // From the lowest, since a project is measured by what is below it.
+    const said: { value: Value | undefined; origin: Origin }[] = [{ value: setting.default, origin: DEFAULT }];
+    for (const { name, entry } of entriesFor(setting)) {
+      const [last] = said;
+      // What a project may not say at all is not worth a complaint either.
+      const isForbidden = name === "project" && setting.project === "never";
+      const read = isForbidden ? { value: undefined } : readEntry(setting, entry);
+      if (read === undefined) continue;
+      const refusal = name === "project" ? projectRefusal(setting, read.value, last?.value) : undefined;
+      if (refusal === undefined) said.unshift({ value: read.value, origin: entry.origin() });
+      else ignore({ what: "", why: refusal, origin: entry.origin() }, setting);
+    }
+    const [{ value, origin } = { value: setting.default, origin: DEFAULT }, ...behind] = said;
+    keep(setting, value, origin, behind);
+    return value;
+  }
+
+  function keep(setting: Setting, value: unknown, origin: Origin, behind: Resolved["behind"]): void {
+    resolved.set(setting.key, { setting, value, origin, behind });
+    if (setting.isLater && origin !== DEFAULT)
+      warnings.push(`${origin.where}: ${setting.key} is not used in this build`);
+  }
+
+  function entriesFor({ key }: Setting): { name: Layer["name"]; entry: Entry }[] {
+    return layers.toReversed().flatMap(({ name, entries }) => {
+      const entry = entries.get(key);
+      return entry === undefined ? [] : [{ name, entry }];
+    });
+  }
+
+  function readEntry<Value>(setting: Setting<Value>, entry: Entry): { value: Value | undefined } | undefined {
+    if (entry.given === null && setting.default === undefined) return { value: undefined };
+    const read = setting.type.read(entry.given);
+    if ("value" in read) return read;
+    problems.push(...read.complaints.map((complaint) => toProblem(setting, entry, complaint)));
+    return undefined;
+  }
+
+  function ignore({ what, why, origin }: Ignored, { key }: Setting): void {
+    warnings.push(`${origin.where}: ${key}${what === "" ? "" : `: ${what}`} is ignored: ${why}`);
+  }
+
+  return {
+    resolved,
+    problems,
+    warnings,
+    optional,
+    valueOf: (setting) => optional(setting) ?? setting.default,
+    rules(setting) {
+      const rules: (GivenRule & { origin: string })[] = [];
+      const origins: Origin[] = [];
+      for (const { name, entry } of entriesFor(setting)) {
+        const read = readEntry(setting, entry);
+        if (read?.value === undefined) continue;
+        const { taken, ignored } =
+          name === "project" ? narrowingRules(read.value, entry) : { taken: read.value, ignored: [] };
+        for (const each of ignored) ignore(each, setting);
+        rules.push(...taken.map((rule) => ({ ...rule, origin: entry.origin([rule.index]).where })));
+        if (taken.length > 0) origins.push(entry.origin());
+      }
+      keep(setting, rules, together(origins), []);
+      return rules;
+    },
+    servers(setting) {
+      const servers: Servers[] = [];
+      const origins: Origin[] = [];
+      for (const { name, entry } of entriesFor(setting)) {
+        const read = readEntry(setting, entry);
+        if (read?.value === undefined) continue;
+        const users = Object.assign({}, ...servers);
+        const { taken, ignored } =
+          name === "project" ? addedServers(read.value, users, entry) : { taken: read.value, ignored: [] };
+        for (const each of ignored) ignore(each, setting);
+        if (Object.keys(taken).length === 0) continue;
+        servers.push(taken);
+        origins.push(entry.origin());
+      }
+      const all: Servers = Object.assign(Object.create(null), ...servers);
+      keep(setting, all, together(origins), []);
+      return all;
+    },
+  };
+}
+
+/** Lists are put together from several places. */
+function together(origins: readonly Origin[]): Origin {
+  const [first] = origins;
+  if (first === undefined) return DEFAULT;
+  return { layer: first.layer, where: origins.map(({ where }) => where).join(", ") };
+}
+
+const CODES: Readonly<Record<Complaint["kind"], ConfigurationCode>> = {
+  range: "SOUS-C003",
+  type: "SOUS-C004",
+  "unknown-key": "SOUS-C005",
+};
+
+function toProblem(setting: Setting, entry: Entry, { kind, path, message, fix }: Complaint): Problem {
+  const inner = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${part}`)).join("");
+  const found = setting.isSecret ? undefined : describe(valueAt(entry.given, path));
+  return {
+    code: CODES[kind],
+    place: entry.place(path, kind === "unknown-key" ? "key" : "value"),
+    message: `${setting.key}${inner} ${message}`,
+    ...(found === undefined || kind === "unknown-key" ? {} : { found }),
+    fix: fix ?? (path.length > 0 ? `give ${setting.type.advice}` : adviceFor(setting)),
+  };
+}
+
+function adviceFor({ type, default: fallback }: Setting): string {
+  const without = fallback === undefined ? "to leave it unset" : `for the default (${type.show(fallback)})`;
+  return `remove the line ${without}, or give ${type.advice}`;
+}
+
+function valueAt(given: unknown, path: Complaint["path"]): unknown {
+  return path.reduce<unknown>(
+    (value, part) => (typeof value === "object" && value !== null ? Reflect.get(value, part) : undefined),
+    given,
+  );
+}
+
+const MAX_FOUND = 60;
+
+/** In short, and never a key. */
+function describe(value: unknown): string {
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object" && value !== null) return "a group";
+  if (typeof value === "number") return String(value);
+  const text = hideSecrets(JSON.stringify(value) ?? "nothing");
+  return text.length <= MAX_FOUND ? text : `${text.slice(0, MAX_FOUND)}…`;
+}

@@ -1,0 +1,245 @@
+/** Every setting, described once: files, variables, `config explain`, the schema for editors and the reference follow from this. */
+
+import { DEFAULT_CONVERSATION } from "../core/conversation.ts";
+import { permissions } from "./permission-type.ts";
+import { agentServers, mcpServers } from "./server-type.ts";
+import { address, hosts, model, text, variableName } from "./text-types.ts";
+import { duration, flag, fraction, money, type ValueType, whole, word } from "./value-type.ts";
+
+/**
+ * What the file of a project may do with a setting. `never`: nothing. `lower`: ask for less than the user. `free`: choose, since
+ * it gives no rights. `add`: more rules or servers, under the conditions of project-scope.ts. `same-provider`: see there.
+ */
+export type ProjectScope = "never" | "lower" | "free" | "add" | "same-provider";
+
+export type Setting<Value = unknown> = {
+  readonly key: string;
+  readonly description: string;
+  readonly type: ValueType<Value>;
+  /** Undefined: unset until somebody sets it, and `null` in a file unsets it. */
+  readonly default: Value | undefined;
+  readonly project: ProjectScope;
+  /** Its value is never shown. */
+  readonly isSecret?: true;
+  /** Checked, and not used in this build. */
+  readonly isLater?: true;
+};
+
+/** A setting that always has a value. */
+export type Given<Value> = Setting<Value> & { readonly default: Value };
+
+const DAY = 86_400;
+
+export const SETTINGS = {
+  model: optional("model", model(), "same-provider", "The model of the root agent, as provider/model."),
+  baseUrl: optional(
+    "provider.base_url",
+    address(),
+    "never",
+    "Where the model is asked, instead of the usual address of its provider.",
+  ),
+  apiKeyEnv: optional(
+    "provider.api_key_env",
+    variableName(),
+    "never",
+    "The name of the variable that holds the key, instead of the usual one of the provider.",
+  ),
+  apiKeyCommand: {
+    ...optional(
+      "provider.api_key_command",
+      text({ allowed: "a program with its arguments on one line", example: "pass show anthropic" }),
+      "never",
+      "A program whose standard output is the key. No shell reads the line.",
+    ),
+    isSecret: true,
+  },
+  timeout: given("provider.timeout", duration(DAY), 120, "never", "How long one call of the model may take."),
+  maxRetries: given(
+    "provider.max_retries",
+    whole({ least: 0, most: 20 }),
+    4,
+    "never",
+    "How often a call that failed for a passing reason is made again.",
+  ),
+  maxConcurrentCalls: given(
+    "provider.max_concurrent_calls",
+    whole({ least: 1, most: 1000 }),
+    16,
+    "never",
+    "How many calls of one model run at once, over all agents.",
+  ),
+  maxTurns: given("agent.max_turns", whole({ least: 1, most: 1000 }), 50, "lower", "How many turns the root may take."),
+  maxTokens: given(
+    "agent.conversation.max_tokens",
+    whole({ least: 1 }),
+    DEFAULT_CONVERSATION.maxTokens,
+    "lower",
+    "How large a conversation may become before its oldest turns are dropped.",
+  ),
+  minRetainTurns: given(
+    "agent.conversation.min_retain_turns",
+    whole({ least: 1, most: 1000 }),
+    DEFAULT_CONVERSATION.minRetainTurns,
+    "lower",
+    "How many of the last turns are always kept.",
+  ),
+  pruneThreshold: given(
+    "agent.conversation.prune_threshold",
+    fraction(1),
+    DEFAULT_CONVERSATION.pruneThreshold,
+    "lower",
+    "The share of max_tokens at which pruning begins.",
+  ),
+  maxDepth: given(
+    "agent.subagent.max_depth",
+    whole({ least: 1, most: 10 }),
+    3,
+    "lower",
+    "The deepest level that may exist; the root is 0.",
+  ),
+  defaultMaxTurns: given(
+    "agent.subagent.default_max_turns",
+    whole({ least: 1, most: 1000 }),
+    10,
+    "lower",
+    "How many turns a child may take when nobody says.",
+  ),
+  outputMaxSize: given(
+    "agent.subagent.output_max_size",
+    whole({ least: 1024 }),
+    4096,
+    "lower",
+    "How many bytes of a child's report its parent reads; the whole is kept.",
+  ),
+  telemetryEnabled: given(
+    "agent.subagent.telemetry_enabled",
+    flag(),
+    true,
+    "never",
+    "Whether the lifecycle of children is logged.",
+  ),
+  persistenceEnabled: given("agent.subagent.persistence_enabled", flag(), true, "never", "Whether runs are kept."),
+  persistencePath: optional(
+    "agent.subagent.persistence_path",
+    text({ allowed: "the path of a file", example: "~/runs/sous.db" }),
+    "never",
+    "The database of runs, instead of $XDG_DATA_HOME/sous/sous.db. A path beginning with ~/ is in the home directory.",
+  ),
+  maxExecutions: optional(
+    "agent.subagent.max_executions",
+    whole({ least: 0 }),
+    "lower",
+    "How many children may start in one chat or run.",
+  ),
+  maxTotalTokens: optional(
+    "agent.subagent.max_total_tokens",
+    whole({ least: 1 }),
+    "lower",
+    "How many tokens all children together may spend.",
+  ),
+  maxTotalTime: optional(
+    "agent.subagent.max_total_time",
+    duration(365 * DAY),
+    "lower",
+    "How long children may run, in sum. It counts while a child runs.",
+  ),
+  maxTotalCost: optional(
+    "agent.subagent.max_total_cost",
+    money(),
+    "lower",
+    "How many US dollars all children together may spend.",
+  ),
+  maxConcurrent: given(
+    "agent.subagent.max_concurrent",
+    whole({ least: 1, most: 1000 }),
+    5,
+    "lower",
+    "How many children that are not waiting for children run at once; also the default of parallel_subagent.",
+  ),
+  onFull: given(
+    "agent.subagent.on_full",
+    word(["queue", "refuse"]),
+    "queue",
+    "free",
+    "What happens to a child for which there is no place: it waits, or it is refused.",
+  ),
+  summary: given(
+    "agent.subagent.summary",
+    word(["auto", "always", "never"]),
+    "auto",
+    "free",
+    "When a child is asked for a summary at its end.",
+  ),
+  terminalTimeout: given(
+    "tools.terminal.timeout",
+    duration(DAY),
+    120,
+    "lower",
+    "How long a command of the terminal tool may take.",
+  ),
+  allowHosts: given(
+    "tools.fetch.allow_hosts",
+    hosts(),
+    [],
+    "never",
+    "Hosts that the fetch tool may ask without consent.",
+  ),
+  permissions: given(
+    "permissions",
+    permissions(),
+    [],
+    "add",
+    "Rules that decide about a tool call before a person is asked. A project may only ask or deny.",
+  ),
+  agentServers: {
+    ...given("agent_servers", agentServers(), {}, "add", "Agents of others that speak ACP, by name."),
+    isLater: true,
+  },
+  mcpServers: {
+    ...given("mcp_servers", mcpServers(), {}, "add", "Servers of tools that speak MCP, by name."),
+    isLater: true,
+  },
+  metricsPort: {
+    ...optional(
+      "metrics.port",
+      whole({ least: 1, most: 65_535 }),
+      "never",
+      "The port of the Prometheus endpoint; unset, there is none.",
+    ),
+    isLater: true,
+  },
+  otlpEndpoint: {
+    ...optional("telemetry.otlp_endpoint", address(), "never", "Where OpenTelemetry sends spans; unset, nowhere."),
+    isLater: true,
+  },
+  captureContent: {
+    ...given("telemetry.capture_content", flag(), false, "never", "Whether spans contain messages."),
+    isLater: true,
+  },
+} as const satisfies Readonly<Record<string, Setting>>;
+
+export const ALL_SETTINGS: readonly Setting[] = Object.values(SETTINGS);
+
+/** `SOUS_AGENT_SUBAGENT_MAX_DEPTH`; undefined for what no variable can say. */
+export function variableOf({ key, type }: Setting): string | undefined {
+  return type.fromText === undefined ? undefined : `SOUS_${key.replaceAll(".", "_").toUpperCase()}`;
+}
+
+function given<Value>(
+  key: string,
+  type: ValueType<Value>,
+  fallback: NoInfer<Value>,
+  project: ProjectScope,
+  description: string,
+): Given<Value> {
+  return { key, description, type, default: fallback, project };
+}
+
+function optional<Value>(
+  key: string,
+  type: ValueType<Value>,
+  project: ProjectScope,
+  description: string,
+): Setting<Value> & { readonly default: undefined } {
+  return { key, description, type, default: undefined, project };
+}

@@ -1,0 +1,172 @@
+/** The types of settings: each says what it allows, reads what it is given, and describes itself to people and to editors. */
+
+import type { JsonSchema } from "../core/schema.ts";
+
+/** What is wrong with a value, or with a part of it at `path`. */
+export type Complaint = {
+  readonly kind: "type" | "range" | "unknown-key";
+  readonly path: readonly (string | number)[];
+  /** Follows the name of the setting: `must be greater than 0 (allowed: 1–10)`. */
+  readonly message: string;
+  /** When the general one would mislead. */
+  readonly fix?: string | undefined;
+};
+
+export type Read<Value> = { readonly value: Value } | { readonly complaints: readonly Complaint[] };
+
+export type ValueType<Value> = {
+  /** For people, behind "allowed:". */
+  readonly allowed: string;
+  /** For people, behind "give". */
+  readonly advice: string;
+  readonly jsonSchema: JsonSchema;
+  read(given: unknown): Read<Value>;
+  /** What a variable of the environment stands for, to be read. Undefined: no variable can say it. */
+  fromText?(text: string): unknown;
+  show(value: Value): string;
+};
+
+export type Range = { least: number; most?: number | undefined };
+
+export function whole({ least, most }: Range): ValueType<number> {
+  const allowed = rangeOf(least, most);
+  return {
+    allowed,
+    advice: most === undefined ? `a number of at least ${least}` : `a number from ${least} to ${most}`,
+    jsonSchema: { type: "integer", minimum: least, ...(most === undefined ? {} : { maximum: most }) },
+    read(given) {
+      if (typeof given !== "number" || !Number.isSafeInteger(given)) {
+        return complaint("type", `must be a whole number (allowed: ${allowed})`);
+      }
+      if (given < least) return complaint("range", `${atLeast(least)} (allowed: ${allowed})`);
+      if (most !== undefined && given > most) {
+        return complaint("range", `must be at most ${most} (allowed: ${allowed})`);
+      }
+      return { value: given };
+    },
+    fromText: numberFrom,
+    show: String,
+  };
+}
+
+function rangeOf(least: number, most: number | undefined): string {
+  return most === undefined ? `${least} or more` : `${least}–${most}`;
+}
+
+function atLeast(least: number): string {
+  return least === 1 ? "must be greater than 0" : `must be at least ${least}`;
+}
+
+/** Greater than 0 and at most so much. */
+export function fraction(most: number): ValueType<number> {
+  const allowed = `greater than 0, at most ${most}`;
+  return {
+    allowed,
+    advice: `a number such as ${most * 0.8}`,
+    jsonSchema: { type: "number", exclusiveMinimum: 0, maximum: most },
+    read(given) {
+      if (typeof given !== "number" || Number.isNaN(given)) {
+        return complaint("type", `must be a number (allowed: ${allowed})`);
+      }
+      if (given <= 0) return complaint("range", `must be greater than 0 (allowed: ${allowed})`);
+      return given > most ? complaint("range", `must be at most ${most} (allowed: ${allowed})`) : { value: given };
+    },
+    fromText: numberFrom,
+    show: String,
+  };
+}
+
+/** US dollars: a number, or a text such as `$2.50`. */
+export function money(): ValueType<number> {
+  const allowed = "US dollars, greater than 0";
+  return {
+    allowed,
+    advice: "an amount such as 2.50",
+    jsonSchema: { type: ["number", "string"], exclusiveMinimum: 0, pattern: MONEY.source },
+    read(given) {
+      const text = typeof given === "string" && MONEY.test(given) ? given.replace("$", "") : undefined;
+      const amount = text === undefined ? given : Number(text);
+      if (typeof amount !== "number" || !Number.isFinite(amount)) {
+        return complaint("type", `must be an amount (allowed: ${allowed})`);
+      }
+      return amount > 0 ? { value: amount } : complaint("range", `must be greater than 0 (allowed: ${allowed})`);
+    },
+    fromText: (text) => text.trim(),
+    show: (value) => `$${value}`,
+  };
+}
+
+const MONEY = /^\$?\d{1,9}(\.\d{1,9})?$/;
+
+/** In seconds: a number of them, or a text such as `90s`, `5m`, `2h`. */
+export function duration(mostSeconds: number): ValueType<number> {
+  const allowed = `greater than 0, at most ${showSeconds(mostSeconds)}`;
+  return {
+    allowed,
+    advice: "a time such as 90s, 5m or 2h; a number alone is seconds",
+    jsonSchema: { type: ["number", "string"], exclusiveMinimum: 0, maximum: mostSeconds, pattern: DURATION.source },
+    read(given) {
+      const [, count, unit = "s"] = typeof given === "string" ? (DURATION.exec(given) ?? []) : [];
+      const seconds = count === undefined ? given : Number(count) * (SECONDS[unit] ?? 1);
+      if (typeof seconds !== "number" || Number.isNaN(seconds)) {
+        return complaint("type", `must be a time such as 90s, 5m or 2h (allowed: ${allowed})`);
+      }
+      if (seconds <= 0) return complaint("range", `must be greater than 0 (allowed: ${allowed})`);
+      return seconds > mostSeconds
+        ? complaint("range", `must be at most ${showSeconds(mostSeconds)} (allowed: ${allowed})`)
+        : { value: seconds };
+    },
+    fromText: (text) => text.trim(),
+    show: showSeconds,
+  };
+}
+
+const DURATION = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)?$/;
+const SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600, d: 86_400 };
+
+function showSeconds(seconds: number): string {
+  if (seconds >= 7200 && seconds % 3600 === 0) return `${seconds / 3600}h`;
+  if (seconds >= 300 && seconds % 60 === 0) return `${seconds / 60}m`;
+  return seconds < 1 ? `${Math.round(seconds * 1000)}ms` : `${seconds}s`;
+}
+
+export function flag(): ValueType<boolean> {
+  return {
+    allowed: "true, false",
+    advice: "true or false",
+    jsonSchema: { type: "boolean" },
+    read: (given) =>
+      typeof given === "boolean" ? { value: given } : complaint("type", "must be true or false (allowed: true, false)"),
+    fromText: (text) => FLAGS[text.trim().toLowerCase()] ?? text,
+    show: String,
+  };
+}
+
+const FLAGS: Readonly<Record<string, boolean>> = { true: true, false: false, "1": true, "0": false };
+
+export function word<const Word extends string>(words: readonly Word[]): ValueType<Word> {
+  const allowed = words.join(", ");
+  return {
+    allowed,
+    advice: `one of ${allowed}`,
+    jsonSchema: { enum: words },
+    read(given) {
+      if (typeof given !== "string") return complaint("type", `must be one of these words (allowed: ${allowed})`);
+      const found = words.find((each) => each === given);
+      return found === undefined
+        ? complaint("range", `must be one of these words (allowed: ${allowed})`)
+        : { value: found };
+    },
+    fromText: (text) => text.trim(),
+    show: String,
+  };
+}
+
+export function complaint(kind: "type" | "range", message: string): { complaints: readonly Complaint[] } {
+  return { complaints: [{ kind, path: [], message }] };
+}
+
+/** What is no number stays a text, which is then refused as one. */
+function numberFrom(text: string): unknown {
+  return /^\s*-?\d{1,16}(\.\d{1,9})?\s*$/.test(text) ? Number(text) : text;
+}
