@@ -58,6 +58,7 @@ _sous() {
       "run --log-format") words="pretty json" ;;
       "run --log-level") words="debug info warn error" ;;
       "run --color") words="auto always never" ;;
+      "run --log-file") offer=file ;;
       "demo --db-path") offer=file ;;
       "demo --color") words="auto always never" ;;
       "replay --status") words="completed incomplete failed cancelled timeout budget_exceeded refused interrupted running" ;;
@@ -92,7 +93,7 @@ _sous() {
       *)
         case "$command" in
           chat) words="--continue --resume --model --config --bare --db-path --ephemeral --require-store --max-turns --max-depth --max-agents --max-concurrent --max-tokens-total --budget --timeout --tools --deny-tools --allow --yes --quiet --verbose --log-format --log-level --ascii --color --help" ;;
-          run) words="--output-format --json --output-schema --model --config --bare --db-path --ephemeral --require-store --max-turns --max-depth --max-agents --max-concurrent --max-tokens-total --budget --timeout --tools --deny-tools --allow --yes --quiet --verbose --log-format --log-level --ascii --color --help" ;;
+          run) words="--output-format --json --output-schema --model --config --bare --db-path --ephemeral --require-store --max-turns --max-depth --max-agents --max-concurrent --max-tokens-total --budget --timeout --tools --deny-tools --allow --yes --quiet --verbose --log-format --log-level --ascii --color --help --log-file" ;;
           demo) words="--ephemeral --require-store --db-path --ascii --color --help" ;;
           replay) words="--list --status --since --limit --offset --id --full --request --tree --rerun --live-tools --diff --export --output --save-cassette --import --new-ids --backup --prune --force --db-path --json --ascii --color --help" ;;
           resume) words="--last --fork --at --budget --require-store --db-path --json --ascii --color --help"; [[ $current == -* ]] || offer=run ;;

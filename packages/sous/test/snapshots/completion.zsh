@@ -67,7 +67,7 @@ _sous() {
       _arguments \
         '--output-format[text (default), json\: one object, or stream-json\: one event a line, the result last]:FORMAT:(text json stream-json)' \
         '--json[the same as --output-format json]' \
-        '--output-schema[a JSON Schema that the answer must match]:FILE:_files' \
+        '--output-schema[a JSON Schema that the answer must match\: a file, or the schema itself]:SCHEMA:_files' \
         '(-m --model)'{-m,--model}'[provider/model, such as anthropic/claude-sonnet-4-5; also SOUS_MODEL]:P/M: ' \
         '--config[this configuration instead of $XDG_CONFIG_HOME/sous/config.yaml; also SOUS_CONFIG]:FILE:_files' \
         '--bare[read no file of the project]' \
@@ -91,7 +91,8 @@ _sous() {
         '--log-level[which log lines, on stderr]:LEVEL:(debug info warn error)' \
         '--ascii[plain glyphs]' \
         '--color[auto (default), always or never; NO_COLOR and FORCE_COLOR are heard too]:WHEN:(auto always never)' \
-        '(-h --help)'{-h,--help}'[this text]'
+        '(-h --help)'{-h,--help}'[this text]' \
+        '--log-file[append the log to this private file instead of stderr]:FILE:_files'
       ;;
     demo)
       _arguments \

@@ -1,6 +1,6 @@
 /** The descriptions of the commands that run agents: `sous chat`, `sous run`, `sous demo`, `sous resume`. */
 
-import type { CommandEntry, OptionGroup } from "./command-entry.ts";
+import type { CommandEntry, OptionEntry, OptionGroup } from "./command-entry.ts";
 import { BARE, CONFIG, DB_PATH, DISPLAY, EPHEMERAL, JSON_OPTION, MODEL, REQUIRE_STORE } from "./common-options.ts";
 
 const LIMITS: OptionGroup = {
@@ -74,6 +74,13 @@ export const CHAT: CommandEntry = {
   ],
 };
 
+const LOG_FILE: OptionEntry = {
+  name: "log-file",
+  value: "FILE",
+  offers: "file",
+  about: "append the log to this private file instead of stderr",
+};
+
 export const RUN: CommandEntry = {
   name: "run",
   about: "one task, one answer on stdout; for scripts and pipes",
@@ -98,13 +105,18 @@ export const RUN: CommandEntry = {
           about: "text (default), json: one object, or stream-json: one event a line, the result last",
         },
         { name: "json", about: "the same as --output-format json" },
-        { name: "output-schema", value: "FILE", offers: "file", about: "a JSON Schema that the answer must match" },
+        {
+          name: "output-schema",
+          value: "SCHEMA",
+          offers: "file",
+          about: "a JSON Schema that the answer must match: a file, or the schema itself",
+        },
       ],
     },
     KEEP,
     LIMITS,
     RIGHTS,
-    SHOW,
+    { ...SHOW, options: [...SHOW.options, LOG_FILE] },
   ],
 };
 
