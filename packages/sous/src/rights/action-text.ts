@@ -1,0 +1,118 @@
+/** The exact action for a person to consent to: all of it, in lines that nothing in it can hide, move or imitate. */
+
+import type { ActionRequest } from "../core/approval.ts";
+import type { PermissionRule } from "../core/configuration.ts";
+import { type Action, type RealPath, readAction } from "./action.ts";
+
+export type ActionText = {
+  /** Who wants to use which tool. */
+  readonly title: string;
+  /** The whole action, one row of the terminal each. */
+  readonly lines: readonly string[];
+  /** What "always for this agent" would remember: this action and no other. */
+  readonly rule: PermissionRule;
+};
+
+export type ActionTextOptions = { readonly realPath?: RealPath | undefined; readonly width?: number | undefined };
+
+const MIN_WIDTH = 20;
+
+export function describeAction(request: ActionRequest, { realPath, width = 76 }: ActionTextOptions = {}): ActionText {
+  const action = readAction(request, realPath);
+  const columns = Math.max(MIN_WIDTH, width);
+  return {
+    title: `${visible(request.path)} wants to use ${visible(request.toolName)}`,
+    lines: [...mainLines(action, columns), ...fieldLines(action, request.input, columns)],
+    rule: { effect: "allow", pattern: `${request.toolName}(=${action.exact})`, origin: "an answer in this chat" },
+  };
+}
+
+/** The command, the path, the host: shown whole, whatever its length. */
+function mainLines(action: Action, columns: number): string[] {
+  switch (action.kind) {
+    case "command":
+      return textLines(action.command, columns);
+    case "path": {
+      const isLink = action.path !== action.named;
+      return textLines(isLink ? `${action.path} (asked for as ${action.named})` : action.path, columns);
+    }
+    case "host":
+      return textLines(action.origin, columns);
+    case "agents":
+      return textLines(action.names.map((name) => name || "a child without a definition").join(", "), columns);
+    case "fields":
+    case "unknown":
+      return [];
+  }
+}
+
+/** What the lines above already say. */
+const SHOWN: Record<Action["kind"], readonly string[]> = {
+  command: ["command"],
+  path: ["path"],
+  host: [],
+  agents: ["agent"],
+  fields: [],
+  unknown: [],
+};
+
+/** The rest of the input. A long text, such as the content of a file, is shown by its head and its tail. */
+function fieldLines(action: Action, input: unknown, columns: number): string[] {
+  if (typeof input !== "object" || input === null) return textLines(JSON.stringify(input) ?? "", columns);
+  return Object.entries(input)
+    .filter(([name, value]) => value !== undefined && !SHOWN[action.kind].includes(name))
+    .flatMap(([name, value]) => {
+      const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+      return textLines(`${name}: ${headAndTail(text)}`, columns);
+    });
+}
+
+const SHOWN_LENGTH = 2000;
+
+function headAndTail(text: string): string {
+  if (text.length <= SHOWN_LENGTH) return text;
+  const half = SHOWN_LENGTH / 2;
+  const hidden = text.length - SHOWN_LENGTH;
+  return `${text.slice(0, half)}\n(${hidden} characters are not shown here)\n${text.slice(-half)}`;
+}
+
+/** Wraps and never cuts. What follows a line break or the end of a row begins with a mark that says so. */
+function textLines(text: string, columns: number): string[] {
+  const lines = text
+    .toWellFormed()
+    .replace(/\r\n/g, "\n")
+    .replace(/\n{3,}/g, (breaks) => `\n(${breaks.length - 1} empty lines)\n`)
+    .split("\n");
+  return lines.flatMap((line, index) => wrapped(visible(line), columns - 2, index === 0 ? "" : "| "));
+}
+
+function wrapped(line: string, columns: number, firstMark: string): string[] {
+  const rows: string[] = [];
+  let row = "";
+  let used = 0;
+  for (const character of line) {
+    // Some are two columns wide, and none of the others may push a row over its end.
+    const taken = /^[ -~]$/.test(character) ? 1 : 2;
+    if (used + taken > columns) {
+      rows.push(row);
+      row = "";
+      used = 0;
+    }
+    row += character;
+    used += taken;
+  }
+  rows.push(row);
+  return rows.map((each, index) => (index === 0 ? firstMark : "  ") + each);
+}
+
+/** What acts on a terminal, hides or reorders is written as its number, and a gap as its length. */
+function visible(text: string): string {
+  return text
+    .replace(
+      INVISIBLE,
+      (character) => `<U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}>`,
+    )
+    .replace(/ {9,}/g, (gap) => ` <${gap.length - 2} spaces> `);
+}
+
+const INVISIBLE = /(?! )[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu;

@@ -1,0 +1,150 @@
+/** What a call would do, in the words that rules and people use: the command, the real path, the host, the agents. */
+
+import { realpathSync } from "node:fs";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import type { ActionRequest } from "../core/approval.ts";
+import { type HostAction, readHost } from "./host-pattern.ts";
+import { quoteWords, readShellCommand, type ShellReading } from "./shell-command.ts";
+
+export type PathAction = {
+  readonly kind: "path";
+  /** Below the workspace with forward slashes, links followed; absolute when it leads outside. */
+  readonly path: string;
+  /** The same without following links. */
+  readonly named: string;
+  /** True for a tool that looks at everything below. */
+  readonly isFolder: boolean;
+};
+
+export type Action = {
+  readonly toolName: string;
+  /** The whole action as one text: two calls with the same text do the same. */
+  readonly exact: string;
+} & (
+  | { readonly kind: "command"; readonly command: string; readonly reading: ShellReading }
+  | PathAction
+  | HostAction
+  | { readonly kind: "agents"; readonly names: readonly string[] }
+  | { readonly kind: "fields"; readonly fields: Readonly<Record<string, unknown>> }
+  /** The input has not the shape that rules know. */
+  | { readonly kind: "unknown" }
+);
+
+export type ActionKind = Exclude<Action["kind"], "unknown">;
+
+/** Gives the real path of what exists, and throws for what does not. */
+export type RealPath = (path: string) => string;
+
+export function readAction({ toolName, input, cwd }: ActionRequest, realPath: RealPath = realpathSync.native): Action {
+  const fields: Fields = typeof input === "object" && input !== null ? { ...input } : { input };
+  const whole = { toolName, exact: canonicalJson(input) };
+  switch (kindOf(toolName)) {
+    case "command":
+      return readCommand(fields, whole);
+    case "path": {
+      const isFolder = FOLDER_TOOLS.has(toolName);
+      const path = fields.path ?? (isFolder ? "." : undefined);
+      if (typeof path !== "string") return { ...whole, kind: "unknown" };
+      const found = readPath(path, cwd, realPath);
+      return { ...whole, kind: "path", ...found, isFolder, exact: found.path };
+    }
+    case "host": {
+      const host = readHost(fields.url);
+      return host === undefined ? { ...whole, kind: "unknown" } : { ...whole, ...host, exact: host.origin };
+    }
+    case "agents": {
+      const names = agentNames(toolName, fields);
+      return { ...whole, kind: "agents", names, exact: canonicalNames(names) };
+    }
+    case "fields":
+      return { ...whole, kind: "fields", fields };
+  }
+}
+
+/** In which words an action of this tool is described. */
+export function kindOf(toolName: string): ActionKind {
+  if (toolName === "terminal") return "command";
+  if (toolName === "fetch") return "host";
+  if (FILE_TOOLS.has(toolName) || FOLDER_TOOLS.has(toolName)) return "path";
+  return toolName === "subagent" || toolName === "parallel_subagent" || namedAgent(toolName) !== undefined
+    ? "agents"
+    : "fields";
+}
+
+/** `scout` of `subagent_scout`; undefined for the tools that serve every child. */
+export function namedAgent(toolName: string): string | undefined {
+  const name = /^subagent_(.+)$/.exec(toolName)?.[1];
+  return name === undefined || SUBAGENT_WORDS.has(name) ? undefined : name;
+}
+
+const FILE_TOOLS = new Set(["read_file", "write_file", "edit_file"]);
+const FOLDER_TOOLS = new Set(["list_files", "glob", "grep"]);
+const SUBAGENT_WORDS = new Set(["spawn", "delegate", "wait", "cancel", "list", "send", "report"]);
+
+/** What these say does not change what a command does. */
+const HARMLESS_FIELDS = new Set(["command", "timeout", "timeout_ms", "timeout_seconds", "description"]);
+
+type Fields = Record<string, unknown>;
+type Whole = { toolName: string; exact: string };
+
+function readCommand(fields: Fields, whole: Whole): Action {
+  const { command } = fields;
+  if (typeof command !== "string") return { ...whole, kind: "unknown" };
+  const others = Object.entries(fields).filter(([name, value]) => !HARMLESS_FIELDS.has(name) && value !== undefined);
+  const strict = readShellCommand(command);
+  // Elsewhere or otherwise it may be another command: only one that starts here as it stands is plain.
+  const isElsewhere = others.some(([name]) => name !== "background");
+  const reading: ShellReading = isElsewhere ? { isPlain: false, problem: "it has further settings" } : strict;
+  const text = strict.isPlain && strict.parts.length === 1 ? quoteWords(strict.parts[0] ?? []) : command;
+  const isText = others.length === 0 && !text.startsWith("{");
+  const exact = isText ? text : canonicalJson({ ...Object.fromEntries(others), command: text });
+  return { ...whole, kind: "command", command, reading, exact };
+}
+
+function readPath(path: string, cwd: string, realPath: RealPath): { path: string; named: string } {
+  const asked = resolve(cwd, path);
+  const real = realOf(asked, realPath);
+  return { path: below(realOf(resolve(cwd), realPath), real), named: below(resolve(cwd), asked) };
+}
+
+/** Follows the links of the part that exists; what does not exist yet has none. */
+function realOf(path: string, realPath: RealPath): string {
+  try {
+    return realPath(path);
+  } catch {
+    const folder = dirname(path);
+    return folder === path ? path : join(realOf(folder, realPath), relative(folder, path));
+  }
+}
+
+function below(root: string, path: string): string {
+  const way = relative(root, path);
+  if (way === "") return ".";
+  const isOutside = way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way);
+  return (isOutside ? path : way).replaceAll(sep, "/");
+}
+
+function agentNames(toolName: string, fields: Fields): string[] {
+  const named = namedAgent(toolName);
+  if (named !== undefined) return [named];
+  const tasks: unknown[] = toolName === "subagent" ? [fields] : Array.isArray(fields.tasks) ? fields.tasks : [{}];
+  return tasks.map((task) => {
+    const name = typeof task === "object" && task !== null && "agent" in task ? task.agent : undefined;
+    return typeof name === "string" ? name : "";
+  });
+}
+
+function canonicalNames(names: readonly string[]): string {
+  return [...new Set(names)].sort().join(",");
+}
+
+/** The same text for the same value: the order of keys does not matter. */
+function canonicalJson(value: unknown): string {
+  const sorted = (_: string, item: unknown): unknown =>
+    typeof item === "object" && item !== null && !Array.isArray(item)
+      ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : typeof item === "bigint"
+        ? String(item)
+        : item;
+  return JSON.stringify(value, sorted) ?? "null";
+}
