@@ -29,7 +29,13 @@ const OWNER: Record<string, string> = {
 };
 
 /** The files that know everyone. `index.ts` and the other files beside it are the doors of the package. */
-const KNOWS_EVERYONE = new Set(["runtime.ts", "cli/assemble.ts", "cli/assemble-application.ts"]);
+const KNOWS_EVERYONE = new Set([
+  "runtime.ts",
+  "cli/assemble.ts",
+  "cli/assemble-application.ts",
+  "cli/assemble-configuration.ts",
+  "cli/assemble-inspection.ts",
+]);
 const MAY_IMPORT_RUNTIME = new Set(["cli", "testing"]);
 const MANIFEST = "../package.json";
 

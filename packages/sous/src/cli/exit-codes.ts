@@ -7,6 +7,8 @@ export const EXIT = {
   /** A run failed, an id is unknown, or a database cannot be used: what was asked for could not be done. */
   failed: 1,
   usage: 2,
+  /** The configuration or an agent file is broken. */
+  configuration: 3,
   /** A key is missing or refused. */
   key: 4,
   budget: 5,

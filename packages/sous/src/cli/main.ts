@@ -21,6 +21,8 @@ type Command = (parameters: readonly string[]) => Promise<number>;
 
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   completion: async () => (await import("./commands/completion.ts")).completion,
+  doctor: async () => (await import("./commands/doctor.ts")).doctor,
+  config: async () => (await import("./commands/config.ts")).config,
   demo: async () => (await import("./commands/demo.ts")).demo,
   replay: async () => (await import("./commands/replay.ts")).replay,
   resume: async () => (await import("./commands/resume.ts")).resume,

@@ -25,7 +25,7 @@ export function userFolder(kind: FolderKind, env: Environment): string {
   const { variable, below } = FOLDERS[kind];
   const given = env[variable] ?? "";
   // The specification wants a relative path to be ignored.
-  return join(isAbsolute(given) ? given : join(homeFolder(env), ...below), "sous");
+  return join(isAbsolute(given) ? given : join(homeFolder(env, variable), ...below), "sous");
 }
 
 /** `~` and `~/…`, which a shell leaves alone behind `=` and in variables. */

@@ -32,17 +32,11 @@ export async function resolveModel(
   if (apiKey === undefined && !facts.isKeyOptional) {
     throw new MissingKey(`The model ${choice} needs a key: set ${facts.keys.join(" or ")} (${KNOWN})`);
   }
-  const baseUrl = options.baseUrl ?? firstSet(facts.addresses, environment) ?? facts.defaultAddress;
-  if (baseUrl === undefined) {
-    throw new UserError(
-      `The model ${choice} needs the address of its server: set ${facts.addresses.join(" or ")} (${KNOWN})`,
-    );
-  }
   const setup: Setup = {
     provider,
     modelId,
     apiKey: apiKey ?? "",
-    baseUrl: toBaseUrl(provider, baseUrl),
+    baseUrl: addressOf(choice, environment, options.baseUrl),
     headers: { ...options.headers },
     fetch: options.fetch ?? globalThis.fetch,
     environment,
@@ -52,6 +46,27 @@ export async function resolveModel(
     providerOptions: PROVIDER_OPTIONS[provider],
     maxRetries: options.maxRetries,
   });
+}
+
+/** Where a model would be asked and which variables may hold its key, without looking at any key. */
+export type ModelDescription = Pick<ProviderFacts, "keys" | "isKeyOptional"> & { readonly address: string };
+
+/** Throws a `UserError` for what leads to no model. */
+export function describeModel(
+  choice: string,
+  environment: Environment,
+  { baseUrl }: Pick<ResolveOptions, "baseUrl"> = {},
+): ModelDescription {
+  const { keys, isKeyOptional } = PROVIDERS[parseChoice(choice).provider];
+  return { keys, isKeyOptional, address: addressOf(choice, environment, baseUrl) };
+}
+
+function addressOf(choice: string, environment: Environment, given: string | undefined): string {
+  const { provider } = parseChoice(choice);
+  const { addresses, defaultAddress }: ProviderFacts = PROVIDERS[provider];
+  const address = given ?? firstSet(addresses, environment) ?? defaultAddress;
+  if (address !== undefined) return toBaseUrl(provider, address);
+  throw new UserError(`The model ${choice} needs the address of its server: set ${addresses.join(" or ")} (${KNOWN})`);
 }
 
 const KNOWN = `known providers: ${Object.keys(PROVIDERS).join(", ")}`;

@@ -16,7 +16,15 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { Guarded } from "./guard.ts";
-import { bootOf, markedProcesses, processOf, signalGroup, signalProcess, startOf } from "./process-table.ts";
+import {
+  bootOf,
+  markedProcesses,
+  type ProcessEntry,
+  processOf,
+  signalGroup,
+  signalProcess,
+  startOf,
+} from "./process-table.ts";
 
 export class GroupRecord {
   readonly #file: string | undefined;
@@ -68,30 +76,48 @@ export class GroupRecord {
 
 /** Kills what processes of ours have left behind that are gone themselves. Returns how many were found. */
 export function reapLeftovers(stateFolder: string): number {
-  const folder = folderIn(stateFolder);
   let killed = 0;
-  for (const name of namesIn(folder)) {
-    const file = join(folder, name);
-    const left = readRecord(file);
-    if (left === undefined) continue;
-    killed += killLeft(left.groups, left.mark);
+  for (const { file, left } of leftIn(stateFolder)) {
+    killed += killLeft(left);
     rmSync(file, { force: true });
   }
   return killed;
 }
 
+/** How many there are, for whoever only looks. */
+export function countLeftovers(stateFolder: string): number {
+  return leftIn(stateFolder).reduce((sum, { left }) => {
+    const { groups, marked } = livingOf(left);
+    return sum + Math.max(groups.length, marked.length);
+  }, 0);
+}
+
 /** What an owner that is gone has left behind. */
 type Left = { mark: string; groups: Guarded[] };
 
-function killLeft(groups: readonly Guarded[], mark: string): number {
+function leftIn(stateFolder: string): { file: string; left: Left }[] {
+  const folder = folderIn(stateFolder);
+  return namesIn(folder).flatMap((name) => {
+    const file = join(folder, name);
+    const left = readRecord(file);
+    return left === undefined ? [] : [{ file, left }];
+  });
+}
+
+function killLeft(left: Left): number {
+  const { groups, marked } = livingOf(left);
+  for (const { pid } of groups) signalGroup(pid, "SIGKILL");
+  for (const { pid } of marked) signalProcess(pid, "SIGKILL");
+  return groups.length + marked.length;
+}
+
+function livingOf({ groups: recorded, mark }: Left): { groups: Guarded[]; marked: ProcessEntry[] } {
   const marked = markedProcesses(mark);
   // A group without its leader is known by a member with our mark: its number alone may be anybody's by now.
-  const ours = groups.filter(
+  const groups = recorded.filter(
     ({ pid, start }) => processOf(pid)?.start === start || marked.some(({ group }) => group === pid),
   );
-  for (const { pid } of ours) signalGroup(pid, "SIGKILL");
-  for (const { pid } of marked) signalProcess(pid, "SIGKILL");
-  return ours.length + marked.length;
+  return { groups, marked };
 }
 
 const MAX_RECORD_BYTES = 16 * 1024 * 1024;

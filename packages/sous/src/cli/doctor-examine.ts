@@ -1,0 +1,64 @@
+/** Everything `sous doctor` looks at, in the order in which it is told. */
+
+import { messageOf } from "../core/errors.ts";
+import { countLeftovers, findPrograms } from "./assemble-inspection.ts";
+import { type Check, ok, problem, warning } from "./doctor-check.ts";
+import { checkDatabase } from "./doctor-database.ts";
+import { checkDisk, checkFolders, checkSettingsFile } from "./doctor-folders.ts";
+import { checkPrograms, checkTerminal, checkVersions, PROGRAM_NAMES, type Terminal } from "./doctor-machine.ts";
+import { checkModel } from "./doctor-model.ts";
+import { databaseFile, userFolder } from "./paths.ts";
+
+export type DoctorRequest = {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly flags: {
+    readonly model: string | undefined;
+    readonly config: string | undefined;
+    readonly dbPath: string | undefined;
+    readonly isOnline: boolean;
+  };
+  readonly terminal: Terminal;
+  readonly versions: { readonly node: string; readonly sous: string };
+};
+
+export async function examine(request: DoctorRequest): Promise<Check[]> {
+  const { env, flags, terminal, versions } = request;
+  return [
+    ...checkVersions(versions.node, versions.sous),
+    checkTerminal(terminal, env),
+    ...checkFolders(env),
+    ...checkSettingsFile(env),
+    ...(await checkRuns(request)),
+    ...(await checkModel({
+      choice: flags.model ?? (env.SOUS_MODEL || undefined),
+      apiKeyEnv: undefined,
+      apiKeyCommand: undefined,
+      baseUrl: undefined,
+      env,
+      isOnline: flags.isOnline,
+    })),
+    ...checkPrograms(await findPrograms(PROGRAM_NAMES, env)),
+    await checkLeftovers(env),
+  ];
+}
+
+async function checkRuns({ env, flags }: DoctorRequest): Promise<Check[]> {
+  try {
+    const file = databaseFile(flags.dbPath, env);
+    return [await checkDatabase(file), checkDisk(file)];
+  } catch (error) {
+    return [problem("database", messageOf(error), "set HOME or XDG_DATA_HOME, or give --db-path FILE")];
+  }
+}
+
+async function checkLeftovers(env: DoctorRequest["env"]): Promise<Check> {
+  try {
+    const count = await countLeftovers(userFolder("state", env));
+    if (count === 0) return ok("processes", "none left by earlier runs");
+    const found = `${count} left by runs whose own process is gone`;
+    return warning("processes", found, "the next sous run or sous chat ends them");
+  } catch {
+    return ok("processes", "nowhere to look for those of earlier runs");
+  }
+}

@@ -1,0 +1,67 @@
+/** What `sous doctor` finds out about the machine: Node, the terminal, programs that tools use. Starts nothing. */
+
+import { type Check, ok, warning } from "./doctor-check.ts";
+import { chooseStyle } from "./style.ts";
+
+export type Terminal = {
+  readonly isTerminal: boolean;
+  readonly columns: number | undefined;
+  readonly rows: number | undefined;
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export function checkVersions(node: string, sous: string): Check[] {
+  // An older one does not get here: `main.ts` refuses it.
+  return [ok("sous", sous), ok("node", `${node}; 22.18 or newer is needed`)];
+}
+
+const LEAST_COLUMNS = 40;
+
+export function checkTerminal({ isTerminal, columns, rows }: Terminal, env: Environment): Check {
+  const { isLive, paint } = chooseStyle({ color: "auto", isAscii: false, isTerminal, env });
+  const colour = paint("bold", "x") === "x" ? "no colour" : "colour";
+  if (!isTerminal) return ok("terminal", `none: plain lines, ${colour}`);
+  const size = columns && rows ? `${columns} × ${rows}` : "of unknown size";
+  const found = `${size}, ${isLive ? "live" : "plain lines"}, ${colour}`;
+  if (!isUnicode(env)) {
+    const locale = localeOf(env) || "not set";
+    return warning("terminal", `${found}; the locale (${locale}) is not UTF-8`, "use --ascii, or set LANG=C.UTF-8");
+  }
+  if (columns !== undefined && columns > 0 && columns < LEAST_COLUMNS)
+    return warning("terminal", found, `make it at least ${LEAST_COLUMNS} columns wide`);
+  return ok("terminal", `${found}, Unicode`);
+}
+
+function localeOf({ LC_ALL, LC_CTYPE, LANG }: Environment): string {
+  return LC_ALL || LC_CTYPE || LANG || "";
+}
+
+function isUnicode(env: Environment): boolean {
+  return /utf-?8/i.test(localeOf(env));
+}
+
+export type ProgramName = "bash" | "git" | "rg";
+
+export const PROGRAM_NAMES: readonly ProgramName[] = ["bash", "git", "rg"];
+
+/** By name, where it is; undefined for what is not there. */
+export function checkPrograms(found: Readonly<Record<ProgramName, string | undefined>>): Check[] {
+  return PROGRAM_NAMES.map((name) => {
+    const place = found[name];
+    return place === undefined ? missing(name) : ok(name, place);
+  });
+}
+
+function missing(name: ProgramName): Check {
+  switch (name) {
+    case "bash":
+      return warning(name, "not found in PATH: the terminal tool uses sh", "install bash");
+    case "git":
+      return warning(name, "not found in PATH: agents cannot look at the history of a project", "install git");
+    case "rg":
+      return ok(name, "not found in PATH: grep searches by itself, and takes longer in large folders");
+    default:
+      return name satisfies never;
+  }
+}

@@ -1,0 +1,262 @@
+/** `sous doctor`: what it finds, what it says about it, and that it only looks. */
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, suite, test } from "node:test";
+import { exitCodeOf, toJson } from "../../src/cli/commands/doctor.ts";
+import type { Check } from "../../src/cli/doctor-check.ts";
+import { type DoctorRequest, examine } from "../../src/cli/doctor-examine.ts";
+import { checkTerminal } from "../../src/cli/doctor-machine.ts";
+import { bootOf } from "../../src/process/process-table.ts";
+import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { keepSampleRuns } from "./kept-runs.ts";
+import { sous } from "./sous-process.ts";
+
+const SECRET = "sk-ant-never-shown-0123456789";
+const root = mkdtempSync(join(tmpdir(), "sous-doctor-"));
+after(() => rmSync(root, { recursive: true, force: true }));
+
+/** A user who has just come: a home of their own, and nothing in it. */
+function home(): { path: string; env: Record<string, string>; config: string; database: string; state: string } {
+  const path = mkdtempSync(join(root, "home-"));
+  return {
+    path,
+    env: { HOME: path, PATH: "/nonexistent" },
+    config: join(path, ".config/sous"),
+    database: join(path, ".local/share/sous/sous.db"),
+    state: join(path, ".local/state/sous"),
+  };
+}
+
+type Asked = { env: Record<string, string>; cwd?: string; flags?: Partial<DoctorRequest["flags"]> };
+
+async function examined({ env, cwd = root, flags }: Asked): Promise<Map<string, Check>> {
+  const checks = await examine({
+    cwd,
+    env,
+    flags: { model: undefined, config: undefined, dbPath: undefined, isOnline: false, ...flags },
+    terminal: { isTerminal: false, columns: undefined, rows: undefined },
+    versions: { node: process.versions.node, sous: "0.1.0" },
+  });
+  return new Map(checks.map((check) => [check.name, check]));
+}
+
+function stateIn(checks: ReadonlyMap<string, Check>, name: string): string {
+  return `${checks.get(name)?.state}: ${checks.get(name)?.found}`;
+}
+
+function codeOf(checks: ReadonlyMap<string, Check>): number {
+  return exitCodeOf([...checks.values()]);
+}
+
+test("a machine that has just got sous has no problem, and nothing is made by looking", async () => {
+  const { path, env } = home();
+  const checks = await examined({ env });
+  assert.deepEqual(
+    [...checks.values()].filter(({ state }) => state === "problem"),
+    [],
+  );
+  assert.equal(codeOf(checks), 0);
+  assert.equal(existsSync(join(path, ".config")), false);
+  assert.equal(existsSync(join(path, ".local")), false);
+});
+
+test("every warning and every problem says what to do", async () => {
+  const { env, config } = home();
+  mkdirSync(config, { recursive: true });
+  chmodSync(config, 0o777);
+  const { checks } = toJson([...(await examined({ env, flags: { model: "anthropic/x" } })).values()]) as {
+    checks: Check[];
+  };
+  const bad = checks.filter(({ state }) => state !== "ok");
+  assert.ok(bad.length >= 2);
+  assert.deepEqual(
+    bad.filter(({ fix }) => !fix),
+    [],
+  );
+});
+
+suite("the key of the model", () => {
+  const model = "anthropic/claude-sonnet-4-5";
+  test("is named when it is set, and its value is nowhere", async () => {
+    const { env } = home();
+    const checks = await examined({ env: { ...env, SOUS_MODEL: model, ANTHROPIC_API_KEY: SECRET } });
+    assert.equal(stateIn(checks, "key"), "ok: ANTHROPIC_API_KEY is set");
+    assert.equal(JSON.stringify([...checks]).includes(SECRET), false);
+  });
+  test("is a problem when it is missing", async () => {
+    const { env } = home();
+    const checks = await examined({ env: { ...env, SOUS_MODEL: model } });
+    assert.equal(stateIn(checks, "key"), "problem: ANTHROPIC_API_KEY is not set");
+    assert.equal(codeOf(checks), 1);
+  });
+  test("is not needed for a server of one's own", async () => {
+    const { env } = home();
+    const checks = await examined({ env, flags: { model: "ollama/llama3" } });
+    assert.match(stateIn(checks, "key"), /^ok: none, and none is needed/);
+  });
+  test("of a provider that nobody knows is no question", async () => {
+    const { env } = home();
+    const checks = await examined({ env, flags: { model: "nobody/x" } });
+    assert.match(stateIn(checks, "model"), /^problem: No model provider is called "nobody"/);
+  });
+});
+
+test("no request is made unless --online asks for one, and that one carries no key", async () => {
+  const requests: IncomingMessage[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request);
+    response.writeHead(401).end();
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  try {
+    const { env } = home();
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const own = { ...env, SOUS_MODEL: "anthropic/x", ANTHROPIC_API_KEY: SECRET, ANTHROPIC_BASE_URL: address };
+    assert.equal((await examined({ env: own })).has("network"), false);
+    assert.equal(requests.length, 0);
+    const checks = await examined({ env: own, flags: { isOnline: true } });
+    assert.equal(stateIn(checks, "network"), `ok: ${address}/v1 answers (401)`);
+    assert.deepEqual(
+      requests.map(({ method, url }) => [method, url]),
+      [["HEAD", "/v1"]],
+    );
+    assert.equal(JSON.stringify(requests[0]?.rawHeaders).includes(SECRET), false);
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+  const { env } = home();
+  const gone = { ...env, SOUS_MODEL: "ollama/x", OLLAMA_HOST: "127.0.0.1:9" };
+  assert.match(
+    stateIn(await examined({ env: gone, flags: { isOnline: true } }), "network"),
+    /^problem: .* does not answer/,
+  );
+});
+
+test("programs are looked for and not started", async () => {
+  const { path, env } = home();
+  const [bin, marker] = [join(path, "bin"), join(path, "marker")];
+  mkdirSync(bin);
+  for (const name of ["bash", "git", "rg"]) {
+    writeFileSync(join(bin, name), `#!/bin/sh\ntouch ${marker}\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
+  const checks = await examined({ env: { ...env, PATH: bin } });
+  for (const name of ["bash", "git", "rg"]) assert.equal(stateIn(checks, name), `ok: ${join(bin, name)}`);
+  assert.equal(existsSync(marker), false);
+  const without = await examined({ env: { ...env, PATH: "" } });
+  assert.match(stateIn(without, "bash"), /^warning: not found in PATH/);
+  assert.match(stateIn(without, "rg"), /^ok: not found in PATH/);
+});
+
+suite("folders", () => {
+  for (const [mode, state] of [
+    [0o700, "ok"],
+    [0o755, "warning"],
+    [0o777, "problem"],
+  ] as const) {
+    test(`with the mode ${mode.toString(8)}: ${state}`, async () => {
+      const { env, config } = home();
+      mkdirSync(config, { recursive: true });
+      chmodSync(config, mode);
+      assert.equal((await examined({ env })).get("config folder")?.state, state);
+    });
+  }
+  test("that are something else are a problem", async () => {
+    const { path, env } = home();
+    mkdirSync(join(path, ".config"));
+    writeFileSync(join(path, ".config/sous"), "");
+    assert.match(stateIn(await examined({ env }), "config folder"), /^problem: .* is not a folder$/);
+  });
+  test("with settings that others can change are a problem", async () => {
+    const { env, config } = home();
+    mkdirSync(config, { recursive: true, mode: 0o700 });
+    writeFileSync(join(config, "config.yaml"), "");
+    chmodSync(join(config, "config.yaml"), 0o666);
+    assert.match(stateIn(await examined({ env }), "settings file"), /^problem: .* can be changed by others$/);
+  });
+  test("without a home are a problem that says which variable helps", async () => {
+    const checks = await examined({ env: { PATH: "/nonexistent" } });
+    assert.match(stateIn(checks, "config folder"), /^problem: HOME is not set.*XDG_CONFIG_HOME/);
+    assert.match(stateIn(checks, "database"), /^problem: HOME is not set.*--db-path/);
+  });
+});
+
+suite("the database", () => {
+  test("is described, and a look leaves no trace", async () => {
+    const { env, database } = home();
+    {
+      await using store = await openSqliteStore(database);
+      await keepSampleRuns(store);
+    }
+    const before = statSync(database, { bigint: true }).mtimeNs;
+    const found = stateIn(await examined({ env }), "database");
+    assert.match(found, /^ok: .*\/sous\.db: version \d+, [\d.]+ MB, 5 runs$/);
+    assert.equal(statSync(database, { bigint: true }).mtimeNs, before);
+    assert.equal(existsSync(`${database}-wal`), false);
+  });
+  test("that is damaged is a problem", async () => {
+    const { env, database } = home();
+    {
+      await using store = await openSqliteStore(database);
+      await keepSampleRuns(store);
+    }
+    const bytes = readFileSync(database);
+    // All but the first page, where the schema is.
+    writeFileSync(database, bytes.fill(0xa5, 4096));
+    const checks = await examined({ env });
+    assert.equal(checks.get("database")?.state, "problem");
+    assert.equal(codeOf(checks), 1);
+  });
+  test("that is something else is a problem", async () => {
+    const { env, path } = home();
+    const file = join(path, "notes.txt");
+    writeFileSync(file, "Nothing to see.\n".repeat(100));
+    assert.match(stateIn(await examined({ env, flags: { dbPath: file } }), "database"), /^problem: .* not a database/);
+  });
+});
+
+test("processes that an earlier run left are counted and left alone", async () => {
+  const { env, state } = home();
+  const mark = `${"a1".repeat(16)}-`;
+  const left = spawn("sleep", ["30"], { detached: true, stdio: "ignore", env: { PATH: process.env.PATH, MARK: mark } });
+  try {
+    await once(left, "spawn");
+    mkdirSync(join(state, "programs"), { recursive: true, mode: 0o700 });
+    const owner = { boot: bootOf(), pid: 2 ** 22 + 1, start: "1", mark };
+    writeFileSync(join(state, "programs", `${mark}groups`), `${JSON.stringify(owner)}\n+ ${left.pid} 1\n`);
+    assert.match(stateIn(await examined({ env }), "processes"), /^warning: 1 left by runs/);
+    assert.equal(left.exitCode, null);
+    assert.equal(process.kill(left.pid ?? 0, 0), true);
+  } finally {
+    left.kill("SIGKILL");
+  }
+});
+
+test("a terminal without Unicode, or a very narrow one, is told what helps", () => {
+  const terminal = { isTerminal: true, columns: 100, rows: 30 };
+  assert.equal(checkTerminal(terminal, { LANG: "C.UTF-8" }).found, "100 × 30, live, colour, Unicode");
+  assert.match(checkTerminal(terminal, { LANG: "C" }).fix ?? "", /--ascii/);
+  assert.match(checkTerminal({ ...terminal, columns: 30 }, { LANG: "C.UTF-8" }).fix ?? "", /40 columns/);
+  assert.equal(
+    checkTerminal(terminal, { LC_ALL: "C.UTF-8", NO_COLOR: "1", CI: "1" }).found,
+    "100 × 30, plain lines, no colour, Unicode",
+  );
+});
+
+test("the command prints a line for each check, ends with its code, and lets no code through to a terminal", async () => {
+  const { env } = home();
+  const hostile = { ...env, SOUS_MODEL: "x\u001b]0;owned\u0007\u001b[2J/y" };
+  const { code, stdout, stderr } = await sous(["doctor", "--color", "never"], { env: hostile });
+  assert.deepEqual([code, stderr], [1, ""]);
+  assert.match(stdout, /^problem {2}model +No model provider is called .*To do: choose another/m);
+  assert.match(stdout, /\n\n1 problem, 2 warnings\.\n$/);
+  assert.equal(stdout.includes("\u001b"), false);
+});
