@@ -35,7 +35,13 @@ export function isRunner(words: readonly string[]): boolean {
   if (RUNNERS.has(name)) return true;
   if (name === "find" || name === "fd" || name === "fdfind") return rest.some((word) => FIND_ACTION.test(word));
   if (INTERPRETERS.has(name)) return name.endsWith("awk") || rest.some((word) => CODE_OPTION.test(word));
-  return rest.some((word, index) => index < 3 && RUNNING_WORDS.has(`${name} ${word}`));
+  return subcommands(rest).some((word) => RUNNING_WORDS.has(`${name} ${word}`));
+}
+
+/** The first word that is no option, and those before it that may be the value of one. */
+function subcommands(words: readonly string[]): readonly string[] {
+  const first = words.findIndex((word, index) => !word.startsWith("-") && !words[index - 1]?.startsWith("-"));
+  return first === -1 ? words : words.slice(0, first + 1);
 }
 
 const FIND_ACTION = /^-(?:exec|execdir|ok|okdir|delete|fprint.*|fls|x|X)$|^--exec/;

@@ -50,6 +50,10 @@ function readParts(reader: Reader, closing: string | undefined): boolean {
     const character = reader.text[reader.at] ?? "";
     reader.at += 1;
     if (character === closing) break;
+    if (character === "\\" && next(reader) === "\n") {
+      reader.at += 1;
+      continue;
+    }
     if (/[;&|\n)]/.test(character)) endPart();
     else if (/[\s\p{C}\p{Z}]/u.test(character) && character !== HOLE) endWord();
     else if (character === "#" && word === undefined) skipComment(reader);
@@ -87,7 +91,7 @@ function readPiece(reader: Reader, character: string): string | undefined {
     case "\\": {
       const escaped = next(reader);
       reader.at += 1;
-      return escaped === "\n" ? "" : escaped;
+      return escaped;
     }
     case "$":
       return readExpansion(reader);
