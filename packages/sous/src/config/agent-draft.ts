@@ -25,6 +25,7 @@ export class AgentDraft {
   #tools: Map<string, Origin> | undefined;
   readonly #deny = new Map<string, Origin>();
   readonly #rules: PermissionRule[] = [];
+  readonly #only: PermissionRule[] = [];
   readonly #children = { isAllowed: false, isDenied: false };
 
   constructor(source: AgentSource, { settings, at, body }: FrontMatter) {
@@ -52,11 +53,11 @@ export class AgentDraft {
     this.#fields.set(field, this.#origin(path, text));
   }
 
-  /** A value that the dialect has when the file says nothing. */
+  /** A value that the dialect has when the file says nothing; it has no line. */
   setDefault(field: Field, value: unknown, text: string): void {
     if (this.#values.has(field)) return;
     this.#values.set(field, value);
-    this.#fields.set(field, { line: 1, text });
+    this.#fields.set(field, { line: 0, text });
   }
 
   has(field: Field): boolean {
@@ -78,14 +79,21 @@ export class AgentDraft {
   }
 
   rule(effect: PermissionEffect, pattern: string, path: Path): void {
-    const { line } = this.#at(path, "key");
-    this.#rules.push({ effect, pattern, origin: `${this.source.file}:${line}` });
+    const wrong = this.source.checkRule?.(pattern);
+    if (wrong === undefined) this.#rules.push(this.#toRule(effect, pattern, path));
+    else if (effect === "allow") this.warn(path, wrong, "correct the pattern, or remove it");
+    else this.refuse(path, wrong, "correct the pattern, or deny the tool as a whole");
   }
 
-  /** Every call of the tool is denied but those that rules behind this one speak of. */
-  exceptFor(tool: string, path: Path): void {
-    if (!this.#rules.some(({ effect, pattern }) => effect === "deny" && pattern === tool))
-      this.rule("deny", tool, path);
+  /** The tool may only make calls that this pattern, or another one for it, covers. */
+  only(pattern: string, path: Path): void {
+    const wrong = this.source.checkRule?.(pattern);
+    if (wrong === undefined) this.#only.push(this.#toRule("allow", pattern, path));
+    else this.refuse(path, wrong, "correct the pattern, or leave the tool out");
+  }
+
+  #toRule(effect: PermissionEffect, pattern: string, path: Path): PermissionRule {
+    return { effect, pattern, origin: `${this.source.file}:${this.#at(path, "key").line}` };
   }
 
   /** Whether it may have children; one no is enough. */
@@ -97,6 +105,19 @@ export class AgentDraft {
 
   #origin(path: Path, text: string): Origin {
     return { line: this.#at(path, "key").line, text };
+  }
+
+  /** Rules are for the calls of one agent. Children would make theirs under another name. */
+  keepRulesHeld(): void {
+    const isHeld = this.#only.length > 0 || this.#rules.some(({ effect }) => effect !== "allow");
+    if (!isHeld || !this.#children.isAllowed || this.#children.isDenied) return;
+    this.#children.isDenied = true;
+    this.#fields.set("delegate", { line: 0, text: "none, because its children would not be held to its rules" });
+    this.warn(
+      [],
+      "an agent with rules for single calls has no children: they would not be held to them",
+      "deny whole tools",
+    );
   }
 
   /** Undefined when something is wrong with the file. */
@@ -114,6 +135,7 @@ export class AgentDraft {
       tools: this.#tools === undefined ? undefined : [...this.#tools.keys()],
       deny: [...this.#deny.keys()],
       rules: this.#rules,
+      only: this.#only,
       model: value<string>("model"),
       maxTurns: value<number>("maxTurns"),
       timeoutMs: value<number>("timeoutMs"),

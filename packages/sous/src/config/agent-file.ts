@@ -14,6 +14,8 @@ export type AgentSource = {
   readonly text: string | Uint8Array;
   readonly dialect: AgentDialect;
   readonly scope: AgentScope;
+  /** What is wrong with the pattern of a rule; undefined for a good one. */
+  readonly checkRule?: ((pattern: string) => string | undefined) | undefined;
 };
 
 /** An `error` keeps the agent from being loaded. */
@@ -26,7 +28,7 @@ export type AgentProblem = {
   readonly fix: string;
 };
 
-/** Which line of the file says so, in its own words. */
+/** Which line of the file says so, in its own words; 0 for what no line says. */
 export type Origin = { readonly line: number; readonly text: string };
 export type Origins = Readonly<Record<string, Origin>>;
 
@@ -39,8 +41,10 @@ export type AgentFile = {
   readonly tools: readonly string[] | undefined;
   /** Tools of ours that neither the agent nor anything below it may use. */
   readonly deny: readonly string[];
-  /** In the order of the file: the last one that matches a call speaks for the file, and it can only narrow. */
+  /** For the calls of this agent. Deny wins over ask, and ask over allow; together with other rules the stricter holds. */
   readonly rules: readonly PermissionRule[];
+  /** A tool that is named here may only make calls that one of its patterns covers. */
+  readonly only: readonly PermissionRule[];
   /** `provider/model`; `inherit` or undefined is the parent's. */
   readonly model: string | undefined;
   readonly maxTurns: number | undefined;

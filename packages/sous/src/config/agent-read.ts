@@ -35,6 +35,7 @@ export function readAgentFile(source: AgentSource): ReadAgent {
   }
   if (dialect === "opencode") readOpencodeRights(draft);
   if (dialect === "gemini") geminiDefaults(draft);
+  draft.keepRulesHeld();
   complete(draft);
   return { agent: draft.finish(), problems: draft.problems };
 }

@@ -41,19 +41,16 @@ function grantEntry(draft: AgentDraft, { path, said, name, specifier }: Entry): 
   draft.warn(path, `there is no tool ${said}: it is left out`, suggestion(draft, name));
 }
 
-/** The tool may be used for these calls only, and they ask. */
+/** The tool may be used for these calls only, and they ask as ever. */
 function limitTool(draft: AgentDraft, tool: string, specifier: string, path: Path): void {
-  const patterns = rulePatterns(tool, specifier, "ask");
-  if (patterns === undefined) {
+  const patterns = rulePatterns(tool, specifier, "allow") ?? [];
+  for (const pattern of patterns) draft.only(pattern, path);
+  if (patterns.length === 0)
     draft.refuse(
       path,
       `${tool} cannot be limited to ${specifier}`,
       "name the tool without parentheses, or leave it out",
     );
-    return;
-  }
-  draft.exceptFor(tool, path);
-  for (const pattern of patterns) draft.rule("ask", pattern, path);
 }
 
 /** `deny`, `disallowedTools`: nothing that is named here may be used. */

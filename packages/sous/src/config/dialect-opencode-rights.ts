@@ -6,7 +6,7 @@ import type { AgentDraft } from "./agent-draft.ts";
 import { isEffect, warnOfAllow } from "./agent-effects.ts";
 import { isSettings } from "./agent-front-matter.ts";
 import { rulePatterns } from "./agent-patterns.ts";
-import { meaningOf, namesOf } from "./agent-tools.ts";
+import { ASKING_TOOLS, meaningOf, namesOf } from "./agent-tools.ts";
 
 type Path = readonly (string | number)[];
 type Statement = {
@@ -41,45 +41,75 @@ export function readOpencodeRights(draft: AgentDraft): void {
 }
 
 function decide(draft: AgentDraft, tools: readonly string[], own: readonly Statement[]): void {
-  const said = ({ tool, input, effect }: Statement) => `${tool}${input === "*" ? "" : ` ${input}`}: ${effect}`;
+  const isWhole = ({ input }: Statement) => input === "*";
   // A name that is denied stays denied, whatever a sibling of its group says later.
-  const named = own.find(({ tool, input, effect }) => !tool.includes("*") && input === "*" && effect === "deny");
-  const isSpecial = own.some(({ tool, input }) => !tool.includes("*") && input !== "*");
-  const baseIndex = own.findLastIndex(({ input }) => input === "*");
-  const base = named !== undefined && !isSpecial ? named : own[baseIndex];
-  // Behind the last statement about every call, exceptions; of those before it only what restricts is kept.
-  const exceptions = own.filter(
-    ({ input, effect }, index) => input !== "*" && (index > baseIndex || effect !== "allow"),
-  );
-  const openings = exceptions.filter(({ effect }) => effect !== "deny");
-  if (base?.effect === "deny" && openings.length === 0) {
-    for (const tool of tools) draft.deny(tool, base.path, said(base));
-    return;
-  }
+  const denied = own.find((each) => each.effect === "deny" && isWhole(each) && !each.tool.includes("*"));
+  const isRefined = own.some((each) => !isWhole(each) && each.tool === denied?.tool);
+  const baseIndex = own.findLastIndex(isWhole);
+  const base = denied !== undefined && !isRefined ? denied : own[baseIndex];
+  // Behind the last statement about every call stand exceptions; of those before it only what restricts is kept.
+  const exceptions = own.filter((each, index) => !isWhole(each) && (index > baseIndex || each.effect !== "allow"));
   for (const tool of tools) {
-    const giver = base?.effect === "deny" ? openings[0] : base;
-    if (giver !== undefined) draft.grant(tool, giver.path, said(giver));
-    if (base?.effect === "deny") draft.exceptFor(tool, base.path);
-    else if (base?.effect === "ask") draft.rule("ask", tool, base.path);
-    else if (base?.effect === "allow" && draft.source.scope === "user") draft.rule("allow", tool, base.path);
-    for (const exception of exceptions) addException(draft, tool, exception, base?.effect === "deny");
+    if (base?.effect === "deny") openParts(draft, tool, base, exceptions);
+    else closeParts(draft, tool, base, exceptions);
   }
-  if (base?.effect === "allow" && ASKS.has(tools[0] ?? "") && draft.source.scope === "project")
-    warnOfAllow(draft, base.path);
+  const isUnheard = base?.effect === "allow" && draft.source.scope === "project";
+  if (isUnheard && tools.some((tool) => ASKING_TOOLS.includes(tool))) warnOfAllow(draft, base.path);
 }
 
-const ASKS = new Set(["write_file", "terminal", "fetch"]);
+/** Everything is denied but what the exceptions open. */
+function openParts(draft: AgentDraft, tool: string, base: Statement, exceptions: readonly Statement[]): void {
+  const openings = exceptions.filter(({ effect }) => effect !== "deny");
+  const patterns = openings.flatMap((opening) =>
+    (rulePatterns(tool, opening.input, "allow") ?? []).map((pattern) => ({ pattern, opening })),
+  );
+  const [first] = patterns;
+  if (first === undefined) {
+    draft.deny(tool, base.path, said(base));
+    const [lost] = openings;
+    if (lost !== undefined) warnOfPattern(draft, tool, lost);
+    return;
+  }
+  draft.grant(tool, first.opening.path, said(first.opening));
+  for (const { pattern, opening } of patterns) {
+    draft.only(pattern, opening.path);
+    // What a project allows asks as ever.
+    const isHeard = opening.effect === "ask" || draft.source.scope === "user";
+    if (isHeard) draft.rule(opening.effect, pattern, opening.path);
+  }
+  for (const exception of exceptions) if (exception.effect === "deny") closePart(draft, tool, exception);
+}
 
-function addException(draft: AgentDraft, tool: string, { input, effect, path }: Statement, isOpening: boolean): void {
-  // What a project allows within what it denies may be used, and asks.
-  const own = effect === "allow" && draft.source.scope === "project" ? "ask" : effect;
-  if (effect === "allow" && own === "ask" && !isOpening) return;
-  const patterns = rulePatterns(tool, input, own);
-  if (patterns !== undefined) for (const pattern of patterns) draft.rule(own, pattern, path);
-  else if (effect === "deny" || isOpening) {
-    draft.deny(tool, path, `${input}: ${effect}`);
-    draft.warn(path, `${tool} cannot be limited by a pattern here: it is left out`, "allow or deny it as a whole");
-  } else if (effect === "ask") draft.rule("ask", tool, path);
+/** The tool may be used, but for what the exceptions say. */
+function closeParts(
+  draft: AgentDraft,
+  tool: string,
+  base: Statement | undefined,
+  exceptions: readonly Statement[],
+): void {
+  if (base !== undefined) draft.grant(tool, base.path, said(base));
+  const isHeard = base?.effect === "ask" || draft.source.scope === "user";
+  if (base !== undefined && isHeard) draft.rule(base.effect, tool, base.path);
+  for (const exception of exceptions) if (exception.effect !== "allow") closePart(draft, tool, exception);
+}
+
+function closePart(draft: AgentDraft, tool: string, exception: Statement): void {
+  const { effect, input, path } = exception;
+  const patterns = rulePatterns(tool, input, "deny");
+  if (patterns !== undefined) for (const pattern of patterns) draft.rule(effect, pattern, path);
+  else if (effect === "ask") draft.rule("ask", tool, path);
+  else {
+    draft.deny(tool, path, said(exception));
+    warnOfPattern(draft, tool, exception);
+  }
+}
+
+function warnOfPattern(draft: AgentDraft, tool: string, { path }: Statement): void {
+  draft.warn(path, `${tool} cannot be limited by a pattern here: it is left out`, "allow or deny it as a whole");
+}
+
+function said({ tool, input, effect }: Statement): string {
+  return `${tool}${input === "*" ? "" : ` ${input}`}: ${effect}`;
 }
 
 /** Only what is said of `task` itself gives it; any restriction of it takes it away. */

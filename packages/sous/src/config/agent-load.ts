@@ -1,0 +1,103 @@
+/** Finds the agent files of the user and of a trusted project, reads them, and settles who has a name. */
+
+import type { Dirent } from "node:fs";
+import { readdir, realpath } from "node:fs/promises";
+import { basename, dirname, join, relative } from "node:path";
+import { messageOf } from "../core/errors.ts";
+import type { AgentDialect, AgentFile, AgentProblem, AgentScope } from "./agent-file.ts";
+import { MAX_FILE_BYTES } from "./agent-front-matter.ts";
+import { readAgentFile } from "./agent-read.ts";
+import { readRegular, realInside } from "./trust-read.ts";
+
+export type AgentPlaces = {
+  /** In the order in which they win. */
+  readonly userFolders: readonly string[];
+  /** Undefined for a project that is not trusted: nothing of it is opened. */
+  readonly projectRoot: string | undefined;
+};
+
+export type LoadedAgents = { readonly agents: readonly AgentFile[]; readonly problems: readonly AgentProblem[] };
+
+const MAX_FILES = 200;
+const PROJECT_FOLDERS = [".sous/agents", ".claude/agents", ".gemini/agents", ".opencode/agent", ".opencode/agents"];
+
+/** Never throws. The user's agents win over the project's, and within each ours over those of other programs. */
+export async function loadAgentFiles({ userFolders, projectRoot }: AgentPlaces): Promise<LoadedAgents> {
+  const problems: AgentProblem[] = [];
+  const found = await findAll({ userFolders, projectRoot }, problems);
+  for (const { file } of found.slice(MAX_FILES, MAX_FILES + 1))
+    problems.push(
+      about(file, `there are more than ${MAX_FILES} agent files: this one and those behind it are not read`),
+    );
+  const agents = new Map<string, AgentFile>();
+  for (const source of found.slice(0, MAX_FILES)) {
+    const text = await readRegular(source.real, MAX_FILE_BYTES).catch(messageOf);
+    if (typeof text === "string") problems.push(about(source.file, `the file cannot be read: ${text}`, "error"));
+    if (typeof text === "string" || isPlainReadme(source.file, text)) continue;
+    const read = readAgentFile({ ...source, text });
+    problems.push(...read.problems);
+    if (read.agent === undefined) continue;
+    const winner = agents.get(read.agent.name);
+    if (winner === undefined) agents.set(read.agent.name, read.agent);
+    else problems.push(about(source.file, `${winner.file} has an agent ${winner.name} already: this one is not used`));
+  }
+  return { agents: [...agents.values()], problems };
+}
+
+/** Which dialect a folder's files are written in. */
+export function dialectOf(folder: string): AgentDialect {
+  const parent = basename(dirname(folder));
+  const name = basename(folder);
+  if (parent === ".claude" && name === "agents") return "claude";
+  if (parent === ".gemini" && name === "agents") return "gemini";
+  return parent === ".opencode" && (name === "agent" || name === "agents") ? "opencode" : "sous";
+}
+
+type Found = { file: string; real: string; dialect: AgentDialect; scope: AgentScope };
+
+async function findAll({ userFolders, projectRoot }: AgentPlaces, problems: AgentProblem[]): Promise<Found[]> {
+  const found: Found[] = [];
+  for (const folder of userFolders) found.push(...(await findIn(folder, "user", folder, problems)));
+  if (projectRoot === undefined) return found;
+  const root = await realpath(projectRoot).catch(() => projectRoot);
+  for (const place of PROJECT_FOLDERS) {
+    const folder = join(root, place);
+    const real = await realpath(folder).catch(() => undefined);
+    if (real === undefined) continue;
+    // A link on the way was not part of what was trusted.
+    if (real === folder) found.push(...(await findIn(folder, "project", root, problems)));
+    else problems.push(about(place, "the folder is reached through a link: it is not read"));
+  }
+  return found;
+}
+
+async function findIn(folder: string, scope: AgentScope, root: string, problems: AgentProblem[]): Promise<Found[]> {
+  const dialect = dialectOf(folder);
+  const entries = await readdir(folder, { withFileTypes: true }).catch((): Dirent[] => []);
+  const found: Found[] = [];
+  for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
+    if (!isAgentFile(entry, dialect)) continue;
+    const place = join(folder, entry.name);
+    const file = scope === "project" ? relative(root, place) : place;
+    const real = await realInside(place, folder);
+    if (real === undefined)
+      problems.push(about(file, "the file is a link that leads out of its folder: it is not read"));
+    else found.push({ file, real, dialect, scope });
+  }
+  return found;
+}
+
+/** gemini-cli leaves out names that begin with an underscore. */
+function isAgentFile(entry: Dirent, dialect: AgentDialect): boolean {
+  const isHidden = entry.name.startsWith(".") || (dialect === "gemini" && entry.name.startsWith("_"));
+  return !isHidden && /\.md$/i.test(entry.name) && !entry.isDirectory();
+}
+
+/** Folders of agents often have one, and nobody means it to be an agent. */
+function isPlainReadme(file: string, text: Buffer): boolean {
+  return /^readme\.md$/i.test(basename(file)) && !text.subarray(0, 6).toString("latin1").includes("---");
+}
+
+function about(file: string, message: string, severity: AgentProblem["severity"] = "warning"): AgentProblem {
+  return { file, severity, line: 1, column: 1, message, fix: "rename, move or remove the file" };
+}

@@ -1,0 +1,104 @@
+/** The files of a project that can have an effect on sous, as one snapshot with one fingerprint. */
+
+import { createHash } from "node:crypto";
+import { lstat, readdir, readlink } from "node:fs/promises";
+import { join } from "node:path";
+import { messageOf, UserError } from "../core/errors.ts";
+import { isThere, readRegular, realInside } from "./trust-read.ts";
+
+/** Everything of a project that sous may read, once it is trusted. */
+export const PROJECT_PLACES: readonly string[] = [
+  ".sous",
+  ".claude/agents",
+  ".gemini/agents",
+  ".opencode/agent",
+  ".opencode/agents",
+  "AGENTS.md",
+  ".mcp.json",
+];
+
+/** Recordings have no effect by lying there. */
+const WITHOUT_EFFECT = [".sous/cassettes"];
+const MAX_FILES = 1000;
+const MAX_BYTES = 16 * 1024 * 1024;
+const MAX_DEPTH = 16;
+
+export type ProjectFile = {
+  /** Relative to the root, with forward slashes. */
+  readonly path: string;
+  /** Where it leads, when it is a link. */
+  readonly target: string | undefined;
+  /** Undefined for what is not a file, and for links out of the project. */
+  readonly content: Buffer | undefined;
+};
+
+export type ProjectSnapshot = { readonly sha256: string; readonly files: readonly ProjectFile[] };
+
+/** Which of the places there are. Looks, opens nothing. */
+export async function presentPlaces(root: string): Promise<string[]> {
+  const found = await Promise.all(PROJECT_PLACES.map((place) => isThere(join(root, place))));
+  return PROJECT_PLACES.filter((_, index) => found[index]);
+}
+
+/** Reads all of them. Throws a `UserError` when one cannot be read or there is too much. */
+export async function readProject(root: string): Promise<ProjectSnapshot> {
+  const files: ProjectFile[] = [];
+  let bytes = 0;
+  for (const place of PROJECT_PLACES) await add(place.split("/"), []);
+  files.sort((one, other) => (one.path < other.path ? -1 : 1));
+  return { sha256: fingerprint(files), files };
+
+  /** One name behind the other: a link on the way is not gone through. */
+  async function add([name, ...rest]: readonly string[], above: readonly string[]): Promise<void> {
+    if (name === undefined) return;
+    const path = [...above, name].join("/");
+    if (WITHOUT_EFFECT.includes(path)) return;
+    const found = await lstat(join(root, path)).catch(notThere);
+    if (found === undefined) return;
+    if (found.isDirectory() && rest.length > 0) return add(rest, [...above, name]);
+    if (!found.isDirectory()) return addFile(path, found.isSymbolicLink(), found.isFile());
+    if (above.length >= MAX_DEPTH) throw tooMuch(`${path} lies deeper than ${MAX_DEPTH} folders`);
+    for (const each of (await inWords(path, readdir(join(root, path)))).sort()) await add([each], [...above, name]);
+  }
+
+  async function addFile(path: string, isLink: boolean, isFile: boolean): Promise<void> {
+    if (files.some((each) => each.path === path)) return;
+    if (files.length >= MAX_FILES) throw tooMuch(`there are more than ${MAX_FILES} files`);
+    const place = join(root, path);
+    const target = isLink ? await inWords(path, readlink(place)) : undefined;
+    const real = isLink ? await realInside(place, root) : place;
+    const isRead = real !== undefined && (isFile || (isLink && (await lstat(real)).isFile()));
+    const content = isRead ? await inWords(path, readRegular(real, MAX_BYTES)) : undefined;
+    bytes += content?.length ?? 0;
+    if (bytes > MAX_BYTES) throw tooMuch(`its files are larger than ${MAX_BYTES / 1024 / 1024} MB together`);
+    files.push({ path, target, content });
+  }
+}
+
+/** Lengths before contents: no two sets of files make the same bytes. */
+function fingerprint(files: readonly ProjectFile[]): string {
+  const hash = createHash("sha256");
+  for (const { path, target, content } of files) {
+    for (const part of [Buffer.from(path), Buffer.from(target ?? "\0"), content ?? Buffer.from("\0")])
+      hash.update(`${part === content ? "=" : "~"}${part.length}:`).update(part);
+  }
+  return hash.digest("hex");
+}
+
+function notThere(error: unknown): undefined {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+  throw error;
+}
+
+function inWords<T>(path: string, work: Promise<T>): Promise<T> {
+  return work.catch((error: unknown) => {
+    throw new UserError(`${path} cannot be read (${messageOf(error)}): make it readable, or remove it`);
+  });
+}
+
+function tooMuch(what: string): UserError {
+  return new UserError(
+    `This project cannot be trusted: ${what}. Keep only configuration in .sous and the agent folders.`,
+  );
+}
