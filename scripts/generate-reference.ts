@@ -7,6 +7,7 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { configPage } from "./reference/config-page.ts";
 import { eventsPage } from "./reference/events-page.ts";
 import { exportsPage } from "./reference/exports-page.ts";
 import { toolsPage } from "./reference/tools-page.ts";
@@ -23,6 +24,7 @@ export async function referencePages(): Promise<Map<string, string>> {
       "postgres.md",
       exportsPage("sous/postgres", "postgres.ts", 'Everything that `import … from "sous/postgres"` gives.'),
     ],
+    ["config.md", configPage()],
     ["events.md", eventsPage()],
     ["tools.md", await toolsPage()],
   ]);

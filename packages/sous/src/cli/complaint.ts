@@ -4,7 +4,7 @@ import { nearest } from "../core/nearest.ts";
 import { inertLine } from "./inert.ts";
 
 /** The commands of the contract that are still to come. */
-const LATER = ["chat", "agents", "config", "trust", "acp", "mcp", "metrics", "view", "worker"];
+const LATER = ["chat", "agents", "trust", "acp", "mcp", "metrics", "view", "worker"];
 
 export function complaintAbout(command: string, commands: readonly string[]): string {
   const name = command === "" ? "chat" : inertLine(command, 60);

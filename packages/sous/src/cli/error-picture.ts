@@ -10,8 +10,7 @@ import { displayWidth } from "./width.ts";
 const MAX_COLUMNS = 100;
 
 export function errorPicture(problem: Problem, style: Style): string[] {
-  const { code, place, found, fix } = problem;
-  const message = found === undefined ? problem.message : `${problem.message}; found ${found}`;
+  const { code, place, message, fix } = problem;
   const said = plain(inertLine(message, 500), style);
   return [
     `${style.paint("red", "error")} ${style.paint("bold", code)}  ${inertLine(whereIs(problem), 300)}`,

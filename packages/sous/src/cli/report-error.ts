@@ -1,13 +1,20 @@
 /** What a person or a script hears when a command cannot do what it was asked. */
 
 import { MissingKey, messageOf, StoreError, stackOf, UserError } from "../core/errors.ts";
+import { ConfigurationError } from "../core/problem.ts";
+import { errorPicture } from "./error-picture.ts";
 import { CommandError, EXIT } from "./exit-codes.ts";
 import { inert } from "./inert.ts";
-import { printJson, tell } from "./output.ts";
+import { type Display, openOutput, printJson, tell } from "./output.ts";
 
 /** Prints one sentence on stderr, and with `--json` also an object on stdout. Returns the code to end with. */
 export function reportError(error: unknown, isJson: boolean): number {
   const exitCode = exitCodeFor(error);
+  if (error instanceof ConfigurationError) {
+    showProblems(error, { color: "auto", isAscii: process.argv.includes("--ascii") });
+    if (isJson) printJson({ schema: "sous.error.v1", error: { message: inert(error.message), exit_code: exitCode } });
+    return exitCode;
+  }
   const isForPeople = error instanceof CommandError || error instanceof UserError || error instanceof StoreError;
   // Anything else is a mistake of ours, and whoever looks for it needs the place.
   const message = inert(isForPeople ? messageOf(error) : (stackOf(error) ?? messageOf(error)));
@@ -16,7 +23,15 @@ export function reportError(error: unknown, isJson: boolean): number {
   return exitCode;
 }
 
+/** Every mistake of a configuration, each with its picture. */
+export function showProblems({ problems }: ConfigurationError, display: Display): void {
+  const { style, print } = openOutput(process.stderr, display);
+  const pictures = problems.map((problem) => errorPicture(problem, style));
+  print(pictures.flatMap((lines, index) => (index === 0 ? lines : ["", ...lines])));
+}
+
 export function exitCodeFor(error: unknown): number {
   if (error instanceof CommandError) return error.exitCode;
+  if (error instanceof ConfigurationError) return EXIT.configuration;
   return error instanceof MissingKey ? EXIT.key : EXIT.failed;
 }

@@ -36,7 +36,9 @@ export function explain({ origins }: LoadedConfiguration, name?: string): readon
 /** The key that was probably meant. */
 export function nearestSetting(name: string): string | undefined {
   const keys = ALL_SETTINGS.map(({ key }) => key);
-  return keys.find((key) => key.endsWith(`.${name}`)) ?? nearest(name, keys);
+  const lastWords = new Map(keys.map((key) => [key.slice(key.lastIndexOf(".") + 1), key]));
+  const word = nearest(name.slice(name.lastIndexOf(".") + 1), lastWords.keys());
+  return nearest(name, keys) ?? (word === undefined ? undefined : lastWords.get(word));
 }
 
 function explainOne({ setting, value, origin, behind }: Resolved): Explanation {
@@ -45,7 +47,9 @@ function explainOne({ setting, value, origin, behind }: Resolved): Explanation {
     shown: showValue(setting, value),
     where: origin.where,
     isDefault: origin.layer === "default",
-    behind: behind.map((each) => ({ shown: showValue(setting, each.value), where: each.origin.where })),
+    behind: behind
+      .filter((each) => each.origin.layer !== "default")
+      .map((each) => ({ shown: showValue(setting, each.value), where: each.origin.where })),
     about: settingFacts(setting),
   };
 }

@@ -12,22 +12,25 @@ export const MAX_CONFIGURATION_BYTES = 1_000_000;
 
 export type FileLayer = { readonly layer: Layer; readonly problems: readonly Problem[] };
 
-type Opened = { readonly file: string; readonly text: string; readonly document: YamlDocument };
+type Opened = { readonly file: string; readonly lines: readonly string[]; readonly document: YamlDocument };
 
 /** `file` is how it is named to people. */
 export function readFileLayer(bytes: Uint8Array, file: string, name: "user" | "project"): FileLayer {
   const document = readYaml(bytes, { file, maxBytes: MAX_CONFIGURATION_BYTES });
-  const opened: Opened = { file, text: new TextDecoder().decode(bytes), document };
+  const opened: Opened = { file, lines: new TextDecoder().decode(bytes).split(/\r?\n/), document };
   const entries = new Map<string, Entry>();
   const problems: Problem[] = document.problems.map(({ message, fix, line, column }) => ({
     code: "SOUS-C002" satisfies ConfigurationCode,
-    place: { kind: "file", file, line, column, source: linesAround(opened.text, line) },
+    place: { kind: "file", file, line, column, source: linesAround(opened.lines, line) },
     message,
     fix,
   }));
   if (problems.length === 0) collect(document.value, [], { opened, entries, problems, name });
   return { layer: { name, entries }, problems };
 }
+
+/** More than anybody reads; a hostile file has thousands. */
+const MAX_PROBLEMS = 100;
 
 type Collection = {
   readonly opened: Opened;
@@ -55,6 +58,7 @@ function collect(value: unknown, path: readonly string[], into: Collection): voi
     return;
   }
   for (const [name, inner] of Object.entries(value)) {
+    if (into.problems.length >= MAX_PROBLEMS) return;
     const innerPath = [...path, name];
     const key = innerPath.join(".");
     if (name.includes(".") || !(SETTING_KEYS.has(key) || GROUPS.has(key)))
@@ -76,12 +80,12 @@ function entryOf(given: unknown, path: readonly string[], { opened, name }: Coll
 }
 
 function placeIn(
-  { file, text, document }: Opened,
+  { file, lines, document }: Opened,
   path: readonly (string | number)[],
   part: "key" | "value",
 ): ProblemPlace {
   const { line, column } = document.at(path, part);
-  return { kind: "file", file, line, column, source: linesAround(text, line) };
+  return { kind: "file", file, line, column, source: linesAround(lines, line) };
 }
 
 function unknownKey(path: readonly string[], { opened }: Collection): Problem {

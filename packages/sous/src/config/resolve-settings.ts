@@ -136,19 +136,22 @@ const CODES: Readonly<Record<Complaint["kind"], ConfigurationCode>> = {
 
 function toProblem(setting: Setting, entry: Entry, { kind, path, message, fix }: Complaint): Problem {
   const inner = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${part}`)).join("");
-  const found = setting.isSecret ? undefined : describe(valueAt(entry.given, path));
+  const found = setting.isSecret ? undefined : describe(setting.key, valueAt(entry.given, path));
+  const place = entry.place(path, kind === "unknown-key" ? "key" : "value");
   return {
     code: CODES[kind],
-    place: entry.place(path, kind === "unknown-key" ? "key" : "value"),
+    place,
     message: `${setting.key}${inner} ${message}`,
     ...(found === undefined || kind === "unknown-key" ? {} : { found }),
-    fix: fix ?? (path.length > 0 ? `give ${setting.type.advice}` : adviceFor(setting)),
+    fix: fix ?? (path.length > 0 ? `give ${setting.type.advice}` : adviceFor(setting, place.kind)),
   };
 }
 
-function adviceFor({ type, default: fallback }: Setting): string {
-  const without = fallback === undefined ? "to leave it unset" : `for the default (${type.show(fallback)})`;
-  return `remove the line ${without}, or give ${type.advice}`;
+const REMOVE = { file: "remove the line", variable: "unset it", flag: "leave it out" };
+
+function adviceFor({ type, default: fallback }: Setting, place: keyof typeof REMOVE): string {
+  const without = fallback === undefined ? "" : ` for the default (${type.show(fallback)})`;
+  return `${REMOVE[place]}${without}, or give ${type.advice}`;
 }
 
 function valueAt(given: unknown, path: Complaint["path"]): unknown {
@@ -160,8 +163,9 @@ function valueAt(given: unknown, path: Complaint["path"]): unknown {
 
 const MAX_FOUND = 60;
 
-/** In short, and never a key. */
-function describe(value: unknown): string {
+/** In short, and never a key: also not one that stands where its name belongs. */
+function describe(key: string, value: unknown): string | undefined {
+  if (hideSecrets(`${key}: x`) !== `${key}: x`) return undefined;
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "a group";
   if (typeof value === "number") return String(value);

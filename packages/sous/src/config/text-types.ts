@@ -37,7 +37,7 @@ export function model(): ValueType<string> {
   return text({
     allowed: "provider/model",
     example: "anthropic/claude-sonnet-4-5",
-    pattern: /^[a-z][a-z0-9-]*\/\S+$/,
+    pattern: /^[a-z][a-z0-9-]*\/\S(.*\S)?$/,
   });
 }
 

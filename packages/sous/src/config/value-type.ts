@@ -59,7 +59,7 @@ function atLeast(least: number): string {
 
 /** Greater than 0 and at most so much. */
 export function fraction(most: number): ValueType<number> {
-  const allowed = `greater than 0, at most ${most}`;
+  const allowed = `up to ${most}`;
   return {
     allowed,
     advice: `a number such as ${most * 0.8}`,
@@ -78,7 +78,7 @@ export function fraction(most: number): ValueType<number> {
 
 /** US dollars: a number, or a text such as `$2.50`. */
 export function money(): ValueType<number> {
-  const allowed = "US dollars, greater than 0";
+  const allowed = "US dollars";
   return {
     allowed,
     advice: "an amount such as 2.50",
@@ -100,7 +100,7 @@ const MONEY = /^\$?\d{1,9}(\.\d{1,9})?$/;
 
 /** In seconds: a number of them, or a text such as `90s`, `5m`, `2h`. */
 export function duration(mostSeconds: number): ValueType<number> {
-  const allowed = `greater than 0, at most ${showSeconds(mostSeconds)}`;
+  const allowed = `up to ${showSeconds(mostSeconds)}`;
   return {
     allowed,
     advice: "a time such as 90s, 5m or 2h; a number alone is seconds",

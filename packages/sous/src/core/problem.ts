@@ -45,12 +45,17 @@ export class ConfigurationError extends UserError {
   readonly problems: readonly Problem[];
 
   constructor(problems: readonly Problem[]) {
-    super(problems.map((problem) => `${whereIs(problem)}: ${problem.message}`).join("\n"));
+    super(problems.map(sentenceOf).join("\n"));
     this.problems = problems;
   }
 }
 
-/** `.sous/config.yaml:3:16`, the name of a variable, or a flag. */
+function sentenceOf(problem: Problem): string {
+  const found = problem.found === undefined ? "" : `; found ${problem.found}`;
+  return `${whereIs(problem)}: ${problem.message}${found}`;
+}
+
+/** `.sous/config.yaml:3:26`, the name of a variable, or a flag. */
 export function whereIs({ place }: Problem): string {
   return place.kind === "file" ? `${place.file}:${place.line}:${place.column}` : place.name;
 }

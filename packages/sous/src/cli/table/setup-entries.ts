@@ -33,7 +33,17 @@ export const CONFIG_COMMAND: CommandEntry = {
     { name: "check", about: "every mistake at once, with its line" },
     { name: "schema", about: "the JSON Schema for an editor" },
   ],
-  groups: [{ title: "options", options: [CONFIG, JSON_OPTION, ...DISPLAY] }],
+  groups: [
+    {
+      title: "options",
+      options: [
+        { name: "all", about: "explain every setting, not only those that were set" },
+        CONFIG,
+        JSON_OPTION,
+        ...DISPLAY,
+      ],
+    },
+  ],
 };
 
 export const TRUST: CommandEntry = {

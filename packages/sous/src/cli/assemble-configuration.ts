@@ -1,0 +1,71 @@
+/** From flags, variables and files to the configuration of a command. What a project says is read only when it is trusted. */
+
+import { join } from "node:path";
+import type { Explanation } from "../config/explain.ts";
+import type { FlagSetting, LoadedConfiguration } from "../config/load-configuration.ts";
+import type { JsonSchema } from "../core/schema.ts";
+import { CommandError } from "./exit-codes.ts";
+import { userFolder } from "./paths.ts";
+import type { RunFlags } from "./run-flags.ts";
+
+export type { Explanation } from "../config/explain.ts";
+export type { LoadedConfiguration } from "../config/load-configuration.ts";
+
+export type ConfigurationRequest = {
+  /** What was typed; a command without these options gives only the file. */
+  readonly flags: Pick<RunFlags, "configFile"> & Partial<Pick<RunFlags, "model" | "keep" | "limits">>;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The project's own file, when its folder is trusted. */
+  readonly projectFile: string | undefined;
+};
+
+/** Throws a `ConfigurationError` with every mistake at once. */
+export async function readConfiguration(request: ConfigurationRequest): Promise<LoadedConfiguration> {
+  const { flags, cwd, env, projectFile } = request;
+  const { loadConfiguration } = await import("../config/load-configuration.ts");
+  return loadConfiguration({
+    userFile: userConfigurationFile(env),
+    projectFile,
+    configFlagFile: flags.configFile,
+    env,
+    flags: flagSettings(flags),
+    cwd,
+  });
+}
+
+/** Undefined without a home: then there is no such file, which is no mistake. */
+export function userConfigurationFile(env: ConfigurationRequest["env"]): string | undefined {
+  try {
+    return join(userFolder("config", env), "config.yaml");
+  } catch (error) {
+    if (error instanceof CommandError) return undefined;
+    throw error;
+  }
+}
+
+/** The flags that are settings. Those about tokens, money and time count the root, too, and are none. */
+function flagSettings({ model, keep, limits }: ConfigurationRequest["flags"]): FlagSetting[] {
+  const given: FlagSetting[] = [
+    { key: "model", flag: "--model", value: model },
+    { key: "agent.subagent.persistence_path", flag: "--db-path", value: keep?.dbPath },
+    { key: "agent.max_turns", flag: "--max-turns", value: limits?.maxTurns },
+    { key: "agent.subagent.max_depth", flag: "--max-depth", value: limits?.maxDepth },
+    { key: "agent.subagent.max_executions", flag: "--max-agents", value: limits?.maxAgents },
+    { key: "agent.subagent.max_concurrent", flag: "--max-concurrent", value: limits?.maxConcurrent },
+  ];
+  return given.filter(({ value }) => value !== undefined);
+}
+
+/** What a setting is and where it comes from; of all without a name. Throws for a name that there is not. */
+export async function explainSettings(
+  loaded: LoadedConfiguration,
+  name: string | undefined,
+): Promise<readonly Explanation[] | { readonly meant: string | undefined }> {
+  const { explain, nearestSetting } = await import("../config/explain.ts");
+  return explain(loaded, name) ?? { meant: nearestSetting(name ?? "") };
+}
+
+export async function configurationSchema(): Promise<JsonSchema> {
+  return (await import("../config/schema.ts")).configurationSchema();
+}

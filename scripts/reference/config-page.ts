@@ -1,0 +1,52 @@
+/** The page of the settings: every key with what it allows, its default, its variable, and what a project may do with it. */
+
+import { OTHER_VARIABLES } from "../../packages/sous/src/config/environment.ts";
+import { settingFacts } from "../../packages/sous/src/config/explain.ts";
+import { ALL_SETTINGS, type Setting } from "../../packages/sous/src/config/settings.ts";
+import { CONFIGURATION_CODES } from "../../packages/sous/src/core/problem.ts";
+import { page, prose, table, wrap } from "./markdown.ts";
+
+export function configPage(): string {
+  return page(
+    "Reference: configuration",
+    "Every setting of `$XDG_CONFIG_HOME/sous/config.yaml` and of a project's `.sous/config.yaml`.",
+    [
+      wrap(
+        "A setting comes from a flag, else from a variable, else from the file of the project, else from the file of the user, else it has its default. `--config FILE` or `SOUS_CONFIG` stands in for the user's file. The file of a project is read only after `sous trust`, and may only add and narrow: what it may not say is ignored with a warning. A time is a number of seconds, or a text such as `90s`, `5m`, `2h`; `null` unsets what has no default. Unknown keys are mistakes. `sous config explain KEY` says where a value comes from, `sous config check` finds every mistake at once, and `sous config schema` prints a JSON Schema for editors.",
+      ),
+      ...[...new Set(ALL_SETTINGS.map(groupOf))].map(groupSection),
+      "## Other variables",
+      table(
+        ["variable", "meaning"],
+        Object.entries(OTHER_VARIABLES).map(([name, text]) => [`\`${name}\``, prose(text)]),
+      ),
+      "## Mistakes",
+      wrap("A command that finds one starts nothing and ends with 3."),
+      table(
+        ["code", "meaning"],
+        Object.entries(CONFIGURATION_CODES).map(([code, text]) => [`\`${code}\``, prose(text)]),
+      ),
+    ],
+  );
+}
+
+function groupOf({ key }: Setting): string {
+  return key.includes(".") ? key.slice(0, key.lastIndexOf(".")) : "At the top";
+}
+
+function groupSection(group: string): string {
+  const settings = ALL_SETTINGS.filter((setting) => groupOf(setting) === group);
+  const title = group === "At the top" ? group : `\`${group}\``;
+  return [`## ${title}`, ...settings.map(describe)].join("\n\n");
+}
+
+function describe(setting: Setting): string {
+  const { description, allowed, fallback, variable, project } = settingFacts(setting);
+  const facts = [
+    `- allowed: ${prose(allowed)}`,
+    `- default: ${prose(fallback)}`,
+    ...(variable === undefined ? [] : [`- variable: \`${variable}\``]),
+    `- may a project set it: ${project}`,
+  ];
+  return [`### ${setting.key}`, wrap(prose(description)), facts.join("\n")].join("\n\n");
+}
