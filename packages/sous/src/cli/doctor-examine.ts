@@ -7,6 +7,7 @@ import { checkDatabase } from "./doctor-database.ts";
 import { checkDisk, checkFolders, checkSettingsFile } from "./doctor-folders.ts";
 import { checkPrograms, checkTerminal, checkVersions, PROGRAM_NAMES, type Terminal } from "./doctor-machine.ts";
 import { checkModel } from "./doctor-model.ts";
+import { checkSetup } from "./doctor-setup.ts";
 import { databaseFile, userFolder } from "./paths.ts";
 
 export type DoctorRequest = {
@@ -23,29 +24,32 @@ export type DoctorRequest = {
 };
 
 export async function examine(request: DoctorRequest): Promise<Check[]> {
-  const { env, flags, terminal, versions } = request;
+  const { cwd, env, flags, terminal, versions } = request;
+  const setup = await checkSetup({ cwd, env, configFile: flags.config, model: flags.model });
+  const provider = setup.configuration?.provider;
   return [
     ...checkVersions(versions.node, versions.sous),
     checkTerminal(terminal, env),
     ...checkFolders(env),
     ...checkSettingsFile(env),
-    ...(await checkRuns(request)),
+    ...setup.checks,
     ...(await checkModel({
-      choice: flags.model ?? (env.SOUS_MODEL || undefined),
-      apiKeyEnv: undefined,
-      apiKeyCommand: undefined,
-      baseUrl: undefined,
+      choice: setup.configuration?.model ?? flags.model ?? (env.SOUS_MODEL || undefined),
+      apiKeyEnv: provider?.apiKeyEnv,
+      apiKeyCommand: provider?.apiKeyCommand,
+      baseUrl: provider?.baseUrl,
       env,
       isOnline: flags.isOnline,
     })),
+    ...(await checkRuns(request, setup.configuration?.agent.subagent.persistencePath)),
     ...checkPrograms(await findPrograms(PROGRAM_NAMES, env)),
     await checkLeftovers(env),
   ];
 }
 
-async function checkRuns({ env, flags }: DoctorRequest): Promise<Check[]> {
+async function checkRuns({ env, flags }: DoctorRequest, configured: string | undefined): Promise<Check[]> {
   try {
-    const file = databaseFile(flags.dbPath, env);
+    const file = databaseFile(flags.dbPath ?? (env.SOUS_DB_PATH || configured), env);
     return [await checkDatabase(file), checkDisk(file)];
   } catch (error) {
     return [problem("database", messageOf(error), "set HOME or XDG_DATA_HOME, or give --db-path FILE")];

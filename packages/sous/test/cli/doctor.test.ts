@@ -156,6 +156,50 @@ test("programs are looked for and not started", async () => {
   assert.match(stateIn(without, "rg"), /^ok: not found in PATH/);
 });
 
+suite("the setup", () => {
+  test("is a problem of its own when a setting is wrong: the command ends with 3", async () => {
+    const { env, config } = home();
+    mkdirSync(config, { recursive: true, mode: 0o700 });
+    writeFileSync(join(config, "config.yaml"), "agent:\n  max_turns: 0\n", { mode: 0o600 });
+    const checks = await examined({ env });
+    assert.match(stateIn(checks, "configuration"), /^problem: 1 mistake, first .*config\.yaml:2:\d+: /);
+    assert.equal(codeOf(checks), 3);
+  });
+  test("names the command of a key and does not run it", async () => {
+    const { env, path, config } = home();
+    const marker = join(path, "marker");
+    mkdirSync(config, { recursive: true, mode: 0o700 });
+    const text = `model: anthropic/x\nprovider: { api_key_command: touch ${marker} }\n`;
+    writeFileSync(join(config, "config.yaml"), text, { mode: 0o600 });
+    const checks = await examined({ env: { ...env, PATH: process.env.PATH ?? "" } });
+    assert.equal(stateIn(checks, "key"), "ok: from provider.api_key_command, which was not run");
+    assert.equal(existsSync(marker), false);
+  });
+  test("B4.1: of a project counts for nothing before it is trusted, and is not even complained about", async () => {
+    const { env, path } = home();
+    const project = join(path, "project");
+    mkdirSync(join(project, ".sous/agents"), { recursive: true });
+    writeFileSync(join(project, ".sous/config.yaml"), "model: [not, a, model]\n");
+    writeFileSync(join(project, ".sous/agents/spy.md"), "---\nname: spy\nallowed_tools: none\n---\nSpy.\n");
+    const checks = await examined({ env, cwd: project });
+    assert.match(stateIn(checks, "trust"), /^warning: .* is not trusted, so these are not read: \.sous$/);
+    assert.match(stateIn(checks, "configuration"), /^ok: valid, 0 of/);
+    assert.equal(stateIn(checks, "agents"), "ok: no agent files");
+    assert.equal(codeOf(checks), 0);
+  });
+  test("has the agents of the user, and one that cannot be loaded is a problem", async () => {
+    const { env, config } = home();
+    mkdirSync(join(config, "agents"), { recursive: true, mode: 0o700 });
+    const [scout, broken] = [join(config, "agents/scout.md"), join(config, "agents/broken.md")];
+    writeFileSync(scout, "---\nname: scout\ndescription: Finds code.\ntools: [grep]\n---\nAnswer briefly.\n");
+    assert.equal(stateIn(await examined({ env }), "agents"), "ok: 1: scout");
+    writeFileSync(broken, "---\nname: broken\ndescription: x\nallowed_tools: [grep]\n---\nHm.\n");
+    const checks = await examined({ env });
+    assert.match(stateIn(checks, "agents"), /^problem: 1: scout; .*allowed_tools/);
+    assert.equal(codeOf(checks), 3);
+  });
+});
+
 suite("folders", () => {
   for (const [mode, state] of [
     [0o700, "ok"],
@@ -255,8 +299,9 @@ test("the command prints a line for each check, ends with its code, and lets no 
   const { env } = home();
   const hostile = { ...env, SOUS_MODEL: "x\u001b]0;owned\u0007\u001b[2J/y" };
   const { code, stdout, stderr } = await sous(["doctor", "--color", "never"], { env: hostile });
-  assert.deepEqual([code, stderr], [1, ""]);
+  assert.deepEqual([code, stderr], [3, ""]);
+  assert.match(stdout, /^problem {2}configuration +1 mistake, first SOUS_MODEL: .*To do: sous config check/m);
   assert.match(stdout, /^problem {2}model +No model provider is called .*To do: choose another/m);
-  assert.match(stdout, /\n\n1 problem, 2 warnings\.\n$/);
+  assert.match(stdout, /\n\n2 problems, \d warnings?\.\n$/);
   assert.equal(stdout.includes("\u001b"), false);
 });

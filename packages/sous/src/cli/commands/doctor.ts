@@ -42,7 +42,8 @@ export async function doctor(parameters: readonly string[]): Promise<number> {
 export function exitCodeOf(checks: readonly Check[]): number {
   const problems = checks.filter(({ state }) => state === "problem");
   if (problems.length === 0) return EXIT.ok;
-  return problems.some(({ name }) => name === "configuration") ? EXIT.configuration : EXIT.failed;
+  const isSetup = problems.some(({ name }) => name === "configuration" || name === "agents");
+  return isSetup ? EXIT.configuration : EXIT.failed;
 }
 
 export function toJson(checks: readonly Check[]): Record<string, unknown> {

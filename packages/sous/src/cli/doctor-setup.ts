@@ -1,0 +1,110 @@
+/** What `sous doctor` finds out about settings, trust and agent files. Nothing of a project is read before it is trusted. */
+
+import { join } from "node:path";
+import type { Configuration } from "../core/configuration.ts";
+import { ConfigurationError, whereIs } from "../core/problem.ts";
+import { readConfiguration } from "./assemble-configuration.ts";
+import { inspectAgents, inspectTrust } from "./assemble-inspection.ts";
+import { type Check, ok, problem, warning } from "./doctor-check.ts";
+import { CommandError } from "./exit-codes.ts";
+import { type FolderKind, userFolder } from "./paths.ts";
+
+export type SetupQuestion = {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly configFile: string | undefined;
+  readonly model: string | undefined;
+};
+
+/** The configuration is undefined when it is broken. */
+export type Setup = { readonly checks: readonly Check[]; readonly configuration: Configuration | undefined };
+
+export async function checkSetup(question: SetupQuestion): Promise<Setup> {
+  const { env, cwd } = question;
+  const state = folderOf("state", env);
+  const trust = state === undefined ? undefined : await inspectTrust(cwd, state);
+  const trusted = trust?.state === "trusted" ? trust.root : undefined;
+  const settings = await checkConfiguration(question, trusted);
+  return {
+    checks: [
+      settings.check,
+      ...(trust === undefined ? [] : [checkTrust(trust)]),
+      await checkAgents(folderOf("config", env), trusted),
+    ],
+    configuration: settings.configuration,
+  };
+}
+
+/** Undefined without a home, which the check of the folders says. */
+function folderOf(kind: FolderKind, env: SetupQuestion["env"]): string | undefined {
+  try {
+    return userFolder(kind, env);
+  } catch (error) {
+    if (error instanceof CommandError) return undefined;
+    throw error;
+  }
+}
+
+async function checkConfiguration(
+  { cwd, env, configFile, model }: SetupQuestion,
+  trusted: string | undefined,
+): Promise<{ check: Check; configuration: Configuration | undefined }> {
+  const name = "configuration";
+  const projectFile = trusted === undefined ? undefined : join(trusted, ".sous", "config.yaml");
+  try {
+    const { configuration, origins, warnings } = await readConfiguration({
+      flags: { configFile, model },
+      cwd,
+      env,
+      projectFile,
+    });
+    const [first] = warnings;
+    const set = [...origins.values()].filter(({ origin }) => origin.layer !== "default").length;
+    const found = `valid, ${set} of ${origins.size} settings are not the default`;
+    const check =
+      first === undefined
+        ? ok(name, found)
+        : warning(name, `${found}; ${first}`, "sous config check shows all that was ignored");
+    return { check, configuration };
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    const [first] = error.problems;
+    const count = error.problems.length === 1 ? "1 mistake" : `${error.problems.length} mistakes`;
+    const found = first === undefined ? count : `${count}, first ${whereIs(first)}: ${first.message}`;
+    return { check: problem(name, found, "sous config check shows them all"), configuration: undefined };
+  }
+}
+
+function checkTrust({ root, state, present, problem: reason }: Awaited<ReturnType<typeof inspectTrust>>): Check {
+  const name = "trust";
+  const files = present.join(", ");
+  if (reason !== undefined) return problem(name, reason, "sous trust --revoke, then sous trust");
+  if (present.length === 0) return ok(name, `not needed: ${root} has no files for sous`);
+  switch (state) {
+    case "trusted":
+      return ok(name, `${root} is trusted: ${files}`);
+    case "unknown":
+      return warning(name, `${root} is not trusted, so these are not read: ${files}`, "look at them, then sous trust");
+    case "changed":
+      return warning(
+        name,
+        `${root} has changed since it was trusted, so these are not read: ${files}`,
+        "look at them, then sous trust",
+      );
+    default:
+      return state satisfies never;
+  }
+}
+
+async function checkAgents(configFolder: string | undefined, trusted: string | undefined): Promise<Check> {
+  const name = "agents";
+  if (configFolder === undefined) return ok(name, "nowhere to look for agent files");
+  const { agents, problems } = await inspectAgents(join(configFolder, "agents"), trusted);
+  const found =
+    agents.length === 0 ? "no agent files" : `${agents.length}: ${agents.map((each) => each.name).join(", ")}`;
+  const [first] = problems;
+  if (first === undefined) return ok(name, found);
+  const says = `${found}; ${first.file}: ${first.message}`;
+  const fix = "sous agents check shows all of it";
+  return problems.some(({ severity }) => severity === "error") ? problem(name, says, fix) : warning(name, says, fix);
+}
