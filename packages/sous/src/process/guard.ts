@@ -101,7 +101,7 @@ while read -r word pid start; do
   esac
 done
 quiet=0
-for round in 1 2 3 4 5 6 7 8; do
+for round in 1 2 3 4 5 6; do
   found=0
   for each in $groups; do
     pid=\${each%%:*}
@@ -118,7 +118,7 @@ for round in 1 2 3 4 5 6 7 8; do
     [ "$pid" = "$$" ] || { kill -s KILL "$pid" 2>/dev/null && found=1; }
   done
   if [ "$found" = 0 ]; then quiet=$((quiet + 1)); else quiet=0; fi
-  [ "$quiet" = 3 ] && exit 0
+  [ "$quiet" = 2 ] && exit 0
   sleep 0.1
 done
 `;

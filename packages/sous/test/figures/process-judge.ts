@@ -1,0 +1,76 @@
+/** Which processes belong to a trial, by the table of processes: their numbers and when they began. */
+
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { MARK_VARIABLE } from "../../src/process/clean-environment.ts";
+import { listProcesses, markedProcesses, type ProcessEntry, processOf } from "../../src/process/process-table.ts";
+
+export class ProcessJudge {
+  readonly #mark = `${randomBytes(16).toString("hex")}-1/`;
+  readonly #seen = new Map<string, ProcessEntry>();
+  /** Ours: a process that is judged must have a group of its own, or we would be judged with it. */
+  readonly #group = processOf(process.pid)?.group;
+
+  /** For the process that is judged; everything it starts carries it, too. */
+  get environment(): Record<string, string> {
+    return { [MARK_VARIABLE]: this.#mark };
+  }
+
+  /** Remembers everything that carries the mark, descends from such a process, or is in a group with one. */
+  look(): number {
+    const all = listProcesses();
+    for (const each of markedProcesses(this.#mark)) this.#remember(each);
+    for (let size = -1; size !== this.#seen.size; ) {
+      size = this.#seen.size;
+      const seen = [...this.#seen.values()];
+      const pids = new Set(seen.map(({ pid }) => pid));
+      const groups = new Set(seen.map(({ group }) => group));
+      for (const each of all) if (pids.has(each.parent) || groups.has(each.group)) this.#remember(each);
+    }
+    return this.#seen.size;
+  }
+
+  /** Those that are still there. */
+  left(): ProcessEntry[] {
+    for (const each of markedProcesses(this.#mark)) this.#remember(each);
+    return [...this.#seen.values()].filter(({ pid, start }) => processOf(pid)?.start === start);
+  }
+
+  /** Waits until nothing is left. What is left after the time is described, and killed. */
+  async untilGone(milliseconds: number): Promise<{ left: string[]; milliseconds: number }> {
+    const startedAt = performance.now();
+    for (;;) {
+      const left = this.left();
+      const passed = performance.now() - startedAt;
+      if (left.length === 0) return { left: [], milliseconds: passed };
+      if (passed > milliseconds) {
+        const described = left.map(describe);
+        for (const { pid } of left) kill(pid);
+        return { left: described, milliseconds: passed };
+      }
+      await new Promise((next) => setTimeout(next, 20));
+    }
+  }
+
+  #remember(each: ProcessEntry): void {
+    if (each.group !== this.#group && each.pid > 1) this.#seen.set(`${each.pid} ${each.start}`, each);
+  }
+}
+
+function describe({ pid, group }: ProcessEntry): string {
+  let line = "";
+  try {
+    line = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").slice(0, 80);
+  } catch {
+    // It has ended in this moment, too late all the same.
+  }
+  return `${pid} of group ${group}: ${line}`;
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended in this moment.
+  }
+}

@@ -1,0 +1,51 @@
+/** R3 in small: fifty kills. The whole figure is `npm run soak`. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import type { Mutation } from "../mutation.ts";
+import { type OrphanFigure, runOrphanKills } from "./r3-orphans.ts";
+
+const FIXED = 38;
+const FRESH = 12;
+
+suite("R3: two seconds after INT, TERM and KILL nothing is left of what a run has started", () => {
+  test(`in ${FIXED} kills of a fixed seed`, async (context) => {
+    const figure = await runOrphanKills({ seed: 1, kills: FIXED });
+    context.diagnostic(inWords(figure));
+    assert.deepEqual(figure.orphans, []);
+    // Kills that hit nothing would show nothing.
+    assert.ok(Object.values(figure.kills).every((kills) => kills > 2) && figure.processes > 5 * FIXED, inWords(figure));
+  });
+
+  test(`in ${FRESH} kills of a fresh seed`, async (context) => {
+    const figure = await runOrphanKills({ seed: Math.floor(Math.random() * 2 ** 31), kills: FRESH });
+    context.diagnostic(inWords(figure));
+    assert.deepEqual(figure.orphans, []);
+  });
+});
+
+suite("R3: the figure finds", () => {
+  const source = (file: string) => import.meta.resolve(`../../src/process/${file}`);
+  const faults: [what: string, mutation: Mutation][] = [
+    ["a guard that does nothing", { in: source("guard.ts"), find: "quiet=0\nfor round", replace: "exit 0\nfor round" }],
+    [
+      "a program that is asked to end and never made to",
+      {
+        in: source("running-program.ts"),
+        find: 'this.#graceIsOver = true;\n        this.#signalAll("SIGKILL");',
+        replace: "",
+      },
+    ],
+  ];
+  for (const [what, mutation] of faults) {
+    test(what, async () => {
+      const { orphans } = await runOrphanKills({ seed: 2, kills: 6, mutation, lanes: 6 });
+      assert.ok(orphans.length > 0);
+    });
+  }
+});
+
+function inWords({ seed, kills, processes, slowestMilliseconds, milliseconds }: OrphanFigure): string {
+  const each = Object.entries(kills).map(([ending, count]) => `${count} ${ending}`);
+  return `seed ${seed}: ${each.join(", ")}; ${processes} processes, slowest ${slowestMilliseconds} ms, ${milliseconds} ms in all`;
+}

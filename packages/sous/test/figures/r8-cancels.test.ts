@@ -1,0 +1,35 @@
+/** R8 in small: every state a few times. The whole figure is `npm run soak`. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import type { openPrograms } from "../../src/process/programs.ts";
+import { importWithout } from "../mutation.ts";
+import { type CancelFigure, runCancels } from "./r8-cancels.ts";
+
+suite("R8: soon after a cancel no model is asked, and after two seconds nothing runs", () => {
+  test("in every state, of a fixed and of a fresh seed", async (context) => {
+    for (const seed of [1, Math.floor(Math.random() * 2 ** 31)]) {
+      const figure = await runCancels({ seed, trials: 22, lanes: 6 });
+      context.diagnostic(inWords(figure));
+      assert.deepEqual(figure.broken, []);
+      assert.ok(figure.lastRequestP99 <= 250, inWords(figure));
+      assert.ok(figure.withPrograms >= 8, inWords(figure));
+    }
+  });
+
+  test("the figure finds programs that are only asked to end", async () => {
+    const file = (name: string) => import.meta.resolve(`../../src/process/${name}`);
+    const mutant = await importWithout<{ openPrograms: typeof openPrograms }>(file("programs.ts"), {
+      in: file("running-program.ts"),
+      find: 'this.#graceIsOver = true;\n        this.#signalAll("SIGKILL");',
+      replace: "",
+    });
+    const { broken } = await runCancels({ seed: 1, trials: 11, lanes: 11, openPrograms: mutant.openPrograms });
+    assert.ok(broken.length > 0);
+  });
+});
+
+function inWords(figure: CancelFigure): string {
+  const { seed, trials, withPrograms, lastRequestP99, slowestEndMilliseconds, milliseconds } = figure;
+  return `seed ${seed}: ${trials} cancels, ${withPrograms} with programs; last request after ${lastRequestP99} ms, slowest end ${slowestEndMilliseconds} ms, ${milliseconds} ms in all`;
+}
