@@ -4,10 +4,11 @@ import { nearest } from "../core/nearest.ts";
 import { inertLine } from "./inert.ts";
 
 /** The commands of the contract that are still to come. */
-const LATER = ["chat", "agents", "trust", "acp", "mcp", "metrics", "view", "worker"];
+const LATER = ["agents", "trust", "acp", "mcp", "metrics", "view", "worker"];
 
 export function complaintAbout(command: string, commands: readonly string[]): string {
-  const name = command === "" ? "chat" : inertLine(command, 60);
+  if (command === "") return "error: Without a terminal sous needs a command. Try sous run, or sous --help.\n";
+  const name = inertLine(command, 60);
   if (LATER.includes(name)) return `error: sous ${name} is not in this build. Try sous demo, or sous --help.\n`;
   const meant = nearest(name, commands) ?? "demo";
   return `error: There is no command ${JSON.stringify(name)}. Try sous ${meant}, or sous --help.\n`;

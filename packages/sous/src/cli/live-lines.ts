@@ -13,9 +13,11 @@ export type LiveView = {
   /** Counts up with every frame. */
   frame: number;
   style: Style;
+  /** The path of the child that a person has chosen. */
+  selected?: string | undefined;
 };
 
-export function liveLines(tree: RunTree, view: LiveView): string[] {
+export function liveLines(tree: Pick<RunTree, "roots">, view: LiveView): string[] {
   const root = tree.roots.at(-1);
   if (root === undefined) return [];
   const head = headLine(root, view);
@@ -60,7 +62,7 @@ function countWords(nodes: readonly RunNode[], dot: string): string {
 type Row = { node: RunNode; before: string; after: string };
 
 function childLines(root: RunNode, view: LiveView, detail: Detail): string[] {
-  const rows = rowsBelow(root, "", view.style, detail);
+  const rows = rowsBelow(root, "", view, detail);
   const { columns } = view;
   const longest = Math.max(...rows.map(({ node, before }) => displayWidth(before) + displayWidth(node.label) + 4), 0);
   const nameWidth = Math.min(longest, Math.max(12, Math.floor(columns / 3)));
@@ -78,15 +80,30 @@ function childLines(root: RunNode, view: LiveView, detail: Detail): string[] {
 /** Below this a child's name shares its line with the numbers, so that its activity has a whole one. */
 const NARROW = 60;
 
-function rowsBelow(node: RunNode, indent: string, style: Style, detail: Detail): Row[] {
-  const { glyphs } = style;
-  const shown = detail === "running only" ? node.children.filter(isBusy) : node.children;
+function rowsBelow(node: RunNode, indent: string, view: LiveView, detail: Detail): Row[] {
+  const { glyphs } = view.style;
+  const shown = detail === "running only" ? mattering(node.children.filter(isBusy), view.selected) : node.children;
   return shown.flatMap((child, index) => {
     const isLast = index === shown.length - 1;
     const after = indent + (isLast ? " ".repeat(glyphs.line.length) : glyphs.line);
-    const row: Row = { node: child, before: indent + (isLast ? glyphs.lastBranch : glyphs.branch), after };
-    return [row, ...rowsBelow(child, after, style, detail)];
+    const branch = isLast ? glyphs.lastBranch : glyphs.branch;
+    const before = indent + (child.path === view.selected ? `${branch.slice(0, -1)}>` : branch);
+    return [{ node: child, before, after }, ...rowsBelow(child, after, view, detail)];
   });
+}
+
+/** Where not all can be shown: first who waits for the person, then whom the person has chosen. */
+function mattering(nodes: readonly RunNode[], selected: string | undefined): RunNode[] {
+  const rank = (node: RunNode): number => (hasQuestion(node) ? 0 : holds(node, selected) ? 1 : 2);
+  return nodes.toSorted((one, other) => rank(one) - rank(other));
+}
+
+function hasQuestion(node: RunNode): boolean {
+  return node.asks || node.children.some(hasQuestion);
+}
+
+function holds(node: RunNode, path: string | undefined): boolean {
+  return node.path === path || node.children.some((child) => holds(child, path));
 }
 
 function rowLines(

@@ -20,6 +20,7 @@ for (const stream of [process.stdout, process.stderr]) {
 type Command = (parameters: readonly string[]) => Promise<number>;
 
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  chat: async () => (await import("./commands/chat.ts")).chat,
   completion: async () => (await import("./commands/completion.ts")).completion,
   doctor: async () => (await import("./commands/doctor.ts")).doctor,
   config: async () => (await import("./commands/config.ts")).config,
@@ -32,7 +33,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 const USAGE = 2;
 process.exitCode = await main(process.argv.slice(2));
 
-async function main([first = "", ...rest]: readonly string[]): Promise<number> {
+async function main(given: readonly string[]): Promise<number> {
+  const [first = "", ...rest] = isChat(given[0]) ? ["chat", ...given] : given;
   const name = first === "-p" || first === "--print" ? "run" : first;
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (load !== undefined) return rest.some(isHelp) ? help(name) : run(load, rest);
@@ -53,6 +55,13 @@ async function main([first = "", ...rest]: readonly string[]): Promise<number> {
       return USAGE;
     }
   }
+}
+
+/** Nothing but options, or nothing at all: somebody at a terminal wants to talk. */
+function isChat(first: string | undefined): boolean {
+  const isOption = first !== undefined && /^-(?:-[a-z]|m$)/.test(first) && !/^--(?:help|version|print)$/.test(first);
+  // Asked last: looking at stdin takes time that --version does not have.
+  return (first === undefined || isOption) && process.stdin.isTTY === true;
 }
 
 function isHelp(parameter: string): boolean {

@@ -35,7 +35,7 @@ test("--help is as it was promised, for all commands and for each", async () => 
 
 test("what this build does not have is a mistake of usage, said in one line", async () => {
   const complaints: [parameters: string[], stderr: string][] = [
-    [[], "error: sous chat is not in this build. Try sous demo, or sous --help.\n"],
+    [[], "error: Without a terminal sous needs a command. Try sous run, or sous --help.\n"],
     [["repaly"], 'error: There is no command "repaly". Try sous replay, or sous --help.\n'],
     [["x\u001b[2J"], 'error: There is no command "x". Try sous demo, or sous --help.\n'],
     [["demo", "--color", "pink"], 'error: --color is auto, always or never; found "pink"\n'],

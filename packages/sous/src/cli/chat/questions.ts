@@ -1,6 +1,7 @@
 /** Questions for the person at the terminal: asked one after the other, withdrawn when nobody waits for the answer. */
 
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "../../core/approval.ts";
+import type { PermissionRule } from "../../core/configuration.ts";
 
 export type Question = {
   readonly request: ApprovalRequest;
@@ -9,21 +10,25 @@ export type Question = {
 
 /** A request in words. All text in it is harmless to show. */
 export type DescribedAction = {
-  /** Exactly what would run; may have several lines. */
-  readonly text: string;
-  /** The rule that would allow exactly this from now on; undefined when no rule says exactly this. */
-  readonly pattern: string | undefined;
+  /** Who wants to use which tool. */
+  readonly title: string;
+  /** Exactly what would run. */
+  readonly lines: readonly string[];
+  /** What "always for this agent" would remember: this action and no other; undefined when no rule says exactly this. */
+  readonly rule: PermissionRule | undefined;
 };
+
+export type DescribeAction = (request: ApprovalRequest) => DescribedAction;
 
 type Waiting = Question & { answer(answer: ApprovalAnswer): void };
 
 export class Questions {
   readonly #waiting: Waiting[] = [];
-  readonly #describe: (request: ApprovalRequest) => DescribedAction;
+  readonly #describe: DescribeAction;
   readonly #changed: () => void;
 
   /** `changed` is called when another question is the first, or there is none. */
-  constructor(describe: (request: ApprovalRequest) => DescribedAction, changed: () => void) {
+  constructor(describe: DescribeAction, changed: () => void) {
     this.#describe = describe;
     this.#changed = changed;
   }

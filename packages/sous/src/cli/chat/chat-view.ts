@@ -1,0 +1,84 @@
+/** The live region of a chat, from what it is about to lines: pure, and never higher than it may be. */
+
+import type { LiveView } from "../live-lines.ts";
+import type { Style } from "../style.ts";
+import { breakLine, cutToWidth } from "../width.ts";
+import type { Editor } from "./editor.ts";
+import { editorLines } from "./editor-lines.ts";
+import type { Frame, ScreenSize } from "./live-screen.ts";
+import type { Question } from "./questions.ts";
+import type { Transcript } from "./transcript.ts";
+
+export type ChatScene = {
+  transcript: Transcript;
+  editor: Editor;
+  /** Whom the line is for, when it is not the root: `why not`, `sous/scout`. */
+  purpose: string | undefined;
+  question: { first: Question; count: number; isHeld: boolean } | undefined;
+  /** The path of the child that was chosen. */
+  selected: string | undefined;
+  /** One line below everything: choices of Tab, what a key would do. */
+  hint: string | undefined;
+  now: number;
+};
+
+const MAX_WORK_LINES = 24;
+const SPINNER_MS = 160;
+
+export function chatFrame(scene: ChatScene, size: ScreenSize, style: Style): Frame {
+  // One column stays free: a terminal wraps a line that fills it.
+  const columns = size.columns - 1;
+  const third = Math.max(1, Math.floor((size.rows - 1) / 3));
+  const typed = editorLines(scene.editor, {
+    prompt: scene.purpose === undefined ? "> " : `${cutToWidth(scene.purpose, columns >> 1, style.glyphs.more)}> `,
+    columns,
+    maxLines: Math.max(1, Math.min(8, third)),
+  });
+  const below = hintLines(scene, columns, style);
+  const asked = questionLines(scene, columns, Math.max(3, third), style);
+  const rest = size.rows - 2 - typed.lines.length - below.length - asked.length;
+  const pending = scene.transcript.pending(columns, Math.max(0, Math.min(6, rest - 1)));
+  const view: LiveView = {
+    now: scene.now,
+    columns,
+    maxLines: Math.max(1, Math.min(MAX_WORK_LINES, rest - pending.length)),
+    frame: Math.floor(scene.now / SPINNER_MS),
+    style,
+    selected: scene.selected,
+  };
+  const work = rest - pending.length > 0 ? scene.transcript.workLines(view) : [];
+  const above = [...pending, ...work, ...asked];
+  const { row, column } = typed.cursor;
+  return { lines: [...above, ...typed.lines, ...below], cursor: { row: above.length + row, column } };
+}
+
+/** True when the whole of a question does not fit into the region. */
+export function isLongQuestion({ action }: Question, size: ScreenSize): boolean {
+  const third = Math.max(3, Math.floor((size.rows - 1) / 3));
+  return actionLines(action, size.columns - 1).length > third - 2;
+}
+
+export function actionLines({ lines }: Pick<Question["action"], "lines">, columns: number): string[] {
+  return lines.flatMap((line) => breakLine(`  ${line}`, columns));
+}
+
+function questionLines({ question }: ChatScene, columns: number, maxLines: number, style: Style): string[] {
+  if (question === undefined) return [];
+  const { paint, glyphs } = style;
+  const { action } = question.first;
+  const more = question.count > 1 ? ` (1 of ${question.count})` : "";
+  const head = `${glyphs.status.asks} ${cutToWidth(action.title, columns - 12, glyphs.more)}${more}`;
+  const lines = actionLines(action, columns);
+  const room = maxLines - 2;
+  const shown =
+    lines.length <= room ? lines : [...lines.slice(0, room - 1), `  ${glyphs.more} the whole of it is above`];
+  const keys = ["y once", ...(action.rule === undefined ? [] : ["a always for this agent"]), "n no", "r no, and why"];
+  const choice = question.isHeld ? "Esc to answer" : keys.join(glyphs.dot);
+  return [paint("yellow", head), ...shown, paint("bold", cutToWidth(`  ${choice}`, columns, glyphs.more))];
+}
+
+function hintLines({ hint, selected }: ChatScene, columns: number, { paint, glyphs }: Style): string[] {
+  const keys = ["s steer", "w wrap up", "x stop", "Esc back"].join(glyphs.dot);
+  const text = hint ?? (selected === undefined ? undefined : `${selected}: ${keys}`);
+  return text === undefined ? [] : [paint("dim", cutToWidth(text, columns, glyphs.more))];
+}

@@ -1,0 +1,153 @@
+/** One conversation with the root agent: its first run, what follows it up, and the runs it can go on from. */
+
+import type { AgentDefinition } from "../../core/agent.ts";
+import type { EventListener } from "../../core/event.ts";
+import { RunError, type RunHandle, type RunResult } from "../../core/runtime.ts";
+import type { CancelMode } from "../../core/spawn.ts";
+import type { Application } from "../application.ts";
+
+/** What the next message goes on from. */
+type Start =
+  | { kind: "new" }
+  | { kind: "follow-up" }
+  | { kind: "resume"; runId: string; moreTokens: number }
+  | { kind: "fork"; runId: string; at: number | undefined };
+
+/** What belongs to the conversation and has not been said to the model yet. */
+const MAX_CONTEXT = 64 * 1024;
+
+export class Conversation {
+  agent: AgentDefinition;
+  readonly #application: Application;
+  readonly #onEvent: EventListener;
+  #start: Start = { kind: "new" };
+  /** The last run of the root; a follow-up goes on from it. */
+  #last: RunHandle | undefined;
+  #live: RunHandle | undefined;
+  #context: string[] = [];
+  /** Resolves when what is live has ended. */
+  settled: Promise<void> = Promise.resolve();
+
+  constructor(application: Application, onEvent: EventListener) {
+    this.#application = application;
+    this.#onEvent = onEvent;
+    this.agent = application.agent;
+  }
+
+  get isLive(): boolean {
+    return this.#live !== undefined;
+  }
+
+  /** The id of the last run, or of the one that the next message goes on from. */
+  get runId(): string | undefined {
+    return "runId" in this.#start ? this.#start.runId : this.#last?.id;
+  }
+
+  /** Says something to the root, and resolves when it has answered, however that ends. */
+  say(message: string): Promise<RunResult> {
+    const text = [...this.#context, message].join("\n\n");
+    const handle = this.#begin(text);
+    this.#context = [];
+    this.#last = handle;
+    this.#start = { kind: "follow-up" };
+    return this.#watch(handle);
+  }
+
+  /** Hands a task to a named agent; what it says joins the conversation with the next message. */
+  async address(definition: AgentDefinition, task: string): Promise<RunResult> {
+    const { runtime, runOptions } = this.#application;
+    const model = definition.model ?? this.agent.model;
+    const called = definition.with({ model, tools: definition.tools ?? this.agent.tools });
+    const handle = runtime.run(called, task, { ...runOptions, onEvent: this.#onEvent });
+    const result = await this.#watch(handle);
+    this.add(`I asked the agent ${definition.name}: ${task}\n\nIt answered: ${result.text || result.status}`);
+    return result;
+  }
+
+  /** Goes on with a stored run that was interrupted, without a word. */
+  goOn(runId: string): Promise<RunResult> {
+    const handle = this.#application.runtime.resume(runId, { agent: this.agent, onEvent: this.#onEvent });
+    this.#last = handle;
+    this.#start = { kind: "follow-up" };
+    return this.#watch(handle);
+  }
+
+  /** Something the model is to know, said with the next message. */
+  add(text: string): void {
+    const kept = text.length <= MAX_CONTEXT ? text : `${text.slice(0, MAX_CONTEXT).toWellFormed()}\n[cut]`;
+    this.#context.push(kept);
+  }
+
+  startNew(): void {
+    this.#start = { kind: "new" };
+    this.#last = undefined;
+    this.#context = [];
+  }
+
+  resumeFrom(runId: string): void {
+    this.startNew();
+    this.#start = { kind: "resume", runId, moreTokens: 0 };
+  }
+
+  /** The next message goes to a copy; what was said stays as it is. */
+  forkFrom(runId: string, at: number | undefined): void {
+    this.#start = { kind: "fork", runId, at };
+  }
+
+  /** The next message may spend so many tokens more. False when nothing has been said yet. */
+  addTokens(moreTokens: number): boolean {
+    const { runId } = this;
+    if (runId === undefined) return false;
+    this.#start = { kind: "resume", runId, moreTokens };
+    return true;
+  }
+
+  steer(path: string, text: string): boolean {
+    return this.#live?.steer(path, text) ?? false;
+  }
+
+  cancel(path: string | undefined, mode: CancelMode): boolean {
+    return this.#live?.cancel(path, { mode }) ?? false;
+  }
+
+  #begin(message: string): RunHandle {
+    const { runtime, runOptions } = this.#application;
+    const start = this.#start;
+    const common = { agent: this.agent, message, onEvent: this.#onEvent };
+    switch (start.kind) {
+      case "resume":
+        return runtime.resume(start.runId, { ...common, moreBudget: { tokens: start.moreTokens } });
+      case "fork":
+        return runtime.fork(start.runId, {
+          ...common,
+          at: start.at,
+          budget: runOptions.budget,
+          limits: runOptions.limits,
+        });
+      case "follow-up":
+        if (this.#last !== undefined) return this.#last.followUp(message);
+        return runtime.run(this.agent, message, { ...runOptions, onEvent: this.#onEvent });
+      case "new":
+        return runtime.run(this.agent, message, { ...runOptions, onEvent: this.#onEvent });
+      default:
+        return start satisfies never;
+    }
+  }
+
+  async #watch(handle: RunHandle): Promise<RunResult> {
+    this.#live = handle;
+    this.settled = Promise.resolve(handle).then(ignore, ignore);
+    try {
+      return await handle;
+    } catch (error) {
+      if (error instanceof RunError) return error.result;
+      // It never began: there is nothing to follow up.
+      if (this.#last === handle) this.startNew();
+      throw error;
+    } finally {
+      this.#live = undefined;
+    }
+  }
+}
+
+function ignore(): void {}

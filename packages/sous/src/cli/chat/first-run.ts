@@ -1,0 +1,81 @@
+/** What somebody sees who has no model yet: three ways to go on. */
+
+import type { Clock } from "../../core/clock.ts";
+import { inertLine } from "../inert.ts";
+import type { Style } from "../style.ts";
+import { breakLine } from "../width.ts";
+import type { Key } from "./keys.ts";
+import { LiveScreen, type Screen } from "./live-screen.ts";
+
+export type FirstChoice = "demo" | "key" | "leave";
+
+/** The variables that keys are read from, with a model each; their values are never shown. */
+const KEYS: readonly (readonly [variable: string, model: string])[] = [
+  ["ANTHROPIC_API_KEY", "anthropic/claude-sonnet-4-5"],
+  ["OPENAI_API_KEY", "openai/gpt-5"],
+  ["GOOGLE_GENERATIVE_AI_API_KEY", "google/gemini-2.5-pro"],
+  ["OLLAMA_HOST", "ollama/llama3.2"],
+];
+
+export type FirstRunParts = { screen: Screen; clock: Clock; style: Style; reason: string };
+
+/** Asks once; keys are given to `onKey`. */
+export function askFirstRun({ screen, clock, style, reason }: FirstRunParts): {
+  chosen: Promise<FirstChoice>;
+  onKey(key: Key): void;
+  refresh(): void;
+} & Disposable {
+  const { promise, resolve } = Promise.withResolvers<FirstChoice>();
+  let note = "";
+  const live = new LiveScreen({
+    screen,
+    clock,
+    isMoving: () => false,
+    draw({ columns }) {
+      const lines = [...firstRunLines(reason), note].flatMap((line) => breakLine(line, columns - 1));
+      const prompt = "1, 2 or 3: ";
+      return { lines: [...lines, style.paint("bold", prompt)], cursor: { row: lines.length, column: prompt.length } };
+    },
+  });
+  live.refresh();
+  return {
+    chosen: promise,
+    refresh: () => live.refresh(),
+    onKey(key) {
+      const pressed = key.type === "text" ? key.text : key.type === "key" ? key.name : "";
+      if (pressed === "1") resolve("demo");
+      else if (pressed === "2") resolve("key");
+      else if (pressed === "3") note = "An installed agent is not in this build yet; 1 and 2 are.";
+      else if (pressed === "interrupt" || pressed === "end-of-input" || pressed === "escape" || pressed === "q")
+        resolve("leave");
+      live.refresh();
+    },
+    [Symbol.dispose]: () => live[Symbol.dispose](),
+  };
+}
+
+function firstRunLines(reason: string): string[] {
+  return [
+    `Welcome to sous. ${inertLine(reason, 300)}`,
+    "",
+    "  1  see it work: sous demo, without a key and without network",
+    "  2  use a model of your own: how to set a key",
+    "  3  use an agent that is installed here, such as Claude Code",
+    "",
+  ];
+}
+
+/** How to choose a model: names of variables, and which of them are set. */
+export function keyLines(env: Readonly<Record<string, string | undefined>>): string[] {
+  const rows = KEYS.map(([variable, model]) => {
+    const isSet = env[variable] !== undefined && env[variable] !== "";
+    return `  ${variable.padEnd(30)}${isSet ? "is set    " : "is not set"}  sous --model ${model}`;
+  });
+  return [
+    "Set the variable of a provider in your shell, and name a model:",
+    "",
+    ...rows,
+    "",
+    "SOUS_MODEL, or model: in $XDG_CONFIG_HOME/sous/config.yaml, names it for good.",
+  ];
+}

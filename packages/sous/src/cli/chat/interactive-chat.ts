@@ -1,0 +1,293 @@
+/** `sous chat` in a terminal: keys, a line to type in, children that can be chosen, questions that can be answered. */
+
+import type { ApprovalAnswer } from "../../core/approval.ts";
+import { messageOf, UserError } from "../../core/errors.ts";
+import type { RunResult } from "../../core/runtime.ts";
+import type { Application } from "../application.ts";
+import { CommandError } from "../exit-codes.ts";
+import { inert, inertLine } from "../inert.ts";
+import type { Style } from "../style.ts";
+import { breakLine } from "../width.ts";
+import { Chat, type RunShell } from "./chat.ts";
+import { type ChatScene, chatFrame, isLongQuestion } from "./chat-view.ts";
+import type { History } from "./history.ts";
+import type { Key, KeyName } from "./keys.ts";
+import { LiveScreen, type Screen } from "./live-screen.ts";
+import { PromptLine } from "./prompt-line.ts";
+import type { Questions } from "./questions.ts";
+import { COMMAND_NAMES } from "./slash-commands.ts";
+
+export type InteractiveParts = {
+  application: Application;
+  screen: Screen;
+  style: Style;
+  cwd: string;
+  history: History;
+  questions: Questions;
+  runShell: RunShell | undefined;
+};
+
+/** Whoever is just typing does not mean to answer a question that appears under their fingers. */
+const QUIET_MS = 400;
+
+export class InteractiveChat implements Disposable {
+  readonly chat: Chat;
+  readonly ended: Promise<void>;
+  readonly #parts: InteractiveParts;
+  readonly #screen: LiveScreen;
+  readonly #end: () => void;
+  readonly #line: PromptLine;
+  #selected: string | undefined;
+  #lastKeyAt = Number.NEGATIVE_INFINITY;
+  #wantsToAnswer = false;
+  #isWrappingUp = false;
+
+  constructor(parts: InteractiveParts) {
+    const { application, screen, style, cwd, runShell } = parts;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#parts = parts;
+    this.ended = promise;
+    this.#end = resolve;
+    this.#line = new PromptLine(parts.history.entries);
+    this.#screen = new LiveScreen({
+      screen,
+      clock: application.clock,
+      draw: (size) => chatFrame(this.#scene(), size, style),
+      isMoving: () => this.chat.conversation.isLive,
+    });
+    this.chat = new Chat({
+      application,
+      cwd,
+      style,
+      runShell,
+      columns: () => this.#screen.size.columns - 1,
+      say: (lines) => this.say(lines),
+      onEvent: (_, lines) => {
+        this.#screen.print(lines);
+        this.#screen.refresh();
+      },
+    });
+  }
+
+  say(lines: readonly string[]): void {
+    this.#screen.print(
+      lines.flatMap((line) => (line.includes("\u001b") ? [line] : breakLine(line, this.#screen.size.columns - 1))),
+    );
+  }
+
+  /** Something outside has changed: the size of the terminal, or the first question. */
+  refresh(): void {
+    this.#screen.refresh();
+  }
+
+  /** Another question is the first one now, or there is none. */
+  onQuestion(): void {
+    this.#wantsToAnswer = false;
+    if (this.#line.purpose?.kind === "reason") this.#line.putBack();
+    const { first } = this.#parts.questions;
+    const { size } = this.#screen;
+    if (first !== undefined && isLongQuestion(first, size))
+      this.say([first.action.title, ...first.action.lines.map((line) => `  ${line}`)]);
+    this.#screen.refresh();
+  }
+
+  /** Does what a line asks for, and says so when it cannot be done. */
+  async submit(line: string): Promise<void> {
+    this.#isWrappingUp = false;
+    try {
+      const done = await this.chat.submit(line);
+      if (done === "quit") this.quit();
+    } catch (error) {
+      this.#complain(error);
+    }
+    this.#screen.refresh();
+  }
+
+  /** Goes on with something that is not a typed line. */
+  async follow(work: PromiseLike<RunResult | undefined>): Promise<void> {
+    try {
+      await work;
+    } catch (error) {
+      this.#complain(error);
+    }
+    this.#screen.refresh();
+  }
+
+  /** Stops what runs, and ends. */
+  quit(): void {
+    this.chat.conversation.cancel(undefined, "stop");
+    this.#end();
+  }
+
+  onKey(key: Key): void {
+    const now = this.#parts.application.clock.monotonic();
+    const quiet = now - this.#lastKeyAt;
+    this.#lastKeyAt = now;
+    this.#line.hint = undefined;
+    if (!(this.#takesAnswer(key, quiet) || this.#takesChoice(key))) this.#takesLine(key);
+    this.#screen.refresh();
+  }
+
+  [Symbol.dispose](): void {
+    this.#screen[Symbol.dispose]();
+  }
+
+  /** True when the key was an answer to the first question. */
+  #takesAnswer(key: Key, quiet: number): boolean {
+    const { questions } = this.#parts;
+    const { first } = questions;
+    if (first === undefined || this.#line.purpose?.kind === "reason") return false;
+    if (isKey(key, "interrupt")) return this.#answer({ allow: false });
+    if (!this.#wantsToAnswer) {
+      if (isKey(key, "escape")) {
+        this.#wantsToAnswer = true;
+        return true;
+      }
+      if (!this.#line.isFree) return false;
+      if (quiet < QUIET_MS) return key.type === "text" && /^[yanr]$/.test(key.text);
+    }
+    switch (key.type === "text" ? key.text : "") {
+      case "y":
+        return this.#answer({ allow: true });
+      case "a":
+        return this.#answerAlways();
+      case "n":
+        return this.#answer({ allow: false });
+      case "r":
+        this.#line.take({ kind: "reason" });
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  #answer(answer: ApprovalAnswer, word = answer.allow ? "allowed once" : "not allowed"): true {
+    const { questions, style } = this.#parts;
+    const { first } = questions;
+    if (first !== undefined) {
+      const status = answer.allow ? "completed" : "cancelled";
+      const action = inertLine(first.action.lines.join(" "), 200);
+      this.say([`${style.glyphs.status[status]} ${word}: ${inertLine(first.request.toolName, 80)}  ${action}`]);
+    }
+    questions.answer(answer);
+    return true;
+  }
+
+  #answerAlways(): true {
+    const { questions, application } = this.#parts;
+    const { first } = questions;
+    const rule = first?.action.rule;
+    if (first === undefined || rule === undefined) return true;
+    const agentName = this.chat.transcript.agentOf(first.request.runId) ?? application.agent.name;
+    application.remember(rule, agentName);
+    return this.#answer({ allow: true }, `allowed for ${inertLine(agentName, 60)} from now on`);
+  }
+
+  /** True when the key was about a child: walking the tree, or what to do with the one that is chosen. */
+  #takesChoice(key: Key): boolean {
+    const { transcript, conversation } = this.chat;
+    const paths = conversation.isLive && this.#line.isFree ? transcript.drawnPaths() : [];
+    if (paths.length === 0) {
+      this.#selected = undefined;
+      return false;
+    }
+    if (isKey(key, "up") || isKey(key, "down")) {
+      const at = this.#selected === undefined ? -1 : paths.indexOf(this.#selected);
+      const next = isKey(key, "down") ? at + 1 : at < 0 ? paths.length - 1 : at - 1;
+      this.#selected = paths[next];
+      return true;
+    }
+    const selected = this.#selected;
+    if (selected === undefined) return false;
+    this.#selected = undefined;
+    if (isKey(key, "escape")) return true;
+    switch (key.type === "text" ? key.text : "") {
+      case "s":
+        this.#line.take({ kind: "steer", path: selected });
+        return true;
+      case "w":
+        if (conversation.cancel(selected, "wrap-up")) this.say([`${selected} wraps up.`]);
+        return true;
+      case "x":
+        if (conversation.cancel(selected, "stop")) this.say([`${selected} is stopped.`]);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  #takesLine(key: Key): void {
+    const { transcript } = this.chat;
+    if (this.#line.type(key) || key.type !== "key") return;
+    if (key.name === "enter") this.#enter();
+    else if (key.name === "tab") void this.#complete();
+    else if (key.name === "interrupt") this.#interrupt();
+    else if (key.name === "escape") this.#line.putBack();
+    else if (key.name === "expand") transcript.isExpanded = !transcript.isExpanded;
+    else if (key.name === "end-of-input") this.quit();
+  }
+
+  #enter(): void {
+    const entered = this.#line.enter();
+    if (entered === undefined) return;
+    const { text, purpose } = entered;
+    if (purpose?.kind === "reason") this.#answer({ allow: false, reason: text.trim() || undefined });
+    if (purpose !== undefined && text.trim() !== "") {
+      if (purpose.kind === "steer" && !this.chat.conversation.steer(purpose.path, text))
+        this.say([`${purpose.path} has ended.`]);
+    }
+    if (purpose !== undefined || text.trim() === "") return;
+    void this.#parts.history.add(text);
+    const lines = inert(text.trimEnd()).split("\n");
+    this.say(["", ...lines.map((line, index) => `${index === 0 ? "> " : "  "}${line}`)]);
+    void this.submit(text);
+  }
+
+  #interrupt(): void {
+    const { conversation } = this.chat;
+    if (this.#line.purpose !== undefined) this.#line.putBack();
+    else if (!this.#line.isFree) this.#line.clear();
+    else if (!conversation.isLive) this.#line.hint = "Ctrl-D or /quit leaves";
+    else if (this.#isWrappingUp) conversation.cancel(undefined, "stop");
+    else {
+      this.#isWrappingUp = conversation.cancel(undefined, "wrap-up");
+      this.say(["Wrapping up. Ctrl-C again stops at once."]);
+    }
+  }
+
+  async #complete(): Promise<void> {
+    const { cwd } = this.#parts;
+    await this.#line.complete({ commands: COMMAND_NAMES, agents: [...this.chat.agentNames], cwd });
+    this.#screen.refresh();
+  }
+
+  #complain(error: unknown): void {
+    if (!(error instanceof CommandError || error instanceof UserError)) throw error;
+    const { paint } = this.#parts.style;
+    this.#screen.print(
+      breakLine(`error: ${inertLine(messageOf(error), 1000)}`, this.#screen.size.columns - 1).map((line) =>
+        paint("red", line),
+      ),
+    );
+  }
+
+  #scene(): ChatScene {
+    const { questions, application } = this.#parts;
+    const { first, count } = questions;
+    const { editor, purpose, hint } = this.#line;
+    const isAsking = first !== undefined && purpose?.kind !== "reason";
+    return {
+      transcript: this.chat.transcript,
+      editor,
+      purpose: purpose?.kind === "reason" ? "why not" : purpose?.path,
+      question: first && { first, count, isHeld: isAsking && !this.#wantsToAnswer && !this.#line.isFree },
+      selected: this.#selected,
+      hint,
+      now: application.clock.now(),
+    };
+  }
+}
+
+function isKey(key: Key, name: KeyName): boolean {
+  return key.type === "key" && key.name === name;
+}

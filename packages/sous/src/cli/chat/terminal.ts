@@ -1,0 +1,56 @@
+/** The terminal in raw mode: keys come in one by one, and whatever happens, it is given back as it was. */
+
+import type { Clock } from "../../core/clock.ts";
+import { type Key, KeyDecoder } from "./keys.ts";
+
+export type TerminalEvents = {
+  onKey(key: Key): void;
+  onResize(): void;
+  /** The person is gone, or the system wants us to be. */
+  onEnd(signal: "SIGTERM" | "SIGHUP" | "end"): void;
+};
+
+const BRACKETED_PASTE = "\u001b[?2004h";
+const PLAIN_PASTE = "\u001b[?2004l";
+const SHOW_CURSOR = "\u001b[?25h";
+/** How long an escape byte waits for the rest of its sequence. */
+const ESCAPE_MS = 40;
+
+/** Disposing it gives the terminal back. It is also given back when the process ends in any other way it can notice. */
+export function openTerminal(
+  input: NodeJS.ReadStream,
+  output: NodeJS.WriteStream,
+  clock: Clock,
+  { onKey, onResize, onEnd }: TerminalEvents,
+): Disposable {
+  const decoder = new KeyDecoder();
+  let timer: Disposable | undefined;
+  const onData = (bytes: Buffer): void => {
+    timer?.[Symbol.dispose]();
+    timer = undefined;
+    for (const key of decoder.feed(bytes)) onKey(key);
+    if (decoder.isWaiting) timer = clock.timer(ESCAPE_MS, () => decoder.flush().forEach(onKey));
+  };
+  const onInterrupt = (): void => onKey({ type: "key", name: "interrupt" });
+  const onTerminate = (): void => onEnd("SIGTERM");
+  const onHangUp = (): void => onEnd("SIGHUP");
+  const onClose = (): void => onEnd("end");
+  let isOpen = true;
+  const restore = (): void => {
+    if (!isOpen) return;
+    isOpen = false;
+    timer?.[Symbol.dispose]();
+    output.write(PLAIN_PASTE + SHOW_CURSOR);
+    // A terminal that is gone has no mode to go back to.
+    if (!input.destroyed) input.setRawMode(false);
+    input.off("data", onData).off("end", onClose).off("error", onClose).pause();
+    output.off("resize", onResize);
+    process.off("exit", restore).off("SIGINT", onInterrupt).off("SIGTERM", onTerminate).off("SIGHUP", onHangUp);
+  };
+  input.setRawMode(true);
+  output.write(BRACKETED_PASTE);
+  input.on("data", onData).on("end", onClose).on("error", onClose).resume();
+  output.on("resize", onResize);
+  process.on("exit", restore).on("SIGINT", onInterrupt).on("SIGTERM", onTerminate).on("SIGHUP", onHangUp);
+  return { [Symbol.dispose]: restore };
+}

@@ -1,0 +1,172 @@
+/** What a conversation looks like: lines that are done and stay, and below them what is going on. A fold over events. */
+
+import type { SousEvent } from "../../core/event.ts";
+import { textOf } from "../../core/message.ts";
+import { isSubagentToolName } from "../../core/subagent-names.ts";
+import { plural } from "../figures.ts";
+import { inert } from "../inert.ts";
+import { figuresOf, type LiveView, liveLines } from "../live-lines.ts";
+import { plainLine } from "../plain-lines.ts";
+import { type RunNode, RunTree, statusWords } from "../run-tree.ts";
+import { colourOf, type Style } from "../style.ts";
+import { breakLine, cutToWidth } from "../width.ts";
+import { MarkdownStream } from "./markdown.ts";
+
+const LOG_LINES = 6;
+/** With more of them each has one line. */
+const MANY = 8;
+const OUTPUT_LINES = 10;
+
+export class Transcript {
+  readonly tree: RunTree;
+  /** True shows what tools said, and what the children did last. */
+  isExpanded = false;
+  readonly #style: Style;
+  readonly #markdown: MarkdownStream;
+  /** Runs that are printed and no longer drawn. */
+  readonly #printed = new Set<RunNode>();
+  /** What a run did last, by its id. */
+  readonly #log = new Map<string, string[]>();
+  readonly #agents = new Map<string, string>();
+  #hasSpoken = false;
+
+  constructor(style: Style) {
+    this.#style = style;
+    this.tree = new RunTree(style.glyphs.arrow);
+    this.#markdown = new MarkdownStream(style);
+  }
+
+  /** The run that is going on. */
+  get root(): RunNode | undefined {
+    const root = this.tree.roots.at(-1);
+    return root?.status === "running" ? root : undefined;
+  }
+
+  /** The name of the definition that a run follows. */
+  agentOf(runId: string): string | undefined {
+    return this.#agents.get(runId);
+  }
+
+  /** Takes an event in; returns the lines that are done. */
+  apply(event: SousEvent, columns: number): string[] {
+    this.tree.apply(event);
+    const node = this.tree.get(event.runId);
+    if (node === undefined) return [];
+    if (event.type === "run-start") this.#agents.set(event.runId, event.agent);
+    this.#remember(event);
+    if (event.type === "spawn-refused" || event.type === "budget-warning") return this.#plain(event, columns);
+    if (event.depth > 0) return event.type === "steer" ? this.#plain(event, columns) : [];
+    switch (event.type) {
+      case "text-delta":
+        this.#hasSpoken = true;
+        return this.#markdown.push(event.text, columns);
+      case "message-end": {
+        const lines = this.#hasSpoken ? [] : this.#markdown.push(textOf(event.message), columns);
+        this.#hasSpoken = false;
+        return [...lines, ...this.#markdown.end(columns)];
+      }
+      case "retry":
+        this.#hasSpoken = false;
+        return [...this.#markdown.end(columns), ...this.#plain(event, columns)];
+      case "tool-call-end":
+        return isSubagentToolName(event.toolName)
+          ? this.#endedChildren(node, event.time, columns)
+          : this.#toolLines(node, event, columns);
+      case "prune":
+        return this.#plain(event, columns);
+      case "run-end":
+        return this.#endLines(node, event, columns);
+      default:
+        return [];
+    }
+  }
+
+  /** The line that is being written. */
+  pending(columns: number, maxLines: number): string[] {
+    return this.#markdown.pending(columns).slice(-maxLines);
+  }
+
+  /** What is going on: a head line, and two lines a child. */
+  workLines(view: LiveView): string[] {
+    const { root } = this;
+    if (root === undefined) return [];
+    const isWriting = this.#markdown.pending(view.columns).length > 0;
+    const shown = { ...root, children: this.#unprinted(root) };
+    if (isWriting) Object.assign(shown, { activity: "writes", result: "" });
+    const lines = liveLines({ roots: [shown] }, view);
+    return this.isExpanded ? [...lines, ...this.#details(view, view.maxLines - lines.length)] : lines;
+  }
+
+  /** The children that are drawn, in their order, by path. */
+  drawnPaths(): string[] {
+    const below = (node: RunNode): string[] => [node.path, ...node.children.flatMap(below)];
+    return this.root === undefined ? [] : this.#unprinted(this.root).flatMap(below);
+  }
+
+  #unprinted(node: RunNode): RunNode[] {
+    return node.children.filter((child) => !this.#printed.has(child));
+  }
+
+  #details({ columns, selected, style }: LiveView, room: number): string[] {
+    const busy = this.tree.all().filter((node) => node.status === "running" && node.path === (selected ?? node.path));
+    const lines = busy.flatMap((node) => this.#log.get(node.id) ?? []);
+    return room <= 0 ? [] : lines.slice(-room).map((line) => style.paint("dim", cutToWidth(`   ${line}`, columns)));
+  }
+
+  #remember(event: SousEvent): void {
+    const line = plainLine(event, this.tree, { ...this.#style, paint: (_, text) => text });
+    if (line === undefined) return;
+    const log = this.#log.get(event.runId) ?? [];
+    this.#log.set(event.runId, [...log, line].slice(-LOG_LINES));
+    if (event.type === "run-end" && event.depth === 0) this.#log.clear();
+  }
+
+  #plain(event: SousEvent, columns: number): string[] {
+    const line = plainLine(event, this.tree, { ...this.#style, paint: (_, text) => text });
+    return line === undefined ? [] : breakLine(line, columns).map((each) => this.#style.paint("yellow", each));
+  }
+
+  #toolLines(node: RunNode, event: Extract<SousEvent, { type: "tool-call-end" }>, columns: number): string[] {
+    const { glyphs, paint } = this.#style;
+    const status = event.isError ? "failed" : "completed";
+    const text = cutToWidth(`${node.activity}${node.result}`, columns - 2, glyphs.more);
+    const first = `${paint(colourOf(status), glyphs.status[status])} ${paint("dim", text)}`;
+    if (!this.isExpanded) return [first];
+    const output = inert(event.output).split("\n");
+    const shown = output.slice(0, OUTPUT_LINES);
+    const more = output.length > shown.length ? [`${glyphs.more} ${output.length - shown.length} more lines`] : [];
+    return [first, ...[...shown, ...more].map((line) => paint("dim", cutToWidth(`    ${line}`, columns, glyphs.more)))];
+  }
+
+  /** Children that are done leave the live region and stay in the scrollback. */
+  #endedChildren(root: RunNode, now: number, columns: number): string[] {
+    const ended = this.#unprinted(root).filter(isOver);
+    if (ended.length === 0) return [];
+    for (const child of ended) this.#printed.add(child);
+    const count = ended.reduce((sum, child) => sum + countOf(child), 0);
+    const startedAt = Math.min(...ended.map((child) => child.startedAt));
+    const status = ended.every((child) => child.status === "completed") ? "completed" : "incomplete";
+    const head: RunNode = { ...root, children: ended, status, asks: false, startedAt, endedAt: now };
+    const maxLines = count > MANY ? count + 1 : Number.POSITIVE_INFINITY;
+    return liveLines({ roots: [head] }, { now, columns, maxLines, frame: 0, style: this.#style });
+  }
+
+  #endLines(node: RunNode, event: Extract<SousEvent, { type: "run-end" }>, columns: number): string[] {
+    const { glyphs, paint } = this.#style;
+    this.#hasSpoken = false;
+    const said = [...this.#markdown.end(columns), ...this.#endedChildren(node, event.time, columns)];
+    const figures = [plural(node.turns, "turn"), figuresOf(node, event.time, glyphs.dot)].join(glyphs.dot);
+    if (event.status === "completed") return [...said, paint("dim", cutToWidth(`(${figures})`, columns, glyphs.more))];
+    const fault = event.fault === undefined ? "" : `: ${inert(event.fault.message).replaceAll("\n", " ")}`;
+    const line = `${glyphs.status[event.status]} ${statusWords(node)}${fault} (${figures})`;
+    return [...said, ...breakLine(line, columns).map((each) => paint(colourOf(event.status), each))];
+  }
+}
+
+function isOver(node: RunNode): boolean {
+  return node.status !== "running" && node.children.every(isOver);
+}
+
+function countOf(node: RunNode): number {
+  return node.children.reduce((sum, child) => sum + countOf(child), 1);
+}

@@ -1,0 +1,193 @@
+/** `sous chat`, also `sous` alone: a conversation in the terminal, or one message a line through a pipe. */
+
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Clock } from "../../core/clock.ts";
+import { MissingKey } from "../../core/errors.ts";
+import type { RunResult } from "../../core/runtime.ts";
+import type { RunRecord } from "../../core/store.ts";
+import type { Application, ApplicationRequest } from "../application.ts";
+import { openApplication } from "../assemble-application.ts";
+import type { Chat } from "../chat/chat.ts";
+import { describeAction } from "../chat/describe-action.ts";
+import { askFirstRun, keyLines } from "../chat/first-run.ts";
+import { type History, openHistory } from "../chat/history.ts";
+import { InteractiveChat } from "../chat/interactive-chat.ts";
+import { LineAnswers } from "../chat/line-answers.ts";
+import { plainChat } from "../chat/plain-chat.ts";
+import { Questions } from "../chat/questions.ts";
+import { goOnWith } from "../chat/slash-commands.ts";
+import { openTerminal } from "../chat/terminal.ts";
+import { CommandError, EXIT, usageError } from "../exit-codes.ts";
+import { findRun } from "../find-run.ts";
+import { catchInterrupts } from "../interrupts.ts";
+import { readColor, readOptions, refusePositionals } from "../options.ts";
+import { type Display, type Output, openOutput, tell } from "../output.ts";
+import { userFolder } from "../paths.ts";
+import { RUN_OPTIONS, type RunFlags, readRunFlags } from "../run-flags.ts";
+
+const COMMAND = "sous chat";
+
+const OPTIONS = {
+  ...RUN_OPTIONS,
+  resume: { type: "string" },
+  continue: { type: "boolean", default: false },
+} as const;
+
+type ChatRequest = {
+  flags: RunFlags;
+  display: Display;
+  /** The conversation to go on with. */
+  earlier: string | undefined;
+};
+
+export async function chat(parameters: readonly string[]): Promise<number> {
+  const { values, positionals } = readOptions(COMMAND, parameters, OPTIONS);
+  refusePositionals(COMMAND, positionals, ' One task without a conversation is sous run "TASK".');
+  if (values.continue && values.resume !== undefined)
+    throw usageError("--continue is the newest conversation, --resume another: give one of them");
+  const request: ChatRequest = {
+    flags: readRunFlags(values),
+    display: { color: readColor(values.color), isAscii: values.ascii },
+    earlier: values.resume ?? (values.continue ? "last" : undefined),
+  };
+  const output = openOutput(process.stdout, request.display);
+  const isLive = process.stdin.isTTY === true && output.style.isLive;
+  return isLive ? chatInTerminal(request, output) : chatInLines(request, output);
+}
+
+async function chatInTerminal(request: ChatRequest, output: Output): Promise<number> {
+  let chatting: InteractiveChat | undefined;
+  const questions = new Questions(describeAction, () => chatting?.onQuestion());
+  const warnings: string[] = [];
+  const opened = await openOrExplain(request, output, { ask: questions.ask, warn: (line) => warnings.push(line) });
+  if (typeof opened === "number") return opened;
+  await using application = opened;
+  const earlier = await findEarlier(application, request.earlier);
+  const { style } = output;
+  const parts = { application, screen: process.stdout, style, cwd: process.cwd(), questions, runShell: undefined };
+  const history = await historyOf(request.flags);
+  let exitCode: number = EXIT.ok;
+  using _terminal = openTerminal(process.stdin, process.stdout, application.clock, {
+    onKey: (key) => chatting?.onKey(key),
+    onResize: () => chatting?.refresh(),
+    onEnd(signal) {
+      exitCode = signal === "SIGTERM" ? 143 : signal === "SIGHUP" ? 129 : EXIT.ok;
+      chatting?.quit();
+    },
+  });
+  using interactive = new InteractiveChat({ ...parts, history });
+  chatting = interactive;
+  interactive.say([...warnings.map((line) => `warning: ${line}`), greeting(application)]);
+  if (earlier !== undefined)
+    void interactive.follow(goOnWith(earlier, interactive.chat.conversation, (lines) => interactive.say(lines)));
+  await interactive.ended;
+  await interactive.chat.conversation.settled;
+  const { runId } = interactive.chat.conversation;
+  if (runId !== undefined && application.store !== undefined)
+    interactive.say([`To go on: sous chat --resume ${runId}`]);
+  return exitCode;
+}
+
+function greeting({ agent, agents }: Application): string {
+  const model = typeof agent.model === "string" ? agent.model : "";
+  const named = agents.length === 0 ? "" : `, ${agents.length} agents`;
+  return `sous  ${model}${named}  /help lists what can be typed`;
+}
+
+/** Without a model somebody at a terminal is shown the ways to go on; the number is the code to end with. */
+async function openOrExplain(
+  { flags }: ChatRequest,
+  output: Output,
+  answers: Pick<ApplicationRequest, "ask" | "warn">,
+): Promise<Application | number> {
+  try {
+    return await openApplication({ flags, cwd: process.cwd(), env: process.env, ...answers });
+  } catch (error) {
+    if (!(error instanceof MissingKey)) throw error;
+    return firstRun(error.message, output);
+  }
+}
+
+/** Before there is an application that has one. */
+const SCREEN_CLOCK: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  timer(milliseconds, callback) {
+    const timer = setTimeout(callback, milliseconds);
+    return { [Symbol.dispose]: () => clearTimeout(timer) };
+  },
+};
+
+async function firstRun(reason: string, output: Output): Promise<number> {
+  const clock = SCREEN_CLOCK;
+  const chosen = await (async () => {
+    using asked = askFirstRun({ screen: process.stdout, clock, style: output.style, reason });
+    using _terminal = openTerminal(process.stdin, process.stdout, clock, {
+      onKey: asked.onKey,
+      onResize: asked.refresh,
+      onEnd: () => asked.onKey({ type: "key", name: "end-of-input" }),
+    });
+    return asked.chosen;
+  })();
+  if (chosen === "leave") return EXIT.ok;
+  if (chosen === "key") {
+    output.print(keyLines(process.env));
+    return EXIT.key;
+  }
+  return (await import("./demo.ts")).demo([]);
+}
+
+async function historyOf({ keep }: RunFlags): Promise<History> {
+  if (keep.isEphemeral) return openHistory(undefined);
+  try {
+    return await openHistory(join(userFolder("state", process.env), "chat-history"));
+  } catch (error) {
+    // Without a home there is no place for it.
+    if (error instanceof CommandError) return openHistory(undefined);
+    throw error;
+  }
+}
+
+async function findEarlier({ store }: Application, given: string | undefined): Promise<RunRecord | undefined> {
+  if (given === undefined) return undefined;
+  if (store === undefined) throw usageError("--ephemeral keeps nothing, so there is nothing to go on with");
+  return findRun(store, given);
+}
+
+async function chatInLines(request: ChatRequest, output: Output): Promise<number> {
+  using interrupts = catchInterrupts({ wrapsUp: true });
+  const reader = createInterface({ input: process.stdin, terminal: false });
+  const lines = new LineAnswers(reader, tell);
+  const isPerson = process.stdin.isTTY === true;
+  const questions = new Questions(describeAction, () => void lines.answer(questions));
+  const { flags } = request;
+  try {
+    await using application = await openApplication({
+      flags,
+      cwd: process.cwd(),
+      env: process.env,
+      ask: isPerson ? questions.ask : undefined,
+      warn: (line) => tell(`warning: ${line}`),
+    });
+    const earlier = await findEarlier(application, request.earlier);
+    const progress = flags.log.isQuiet ? undefined : openOutput(process.stderr, request.display);
+    const begin = async (chat: Chat): Promise<RunResult | undefined> =>
+      earlier && goOnWith(earlier, chat.conversation, (said) => progress?.print(said));
+    await plainChat(
+      { application, output, progress, cwd: process.cwd(), lines, begin, runShell: undefined },
+      ({ conversation }) => {
+        const stop = (mode: "wrap-up" | "stop") => () => {
+          conversation.cancel(undefined, mode);
+          reader.close();
+        };
+        interrupts.wrapUp.addEventListener("abort", stop("wrap-up"), { once: true });
+        interrupts.signal.addEventListener("abort", stop("stop"), { once: true });
+      },
+    );
+  } finally {
+    reader.close();
+    process.stdin.destroy();
+  }
+  return interrupts.reason() === undefined ? EXIT.ok : interrupts.exitCode();
+}
