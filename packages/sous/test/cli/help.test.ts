@@ -1,0 +1,108 @@
+/** Help: short enough for a screen, right about every option, and the same as what completion and the reference say. */
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { suite, test } from "node:test";
+import { EXIT } from "../../src/cli/exit-codes.ts";
+import { helpOn } from "../../src/cli/help.ts";
+import type { CommandEntry, OptionEntry } from "../../src/cli/table/command-entry.ts";
+import { COMMAND_TABLE } from "../../src/cli/table/command-table.ts";
+import { EXIT_CODE_TABLE } from "../../src/cli/table/exit-code-table.ts";
+import { sourceFolder } from "../source-files.ts";
+import { assertGolden } from "./golden.ts";
+
+const SNAPSHOTS = join(import.meta.dirname, "../snapshots");
+const CLI = join(sourceFolder, "cli");
+
+suite("--help is as it was promised; UPDATE_SNAPSHOTS=1 promises anew", () => {
+  for (const name of [undefined, ...COMMAND_TABLE.map((entry) => entry.name)]) {
+    test(name ?? "for all commands", () => {
+      const snapshot = name === undefined ? "help.txt" : `help-${name}.txt`;
+      const lines = helpOn(name).trimEnd().split("\n");
+      assert.deepEqual(
+        lines.filter((line) => line.length >= 80),
+        [],
+      );
+      assertGolden(snapshot, lines, SNAPSHOTS);
+    });
+  }
+});
+
+test("sous --help fits a screen of 80 columns and 24 lines, and names every command", () => {
+  const text = helpOn(undefined);
+  assert.ok(text.trimEnd().split("\n").length < 24);
+  for (const { name } of COMMAND_TABLE) assert.match(text, new RegExp(`^ {2}${name} {2}`, "m"));
+});
+
+test("the commands that are described are the commands there are", () => {
+  const main = readFileSync(join(CLI, "main.ts"), "utf8");
+  const loaded = [...main.matchAll(/^ {2}(\w+): async \(\) => \(await import/gm)].map(([, name]) => name);
+  assert.deepEqual(COMMAND_TABLE.map(({ name }) => name).sort(), loaded.sort());
+});
+
+suite("the options that are described are the options a command takes:", () => {
+  for (const entry of COMMAND_TABLE) {
+    test(`sous ${entry.name}`, async () => {
+      const described = new Map(optionsOf(entry).map((option) => [option.name, option]));
+      const taken = new Map<string, "switch" | "value">();
+      for (const name of everyOption()) {
+        const kind = await kindOf(entry, `--${name}`);
+        if (kind !== undefined) taken.set(name, kind);
+      }
+      described.delete("help");
+      const expected = [...described.values()].map(({ name, value }) => [
+        name,
+        value === undefined ? "switch" : "value",
+      ]);
+      assert.deepEqual([...taken].sort(), expected.sort());
+      for (const { short } of described.values())
+        if (short !== undefined) assert.notEqual(await kindOf(entry, `-${short}`), undefined, `-${short}`);
+    });
+  }
+});
+
+test("every code that a command ends with is described", () => {
+  const described = EXIT_CODE_TABLE.map(({ code }) => code);
+  assert.deepEqual(described.filter((code) => code < 128).sort(), Object.values(EXIT).sort());
+  assert.deepEqual(
+    described.filter((code) => code > 128),
+    [129, 130, 141, 143],
+  );
+});
+
+function optionsOf({ groups }: CommandEntry): OptionEntry[] {
+  return groups.flatMap(({ options }) => options);
+}
+
+/** Every name that is an option anywhere, as the sources have it. */
+function everyOption(): string[] {
+  const files = readdirSync(CLI, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts"));
+  const names = files.flatMap((path) =>
+    [...readFileSync(join(CLI, path), "utf8").matchAll(/^ {2}"?([a-z-]+)"?: \{ type: "(?:string|boolean)"/gm)].map(
+      ([, name = ""]) => name,
+    ),
+  );
+  return [...new Set(names)];
+}
+
+/** What a command makes of an option, by its complaint: behind it comes one that no command has, so nothing is ever done. */
+async function kindOf({ name }: CommandEntry, option: string): Promise<"switch" | "value" | undefined> {
+  const complaint = await complaintOf(name, [option, "--no-such-option"]);
+  if (complaint.includes(`has no option ${option}`)) return undefined;
+  if (complaint.includes("has no option --no-such-option")) return "switch";
+  assert.match(complaint, /needs a value; found "--no-such-option"/);
+  return "value";
+}
+
+async function complaintOf(name: string, parameters: readonly string[]): Promise<string> {
+  try {
+    const { readRunRequest } = await import("../../src/cli/commands/run-request.ts");
+    // It is the only one that catches its own mistakes, to tell them in the format that was asked for.
+    if (name === "run") readRunRequest(parameters);
+    else await (await import(`../../src/cli/commands/${name}.ts`))[name](parameters);
+  } catch (error) {
+    return String(error);
+  }
+  return "";
+}
