@@ -6,9 +6,12 @@
  */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
+import { cliPage } from "./reference/cli-page.ts";
 import { configPage } from "./reference/config-page.ts";
+import { errorPages } from "./reference/error-pages.ts";
 import { eventsPage } from "./reference/events-page.ts";
+import { exitCodesPage } from "./reference/exit-codes-page.ts";
 import { exportsPage } from "./reference/exports-page.ts";
 import { toolsPage } from "./reference/tools-page.ts";
 
@@ -24,7 +27,10 @@ export async function referencePages(): Promise<Map<string, string>> {
       "postgres.md",
       exportsPage("sous/postgres", "postgres.ts", 'Everything that `import … from "sous/postgres"` gives.'),
     ],
+    ["cli.md", cliPage()],
     ["config.md", configPage()],
+    ["exit-codes.md", exitCodesPage()],
+    ...(await errorPages()),
     ["events.md", eventsPage()],
     ["tools.md", await toolsPage()],
   ]);
@@ -32,12 +38,17 @@ export async function referencePages(): Promise<Map<string, string>> {
 
 /** The names of pages in a folder that are missing, different, or not made from the code at all. */
 export function outdatedPages(pages: ReadonlyMap<string, string>, folder: string): string[] {
-  const present = existsSync(folder) ? readdirSync(folder) : [];
+  const present = existsSync(folder) ? filesIn(folder) : [];
   const extra = present.filter((name) => !pages.has(name));
   const changed = [...pages].filter(
     ([name, text]) => !present.includes(name) || readFileSync(join(folder, name), "utf8") !== text,
   );
   return [...changed.map(([name]) => name), ...extra].sort();
+}
+
+function filesIn(folder: string): string[] {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => relative(folder, join(entry.parentPath, entry.name)));
 }
 
 async function main(): Promise<void> {
@@ -51,7 +62,10 @@ async function main(): Promise<void> {
   }
   mkdirSync(referenceFolder, { recursive: true });
   for (const name of outdated) rmSync(join(referenceFolder, name), { force: true });
-  for (const [name, text] of pages) writeFileSync(join(referenceFolder, name), text);
+  for (const [name, text] of pages) {
+    mkdirSync(dirname(join(referenceFolder, name)), { recursive: true });
+    writeFileSync(join(referenceFolder, name), text);
+  }
 }
 
 if (process.argv[1] === import.meta.filename) await main();

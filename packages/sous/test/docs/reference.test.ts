@@ -1,9 +1,9 @@
 /** The reference is what the code says: nothing is missing from it, and a page changed by hand is noticed. */
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, suite, test } from "node:test";
 import { outdatedPages, referencePages } from "../../../../scripts/generate-reference.ts";
 import { agent } from "../../src/core/agent.ts";
@@ -77,12 +77,16 @@ suite("K1: the reference is generated from the code and has", () => {
 });
 
 test("a page that is missing, changed by hand or not generated at all is out of date", () => {
-  for (const [name, text] of generated) writeFileSync(join(folder, name), text);
+  for (const [name, text] of generated) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
   assert.deepEqual(outdatedPages(generated, folder), []);
   writeFileSync(join(folder, "events.md"), "By hand.");
   rmSync(join(folder, "tools.md"));
+  writeFileSync(join(folder, "errors/SOUS-C000.md"), "Mine, too.");
   writeFileSync(join(folder, "notes.md"), "Mine.");
-  assert.deepEqual(outdatedPages(generated, folder), ["events.md", "notes.md", "tools.md"]);
+  assert.deepEqual(outdatedPages(generated, folder), ["errors/SOUS-C000.md", "events.md", "notes.md", "tools.md"]);
 });
 
 function headings(page: string): string[] {
