@@ -32,6 +32,7 @@ const OWNER: Record<string, string> = {
 const KNOWS_EVERYONE = new Set([
   "runtime.ts",
   "cli/assemble.ts",
+  "cli/assemble-agents.ts",
   "cli/assemble-application.ts",
   "cli/assemble-configuration.ts",
   "cli/assemble-inspection.ts",

@@ -4,7 +4,7 @@ import { nearest } from "../core/nearest.ts";
 import { inertLine } from "./inert.ts";
 
 /** The commands of the contract that are still to come. */
-const LATER = ["agents", "trust", "acp", "mcp", "metrics", "view", "worker"];
+const LATER = ["acp", "mcp", "metrics", "view", "worker"];
 
 export function complaintAbout(command: string, commands: readonly string[]): string {
   if (command === "") return "error: Without a terminal sous needs a command. Try sous run, or sous --help.\n";

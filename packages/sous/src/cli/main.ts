@@ -20,6 +20,7 @@ for (const stream of [process.stdout, process.stderr]) {
 type Command = (parameters: readonly string[]) => Promise<number>;
 
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  agents: async () => (await import("./commands/agents.ts")).agents,
   chat: async () => (await import("./commands/chat.ts")).chat,
   completion: async () => (await import("./commands/completion.ts")).completion,
   doctor: async () => (await import("./commands/doctor.ts")).doctor,
@@ -28,6 +29,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   replay: async () => (await import("./commands/replay.ts")).replay,
   resume: async () => (await import("./commands/resume.ts")).resume,
   run: async () => (await import("./commands/run.ts")).run,
+  trust: async () => (await import("./commands/trust.ts")).trust,
 };
 
 const USAGE = 2;

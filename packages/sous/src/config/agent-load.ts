@@ -4,7 +4,7 @@ import type { Dirent } from "node:fs";
 import { readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { messageOf } from "../core/errors.ts";
-import type { AgentDialect, AgentFile, AgentProblem, AgentScope } from "./agent-file.ts";
+import type { AgentDialect, AgentFile, AgentProblem, AgentScope, AgentSource } from "./agent-file.ts";
 import { MAX_FILE_BYTES } from "./agent-front-matter.ts";
 import { readAgentFile } from "./agent-read.ts";
 import { readRegular, realInside } from "./trust-read.ts";
@@ -14,17 +14,25 @@ export type AgentPlaces = {
   readonly userFolders: readonly string[];
   /** Undefined for a project that is not trusted: nothing of it is opened. */
   readonly projectRoot: string | undefined;
+  /** What is wrong with the pattern of a rule. */
+  readonly checkRule?: AgentSource["checkRule"];
 };
 
 export type LoadedAgents = { readonly agents: readonly AgentFile[]; readonly problems: readonly AgentProblem[] };
 
 const MAX_FILES = 200;
-const PROJECT_FOLDERS = [".sous/agents", ".claude/agents", ".gemini/agents", ".opencode/agent", ".opencode/agents"];
+export const PROJECT_FOLDERS: readonly string[] = [
+  ".sous/agents",
+  ".claude/agents",
+  ".gemini/agents",
+  ".opencode/agent",
+  ".opencode/agents",
+];
 
 /** Never throws. The user's agents win over the project's, and within each ours over those of other programs. */
-export async function loadAgentFiles({ userFolders, projectRoot }: AgentPlaces): Promise<LoadedAgents> {
+export async function loadAgentFiles({ checkRule, ...places }: AgentPlaces): Promise<LoadedAgents> {
   const problems: AgentProblem[] = [];
-  const found = await findAll({ userFolders, projectRoot }, problems);
+  const found = await findAll(places, problems);
   for (const { file } of found.slice(MAX_FILES, MAX_FILES + 1))
     problems.push(
       about(file, `there are more than ${MAX_FILES} agent files: this one and those behind it are not read`),
@@ -34,7 +42,7 @@ export async function loadAgentFiles({ userFolders, projectRoot }: AgentPlaces):
     const text = await readRegular(source.real, MAX_FILE_BYTES).catch(messageOf);
     if (typeof text === "string") problems.push(about(source.file, `the file cannot be read: ${text}`, "error"));
     if (typeof text === "string" || isPlainReadme(source.file, text)) continue;
-    const read = readAgentFile({ ...source, text });
+    const read = readAgentFile({ ...source, text, checkRule });
     problems.push(...read.problems);
     if (read.agent === undefined) continue;
     const winner = agents.get(read.agent.name);

@@ -9,7 +9,7 @@ export const AGENTS: CommandEntry = {
   text: [
     "An agent file is Markdown with a few keys at its top. Those of Claude Code, gemini-cli and opencode are read unchanged. Files of a project count only after sous trust.",
   ],
-  usage: ["agents list", "agents show NAME", "agents check [FILE …]", "agents new NAME"],
+  usage: ["agents list", "agents show NAME", "agents check [FILE …]", "agents new NAME [--user]"],
   examples: ["sous agents list", "sous agents new scout", "sous agents show scout"],
   words: [
     { name: "list", about: "every agent that is found, and where" },
@@ -17,7 +17,16 @@ export const AGENTS: CommandEntry = {
     { name: "check", about: "what is wrong with the agent files", offers: "file" },
     { name: "new", about: "write a first file for an agent" },
   ],
-  groups: [{ title: "options", options: [JSON_OPTION, ...DISPLAY] }],
+  groups: [
+    {
+      title: "options",
+      options: [
+        { name: "user", about: "with new: among your own agents, not those of the project" },
+        JSON_OPTION,
+        ...DISPLAY,
+      ],
+    },
+  ],
 };
 
 export const CONFIG_COMMAND: CommandEntry = {
@@ -52,9 +61,14 @@ export const TRUST: CommandEntry = {
   text: [
     "Before that nothing of a project is read or started. Trust is for this folder as it is now: when one of these files changes, it must be given again.",
   ],
-  usage: ["trust [--revoke]"],
+  usage: ["trust [--yes]", "trust --revoke"],
   examples: ["sous trust", "sous trust --revoke"],
-  groups: [{ title: "options", options: [{ name: "revoke", about: "take it back" }, ...DISPLAY] }],
+  groups: [
+    {
+      title: "options",
+      options: [{ name: "yes", about: "do not ask" }, { name: "revoke", about: "take it back" }, ...DISPLAY],
+    },
+  ],
 };
 
 export const DOCTOR: CommandEntry = {

@@ -1,0 +1,195 @@
+/** Agent files and trust for the commands: found, read, and made into agents with the rules that hold for them. */
+
+import { dirname, join, relative, resolve } from "node:path";
+import type { AgentFile, ReadAgent } from "../config/agent-file.ts";
+import type { LoadedAgents } from "../config/agent-load.ts";
+import type { EffectiveRights } from "../config/agent-rights.ts";
+import type { ProjectTrust } from "../config/trust.ts";
+import type { ProjectSnapshot } from "../config/trust-files.ts";
+import type { ProjectReview } from "../config/trust-review.ts";
+import { type AgentDefinition, agent } from "../core/agent.ts";
+import type { ActionRequest, RuleAnswer } from "../core/approval.ts";
+import type { Tool } from "../core/tool.ts";
+import type { Policy } from "../rights/policy.ts";
+import { CommandError } from "./exit-codes.ts";
+import { inertLine } from "./inert.ts";
+import { userFolder } from "./paths.ts";
+
+export type { AgentFile, AgentProblem } from "../config/agent-file.ts";
+export type { EffectiveRights } from "../config/agent-rights.ts";
+export type { ProjectTrust } from "../config/trust.ts";
+
+type Place = { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> };
+
+/** Opens nothing of a project that nobody has trusted. */
+export async function findTrust({ cwd, env }: Place): Promise<ProjectTrust> {
+  const { trustOf } = await import("../config/trust.ts");
+  return trustOf({ cwd, stateFolder: userFolder("state", env) });
+}
+
+/** The one line about a project whose files are not read; undefined when there is nothing to say. */
+export function trustWarning({ root, state, present, problem }: ProjectTrust): string | undefined {
+  if (state === "trusted" || present.length === 0) return undefined;
+  const why = problem ?? (state === "changed" ? "it has changed since it was trusted" : "it is not trusted");
+  return `the files of the project ${root} are not read (${present.join(", ")}), because ${why}; sous trust shows them and asks`;
+}
+
+/** The user's agents, and the project's when it is trusted. */
+export async function loadAgents(place: Place, trust: ProjectTrust): Promise<LoadedAgents> {
+  const [{ loadAgentFiles }, { checkPattern }] = await Promise.all([
+    import("../config/agent-load.ts"),
+    import("../rights/rule-pattern.ts"),
+  ]);
+  return loadAgentFiles({
+    userFolders: [userAgents(place)],
+    projectRoot: trust.state === "trusted" ? trust.root : undefined,
+    checkRule: checkPattern,
+  });
+}
+
+export function userAgents({ env }: Pick<Place, "env">): string {
+  return join(userFolder("config", env), "agents");
+}
+
+/** One file that a person has named, whatever is trusted. Throws a `CommandError` when it cannot be read. */
+export async function readNamedFile(given: string, { cwd }: Pick<Place, "cwd">): Promise<ReadAgent> {
+  const [{ dialectOf }, { MAX_FILE_BYTES }, { readAgentFile }, { readSmallFile }, { checkPattern }] = await Promise.all(
+    [
+      import("../config/agent-load.ts"),
+      import("../config/agent-front-matter.ts"),
+      import("../config/agent-read.ts"),
+      import("../config/read-file.ts"),
+      import("../rights/rule-pattern.ts"),
+    ],
+  );
+  const path = resolve(cwd, given);
+  const read = await readSmallFile(path, MAX_FILE_BYTES);
+  if ("trouble" in read) throw new CommandError(`${inertLine(given)} cannot be read: it is ${TROUBLES[read.trouble]}`);
+  const file = relative(cwd, path);
+  const shown = file.startsWith("..") ? path : file;
+  return readAgentFile({
+    file: shown,
+    text: read.bytes,
+    dialect: dialectOf(dirname(path)),
+    scope: "project",
+    checkRule: checkPattern,
+  });
+}
+
+const TROUBLES = {
+  missing: "not there",
+  "not-a-file": "not a file",
+  "too-large": "larger than 128 KB",
+  unreadable: "not readable",
+} as const;
+
+/** Among the tools of the command line. */
+export async function rightsOf(file: AgentFile): Promise<EffectiveRights> {
+  const [{ toEffectiveRights }, { OUR_TOOLS }] = await Promise.all([
+    import("../config/agent-rights.ts"),
+    import("../config/agent-tools.ts"),
+  ]);
+  return toEffectiveRights(file, OUR_TOOLS);
+}
+
+/** Throws a `CommandError` for a name that no agent can have. */
+export async function newAgentText(name: string): Promise<string> {
+  const [{ agentTemplate }, { readAgentFile }] = await Promise.all([
+    import("../config/agent-template.ts"),
+    import("../config/agent-read.ts"),
+  ]);
+  const text = agentTemplate(JSON.stringify(name));
+  const { problems } = readAgentFile({ file: `${name}.md`, text, dialect: "sous", scope: "user" });
+  const [problem] = problems;
+  if (problem !== undefined) throw new CommandError(problem.message);
+  return agentTemplate(name);
+}
+
+export async function findProject(cwd: string): Promise<string> {
+  const { projectRoot } = await import("../config/trust-root.ts");
+  return projectRoot(cwd);
+}
+
+/** Reads everything that would be trusted. Only for `sous trust` itself. */
+export async function reviewTrust(root: string): Promise<{ snapshot: ProjectSnapshot; review: ProjectReview }> {
+  const [{ readProject }, { reviewProject }] = await Promise.all([
+    import("../config/trust-files.ts"),
+    import("../config/trust-review.ts"),
+  ]);
+  const snapshot = await readProject(root);
+  return { snapshot, review: reviewProject(snapshot) };
+}
+
+export async function giveTrust(root: string, snapshot: ProjectSnapshot, { env }: Pick<Place, "env">): Promise<void> {
+  const { trust } = await import("../config/trust.ts");
+  await trust(root, snapshot, { stateFolder: userFolder("state", env), at: new Date() });
+}
+
+/** False when it was not trusted. */
+export async function takeTrust({ cwd, env }: Place): Promise<boolean> {
+  const { revoke } = await import("../config/trust.ts");
+  return revoke({ cwd, stateFolder: userFolder("state", env) });
+}
+
+/** Agents of files as definitions. `tools` is all that the command line has. */
+export function toDefinitions(files: readonly AgentFile[], tools: readonly Tool[]): AgentDefinition[] {
+  return files.map((file) =>
+    agent({
+      name: file.name,
+      nickname: file.nickname,
+      description: file.description,
+      instructions: file.instructions === "" ? undefined : file.instructions,
+      model: file.model === "inherit" ? undefined : file.model,
+      tools: file.tools === undefined ? undefined : tools.filter(({ name }) => file.tools?.includes(name)),
+      deny: file.deny,
+      delegate: file.delegate,
+      maxTurns: file.maxTurns,
+      timeoutMs: file.timeoutMs,
+      outputSchema: file.outputSchema,
+    }),
+  );
+}
+
+/** The rules of files hold for the calls of their agents. With those of the user the stricter answer counts. */
+export async function withAgentRules(
+  policy: Policy,
+  files: readonly AgentFile[],
+  { allowsAll }: { allowsAll: boolean },
+): Promise<Policy> {
+  const { createPolicy } = await import("../rights/policy.ts");
+  const own = new Map(
+    files.map(({ name, rules, only }) => [
+      name,
+      {
+        rules: createPolicy({ rules, allowsAll: allowsAll && rules.length > 0 }),
+        only: createPolicy({ rules: only }),
+        limited: new Set(only.map(({ pattern }) => pattern.replace(/\(.*$/s, ""))),
+        origin: only[0]?.origin ?? "",
+      },
+    ]),
+  );
+  const decide = (request: ActionRequest): RuleAnswer | undefined => {
+    const users = policy.decide(request);
+    const files = own.get(request.agent);
+    if (files === undefined) return users;
+    const isOutside = files.limited.has(request.toolName) && files.only.decide(request)?.effect !== "allow";
+    if (isOutside) return { effect: "deny", reason: `not among the calls that its file allows (${files.origin})` };
+    return stricter(users, files.rules.decide(request));
+  };
+  return {
+    ...policy,
+    decide,
+    remember: (rule, agentName) => {
+      policy.remember(rule, agentName);
+      own.get(agentName)?.rules.remember(rule, agentName);
+    },
+  };
+}
+
+function stricter(one: RuleAnswer | undefined, other: RuleAnswer | undefined): RuleAnswer | undefined {
+  for (const effect of ["deny", "ask", "allow"] as const) {
+    if (one?.effect === effect) return one;
+    if (other?.effect === effect) return other;
+  }
+  return undefined;
+}

@@ -1,0 +1,178 @@
+/** `sous agents list | show | check | new`: which agent files there are, what they may do, and what is wrong with them. */
+
+import { lstat, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { messageOf } from "../../core/errors.ts";
+import { nearest } from "../../core/nearest.ts";
+import { agentLines, problemLines, rightsLines } from "../agent-lines.ts";
+import {
+  type AgentFile,
+  type AgentProblem,
+  findProject,
+  findTrust,
+  loadAgents,
+  newAgentText,
+  readNamedFile,
+  rightsOf,
+  trustWarning,
+  userAgents,
+} from "../assemble-agents.ts";
+import { CommandError, EXIT, usageError } from "../exit-codes.ts";
+import { plural } from "../figures.ts";
+import { inertLine } from "../inert.ts";
+import { DISPLAY_OPTIONS, quoted, readColor, readOptions, refusePositionals } from "../options.ts";
+import { type Output, openOutput, printJson, tell } from "../output.ts";
+import { writePrivate } from "../write-private.ts";
+
+const COMMAND = "sous agents";
+
+const OPTIONS = {
+  ...DISPLAY_OPTIONS,
+  user: { type: "boolean", default: false },
+  json: { type: "boolean", default: false },
+} as const;
+
+type Request = { readonly output: Output; readonly isJson: boolean; readonly isUser: boolean };
+
+export async function agents(parameters: readonly string[]): Promise<number> {
+  const { values, positionals } = readOptions(COMMAND, parameters, OPTIONS);
+  const [action, ...names] = positionals;
+  const output = openOutput(process.stdout, { color: readColor(values.color), isAscii: values.ascii });
+  const request: Request = { output, isJson: values.json, isUser: values.user };
+  if (values.user && action !== "new") throw usageError("--user belongs to sous agents new");
+  switch (action) {
+    case "list":
+      refusePositionals(`${COMMAND} list`, names);
+      return list(request);
+    case "show":
+      return show(oneName("show", names), request);
+    case "check":
+      return check(names, request);
+    case "new":
+      return begin(oneName("new", names), request);
+    default: {
+      const found = action === undefined ? "" : `; found ${quoted(action)}`;
+      throw usageError(`${COMMAND} takes list, show NAME, check [FILE …] or new NAME${found}. See ${COMMAND} --help.`);
+    }
+  }
+}
+
+function oneName(action: string, [name, ...rest]: readonly string[]): string {
+  refusePositionals(`${COMMAND} ${action}`, rest);
+  if (name === undefined) throw usageError(`${COMMAND} ${action} needs the NAME of an agent`);
+  return name;
+}
+
+const place = () => ({ cwd: process.cwd(), env: process.env });
+
+/** What is found, after one line about what is not read. */
+async function load(): Promise<Awaited<ReturnType<typeof loadAgents>> & { warning: string | undefined }> {
+  const trust = await findTrust(place());
+  const warning = trustWarning(trust);
+  if (warning !== undefined) tell(`warning: ${inertLine(warning, 1000)}`);
+  return { ...(await loadAgents(place(), trust)), warning };
+}
+
+async function list({ output, isJson }: Request): Promise<number> {
+  const { agents: found, problems, warning } = await load();
+  if (isJson) {
+    printJson({
+      schema: "sous.agents.v1",
+      agents: found.map(agentJson),
+      warnings: warning === undefined ? [] : [warning],
+    });
+  } else if (found.length > 0) output.print(agentLines(found, output));
+  else output.printText(`There are no agents. ${COMMAND} new NAME begins one.`);
+  if (problems.length > 0)
+    tell(`${plural(problems.length, "problem")}: ${COMMAND} check shows ${problems.length === 1 ? "it" : "them"}`);
+  return EXIT.ok;
+}
+
+async function show(name: string, { output, isJson }: Request): Promise<number> {
+  const { agents: found, problems } = await load();
+  const agent = found.find((each) => each.name === name);
+  if (agent === undefined) {
+    const broken = problems.filter(({ file, severity }) => severity === "error" && file.endsWith(`${name}.md`));
+    if (broken.length > 0) return report(broken, { output, isJson });
+    const meant = nearest(
+      name,
+      found.map((each) => each.name),
+    );
+    throw new CommandError(
+      `There is no agent ${quoted(name)}. ${meant === undefined ? `${COMMAND} list shows all.` : `Did you mean ${meant}?`}`,
+    );
+  }
+  const rights = await rightsOf(agent);
+  if (isJson) printJson({ schema: "sous.agent.v1", ...agentJson(agent), rights, instructions: agent.instructions });
+  else output.print(rightsLines(agent, rights, output));
+  return EXIT.ok;
+}
+
+/** Files that are named are read whatever is trusted: reading is all that happens to them. */
+async function check(files: readonly string[], request: Pick<Request, "output" | "isJson">): Promise<number> {
+  if (files.length === 0) return report((await load()).problems, request);
+  const read = await Promise.all(files.map((file) => readNamedFile(file, place())));
+  return report(
+    read.flatMap(({ problems }) => problems),
+    request,
+  );
+}
+
+function report(problems: readonly AgentProblem[], { output, isJson }: Pick<Request, "output" | "isJson">): number {
+  if (isJson) printJson({ schema: "sous.agents-check.v1", problems });
+  else if (problems.length > 0) output.print(problemLines(problems, output));
+  else output.printText("The agent files have no mistakes.");
+  return problems.some(({ severity }) => severity === "error") ? EXIT.configuration : EXIT.ok;
+}
+
+async function begin(name: string, { output, isJson, isUser }: Request): Promise<number> {
+  const text = await newAgentText(name);
+  const root = isUser ? undefined : await findProject(process.cwd());
+  const folder = root === undefined ? userAgents(place()) : join(root, ".sous", "agents");
+  const file = join(folder, `${name}.md`);
+  await makeFolder(folder, root);
+  if ((await lstat(file).catch(() => undefined)) !== undefined)
+    throw new CommandError(`${inertLine(file)} is there already: edit it, or choose another name`);
+  await writePrivate(file, text, false);
+  if (isJson) printJson({ schema: "sous.agents-new.v1", file });
+  else output.printText(inertLine(file));
+  tell(root === undefined ? `Next: ${COMMAND} show ${name}` : "Next: edit it, then sous trust lets sous read it");
+  return EXIT.ok;
+}
+
+/** A folder that somebody else made a link of is not written into. */
+async function makeFolder(folder: string, root: string | undefined): Promise<void> {
+  for (const each of root === undefined ? [] : [join(root, ".sous"), folder]) {
+    const found = await lstat(each).catch(() => undefined);
+    if (found !== undefined && !found.isDirectory()) throw new CommandError(`${inertLine(each)} is not a folder`);
+  }
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    throw new CommandError(`${inertLine(folder)} cannot be made: ${messageOf(error)}`);
+  });
+}
+
+function agentJson({
+  name,
+  nickname,
+  description,
+  tools,
+  deny,
+  model,
+  file,
+  dialect,
+  scope,
+  delegate,
+}: AgentFile): object {
+  return {
+    name,
+    nickname: nickname ?? null,
+    description: description ?? null,
+    tools: tools ?? null,
+    deny,
+    model: model ?? "inherit",
+    delegate,
+    dialect,
+    scope,
+    file,
+  };
+}

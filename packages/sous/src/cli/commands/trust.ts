@@ -1,0 +1,102 @@
+/** `sous trust`: shows what a project wants, and on a yes lets sous read it. `--revoke` takes it back. */
+
+import { createInterface } from "node:readline/promises";
+import { findProject, findTrust, giveTrust, reviewTrust, takeTrust } from "../assemble-agents.ts";
+import { CommandError, EXIT } from "../exit-codes.ts";
+import { plural } from "../figures.ts";
+import { inertLine } from "../inert.ts";
+import { DISPLAY_OPTIONS, readColor, readOptions, refusePositionals } from "../options.ts";
+import { type Output, openOutput } from "../output.ts";
+
+const COMMAND = "sous trust";
+const MOST_LINES = 100;
+
+const OPTIONS = {
+  ...DISPLAY_OPTIONS,
+  revoke: { type: "boolean", default: false },
+  yes: { type: "boolean", default: false },
+} as const;
+
+export async function trust(parameters: readonly string[]): Promise<number> {
+  const { values, positionals } = readOptions(COMMAND, parameters, OPTIONS);
+  refusePositionals(COMMAND, positionals);
+  const output = openOutput(process.stdout, { color: readColor(values.color), isAscii: values.ascii });
+  const place = { cwd: process.cwd(), env: process.env };
+  if (values.revoke) {
+    const wasTrusted = await takeTrust(place);
+    const root = inertLine(await findProject(place.cwd), 1000);
+    output.printText(wasTrusted ? `${root} is no longer trusted.` : `${root} was not trusted.`);
+    return EXIT.ok;
+  }
+  const { root, state, present } = await findTrust(place);
+  if (present.length === 0 && state !== "changed") {
+    output.printText(`${inertLine(root, 1000)} has no files for sous: there is nothing to trust.`);
+    return EXIT.ok;
+  }
+  const { snapshot, review } = await reviewTrust(root);
+  output.print(reviewLines(root, snapshot, review, output));
+  if (state === "trusted") {
+    output.printText("It is trusted already.");
+    return EXIT.ok;
+  }
+  if (!values.yes && !(await isAgreed())) {
+    output.printText("Not trusted: nothing of it is read.");
+    return EXIT.failed;
+  }
+  // What was shown is what is trusted, whatever the files are by now.
+  await giveTrust(root, snapshot, place);
+  output.printText("Trusted, until one of these files changes.");
+  return EXIT.ok;
+}
+
+type Shown = Awaited<ReturnType<typeof reviewTrust>>;
+
+function reviewLines(root: string, { files }: Shown["snapshot"], review: Shown["review"], { style }: Output): string[] {
+  const { paint } = style;
+  const fileLines = files.map(({ path, target, content }) => {
+    const size = content === undefined ? "not read" : plural(content.length, "byte");
+    return `${inertLine(path)}${target === undefined ? "" : ` -> ${inertLine(target)}`}  ${paint("dim", size)}`;
+  });
+  const agentLines = review.agents.flatMap(({ agent, problems }) => {
+    const broken = problems.find(({ severity }) => severity === "error");
+    if (agent === undefined)
+      return broken === undefined ? [] : [`${inertLine(broken.file)}: not loaded: ${inertLine(broken.message)}`];
+    const tools = agent.tools === undefined ? "the tools of its caller" : agent.tools.join(" ") || "no tools";
+    const denied = agent.deny.length === 0 ? "" : `, never ${agent.deny.join(" ")}`;
+    return [`${paint("bold", inertLine(agent.name))}: ${tools}${denied}`];
+  });
+  const serverLines = review.servers.map(
+    ({ file, name, runs }) => `${paint("yellow", inertLine(runs, 1000))}  (${inertLine(name)} in ${file})`,
+  );
+  return [
+    `${paint("bold", inertLine(root, 1000))}`,
+    ...section("Files that sous would read", fileLines),
+    ...section("Agents it would have", agentLines),
+    ...section("Programs and addresses it names", serverLines),
+  ];
+}
+
+function section(title: string, lines: readonly string[]): string[] {
+  if (lines.length === 0) return [];
+  const rest = lines.length - MOST_LINES;
+  return [
+    `${title}:`,
+    ...lines.slice(0, MOST_LINES).map((line) => `  ${line}`),
+    ...(rest > 0 ? [`  and ${rest} more`] : []),
+  ];
+}
+
+async function isAgreed(): Promise<boolean> {
+  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
+    throw new CommandError("Nobody is there to ask: read the list above, then sous trust --yes", EXIT.consent);
+  }
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await terminal.question("Trust it? [y/N] ")).trim());
+  } catch {
+    // Ctrl-C and the end of input are a no.
+    return false;
+  } finally {
+    terminal.close();
+  }
+}
