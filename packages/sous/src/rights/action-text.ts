@@ -41,6 +41,7 @@ function mainLines(action: Action, columns: number): string[] {
     case "agents":
       return textLines(action.names.map((name) => name || "a child without a definition").join(", "), columns);
     case "fields":
+    case "follow-up":
     case "unknown":
       return [];
   }
@@ -53,6 +54,7 @@ const SHOWN: Record<Action["kind"], readonly string[]> = {
   host: [],
   agents: ["agent"],
   fields: [],
+  "follow-up": [],
   unknown: [],
 };
 

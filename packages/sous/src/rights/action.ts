@@ -26,11 +26,13 @@ export type Action = {
   | HostAction
   | { readonly kind: "agents"; readonly names: readonly string[] }
   | { readonly kind: "fields"; readonly fields: Readonly<Record<string, unknown>> }
+  /** Looks at or ends what an allowed call has started. */
+  | { readonly kind: "follow-up" }
   /** The input has not the shape that rules know. */
   | { readonly kind: "unknown" }
 );
 
-export type ActionKind = Exclude<Action["kind"], "unknown">;
+export type ActionKind = Exclude<Action["kind"], "unknown" | "follow-up">;
 
 /** Gives the real path of what exists, and throws for what does not. */
 export type RealPath = (path: string) => string;
@@ -40,7 +42,7 @@ export function readAction({ toolName, input, cwd }: ActionRequest, realPath: Re
   const whole = { toolName, exact: canonicalJson(input) };
   switch (kindOf(toolName)) {
     case "command":
-      return readCommand(fields, whole);
+      return readCommand(fields, whole, (path) => readPath(path, cwd, realPath).path);
     case "path": {
       const isFolder = FOLDER_TOOLS.has(toolName);
       const path = fields.path ?? (isFolder ? "." : undefined);
@@ -84,21 +86,33 @@ const SUBAGENT_WORDS = new Set(["spawn", "delegate", "wait", "cancel", "list", "
 /** What these say does not change what a command does. */
 const HARMLESS_FIELDS = new Set(["command", "timeout", "timeout_ms", "timeout_seconds", "description"]);
 
+/** Of the terminal: about a command in the background. */
+const FOLLOW_UPS = new Set(["output_of", "stop"]);
+
 type Fields = Record<string, unknown>;
 type Whole = { toolName: string; exact: string };
 
-function readCommand(fields: Fields, whole: Whole): Action {
-  const { command } = fields;
+function readCommand(given: Fields, whole: Whole, toPath: (path: string) => string): Action {
+  const { command } = given;
+  const others = Object.entries(given).filter(([name, value]) => value !== undefined && !HARMLESS_FIELDS.has(name));
+  const [only, more] = others;
+  if (command === undefined && only !== undefined && more === undefined && FOLLOW_UPS.has(only[0])) {
+    return { ...whole, kind: "follow-up" };
+  }
   if (typeof command !== "string") return { ...whole, kind: "unknown" };
-  const others = Object.entries(fields).filter(([name, value]) => !HARMLESS_FIELDS.has(name) && value !== undefined);
+  const settings = others.filter(([name, value]) => !isTop(name, value, toPath) && value !== false);
   const strict = readShellCommand(command);
-  // Elsewhere or otherwise it may be another command: only one that starts here as it stands is plain.
-  const isElsewhere = others.some(([name]) => name !== "background");
+  // In another folder the same words can be another program: only a command that starts at the top is plain.
+  const isElsewhere = settings.some(([name]) => name !== "background");
   const reading: ShellReading = isElsewhere ? { isPlain: false, problem: "it has further settings" } : strict;
   const text = strict.isPlain && strict.parts.length === 1 ? quoteWords(strict.parts[0] ?? []) : command;
-  const isText = others.length === 0 && !text.startsWith("{");
-  const exact = isText ? text : canonicalJson({ ...Object.fromEntries(others), command: text });
+  const isText = settings.length === 0 && !text.startsWith("{");
+  const exact = isText ? text : canonicalJson({ ...Object.fromEntries(settings), command: text });
   return { ...whole, kind: "command", command, reading, exact };
+}
+
+function isTop(name: string, value: unknown, toPath: (path: string) => string): boolean {
+  return name === "cwd" && typeof value === "string" && toPath(value) === ".";
 }
 
 function readPath(path: string, cwd: string, realPath: RealPath): { path: string; named: string } {

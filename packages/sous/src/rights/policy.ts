@@ -44,7 +44,7 @@ export function createPolicy({ rules, allowsAll = false, allowHosts = [], realPa
       if (denying !== undefined) return { effect: "deny", reason: `deny ${denying.pattern} (${denying.origin})` };
       if (allowsAll || isAllowed(action, answers)) return { effect: "allow" };
       if (ready.some((rule) => rule.effect === "ask" && rule.matcher.touches(action))) return { effect: "ask" };
-      return isAllowed(action, ready) ? { effect: "allow" } : undefined;
+      return action.kind === "follow-up" || isAllowed(action, ready) ? { effect: "allow" } : undefined;
     },
     remember: (rule, agentName) => remembered.add(readyRule(rule), agentName),
     describe: (request, width) => describeAction(request, { realPath, width }),

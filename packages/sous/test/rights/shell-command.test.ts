@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { suite, test } from "node:test";
 import fc from "fast-check";
 import { createPolicy } from "../../src/rights/policy.ts";
@@ -33,7 +34,7 @@ suite("B5.3: the strict reading", () => {
       .filter((each) => each !== ""),
   );
 
-  test("gives the very words that sh would pass on", () => {
+  test("gives the very words that sh and bash would pass on", () => {
     const plain: { text: string; words: readonly string[] }[] = [];
     for (const text of fc.sample(fc.array(piece, { minLength: 1, maxLength: 6 }), { numRuns: 4000, seed: 7 })) {
       const command = `w ${text.join("")}`;
@@ -42,12 +43,15 @@ suite("B5.3: the strict reading", () => {
     }
     assert.ok(plain.length > 300, `only ${plain.length} are plain`);
     const script = ["w() { printf '%s\\0' w \"$@\" >&3; }", ...plain.map(({ text }) => `${text}\nprintf '\\n\\0' >&3`)];
-    const printed = execFileSync("/bin/sh", ["-c", `exec 3>&1 >/dev/null\n${script.join("\n")}`], { encoding: "utf8" });
-    const seen = printed.split("\n\0").map((words) => words.split("\0").slice(0, -1));
-    assert.deepEqual(
-      seen.slice(0, -1),
-      plain.map(({ words }) => words),
-    );
+    const text = `exec 3>&1 >/dev/null\n${script.join("\n")}`;
+    for (const shell of ["/bin/sh", "/bin/bash"].filter((file) => existsSync(file))) {
+      const printed = execFileSync(shell, ["-c", text], { encoding: "utf8" });
+      const seen = printed.split("\n\0").map((words) => words.split("\0").slice(0, -1));
+      assert.deepEqual(
+        seen.slice(0, -1),
+        plain.map(({ words }) => words),
+      );
+    }
   });
 
   test("reads back what it has quoted", () => {
