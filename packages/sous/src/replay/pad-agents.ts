@@ -2,6 +2,8 @@
 
 import type { AgentDefinition } from "../core/agent.ts";
 import { messageBytes } from "../core/conversation.ts";
+import { type Message, toolCallsOf } from "../core/message.ts";
+import { rebuildConversation } from "../core/rebuild-conversation.ts";
 import type { RunRecording } from "../core/recording.ts";
 import type { Tool } from "../core/tool.ts";
 
@@ -28,12 +30,30 @@ export async function padAgent(definition: AgentDefinition, ports: PadPorts): Pr
   return describedAs(".".repeat(Math.max(0, await missingIn(describedAs("")))));
 }
 
-/** The bytes beside its task that the first prompt of a run must have had; prompts are counted by threes. */
+/**
+ * The bytes beside its messages that the prompts of a run must have had. Prompts are counted by threes, so each says it to
+ * two bytes; all of them together say it well enough to prune where it was pruned.
+ */
 function recordedSize(runs: readonly RunRecording[]): number | undefined {
-  const sizes = runs.flatMap(({ start, events }) => {
-    const first = events.find(({ type }) => type === "turn-start");
-    if (start.origin !== undefined || first?.type !== "turn-start") return [];
-    return [first.promptTokens * 3 - messageBytes(start.task)];
-  });
-  return sizes.length === 0 ? undefined : Math.min(...sizes);
+  const sizes = runs.flatMap((run) => [sizeOf(run, []), ...run.children.map((child) => sizeOfFork(child, run))]);
+  const known = sizes.filter((size) => size !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
+/** `history` is what its conversation began with. */
+function sizeOf({ start, events }: RunRecording, history: readonly Message[]): number | undefined {
+  const first = events.find(({ type }) => type === "turn-start");
+  if (first?.type !== "turn-start" || (start.origin !== undefined && history.length === 0)) return undefined;
+  return [...history, start.task].reduce((rest, message) => rest - messageBytes(message), first.promptTokens * 3);
+}
+
+/** A fork has the tools of its parent, and begins with what its parent had said and heard before it called. */
+function sizeOfFork(fork: RunRecording, { start, events }: RunRecording): number | undefined {
+  const { origin, call } = fork.start;
+  if (origin?.kind !== "fork" || start.origin !== undefined) return undefined;
+  const called = events.findIndex(
+    (event) => event.type === "message-end" && toolCallsOf(event.message).some(({ callId }) => callId === call?.callId),
+  );
+  const history = rebuildConversation(events.slice(0, Math.max(0, called)), []);
+  return history.length === origin.messages ? sizeOf(fork, history) : undefined;
 }

@@ -25,6 +25,12 @@ suite("R13: a rerun gives an identical stream of events, without network", () =>
     assert.ok(figure.runs > 100 && figure.events > 1000, inWords(figure));
   });
 
+  test("of a tree in which a fork is just small enough not to be pruned", async (context) => {
+    const figure = await runReplays({ seed: 1580385698, trees: 1, events: EVENTS });
+    context.diagnostic(inWords(figure));
+    assertReached(figure);
+  });
+
   test("of a fresh seed", async (context) => {
     const figure = await runReplays({ seed: Math.floor(Math.random() * 2 ** 31), trees: 1, events: EVENTS });
     context.diagnostic(inWords(figure));
