@@ -20,7 +20,7 @@ export async function temporaryTree(files: Record<string, string | Uint8Array> =
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-function contextIn(cwd: string, signal: AbortSignal = new AbortController().signal): ToolContext {
+export function contextIn(cwd: string, signal: AbortSignal = new AbortController().signal): ToolContext {
   return {
     signal,
     callId: "call-1",

@@ -1,0 +1,73 @@
+/** Which addresses belong to the public internet. Everything else is this machine, this network, or nobody's. */
+
+import { isIPv4, isIPv6 } from "node:net";
+
+/** False for what cannot be read as an address, too. */
+export function isPublicAddress(address: string): boolean {
+  if (isIPv4(address)) return isPublicV4(address.split(".").map(Number));
+  if (isIPv6(address) && !address.includes("%")) return isPublicV6(groupsOf(address));
+  return false;
+}
+
+/** Networks that no page of the internet lies in, as first address and length of the prefix. */
+const RESERVED_V4: readonly [network: readonly number[], bits: number][] = [
+  [[0, 0, 0, 0], 8],
+  [[10, 0, 0, 0], 8],
+  // Shared by customers of a provider.
+  [[100, 64, 0, 0], 10],
+  [[127, 0, 0, 0], 8],
+  // Where clouds answer for the machine itself, and its keys.
+  [[169, 254, 0, 0], 16],
+  [[168, 63, 129, 16], 32],
+  [[172, 16, 0, 0], 12],
+  [[192, 0, 0, 0], 24],
+  [[192, 0, 2, 0], 24],
+  [[192, 31, 196, 0], 24],
+  [[192, 52, 193, 0], 24],
+  [[192, 88, 99, 0], 24],
+  [[192, 168, 0, 0], 16],
+  [[192, 175, 48, 0], 24],
+  [[198, 18, 0, 0], 15],
+  [[198, 51, 100, 0], 24],
+  [[203, 0, 113, 0], 24],
+  // Multicast, reserved, broadcast.
+  [[224, 0, 0, 0], 3],
+];
+
+function isPublicV4(bytes: readonly number[]): boolean {
+  return !RESERVED_V4.some(([network, bits]) => numberOf(bytes) >>> (32 - bits) === numberOf(network) >>> (32 - bits));
+}
+
+function numberOf([a = 0, b = 0, c = 0, d = 0]: readonly number[]): number {
+  return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
+}
+
+/** Only global unicast addresses, without those that stand for an IPv4 address, for examples or for protocols. */
+function isPublicV6(groups: readonly number[]): boolean {
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groups;
+  // Networks without IPv4 reach it through this prefix, so what counts is the address inside.
+  if (a === 0x64 && b === 0xff9b && (c | d | e | f) === 0) return isPublicV4([g >> 8, g & 255, h >> 8, h & 255]);
+  if (a >> 13 !== 1) return false;
+  if (a === 0x2001 && (b < 0x200 || b === 0xdb8)) return false;
+  if (a === 0x2002) return false;
+  if (a === 0x2620 && b === 0x4f && c === 0x8000) return false;
+  return !(a === 0x3fff && b < 0x1000);
+}
+
+/** The eight groups of an address that is known to be one. */
+function groupsOf(address: string): number[] {
+  const [head = "", tail] = address.split("::");
+  const before = groupsIn(head);
+  if (tail === undefined) return before;
+  const after = groupsIn(tail);
+  return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
+}
+
+function groupsIn(text: string): number[] {
+  if (text === "") return [];
+  return text.split(":").flatMap((group) => {
+    if (!group.includes(".")) return [Number.parseInt(group, 16)];
+    const [a = 0, b = 0, c = 0, d = 0] = group.split(".").map(Number);
+    return [(a << 8) | b, (c << 8) | d];
+  });
+}

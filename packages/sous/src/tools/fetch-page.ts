@@ -1,0 +1,240 @@
+/**
+ * Asks for one page over HTTP. Names are resolved here, every address must be public, and the connection is made to an
+ * address that was checked, on every redirect anew. Bytes, time and redirects are bounded; no cookie, key or proxy is used.
+ */
+
+import { lookup as systemLookup } from "node:dns/promises";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { isIP, type LookupFunction } from "node:net";
+import { pipeline, type Readable, Transform } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { ToolFailure } from "../core/errors.ts";
+import { hostOf, readFetchUrl } from "../core/fetch-host.ts";
+import { isPublicAddress } from "./address.ts";
+
+export type Resolve = (host: string) => Promise<readonly string[]>;
+
+/** How the network is reached. */
+export type Network = {
+  /** All addresses of a name. */
+  resolve: Resolve;
+  /** Whether a connection may be made. */
+  mayConnect(address: string, port: number): boolean;
+  /** Whether a redirect to another host may be followed without asking anew. */
+  mayFollow(host: string): boolean;
+};
+
+export type Page = {
+  /** Where the page was found in the end. */
+  url: URL;
+  status: number;
+  contentType: string;
+  /** Unpacked, at most `MAX_BYTES`. */
+  body: Buffer;
+  /** True when there was more. */
+  isCut: boolean;
+};
+
+export const MAX_BYTES: number = 5 * 1024 * 1024;
+const MAX_REDIRECTS = 5;
+const PORTS = new Set([80, 443, 8080, 8443]);
+
+export const publicNetwork: Network = {
+  resolve: async (host) => (await systemLookup(host, { all: true })).map(({ address }) => address),
+  mayConnect: (address, port) => isPublicAddress(address) && PORTS.has(port),
+  mayFollow: () => false,
+};
+
+/** `isWanted` is asked about the type before the body is read; an unwanted body is left where it is. */
+export async function fetchPage(
+  text: string,
+  network: Network,
+  isWanted: (contentType: string) => boolean,
+  signal: AbortSignal,
+): Promise<Page> {
+  let url = parsed(text);
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+    const addresses = await checkedAddresses(url, network, signal);
+    using reply = await ask(url, addresses, signal);
+    const { statusCode: status = 0, headers } = reply.message;
+    if (isRedirect(status) && headers.location !== undefined) {
+      url = redirected(url, headers.location, network);
+      continue;
+    }
+    const contentType = (headers["content-type"] ?? "").toLowerCase();
+    if (!isWanted(contentType)) {
+      const size = /^\d+$/.test(headers["content-length"] ?? "") ? ` of ${headers["content-length"]} bytes` : "";
+      throw new ToolFailure(
+        `${url.href} is ${contentType || "of an unknown type"}${size}, not text, and was not read.`,
+      );
+    }
+    return { url, status, contentType, ...(await readBody(reply.message, url)) };
+  }
+  throw new ToolFailure(`${text} redirects more than ${MAX_REDIRECTS} times. Look for another address.`);
+}
+
+function parsed(text: string): URL {
+  const read = readFetchUrl(text);
+  if ("problem" in read) throw new ToolFailure(`${text.slice(0, 300)} is not fetched: ${read.problem}.`);
+  return read.url;
+}
+
+function isRedirect(status: number): boolean {
+  return status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
+}
+
+function redirected(from: URL, location: string, network: Network): URL {
+  const target = URL.parse(location, from.href);
+  if (target === null) throw new ToolFailure(`${from.href} redirects to an address that cannot be read.`);
+  const to = parsed(target.href);
+  if (from.protocol === "https:" && to.protocol === "http:") {
+    throw new ToolFailure(`${from.href} redirects to ${to.href}, which is not encrypted. It was not followed.`);
+  }
+  // Consent was given for one host.
+  if (hostOf(to) !== hostOf(from) && !network.mayFollow(hostOf(to))) {
+    throw new ToolFailure(`${from.href} redirects to another host. Call fetch with ${to.href} to go on there.`);
+  }
+  return to;
+}
+
+/** One address that may not be reached spoils the name: which one is used is not ours to choose. */
+async function checkedAddresses(url: URL, network: Network, signal: AbortSignal): Promise<readonly string[]> {
+  const host = hostOf(url);
+  const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
+  const addresses = isIP(host) === 0 ? await resolved(host, network.resolve, signal) : [host];
+  if (!addresses.every((address) => isIP(address) !== 0 && network.mayConnect(address, port))) {
+    throw new ToolFailure(
+      `${url.host} is not fetched: only public addresses and the ports ${[...PORTS].join(", ")} may be reached.`,
+    );
+  }
+  return addresses;
+}
+
+async function resolved(host: string, resolve: Resolve, signal: AbortSignal): Promise<readonly string[]> {
+  const addresses = await stoppable(resolve(host), signal).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw unreachable(host, error);
+  });
+  if (addresses.length === 0) throw new ToolFailure(`${host} has no address. Check the name.`);
+  return addresses;
+}
+
+/** A question to the name server cannot be taken back, only left. */
+async function stoppable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([promise, stopped]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+const HEADERS = {
+  "user-agent": "sous",
+  accept: "text/html, text/markdown, text/plain, application/json;q=0.9, */*;q=0.5",
+  "accept-encoding": "gzip, br",
+};
+
+type Reply = Disposable & { message: IncomingMessage };
+
+function ask(url: URL, addresses: readonly string[], signal: AbortSignal): Promise<Reply> {
+  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+  const options = {
+    method: "GET",
+    headers: HEADERS,
+    // One connection for one request, to an address that was checked; no pool and so no proxy either.
+    agent: false,
+    lookup: only(addresses),
+    rejectUnauthorized: true,
+    signal,
+  } as const;
+  const request = url.protocol === "https:" ? httpsRequest(url, options) : httpRequest(url, options);
+  request.on("response", (message) => {
+    // A body that is left unread ends with an error that nobody waits for.
+    message.on("error", () => undefined);
+    resolve({ message, [Symbol.dispose]: () => void request.destroy() });
+  });
+  request.on("error", (error) => reject(signal.aborted ? signal.reason : unreachable(url.host, error)));
+  request.end();
+  return promise;
+}
+
+/** Answers every question for an address with the ones that were checked. */
+function only(addresses: readonly string[]): LookupFunction {
+  const all = addresses.map((address) => ({ address, family: isIP(address) }));
+  return (_host, { all: wantsAll }, callback) => {
+    const [first] = all;
+    if (first === undefined) callback(new Error("no address"), "", 0);
+    else if (wantsAll) callback(null, all);
+    else callback(null, first.address, first.family);
+  };
+}
+
+async function readBody(message: IncomingMessage, url: URL): Promise<{ body: Buffer; isCut: boolean }> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let isCut = false;
+  const onTooLong = (): void => {
+    isCut = true;
+  };
+  try {
+    for await (const chunk of unpack(message, url, onTooLong) as AsyncIterable<Buffer>) {
+      const fits = chunk.subarray(0, MAX_BYTES - size);
+      chunks.push(fits);
+      size += fits.length;
+      isCut = fits.length < chunk.length;
+      if (isCut) break;
+    }
+  } catch (error) {
+    if (error instanceof ToolFailure) throw error;
+    if (!isCut) throw unreachable(url.host, error);
+  }
+  return { body: Buffer.concat(chunks), isCut };
+}
+
+/** Packed bytes are counted too: some unpack to nothing, without end. */
+function unpack(message: IncomingMessage, url: URL, onTooLong: () => void): Readable {
+  const encoding = (message.headers["content-encoding"] ?? "").trim().toLowerCase();
+  if (encoding === "" || encoding === "identity") return message;
+  const unpacker = unpackerFor(encoding);
+  if (unpacker === undefined) {
+    throw new ToolFailure(`${url.href} is packed as ${encoding.slice(0, 40)}, which is not understood.`);
+  }
+  let packedBytes = 0;
+  const counter = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      packedBytes += chunk.length;
+      if (packedBytes <= MAX_BYTES) return done(null, chunk);
+      onTooLong();
+      done(new Error("too long"));
+    },
+  });
+  // What goes wrong shows where the bytes are read.
+  pipeline(message, counter, unpacker, () => undefined);
+  return unpacker;
+}
+
+function unpackerFor(encoding: string): ReturnType<typeof createGunzip> | undefined {
+  switch (encoding) {
+    case "gzip":
+    case "x-gzip":
+      return createGunzip();
+    case "br":
+      return createBrotliDecompress();
+    case "deflate":
+      return createInflate();
+    default:
+      return undefined;
+  }
+}
+
+function unreachable(host: string, error: unknown): ToolFailure {
+  const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "no answer";
+  return new ToolFailure(`${host} could not be reached (${code}). Check the address, or go on without it.`, {
+    cause: error,
+  });
+}

@@ -1,0 +1,309 @@
+/** Every ending of `sous run` as a real process, in every format: exit code, status, answer and last line agree. */
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, suite, test } from "node:test";
+import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { type Act, type Ended, inGroups, runProcess, type ScriptFolder, scriptFolder } from "./run-process.ts";
+
+const FORMATS = ["text", "json", "stream-json"] as const;
+type Format = (typeof FORMATS)[number];
+
+/** The child is there, and nothing more will come of it. */
+const CHILD_WAITS = /sous\/slow/;
+const FIRST_WORDS = "Part one\u001b[31m of \u2028it\u0007";
+const READABLE = "Part one of it";
+const asChild = (label: string) => [{ tool: "subagent", input: { label, task_prompt: "Look." } }];
+const begins = { text: FIRST_WORDS, calls: [{ tool: "list_files", input: {} }] };
+
+const SCRIPTS = {
+  answers: {
+    sous: [{ text: "I ask.", calls: asChild("scout") }, { text: FIRST_WORDS }],
+    "sous/*": [{ text: "Found." }],
+  },
+  fails: { sous: [begins, { error: { kind: "invalid_request", message: "No \u001b[2Jsuch model" } }] },
+  refuses: { sous: [{ ending: "refuses" }] },
+  keyless: { sous: [{ error: { kind: "auth", message: "The key was refused: check SOME_KEY" } }] },
+  spends: { sous: [{ ...begins, usage: { input: 40_000, output: 10_000 } }, { text: "never" }] },
+  begins: { sous: [begins, { text: "never" }] },
+  asks: { sous: [{ calls: [{ tool: "write_file", input: { path: "x.txt", content: "x" } }] }, { text: FIRST_WORDS }] },
+  hangs: { sous: [{ text: FIRST_WORDS, calls: asChild("slow") }], "sous/*": [{ text: "I begin.", ending: "hangs" }] },
+  /** Its first turn ends after the interrupt, and what it says then is kept. */
+  waits: {
+    sous: [{ wait_ms: 400, text: "Too early", calls: [{ tool: "list_files", input: {} }] }, { text: FIRST_WORDS }],
+  },
+};
+
+type Row = {
+  name: string;
+  script?: keyof typeof SCRIPTS;
+  parameters?: string[];
+  acts?: Act[];
+  code: number;
+  status: string;
+  stopReason?: string;
+  /** Stdout as text. */
+  text?: string;
+  /** The last line of stderr. */
+  says?: RegExp;
+  /** Nothing was started, so there need not be an `init`. */
+  isBefore?: boolean;
+};
+
+const STARTED = /sous {2}starts|"turn-start"/;
+
+const ROWS: Row[] = [
+  { name: "completed", script: "answers", code: 0, status: "completed", text: READABLE, says: /^sous {2}✓ completed/ },
+  { name: "failed", script: "fails", code: 1, status: "failed", text: READABLE, says: /^error: No such model$/ },
+  {
+    name: "refused",
+    script: "refuses",
+    code: 1,
+    status: "refused",
+    text: "",
+    says: /^error: The model refused the task$/,
+  },
+  {
+    name: "usage",
+    parameters: ["--max-turns", "zero"],
+    code: 2,
+    status: "failed",
+    isBefore: true,
+    says: /^error: --max-turns must be a whole number of at least 1; found "zero"$/,
+  },
+  {
+    name: "configuration",
+    script: "answers",
+    parameters: ["--config", "broken.yaml"],
+    code: 3,
+    status: "failed",
+    isBefore: true,
+    says: /max_depht/,
+  },
+  {
+    name: "key missing",
+    parameters: ["--model", "anthropic/claude-sonnet-4-5"],
+    code: 4,
+    status: "failed",
+    isBefore: true,
+    says: /^error: .*ANTHROPIC_API_KEY/,
+  },
+  {
+    name: "key refused",
+    script: "keyless",
+    code: 4,
+    status: "failed",
+    says: /^error: The key was refused: check SOME_KEY$/,
+  },
+  {
+    name: "budget",
+    script: "spends",
+    parameters: ["--max-tokens-total", "50000"],
+    code: 5,
+    status: "budget_exceeded",
+    text: READABLE,
+    says: /^error: Token limit exceeded: \d+\/50000/,
+  },
+  {
+    name: "out of turns",
+    script: "begins",
+    parameters: ["--max-turns", "1"],
+    code: 6,
+    status: "incomplete",
+    stopReason: "turns",
+    text: READABLE,
+    says: /^warning: the run is out of turns, .*--max-turns/,
+  },
+  {
+    name: "timeout",
+    script: "hangs",
+    parameters: ["--timeout", "400ms"],
+    code: 6,
+    status: "timeout",
+    text: READABLE,
+    says: /^error: Time limit exceeded: \d+s\/0.4s/,
+  },
+  {
+    name: "consent",
+    script: "asks",
+    code: 7,
+    status: "incomplete",
+    stopReason: "consent",
+    text: READABLE,
+    says: /^error: 1 action needed consent and nobody was there: write_file x\.txt \(sous\)\. --allow/,
+  },
+  {
+    name: "INT once",
+    script: "waits",
+    acts: [{ at: STARTED, act: "SIGINT" }],
+    code: 130,
+    status: "cancelled",
+    text: READABLE,
+    says: /^stopped by SIGINT: The run was cancelled after wrapping up\. Go on with it: sous resume \w{26}$/,
+  },
+  {
+    name: "INT twice",
+    script: "hangs",
+    acts: [
+      { at: CHILD_WAITS, act: "SIGINT" },
+      { at: /wrapping up/, act: "SIGINT" },
+    ],
+    code: 130,
+    status: "cancelled",
+    text: READABLE,
+    says: /^stopped by SIGINT: The run was cancelled\./,
+  },
+  {
+    name: "TERM",
+    script: "hangs",
+    acts: [{ at: CHILD_WAITS, act: "SIGTERM" }],
+    code: 143,
+    status: "cancelled",
+    text: READABLE,
+    says: /^stopped by SIGTERM: /,
+  },
+  {
+    name: "HUP",
+    script: "hangs",
+    acts: [{ at: CHILD_WAITS, act: "SIGHUP" }],
+    code: 129,
+    status: "cancelled",
+    text: READABLE,
+    says: /^stopped by SIGHUP: /,
+  },
+];
+
+/** Which exit codes a status may have; before a run there is also usage and configuration. */
+const CODES: Record<string, number[]> = {
+  completed: [0],
+  failed: [1, 2, 3, 4],
+  refused: [1],
+  budget_exceeded: [5],
+  incomplete: [6, 7],
+  timeout: [6],
+  cancelled: [129, 130, 141, 143],
+};
+
+const RESULT_KEYS =
+  "schema status result output stop_reason run_id turns usage cost_usd duration_ms agents denied error lost".split(" ");
+const HEAD_KEYS = "n ts run_id agent_id parent_id path depth type".split(" ");
+
+let folder: ScriptFolder;
+const ended = new Map<string, Promise<Ended>>();
+
+function start({ name, script, parameters = [], acts = [] }: Row, format: Format): Promise<Ended> {
+  const model = script === undefined ? [] : ["--model", `script/${script}.json`];
+  const database = ["--db-path", `${name} ${format}.db`];
+  const flags = ["--output-format", format, ...model, ...database, ...parameters];
+  return runProcess({ cwd: folder.path, parameters: ["run", "Go.", ...flags], acts });
+}
+
+before(async () => {
+  folder = await scriptFolder(SCRIPTS);
+  writeFileSync(join(folder.path, "broken.yaml"), "agent:\n  subagent: { max_depht: 3 }\n");
+  const all = ROWS.flatMap((row) => FORMATS.map((format) => ({ row, format })));
+  const ready = all.map(() => Promise.withResolvers<Ended>());
+  all.forEach(({ row, format }, index) => {
+    const promise = ready[index]?.promise;
+    if (promise !== undefined) ended.set(`${row.name} ${format}`, promise);
+  });
+  void inGroups([...all.keys()], 4, async (index) => {
+    const { row, format } = all[index] ?? {};
+    if (row === undefined || format === undefined) return;
+    await start(row, format).then(ready[index]?.resolve, ready[index]?.reject);
+  });
+});
+after(() => folder[Symbol.asyncDispose]());
+
+async function endOf(row: Row, format: Format): Promise<Ended> {
+  const found = await ended.get(`${row.name} ${format}`);
+  assert.ok(found !== undefined);
+  const about = `${row.name}, ${format}: ${found.stderr}`;
+  assert.deepEqual([found.code, found.signal], [row.code, null], about);
+  assert.doesNotMatch(found.stdout + found.stderr, FORBIDDEN, about);
+  if (row.says !== undefined && !(row.status === "completed" && format === "stream-json")) {
+    assert.match(found.stderr.trimEnd().split("\n").at(-1) ?? "", row.says);
+  }
+  assert.doesNotMatch(found.stderr, /\n {4}at /, "a person reads no stack");
+  return found;
+}
+
+/** Nothing that acts on a terminal, and no line break that is not one. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they must not be there.
+const FORBIDDEN = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029]/;
+
+function checkResult(result: Record<string, unknown>, row: Row, code: number | null): void {
+  assert.deepEqual([result.status, result.stop_reason], [row.status, row.stopReason ?? null]);
+  assert.ok(CODES[String(result.status)]?.includes(Number(code)));
+  assert.equal(result.result, row.text === READABLE ? FIRST_WORDS : "");
+  assert.equal(result.error === null, row.status === "completed" || row.status === "incomplete");
+  const { agents, usage } = result as { agents: { usage: Record<string, number> }[]; usage: Record<string, number> };
+  const total = agents.reduce((sum, each) => sum + (each.usage.total_tokens ?? 0), 0);
+  assert.equal(usage.total_tokens, total);
+  const denied = row.stopReason === "consent" ? ["write_file"] : [];
+  assert.deepEqual(
+    (result.denied as { tool_name: string }[]).map(({ tool_name }) => tool_name),
+    denied,
+  );
+}
+
+suite("J1: every ending of sous run", { concurrency: true }, () => {
+  for (const row of ROWS) {
+    test(`J1: ${row.name}: exit code ${row.code}, as text`, async () => {
+      const { stdout } = await endOf(row, "text");
+      assert.equal(stdout, (row.text ?? "") === "" ? "" : `${row.text}\n`);
+    });
+
+    test(`J1: ${row.name}: exit code ${row.code}, as one JSON object`, async () => {
+      const { stdout, code } = await endOf(row, "json");
+      const result = JSON.parse(stdout);
+      assert.deepEqual(Object.keys(result), RESULT_KEYS);
+      checkResult(result, row, code);
+    });
+
+    test(`J1: ${row.name}: exit code ${row.code}, as a stream that ends with its result`, async () => {
+      const { stdout, code } = await endOf(row, "stream-json");
+      assert.ok(stdout.endsWith("\n"));
+      const lines: Record<string, unknown>[] = stdout
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+      for (const line of lines)
+        assert.deepEqual(
+          HEAD_KEYS.filter((key) => !(key in line)),
+          [],
+        );
+      assert.deepEqual(
+        lines.map(({ n }) => n),
+        lines.map((_, index) => index + 1),
+      );
+      const stored = lines.filter(({ seq }) => seq !== undefined).map(({ seq }) => seq);
+      assert.deepEqual(
+        stored,
+        stored.map((_, index) => index + 1),
+      );
+      const types = lines.map(({ type }) => type);
+      assert.ok(types.lastIndexOf("init") <= 0);
+      assert.ok(row.isBefore || types[0] === "init");
+      assert.equal(types.indexOf("result"), lines.length - 1);
+      checkResult(lines.at(-1) ?? {}, row, code);
+      if (row.isBefore) return;
+      const root = lines[0]?.run_id;
+      const ends = lines.filter(({ type, run_id }) => type === "run-end" && run_id === root);
+      assert.deepEqual(
+        ends.map(({ status }) => status),
+        [row.status],
+      );
+    });
+  }
+
+  test("J1: a run that was stopped by a signal is kept with its ending", async () => {
+    for (const row of ROWS.filter(({ acts }) => acts !== undefined)) {
+      await endOf(row, "text");
+      await using store = await openSqliteStore(join(folder.path, `${row.name} text.db`), { readOnly: true });
+      const [record] = await store.list({ rootsOnly: true, limit: 1 });
+      assert.equal(record?.status, "cancelled");
+    }
+  });
+});

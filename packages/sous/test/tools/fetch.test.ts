@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { fetchHost, hostMatches } from "../../src/core/fetch-host.ts";
+import { fetchWith, pageServer, testNetwork } from "../attacks/page-server.ts";
+
+type Answer = { type?: string; body: string | Uint8Array; status?: number; encoding?: string };
+
+async function page({ type, body, status = 200, encoding }: Answer) {
+  let headers: Record<string, unknown> = {};
+  const server = await pageServer((request, response) => {
+    headers = request.headers;
+    if (type !== undefined) response.setHeader("content-type", type);
+    if (encoding !== undefined) response.setHeader("content-encoding", encoding);
+    response.writeHead(status, { "set-cookie": "a=b" }).end(body);
+  });
+  return { url: `${server.url}/`, headers: () => headers, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+}
+
+suite("H6: fetch", () => {
+  const rows: [what: string, answer: Answer, read: string][] = [
+    ["HTML comes as Markdown", { type: "text/html; charset=utf-8", body: "<h1>A</h1><p>b" }, "# A\n\nb"],
+    ["a title is shown", { type: "text/html", body: "<title>T</title><p>b" }, "Title: T\n\nb"],
+    ["JSON comes as it is", { type: "application/json", body: '{"a": 1}' }, '{"a": 1}'],
+    ["an unnamed type that is text is read", { body: "words" }, "words"],
+    ["gzip is unpacked", { type: "text/plain", encoding: "gzip", body: gzipSync("packed") }, "packed"],
+    ["brotli is unpacked", { type: "text/plain", encoding: "br", body: brotliCompressSync("packed") }, "packed"],
+    ["deflate is unpacked", { type: "text/plain", encoding: "deflate", body: deflateSync("packed") }, "packed"],
+    ["other encodings are read", { type: "text/plain; charset=latin1", body: Buffer.from("é", "latin1") }, "é"],
+    [
+      "an encoding is found in the page",
+      { type: "text/html", body: Buffer.from('<meta charset="windows-1251"><p>\xcf', "latin1") },
+      "П",
+    ],
+    ["an empty page says so", { type: "text/html", body: "<script>1</script>" }, "[the page has no text]"],
+  ];
+  for (const [what, answer, read] of rows) {
+    test(`H6: ${what}`, async () => {
+      await using server = await page(answer);
+      const { output } = await fetchWith(testNetwork(), { url: server.url });
+      assert.equal(output, `[${server.url}]\n${read}`);
+    });
+  }
+
+  test("H6: what is not text is named and not read", async () => {
+    const refusals: [Answer, RegExp][] = [
+      [{ type: "image/png", body: "x" }, /is image\/png.*, not text, and was not read/],
+      [{ type: "text/plain", body: "a\0b" }, /is a binary file of 3 bytes/],
+      [{ type: "text/plain", encoding: "zstd", body: "x" }, /is packed as zstd/],
+      [{ type: "text/plain", encoding: "gzip", body: "not packed" }, /could not be reached/],
+    ];
+    for (const [answer, message] of refusals) {
+      await using server = await page(answer);
+      await assert.rejects(fetchWith(testNetwork(), { url: server.url }), message);
+    }
+  });
+
+  test("H6: a page that says no is a failure with its words", async () => {
+    await using server = await page({ type: "text/html", status: 404, body: "<p>No such page" });
+    const { success, error, output } = await fetchWith(testNetwork(), { url: server.url });
+    assert.deepEqual([success, error, output], [false, `${server.url} answered with status 404.`, "No such page"]);
+  });
+
+  test("H6: a long page is cut and says so", async () => {
+    await using server = await page({ type: "text/plain", body: "é".repeat(100_000) });
+    const { output } = await fetchWith(testNetwork(), { url: server.url });
+    assert.match(output, /\n\[150848 more bytes of the page are not shown\]$/);
+    assert.ok(Buffer.byteLength(output) < 49 * 1024 + 100);
+  });
+
+  test("H6: HTML comes as text or as it is when asked for", async () => {
+    await using server = await page({ type: "text/html", body: '<p>a <a href="/b">link</a>' });
+    const formats = ["text", "raw"] as const;
+    const outputs = await Promise.all(formats.map((format) => fetchWith(testNetwork(), { url: server.url, format })));
+    assert.deepEqual(
+      outputs.map(({ output }) => output.split("\n").slice(1).join("\n")),
+      ["a link", '<p>a <a href="/b">link</a>'],
+    );
+  });
+
+  test("H6: a request says nothing about the person: no cookie, no key, no address it came from", async () => {
+    await using server = await page({ type: "text/plain", body: "x" });
+    await fetchWith(testNetwork(), { url: `${server.url}?q#fragment` });
+    const { host: _host, ...headers } = server.headers();
+    assert.deepEqual(headers, {
+      "user-agent": "sous",
+      accept: "text/html, text/markdown, text/plain, application/json;q=0.9, */*;q=0.5",
+      "accept-encoding": "gzip, br",
+      connection: "close",
+    });
+  });
+});
+
+suite("B5.7: the host of a fetch call is read one way by the tool and the rules", () => {
+  test("B5.7: it is the one that would be asked, in one spelling", () => {
+    const hosts = [
+      "https://Example.COM./a",
+      "http://b\u00fccher.example/",
+      "http://0x8080808/",
+      "http://[2606:4700::1]/",
+    ];
+    assert.deepEqual(hosts.map(fetchHost), ["example.com", "xn--bcher-kva.example", "8.8.8.8", "2606:4700::1"]);
+    for (const url of [
+      "http://a@b.example/",
+      "http://a\\@b.example/",
+      "file:///a",
+      "http://intra/",
+      "http://x y.example/",
+    ]) {
+      assert.equal(fetchHost(url), undefined, url);
+    }
+  });
+
+  test("B5.7: a pattern is a host, or everything below one", () => {
+    const rows: [host: string, pattern: string, matches: boolean][] = [
+      ["example.com", "example.com", true],
+      ["example.com", "Example.com.", true],
+      ["www.example.com", "example.com", false],
+      ["www.example.com", "*.example.com", true],
+      ["example.com", "*.example.com", false],
+      ["evilexample.com", "*.example.com", false],
+      ["example.com.evil.org", "example.com", false],
+      ["example.com", "*.", false],
+      ["example.com", "*", false],
+    ];
+    for (const [host, pattern, matches] of rows)
+      assert.equal(hostMatches(host, pattern), matches, `${host} ${pattern}`);
+  });
+});
