@@ -1,0 +1,58 @@
+/** `sous config` as a real process: streams and exit codes. */
+
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, suite, test } from "node:test";
+import { sous } from "../cli/sous-process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "sous-config-command-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+mkdirSync(join(folder, "config/sous"), { recursive: true });
+mkdirSync(join(folder, "work/.sous"), { recursive: true });
+writeFileSync(join(folder, "config/sous/config.yaml"), "agent:\n  max_turns: 20\n");
+writeFileSync(join(folder, "bad.yaml"), "agent:\n  max_turns: 0\nmodle: x\n");
+// Nobody has trusted this folder, so nothing in it is read, also not what is wrong in it.
+writeFileSync(join(folder, "work/.sous/config.yaml"), "__proto__: 1\n");
+
+const options = { cwd: join(folder, "work"), env: { XDG_CONFIG_HOME: join(folder, "config") } };
+
+suite("E1: sous config", { concurrency: true }, () => {
+  test("explain says on stdout where a value came from, and reads nothing of an untrusted folder", async () => {
+    const { code, stdout, stderr } = await sous(["config", "explain", "agent.max_turns"], options);
+    assert.deepEqual([code, stderr], [0, ""]);
+    const [first, from] = stdout.split("\n");
+    assert.deepEqual(
+      [first, from],
+      ["agent.max_turns = 20", `  from      ${join(folder, "config/sous/config.yaml")}:2`],
+    );
+  });
+
+  test("E3: check tells every mistake on stderr, says nothing on stdout, and ends with 3", async () => {
+    const { code, stdout, stderr } = await sous(["config", "check", "--config", "../bad.yaml", "--ascii"], options);
+    assert.deepEqual([code, stdout], [3, ""]);
+    assert.match(stderr, /^error SOUS-C003 {2}\.\.\/bad\.yaml:2:14\n/);
+    assert.match(stderr, /\n\nerror SOUS-C005 {2}\.\.\/bad\.yaml:3:1\n/);
+    assert.match(stderr, /^[\x20-\x7e\n]*$/);
+  });
+
+  test("E3: check says one line when all is well, and ends with 0", async () => {
+    const { code, stdout, stderr } = await sous(["config", "check"], options);
+    assert.deepEqual([code, stdout, stderr], [0, "The configuration has no mistakes.\n", ""]);
+  });
+
+  test("schema prints JSON", async () => {
+    const { code, stdout } = await sous(["config", "schema"], options);
+    assert.equal(code, 0);
+    assert.equal(JSON.parse(stdout).properties.agent.properties.subagent.properties.max_depth.maximum, 10);
+  });
+
+  test("a setting that there is not, and no action, are mistakes of usage", async () => {
+    const setting = await sous(["config", "explain", "agent.max_turn"], options);
+    assert.equal(setting.code, 2);
+    assert.match(setting.stderr, /Did you mean agent\.max_turns\?/);
+    assert.equal((await sous(["config", "chek"], options)).code, 2);
+  });
+});

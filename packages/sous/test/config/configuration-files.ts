@@ -1,0 +1,58 @@
+/** A user's file and a project's file in a folder of their own, and what comes of them. */
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type ConfigurationSources,
+  type LoadedConfiguration,
+  loadConfiguration,
+} from "../../src/config/load-configuration.ts";
+import { ConfigurationError, type Problem } from "../../src/core/problem.ts";
+
+export type Given = {
+  user?: string | Uint8Array;
+  project?: string | Uint8Array;
+  env?: Record<string, string>;
+  flags?: ConfigurationSources["flags"];
+  configFlagFile?: string;
+};
+
+export class ConfigurationFolder {
+  readonly path: string = mkdtempSync(join(tmpdir(), "sous-configuration-"));
+
+  file(name: string): string {
+    return join(this.path, name);
+  }
+
+  /** Files are named as in the folder: `user.yaml`, `project.yaml`. */
+  async load({ user, project, env = {}, flags, configFlagFile }: Given): Promise<LoadedConfiguration> {
+    for (const [name, text] of Object.entries({ "user.yaml": user, "project.yaml": project })) {
+      if (text === undefined) rmSync(this.file(name), { force: true });
+      else writeFileSync(this.file(name), text);
+    }
+    return loadConfiguration({
+      userFile: this.file("user.yaml"),
+      projectFile: project === undefined ? undefined : this.file("project.yaml"),
+      configFlagFile,
+      env,
+      flags,
+      cwd: this.path,
+    });
+  }
+
+  /** What is wrong; nothing when it loads. */
+  async problems(given: Given): Promise<readonly Problem[]> {
+    try {
+      await this.load(given);
+      return [];
+    } catch (error) {
+      if (error instanceof ConfigurationError) return error.problems;
+      throw error;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,358 @@
+/** Every setting by itself: what it takes, what it refuses, and which variable says the same. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, suite, test } from "node:test";
+import { configurationSchema } from "../../src/config/schema.ts";
+import { ALL_SETTINGS, variableOf } from "../../src/config/settings.ts";
+import type { Configuration } from "../../src/core/configuration.ts";
+import { assertGolden } from "../cli/golden.ts";
+import { ConfigurationFolder } from "./configuration-files.ts";
+
+const folder = new ConfigurationFolder();
+after(() => folder[Symbol.dispose]());
+
+type Row = {
+  /** Texts of YAML and what becomes of them; the last one of each can also be said by the variable. */
+  good: [yaml: string, value: unknown][];
+  bad: [yaml: string, message: RegExp][];
+  read?: (configuration: Configuration) => unknown;
+};
+
+const wholes = (least: number, most: number | undefined, above: RegExp = /must be at most/): Row["bad"] => [
+  [String(least - 1), least === 1 ? /must be greater than 0/ : new RegExp(`must be at least ${least}`)],
+  ['"many"', /must be a whole number/],
+  ["1.5", /must be a whole number/],
+  [".nan", /must be a whole number/],
+  ["[1]", /must be a whole number/],
+  ...(most === undefined ? [] : [[String(most + 1), above] satisfies Row["bad"][number]]),
+];
+const addresses: Row["bad"] = [
+  ["ftp://example.com", /http/],
+  ['"http://"', /http/],
+  ["http://me:secret-word@example.com", /must not contain a name or a password/],
+  ["5", /must be a text/],
+];
+const flags: Row["bad"] = [
+  ["yes", /must be true or false/],
+  ["1", /must be true or false/],
+];
+const times: Row["bad"] = [
+  ["0", /must be greater than 0/],
+  ["-1", /must be greater than 0/],
+  ["5 minutes", /must be a time such as/],
+  ["999999h", /must be at most/],
+  [".inf", /must be at most/],
+];
+
+/** By key. A setting that is not here, or is here and is none, fails the first test. */
+const TABLE: Record<string, Row> = {
+  model: {
+    good: [
+      ["null", undefined],
+      ["anthropic/claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"],
+    ],
+    bad: [
+      ["claude", /must be provider\/model/],
+      ["/x", /must be provider\/model/],
+      ["3", /must be a text/],
+      ['"a/b\\nc"', /must be provider\/model/],
+    ],
+    read: ({ model }) => model,
+  },
+  "provider.base_url": {
+    good: [["http://127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1"]],
+    bad: addresses,
+    read: ({ provider }) => provider.baseUrl,
+  },
+  "provider.api_key_env": {
+    good: [["MY_KEY", "MY_KEY"]],
+    bad: [["sk-ant-123", /the name of a variable, not its value/]],
+    read: ({ provider }) => provider.apiKeyEnv,
+  },
+  "provider.api_key_command": {
+    good: [["pass show key", "pass show key"]],
+    bad: [
+      ['""', /a program with its arguments/],
+      ["[pass, show]", /must be a text/],
+    ],
+    read: ({ provider }) => provider.apiKeyCommand,
+  },
+  "provider.timeout": {
+    good: [
+      ["90", 90_000],
+      ["500ms", 500],
+      ["2h", 7_200_000],
+      ["5m", 300_000],
+    ],
+    bad: times,
+    read: ({ provider }) => provider.timeoutMs,
+  },
+  "provider.max_retries": { good: [["0", 0]], bad: wholes(0, 20), read: ({ provider }) => provider.maxRetries },
+  "provider.max_concurrent_calls": {
+    good: [["1", 1]],
+    bad: wholes(1, 1000),
+    read: ({ provider }) => provider.maxConcurrentCalls,
+  },
+  "agent.max_turns": { good: [["1000", 1000]], bad: wholes(1, 1000), read: ({ agent }) => agent.maxTurns },
+  "agent.conversation.max_tokens": {
+    good: [["5000", 5000]],
+    bad: wholes(1, undefined),
+    read: ({ agent }) => agent.conversation.maxTokens,
+  },
+  "agent.conversation.min_retain_turns": {
+    good: [["2", 2]],
+    bad: wholes(1, 1000),
+    read: ({ agent }) => agent.conversation.minRetainTurns,
+  },
+  "agent.conversation.prune_threshold": {
+    good: [
+      ["1", 1],
+      ["0.5", 0.5],
+    ],
+    bad: [
+      ["0", /must be greater than 0/],
+      ["1.01", /must be at most 1/],
+      ["half", /must be a number/],
+    ],
+    read: ({ agent }) => agent.conversation.pruneThreshold,
+  },
+  "agent.subagent.max_depth": {
+    good: [
+      ["1", 1],
+      ["10", 10],
+    ],
+    bad: wholes(1, 10, /must be at most 10 \(allowed: 1–10\)/),
+    read: ({ agent }) => agent.subagent.maxDepth,
+  },
+  "agent.subagent.default_max_turns": {
+    good: [["1000", 1000]],
+    bad: wholes(1, 1000),
+    read: ({ agent }) => agent.subagent.defaultMaxTurns,
+  },
+  "agent.subagent.output_max_size": {
+    good: [["1024", 1024]],
+    bad: wholes(1024, undefined),
+    read: ({ agent }) => agent.subagent.outputMaxSize,
+  },
+  "agent.subagent.telemetry_enabled": {
+    good: [["false", false]],
+    bad: flags,
+    read: ({ agent }) => agent.subagent.telemetryEnabled,
+  },
+  "agent.subagent.persistence_enabled": {
+    good: [["false", false]],
+    bad: flags,
+    read: ({ agent }) => agent.subagent.persistenceEnabled,
+  },
+  "agent.subagent.persistence_path": {
+    good: [
+      ["~/runs.db", "/home/ada/runs.db"],
+      ["/data/runs.db", "/data/runs.db"],
+    ],
+    bad: [["[]", /must be a text/]],
+    read: ({ agent }) => agent.subagent.persistencePath,
+  },
+  "agent.subagent.max_executions": {
+    good: [
+      ["null", undefined],
+      ["0", 0],
+    ],
+    bad: wholes(0, undefined),
+    read: ({ agent }) => agent.subagent.maxExecutions,
+  },
+  "agent.subagent.max_total_tokens": {
+    good: [["1", 1]],
+    bad: wholes(1, undefined),
+    read: ({ agent }) => agent.subagent.maxTotalTokens,
+  },
+  "agent.subagent.max_total_time": {
+    good: [
+      ["90", 90],
+      ["2m", 120],
+    ],
+    bad: times,
+    read: ({ agent }) => agent.subagent.maxTotalTime,
+  },
+  "agent.subagent.max_total_cost": {
+    good: [
+      ["2", 2],
+      ["$0.50", 0.5],
+    ],
+    bad: [
+      ["0", /must be greater than 0/],
+      ["-1", /must be greater than 0/],
+      ["2 EUR", /must be an amount/],
+      [".inf", /must be an amount/],
+    ],
+    read: ({ agent }) => agent.subagent.maxTotalCost,
+  },
+  "agent.subagent.max_concurrent": {
+    good: [["1", 1]],
+    bad: wholes(1, 1000),
+    read: ({ agent }) => agent.subagent.maxConcurrent,
+  },
+  "agent.subagent.on_full": {
+    good: [["refuse", "refuse"]],
+    bad: [["wait", /allowed: queue, refuse/]],
+    read: ({ agent }) => agent.subagent.onFull,
+  },
+  "agent.subagent.summary": {
+    good: [["never", "never"]],
+    bad: [["true", /allowed: auto, always, never/]],
+    read: ({ agent }) => agent.subagent.summary,
+  },
+  "tools.terminal.timeout": { good: [["30s", 30_000]], bad: times, read: ({ tools }) => tools.terminal.timeoutMs },
+  "tools.fetch.allow_hosts": {
+    good: [
+      ['[Docs.Example.com, "*.example.org"]', ["docs.example.com", "*.example.org"]],
+      ["[one.example, two.example]", ["one.example", "two.example"]],
+    ],
+    bad: [
+      ["example.com", /must be a list/],
+      ["[https://example.com]", /must be a host name/],
+      ["[a/b]", /must be a host name/],
+      ['["*"]', /must be a host name/],
+      ["[1]", /must be a host name/],
+    ],
+    read: ({ tools }) => tools.fetch.allowHosts,
+  },
+  permissions: {
+    good: [
+      [
+        '[{ allow: "terminal(git status*)" }, { ask: fetch }]',
+        [
+          { effect: "allow", pattern: "terminal(git status*)", origin: "user.yaml:1" },
+          { effect: "ask", pattern: "fetch", origin: "user.yaml:1" },
+        ],
+      ],
+    ],
+    bad: [
+      ["{ allow: x }", /must be a list of rules/],
+      ["[x]", /must be a rule/],
+      ["[{ allow: x, deny: y }]", /exactly one of allow, ask and deny/],
+      ["[{}]", /exactly one of allow, ask and deny/],
+      ["[{ alow: x }]", /permissions\[0\]\.alow is not known/],
+      ["[{ allow: 3 }]", /must be a tool/],
+      ['[{ deny: "rm -rf" }]', /must be a tool/],
+      ['[{ deny: "terminal(x) and more" }]', /must be a tool/],
+    ],
+    read: ({ permissions }) => permissions,
+  },
+  agent_servers: {
+    good: [["{ claude: { command: claude-code-acp, args: [] } }", undefined]],
+    bad: [
+      ["[x]", /servers by name/],
+      ["{ claude: x }", /must have command/],
+      ["{ claude: { args: [] } }", /must have command/],
+      ["{ claude: { command: [x] } }", /must be a text/],
+      ["{ claude: { command: x, url: y } }", /agent_servers\.claude\.url is not known/],
+      ['{ "a b": { command: x } }', /must be a name/],
+    ],
+  },
+  mcp_servers: {
+    good: [["{ one: { command: x, args: [y], env: { A: b } }, two: { url: http://x, type: http } }", undefined]],
+    bad: [
+      ["{ one: { command: x, args: y } }", /must be a list of texts/],
+      ["{ one: { command: x, env: { A: 1 } } }", /must be texts by name/],
+      ["{ one: { url: x, type: ws } }", /must be stdio, http or sse/],
+    ],
+  },
+  "metrics.port": { good: [["9464", undefined]], bad: wholes(1, 65_535) },
+  "telemetry.otlp_endpoint": { good: [["http://127.0.0.1:4318", undefined]], bad: addresses },
+  "telemetry.capture_content": { good: [["true", undefined]], bad: flags },
+};
+
+/** `agent.max_turns` and `3` as one line of YAML. */
+function yamlOf(key: string, value: string): string {
+  const parts = key.split(".");
+  return parts.length === 1
+    ? `${key}: ${value}\n`
+    : `${parts.join(": { ")}: ${value}${" }".repeat(parts.length - 1)}\n`;
+}
+
+test("E2: the table has every setting, and no others", () => {
+  assert.deepEqual(Object.keys(TABLE).sort(), ALL_SETTINGS.map(({ key }) => key).sort());
+});
+
+suite("E3: each takes what is allowed and says what is not:", () => {
+  for (const [key, { good, bad, read }] of Object.entries(TABLE)) {
+    test(key, async () => {
+      for (const [yaml, value] of good) {
+        const { configuration } = await folder.load({ user: yamlOf(key, yaml), env: { HOME: "/home/ada" } });
+        if (read !== undefined) assert.deepEqual(read(configuration), value, yaml);
+      }
+      for (const [yaml, message] of bad) {
+        const problems = await folder.problems({ user: yamlOf(key, yaml) });
+        assert.equal(problems.length, 1, yaml);
+        assert.match(problems[0]?.message ?? "", message, yaml);
+        assert.ok(problems[0]?.message.startsWith(key), yaml);
+        assert.ok(problems[0]?.fix !== "" && problems[0]?.place.kind === "file" && problems[0].place.line === 1, yaml);
+      }
+    });
+  }
+});
+
+suite("E1: the variable of each says the same:", () => {
+  for (const setting of ALL_SETTINGS) {
+    const name = variableOf(setting);
+    const row = TABLE[setting.key];
+    if (name === undefined || row?.read === undefined) continue;
+    const { read } = row;
+    test(name, async () => {
+      assert.equal(name, `SOUS_${setting.key.toUpperCase().replaceAll(".", "_")}`);
+      const [yaml = "", value] = row.good.at(-1) ?? [];
+      const env = { [name]: yaml.replaceAll(/[[\]]/g, ""), HOME: "/home/ada" };
+      const { configuration, origins } = await folder.load({ env });
+      assert.deepEqual(read(configuration), value);
+      assert.deepEqual(origins.get(setting.key)?.origin, { layer: "variable", where: name });
+    });
+  }
+});
+
+test("E1: only lists of rules and of servers have no variable", () => {
+  const without = ALL_SETTINGS.filter((setting) => variableOf(setting) === undefined).map(({ key }) => key);
+  assert.deepEqual(without, ["permissions", "agent_servers", "mcp_servers"]);
+});
+
+test("E2: nothing set is as the requirements say", async () => {
+  const { configuration, warnings } = await folder.load({});
+  assert.deepEqual(warnings, []);
+  assert.deepEqual(configuration, {
+    model: undefined,
+    provider: {
+      baseUrl: undefined,
+      apiKeyEnv: undefined,
+      apiKeyCommand: undefined,
+      timeoutMs: 120_000,
+      maxRetries: 4,
+      maxConcurrentCalls: 16,
+    },
+    agent: {
+      maxTurns: 50,
+      conversation: { maxTokens: 100_000, minRetainTurns: 5, pruneThreshold: 0.8 },
+      subagent: {
+        maxDepth: 3,
+        defaultMaxTurns: 10,
+        outputMaxSize: 4096,
+        telemetryEnabled: true,
+        persistenceEnabled: true,
+        persistencePath: undefined,
+        maxExecutions: undefined,
+        maxTotalTokens: undefined,
+        maxTotalTime: undefined,
+        maxTotalCost: undefined,
+        maxConcurrent: 5,
+        onFull: "queue",
+        summary: "auto",
+      },
+    },
+    tools: { terminal: { timeoutMs: 120_000 }, fetch: { allowHosts: [] } },
+    permissions: [],
+  } satisfies Configuration);
+});
+
+test("E1: the schema for editors is as it was promised; UPDATE_SNAPSHOTS=1 promises anew", () => {
+  const snapshots = join(import.meta.dirname, "../snapshots");
+  assertGolden("config-schema.json", [JSON.stringify(configurationSchema(), undefined, 2)], snapshots);
+});
