@@ -25,12 +25,17 @@ export type FileTarget = AsyncDisposable & {
 
 export const MAX_WRITTEN_BYTES: number = 5 * 1024 * 1024;
 
+const MAX_PATH = 4000;
+/** Made for one file; more is a mistake. */
+const MAX_NEW_FOLDERS = 32;
+
 /** Makes the folders on the way when `makeFolders` says so. */
 export async function openTarget(
   workspace: Workspace,
   path: string,
   { protectedPaths, makeFolders }: { protectedPaths: ProtectedPaths; makeFolders: boolean },
 ): Promise<FileTarget> {
+  if (path.length > MAX_PATH) throw new ToolFailure(`The path is too long: ${path.slice(0, 80)}…`);
   const asked = askedInside(workspace, path);
   if (asked === workspace.root || /[/\\]\.{0,2}$/.test(path)) {
     throw new ToolFailure(`${path} names a folder. Give the path of a file.`);
@@ -62,6 +67,11 @@ async function openFolder(workspace: Workspace, asked: string, wanted: Wanted): 
   const { real, missing } = await existingPart(workspace, asked, path);
   if (missing.length > 0 && !wanted.makeFolders)
     throw new ToolFailure(`No file at ${path}. Use glob to find its name.`);
+  if (missing.length > MAX_NEW_FOLDERS) {
+    throw new ToolFailure(
+      `${path.slice(0, 200)} needs ${missing.length} new folders; at most ${MAX_NEW_FOLDERS} are made.`,
+    );
+  }
   refuseProtected(workspace, join(real, ...missing, name), path, protectedPaths);
   let folder = await openAt(workspace, real, real, path);
   for (const part of missing) {
