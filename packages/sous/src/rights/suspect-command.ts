@@ -12,7 +12,10 @@ export const HOLE = "\0";
 export function readSuspects(text: string): string[][] | undefined {
   if (text.length > MAX_COMMAND_LENGTH) return undefined;
   // Line by line as well: a quote in a comment or in a here-document must not hide the lines after it.
-  const readings = [text, ...(text.includes("\n") ? text.split("\n") : [])].map(readOnce);
+  // And `&>` is an arrow to bash, the end of a command to others.
+  const texts = [text, ...(text.includes("\n") ? text.split("\n") : [])];
+  const twins = texts.filter((each) => each.includes("&>")).map((each) => each.replaceAll("&>", ">"));
+  const readings = [...texts, ...twins].map(readOnce);
   const [whole] = readings;
   if (whole === undefined || readings.some((parts) => parts === undefined)) return undefined;
   return whole.length > MAX_PARTS ? undefined : readings.flatMap((parts) => parts ?? []);
@@ -164,7 +167,7 @@ function next({ text, at }: Reader): string {
 }
 
 const BEFORE_A_PROGRAM =
-  /^(?:if|then|else|elif|do|while|until|!|time|coproc|function|\{|[A-Za-z_]\w*(?:\[.*\])?\+?=.*)$/s;
+  /^(?:if|then|else|elif|do|while|until|!|time|-p|--|coproc|function|\{|[A-Za-z_]\w*(?:\[.*\])?\+?=.*)$/s;
 
 /** Without assignments and words like `then`: what is left begins with a program. */
 function withoutPrefix(words: string[]): string[] {
