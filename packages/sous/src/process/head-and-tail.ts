@@ -15,6 +15,11 @@ export class HeadAndTail {
     this.#tail = Buffer.allocUnsafe(half);
   }
 
+  /** Of everything that was said so far. */
+  get bytes(): number {
+    return this.#headBytes + this.#tailBytes;
+  }
+
   add(chunk: Buffer): void {
     const first = chunk.copy(this.#head, this.#headBytes);
     this.#headBytes += first;

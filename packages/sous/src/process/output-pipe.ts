@@ -15,8 +15,11 @@ export type OutputPipe = {
   readonly writer: number;
 };
 
-/** Undefined where no pipe can be made; Node's own must do then. */
-export async function openOutputPipe(): Promise<OutputPipe | undefined> {
+/** One buffer for everything that comes: a new one for each piece would be garbage by the hundred megabytes. */
+const BUFFER_BYTES = 64 * 1024;
+
+/** Undefined where no pipe can be made; Node's own must do then. What `onData` is given is gone after the call. */
+export async function openOutputPipe(onData: (chunk: Buffer) => void): Promise<OutputPipe | undefined> {
   const folder = orUndefined(() => mkdtempSync(join(tmpdir(), "sous-pipe-")));
   if (folder === undefined) return undefined;
   const path = join(folder, "pipe");
@@ -29,7 +32,14 @@ export async function openOutputPipe(): Promise<OutputPipe | undefined> {
       closeSync(reading);
       return undefined;
     }
-    return { reader: new Socket({ fd: reading, readable: true, writable: false }), writer };
+    const onread = {
+      buffer: Buffer.allocUnsafeSlow(BUFFER_BYTES),
+      callback(bytes: number, buffer: Uint8Array): boolean {
+        onData(Buffer.from(buffer.buffer, buffer.byteOffset, bytes));
+        return true;
+      },
+    };
+    return { reader: new Socket({ fd: reading, readable: true, writable: false, onread }), writer };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

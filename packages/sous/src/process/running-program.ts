@@ -35,7 +35,8 @@ const LOOK_LAZILY_MS = 250;
 const MOST_SWEEPS = 40;
 
 export async function startProgram(request: ProgramRequest, launch: Launch): Promise<RunningProgram> {
-  const pipe = request.separateErrors ? undefined : await openOutputPipe();
+  const output = new HeadAndTail(request.maxOutputBytes);
+  const pipe = request.separateErrors ? undefined : await openOutputPipe((chunk) => output.add(chunk));
   let child: ChildProcess;
   let known: Disposable;
   try {
@@ -56,7 +57,7 @@ export async function startProgram(request: ProgramRequest, launch: Launch): Pro
   } finally {
     if (pipe !== undefined) closeSync(pipe.writer);
   }
-  return new RunningProgram(child, pipe, request, launch, known);
+  return new RunningProgram({ child, pipe, output, known }, request, launch);
 }
 
 function cannotStart({ program, cwd }: ProgramRequest, error: Error & { code?: unknown }): ToolFailure {
@@ -81,6 +82,8 @@ function cannotStart({ program, cwd }: ProgramRequest, error: Error & { code?: u
   }
 }
 
+type Started = { child: ChildProcess; pipe: OutputPipe | undefined; output: HeadAndTail; known: Disposable };
+
 export class RunningProgram implements BackgroundProgram {
   readonly pid: number;
   readonly ended: Promise<ProgramResult>;
@@ -90,25 +93,19 @@ export class RunningProgram implements BackgroundProgram {
   readonly #errors: HeadAndTail | undefined;
   readonly #startedAt: number;
   #stopped: ProgramResult["stopped"];
-  #heardBytes = 0;
   #isOver = false;
   #graceIsOver = false;
   #grace: Disposable | undefined;
 
-  constructor(
-    child: ChildProcess,
-    pipe: OutputPipe | undefined,
-    request: ProgramRequest,
-    launch: Launch,
-    known: Disposable,
-  ) {
+  constructor(started: Started, request: ProgramRequest, launch: Launch) {
+    const { child, pipe, output, known } = started;
     this.pid = child.pid ?? 0;
     this.#child = child;
     this.#launch = launch;
     this.#startedAt = launch.clock.monotonic();
-    this.#output = new HeadAndTail(request.maxOutputBytes);
+    this.#output = output;
     this.#errors = request.separateErrors ? new HeadAndTail(request.maxOutputBytes) : undefined;
-    const streams = pipe === undefined ? [child.stdout, child.stderr] : [pipe.reader];
+    const streams: (Readable | null)[] = [pipe?.reader ?? child.stdout, child.stderr];
     // A program in the background does not keep us alive; when we end, it ends.
     if (launch.isBackground) child.unref();
     if (launch.isBackground) pipe?.reader.unref();
@@ -202,10 +199,8 @@ export class RunningProgram implements BackgroundProgram {
   }
 
   #read(stream: Readable, kept: HeadAndTail = this.#output): Promise<void> {
-    stream.on("data", (chunk: Buffer) => {
-      this.#heardBytes += chunk.length;
-      kept.add(chunk);
-    });
+    // A pipe of ours is read where it was opened, and says nothing here.
+    stream.on("data", (chunk: Buffer) => kept.add(chunk));
     stream.on("error", () => {});
     return new Promise((resolve) => stream.once("close", resolve));
   }
@@ -216,8 +211,8 @@ export class RunningProgram implements BackgroundProgram {
     atEnd.then(() => {
       isAtEnd = true;
     });
-    for (let drain = 0, heard = -1; drain < MOST_DRAINS && heard !== this.#heardBytes; drain++) {
-      heard = this.#heardBytes;
+    for (let drain = 0, heard = -1; drain < MOST_DRAINS && heard !== this.#output.bytes; drain++) {
+      heard = this.#output.bytes;
       await this.#pause(DRAIN_MS, atEnd);
       if (isAtEnd) return;
     }

@@ -36,11 +36,11 @@ export class ProcessJudge {
     return [...this.#seen.values()].filter(({ pid, start }) => processOf(pid)?.start === start);
   }
 
-  /** Waits until nothing is left. What is left after the time is described, and killed. */
-  async untilGone(milliseconds: number): Promise<{ left: string[]; milliseconds: number }> {
+  /** Waits until nothing is left. What is left after the time is described, and killed. A guard may stay when it is told so. */
+  async untilGone(milliseconds: number, mayHaveGuard = false): Promise<{ left: string[]; milliseconds: number }> {
     const startedAt = performance.now();
     for (;;) {
-      const left = this.left();
+      const left = this.left().filter(({ pid }) => !mayHaveGuard || !commandOf(pid).includes(" sous-guard "));
       const passed = performance.now() - startedAt;
       if (left.length === 0) return { left: [], milliseconds: passed };
       if (passed > milliseconds) {
@@ -58,13 +58,16 @@ export class ProcessJudge {
 }
 
 function describe({ pid, group }: ProcessEntry): string {
-  let line = "";
+  return `${pid} of group ${group}: ${commandOf(pid).slice(0, 80)}`;
+}
+
+function commandOf(pid: number): string {
   try {
-    line = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").slice(0, 80);
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
   } catch {
-    // It has ended in this moment, too late all the same.
+    // It has ended in this moment.
+    return "";
   }
-  return `${pid} of group ${group}: ${line}`;
 }
 
 function kill(pid: number): void {

@@ -32,7 +32,13 @@ export type CancelFigure = {
 
 export type CancelOptions = { seed: number; trials: number; lanes?: number; openPrograms?: typeof openPrograms };
 
-type State = { name: string; script: Script; isReady?: (events: readonly string[]) => boolean; consents?: boolean };
+type State = {
+  name: string;
+  script: Script;
+  isReady?: (events: readonly string[]) => boolean;
+  consents?: boolean;
+  inBackground?: boolean;
+};
 
 const IGNORES = "trap '' TERM INT HUP; while :; do sleep 0.1; done";
 const run = (command: string, background = false) => calls("terminal", { command, background });
@@ -52,6 +58,7 @@ const STATES: readonly State[] = [
   },
   {
     name: "with programs in the background",
+    inBackground: true,
     script: { lead: [[run("sleep 300", true), run(IGNORES, true)], hangs()] },
     isReady: (events) => events.filter((type) => type === "tool-call-end").length === 2,
   },
@@ -147,13 +154,15 @@ async function cancelOnce(
   cancelledAt = performance.now();
   if (chance(random, 0.5)) handle.cancel();
   else controller.abort(new Error("enough"));
-  // As a command does on a signal: everything at once.
-  const closed = programs[Symbol.asyncDispose]();
-  const gone = judge.untilGone(2_000);
+  // Half of them as a command does it on a signal: everything at once. The others as a chat, which goes on: only the run is
+  // cancelled, and what it had in the foreground must end by that alone.
+  const goesOn = state.inBackground !== true && chance(random, 0.5);
+  if (!goesOn) void programs[Symbol.asyncDispose]();
+  const gone = judge.untilGone(2_000, goesOn);
   const { status } = await result;
   figure.slowestEndMilliseconds = Math.max(figure.slowestEndMilliseconds, performance.now() - cancelledAt);
-  await closed;
   const { left } = await gone;
+  await programs[Symbol.asyncDispose]();
   figure.trials += 1;
   if (status !== "cancelled") figure.broken.push({ trial, state: state.name, problem: `It ended as ${status}` });
   if (left.length > 0) figure.broken.push({ trial, state: state.name, problem: `Still there: ${left.join("; ")}` });

@@ -1,0 +1,283 @@
+/** Programs: what they are started with, what comes back, and that nothing of them stays. */
+
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, suite, test } from "node:test";
+import { ToolFailure } from "../../src/core/errors.ts";
+import type { ProgramRequest, Programs } from "../../src/core/process.ts";
+import { processOf } from "../../src/process/process-table.ts";
+import { openPrograms } from "../../src/process/programs.ts";
+import { ProcessJudge } from "../figures/process-judge.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "sous-programs-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function shell(command: string, more: Partial<ProgramRequest> = {}): ProgramRequest {
+  return { program: "bash", args: ["-c", command], cwd: folder, maxOutputBytes: 4096, ...more };
+}
+
+/** With everything that is started known to a judge. */
+function judged(environment: Record<string, string | undefined> = process.env): {
+  judge: ProcessJudge;
+  programs: Programs;
+} {
+  const judge = new ProcessJudge();
+  return { judge, programs: openPrograms({ environment: { ...environment, ...judge.environment } }) };
+}
+
+suite("Programs: what comes back", () => {
+  test("both streams in the order they came, and the exit code", async () => {
+    await using programs = openPrograms({ environment: process.env });
+    const { durationMs, ...result } = await programs.run(
+      shell("echo one; echo two >&2; echo three > /dev/stderr; echo four | tee /dev/stdout; exit 3"),
+    );
+    const output = { head: "one\ntwo\nthree\nfour\nfour\n", tail: "", droppedBytes: 0 };
+    assert.deepEqual(result, { exitCode: 3, endedBy: null, stopped: undefined, output, errors: undefined });
+    assert.ok(durationMs > 0);
+  });
+
+  test("standard error by itself when it is asked for so", async () => {
+    await using programs = openPrograms({ environment: process.env });
+    const { output, errors } = await programs.run(shell("echo out; echo err >&2", { separateErrors: true }));
+    assert.deepEqual([output.head, errors?.head], ["out\n", "err\n"]);
+  });
+
+  test("arguments as they are: no shell looks at them", async () => {
+    await using programs = openPrograms({ environment: process.env });
+    const args = ["%s\n", "$(touch pwned)", "`id`", "; touch pwned", "-n", "a\nb"];
+    const { output } = await programs.run({ program: "printf", args, cwd: folder, maxOutputBytes: 4096 });
+    assert.equal(output.head, `${args.slice(1).join("\n")}\n`);
+    assert.equal(existsSync(join(folder, "pwned")), false);
+  });
+
+  test("nothing can be typed in, and there is no terminal", async () => {
+    await using programs = openPrograms({ environment: process.env });
+    const { output } = await programs.run(
+      shell("cat; test -t 0 || echo none; (: < /dev/tty) 2>/dev/null || echo no tty"),
+    );
+    assert.equal(output.head, "none\nno tty\n");
+  });
+
+  test("the signal that ended it, when it was not ours", async () => {
+    await using programs = openPrograms({ environment: process.env });
+    const { exitCode, endedBy, stopped } = await programs.run(shell("kill -SEGV $$"));
+    assert.deepEqual([exitCode, endedBy, stopped], [null, "SIGSEGV", undefined]);
+  });
+
+  test("a program that cannot be started is a failure in words, and nothing stays open", async () => {
+    await using programs = openPrograms({ environment: process.env });
+    const failures: [ProgramRequest, RegExp][] = [
+      [{ ...shell(""), program: "no-such-program" }, /no program named no-such-program/],
+      [{ ...shell(""), program: "./bash" }, /no program named/],
+      [shell("true", { cwd: join(folder, "nowhere") }), /is gone/],
+      [{ ...shell(""), args: ["-c", "x".repeat(3_000_000)] }, /too long/],
+      [{ ...shell(""), args: ["-c", "a\0b"] }, /NUL/],
+    ];
+    for (const [request, message] of failures) {
+      await assert.rejects(
+        programs.run(request),
+        (error) => error instanceof ToolFailure && message.test(error.message),
+      );
+    }
+  });
+
+  test("B5.2: a program is looked for in absolute folders of PATH only, never where the workspace is", async () => {
+    mkdirSync(join(folder, "bin"), { recursive: true });
+    writeFileSync(join(folder, "planted"), "#!/bin/sh\ntouch marker\n", { mode: 0o755 });
+    writeFileSync(join(folder, "bin", "wanted"), "#!/bin/sh\necho wanted\n", { mode: 0o755 });
+    const before = process.cwd();
+    process.chdir(folder);
+    try {
+      await using programs = openPrograms({ environment: { PATH: `:.:bin:${folder}/bin` } });
+      assert.equal(await programs.find("planted"), undefined);
+      await assert.rejects(programs.run({ ...shell(""), program: "planted" }), ToolFailure);
+      assert.equal(await programs.find("wanted"), join(folder, "bin", "wanted"));
+    } finally {
+      process.chdir(before);
+    }
+    assert.equal(existsSync(join(folder, "marker")), false);
+  });
+});
+
+suite("Programs: what they are given", () => {
+  test("B5.4: none of our secrets and no loader variable, only a short list and what was named", async () => {
+    const secrets = Object.fromEntries(SECRET_NAMES.map((name, index) => [name, `planted-${index}-${"k".repeat(20)}`]));
+    const loaders = Object.fromEntries(LOADERS.map((name) => [name, join(folder, "evil.so")]));
+    const environment = { PATH: process.env.PATH, HOME: folder, LANG: "C.UTF-8", ...secrets, ...loaders };
+    await using programs = openPrograms({ environment });
+    const named = { NAMED: "yes", LD_PRELOAD: "/evil.so", NODE_OPTIONS: "--require=/evil.js", BASH_ENV: "/evil.sh" };
+    const { output } = await programs.run({
+      program: "env",
+      args: [],
+      cwd: folder,
+      environment: named,
+      maxOutputBytes: 65_536,
+    });
+    assert.equal(output.head.includes("planted-"), false);
+    const names = output.head.split("\n").flatMap((line) => line.split("=")[0] || []);
+    assert.deepEqual(names.sort(), ["HOME", "LANG", "NAMED", "PATH", "SOUS_RUN"]);
+  });
+
+  test("B5.4: what a loader variable would start is not started", async () => {
+    const marker = join(folder, "loaded");
+    const script = join(folder, "startup");
+    writeFileSync(script, `touch ${marker}\n`);
+    const environment = {
+      PATH: process.env.PATH,
+      BASH_ENV: script,
+      ENV: script,
+      "BASH_FUNC_echo%%": `() { touch ${marker}; }`,
+    };
+    await using programs = openPrograms({ environment });
+    await programs.run(shell("echo hi", { environment: { BASH_ENV: script, ENV: script } }));
+    assert.equal(existsSync(marker), false);
+  });
+});
+
+const SECRET_NAMES =
+  "ANTHROPIC_API_KEY OPENAI_API_KEY GOOGLE_GENERATIVE_AI_API_KEY AWS_SECRET_ACCESS_KEY GITHUB_TOKEN NPM_TOKEN DATABASE_URL PGPASSWORD SSH_AUTH_SOCK LC_SECRET SOUS_PROVIDER_API_KEY HTTPS_PROXY".split(
+    " ",
+  );
+const LOADERS =
+  "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES NODE_OPTIONS BASH_ENV ENV PYTHONSTARTUP PERL5OPT GIT_SSH_COMMAND GIT_EXTERNAL_DIFF GIT_CONFIG_COUNT".split(
+    " ",
+  );
+
+suite("Programs: how they end", () => {
+  test("after their time they are asked to, and have a moment to do so", async () => {
+    await using programs = openPrograms({ environment: process.env });
+    const polite = "trap 'echo saved; exit 9' TERM; echo begins; while :; do sleep 0.02; done";
+    const result = await programs.run(shell(polite, { timeoutMs: 150 }));
+    assert.deepEqual([result.exitCode, result.stopped], [9, "timeout"]);
+    assert.match(result.output.head, /^begins\n[\s\S]*saved\n$/);
+  });
+
+  test("R8: one that does not listen is killed, with all it has started, in its group or out of it", async () => {
+    const { judge, programs } = judged();
+    const controller = new AbortController();
+    const running = programs.run(
+      shell(
+        "trap '' TERM; setsid bash -c \"trap '' TERM; touch deaf; sleep 300; true\" & while :; do sleep 0.1; done",
+        {
+          signal: controller.signal,
+        },
+      ),
+    );
+    await until(() => existsSync(join(folder, "deaf")));
+    judge.look();
+    controller.abort();
+    const { stopped, endedBy } = await running;
+    assert.deepEqual([stopped, endedBy], ["cancelled", "SIGKILL"]);
+    assert.deepEqual((await judge.untilGone(0, true)).left, []);
+    await programs[Symbol.asyncDispose]();
+    assert.deepEqual((await judge.untilGone(500)).left, []);
+  });
+
+  test("Process: one that was put to sleep with SIGSTOP ends all the same", async () => {
+    await using programs = openPrograms({ environment: process.env });
+    const { stopped, endedBy } = await programs.run(shell("kill -STOP $$", { timeoutMs: 100 }));
+    assert.deepEqual([stopped, endedBy], ["timeout", "SIGTERM"]);
+  });
+
+  test("what a program leaves behind in its group ends with it, and does not hold its output back", async () => {
+    const { judge, programs } = judged();
+    const startedAt = performance.now();
+    const { output } = await programs.run(
+      shell("sleep 300 & (sleep 300 &) ; nohup sleep 300 >/dev/null 2>&1 & echo done"),
+    );
+    assert.equal(output.head, "done\n");
+    assert.ok(performance.now() - startedAt < 60_000);
+    assert.deepEqual((await judge.untilGone(500, true)).left, []);
+    await programs[Symbol.asyncDispose]();
+  });
+
+  test("what left the group on purpose lives until everything is closed, and holds nothing back", async () => {
+    const { judge, programs } = judged();
+    const { output } = await programs.run(
+      shell("setsid bash -c 'touch away; exec sleep 300' & while [ ! -e away ]; do sleep 0.01; done; echo done"),
+    );
+    assert.equal(output.head, "done\n");
+    assert.equal(judge.left().length, 2, "the sleeper and the guard");
+    await programs[Symbol.asyncDispose]();
+    assert.deepEqual((await judge.untilGone(500)).left, []);
+  });
+
+  test("closing ends every program, also one that is just starting, and then none can be started", async () => {
+    const { judge, programs } = judged();
+    const background = await programs.start(shell("sleep 300 & sleep 300"));
+    const starting = programs.run(shell("sleep 300"));
+    const closed = programs[Symbol.asyncDispose]();
+    const result = await starting.catch((error: unknown) => error);
+    assert.ok(result instanceof ToolFailure || (result as { stopped?: string }).stopped === "cancelled");
+    assert.equal((await background.ended).stopped, "cancelled");
+    await closed;
+    await programs[Symbol.asyncDispose]();
+    assert.deepEqual((await judge.untilGone(0)).left, []);
+    await assert.rejects(programs.run(shell("true")), ToolFailure);
+  });
+
+  test("a signal that has aborted already starts nothing", async () => {
+    await using programs = openPrograms({ environment: process.env });
+    const reason = new Error("too late");
+    await assert.rejects(programs.run(shell("touch late", { signal: AbortSignal.abort(reason) })), reason);
+    assert.equal(existsSync(join(folder, "late")), false);
+  });
+});
+
+suite("Programs: in the background", () => {
+  test("the output can be read while it comes, and disposing stops the program", async () => {
+    const { judge, programs } = judged();
+    const program = await programs.start(shell("echo ready; sleep 300"));
+    await until(() => program.output().head === "ready\n");
+    await program[Symbol.asyncDispose]();
+    assert.equal((await program.ended).stopped, "cancelled");
+    await programs[Symbol.asyncDispose]();
+    assert.deepEqual((await judge.untilGone(0)).left, []);
+  });
+
+  test("a server that a shell has put into the background goes on after the shell", async () => {
+    await using programs = openPrograms({ environment: process.env });
+    const program = await programs.start(shell("(sleep 0.1; touch served; sleep 300) > /dev/null 2>&1 &"));
+    await until(() => existsSync(join(folder, "served")));
+    await program[Symbol.asyncDispose]();
+    const { exitCode, stopped } = await program.ended;
+    assert.deepEqual([exitCode, stopped], [0, "cancelled"]);
+  });
+});
+
+suite("Programs: the guard", () => {
+  test("one that was killed is replaced while there is something to guard", async () => {
+    const { judge, programs } = judged();
+    await programs.start(shell("sleep 300"));
+    await until(() => guardOf(judge) !== undefined);
+    const first = guardOf(judge);
+    process.kill(first ?? 0, "SIGKILL");
+    await until(() => guardOf(judge) !== undefined && guardOf(judge) !== first);
+    await programs[Symbol.asyncDispose]();
+    assert.deepEqual((await judge.untilGone(500)).left, []);
+  });
+});
+
+function guardOf(judge: ProcessJudge): number | undefined {
+  return judge.left().find(({ pid }) => {
+    const line = readable(`/proc/${pid}/cmdline`);
+    return line.includes("\0sous-guard\0") && processOf(pid) !== undefined;
+  })?.pid;
+}
+
+function readable(file: string): string {
+  try {
+    return readFileSync(file, "latin1");
+  } catch {
+    return "";
+  }
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (const startedAt = performance.now(); !isSo(); ) {
+    if (performance.now() - startedAt > 20_000) throw new Error("It did not happen");
+    await new Promise((next) => setTimeout(next, 5));
+  }
+}
