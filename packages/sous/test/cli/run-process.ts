@@ -71,18 +71,3 @@ export async function scriptFolder(scripts: Readonly<Record<string, object>>): P
   }
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
-
-/** At most so many at once: the processes of a test share two cores with everybody else's. */
-export async function inGroups<Item, Result>(
-  items: readonly Item[],
-  width: number,
-  work: (item: Item) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    for (let index = next++; index < items.length; index = next++) results[index] = await work(items[index] as Item);
-  };
-  await Promise.all(Array.from({ length: width }, worker));
-  return results;
-}

@@ -341,9 +341,12 @@ suite("J1: sous run as a process", { concurrency: 4 }, () => {
 
   test("J1: a closed stdout ends a run with 141 and without a word of ours about code", async () => {
     const acts: Act[] = [{ at: /^/, act: "close stdout" }];
-    const { ended } = await at(["run", "Go.", "--model", "script/answers.json"], { acts });
-    assert.deepEqual([ended.code, ended.signal], [141, null]);
-    assert.doesNotMatch(ended.stderr, /EPIPE| at /);
+    for (const format of ["text", "json"]) {
+      const flags = ["--model", "script/answers.json", "--output-format", format];
+      const { ended } = await at(["run", "Go.", ...flags], { acts });
+      assert.deepEqual([ended.code, ended.signal], [141, null]);
+      assert.doesNotMatch(ended.stderr, /EPIPE| at /);
+    }
   });
 
   test("J1: a reader that goes away stops the run, and what there was is kept", async () => {

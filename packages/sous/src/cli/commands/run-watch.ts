@@ -1,14 +1,15 @@
 /** A headless run while it happens: its events to stdout or stderr, and signals to it. */
 
 import type { AgentDefinition } from "../../core/agent.ts";
+import { messageOf } from "../../core/errors.ts";
 import type { EventListener } from "../../core/event.ts";
 import type { UserInput } from "../../core/message.ts";
 import { RunError, type RunHandle } from "../../core/runtime.ts";
 import type { Application } from "../application.ts";
+import { inertLine } from "../inert.ts";
 import type { Interrupts } from "../interrupts.ts";
 import { openOutput, tell } from "../output.ts";
-import { startRenderer } from "../render.ts";
-import type { RunTree } from "../run-tree.ts";
+import { type Renderer, startRenderer } from "../render.ts";
 import type { StreamStart } from "../stream-json.ts";
 import { treeLines } from "../tree.ts";
 import { type Ended, withoutRun } from "./run-ending.ts";
@@ -30,54 +31,51 @@ export type Stops = { interrupts: Interrupts; patience: Patience };
 
 /** When this returns, the terminal is as it was. Throws what is thrown before the run begins, such as a missing key. */
 export async function watchHeadless(headless: HeadlessRun, stops: Stops): Promise<Ended> {
-  const { request, log } = headless;
+  const { request, application, log } = headless;
   const { flags, format, display } = request;
-  const progress = openOutput(process.stderr, display);
-  // A live region and the lines of a log would draw over each other; and whoever reads JSON wants nothing in between.
   const isLogged = log?.isOnStderr === true;
-  const style = isLogged ? { ...progress.style, isLive: false } : progress.style;
+  // Whoever reads JSON from stdout or stderr wants nothing in between.
   const isShown = !flags.log.isQuiet && format !== "stream-json" && !(isLogged && flags.log.format === "json");
   if (!isShown) return follow(headless, stops, undefined);
-  const tree = { shown: undefined as RunTree | undefined };
-  const ended = await withRenderer();
-  // Plain lines have said all of it; a live region leaves nothing behind.
-  if (style.isLive && tree.shown !== undefined) {
-    progress.print(treeLines(tree.shown, progress.columns, progress.style));
-  }
-  return ended;
-
-  async function withRenderer(): Promise<Ended> {
-    using renderer = startRenderer(process.stderr, style, headless.application.clock);
-    tree.shown = renderer.tree;
-    return await follow(headless, stops, renderer.onEvent);
+  const progress = openOutput(process.stderr, display);
+  // A live region and the lines of a log would draw over each other.
+  const style = isLogged ? { ...progress.style, isLive: false } : progress.style;
+  const renderer = startRenderer(process.stderr, style, application.clock);
+  try {
+    return await follow(headless, stops, renderer);
+  } finally {
+    renderer[Symbol.dispose]();
+    // Plain lines have said all of it; a live region leaves nothing behind.
+    if (style.isLive) progress.print(treeLines(renderer.tree, progress.columns, progress.style));
   }
 }
 
 async function follow(
   { application, agent, task, output, log }: HeadlessRun,
   { interrupts, patience }: Stops,
-  show: EventListener | undefined,
+  renderer: Renderer | undefined,
 ): Promise<Ended> {
   const { runtime, runOptions } = application;
   const facts = await startFacts(application);
   const onEvent: EventListener = (event) => {
-    show?.(event);
+    renderer?.onEvent(event);
     log?.onEvent(event);
   };
   const handle = runtime.run(agent, task, { ...runOptions, signal: interrupts.signal, onEvent });
-  const following = output.follow(handle, { runId: handle.id, ...facts });
+  const following = output.follow(handle, { runId: handle.id, ...facts }).catch((error: unknown) => {
+    tell(`warning: not every event was shown: ${inertLine(messageOf(error))}`);
+  });
   const wrapUp = (): void => {
+    // It comes back below the line with the next event.
+    renderer?.[Symbol.dispose]();
     tell("wrapping up; once more stops at once");
     handle.cancel(undefined, { mode: "wrap-up" });
   };
   interrupts.wrapUp.addEventListener("abort", wrapUp, { once: true });
-  try {
-    const ended = await patience.wait(settled(handle));
-    await patience.wait(following);
-    return ended ?? LEFT;
-  } finally {
-    interrupts.wrapUp.removeEventListener("abort", wrapUp);
-  }
+  const ended = settled(handle);
+  await patience.wait(Promise.allSettled([ended, following]));
+  interrupts.wrapUp.removeEventListener("abort", wrapUp);
+  return (await patience.wait(ended)) ?? LEFT;
 }
 
 const LEFT: Ended = {

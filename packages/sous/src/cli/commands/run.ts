@@ -17,13 +17,14 @@ import { type Stops, watchHeadless } from "./run-watch.ts";
 
 /** Whoever closes our stdout ends us as any filter is ended. */
 const CLOSED = 141;
+const SIGNALS: readonly number[] = [129, 130, 143];
 
 export async function run(parameters: readonly string[]): Promise<number> {
   using interrupts = catchInterrupts({ wrapsUp: true });
   using patience = patienceAfter(interrupts.signal);
   const outlet = openOutlet({
     stream: process.stdout,
-    onClosed: () => interrupts.stop(CLOSED, "a closed stdout"),
+    onClosed: () => interrupts.stop(CLOSED, outlet.isClosed ? "a closed stdout" : "a stdout that cannot be written"),
     patience: patience.signal,
   });
   // Without a reader of its progress a run goes on: its answer is on stdout.
@@ -32,8 +33,10 @@ export async function run(parameters: readonly string[]): Promise<number> {
     runOutput(format, outlet, display),
   );
   exitSoon();
-  if (outlet.isClosed) return CLOSED;
-  if (outlet.failure === undefined) return code;
+  // A terminal that was hung up takes nothing either, and its signal has said why.
+  const isTaken = !outlet.isClosed && outlet.failure === undefined;
+  if (isTaken || SIGNALS.includes(code)) return code;
+  if (outlet.failure === undefined) return CLOSED;
   tell(`error: the answer cannot be written: ${outlet.failure.message}`);
   return EXIT.failed;
 }
