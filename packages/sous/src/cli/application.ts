@@ -1,9 +1,10 @@
 /** What `sous run` and `sous chat` work with: one configured runtime, its root agent, and who answers questions. */
 
 import type { AgentDefinition } from "../core/agent.ts";
-import type { Approve } from "../core/approval.ts";
+import type { ActionRequest, Approve } from "../core/approval.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Configuration, PermissionRule } from "../core/configuration.ts";
+import type { Programs } from "../core/process.ts";
 import type { RunOptions } from "../core/runtime.ts";
 import type { Store } from "../core/store.ts";
 import type { Runtime } from "../runtime.ts";
@@ -31,6 +32,18 @@ export type Application = AsyncDisposable & {
   readonly runOptions: Pick<RunOptions, "budget" | "limits" | "conversation">;
   /** Undefined when nothing is kept. */
   readonly store: Store | undefined;
+  /** For the lines a person runs with `!`. */
+  readonly programs: Programs;
+  /** What a call would do, exactly and in words that are harmless to show. */
+  describe(request: ActionRequest, columns?: number): ActionWords;
   /** Holds for this agent until the command ends. */
   remember(rule: PermissionRule, agentName: string): void;
+};
+
+export type ActionWords = {
+  readonly title: string;
+  /** All of it, wrapped and never cut. */
+  readonly lines: readonly string[];
+  /** What "always for this agent" would remember: this action and no other. */
+  readonly rule: PermissionRule | undefined;
 };

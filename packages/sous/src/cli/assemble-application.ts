@@ -1,158 +1,202 @@
-/** From flags and configuration to the runtime that `sous run` and `sous chat` use. Everything is loaded late. */
+/** From flags, configuration and files to the runtime that `sous run` and `sous chat` use. Everything is loaded late. */
 
-import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
-import type { ModelChoice } from "../core/agent.ts";
+import { dirname, join } from "node:path";
+import type { AgentDefinition } from "../core/agent.ts";
 import type { Configuration } from "../core/configuration.ts";
-import { DEFAULT_CONVERSATION } from "../core/conversation.ts";
-import { MissingKey, messageOf } from "../core/errors.ts";
-import type { Budget } from "../core/limits.ts";
-import type { Model } from "../core/model.ts";
+import { MissingKey } from "../core/errors.ts";
+import type { Budget, DelegationLimits } from "../core/limits.ts";
+import type { Programs } from "../core/process.ts";
+import type { RuntimeOptions } from "../core/runtime.ts";
+import type { Tool } from "../core/tool.ts";
 import type { Application, ApplicationRequest } from "./application.ts";
-import { CommandError, usageError } from "./exit-codes.ts";
+import {
+  findTrust,
+  loadAgents,
+  type ProjectTrust,
+  toDefinitions,
+  trustWarning,
+  withAgentRules,
+} from "./assemble-agents.ts";
+import { readConfiguration } from "./assemble-configuration.ts";
+import { modelSource } from "./assemble-models.ts";
+import { usageError } from "./exit-codes.ts";
+import { inertLine } from "./inert.ts";
 import { openForRun } from "./keep-runs.ts";
-import type { RunLimits } from "./run-flags.ts";
+import { databaseFile, userFolder } from "./paths.ts";
+import { rootPrompt } from "./root-prompt.ts";
+import type { RunFlags } from "./run-flags.ts";
 
-/** Where the answers of a model come from a file: `script/answers.json`. */
-const SCRIPT = "script/";
+/** The name of the root in paths, events and rules. */
+export const ROOT_NAME = "sous";
 
 export async function openApplication(request: ApplicationRequest): Promise<Application> {
   const { flags, cwd, env, ask } = request;
-  const [{ agent }, { systemHost }, { runtimeOn }, { readOnlyTools }] = await Promise.all([
-    import("../core/agent.ts"),
+  const project = flags.isBare ? undefined : await trustedProject(request);
+  const projectFile = project === undefined ? undefined : join(project.root, ".sous", "config.yaml");
+  const { configuration, warnings } = await readConfiguration({ flags, cwd, env, projectFile });
+  for (const warning of warnings) request.warn(warning);
+  const keep = keepOf(flags, configuration);
+  await using opened = new AsyncDisposableStack();
+  const store = opened.use(await openForRun(keep));
+  const { openPrograms } = await import("../process/programs.ts");
+  const programs = opened.use(openPrograms({ stateFolder: userFolder("state", env), environment: env }));
+  const policy = await policyFor(request, configuration);
+  const tools = await builtInTools(request, configuration, programs);
+  const files = await agentFiles(request, project);
+  const agents = toDefinitions(files, tools);
+  const rules = await withAgentRules(policy, files, { allowsAll: flags.rights.allowsAll });
+  const [{ createConsent }, { systemHost }, { runtimeOn }, models] = await Promise.all([
+    import("../rights/consent.ts"),
     import("../host.ts"),
     import("../runtime.ts"),
-    import("../tools/read-only.ts"),
+    modelSource({ cwd, env, programs }, configuration),
   ]);
-  const configuration = withFlags(DEFAULTS, flags.model ?? (env.SOUS_MODEL || undefined));
-  const { model } = configuration;
-  if (model === undefined) {
-    throw new MissingKey("No model is chosen: give --model provider/model, or set SOUS_MODEL");
-  }
-  const store = await openForRun(flags.keep);
-  const host = systemHost({ cwd, environment: env });
-  const models = await modelSource(request, configuration);
-  const tools = chosen(readOnlyTools({ root: cwd }), flags.rights);
-  const root = agent({
-    name: "sous",
-    instructions: "You are sous.",
-    model,
-    tools,
-    delegate: true,
-    maxTurns: flags.limits.maxTurns ?? configuration.agent.maxTurns,
-    deny: flags.rights.denyTools,
-  });
-  const runtime = runtimeOn(models, {
+  const host = systemHost({ cwd, environment: { ...env, ...models.secrets } });
+  const options: RuntimeOptions = {
     host,
-    ...(store === undefined ? {} : { store }),
-    requireStore: flags.keep.isRequired,
-    approve: ask,
+    store,
+    requireStore: keep.isRequired,
+    approve: createConsent(rules, ask),
     maxConcurrentCalls: configuration.provider.maxConcurrentCalls,
-  });
+  };
+  const root = await rootAgent(request, { configuration, tools, agents, project });
+  const lives = opened.move();
   return {
     configuration,
-    runtime,
+    runtime: runtimeOn(models.resolve, options),
     clock: host.clock,
     agent: root,
-    agents: [],
-    runOptions: { budget: budgetOf(flags.limits), limits: limitsOf(configuration, flags.limits) },
-    store,
-    remember: () => {},
-    async [Symbol.asyncDispose]() {
-      if (store !== undefined && Symbol.asyncDispose in store) await (store as AsyncDisposable)[Symbol.asyncDispose]();
+    agents,
+    runOptions: {
+      budget: budgetOf(flags),
+      limits: limitsOf(configuration),
+      conversation: configuration.agent.conversation,
     },
+    store,
+    programs,
+    describe: (action, columns) => policy.describe(action, columns),
+    remember: (rule, agentName) => rules.remember(rule, agentName),
+    [Symbol.asyncDispose]: () => lives.disposeAsync(),
   };
 }
 
-function withFlags(configuration: Configuration, model: string | undefined): Configuration {
-  return { ...configuration, model: model ?? configuration.model };
+/** Undefined when nothing of the project may be read; then a person is told once. */
+async function trustedProject({ cwd, env, warn }: ApplicationRequest): Promise<ProjectTrust | undefined> {
+  const trust = await findTrust({ cwd, env });
+  const warning = trustWarning(trust);
+  if (warning !== undefined) warn(inertLine(warning, 1000));
+  return trust.state === "trusted" ? trust : undefined;
 }
 
-function chosen<T extends { name: string }>(
-  tools: readonly T[],
-  { tools: only, denyTools }: ApplicationRequest["flags"]["rights"],
-): T[] {
-  const names = new Set(tools.map(({ name }) => name));
-  const unknown = [...(only ?? []), ...denyTools].find((name) => !names.has(name));
-  if (unknown !== undefined) throw usageError(`There is no tool ${unknown}; there are ${[...names].join(", ")}`);
+function keepOf({ keep }: RunFlags, { agent: { subagent } }: Configuration): RunFlags["keep"] {
+  return {
+    ...keep,
+    dbPath: keep.dbPath ?? subagent.persistencePath,
+    isEphemeral: keep.isEphemeral || !subagent.persistenceEnabled,
+  };
+}
+
+async function policyFor({ flags: { rights } }: ApplicationRequest, { permissions, tools }: Configuration) {
+  const { createPolicy } = await import("../rights/policy.ts");
+  const { checkPattern } = await import("../rights/rule-pattern.ts");
+  for (const { pattern } of rights.rules) {
+    const problem = checkPattern(pattern);
+    if (problem !== undefined) throw usageError(`--allow ${inertLine(pattern, 80)}: ${problem}`);
+  }
+  return createPolicy({
+    rules: [...permissions, ...rights.rules],
+    allowsAll: rights.allowsAll,
+    allowHosts: tools.fetch.allowHosts,
+  });
+}
+
+/** What the command line has, in one order for ever. */
+async function builtInTools(
+  { cwd, env, flags }: ApplicationRequest,
+  configuration: Configuration,
+  programs: Programs,
+): Promise<Tool[]> {
+  const [{ readOnlyTools }, { writeFileTool }, { editFileTool }, { terminalTool }, { fetchTool }] = await Promise.all([
+    import("../tools/read-only.ts"),
+    import("../tools/write-file.ts"),
+    import("../tools/edit-file.ts"),
+    import("../tools/terminal.ts"),
+    import("../tools/fetch.ts"),
+  ]);
+  const database = databaseFile(keepOf(flags, configuration).dbPath, env);
+  const protectedPaths = [userFolder("config", env), userFolder("state", env), database, dirname(database)];
+  const { terminal, fetch } = configuration.tools;
+  return [
+    ...readOnlyTools({ root: cwd }),
+    writeFileTool({ root: cwd, protectedPaths }),
+    editFileTool({ root: cwd, protectedPaths }),
+    terminalTool({ programs, root: cwd, timeoutMs: terminal.timeoutMs, environment: env }),
+    fetchTool({ allowHosts: fetch.allowHosts }),
+  ];
+}
+
+async function agentFiles(request: ApplicationRequest, project: ProjectTrust | undefined) {
+  const trust = project ?? { root: request.cwd, state: "unknown", present: [], problem: undefined };
+  const { agents, problems } = await loadAgents(request, trust);
+  for (const { file, line, message } of problems)
+    request.warn(`${inertLine(file)}:${line}: ${inertLine(message, 300)}`);
+  return agents;
+}
+
+type RootParts = {
+  configuration: Configuration;
+  tools: readonly Tool[];
+  agents: readonly AgentDefinition[];
+  project: ProjectTrust | undefined;
+};
+
+async function rootAgent({ flags, cwd }: ApplicationRequest, { configuration, tools, agents, project }: RootParts) {
+  const { model } = configuration;
+  if (model === undefined)
+    throw new MissingKey(
+      "No model is chosen: give --model provider/model, set SOUS_MODEL, or write model: in the configuration",
+    );
+  const [{ agent }, { namedAgentTool }, { readAgentsMd }] = await Promise.all([
+    import("../core/agent.ts"),
+    import("../subagents/named-agent.ts"),
+    import("../config/agents-md.ts"),
+  ]);
+  const notes = await readAgentsMd(project?.root);
+  return agent({
+    name: ROOT_NAME,
+    instructions: rootPrompt({ cwd, projectNotes: notes?.text }),
+    model,
+    // An agent of a file is not one that the person has asked for: calling it needs consent, or a rule.
+    tools: [...chosen(tools, flags.rights), ...agents.map((each) => namedAgentTool(each, { tier: "confirm" }))],
+    delegate: true,
+    maxTurns: configuration.agent.maxTurns,
+    deny: flags.rights.denyTools,
+  });
+}
+
+function chosen(tools: readonly Tool[], { tools: only, denyTools }: RunFlags["rights"]): Tool[] {
+  const names = tools.map(({ name }) => name);
+  const unknown = [...(only ?? []), ...denyTools].find((name) => !names.includes(name));
+  if (unknown !== undefined)
+    throw usageError(`There is no tool ${inertLine(unknown, 80)}; there are ${names.join(", ")}`);
   return tools.filter(({ name }) => only === undefined || only.includes(name));
 }
 
-function budgetOf({ tokens, costUsd, seconds, maxAgents: executions }: RunLimits): Budget {
-  return { tokens, costUsd, seconds, executions };
+/** These count the root too; limits for children are in the configuration. */
+function budgetOf({ limits: { tokens, costUsd, seconds } }: RunFlags): Budget {
+  return { tokens, costUsd, seconds };
 }
 
-function limitsOf({ agent: { subagent } }: Configuration, flags: RunLimits) {
+function limitsOf({ agent: { subagent } }: Configuration): DelegationLimits {
+  const { maxDepth, defaultMaxTurns, outputMaxSize, maxConcurrent, onFull, summary } = subagent;
+  const { maxExecutions: executions, maxTotalTokens: tokens, maxTotalTime: seconds, maxTotalCost: costUsd } = subagent;
   return {
-    maxDepth: flags.maxDepth ?? subagent.maxDepth,
-    defaultMaxTurns: subagent.defaultMaxTurns,
-    outputMaxSize: subagent.outputMaxSize,
-    maxConcurrent: flags.maxConcurrent ?? subagent.maxConcurrent,
-    onFull: subagent.onFull,
-    summary: subagent.summary,
-    children: {
-      executions: subagent.maxExecutions,
-      tokens: subagent.maxTotalTokens,
-      seconds: subagent.maxTotalTime,
-      costUsd: subagent.maxTotalCost,
-    },
+    maxDepth,
+    defaultMaxTurns,
+    outputMaxSize,
+    maxConcurrent,
+    onFull,
+    summary,
+    children: { executions, tokens, seconds, costUsd },
   };
 }
-
-type ModelSource = (choice: ModelChoice) => Model | Promise<Model>;
-
-async function modelSource({ cwd, env }: ApplicationRequest, { provider, model }: Configuration): Promise<ModelSource> {
-  const [{ modelCache }, { scriptedModel }, { parseScript }] = await Promise.all([
-    import("../model/cache.ts"),
-    import("../testing/scripted-model.ts"),
-    import("../testing/script-file.ts"),
-  ]);
-  const known = modelCache(env);
-  const scripted = new Map<string, Promise<Model>>();
-  const readScript = async (choice: string): Promise<Model> => {
-    const file = resolve(cwd, choice.slice(SCRIPT.length));
-    const text = await readFile(file, "utf8").catch((error: unknown) => {
-      throw new CommandError(`The script of the model cannot be read: ${messageOf(error)}`);
-    });
-    return scriptedModel(parseScript(text, file), { id: choice, price: { input: 0, output: 0 } });
-  };
-  return (choice) => {
-    if (typeof choice !== "string" || !choice.startsWith(SCRIPT)) return known(choice);
-    const found = scripted.get(choice) ?? readScript(choice);
-    scripted.set(choice, found);
-    return found;
-  };
-}
-
-const DEFAULTS: Configuration = {
-  model: undefined,
-  provider: {
-    baseUrl: undefined,
-    apiKeyEnv: undefined,
-    apiKeyCommand: undefined,
-    timeoutMs: 120_000,
-    maxRetries: 4,
-    maxConcurrentCalls: 16,
-  },
-  agent: {
-    maxTurns: 50,
-    conversation: DEFAULT_CONVERSATION,
-    subagent: {
-      maxDepth: 3,
-      defaultMaxTurns: 10,
-      outputMaxSize: 4096,
-      telemetryEnabled: true,
-      persistenceEnabled: true,
-      persistencePath: undefined,
-      maxExecutions: undefined,
-      maxTotalTokens: undefined,
-      maxTotalTime: undefined,
-      maxTotalCost: undefined,
-      maxConcurrent: 5,
-      onFull: "queue",
-      summary: "auto",
-    },
-  },
-  tools: { terminal: { timeoutMs: 120_000 }, fetch: { allowHosts: [] } },
-  permissions: [],
-};

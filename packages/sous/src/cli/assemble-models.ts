@@ -1,0 +1,99 @@
+/** Where the models of the command line come from: a provider with the settings of the configuration, or a script. */
+
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { ModelChoice } from "../core/agent.ts";
+import type { Configuration } from "../core/configuration.ts";
+import { MissingKey, messageOf } from "../core/errors.ts";
+import type { Model } from "../core/model.ts";
+import type { Programs } from "../core/process.ts";
+import type { ResolveOptions } from "../model/resolve.ts";
+import { CommandError } from "./exit-codes.ts";
+import { inertLine } from "./inert.ts";
+
+/** Answers from a file of this machine: `script/answers.json`. */
+const SCRIPT = "script/";
+const KEY_TIMEOUT_MS = 30_000;
+const MAX_KEY_BYTES = 16 * 1024;
+
+export type ModelPlaces = {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly programs: Programs;
+};
+
+export type ModelSource = {
+  resolve(choice: ModelChoice): Model | Promise<Model>;
+  /** Keys that no variable of a known name holds: they are taken out of everything that is kept, too. */
+  readonly secrets: Readonly<Record<string, string>>;
+};
+
+export async function modelSource(places: ModelPlaces, { provider, model }: Configuration): Promise<ModelSource> {
+  const [{ modelCache }, { patientFetch }] = await Promise.all([
+    import("../model/cache.ts"),
+    import("../model/patient-fetch.ts"),
+  ]);
+  const { cwd, env } = places;
+  const isScripted = model?.startsWith(SCRIPT) === true;
+  const key = isScripted ? undefined : await givenKey(places, provider);
+  const fetch = patientFetch(provider.timeoutMs);
+  const chosen = providerOf(model ?? "");
+  const optionsFor = (choice: string): ResolveOptions => {
+    const common = { fetch, maxRetries: provider.maxRetries };
+    // The address and the key are those of the provider that was chosen; an agent may name a model of another.
+    return providerOf(choice) === chosen ? { ...common, baseUrl: provider.baseUrl, apiKey: key } : common;
+  };
+  const known = modelCache(env, optionsFor);
+  const scripted = new Map<string, Promise<Model>>();
+  return {
+    secrets: key === undefined ? {} : { SOUS_API_KEY: key },
+    resolve(choice) {
+      if (typeof choice !== "string" || !choice.startsWith(SCRIPT)) return known(choice);
+      const found = scripted.get(choice) ?? readScript(choice, cwd);
+      scripted.set(choice, found);
+      return found;
+    },
+  };
+}
+
+function providerOf(choice: string): string {
+  return choice.slice(0, choice.indexOf("/"));
+}
+
+/** From the variable or the command that the user's configuration names. Says which of them failed, never what it held. */
+async function givenKey(
+  { cwd, env, programs }: ModelPlaces,
+  { apiKeyEnv, apiKeyCommand }: Configuration["provider"],
+): Promise<string | undefined> {
+  if (apiKeyEnv !== undefined) {
+    const key = env[apiKeyEnv];
+    if (key) return key;
+    throw new MissingKey(`The key is expected in ${apiKeyEnv}, as provider.api_key_env says: set that variable`);
+  }
+  if (apiKeyCommand === undefined) return undefined;
+  const [program = "", ...args] = apiKeyCommand.split(/\s+/).filter((word) => word !== "");
+  const { exitCode, output } = await programs.run({
+    program,
+    args,
+    cwd,
+    maxOutputBytes: MAX_KEY_BYTES,
+    timeoutMs: KEY_TIMEOUT_MS,
+  });
+  const key = output.head.trim();
+  if (exitCode === 0 && key !== "" && !/\s/.test(key)) return key;
+  throw new MissingKey(
+    `provider.api_key_command (${inertLine(program, 80)}) gave no key: it ended with ${exitCode ?? "a signal"} and must print one word`,
+  );
+}
+
+async function readScript(choice: string, cwd: string): Promise<Model> {
+  const [{ scriptedModel }, { parseScript }] = await Promise.all([
+    import("../testing/scripted-model.ts"),
+    import("../testing/script-file.ts"),
+  ]);
+  const file = resolve(cwd, choice.slice(SCRIPT.length));
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    throw new CommandError(`The script of the model cannot be read: ${inertLine(messageOf(error))}`);
+  });
+  return scriptedModel(parseScript(text, file), { id: choice, price: { input: 0, output: 0 } });
+}
