@@ -1,4 +1,4 @@
-/** The command in a real pseudo-terminal, seen through a headless screen. */
+/** A headless screen to look at, and the command in a real pseudo-terminal behind one. */
 
 import { createRequire } from "node:module";
 import { type IPty, spawn } from "@lydell/node-pty";
@@ -11,46 +11,33 @@ const { Terminal: HeadlessTerminal }: { Terminal: typeof Terminal } = createRequ
 /** What a test waits for comes long before this, or never. */
 const LONGEST_MS = 20_000;
 
-export type ScreenOptions = {
-  columns?: number;
-  rows?: number;
-  cwd: string;
-  env: Record<string, string>;
-};
-
-/** Disposing it ends the command, whatever it is doing. */
-export class TerminalScreen implements Disposable {
-  /** Everything the command wrote, escape sequences and all. */
+export class HeadlessScreen implements Disposable {
+  /** Everything that was written, escape sequences and all. */
   written = "";
-  readonly ended: Promise<number>;
   readonly #terminal: Terminal;
-  readonly #process: IPty;
   readonly #watchers = new Set<() => void>();
-  #hasEnded = false;
+  #isOver = false;
 
-  constructor(parameters: readonly string[], { columns = 100, rows = 30, cwd, env }: ScreenOptions) {
-    this.#terminal = new HeadlessTerminal({ cols: columns, rows, allowProposedApi: true, scrollback: 1000 });
-    this.#process = spawn(process.execPath, [MAIN, ...parameters], {
-      name: "xterm-256color",
-      cols: columns,
-      rows,
-      cwd,
-      env: { NODE_COMPILE_CACHE: compiled, TERM: "xterm-256color", TZ: "UTC", ...env },
-    });
-    this.#process.onData((data) => {
-      this.written += data;
-      this.#terminal.write(data, () => this.#look());
-    });
-    this.ended = new Promise((resolve) => {
-      this.#process.onExit(({ exitCode }) => {
-        this.#hasEnded = true;
-        // What was written last is still on its way to the screen.
-        this.#terminal.write("", () => {
-          this.#look();
-          resolve(exitCode);
-        });
-      });
-    });
+  constructor(columns: number, rows: number) {
+    this.#terminal = new HeadlessTerminal({ cols: columns, rows, allowProposedApi: true, scrollback: 2000 });
+  }
+
+  get columns(): number {
+    return this.#terminal.cols;
+  }
+
+  get rows(): number {
+    return this.#terminal.rows;
+  }
+
+  /** A terminal driver makes a carriage return of its own for every line feed; `raw` is what has passed one. */
+  write(text: string, raw = false): void {
+    this.written += text;
+    this.#terminal.write(raw ? text : text.replaceAll("\n", "\r\n"), () => this.#look());
+  }
+
+  resize(columns: number, rows: number): void {
+    this.#terminal.resize(columns, rows);
   }
 
   /** Everything that can be seen, scrollback first, without empty lines at the end. */
@@ -60,10 +47,68 @@ export class TerminalScreen implements Disposable {
     return lines.join("\n").trimEnd();
   }
 
-  /** How many rows are used from the top of the screen, scrollback left out. */
-  get rowsInUse(): number {
-    const { active } = this.#terminal.buffer;
-    return active.cursorY + 1;
+  /** Nothing more is written: whoever waits in vain is told. */
+  end(): Promise<void> {
+    this.#isOver = true;
+    // What was written last is still on its way to the screen.
+    return new Promise((resolve) => this.#terminal.write("", () => resolve(this.#look())));
+  }
+
+  /** Resolves with the text when it shows this; fails when it never does. */
+  async until(shown: string | RegExp | ((text: string) => boolean)): Promise<string> {
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    const watcher = (): void => {
+      const text = this.text();
+      if (typeof shown === "string" ? text.includes(shown) : shown instanceof RegExp ? shown.test(text) : shown(text))
+        resolve(text);
+      else if (this.#isOver) reject(new Error(`The command has ended and never showed ${shown}:\n${text}`));
+    };
+    const timer = setTimeout(() => reject(new Error(`Never showed ${shown}:\n${this.text()}`)), LONGEST_MS);
+    this.#watchers.add(watcher);
+    watcher();
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#watchers.delete(watcher);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#terminal.dispose();
+  }
+
+  #look(): void {
+    for (const watcher of this.#watchers) watcher();
+  }
+}
+
+export type CommandOptions = { columns?: number; rows?: number; cwd: string; env: Record<string, string> };
+
+/** The command as somebody at a terminal uses it. Disposing it ends the command, whatever it is doing. */
+export class CommandInTerminal implements Disposable {
+  readonly screen: HeadlessScreen;
+  readonly ended: Promise<number>;
+  readonly #process: IPty;
+  #hasEnded = false;
+
+  constructor(parameters: readonly string[], { columns = 100, rows = 30, cwd, env }: CommandOptions) {
+    const screen = new HeadlessScreen(columns, rows);
+    this.screen = screen;
+    this.#process = spawn(process.execPath, [MAIN, ...parameters], {
+      name: "xterm-256color",
+      cols: columns,
+      rows,
+      cwd,
+      env: { NODE_COMPILE_CACHE: compiled, TERM: "xterm-256color", TZ: "UTC", ...env },
+    });
+    this.#process.onData((data) => screen.write(data, true));
+    this.ended = new Promise((resolve) => {
+      this.#process.onExit(({ exitCode, signal }) => {
+        this.#hasEnded = true;
+        void screen.end().then(() => resolve(signal ? 128 + signal : exitCode));
+      });
+    });
   }
 
   type(keys: string): void {
@@ -75,40 +120,12 @@ export class TerminalScreen implements Disposable {
   }
 
   resize(columns: number, rows: number): void {
-    this.#terminal.resize(columns, rows);
+    this.screen.resize(columns, rows);
     this.#process.resize(columns, rows);
-  }
-
-  /** Resolves with the text when it shows this; fails when it never does. */
-  async until(shown: string | RegExp | ((text: string) => boolean)): Promise<string> {
-    const isShown = (): boolean => {
-      const text = this.text();
-      if (typeof shown === "function") return shown(text);
-      return typeof shown === "string" ? text.includes(shown) : shown.test(text);
-    };
-    if (isShown()) return this.text();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const watcher = (): void => {
-      if (isShown()) resolve();
-      else if (this.#hasEnded) reject(new Error(`The command has ended and never showed ${shown}:\n${this.text()}`));
-    };
-    const timer = setTimeout(() => reject(new Error(`Never showed ${shown}:\n${this.text()}`)), LONGEST_MS);
-    this.#watchers.add(watcher);
-    try {
-      await promise;
-    } finally {
-      clearTimeout(timer);
-      this.#watchers.delete(watcher);
-    }
-    return this.text();
   }
 
   [Symbol.dispose](): void {
     if (!this.#hasEnded) this.#process.kill("SIGKILL");
-    this.#terminal.dispose();
-  }
-
-  #look(): void {
-    for (const watcher of this.#watchers) watcher();
+    this.screen[Symbol.dispose]();
   }
 }

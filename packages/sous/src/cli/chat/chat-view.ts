@@ -55,7 +55,8 @@ export function chatFrame(scene: ChatScene, size: ScreenSize, style: Style): Fra
 /** True when the whole of a question does not fit into the region. */
 export function isLongQuestion({ action }: Question, size: ScreenSize): boolean {
   const third = Math.max(3, Math.floor((size.rows - 1) / 3));
-  return actionLines(action, size.columns - 1).length > third - 2;
+  const head = breakLine(`! ${action.title} (1 of 9)`, size.columns - 1);
+  return head.length + actionLines(action, size.columns - 1).length > third - 1;
 }
 
 export function actionLines({ lines }: Pick<Question["action"], "lines">, columns: number): string[] {
@@ -67,14 +68,18 @@ function questionLines({ question }: ChatScene, columns: number, maxLines: numbe
   const { paint, glyphs } = style;
   const { action } = question.first;
   const more = question.count > 1 ? ` (1 of ${question.count})` : "";
-  const head = `${glyphs.status.asks} ${cutToWidth(action.title, columns - 12, glyphs.more)}${more}`;
+  const head = breakLine(`${glyphs.status.asks} ${action.title}${more}`, columns).slice(0, maxLines);
   const lines = actionLines(action, columns);
-  const room = maxLines - 2;
+  const room = Math.max(1, maxLines - head.length - 1);
   const shown =
     lines.length <= room ? lines : [...lines.slice(0, room - 1), `  ${glyphs.more} the whole of it is above`];
   const keys = ["y once", ...(action.rule === undefined ? [] : ["a always for this agent"]), "n no", "r no, and why"];
   const choice = question.isHeld ? "Esc to answer" : keys.join(glyphs.dot);
-  return [paint("yellow", head), ...shown, paint("bold", cutToWidth(`  ${choice}`, columns, glyphs.more))];
+  return [
+    ...head.map((line) => paint("yellow", line)),
+    ...shown,
+    paint("bold", cutToWidth(`  ${choice}`, columns, glyphs.more)),
+  ];
 }
 
 function hintLines({ hint, selected }: ChatScene, columns: number, { paint, glyphs }: Style): string[] {

@@ -232,9 +232,9 @@ export class InteractiveChat implements Disposable {
     if (entered === undefined) return;
     const { text, purpose } = entered;
     if (purpose?.kind === "reason") this.#answer({ allow: false, reason: text.trim() || undefined });
-    if (purpose !== undefined && text.trim() !== "") {
-      if (purpose.kind === "steer" && !this.chat.conversation.steer(purpose.path, text))
-        this.say([`${purpose.path} has ended.`]);
+    if (purpose?.kind === "steer" && text.trim() !== "") {
+      const isHeard = this.chat.conversation.steer(purpose.path, text);
+      this.say([isHeard ? `${purpose.path} is told: ${inertLine(text)}` : `${purpose.path} has ended.`]);
     }
     if (purpose !== undefined || text.trim() === "") return;
     void this.#parts.history.add(text);

@@ -55,7 +55,7 @@ export class Transcript {
     if (event.type === "run-start") this.#agents.set(event.runId, event.agent);
     this.#remember(event);
     if (event.type === "spawn-refused" || event.type === "budget-warning") return this.#plain(event, columns);
-    if (event.depth > 0) return event.type === "steer" ? this.#plain(event, columns) : [];
+    if (event.depth > 0) return [];
     switch (event.type) {
       case "text-delta":
         this.#hasSpoken = true;

@@ -1,0 +1,159 @@
+/** A chat on a headless screen in this process: the real chat, runtime and tools; the model is scripted. */
+
+import type { Application } from "../../src/cli/application.ts";
+import { describeAction } from "../../src/cli/chat/describe-action.ts";
+import { InteractiveChat } from "../../src/cli/chat/interactive-chat.ts";
+import { KeyDecoder } from "../../src/cli/chat/keys.ts";
+import { type DescribeAction, Questions } from "../../src/cli/chat/questions.ts";
+import { chooseStyle } from "../../src/cli/style.ts";
+import { agent } from "../../src/core/agent.ts";
+import type { Clock } from "../../src/core/clock.ts";
+import type { PermissionRule } from "../../src/core/configuration.ts";
+import type { RunOptions } from "../../src/core/runtime.ts";
+import type { Tool } from "../../src/core/tool.ts";
+import { systemHost } from "../../src/host.ts";
+import { createRuntime } from "../../src/runtime.ts";
+import { openMemoryStore } from "../../src/store/memory.ts";
+import type { Script } from "../../src/testing/script.ts";
+import { type ScriptedModel, scriptedModel } from "../../src/testing/scripted-model.ts";
+import { HeadlessScreen } from "./terminal-screen.ts";
+
+export type StageOptions = {
+  tools?: readonly Tool[];
+  agents?: Application["agents"];
+  columns?: number;
+  rows?: number;
+  runOptions?: Pick<RunOptions, "budget" | "limits">;
+  describe?: DescribeAction;
+  cwd?: string;
+};
+
+export type Stage = AsyncDisposable & {
+  screen: HeadlessScreen;
+  chat: InteractiveChat;
+  model: ScriptedModel;
+  application: Application;
+  remembered: { rule: PermissionRule; agentName: string }[];
+  kept: string[];
+  type(keys: string): void;
+  /** Lets time pass for the questions: nobody has typed for a while. */
+  pause(): void;
+};
+
+/** An application without files, network and configuration. */
+export function scriptedApplication(
+  script: Script,
+  {
+    tools = [],
+    agents = [],
+    runOptions = {},
+    cwd = "/",
+    clock,
+    ask,
+  }: StageOptions & { clock: Clock; ask: Questions["ask"] },
+): { application: Application; model: ScriptedModel; remembered: Stage["remembered"] } {
+  const remembered: Stage["remembered"] = [];
+  const model = scriptedModel(script, { price: { input: 0, output: 0 } });
+  const store = openMemoryStore();
+  const host = { ...systemHost({ cwd, environment: {} }), clock };
+  const limits = { maxDepth: 3, ...runOptions.limits };
+  const application: Application = {
+    configuration: CONFIGURATION,
+    runtime: createRuntime({ host, store, approve: ask, agents, limits }),
+    clock,
+    agent: agent({ name: "sous", model, tools, delegate: true }),
+    agents,
+    runOptions,
+    store,
+    remember: (rule, agentName) => void remembered.push({ rule, agentName }),
+    async [Symbol.asyncDispose]() {},
+  };
+  return { application, model, remembered };
+}
+
+export function openStage(script: Script, options: StageOptions = {}): Stage {
+  const { columns = 100, rows = 30, cwd = "/" } = options;
+  const screen = new HeadlessScreen(columns, rows);
+  let chat: InteractiveChat | undefined;
+  let ahead = 0;
+  const { clock: machine } = systemHost();
+  const clock: Clock = { ...machine, monotonic: () => machine.monotonic() + ahead };
+  const questions = new Questions(options.describe ?? describeAction, () => chat?.onQuestion());
+  const { application, model, remembered } = scriptedApplication(script, { ...options, clock, ask: questions.ask });
+  const kept: string[] = [];
+  chat = new InteractiveChat({
+    application,
+    screen,
+    style: chooseStyle({ color: "auto", isAscii: false, isTerminal: true, env: {} }),
+    cwd,
+    history: { entries: [], add: async (line) => void kept.push(line) },
+    questions,
+    runShell: async (line) => `ran ${line}\n`,
+  });
+  const decoder = new KeyDecoder();
+  const opened = chat;
+  opened.refresh();
+  return {
+    screen,
+    chat: opened,
+    model,
+    application,
+    remembered,
+    kept,
+    type(keys) {
+      for (const key of [...decoder.feed(Buffer.from(keys)), ...decoder.flush()]) opened.onKey(key);
+    },
+    pause() {
+      ahead += 1000;
+    },
+    async [Symbol.asyncDispose]() {
+      opened.quit();
+      await opened.chat.conversation.settled;
+      opened[Symbol.dispose]();
+      screen[Symbol.dispose]();
+    },
+  };
+}
+
+/** What differs from run to run: times, and how far a spinner has turned. */
+export function steady(text: string): string[] {
+  return text
+    .replace(/[◐◓◑◒]/g, "◐")
+    .replace(/\d\.\ds/g, "#.#s")
+    .replace(/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, "ID")
+    .split("\n")
+    .map((line) => line.trimEnd());
+}
+
+const CONFIGURATION: Application["configuration"] = {
+  model: undefined,
+  provider: {
+    baseUrl: undefined,
+    apiKeyEnv: undefined,
+    apiKeyCommand: undefined,
+    timeoutMs: 120_000,
+    maxRetries: 4,
+    maxConcurrentCalls: 16,
+  },
+  agent: {
+    maxTurns: 50,
+    conversation: { maxTokens: 100_000, minRetainTurns: 5, pruneThreshold: 0.8 },
+    subagent: {
+      maxDepth: 3,
+      defaultMaxTurns: 10,
+      outputMaxSize: 4096,
+      telemetryEnabled: true,
+      persistenceEnabled: true,
+      persistencePath: undefined,
+      maxExecutions: undefined,
+      maxTotalTokens: undefined,
+      maxTotalTime: undefined,
+      maxTotalCost: undefined,
+      maxConcurrent: 5,
+      onFull: "queue",
+      summary: "auto",
+    },
+  },
+  tools: { terminal: { timeoutMs: 120_000 }, fetch: { allowHosts: [] } },
+  permissions: [],
+};
