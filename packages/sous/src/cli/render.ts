@@ -72,6 +72,8 @@ function liveRenderer(screen: Screen, style: Style, clock: Clock, tree: RunTree)
       timer = undefined;
       const height = heightOf(drawn, Math.max(20, screen.columns ?? 80));
       screen.write(upBy(height) + `${ERASE_REST_OF_LINE}\n`.repeat(height) + upBy(height) + SHOW_CURSOR);
+      // Events may still come: then it begins anew, below whatever was written meanwhile.
+      drawn = [];
     },
   };
 }
