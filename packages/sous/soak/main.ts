@@ -5,14 +5,17 @@ import { runRivals, runSleepers } from "../test/figures/kill-rivals.ts";
 import { runCrashSchedules } from "../test/figures/r1-crashes.ts";
 import { runFaultSchedules } from "../test/figures/r1-schedules.ts";
 import { runKills } from "../test/figures/r2-kills.ts";
+import { runOrphanKills } from "../test/figures/r3-orphans.ts";
 import { runProcessRaces } from "../test/figures/r4-processes.ts";
 import { runLedgerRaces } from "../test/figures/r4-races.ts";
 import { sharedLedgers } from "../test/figures/r4-shared.ts";
 import { measureManyChildren } from "../test/figures/r5-many-children.ts";
 import { runDeadlockSearch } from "../test/figures/r6-deadlocks.ts";
 import { runChoppedStreams, runMutatedStreams } from "../test/figures/r7-streams.ts";
+import { runCancels } from "../test/figures/r8-cancels.ts";
 import { runRightsTrees } from "../test/figures/r9-rights.ts";
 import { runFailedWrites } from "../test/figures/r11-writes.ts";
+import { measureMemory } from "../test/figures/r12-memory.ts";
 import { runReplays } from "../test/figures/r13-replay.ts";
 import { traceSyncs } from "../test/figures/sync-trace.ts";
 
@@ -60,6 +63,13 @@ const FIGURES: readonly Figure[] = [
       const [full, normal] = [await traceSyncs("full"), await traceSyncs("normal")];
       // With NORMAL it is not so, or the trace would show nothing.
       return { figure: { full, normal }, isReached: full.unsynced === 0 && normal.unsynced === normal.acknowledged };
+    },
+  },
+  {
+    name: "R3 1,000 kills of processes with programs running",
+    async measure(seed) {
+      const figure = await runOrphanKills({ seed, kills: 1_000 });
+      return { figure, isReached: figure.orphans.length === 0 };
     },
   },
   {
@@ -116,6 +126,13 @@ const FIGURES: readonly Figure[] = [
     },
   },
   {
+    name: "R8 1,000 cancels in every state",
+    async measure(seed) {
+      const figure = await runCancels({ seed, trials: 1_000, lanes: 6 });
+      return { figure, isReached: figure.broken.length === 0 && figure.lastRequestP99 <= 250 };
+    },
+  },
+  {
     name: "R9 1,000,000 trees of rights",
     async measure(seed) {
       const figure = await runRightsTrees({ seed, count: 1_000_000 });
@@ -128,6 +145,13 @@ const FIGURES: readonly Figure[] = [
       const writes = Array.from({ length: 500 }, (_, index) => index + 1);
       const figure = await runFailedWrites({ turns: 144, writes });
       return { figure, isReached: figure.broken.length === 0 && figure.writes >= 500 };
+    },
+  },
+  {
+    name: "R12 100 MB of output, a prompt of 10 MB",
+    async measure() {
+      const figure = await measureMemory(100, 10);
+      return { figure, isReached: Math.max(figure.outputGrowthMegabytes, figure.promptGrowthMegabytes) < 64 };
     },
   },
   {

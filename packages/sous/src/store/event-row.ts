@@ -27,11 +27,13 @@ const LONGEST_TEXT_BYTES = 64 * 1024;
 const NO_BLOBS: readonly Blob[] = Object.freeze([]);
 
 export function encodeEvent(event: StoredEvent): EncodedEvent {
-  const json = toJson(event);
+  const whole = bodyOf(event);
+  const ofTask = event.type === "run-start" ? takeFromTask(whole, event) : [];
+  const json = toJson(whole, event);
   // A unit of UTF-16 is at most three bytes of UTF-8, so what is shorter than a third cannot hold a long text.
-  if (json.length * 3 <= LONGEST_TEXT_BYTES) return { type: event.type, json, blobs: NO_BLOBS };
+  if (json.length * 3 <= LONGEST_TEXT_BYTES && ofTask.length === 0) return { type: event.type, json, blobs: NO_BLOBS };
   const body: unknown = JSON.parse(json);
-  const taken = takeLongTexts(body);
+  const taken = [...ofTask, ...takeLongTexts(body)];
   if (taken.length === 0) return { type: event.type, json, blobs: NO_BLOBS };
   const refs = taken.map(({ path, hash }) => [path, hash]);
   return { type: event.type, json: JSON.stringify([body, refs]), blobs: taken };
@@ -70,9 +72,9 @@ export function blobsOf(json: string): string[] {
   }
 }
 
-function toJson(event: StoredEvent): string {
+function toJson(body: object, event: StoredEvent): string {
   try {
-    return JSON.stringify(bodyOf(event));
+    return JSON.stringify(body);
   } catch (error) {
     throw new StoreError(`Event ${event.seq} of run ${event.runId} cannot be written as JSON: ${messageOf(error)}`);
   }
@@ -115,7 +117,14 @@ function bodyOf(event: StoredEvent): object {
 type Path = readonly (string | number)[];
 type TakenText = Blob & { readonly path: Path };
 
-/** Empties every long text in a value fresh from `JSON.parse`. With a stack of its own: a model may nest as deep as it likes. */
+/** A task may be of any length, so its long texts go before there is JSON of them: that would be twice as much again. */
+function takeFromTask(body: { task?: unknown }, { task }: EventOf<"run-start">): TakenText[] {
+  const copy = { ...task, content: task.content.map((part) => ({ ...part })) };
+  body.task = copy;
+  return takeLongTexts(copy).map(({ path, ...taken }) => ({ ...taken, path: ["task", ...path] }));
+}
+
+/** Empties every long text in a value that nobody else has. With a stack of its own: a model may nest as deep as it likes. */
 function takeLongTexts(body: unknown): TakenText[] {
   const taken: TakenText[] = [];
   const open: { value: Record<string, unknown>; path: Path }[] = isObject(body) ? [{ value: body, path: [] }] : [];
