@@ -10,8 +10,8 @@ import { isIP, type LookupFunction } from "node:net";
 import { pipeline, type Readable, Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { ToolFailure } from "../core/errors.ts";
-import { hostOf, readFetchUrl } from "../core/fetch-host.ts";
 import { isPublicAddress } from "./address.ts";
+import { hostOf, readFetchUrl } from "./fetch-url.ts";
 
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
@@ -21,7 +21,7 @@ export type Network = {
   resolve: Resolve;
   /** Whether a connection may be made. */
   mayConnect(address: string, port: number): boolean;
-  /** Whether a redirect to another host may be followed without asking anew. */
+  /** Whether a redirect to another host, with its port when that is unusual, may be followed without asking anew. */
   mayFollow(host: string): boolean;
 };
 
@@ -92,7 +92,7 @@ function redirected(from: URL, location: string, network: Network): URL {
     throw new ToolFailure(`${from.href} redirects to ${to.href}, which is not encrypted. It was not followed.`);
   }
   // Consent was given for one host.
-  if (hostOf(to) !== hostOf(from) && !network.mayFollow(hostOf(to))) {
+  if (to.host !== from.host && !network.mayFollow(to.host)) {
     throw new ToolFailure(`${from.href} redirects to another host. Call fetch with ${to.href} to go on there.`);
   }
   return to;

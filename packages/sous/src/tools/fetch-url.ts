@@ -1,19 +1,13 @@
-/** Which address a `fetch` call asks, judged from its text alone: the tool and the rules of the user read it alike. */
+/** Which addresses `fetch` takes, and the host each of them asks. */
 
-/** Undefined when the tool would refuse the address without asking anybody. */
-export function fetchHost(url: string): string | undefined {
-  const read = readFetchUrl(url);
-  return "url" in read ? hostOf(read.url) : undefined;
-}
-
-/** `example.com` is that host and no other; `*.example.com` is every host below it. */
+/** `example.com` is that host on its usual port and no other; `*.example.com` is every host below it. */
 export function hostMatches(host: string, pattern: string): boolean {
   const wanted = pattern.toLowerCase().replace(/\.$/, "");
   if (wanted.startsWith("*.")) return wanted.length > 2 && host.endsWith(wanted.slice(1));
   return host === wanted;
 }
 
-/** The name or address in the form everybody compares: lower case, no dot at the end, no brackets. */
+/** The name or address without brackets and without a dot at its end. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
 }

@@ -2,10 +2,10 @@
 
 import { z } from "zod";
 import { ToolFailure } from "../core/errors.ts";
-import { hostMatches } from "../core/fetch-host.ts";
 import { type Tool, type ToolResult, tool } from "../core/tool.ts";
 import { truncateUtf8 } from "../core/truncate.ts";
 import { fetchPage, MAX_BYTES, type Network, type Page, publicNetwork } from "./fetch-page.ts";
+import { hostMatches } from "./fetch-url.ts";
 import { htmlToMarkdown } from "./html-to-markdown.ts";
 
 /** Of one answer, and of the words of a page that says no. */

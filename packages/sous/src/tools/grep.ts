@@ -1,15 +1,25 @@
-/** `grep`: lines that match a pattern, found in this process: no program is started. */
+/** `grep`: lines that match a pattern. They are found in this process; ripgrep, where it is, only says which files to read. */
 
 import { z } from "zod";
 import { ToolFailure } from "../core/errors.ts";
+import type { Programs } from "../core/process.ts";
 import { type Tool, type ToolResult, tool } from "../core/tool.ts";
 import { truncateUtf8, truncateUtf8Start } from "../core/truncate.ts";
 import { utf8Length } from "../core/usage.ts";
 import { compileGlob } from "./glob-pattern.ts";
 import { compileLinePattern, type LinePattern } from "./line-pattern.ts";
 import { type ScanEnd, scanLines, textOfLine } from "./line-scan.ts";
-import { type FoundFile, walkFiles } from "./walk.ts";
-import { locate, type OpenedFile, openFile, openKnownFile, openWorkspace, type Workspace } from "./workspace.ts";
+import { filesHolding } from "./ripgrep.ts";
+import { type FoundFile, skippedFolders, walkFiles } from "./walk.ts";
+import {
+  locate,
+  nameInside,
+  type OpenedFile,
+  openFile,
+  openKnownFile,
+  openWorkspace,
+  type Workspace,
+} from "./workspace.ts";
 
 const DEFAULT_MATCHES = 200;
 const MAX_MATCHES = 1000;
@@ -21,6 +31,8 @@ const MAX_SHOWN_BYTES = 400;
 /** Of one file, and of the work of one call: about a second of it. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 const MAX_STEPS = 50_000_000;
+/** Opened while another is searched. */
+const FILES_AHEAD = 8;
 
 const input = z.strictObject({
   pattern: z.string().min(1).max(1000).describe("A regular expression, matched against each line."),
@@ -32,7 +44,7 @@ const input = z.strictObject({
   limit: z.int().min(1).max(MAX_MATCHES).optional().describe(`How many lines to show; ${DEFAULT_MATCHES} when unset.`),
 });
 
-export function grepTool(root?: string): Tool {
+export function grepTool(root?: string, programs?: Programs): Tool {
   return tool({
     name: "grep",
     displayName: "Search",
@@ -49,7 +61,7 @@ export function grepTool(root?: string): Tool {
         isLiteral: asked.literal ?? false,
         ignoreCase: asked.ignore_case ?? false,
       });
-      const search = newSearch(pattern, asked.limit ?? DEFAULT_MATCHES);
+      const search = newSearch(pattern, asked.limit ?? DEFAULT_MATCHES, programs);
       const workspace = await openWorkspace(root ?? context.cwd);
       const { real, isFolder } = await locate(workspace, asked.path ?? ".");
       if (isFolder) await searchFolder(workspace, real, asked, search, context.signal);
@@ -64,6 +76,7 @@ type Asked = z.infer<typeof input>;
 /** What a search has found so far, and why it ended early. */
 type Search = {
   pattern: LinePattern;
+  programs: Programs | undefined;
   required: Buffer | undefined;
   limit: number;
   lines: string[];
@@ -75,10 +88,11 @@ type Search = {
   isOver: boolean;
 };
 
-function newSearch(pattern: LinePattern, limit: number): Search {
+function newSearch(pattern: LinePattern, limit: number, programs: Programs | undefined): Search {
   const required = pattern.required === undefined ? undefined : Buffer.from(pattern.required);
   return {
     pattern,
+    programs,
     required,
     limit,
     lines: [],
@@ -107,11 +121,40 @@ async function searchFolder(
   const wanted = asked.glob === undefined ? undefined : compileGlob(asked.glob);
   const includeIgnored = asked.include_ignored ?? false;
   const onLimit = (): void => void search.notices.add("the workspace is too large to be searched whole; give a path");
-  for await (const found of walkFiles(workspace, { start, includeIgnored, wanted, onLimit, signal })) {
-    await using file = await openQuietly(workspace, found);
+  const holding = await filesWith(search, workspace, start, includeIgnored, signal);
+  const top = nameInside(workspace, start);
+  const ahead: Promise<OpenedFile | undefined>[] = [];
+  const searchNext = async (): Promise<void> => {
+    await using file = await ahead.shift();
     if (file !== undefined) await searchFile(file, search, signal);
-    if (search.isOver) return;
+  };
+  try {
+    for await (const found of walkFiles(workspace, { start, includeIgnored, wanted, onLimit, signal })) {
+      if (holding?.has(top === "." ? found.name : found.name.slice(top.length + 1)) === false) continue;
+      const opening = openQuietly(workspace, found);
+      // It is awaited when its turn comes, and may have failed before.
+      opening.catch(() => undefined);
+      ahead.push(opening);
+      if (ahead.length === FILES_AHEAD) await searchNext();
+      if (search.isOver) return;
+    }
+    while (ahead.length > 0 && !search.isOver) await searchNext();
+  } finally {
+    await Promise.allSettled(ahead.map(async (opening) => (await opening)?.[Symbol.asyncDispose]()));
   }
+}
+
+/** Undefined when every file must be read. */
+async function filesWith(
+  { pattern, programs }: Search,
+  workspace: Workspace,
+  folder: string,
+  includeIgnored: boolean,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string> | undefined> {
+  if (programs === undefined || pattern.required === undefined) return undefined;
+  const skipped = skippedFolders(includeIgnored);
+  return filesHolding(programs, workspace, { folder, text: pattern.required, skipped, signal });
 }
 
 /** A file that cannot be opened is left out of the search, as one that is gone. */

@@ -22,8 +22,14 @@ export type FoundFile = { name: string; real: string };
 
 const MAX_ENTRIES = 200_000;
 const MAX_RULES_BYTES = 256 * 1024;
-/** Never of interest, and large. */
-const ALWAYS_SKIPPED = new Set([".git", ".hg", ".svn", ".jj"]);
+/** Folders that are not entered: never of interest, and large. */
+const ALWAYS_SKIPPED = [".git", ".hg", ".svn", ".jj"];
+const SKIPPED: ReadonlySet<string> = new Set([...ALWAYS_SKIPPED, "node_modules"]);
+const SKIPPED_STILL: ReadonlySet<string> = new Set(ALWAYS_SKIPPED);
+
+export function skippedFolders(includeIgnored: boolean): ReadonlySet<string> {
+  return includeIgnored ? SKIPPED_STILL : SKIPPED;
+}
 
 type Pending = { name: string; real: string; isFolder: boolean; rules: IgnoreRules };
 
@@ -51,7 +57,7 @@ export async function* walkFiles(workspace: Workspace, options: WalkOptions): As
       if (kind === "link" || kind === "other") continue;
       const isFolder = kind === "folder";
       const path = next.name === "." ? name : `${next.name}/${name}`;
-      if (isFolder && (ALWAYS_SKIPPED.has(name) || (name === "node_modules" && !includeIgnored))) continue;
+      if (isFolder && skippedFolders(includeIgnored).has(name)) continue;
       const fromStart = top === "." ? path : path.slice(top.length + 1);
       const isWanted = isFolder ? wanted?.mayMatchBelow(fromStart) : wanted?.matches(fromStart);
       if (isWanted === false || below.ignores(path, isFolder)) continue;

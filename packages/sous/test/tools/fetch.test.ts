@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
-import { fetchHost, hostMatches } from "../../src/core/fetch-host.ts";
+import { hostMatches, hostOf, readFetchUrl } from "../../src/tools/fetch-url.ts";
 import { fetchWith, pageServer, testNetwork } from "../attacks/page-server.ts";
 
 type Answer = { type?: string; body: string | Uint8Array; status?: number; encoding?: string };
@@ -91,8 +91,13 @@ suite("H6: fetch", () => {
   });
 });
 
-suite("B5.7: the host of a fetch call is read one way by the tool and the rules", () => {
-  test("B5.7: it is the one that would be asked, in one spelling", () => {
+const fetchHost = (text: string): string | undefined => {
+  const read = readFetchUrl(text);
+  return "url" in read ? hostOf(read.url) : undefined;
+};
+
+suite("B5.5: the host of an address is read one way", () => {
+  test("B5.5: it is the one that would be asked, in one spelling", () => {
     const hosts = [
       "https://Example.COM./a",
       "http://b\u00fccher.example/",
@@ -111,7 +116,7 @@ suite("B5.7: the host of a fetch call is read one way by the tool and the rules"
     }
   });
 
-  test("B5.7: a pattern is a host, or everything below one", () => {
+  test("B5.5: a pattern is a host, or everything below one", () => {
     const rows: [host: string, pattern: string, matches: boolean][] = [
       ["example.com", "example.com", true],
       ["example.com", "Example.com.", true],
@@ -122,6 +127,8 @@ suite("B5.7: the host of a fetch call is read one way by the tool and the rules"
       ["example.com.evil.org", "example.com", false],
       ["example.com", "*.", false],
       ["example.com", "*", false],
+      ["example.com:8443", "example.com", false],
+      ["example.com:8443", "example.com:8443", true],
     ];
     for (const [host, pattern, matches] of rows)
       assert.equal(hostMatches(host, pattern), matches, `${host} ${pattern}`);

@@ -1,0 +1,71 @@
+/**
+ * Asks ripgrep, where it is installed, which files hold a text. The answer saves reading the others and is nothing more:
+ * what matches and what is shown is decided by our own search, so the result is the same with and without it.
+ */
+
+import { ToolFailure } from "../core/errors.ts";
+import type { Programs } from "../core/process.ts";
+import { isInside, type Workspace } from "./workspace.ts";
+
+export type TextSearch = {
+  /** A real path inside the workspace. */
+  folder: string;
+  /** Looked for byte by byte. */
+  text: string;
+  /** Names of folders that are not entered. */
+  skipped: Iterable<string>;
+  signal: AbortSignal;
+};
+
+/** Shorter texts are in too many files to be worth a process. */
+const MIN_LENGTH = 3;
+const MAX_OUTPUT_BYTES = 8 * 1024 * 1024;
+const TIMEOUT_MS = 20_000;
+
+/** Files by their path below `folder`; undefined when nobody can tell, and every file must be read. */
+export async function filesHolding(
+  programs: Programs,
+  workspace: Workspace,
+  { folder, text, skipped, signal }: TextSearch,
+): Promise<ReadonlySet<string> | undefined> {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: to ripgrep they are more than characters.
+  if (text.length < MIN_LENGTH || /[\0\n\r]/.test(text)) return undefined;
+  const program = await programs.find("rg");
+  // A program that comes with the workspace is somebody else's.
+  if (program === undefined || isInside(workspace.root, program)) return undefined;
+  const args = [...FLAGS, ...Array.from(skipped, (name) => `--glob=!${name}`), "--", text, "./"];
+  const request = { program, args, cwd: folder, maxOutputBytes: MAX_OUTPUT_BYTES, timeoutMs: TIMEOUT_MS, signal };
+  const result = await programs.run(request).catch((error: unknown) => {
+    // It cannot be started: then it cannot help.
+    if (error instanceof ToolFailure) return undefined;
+    throw error;
+  });
+  signal.throwIfAborted();
+  if (result === undefined || result.stopped !== undefined || result.output.droppedBytes > 0) return undefined;
+  // 0: some found, 1: none; anything else: not everything was searched.
+  if (result.exitCode !== 0 && result.exitCode !== 1) return undefined;
+  return namesIn(result.output.head + result.output.tail);
+}
+
+/** Everything ripgrep would leave out or read in its own way is switched off: it compares bytes of all regular files. */
+const FLAGS = [
+  "--no-config",
+  "--no-messages",
+  "--files-with-matches",
+  "--null",
+  "--color=never",
+  "--fixed-strings",
+  "--case-sensitive",
+  "--text",
+  "--encoding=none",
+  "--no-ignore",
+  "--hidden",
+  "--no-follow",
+];
+
+/** Undefined when there is anything but names. */
+function namesIn(output: string): ReadonlySet<string> | undefined {
+  const names = output.split("\0");
+  if (names.pop() !== "" || !names.every((name) => name.startsWith("./"))) return undefined;
+  return new Set(names.map((name) => name.slice(2)));
+}
