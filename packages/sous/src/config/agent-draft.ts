@@ -15,8 +15,6 @@ export class AgentDraft {
   readonly source: AgentSource;
   readonly settings: FrontMatter["settings"];
   readonly problems: AgentProblem[] = [];
-  /** A file that is fine and yet gives no agent here. */
-  isWithheld = false;
   readonly #at: FrontMatter["at"];
   readonly #body: string;
   readonly #values = new Map<Field, unknown>();
@@ -26,6 +24,7 @@ export class AgentDraft {
   readonly #deny = new Map<string, Origin>();
   readonly #rules: PermissionRule[] = [];
   readonly #only: PermissionRule[] = [];
+  #isWithheld = false;
   readonly #children = { isAllowed: false, isDenied: false };
 
   constructor(source: AgentSource, { settings, at, body }: FrontMatter) {
@@ -45,7 +44,19 @@ export class AgentDraft {
   }
 
   #complain(severity: AgentProblem["severity"], path: Path, message: string, fix: string, part: "key" | "value"): void {
-    this.problems.push({ file: this.source.file, severity, ...this.#at(path, part), message, fix });
+    const problem = { file: this.source.file, severity, ...this.#at(path, part), message, fix };
+    const isSaid = this.problems.some(
+      (each) => each.line === problem.line && each.column === problem.column && each.message === message,
+    );
+    if (!isSaid) this.problems.push(problem);
+  }
+
+  /** The file is fine and yet gives no agent here: only this is said, and what is wrong. */
+  withhold(path: Path, message: string, fix: string): void {
+    this.#isWithheld = true;
+    const errors = this.problems.filter(({ severity }) => severity === "error");
+    this.problems.splice(0, this.problems.length, ...errors);
+    this.warn(path, message, fix, "value");
   }
 
   set(field: Field, value: unknown, path: Path, text: string = String(value)): void {
@@ -109,13 +120,13 @@ export class AgentDraft {
 
   /** Rules are for the calls of one agent. Children would make theirs under another name. */
   keepRulesHeld(): void {
-    const isHeld = this.#only.length > 0 || this.#rules.some(({ effect }) => effect !== "allow");
+    const isHeld = this.#only.length > 0 || this.#rules.some(({ effect }) => effect === "deny");
     if (!isHeld || !this.#children.isAllowed || this.#children.isDenied) return;
     this.#children.isDenied = true;
     this.#fields.set("delegate", { line: 0, text: "none, because its children would not be held to its rules" });
     this.warn(
       [],
-      "an agent with rules for single calls has no children: they would not be held to them",
+      "an agent that is denied single calls has no children: they would not be held to that",
       "deny whole tools",
     );
   }
@@ -124,7 +135,7 @@ export class AgentDraft {
   finish(): AgentFile | undefined {
     const name = this.#values.get("name");
     const isWrong = this.problems.some(({ severity }) => severity === "error");
-    if (isWrong || this.isWithheld || typeof name !== "string") return undefined;
+    if (isWrong || this.#isWithheld || typeof name !== "string") return undefined;
     const { file, dialect, scope } = this.source;
     const value = <Value>(field: Field): Value | undefined => this.#values.get(field) as Value | undefined;
     return {

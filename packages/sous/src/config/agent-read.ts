@@ -8,7 +8,7 @@ import { readFrontMatter } from "./agent-front-matter.ts";
 import { judgeUnknownKey } from "./agent-keys.ts";
 import { CLAUDE_KEYS } from "./dialect-claude.ts";
 import { GEMINI_KEYS, geminiDefaults } from "./dialect-gemini.ts";
-import { OPENCODE_KEYS } from "./dialect-opencode.ts";
+import { OPENCODE_KEYS, withholdOpencode } from "./dialect-opencode.ts";
 import { readOpencodeRights } from "./dialect-opencode-rights.ts";
 import { SOUS_KEYS } from "./dialect-sous.ts";
 
@@ -37,6 +37,7 @@ export function readAgentFile(source: AgentSource): ReadAgent {
   if (dialect === "gemini") geminiDefaults(draft);
   draft.keepRulesHeld();
   complete(draft);
+  if (dialect === "opencode") withholdOpencode(draft);
   return { agent: draft.finish(), problems: draft.problems };
 }
 
@@ -45,7 +46,6 @@ function complete(draft: AgentDraft): void {
   const { dialect, file } = draft.source;
   const isNamed = dialect !== "opencode" && Object.hasOwn(draft.settings, "name");
   if (!isNamed) setName(draft, basename(file).replace(/\.md$/i, ""), []);
-  if (draft.isWithheld) return;
   if (!draft.has("description"))
     draft.warn([], "there is no description: models do not know when to call this agent", "write `description: ...`");
   if (draft.isEmpty)

@@ -1,24 +1,31 @@
 /** Agent files of opencode, `.opencode/agent(s)/*.md`. The name is that of the file. */
 
-import type { KeyReader, KeyReaders } from "./agent-draft.ts";
+import type { AgentDraft, KeyReader, KeyReaders } from "./agent-draft.ts";
 import { readDescription, readMaxTurns } from "./agent-fields.ts";
 import { hasNoEffect, isIgnored } from "./agent-keys.ts";
 import { readModel } from "./agent-models.ts";
 
 const readMode: KeyReader = (draft, key) => {
   const mode = draft.settings[key];
-  if (mode === "subagent" || mode === "all" || mode === null) return;
-  if (mode === "primary") {
-    draft.isWithheld = true;
-    draft.warn([key], "a primary agent is not called by others, so it is not loaded", "write `mode: all`", "value");
-  } else draft.refuse([key], "mode is primary, subagent or all", "write `mode: subagent`");
+  if (["subagent", "all", "primary", null].includes(mode as string | null)) return;
+  draft.refuse([key], "mode is primary, subagent or all", "write `mode: subagent`");
 };
 
 const readDisable: KeyReader = (draft, key) => {
-  if (draft.settings[key] === false || draft.settings[key] === null) return;
-  draft.isWithheld = true;
-  if (draft.settings[key] !== true) draft.refuse([key], `${key} is true or false`, `write \`${key}: true\``);
+  const value = draft.settings[key];
+  if (typeof value !== "boolean" && value !== null)
+    draft.refuse([key], `${key} is true or false`, `write \`${key}: true\``);
 };
+
+/** Agents that are not meant to be called by others. */
+export function withholdOpencode(draft: AgentDraft): void {
+  const { mode, disable, disabled } = draft.settings;
+  if (disable === true || disabled === true) {
+    const key = disable === true ? "disable" : "disabled";
+    draft.withhold([key], "the agent is switched off, so it is not loaded", `remove ${key}`);
+  } else if (mode === "primary")
+    draft.withhold(["mode"], "a primary agent is not called by others, so it is not loaded", "write `mode: all`");
+}
 
 const checkName: KeyReader = (draft, key) => {
   const name = draft.settings[key];

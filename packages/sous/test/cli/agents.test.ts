@@ -1,0 +1,181 @@
+/** `sous agents` and `sous trust` as people and scripts use them. */
+
+import assert from "node:assert/strict";
+import { lstat, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { suite, test } from "node:test";
+import { loadAgents, toDefinitions, withAgentRules } from "../../src/cli/assemble-agents.ts";
+import { agents as agentsCommand } from "../../src/cli/commands/agents.ts";
+import { readAgentFile } from "../../src/config/agent-read.ts";
+import type { ActionRequest } from "../../src/core/approval.ts";
+import { createPolicy } from "../../src/rights/policy.ts";
+import { readOnlyTools } from "../../src/tools/read-only.ts";
+import { temporaryTree } from "../tools/temporary-tree.ts";
+import { sous } from "./sous-process.ts";
+
+const REVIEWER =
+  '---\nname: reviewer\ndescription: "Reviews\\e[31m code."\ntools: Read, Bash(git diff:*)\n---\nReview.\n';
+
+async function stage(files: Record<string, string> = {}) {
+  const tree = await temporaryTree({ "project/.git/HEAD": "", ...files });
+  const env = { HOME: tree.path, XDG_CONFIG_HOME: join(tree.path, "config"), XDG_STATE_HOME: join(tree.path, "state") };
+  return {
+    ...tree,
+    root: join(tree.path, "project"),
+    run: (...parameters: string[]) => sous(parameters, { cwd: join(tree.path, "project"), env }),
+  };
+}
+
+test("a project is shown, trusted, used, and asked about again after a change", async () => {
+  await using here = await stage({
+    "project/.claude/agents/reviewer.md": REVIEWER,
+    "project/.mcp.json": '{"mcpServers":{"db":{"command":"node","args":["\\u001b[31mserver.js"]}}}',
+  });
+  const refused = await here.run("trust");
+  assert.equal(refused.code, 7);
+  for (const said of [/\.claude\/agents\/reviewer\.md/, /reviewer: read_file terminal/, /node server\.js/])
+    assert.match(refused.stdout, said);
+  assert.ok(!refused.stdout.includes("\u001b"));
+  assert.equal((await here.run("trust", "--yes")).code, 0);
+  const shown = await here.run("agents", "show", "reviewer", "--json");
+  const { rights } = JSON.parse(shown.stdout);
+  assert.deepEqual(rights.rules, [
+    { effect: "only", pattern: "terminal(git diff*)", from: ".claude/agents/reviewer.md:4" },
+  ]);
+  assert.equal(shown.stderr, "");
+  await writeFile(join(here.root, ".mcp.json"), "{}");
+  const changed = await here.run("agents", "show", "reviewer");
+  assert.equal(changed.code, 1);
+  assert.match(changed.stderr, /changed since it was trusted/);
+});
+
+test("E3: check tells every problem with file, line and column, and ends with 3 when an agent is not loaded", async () => {
+  await using here = await stage({
+    "project/good.md": "---\nname: good\ndescription: Is good.\ntools: [read_file]\n---\nDo it.\n",
+    "project/.claude/agents/bad.md":
+      "---\nname: bad\ndescription: Is bad.\nallowed-tools: Read\ncolour: red\n---\nDo it.\n",
+  });
+  const bad = await here.run("agents", "check", ".claude/agents/bad.md", "good.md");
+  assert.equal(bad.code, 3);
+  assert.match(bad.stdout, /^\.claude\/agents\/bad\.md:4:1: error: /m);
+  assert.match(bad.stdout, /^\.claude\/agents\/bad\.md:5:1: warning: /m);
+  assert.equal((await here.run("agents", "check", "good.md")).code, 0);
+});
+
+test("new writes a private file that loads as it is, and replaces nothing", async () => {
+  await using here = await stage();
+  const first = await here.run("agents", "new", "scout", "--user");
+  assert.equal(first.code, 0);
+  const file = join(here.path, "config/sous/agents/scout.md");
+  assert.equal((await lstat(file)).mode & 0o777, 0o600);
+  const text = await readFile(file, "utf8");
+  assert.deepEqual(readAgentFile({ file, text, dialect: "sous", scope: "user" }).problems, []);
+  assert.equal((await here.run("agents", "new", "scout", "--user")).code, 1);
+  assert.equal(await readFile(file, "utf8"), text);
+  const outside = join(here.path, "outside");
+  await mkdir(outside);
+  await symlink(outside, join(here.root, ".sous"));
+  assert.equal((await here.run("agents", "new", "scout")).code, 1);
+  assert.equal(await lstat(join(outside, "agents")).catch(() => "none"), "none");
+});
+
+suite("words that sous agents does not take are usage", () => {
+  for (const parameters of [[], ["lst"], ["show"], ["show", "a", "b"], ["list", "x"], ["new"], ["list", "--user"]]) {
+    test(JSON.stringify(parameters), async () => {
+      await assert.rejects(agentsCommand(parameters), { name: "CommandError", exitCode: 2 });
+    });
+  }
+});
+
+const request = (agent: string, toolName: string, input: unknown): ActionRequest => ({
+  runId: "run-1",
+  path: `sous/${agent}`,
+  callId: "call-1",
+  agent,
+  toolName,
+  input,
+  cwd: "/work",
+});
+
+suite("H3: the rules of a file hold for the calls of its agent, and the stricter answer counts", async () => {
+  const text = [
+    "---",
+    "name: historian",
+    "description: Knows.",
+    'tools: ["terminal(git log*)", "terminal(git diff*)", write_file]',
+    "permissions:",
+    '  - deny: "write_file(src/**)"',
+    '  - ask: "write_file(docs/**)"',
+    "---",
+    "Tell.",
+  ].join("\n");
+  const { agent } = readAgentFile({ file: "historian.md", text, dialect: "sous", scope: "project" });
+  assert.ok(agent !== undefined);
+  const users = createPolicy({
+    rules: [
+      { effect: "allow", pattern: "terminal(git*)", origin: "user" },
+      { effect: "allow", pattern: "write_file", origin: "user" },
+      { effect: "deny", pattern: "terminal(git log --all*)", origin: "user" },
+    ],
+  });
+  const policy = await withAgentRules(users, [agent], { allowsAll: false });
+  const command = (line: string, name = "historian") =>
+    policy.decide(request(name, "terminal", { command: line }))?.effect;
+  const write = (path: string, name = "historian") =>
+    policy.decide(request(name, "write_file", { path, content: "" }))?.effect;
+
+  test("a command among those of the file is as allowed as the user made it", () => {
+    assert.equal(command("git log -3"), "allow");
+    assert.equal(command("git diff"), "allow");
+  });
+  for (const line of [
+    "git push",
+    "git log; rm -rf .",
+    "git log && git push",
+    "git log $(touch x)",
+    "git log | sh",
+    "git log > out",
+    "env git log",
+    "rm -rf .",
+    "git log --all",
+  ]) {
+    test(`denied: ${line}`, () => assert.equal(command(line), "deny"));
+  }
+  test("files are denied, asked about, or left to the user", () => {
+    assert.deepEqual(
+      ["src/a.ts", "docs/a.md", "notes.txt"].map((path) => write(path)),
+      ["deny", "ask", "allow"],
+    );
+  });
+  test("other agents are not held to them", () => {
+    assert.equal(command("git push", "sous"), "allow");
+    assert.equal(write("src/a.ts", "sous"), "allow");
+  });
+  test("--yes allows what they ask about and nothing that they deny", async () => {
+    const all = await withAgentRules(createPolicy({ rules: [], allowsAll: true }), [agent], { allowsAll: true });
+    const effect = (path: string) => all.decide(request("historian", "write_file", { path, content: "" }))?.effect;
+    assert.deepEqual(["src/a.ts", "docs/a.md", "notes.txt"].map(effect), ["deny", "allow", "allow"]);
+    assert.equal(all.decide(request("historian", "terminal", { command: "git push" }))?.effect, "deny");
+  });
+  test("an answer that was to be remembered is", () => {
+    policy.remember({ effect: "allow", pattern: "write_file(docs/b.md)", origin: "answer" }, "historian");
+    assert.equal(write("docs/b.md"), "allow");
+    assert.equal(write("docs/c.md"), "ask");
+  });
+});
+
+test("C1: agents of files become definitions with the tools there are", async () => {
+  await using here = await stage({
+    "project/.sous/agents/a.md":
+      "---\nname: a\ndescription: A.\ntools: [read_file, terminal]\nmodel: inherit\nmax_turns: 3\n---\nGo.\n",
+    "project/.sous/agents/b.md": "---\nname: b\ndescription: B.\ndeny: [grep]\n---\n",
+  });
+  const env = { XDG_CONFIG_HOME: join(here.path, "config") };
+  const trust = { root: here.root, state: "trusted", present: [], problem: undefined } as const;
+  const { agents } = await loadAgents({ cwd: here.root, env }, trust);
+  const [a, b] = toDefinitions(agents, readOnlyTools());
+  const names = (definition: typeof a) =>
+    Array.isArray(definition?.tools) ? definition.tools.map(({ name }) => name) : undefined;
+  assert.deepEqual([a?.name, names(a), a?.model, a?.maxTurns], ["a", ["read_file"], undefined, 3]);
+  assert.deepEqual([b?.name, names(b), b?.deny, b?.instructions], ["b", undefined, ["grep"], undefined]);
+});

@@ -1,0 +1,159 @@
+/** Which agent files are found, which of two wins, and what is not read at all. */
+
+import assert from "node:assert/strict";
+import { symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { suite, test } from "node:test";
+import { loadAgentFiles } from "../../src/config/agent-load.ts";
+import { readAgentsMd } from "../../src/config/agents-md.ts";
+import { temporaryTree } from "../tools/temporary-tree.ts";
+
+const file = (name: string, more = "") => `---\nname: ${name}\ndescription: Of ${name}.\n${more}---\nDo it.\n`;
+
+suite("agents of files", () => {
+  test("C1: are found in the folders of four programs, each in its own dialect", async () => {
+    await using project = await temporaryTree({
+      ".sous/agents/a.md": file("a"),
+      ".claude/agents/b.md": file("b", "maxTurns: 3\n"),
+      ".claude/agents/README.md": "# Our agents\n",
+      ".gemini/agents/c.md": file("c", "timeout_mins: 2\n"),
+      ".gemini/agents/_draft.md": file("draft"),
+      ".opencode/agent/d.md": "---\ndescription: Of d.\nsteps: 4\n---\nDo it.\n",
+      ".opencode/agents/e.md": "---\ndescription: Of e.\n---\nDo it.\n",
+      ".claude/agents/deeper/f.md": file("f"),
+      "agents/g.md": file("g"),
+    });
+    const { agents, problems } = await loadAgentFiles({ userFolders: [], projectRoot: project.path });
+    assert.deepEqual(problems, []);
+    assert.deepEqual(
+      agents.map(({ name, dialect, scope, file }) => [name, dialect, scope, file]),
+      [
+        ["a", "sous", "project", ".sous/agents/a.md"],
+        ["b", "claude", "project", ".claude/agents/b.md"],
+        ["c", "gemini", "project", ".gemini/agents/c.md"],
+        ["d", "opencode", "project", ".opencode/agent/d.md"],
+        ["e", "opencode", "project", ".opencode/agents/e.md"],
+      ],
+    );
+  });
+
+  test("B4.3: of the user win over those of a project, ours over those of others, and both files are named", async () => {
+    await using place = await temporaryTree({
+      "user/agents/twin.md": file("twin", "tools: [read_file]\n"),
+      "project/.sous/agents/twin.md": file("twin"),
+      "project/.sous/agents/other.md": file("other", "tools: [grep]\n"),
+      "project/.claude/agents/other.md": file("other"),
+    });
+    const userFolder = join(place.path, "user/agents");
+    const { agents, problems } = await loadAgentFiles({
+      userFolders: [userFolder],
+      projectRoot: join(place.path, "project"),
+    });
+    assert.deepEqual(
+      agents.map(({ name, tools }) => [name, tools]),
+      [
+        ["twin", ["read_file"]],
+        ["other", ["grep"]],
+      ],
+    );
+    assert.deepEqual(
+      Object.fromEntries(problems.map(({ file, severity, message }) => [file, [severity, message.split(" ")[0]]])),
+      {
+        ".sous/agents/twin.md": ["warning", join(userFolder, "twin.md")],
+        ".claude/agents/other.md": ["warning", ".sous/agents/other.md"],
+      },
+    );
+  });
+
+  test("B5.1: links that lead out of their folder are not followed", async () => {
+    await using place = await temporaryTree({
+      "secret/agents/stolen.md": file("stolen"),
+      "project/.sous/agents/own.md": file("own"),
+      "project/.gemini/": "",
+    });
+    const project = join(place.path, "project");
+    await symlink(join(place.path, "secret/agents/stolen.md"), join(project, ".sous/agents/leads-out.md"));
+    await symlink("../../.sous/agents/own.md", join(project, ".sous/agents/up-and-down.md"));
+    await symlink("own.md", join(project, ".sous/agents/stays.md"));
+    await symlink("nowhere.md", join(project, ".sous/agents/dangling.md"));
+    await symlink(join(place.path, "secret"), join(project, ".claude"));
+    await symlink(join(place.path, "secret/agents"), join(project, ".gemini/agents"));
+    const { agents, problems } = await loadAgentFiles({ userFolders: [], projectRoot: project });
+    assert.deepEqual(
+      agents.map(({ name }) => name),
+      ["own"],
+    );
+    assert.deepEqual(problems.map(({ file }) => file).sort(), [
+      ".claude/agents",
+      ".gemini/agents",
+      ".sous/agents/dangling.md",
+      ".sous/agents/leads-out.md",
+      // Links that stay are followed, and find a name that is taken.
+      ".sous/agents/stays.md",
+      ".sous/agents/up-and-down.md",
+    ]);
+  });
+
+  test("what is no file, and what is too large or broken, is one problem each and stops nothing", async () => {
+    await using project = await temporaryTree({
+      ".sous/agents/good.md": file("good"),
+      ".sous/agents/huge.md": `---\nname: huge\n---\n${"x".repeat(300_000)}`,
+      ".sous/agents/nul.md": "---\nname: nul\n---\na\0b",
+      ".sous/agents/plain.md": "no front matter",
+      ".sous/agents/folder.md/": "",
+    });
+    const { agents, problems } = await loadAgentFiles({ userFolders: ["/nowhere"], projectRoot: project.path });
+    assert.deepEqual(
+      agents.map(({ name }) => name),
+      ["good"],
+    );
+    assert.deepEqual(
+      problems.map(({ file, severity }) => [file, severity]),
+      ["huge", "nul", "plain"].map((name) => [`.sous/agents/${name}.md`, "error"]),
+    );
+  });
+
+  test("are at most 200", async () => {
+    await using project = await temporaryTree(
+      Object.fromEntries(
+        Array.from({ length: 203 }, (_, index) => [`.sous/agents/a${1000 + index}.md`, file(`a${1000 + index}`)]),
+      ),
+    );
+    const { agents, problems } = await loadAgentFiles({ userFolders: [], projectRoot: project.path });
+    assert.equal(agents.length, 200);
+    assert.equal(problems.length, 1);
+  });
+});
+
+suite("AGENTS.md", () => {
+  test("is read without what cannot be seen", async () => {
+    await using project = await temporaryTree({ "AGENTS.md": "Use\u200b tabs.\u202e\u001b[31m\r\nBe\tbrief.\n" });
+    const { text, isCut } = (await readAgentsMd(project.path)) ?? {};
+    assert.equal(text, "Use tabs.[31m\nBe\tbrief.");
+    assert.equal(isCut, false);
+  });
+
+  test("is cut at 64 KB, between characters, and says so", async () => {
+    await using project = await temporaryTree({ "AGENTS.md": "é".repeat(40_000) });
+    const { text = "", isCut } = (await readAgentsMd(project.path)) ?? {};
+    assert.equal(isCut, true);
+    assert.match(text, /^é{32768}\n\n\[.*left out.\]$/);
+  });
+
+  test("may be a link to a file beside it, and not to one outside", async () => {
+    await using place = await temporaryTree({ "secret.md": "secret", "inside/CLAUDE.md": "Be brief.", "outside/": "" });
+    await symlink("CLAUDE.md", join(place.path, "inside/AGENTS.md"));
+    await symlink("../secret.md", join(place.path, "outside/AGENTS.md"));
+    assert.equal((await readAgentsMd(join(place.path, "inside")))?.text, "Be brief.");
+    assert.equal(await readAgentsMd(join(place.path, "outside")), undefined);
+  });
+
+  test("that is not there, empty, binary or a folder is none", async () => {
+    for (const content of [undefined, " \n", "a\0b"]) {
+      await using project = await temporaryTree(content === undefined ? {} : { "AGENTS.md": content });
+      assert.equal(await readAgentsMd(project.path), undefined);
+    }
+    await using project = await temporaryTree({ "AGENTS.md/": "" });
+    assert.equal(await readAgentsMd(project.path), undefined);
+  });
+});

@@ -1,0 +1,238 @@
+/** A restriction that is not understood must not become full access: such an agent is not loaded. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { PRICES } from "../../src/budget/prices-table.ts";
+import type { AgentDialect, AgentScope, ReadAgent } from "../../src/config/agent-file.ts";
+import { MODEL_ALIASES } from "../../src/config/agent-models.ts";
+import { readAgentFile } from "../../src/config/agent-read.ts";
+import { checkPattern } from "../../src/rights/rule-pattern.ts";
+
+const DIALECTS: readonly AgentDialect[] = ["sous", "claude", "gemini", "opencode"];
+
+function read(dialect: AgentDialect, front: string, scope: AgentScope = "project"): ReadAgent {
+  const text = `---\n${dialect === "opencode" ? "" : "name: probe\n"}description: Probes.\n${front}\n---\nDo it.\n`;
+  return readAgentFile({ file: "agents/probe.md", text, dialect, scope, checkRule: checkPattern });
+}
+
+const LOOK_LIKE_RESTRICTIONS = [
+  "allowed_tools: [read_file]",
+  "allowed-tools: Read",
+  "allowedTools: [Read]",
+  "tool: Read",
+  "Tools: Read",
+  "toolz: Read",
+  "tols: Read",
+  "disallowed_tools: Bash",
+  "disallowed-tools: Bash",
+  "disalowedTools: Bash",
+  "excluded_tools: [Bash]",
+  "permision: { edit: deny }",
+  "permisions: { edit: deny }",
+  "permission_mode: plan",
+  "permissionmode: plan",
+  "perms: readonly",
+  "denied: [Bash]",
+  "denny: [Bash]",
+  "allow: [Read]",
+  "readonly: true",
+  "read_only: true",
+  "read-only: true",
+  "sandbox: strict",
+  "sandboxed: true",
+  "max_turn: 3",
+  "max_steps: 3",
+  "maxturns: 3",
+  "MaxTurns: 3",
+  "timeout_minutes: 3",
+  "time_out: 3",
+  "timeouts: 3",
+  "network: off",
+  "write_access: none",
+  "restrict_to: docs",
+  "policies: []",
+  "budget_usd: 1",
+  "require_approval: true",
+  "isolated: true",
+];
+
+suite("issue 4: a key that looks like a restriction and is not understood keeps the agent from being loaded", () => {
+  for (const dialect of DIALECTS) {
+    for (const line of LOOK_LIKE_RESTRICTIONS) {
+      test(`${dialect}: ${line}`, () => {
+        const { agent, problems } = read(dialect, line);
+        assert.equal(agent, undefined);
+        const errors = problems.filter(({ severity }) => severity === "error");
+        assert.deepEqual(
+          errors.map(({ line, column }) => `${line}:${column}`),
+          [dialect === "opencode" ? "3:1" : "4:1"],
+        );
+      });
+    }
+  }
+});
+
+suite("a restriction whose value is not understood keeps the agent from being loaded", () => {
+  const VALUES: readonly [AgentDialect, string][] = [
+    ["sous", "tools: 5"],
+    ["sous", "tools: true"],
+    ["sous", "tools: { read: true }"],
+    ["sous", "tools: [read_file, 5]"],
+    ["sous", "deny: { terminal: true }"],
+    ["sous", "deny: [termnal]"],
+    ["sous", "deny: [shell]"],
+    ["sous", "max_turns: ten"],
+    ["sous", "max_turns: -1"],
+    ["sous", "max_turns: 1.5"],
+    ["sous", "max_turns: 1001"],
+    ["sous", "max_turns:"],
+    ["sous", "timeout: 0"],
+    ["sous", "timeout: -5m"],
+    ["sous", "timeout: 5 parsecs"],
+    ["sous", "delegate: maybe"],
+    ["sous", "permissions: { deny: terminal }"],
+    ["sous", "permissions: [deny terminal]"],
+    ["sous", "permissions: [{ forbid: terminal }]"],
+    ["sous", "permissions: [{ deny: termnal }]"],
+    ["sous", 'permissions: [{ deny: "terminal(a; b)" }]'],
+    ["sous", 'permissions: [{ deny: "read_file({a,b})" }]'],
+    ["sous", "tools: [fetch(example.com)]"],
+    ["claude", "tools: { Read: true }"],
+    ["claude", "disallowedTools: Bsah"],
+    ["claude", "disallowedTools: [Bash, Wrtie]"],
+    ["claude", "permissionMode: readonly"],
+    ["claude", "permissionMode: [plan]"],
+    ["claude", "maxTurns: many"],
+    ["claude", "hooks: ./check.sh"],
+    ["claude", "hooks: { PreToolUse: [{ hooks: [] }] }"],
+    ["claude", 'hooks: { PreToolUse: [{ matcher: "*" }] }'],
+    ["claude", 'hooks: { PreToolUse: [{ matcher: "Bash.*" }] }'],
+    ["claude", "hooks: { PermissionRequest: [{ matcher: Edit|Nonsense }] }"],
+    ["claude", 'tools: "Read, Bash(git log | sh:*)"'],
+    ["gemini", "tools: { read_file: true }"],
+    ["gemini", "timeout_mins: soon"],
+    ["gemini", "kind: distant"],
+    ["opencode", "tools: [read]"],
+    ["opencode", "tools: { bash: no thanks }"],
+    ["opencode", "permission: never"],
+    ["opencode", "permission: [deny]"],
+    ["opencode", "permission: { edit: false }"],
+    ["opencode", "permission: { bash: { '*': nope } }"],
+    ["opencode", "permission: { bassh: deny }"],
+    ["opencode", "permission: { webfech: ask }"],
+    ["opencode", "steps: none"],
+    ["opencode", "mode: secondary"],
+  ];
+  for (const [dialect, line] of VALUES) {
+    test(`${dialect}: ${line}`, () => {
+      const { agent, problems } = read(dialect, line);
+      assert.equal(agent, undefined);
+      assert.ok(problems.some(({ severity, fix }) => severity === "error" && fix !== ""));
+    });
+  }
+});
+
+suite("other keys that are not understood are told, and the agent is loaded", () => {
+  const KEYS = ["colour: blue", "author: somebody", "version: 2", "icon: star"];
+  for (const dialect of DIALECTS) {
+    for (const line of KEYS) {
+      test(`${dialect}: ${line}`, () => {
+        const { agent, problems } = read(dialect, line);
+        assert.equal(agent?.name, "probe");
+        assert.equal(problems.filter(({ severity }) => severity === "warning").length, 1);
+      });
+    }
+  }
+  test("with the key that was meant", () => {
+    assert.match(read("sous", "colour: blue").problems[0]?.fix ?? "", /color/);
+    assert.match(read("sous", "maxTurns: 3").problems[0]?.fix ?? "", /max_turns/);
+    assert.match(read("claude", "max_turns: 3").problems[0]?.fix ?? "", /maxTurns/);
+  });
+});
+
+suite("B4.3: what a project allows is not heard", () => {
+  const LINES: readonly [AgentDialect, string][] = [
+    ["sous", 'permissions: [{ allow: "terminal(rm*)" }]'],
+    ["claude", "permissionMode: bypassPermissions"],
+    ["claude", "permissionMode: acceptEdits"],
+    ["opencode", "permission: allow"],
+    ["opencode", "permission: { bash: allow }"],
+    ["opencode", 'permission: { bash: { "*": ask, "rm *": allow } }'],
+    ["opencode", 'permission: { bash: { "*": deny, "rm *": allow } }'],
+    ["opencode", "tools: { bash: true }"],
+  ];
+  for (const [dialect, line] of LINES) {
+    test(`${dialect}: ${line}`, () => {
+      const { agent } = read(dialect, line);
+      assert.ok(agent !== undefined);
+      assert.deepEqual(
+        agent.rules.filter(({ effect }) => effect === "allow"),
+        [],
+      );
+    });
+  }
+  test("what the user allows in a file of his own is", () => {
+    const { agent } = read("sous", 'permissions: [{ allow: "terminal(git status*)" }]', "user");
+    assert.deepEqual(agent?.rules, [
+      { effect: "allow", pattern: "terminal(git status*)", origin: "agents/probe.md:4" },
+    ]);
+  });
+});
+
+suite("B4.6: front matter of strangers is refused quickly and with its line", () => {
+  const bomb = `a: &a [${"x,".repeat(9)}x]\n${"bcdefghi"
+    .split("")
+    .map((name, index) => `${name}: &${name} [${`*${"abcdefghi"[index]},`.repeat(9)}*${"abcdefghi"[index]}]`)
+    .join("\n")}`;
+  const HOSTILE: Record<string, string> = {
+    "an alias bomb": bomb,
+    "a tag": "tools: !!js/function 'function () {}'",
+    "5 MB of keys": "k: v\n".repeat(1_000_000),
+    "a thousand levels": `tools: ${"[".repeat(1000)}${"]".repeat(1000)}`,
+    "the same key twice": "tools: [read_file]\ntools: [terminal]",
+    "a key that would change all objects": "__proto__: { tools: [terminal] }",
+    "half a list": "tools: [read_file",
+  };
+  for (const [what, front] of Object.entries(HOSTILE)) {
+    test(what, () => {
+      const started = performance.now();
+      const { agent, problems } = read("sous", front);
+      assert.equal(agent, undefined);
+      assert.ok(problems.length >= 1 && (problems[0]?.line ?? 0) >= 1);
+      assert.ok(performance.now() - started < 2000);
+    });
+  }
+  test("a text of more than 64 KB", () => {
+    const text = `---\nname: long\n---\n${"x".repeat(64 * 1024 + 1)}`;
+    const { agent, problems } = readAgentFile({ file: "long.md", text, dialect: "sous", scope: "user" });
+    assert.equal(agent, undefined);
+    assert.equal(problems.length, 1);
+  });
+  test("names that the runtime needs", () => {
+    for (const name of [
+      "spawn",
+      "delegate",
+      "wait",
+      "cancel",
+      "list",
+      "send",
+      "report",
+      "sous",
+      "subagent",
+      "a b",
+      "-x",
+      "",
+    ]) {
+      const text = `---\nname: ${JSON.stringify(name)}\n---\nDo it.\n`;
+      const { agent } = readAgentFile({ file: "agents/x.md", text, dialect: "sous", scope: "user" });
+      assert.equal(agent, undefined, name);
+    }
+  });
+});
+
+test("short names of models stand for models whose price is known", () => {
+  for (const model of Object.values(MODEL_ALIASES)) {
+    const [provider = "", name = ""] = model.split("/");
+    assert.ok(PRICES[provider]?.[name] !== undefined, model);
+  }
+});

@@ -1,0 +1,308 @@
+/** Trust and the ways around it: every attack is judged by whether the project is trusted, or by what was opened. */
+
+import assert from "node:assert/strict";
+import { chmod, lstat, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { suite, test } from "node:test";
+import { type ProjectTrust, revoke, trust, trustOf } from "../../src/config/trust.ts";
+import { readProject } from "../../src/config/trust-files.ts";
+import { readTrustRecords } from "../../src/config/trust-record.ts";
+import { projectRoot } from "../../src/config/trust-root.ts";
+import { UserError } from "../../src/core/errors.ts";
+import { type TemporaryTree, temporaryTree } from "../tools/temporary-tree.ts";
+
+const AT = new Date(0);
+
+const PROJECT: Record<string, string> = {
+  "project/.git/HEAD": "ref: refs/heads/main\n",
+  "project/.sous/config.yaml": "agent: { max_turns: 5 }\n",
+  "project/.sous/agents/scout.md": "---\nname: scout\n---\nLook.\n",
+  "project/.sous/cassettes/one.json": "{}",
+  "project/.claude/agents/reviewer.md": "---\nname: reviewer\n---\nReview.\n",
+  "project/.gemini/agents/auditor.md": "---\nname: auditor\n---\nAudit.\n",
+  "project/.opencode/agent/docs.md": "---\ndescription: Docs.\n---\nWrite.\n",
+  "project/.opencode/agents/tests.md": "---\ndescription: Tests.\n---\nTest.\n",
+  "project/AGENTS.md": "Be brief.\n",
+  "project/.mcp.json": '{"mcpServers":{"one":{"command":"node","args":["one.js"]}}}\n',
+  "project/src/main.ts": "export {};\n",
+};
+
+type Stage = TemporaryTree & { root: string; stateFolder: string };
+
+async function stage(files: Record<string, string> = PROJECT): Promise<Stage> {
+  const tree = await temporaryTree({ "state/": "", ...files });
+  return { ...tree, root: join(tree.path, "project"), stateFolder: join(tree.path, "state", "sous") };
+}
+
+async function give({ root, stateFolder }: Pick<Stage, "root" | "stateFolder">): Promise<void> {
+  await trust(root, await readProject(root), { stateFolder, at: AT });
+}
+
+async function stateIn(cwd: string, { stateFolder }: Stage): Promise<ProjectTrust["state"]> {
+  return (await trustOf({ cwd, stateFolder })).state;
+}
+
+suite("B4.2: trust", () => {
+  test("is for the project as it is: given, found from any folder of it, taken back", async () => {
+    await using here = await stage();
+    const before = await trustOf({ cwd: here.root, stateFolder: here.stateFolder });
+    assert.deepEqual(before, {
+      root: here.root,
+      state: "unknown",
+      present: [
+        ".sous",
+        ".claude/agents",
+        ".gemini/agents",
+        ".opencode/agent",
+        ".opencode/agents",
+        "AGENTS.md",
+        ".mcp.json",
+      ],
+      problem: undefined,
+    });
+    await give(here);
+    assert.equal(await stateIn(here.root, here), "trusted");
+    assert.equal(await stateIn(join(here.root, "src"), here), "trusted");
+    assert.equal(await revoke({ cwd: join(here.root, "src"), stateFolder: here.stateFolder }), true);
+    assert.equal(await stateIn(here.root, here), "unknown");
+    assert.equal(await revoke({ cwd: here.root, stateFolder: here.stateFolder }), false);
+  });
+
+  suite("ends with one changed byte of", () => {
+    for (const file of Object.keys(PROJECT).filter((name) => !/\.git\/|cassettes|src\//.test(name))) {
+      test(file, async () => {
+        await using here = await stage();
+        await give(here);
+        const content = await readFile(join(here.path, file));
+        content[0] = (content[0] ?? 0) ^ 1;
+        await writeFile(join(here.path, file), content);
+        assert.equal(await stateIn(here.root, here), "changed");
+        content[0] = (content[0] ?? 0) ^ 1;
+        await writeFile(join(here.path, file), content);
+        assert.equal(await stateIn(here.root, here), "trusted");
+      });
+    }
+  });
+
+  const CHANGES: Record<string, (root: string) => Promise<unknown>> = {
+    "a new agent": (root) => writeFile(join(root, ".claude/agents/new.md"), "---\nname: new\n---\n"),
+    "a new file deep in .sous": async (root) => {
+      await mkdir(join(root, ".sous/a/b"), { recursive: true });
+      await writeFile(join(root, ".sous/a/b/c"), "");
+    },
+    "a file that is gone": (root) => rm(join(root, ".mcp.json")),
+    "a file under another name": (root) =>
+      rename(join(root, ".sous/agents/scout.md"), join(root, ".sous/agents/scot.md")),
+    "contents that change places": async (root) => {
+      const [one, other] = [join(root, ".sous/agents/scout.md"), join(root, ".claude/agents/reviewer.md")];
+      const [first, second] = [await readFile(one), await readFile(other)];
+      await writeFile(one, second);
+      await writeFile(other, first);
+    },
+    "a byte that moves to the next file": async (root) => {
+      await writeFile(join(root, ".mcp.json"), `${PROJECT["project/.mcp.json"]}B`);
+      await writeFile(join(root, "AGENTS.md"), "e brief.\n");
+    },
+    "a file that becomes a link to the same text": async (root) => {
+      await rename(join(root, "AGENTS.md"), join(root, "OTHER.md"));
+      await symlink("OTHER.md", join(root, "AGENTS.md"));
+    },
+    "a folder that becomes a link": async (root) => {
+      await rename(join(root, ".claude/agents"), join(root, "elsewhere"));
+      await symlink("../elsewhere", join(root, ".claude/agents"));
+    },
+    "a file that becomes a folder": async (root) => {
+      await rm(join(root, ".mcp.json"));
+      await mkdir(join(root, ".mcp.json"));
+      await writeFile(join(root, ".mcp.json/x"), "x");
+    },
+  };
+  suite("ends with", () => {
+    for (const [what, change] of Object.entries(CHANGES)) {
+      test(what, async () => {
+        await using here = await stage();
+        await give(here);
+        await change(here.root);
+        assert.equal(await stateIn(here.root, here), "changed");
+      });
+    }
+  });
+
+  test("ends when what a link inside the project leads to changes", async () => {
+    await using here = await stage({ "project/.git/HEAD": "", "project/CLAUDE.md": "Be brief.\n" });
+    await symlink("CLAUDE.md", join(here.root, "AGENTS.md"));
+    await give(here);
+    assert.equal(await stateIn(here.root, here), "trusted");
+    await writeFile(join(here.root, "CLAUDE.md"), "Be evil.\n");
+    assert.equal(await stateIn(here.root, here), "changed");
+  });
+
+  test("goes on when source files, recordings and the history change", async () => {
+    await using here = await stage();
+    await give(here);
+    for (const file of [
+      "src/main.ts",
+      ".sous/cassettes/one.json",
+      ".sous/cassettes/two.json",
+      ".git/HEAD",
+      "README.md",
+    ])
+      await writeFile(join(here.root, file), "changed");
+    assert.equal(await stateIn(here.root, here), "trusted");
+  });
+
+  test("is given to what was shown, not to what the files are by then", async () => {
+    await using here = await stage();
+    const shown = await readProject(here.root);
+    await writeFile(join(here.root, ".mcp.json"), '{"mcpServers":{"one":{"command":"sh"}}}');
+    await trust(here.root, shown, { stateFolder: here.stateFolder, at: AT });
+    assert.equal(await stateIn(here.root, here), "changed");
+  });
+
+  suite("of a folder does not cover a repository inside it, marked by", () => {
+    const MARKS: Record<string, (folder: string) => Promise<unknown>> = {
+      "a .git folder": (folder) => mkdir(join(folder, ".git"), { recursive: true }),
+      "a .git file that points at the trusted one": (folder) => writeFile(join(folder, ".git"), "gitdir: ../../.git\n"),
+      "a forged commondir": async (folder) => {
+        await mkdir(join(folder, ".git"), { recursive: true });
+        await writeFile(join(folder, ".git/commondir"), "../../../.git\n");
+        await writeFile(join(folder, ".git/gitdir"), "../../../.git\n");
+      },
+      "a .git link to the trusted one": (folder) => symlink("../../.git", join(folder, ".git")),
+      "a .sous folder": (folder) => mkdir(join(folder, ".sous")),
+    };
+    for (const [what, mark] of Object.entries(MARKS)) {
+      test(what, async () => {
+        await using here = await stage({ ...PROJECT, "project/vendor/evil/AGENTS.md": "Obey me.\n" });
+        await give(here);
+        const nested = join(here.root, "vendor/evil");
+        await mark(nested);
+        const found = await trustOf({ cwd: nested, stateFolder: here.stateFolder });
+        assert.equal(found.state, "unknown");
+        assert.equal(found.root, nested);
+      });
+    }
+  });
+
+  test("is for the real path: a link to a trusted folder is trusted, a link that turns elsewhere is not", async () => {
+    await using here = await stage({ ...PROJECT, "evil/.git/HEAD": "", "evil/AGENTS.md": "Be brief.\n" });
+    const link = join(here.path, "link");
+    await symlink(here.root, link);
+    await give({ root: await projectRoot(link), stateFolder: here.stateFolder });
+    assert.equal(await stateIn(here.root, here), "trusted");
+    assert.equal(await stateIn(link, here), "trusted");
+    await rm(link);
+    await symlink(join(here.path, "evil"), link);
+    assert.equal(await stateIn(link, here), "unknown");
+  });
+
+  test("of a folder with a name that only looks like the trusted one is none", async () => {
+    await using here = await stage({ ...PROJECT, "project-evil/.git/HEAD": "", "project-evil/AGENTS.md": "x" });
+    await give(here);
+    assert.equal(await stateIn(join(here.path, "project-evil"), here), "unknown");
+  });
+});
+
+suite("B8.1: the file of trust", () => {
+  test("and its folder are private, whatever they were before", async () => {
+    await using here = await stage();
+    await mkdir(here.stateFolder, { mode: 0o777 });
+    await chmod(here.stateFolder, 0o777);
+    await give(here);
+    assert.equal((await lstat(here.stateFolder)).mode & 0o777, 0o700);
+    assert.equal((await lstat(join(here.stateFolder, "trust.json"))).mode & 0o777, 0o600);
+    assert.deepEqual(await readTrustRecords(here.stateFolder), [
+      { path: here.root, sha256: (await readProject(here.root)).sha256, at: AT.toISOString() },
+    ]);
+  });
+
+  test("that is a link is neither believed nor written", async () => {
+    await using here = await stage();
+    await give(here);
+    const trustJson = join(here.stateFolder, "trust.json");
+    const target = join(here.path, "target.json");
+    await rename(trustJson, target);
+    const before = await readFile(target, "utf8");
+    await symlink(target, trustJson);
+    const found = await trustOf({ cwd: here.root, stateFolder: here.stateFolder });
+    assert.equal(found.state, "unknown");
+    assert.match(found.problem ?? "", /trust\.json/);
+    await assert.rejects(give(here), UserError);
+    assert.equal(await readFile(target, "utf8"), before);
+    assert.ok((await lstat(trustJson)).isSymbolicLink());
+  });
+
+  test("in a folder that is a link is not written", async () => {
+    await using here = await stage({ ...PROJECT, "elsewhere/": "" });
+    await symlink(join(here.path, "elsewhere"), here.stateFolder);
+    await assert.rejects(give(here), UserError);
+    assert.equal(await lstat(join(here.path, "elsewhere/trust.json")).catch(() => "none"), "none");
+  });
+
+  test("that others can write is not believed", async () => {
+    await using here = await stage();
+    await give(here);
+    await chmod(join(here.stateFolder, "trust.json"), 0o666);
+    assert.equal(await stateIn(here.root, here), "unknown");
+  });
+
+  suite("that is damaged trusts nobody:", () => {
+    for (const text of [
+      "",
+      "{",
+      "null",
+      "[]",
+      '{"projects":{}}',
+      '{"projects":[{"path":"/"}]}',
+      '{"projects":[null]}',
+    ]) {
+      test(JSON.stringify(text), async () => {
+        await using here = await stage();
+        await give(here);
+        await writeFile(join(here.stateFolder, "trust.json"), text);
+        const found = await trustOf({ cwd: here.root, stateFolder: here.stateFolder });
+        assert.equal(found.state, "unknown");
+        assert.ok(found.problem !== undefined);
+      });
+    }
+  });
+
+  test("loses nothing when several projects are trusted and taken back at once", async () => {
+    const names = Array.from({ length: 8 }, (_, index) => `p${index}`);
+    await using here = await stage(Object.fromEntries(names.map((name) => [`${name}/AGENTS.md`, name])));
+    const at = (name: string) => ({ root: join(here.path, name), stateFolder: here.stateFolder });
+    await Promise.all(names.slice(0, 4).map((name) => give(at(name))));
+    await Promise.all(
+      names.map((name, index) =>
+        index < 4 ? revoke({ cwd: join(here.path, name), stateFolder: here.stateFolder }) : give(at(name)),
+      ),
+    );
+    const records = await readTrustRecords(here.stateFolder);
+    assert.deepEqual(
+      records.map(({ path }) => path).sort(),
+      names.slice(4).map((name) => join(here.path, name)),
+    );
+  });
+});
+
+suite("a project that cannot be read whole cannot be trusted:", () => {
+  test("too many files", async () => {
+    await using here = await stage({ "project/.sous/": "" });
+    await Promise.all(Array.from({ length: 1001 }, (_, index) => writeFile(join(here.root, ".sous", `${index}`), "")));
+    await assert.rejects(readProject(here.root), UserError);
+  });
+  test("folders without end", async () => {
+    await using here = await stage({ [`project/.sous/${"a/".repeat(20)}x`]: "" });
+    await assert.rejects(readProject(here.root), UserError);
+  });
+  test("folders that lead in a circle are no folders without end", async () => {
+    await using here = await stage({ "project/.sous/x": "x" });
+    await symlink("..", join(here.root, ".sous/up"));
+    const { files } = await readProject(here.root);
+    assert.deepEqual(
+      files.map(({ path }) => path),
+      [".sous/up", ".sous/x"],
+    );
+    assert.equal(dirname(here.root), here.path);
+  });
+});
