@@ -175,9 +175,10 @@ async function searchFile(file: OpenedFile, search: Search, signal: AbortSignal)
   const end = await scanLines(file.handle, {
     maxLineBytes: MAX_SEARCHED_BYTES,
     maxBytes: MAX_FILE_BYTES,
+    sought: required,
     signal,
     onLine(line) {
-      if (line.droppedBytes > 0) search.longLines += 1;
+      if (line.droppedBytes > 0 && line.droppedHolds) search.longLines += 1;
       if (required !== undefined && !line.bytes.includes(required)) return true;
       const text = textOfLine(line);
       const matchEnd = pattern.find(text, onSteps);

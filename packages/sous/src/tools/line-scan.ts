@@ -9,12 +9,16 @@ export type Line = {
   bytes: Buffer;
   /** How much of the line was dropped. */
   droppedBytes: number;
+  /** Whether `sought` is anywhere in a line of which a part was dropped; true when nothing was sought. */
+  droppedHolds: boolean;
 };
 
 export type LineScan = {
   maxLineBytes: number;
   /** Of the file; where they end, a line that has not ended is not shown. */
   maxBytes: number;
+  /** Looked for in lines that are too long. */
+  sought?: Buffer | undefined;
   /** Called for every line; false ends the scan. */
   onLine(line: Line): boolean;
   signal: AbortSignal;
@@ -31,12 +35,15 @@ const CARRIAGE_RETURN = 13;
 const asItIs = (kept: Buffer): Buffer => kept;
 
 export async function scanLines(handle: FileHandle, scan: LineScan): Promise<ScanEnd> {
-  const { maxLineBytes, maxBytes, onLine, signal } = scan;
+  const { maxLineBytes, maxBytes, sought, onLine, signal } = scan;
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   /** The beginning of a line whose end is not read yet. */
   let open: Buffer[] = [];
   let openBytes = 0;
   let droppedBytes = 0;
+  let droppedHolds = sought === undefined;
+  /** The last bytes of a line that is being dropped: what is sought may begin in them. */
+  let last: Buffer = Buffer.alloc(0);
   let number = 1;
 
   for (let position = 0; ; ) {
@@ -67,23 +74,32 @@ export async function scanLines(handle: FileHandle, scan: LineScan): Promise<Sca
     if (fits > 0) open.push(copy(piece.subarray(0, fits)));
     openBytes += fits;
     droppedBytes += piece.length - fits;
+    if (droppedBytes > 0 && !droppedHolds && sought !== undefined) lookInto(piece.subarray(fits), sought);
+  }
+
+  function lookInto(dropped: Buffer, bytes: Buffer): void {
+    const whole = Buffer.concat([last.length > 0 ? last : Buffer.concat(open), dropped]);
+    droppedHolds = whole.includes(bytes);
+    last = Buffer.from(whole.subarray(Math.max(0, whole.length - bytes.length + 1)));
   }
 
   function take(): boolean {
     const [first] = open;
     const whole = open.length === 1 && first !== undefined ? first : Buffer.concat(open);
     const isCrlf = droppedBytes === 0 && whole.at(-1) === CARRIAGE_RETURN;
-    const goesOn = onLine({ number, bytes: isCrlf ? whole.subarray(0, -1) : whole, droppedBytes });
+    const goesOn = onLine({ number, bytes: isCrlf ? whole.subarray(0, -1) : whole, droppedBytes, droppedHolds });
     number += 1;
     open = [];
     openBytes = 0;
     droppedBytes = 0;
+    droppedHolds = sought === undefined;
+    last = Buffer.alloc(0);
     return goesOn;
   }
 }
 
 /** The text of a line: bytes that are not UTF-8 become U+FFFD, a byte order mark and half a last character go. */
-export function textOfLine({ number, bytes, droppedBytes }: Line): string {
+export function textOfLine({ number, bytes, droppedBytes }: Omit<Line, "droppedHolds">): string {
   const text = droppedBytes === 0 ? bytes.toString("utf8") : new TextDecoder().decode(bytes, { stream: true });
   return number === 1 && text.startsWith("\ufeff") ? text.slice(1) : text;
 }

@@ -28,7 +28,7 @@ export async function filesHolding(
   workspace: Workspace,
   { folder, text, skipped, signal }: TextSearch,
 ): Promise<ReadonlySet<string> | undefined> {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: to ripgrep they are more than characters.
+  // To ripgrep, line ends are more than characters.
   if (text.length < MIN_LENGTH || /[\0\n\r]/.test(text)) return undefined;
   const program = await programs.find("rg");
   // A program that comes with the workspace is somebody else's.

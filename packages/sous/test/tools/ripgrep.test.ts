@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { suite, test } from "node:test";
+import type { ProgramRequest, ProgramResult, Programs } from "../../src/core/process.ts";
+import { grepTool } from "../../src/tools/grep.ts";
+import { temporaryTree } from "./temporary-tree.ts";
+import { answerOf } from "./write-tools.ts";
+
+type Answer = Partial<Omit<ProgramResult, "output">> & { output?: string; droppedBytes?: number };
+
+/** Programs in which `rg` gives a prepared answer and remembers what it was asked. */
+function programsWith(answer: Answer, found: string | undefined = "/usr/bin/rg") {
+  const requests: ProgramRequest[] = [];
+  const { output = "", droppedBytes = 0, ...rest } = answer;
+  const programs: Programs = {
+    find: async () => found,
+    start: () => Promise.reject(new Error("nothing is started in the background")),
+    async run(request) {
+      requests.push(request);
+      const said = { head: output, tail: "", droppedBytes };
+      return { exitCode: 0, endedBy: null, stopped: undefined, durationMs: 1, ...rest, output: said };
+    },
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+  return { programs, requests };
+}
+
+const FILES = { "a.txt": "needle\n", "b.txt": "needle\n", "sub/c.txt": "needle\n", "d.txt": "hay\n" };
+const ALL = "a.txt:1:needle\nb.txt:1:needle\nsub/c.txt:1:needle";
+
+suite("H6: grep with ripgrep", () => {
+  test("H6: reads the files that ripgrep names, and decides itself what matches in them", async () => {
+    await using tree = await temporaryTree({ ...FILES, "sub/lines.txt": "need le\n" });
+    const { programs } = programsWith({ output: "./a.txt\0./sub/c.txt\0./sub/lines.txt\0./gone.txt\0./../d.txt\0" });
+    const answer = await answerOf(grepTool(undefined, programs), { pattern: "need+le" }, tree.path);
+    assert.equal(answer, "a.txt:1:needle\nsub/c.txt:1:needle");
+    const below = programsWith({ output: "./c.txt\0" });
+    assert.equal(
+      await answerOf(grepTool(undefined, below.programs), { pattern: "needle", path: "sub" }, tree.path),
+      "sub/c.txt:1:needle",
+    );
+    assert.equal(below.requests[0]?.cwd, join(tree.path, "sub"));
+  });
+
+  const unusable: [what: string, answer: Answer, found?: string][] = [
+    ["it is not installed", {}, ""],
+    ["it fails", { exitCode: 2 }],
+    ["it is killed", { exitCode: null, endedBy: "SIGKILL" }],
+    ["it takes too long", { stopped: "timeout" }],
+    ["it says too much", { output: "./a.txt\0", droppedBytes: 7 }],
+    ["it says something else", { output: "warning: ./a.txt\0" }],
+    ["its last name has no end", { output: "./a.txt\0./b" }],
+  ];
+  for (const [what, answer, found] of unusable) {
+    test(`H6: every file is read when ${what}`, async () => {
+      await using tree = await temporaryTree(FILES);
+      const { programs } = programsWith(answer, found === "" ? undefined : found);
+      const given = found === "" ? { ...programs, find: async () => undefined } : programs;
+      assert.equal(await answerOf(grepTool(undefined, given), { pattern: "needle" }, tree.path), ALL);
+    });
+  }
+
+  test("B5.2: a program that lies in the workspace is not started", async () => {
+    await using tree = await temporaryTree({ ...FILES, rg: "" });
+    const { programs, requests } = programsWith({}, join(tree.path, "rg"));
+    assert.equal(await answerOf(grepTool(undefined, programs), { pattern: "needle" }, tree.path), ALL);
+    assert.deepEqual(requests, []);
+  });
+
+  test("H6: it is not asked about what it cannot answer: no plain text, letters of any case, line ends", async () => {
+    await using tree = await temporaryTree(FILES);
+    const { programs, requests } = programsWith({});
+    for (const input of [
+      { pattern: "\\w+" },
+      { pattern: "needle", ignore_case: true },
+      { pattern: "ne" },
+      { pattern: "a\nbcd" },
+    ]) {
+      await answerOf(grepTool(undefined, programs), input, tree.path);
+    }
+    assert.deepEqual(requests, []);
+  });
+
+  test("H6: a link that ripgrep names is not followed", async () => {
+    await using tree = await temporaryTree({ "work/a.txt": "needle\n", "outside.txt": "needle outside\n" });
+    await symlink("../outside.txt", join(tree.path, "work/link"));
+    const { programs } = programsWith({ output: "./a.txt\0./link\0" });
+    const answer = await answerOf(grepTool(undefined, programs), { pattern: "needle" }, join(tree.path, "work"));
+    assert.equal(answer, "a.txt:1:needle");
+  });
+
+  test("H6: a line that is too long is named only when it holds the text that is looked for", async () => {
+    const long = "x".repeat(20_000);
+    const rows: [text: string, isNamed: boolean][] = [
+      [`${long}`, false],
+      [`${long}needle`, true],
+      [`needle${long}`, true],
+      [`${"x".repeat(16 * 1024 - 3)}needle${long}`, true],
+      [`${"x".repeat(64 * 1024 - 3)}needle`, true],
+      [`${"x".repeat(16 * 1024)}needle`, true],
+      [`${long}need\nle`, false],
+    ];
+    for (const [index, [text, isNamed]] of rows.entries()) {
+      await using tree = await temporaryTree({ "a.txt": text });
+      const answer = await answerOf(grepTool(), { pattern: "needle" }, tree.path);
+      assert.equal(answer.includes("only their beginning was searched"), isNamed, `row ${index}`);
+    }
+  });
+});
