@@ -16,6 +16,8 @@ export type ApplicationRequest = {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The person at the terminal; with nobody there, whatever no rule decides is refused. */
   readonly ask: Approve | undefined;
+  /** Where a run is that goes on; opened by whoever found it. */
+  readonly store?: Store | undefined;
   /** One line for a person: what was ignored, and what to do about it. */
   readonly warn: (line: string) => void;
 };

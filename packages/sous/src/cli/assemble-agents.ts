@@ -13,7 +13,7 @@ import type { Tool } from "../core/tool.ts";
 import type { Policy } from "../rights/policy.ts";
 import { CommandError } from "./exit-codes.ts";
 import { inertLine } from "./inert.ts";
-import { userFolder } from "./paths.ts";
+import { userFolder, userFolderIfAny } from "./paths.ts";
 
 export type { AgentFile, AgentProblem } from "../config/agent-file.ts";
 export type { EffectiveRights } from "../config/agent-rights.ts";
@@ -23,8 +23,10 @@ type Place = { readonly cwd: string; readonly env: Readonly<Record<string, strin
 
 /** Opens nothing of a project that nobody has trusted. */
 export async function findTrust({ cwd, env }: Place): Promise<ProjectTrust> {
+  const stateFolder = userFolderIfAny("state", env);
+  if (stateFolder === undefined) return { root: cwd, state: "unknown", present: [], problem: undefined };
   const { trustOf } = await import("../config/trust.ts");
-  return trustOf({ cwd, stateFolder: userFolder("state", env) });
+  return trustOf({ cwd, stateFolder });
 }
 
 /** The one line about a project whose files are not read; undefined when there is nothing to say. */
@@ -41,7 +43,7 @@ export async function loadAgents(place: Place, trust: ProjectTrust): Promise<Loa
     import("../rights/rule-pattern.ts"),
   ]);
   return loadAgentFiles({
-    userFolders: [userAgents(place)],
+    userFolders: userFolderIfAny("config", place.env) === undefined ? [] : [userAgents(place)],
     projectRoot: trust.state === "trusted" ? trust.root : undefined,
     checkRule: checkPattern,
   });

@@ -1,6 +1,6 @@
 /** From flags, configuration and files to the runtime that `sous run` and `sous chat` use. Everything is loaded late. */
 
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { AgentDefinition } from "../core/agent.ts";
 import type { Configuration } from "../core/configuration.ts";
 import { MissingKey } from "../core/errors.ts";
@@ -22,7 +22,7 @@ import { modelSource } from "./assemble-models.ts";
 import { usageError } from "./exit-codes.ts";
 import { inertLine } from "./inert.ts";
 import { openForRun } from "./keep-runs.ts";
-import { databaseFile, userFolder } from "./paths.ts";
+import { databaseFile, userFolderIfAny } from "./paths.ts";
 import { rootPrompt } from "./root-prompt.ts";
 import type { RunFlags } from "./run-flags.ts";
 
@@ -37,9 +37,9 @@ export async function openApplication(request: ApplicationRequest): Promise<Appl
   for (const warning of warnings) request.warn(warning);
   const keep = keepOf(flags, configuration);
   await using opened = new AsyncDisposableStack();
-  const store = opened.use(await openForRun(keep));
+  const store = request.store ?? opened.use(await openForRun(keep));
   const { openPrograms } = await import("../process/programs.ts");
-  const programs = opened.use(openPrograms({ stateFolder: userFolder("state", env), environment: env }));
+  const programs = opened.use(openPrograms({ stateFolder: userFolderIfAny("state", env), environment: env }));
   const policy = await policyFor(request, configuration);
   const tools = await builtInTools(request, configuration, programs);
   const files = await agentFiles(request, project);
@@ -123,8 +123,9 @@ async function builtInTools(
     import("../tools/terminal.ts"),
     import("../tools/fetch.ts"),
   ]);
-  const database = databaseFile(keepOf(flags, configuration).dbPath, env);
-  const protectedPaths = [userFolder("config", env), userFolder("state", env), database, dirname(database)];
+  const protectedPaths = (["config", "data", "state"] as const).flatMap((kind) => userFolderIfAny(kind, env) ?? []);
+  const { dbPath, isEphemeral } = keepOf(flags, configuration);
+  if (!isEphemeral && dbPath !== undefined) protectedPaths.push(databaseFile(dbPath, env));
   const { terminal, fetch } = configuration.tools;
   return [
     ...readOnlyTools({ root: cwd }),

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import type { Explanation } from "../config/explain.ts";
 import type { FlagSetting, LoadedConfiguration } from "../config/load-configuration.ts";
 import type { JsonSchema } from "../core/schema.ts";
-import { CommandError } from "./exit-codes.ts";
-import { userFolder } from "./paths.ts";
+import { userFolderIfAny } from "./paths.ts";
 import type { RunFlags } from "./run-flags.ts";
 
 export type { Explanation } from "../config/explain.ts";
@@ -34,14 +33,10 @@ export async function readConfiguration(request: ConfigurationRequest): Promise<
   });
 }
 
-/** Undefined without a home: then there is no such file, which is no mistake. */
+/** Undefined without a home. */
 export function userConfigurationFile(env: ConfigurationRequest["env"]): string | undefined {
-  try {
-    return join(userFolder("config", env), "config.yaml");
-  } catch (error) {
-    if (error instanceof CommandError) return undefined;
-    throw error;
-  }
+  const folder = userFolderIfAny("config", env);
+  return folder === undefined ? undefined : join(folder, "config.yaml");
 }
 
 /** The flags that are settings. Those about tokens, money and time count the root, too, and are none. */

@@ -25,10 +25,10 @@ export type { RunStep } from "../replay/run-steps.ts";
 export type { LifecycleLog } from "../telemetry/log.ts";
 
 /** By this a stored run is known to be one of the demo. */
-const DEMO_MODEL = "scripted/demo";
+export const DEMO_MODEL = "scripted/demo";
 
 /** What a command that runs agents is given. */
-export type Assembled = { clock: Clock; runtime: Runtime; agent: AgentDefinition };
+type Assembled = { clock: Clock; runtime: Runtime; agent: AgentDefinition };
 
 type Keep = Pick<RuntimeOptions, "store" | "requireStore">;
 
@@ -60,38 +60,6 @@ export async function assembleDemo(cwd: string, keep: Keep): Promise<Assembled> 
   });
   const runtime = createRuntime({ host, ...keep, limits: { maxDepth: DEMO_MAX_DEPTH } });
   return { clock: host.clock, runtime, agent: lead };
-}
-
-/** The agent of a stored run, from what its start says: what cannot be stored must be among what this build has. */
-export async function assembleStored(start: RunStart, cwd: string, keep: Keep): Promise<Assembled> {
-  if (start.model === DEMO_MODEL) return assembleDemo(cwd, keep);
-  const [{ agent }, { systemHost }, { createRuntime }, { readOnlyTools }] = await Promise.all([
-    import("../core/agent.ts"),
-    import("../host.ts"),
-    import("../runtime.ts"),
-    import("../tools/read-only.ts"),
-  ]);
-  const names = new Set([...start.rights.use, ...start.rights.delegate]);
-  const tools = readOnlyTools().filter(({ name }) => names.delete(name));
-  if (names.size > 0) {
-    const missing = [...names].map((name) => inertLine(name, 80)).join(", ");
-    throw new CommandError(
-      `This run had tools that the command line does not have: ${missing}. Go on with it in code: resume(runId, { store, agent }) of the library takes their definitions.`,
-    );
-  }
-  const { agent: name, nickname, instructions, model, maxTurns, timeoutMs } = start;
-  const definition = agent({
-    name,
-    nickname,
-    instructions,
-    model,
-    maxTurns,
-    timeoutMs,
-    tools,
-    delegate: start.rights.spawn,
-  });
-  const host = systemHost({ cwd });
-  return { clock: host.clock, runtime: createRuntime({ host, ...keep }), agent: definition };
 }
 
 function toAnswer({ pauseMs, text, calls: called }: DemoTurn): Answer {

@@ -28,6 +28,16 @@ export function userFolder(kind: FolderKind, env: Environment): string {
   return join(isAbsolute(given) ? given : join(homeFolder(env, variable), ...below), "sous");
 }
 
+/** Undefined where there is no home: then nothing of ours is there, which is no mistake. */
+export function userFolderIfAny(kind: FolderKind, env: Environment): string | undefined {
+  try {
+    return userFolder(kind, env);
+  } catch (error) {
+    if (error instanceof CommandError) return undefined;
+    throw error;
+  }
+}
+
 /** `~` and `~/…`, which a shell leaves alone behind `=` and in variables. */
 function expandHome(path: string, env: Environment): string {
   return path === "~" || path.startsWith("~/") ? join(homeFolder(env), path.slice(1)) : path;

@@ -63,16 +63,17 @@ export type RunRights = {
 const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-export function readRunFlags(values: OptionValues<typeof RUN_OPTIONS>): RunFlags {
-  const isEphemeral = values.ephemeral;
-  const isRequired = values["require-store"];
+/** Of a command that has all of these options, or some. */
+export function readRunFlags(values: Partial<OptionValues<typeof RUN_OPTIONS>>): RunFlags {
+  const isEphemeral = values.ephemeral ?? false;
+  const isRequired = values["require-store"] ?? false;
   if (isRequired && isEphemeral) throw usageError("--ephemeral keeps nothing, and --require-store wants it kept");
   const level = values["log-level"] ?? (values.verbose ? "debug" : undefined);
   return {
     configFile: values.config,
     model: values.model,
     keep: { dbPath: values["db-path"], isEphemeral, isRequired },
-    isBare: values.bare,
+    isBare: values.bare ?? false,
     limits: {
       maxTurns: whole("max-turns", values["max-turns"]),
       maxDepth: whole("max-depth", values["max-depth"]),
@@ -86,12 +87,12 @@ export function readRunFlags(values: OptionValues<typeof RUN_OPTIONS>): RunFlags
       tools: values.tools === undefined ? undefined : names(values.tools),
       denyTools: names(values["deny-tools"] ?? []),
       rules: (values.allow ?? []).map((pattern) => ({ effect: "allow", pattern, origin: "--allow" })),
-      allowsAll: values.yes,
+      allowsAll: values.yes ?? false,
     },
     log: {
       format: readWord("log-format", values["log-format"] ?? "pretty", ["pretty", "json"]),
       level: level === undefined ? undefined : readWord("log-level", level, LOG_LEVELS),
-      isQuiet: values.quiet,
+      isQuiet: values.quiet ?? false,
     },
   };
 }

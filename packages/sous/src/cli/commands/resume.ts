@@ -4,7 +4,7 @@ import { ModelError } from "../../core/errors.ts";
 import type { EventListener, EventOf, StoredEvent } from "../../core/event.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { RunRecord, Store } from "../../core/store.ts";
-import { type Assembled, assembleStored } from "../assemble.ts";
+import { assembleStored, type StoredAssembly } from "../assemble-stored.ts";
 import { CommandError, EXIT, exitCodeOf, usageError } from "../exit-codes.ts";
 import { findRun } from "../find-run.ts";
 import { inert, inertLine } from "../inert.ts";
@@ -14,6 +14,7 @@ import { openRuns } from "../open-runs.ts";
 import { DISPLAY_OPTIONS, readColor, readOptions, readWhole, refusePositionals } from "../options.ts";
 import { openOutput, printJson, tell } from "../output.ts";
 import { databaseFile } from "../paths.ts";
+import { RUN_OPTIONS, readRunFlags } from "../run-flags.ts";
 import { resultJson } from "../run-json.ts";
 import { treeLines } from "../tree.ts";
 import { watchRun } from "../watch-run.ts";
@@ -27,7 +28,11 @@ const OPTIONS = {
   at: { type: "string" },
   budget: { type: "string" },
   "db-path": { type: "string" },
-  "require-store": { type: "boolean", default: false },
+  "require-store": RUN_OPTIONS["require-store"],
+  config: RUN_OPTIONS.config,
+  bare: RUN_OPTIONS.bare,
+  allow: RUN_OPTIONS.allow,
+  yes: RUN_OPTIONS.yes,
   json: { type: "boolean", default: false },
 } as const;
 
@@ -45,9 +50,11 @@ export async function resume(parameters: readonly string[]): Promise<number> {
   const progress = openOutput(process.stderr, display);
   using interrupt = catchInterrupts();
   await using store = await openRuns(databaseFile(values["db-path"], process.env), "write");
-  const keep = { store, requireStore: values["require-store"] };
   const stored = await chooseRun(store, given, way);
-  const assembled = await assembleStored(stored.start, process.cwd(), keep);
+  // Here `--budget` is about tokens, and more of them.
+  const { budget: _more, ...others } = values;
+  const flags = readRunFlags(others);
+  await using assembled = await assembleStored({ ...stored, store }, { flags, cwd: process.cwd(), env: process.env });
   const { result, tree, cause } = await watchRun({
     clock: assembled.clock,
     style: progress.style,
@@ -85,7 +92,6 @@ async function chooseRun(store: Store, given: string | undefined, way: Way): Pro
   if (start?.type !== "run-start") throw new CommandError(`Run ${id} has no beginning in this database`);
   if (way.moreTokens !== undefined && start.budget?.tokens === undefined)
     throw new CommandError(`Run ${id} has no limit of tokens that --budget could raise`);
-  checkSpecialists(events);
   return { record, events, start };
 }
 
@@ -97,20 +103,8 @@ async function lastInterrupted(store: Store): Promise<RunRecord> {
   );
 }
 
-/** A definition cannot be stored, and a child that was made up by a call needs none. */
-function checkSpecialists(events: readonly StoredEvent[]): void {
-  const names = new Set<string>();
-  for (const event of events) if (event.type === "run-start" && event.depth > 0) names.add(event.agent);
-  names.delete("subagent");
-  if (names.size === 0) return;
-  const shown = [...names].map((name) => inertLine(name, 80)).join(", ");
-  throw new CommandError(
-    `This run had agents that the command line does not know: ${shown}. Go on with it in code: resume(runId, { store, agent, agents }) of the library takes their definitions.`,
-  );
-}
-
 function goOn(
-  { runtime, agent }: Assembled,
+  { runtime, agent }: StoredAssembly,
   { record, start }: StoredRun,
   { isFork, at, moreTokens: tokens = 0 }: Way,
   watch: { onEvent: EventListener; signal: AbortSignal },

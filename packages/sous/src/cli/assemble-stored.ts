@@ -1,0 +1,88 @@
+/** The agents of a stored run, from what its start says: what cannot be stored must be among what the command line has. */
+
+import type { AgentDefinition } from "../core/agent.ts";
+import type { Clock } from "../core/clock.ts";
+import type { RunStart, StoredEvent } from "../core/event.ts";
+import type { Store } from "../core/store.ts";
+import type { Tool } from "../core/tool.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Application } from "./application.ts";
+import { assembleDemo, DEMO_MODEL } from "./assemble.ts";
+import { openApplication, ROOT_NAME } from "./assemble-application.ts";
+import { CommandError } from "./exit-codes.ts";
+import { inertLine } from "./inert.ts";
+import { tell } from "./output.ts";
+import type { RunFlags } from "./run-flags.ts";
+
+export type StoredTree = { readonly start: RunStart; readonly events: readonly StoredEvent[]; readonly store: Store };
+
+export type StoredAssembly = AsyncDisposable & { clock: Clock; runtime: Runtime; agent: AgentDefinition };
+
+type Place = { readonly flags: RunFlags; readonly cwd: string; readonly env: NodeJS.ProcessEnv };
+
+/** Throws a `CommandError` when the run had tools or agents that only a program can have. */
+export async function assembleStored(stored: StoredTree, { flags, cwd, env }: Place): Promise<StoredAssembly> {
+  const { start, events, store } = stored;
+  if (start.model === DEMO_MODEL) {
+    checkAgents(events, []);
+    const demo = await assembleDemo(cwd, { store, requireStore: flags.keep.isRequired });
+    return { ...demo, [Symbol.asyncDispose]: async () => {} };
+  }
+  // Its model is known, so that none has to be chosen.
+  const known = { ...flags, model: flags.model ?? start.model };
+  const application = await openApplication({
+    flags: known,
+    cwd,
+    env,
+    ask: undefined,
+    store,
+    warn: (line) => tell(`warning: ${line}`),
+  });
+  try {
+    checkAgents(events, application.agents);
+    const agent = await rootOf(start, application);
+    return {
+      clock: application.clock,
+      runtime: application.runtime,
+      agent,
+      [Symbol.asyncDispose]: () => application[Symbol.asyncDispose](),
+    };
+  } catch (error) {
+    await application[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** A definition cannot be stored, and a child that was made up by a call needs none. */
+function checkAgents(events: readonly StoredEvent[], agents: readonly AgentDefinition[]): void {
+  const names = new Set<string>();
+  for (const event of events) if (event.type === "run-start" && event.depth > 0) names.add(event.agent);
+  for (const known of ["subagent", ...agents.map(({ name }) => name)]) names.delete(known);
+  if (names.size === 0) return;
+  const shown = [...names].map((name) => inertLine(name, 80)).join(", ");
+  throw new CommandError(
+    `This run had agents that the command line does not know: ${shown}. Go on with it in code: resume(runId, { store, agent, agents }) of the library takes their definitions.`,
+  );
+}
+
+async function rootOf(start: RunStart, { agent: root, agents }: Application): Promise<AgentDefinition> {
+  const { agent: name, nickname, instructions, model, maxTurns, timeoutMs } = start;
+  const had = { nickname, instructions, model, maxTurns, timeoutMs };
+  const tools = Array.isArray(root.tools) ? (root.tools as readonly Tool[]) : [];
+  checkTools(start, tools);
+  const known = name === ROOT_NAME ? root : agents.find((each) => each.name === name);
+  if (known !== undefined) return known.with(had);
+  const { agent } = await import("../core/agent.ts");
+  const names = new Set([...start.rights.use, ...start.rights.delegate]);
+  return agent({ name, ...had, tools: tools.filter((each) => names.has(each.name)), delegate: start.rights.spawn });
+}
+
+function checkTools({ rights }: RunStart, tools: readonly Tool[]): void {
+  const missing = new Set([...rights.use, ...rights.delegate]);
+  for (const { name } of tools) missing.delete(name);
+  if (missing.size === 0) return;
+  const shown = [...missing].map((name) => inertLine(name, 80)).join(", ");
+  throw new CommandError(
+    `This run had tools that the command line does not have: ${shown}. Go on with it in code: resume(runId, { store, agent }) of the library takes their definitions.`,
+  );
+}
