@@ -41,7 +41,7 @@ export async function openApplication(request: ApplicationRequest): Promise<Appl
   const { openPrograms } = await import("../process/programs.ts");
   const programs = opened.use(openPrograms({ stateFolder: userFolderIfAny("state", env), environment: env }));
   const policy = await policyFor(request, configuration);
-  const tools = await builtInTools(request, configuration, programs);
+  const tools = await toolsOf(request, configuration, programs);
   const files = await agentFiles(request, project);
   const agents = toDefinitions(files, tools);
   const rules = await withAgentRules(policy, files, { allowsAll: flags.rights.allowsAll });
@@ -110,30 +110,24 @@ async function policyFor({ flags: { rights } }: ApplicationRequest, { permission
   });
 }
 
-/** What the command line has, in one order for ever. */
-async function builtInTools(
+async function toolsOf(
   { cwd, env, flags }: ApplicationRequest,
   configuration: Configuration,
   programs: Programs,
 ): Promise<Tool[]> {
-  const [{ readOnlyTools }, { writeFileTool }, { editFileTool }, { terminalTool }, { fetchTool }] = await Promise.all([
-    import("../tools/read-only.ts"),
-    import("../tools/write-file.ts"),
-    import("../tools/edit-file.ts"),
-    import("../tools/terminal.ts"),
-    import("../tools/fetch.ts"),
-  ]);
+  const { builtInTools } = await import("../tools/built-in.ts");
   const protectedPaths = (["config", "data", "state"] as const).flatMap((kind) => userFolderIfAny(kind, env) ?? []);
   const { dbPath, isEphemeral } = keepOf(flags, configuration);
   if (!isEphemeral && dbPath !== undefined) protectedPaths.push(databaseFile(dbPath, env));
   const { terminal, fetch } = configuration.tools;
-  return [
-    ...readOnlyTools({ root: cwd }),
-    writeFileTool({ root: cwd, protectedPaths }),
-    editFileTool({ root: cwd, protectedPaths }),
-    terminalTool({ programs, root: cwd, timeoutMs: terminal.timeoutMs, environment: env }),
-    fetchTool({ allowHosts: fetch.allowHosts }),
-  ];
+  return builtInTools({
+    root: cwd,
+    programs,
+    protectedPaths,
+    terminalTimeoutMs: terminal.timeoutMs,
+    environment: env,
+    allowHosts: fetch.allowHosts,
+  });
 }
 
 async function agentFiles(request: ApplicationRequest, project: ProjectTrust | undefined) {
