@@ -4,6 +4,11 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
+import { endingSentence, exitCodeOfEnded, withoutRun } from "../../src/cli/commands/run-ending.ts";
+import { runOutput } from "../../src/cli/commands/run-output.ts";
+import { MissingKey, ModelError } from "../../src/core/errors.ts";
+import type { RunStatus } from "../../src/core/outcome.ts";
+import type { RunResult } from "../../src/core/runtime.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { type Act, type Ended, runProcess, type ScriptFolder, scriptFolder } from "./run-process.ts";
 
@@ -30,7 +35,7 @@ const SCRIPTS = {
   hangs: { sous: [{ text: FIRST_WORDS, calls: asChild("slow") }], "sous/*": [{ text: "I begin.", ending: "hangs" }] },
   /** Its first turn ends after the interrupt, and what it says then is kept. */
   waits: {
-    sous: [{ wait_ms: 400, text: "Too early", calls: [{ tool: "list_files", input: {} }] }, { text: FIRST_WORDS }],
+    sous: [{ wait_ms: 1500, text: "Too early", calls: [{ tool: "list_files", input: {} }] }, { text: FIRST_WORDS }],
   },
 };
 
@@ -46,7 +51,7 @@ type Row = {
   text?: string;
   /** The last line of stderr. */
   says: RegExp;
-  /** Formats besides `stream-json`; all of them unless what they show is shown by others. */
+  /** Formats besides `stream-json`, when not all: that they say the same is shown without a process. */
   also?: Format[];
   /** Nothing was started, so there need not be an `init`. */
   isBefore?: boolean;
@@ -58,7 +63,7 @@ const ROWS: Row[] = [
   { name: "completed", script: "answers", code: 0, status: "completed", text: READABLE, says: /^sous {2}✓ completed/ },
   {
     name: "failed",
-    also: ["text"],
+    also: [],
     script: "fails",
     code: 1,
     status: "failed",
@@ -84,12 +89,13 @@ const ROWS: Row[] = [
   },
   {
     name: "configuration",
+    also: ["json"],
     script: "answers",
     parameters: ["--config", "broken.yaml"],
     code: 3,
     status: "failed",
     isBefore: true,
-    says: /max_depht/,
+    says: /^ *fix +did you mean agent\.subagent\.max_depth\?$/,
   },
   {
     name: "key missing",
@@ -102,7 +108,7 @@ const ROWS: Row[] = [
   },
   {
     name: "key refused",
-    also: ["text"],
+    also: [],
     script: "keyless",
     code: 4,
     status: "failed",
@@ -131,16 +137,17 @@ const ROWS: Row[] = [
   },
   {
     name: "timeout",
-    also: ["text"],
+    also: [],
     script: "hangs",
-    parameters: ["--timeout", "400ms"],
+    parameters: ["--timeout", "800ms"],
     code: 6,
     status: "timeout",
     text: READABLE,
-    says: /^error: Time limit exceeded: \d+s\/0.4s/,
+    says: /^error: Time limit exceeded: \d+s\/0.8s/,
   },
   {
     name: "consent",
+    also: ["text"],
     script: "asks",
     code: 7,
     status: "incomplete",
@@ -159,7 +166,7 @@ const ROWS: Row[] = [
   },
   {
     name: "INT twice",
-    also: ["text"],
+    also: [],
     script: "hangs",
     acts: [
       { at: CHILD_WAITS, act: "SIGINT" },
@@ -172,6 +179,7 @@ const ROWS: Row[] = [
   },
   {
     name: "TERM",
+    also: ["text"],
     script: "hangs",
     acts: [{ at: CHILD_WAITS, act: "SIGTERM" }],
     code: 143,
@@ -256,6 +264,55 @@ function checkResult(result: Record<string, unknown>, row: Row, code: number | n
     (result.denied as { tool_name: string }[]).map(({ tool_name }) => tool_name),
     denied,
   );
+}
+
+test("J1: every ending has one exit code and the same words, whatever the format", async () => {
+  const keyless = new ModelError("auth", "The key was refused");
+  const endings: [status: RunStatus, code: number, more?: Partial<RunResult>, cause?: unknown][] = [
+    ["completed", 0],
+    ["failed", 1, { error: { type: "crash", message: "It broke" } }],
+    ["failed", 4, { error: { type: "model", message: keyless.message } }, keyless],
+    ["failed", 4, { error: { type: "model", message: "No key" } }, new MissingKey("No key")],
+    ["refused", 1, { error: { type: "refused", message: "No" } }],
+    ["budget_exceeded", 5, { error: { type: "quota", message: "Token limit exceeded: 11/10" } }],
+    ["incomplete", 6, { stopReason: "turns" }],
+    ["incomplete", 7, { stopReason: "consent", denied: [{ path: "sous", toolName: "terminal", input: {} }] }],
+    ["timeout", 6, { error: { type: "timeout", message: "Time limit exceeded: 2s/1s" } }],
+    ["cancelled", 143, { error: { type: "cancelled", message: "The run was cancelled" } }],
+  ];
+  for (const [status, code, more = {}, cause] of endings) {
+    const result = {
+      ...withoutRun("failed", { type: "crash", message: "" }),
+      error: undefined,
+      text: FIRST_WORDS,
+      ...more,
+      status,
+    };
+    assert.equal(exitCodeOfEnded({ result, cause }, 143), code);
+    const sentence = endingSentence(result, { stoppedBy: "SIGTERM", isKept: false });
+    assert.equal(sentence === undefined, status === "completed");
+    assert.ok(sentence === undefined || sentence.includes(result.error?.message ?? ""));
+    const [text = "", json = "", stream = ""] = await Promise.all(
+      (["text", "json", "stream-json"] as const).map((format) => written(format, result)),
+    );
+    assert.equal(text, `${READABLE}\n`);
+    for (const object of [json, stream]) {
+      const { status: said, result: answer } = JSON.parse(object);
+      assert.deepEqual([said, answer], [status, FIRST_WORDS]);
+    }
+    assert.doesNotMatch(text + json + stream, FORBIDDEN);
+  }
+});
+
+/** Stdout of a run that ends so. */
+async function written(format: Format, result: RunResult): Promise<string> {
+  let text = "";
+  const write = async (piece: string) => {
+    text += piece;
+  };
+  const outlet = { write, isClosed: false, failure: undefined };
+  await runOutput(format, outlet, { color: "never", isAscii: false }).end(result);
+  return text;
 }
 
 suite("J1: every ending of sous run", { concurrency: 4 }, () => {

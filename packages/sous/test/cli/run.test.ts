@@ -11,6 +11,7 @@ import { openOutlet } from "../../src/cli/commands/run-outlet.ts";
 import { runOutput } from "../../src/cli/commands/run-output.ts";
 import { patienceAfter } from "../../src/cli/commands/run-patience.ts";
 import { likelyFormat, readOutputSchema, readRunRequest } from "../../src/cli/commands/run-request.ts";
+import { catchInterrupts } from "../../src/cli/interrupts.ts";
 import { MOST_STDIN_BYTES, readStdin } from "../../src/cli/read-stdin.ts";
 import { exitCodeFor } from "../../src/cli/report-error.ts";
 import { agent } from "../../src/core/agent.ts";
@@ -183,6 +184,23 @@ suite("J1: stdout", { concurrency: true }, () => {
   });
 });
 
+test("R8: the first interrupt asks for an end, the second stops, and any other signal stops at once", () => {
+  const stateAfter = (...signals: NodeJS.Signals[]): unknown[] => {
+    using interrupts = catchInterrupts({ wrapsUp: true });
+    for (const signal of signals) process.emit(signal);
+    const { wrapUp, signal } = interrupts;
+    return [wrapUp.aborted, signal.aborted, interrupts.reason(), interrupts.exitCode()];
+  };
+  const before = process.listenerCount("SIGINT");
+  assert.deepEqual(stateAfter(), [false, false, undefined, 130]);
+  assert.deepEqual(stateAfter("SIGINT"), [true, false, "SIGINT", 130]);
+  assert.deepEqual(stateAfter("SIGINT", "SIGINT"), [true, true, "SIGINT", 130]);
+  assert.deepEqual(stateAfter("SIGINT", "SIGTERM"), [true, true, "SIGTERM", 143]);
+  assert.deepEqual(stateAfter("SIGTERM"), [false, true, "SIGTERM", 143]);
+  assert.deepEqual(stateAfter("SIGHUP"), [false, true, "SIGHUP", 129]);
+  assert.equal(process.listenerCount("SIGINT"), before, "nothing is left behind");
+});
+
 suite("J1: what is typed", { concurrency: true }, () => {
   test("J1: without a prompt, or with a wrong word, one sentence says what is missing", async () => {
     const sentences: [parameters: string[], sentence: RegExp][] = [
@@ -341,12 +359,9 @@ suite("J1: sous run as a process", { concurrency: 4 }, () => {
 
   test("J1: a closed stdout ends a run with 141 and without a word of ours about code", async () => {
     const acts: Act[] = [{ at: /^/, act: "close stdout" }];
-    for (const format of ["text", "json"]) {
-      const flags = ["--model", "script/answers.json", "--output-format", format];
-      const { ended } = await at(["run", "Go.", ...flags], { acts });
-      assert.deepEqual([ended.code, ended.signal], [141, null]);
-      assert.doesNotMatch(ended.stderr, /EPIPE| at /);
-    }
+    const { ended } = await at(["run", "Go.", "--model", "script/answers.json", "--json"], { acts });
+    assert.deepEqual([ended.code, ended.signal], [141, null]);
+    assert.doesNotMatch(ended.stderr, /EPIPE| at /);
   });
 
   test("J1: a reader that goes away stops the run, and what there was is kept", async () => {
