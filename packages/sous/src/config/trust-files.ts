@@ -19,7 +19,7 @@ export const PROJECT_PLACES: readonly string[] = [
 
 /** Recordings have no effect by lying there. */
 const WITHOUT_EFFECT = [".sous/cassettes"];
-const MAX_FILES = 1000;
+const MAX_FILES = 500;
 const MAX_BYTES = 16 * 1024 * 1024;
 const MAX_DEPTH = 16;
 

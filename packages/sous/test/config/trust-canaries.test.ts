@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { constants, existsSync } from "node:fs";
+import { constants, existsSync, readFileSync } from "node:fs";
 import { chmod, mkdir, open, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
@@ -115,4 +115,32 @@ suite("B4.1: before trust no file of a hostile repository is opened and no progr
     assert.deepEqual(hostile.started(), []);
     assert.equal(existsSync(join(hostile.path, "state/sous/trust.json")), false);
   });
+
+  const isCounted = existsSync("/proc/self/io");
+  test("not even to be compared: no byte of them is read", { skip: !isCounted && "nobody counts here" }, async () => {
+    const large = "---\nname: evil\n---\n".padEnd(100_000, "x");
+    const files = Object.fromEntries(CANARIES.map((name) => [`repository/${name}`, large]));
+    await using hostile = await temporaryTree({ ...files, "empty/": "" });
+    const env = { XDG_CONFIG_HOME: join(hostile.path, "config"), XDG_STATE_HOME: join(hostile.path, "state") };
+    const look = async (name: string) => {
+      const place = { cwd: join(hostile.path, name), env };
+      const trust = await findTrust(place);
+      return { trust, loaded: await loadAgents(place, trust) };
+    };
+    // Once before, so that no module is loaded while bytes are counted.
+    await look("empty");
+    const before = bytesRead();
+    const { trust, loaded } = await look("repository");
+    const after = bytesRead();
+    assert.equal(trust.present.length, 7);
+    assert.deepEqual(loaded, { agents: [], problems: [] });
+    assert.ok(after - before < 20_000, `${after - before} bytes were read`);
+    readFileSync(join(hostile.path, "repository/AGENTS.md"));
+    assert.ok(bytesRead() - after >= large.length, "what is read is counted");
+  });
 });
+
+/** By this process, since it began. */
+function bytesRead(): number {
+  return Number(/^rchar: (\d+)/m.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
+}

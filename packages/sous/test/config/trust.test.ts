@@ -68,19 +68,15 @@ suite("B4.2: trust", () => {
     assert.equal(await revoke({ cwd: here.root, stateFolder: here.stateFolder }), false);
   });
 
-  suite("ends with one changed byte of", () => {
+  test("ends with one changed byte of any file that has an effect", async () => {
+    await using here = await stage();
+    await give(here);
     for (const file of Object.keys(PROJECT).filter((name) => !/\.git\/|cassettes|src\//.test(name))) {
-      test(file, async () => {
-        await using here = await stage();
-        await give(here);
-        const content = await readFile(join(here.path, file));
-        content[0] = (content[0] ?? 0) ^ 1;
-        await writeFile(join(here.path, file), content);
-        assert.equal(await stateIn(here.root, here), "changed");
-        content[0] = (content[0] ?? 0) ^ 1;
-        await writeFile(join(here.path, file), content);
-        assert.equal(await stateIn(here.root, here), "trusted");
-      });
+      const content = await readFile(join(here.path, file));
+      await writeFile(join(here.path, file), content.with(0, (content[0] ?? 0) ^ 1));
+      assert.equal(await stateIn(here.root, here), "changed", file);
+      await writeFile(join(here.path, file), content);
+      assert.equal(await stateIn(here.root, here), "trusted", file);
     }
   });
 
@@ -246,7 +242,9 @@ suite("B8.1: the file of trust", () => {
     assert.equal(await stateIn(here.root, here), "unknown");
   });
 
-  suite("that is damaged trusts nobody:", () => {
+  test("that is damaged trusts nobody, and says so", async () => {
+    await using here = await stage();
+    await give(here);
     for (const text of [
       "",
       "{",
@@ -256,14 +254,9 @@ suite("B8.1: the file of trust", () => {
       '{"projects":[{"path":"/"}]}',
       '{"projects":[null]}',
     ]) {
-      test(JSON.stringify(text), async () => {
-        await using here = await stage();
-        await give(here);
-        await writeFile(join(here.stateFolder, "trust.json"), text);
-        const found = await trustOf({ cwd: here.root, stateFolder: here.stateFolder });
-        assert.equal(found.state, "unknown");
-        assert.ok(found.problem !== undefined);
-      });
+      await writeFile(join(here.stateFolder, "trust.json"), text);
+      const found = await trustOf({ cwd: here.root, stateFolder: here.stateFolder });
+      assert.deepEqual([found.state, found.problem === undefined], ["unknown", false], text);
     }
   });
 
@@ -288,7 +281,7 @@ suite("B8.1: the file of trust", () => {
 suite("a project that cannot be read whole cannot be trusted:", () => {
   test("too many files", async () => {
     await using here = await stage({ "project/.sous/": "" });
-    await Promise.all(Array.from({ length: 1001 }, (_, index) => writeFile(join(here.root, ".sous", `${index}`), "")));
+    await Promise.all(Array.from({ length: 501 }, (_, index) => writeFile(join(here.root, ".sous", `${index}`), "")));
     await assert.rejects(readProject(here.root), UserError);
   });
   test("folders without end", async () => {
