@@ -29,7 +29,8 @@ import type { RunFlags } from "./run-flags.ts";
 /** The name of the root in paths, events and rules. */
 export const ROOT_NAME = "sous";
 
-export async function openApplication(request: ApplicationRequest): Promise<Application> {
+export async function openApplication(given: ApplicationRequest): Promise<Application> {
+  const request = { ...given, warn: (line: string) => given.warn(`warning: ${line}`) };
   const { flags, cwd, env, ask } = request;
   const project = flags.isBare ? undefined : await trustedProject(request);
   const projectFile = project === undefined ? undefined : join(project.root, ".sous", "config.yaml");

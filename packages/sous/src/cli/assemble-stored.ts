@@ -36,7 +36,7 @@ export async function assembleStored(stored: StoredTree, { flags, cwd, env }: Pl
     env,
     ask: undefined,
     store,
-    warn: (line) => tell(`warning: ${line}`),
+    warn: tell,
   });
   try {
     checkAgents(events, application.agents);
