@@ -1,17 +1,18 @@
 /** A chat on a headless screen in this process: the real chat, runtime and tools; the model is scripted. */
 
 import type { Application } from "../../src/cli/application.ts";
-import { describeAction } from "../../src/cli/chat/describe-action.ts";
 import { InteractiveChat } from "../../src/cli/chat/interactive-chat.ts";
 import { KeyDecoder } from "../../src/cli/chat/keys.ts";
-import { type DescribeAction, Questions } from "../../src/cli/chat/questions.ts";
+import { Questions } from "../../src/cli/chat/questions.ts";
 import { chooseStyle } from "../../src/cli/style.ts";
 import { agent } from "../../src/core/agent.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { PermissionRule } from "../../src/core/configuration.ts";
+import type { Programs } from "../../src/core/process.ts";
 import type { RunOptions } from "../../src/core/runtime.ts";
 import type { Tool } from "../../src/core/tool.ts";
 import { systemHost } from "../../src/host.ts";
+import { describeAction } from "../../src/rights/action-text.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import type { Script } from "../../src/testing/script.ts";
@@ -24,7 +25,6 @@ export type StageOptions = {
   columns?: number;
   rows?: number;
   runOptions?: Pick<RunOptions, "budget" | "limits">;
-  describe?: DescribeAction;
   cwd?: string;
 };
 
@@ -65,6 +65,8 @@ export function scriptedApplication(
     agents,
     runOptions,
     store,
+    programs: PROGRAMS,
+    describe: (request, width) => describeAction(request, { width }),
     remember: (rule, agentName) => void remembered.push({ rule, agentName }),
     async [Symbol.asyncDispose]() {},
   };
@@ -78,7 +80,10 @@ export function openStage(script: Script, options: StageOptions = {}): Stage {
   let ahead = 0;
   const { clock: machine } = systemHost();
   const clock: Clock = { ...machine, monotonic: () => machine.monotonic() + ahead };
-  const questions = new Questions(options.describe ?? describeAction, () => chat?.onQuestion());
+  const questions = new Questions(
+    (request) => opened.chat.describe(request, columns - 4),
+    () => chat?.onQuestion(),
+  );
   const { application, model, remembered } = scriptedApplication(script, { ...options, clock, ask: questions.ask });
   const kept: string[] = [];
   chat = new InteractiveChat({
@@ -88,7 +93,6 @@ export function openStage(script: Script, options: StageOptions = {}): Stage {
     cwd,
     history: { entries: [], add: async (line) => void kept.push(line) },
     questions,
-    runShell: async (line) => `ran ${line}\n`,
   });
   const decoder = new KeyDecoder();
   const opened = chat;
@@ -119,11 +123,25 @@ export function openStage(script: Script, options: StageOptions = {}): Stage {
 export function steady(text: string): string[] {
   return text
     .replace(/[◐◓◑◒]/g, "◐")
-    .replace(/\d\.\ds/g, "#.#s")
+    .replace(/\d\.(?:\ds|…)/g, (time) => `#.${time.endsWith("s") ? "#s" : "…"}`)
     .replace(/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, "ID")
     .split("\n")
     .map((line) => line.trimEnd());
 }
+
+/** Programs that only say that they ran. */
+const PROGRAMS: Programs = {
+  run: async ({ args }) => ({
+    exitCode: 0,
+    endedBy: null,
+    stopped: undefined,
+    output: { head: `ran ${args.at(-1)}\n`, tail: "", droppedBytes: 0 },
+    durationMs: 1,
+  }),
+  start: () => Promise.reject(new Error("nothing is started here")),
+  find: async () => undefined,
+  async [Symbol.asyncDispose]() {},
+};
 
 const CONFIGURATION: Application["configuration"] = {
   model: undefined,

@@ -96,11 +96,12 @@ export class CommandInTerminal implements Disposable {
     const screen = new HeadlessScreen(columns, rows);
     this.screen = screen;
     this.#process = spawn(process.execPath, [MAIN, ...parameters], {
-      name: "xterm-256color",
+      // It becomes TERM.
+      name: env.TERM ?? "xterm-256color",
       cols: columns,
       rows,
       cwd,
-      env: { NODE_COMPILE_CACHE: compiled, TERM: "xterm-256color", TZ: "UTC", ...env },
+      env: { NODE_COMPILE_CACHE: compiled, TZ: "UTC", ...env },
     });
     this.#process.onData((data) => screen.write(data, true));
     this.ended = new Promise((resolve) => {

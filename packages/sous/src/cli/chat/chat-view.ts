@@ -2,7 +2,7 @@
 
 import type { LiveView } from "../live-lines.ts";
 import type { Style } from "../style.ts";
-import { breakLine, cutToWidth } from "../width.ts";
+import { breakLine, cutToWidth, joinToWidth } from "../width.ts";
 import type { Editor } from "./editor.ts";
 import { editorLines } from "./editor-lines.ts";
 import type { Frame, ScreenSize } from "./live-screen.ts";
@@ -74,7 +74,7 @@ function questionLines({ question }: ChatScene, columns: number, maxLines: numbe
   const shown =
     lines.length <= room ? lines : [...lines.slice(0, room - 1), `  ${glyphs.more} the whole of it is above`];
   const keys = ["y once", ...(action.rule === undefined ? [] : ["a always for this agent"]), "n no", "r no, and why"];
-  const choice = question.isHeld ? "Esc to answer" : keys.join(glyphs.dot);
+  const choice = joinToWidth(question.isHeld ? ["Esc to answer"] : keys, glyphs.dot, columns - 2);
   return [
     ...head.map((line) => paint("yellow", line)),
     ...shown,

@@ -1,13 +1,16 @@
 /** A chat without a screen: what is typed goes in, lines come out. The terminal and the pipe both stand on it. */
 
+import type { ApprovalRequest } from "../../core/approval.ts";
+import { ToolFailure } from "../../core/errors.ts";
 import type { SousEvent } from "../../core/event.ts";
 import type { RunResult } from "../../core/runtime.ts";
-import type { Application } from "../application.ts";
+import type { ActionWords, Application } from "../application.ts";
 import { CommandError } from "../exit-codes.ts";
 import { inert, inertLine } from "../inert.ts";
 import type { Style } from "../style.ts";
 import { attachFiles, fenced } from "./attach-files.ts";
 import { Conversation } from "./conversation.ts";
+import { runShell } from "./run-shell.ts";
 import { runSlashCommand } from "./slash-commands.ts";
 import { Transcript } from "./transcript.ts";
 import { readTypedLine } from "./typed-line.ts";
@@ -21,17 +24,15 @@ export type ChatOptions = {
   say(lines: readonly string[]): void;
   /** After the transcript has taken an event in; `lines` are what it made of it. */
   onEvent(event: SousEvent, lines: readonly string[]): void;
-  /** Runs a line in a shell, as the person's own act; resolves with what it printed. */
-  runShell: RunShell | undefined;
 };
-
-export type RunShell = (line: string) => Promise<string>;
 
 export class Chat {
   readonly transcript: Transcript;
   readonly conversation: Conversation;
   readonly agentNames: ReadonlySet<string>;
   readonly #options: ChatOptions;
+  /** The shell line that is running. */
+  #shell: AbortController | undefined;
 
   constructor(options: ChatOptions) {
     this.#options = options;
@@ -49,6 +50,8 @@ export class Chat {
   async submit(line: string): Promise<"quit" | RunResult | undefined> {
     const { application, cwd } = this.#options;
     const typed = readTypedLine(line, this.agentNames);
+    if (this.#shell !== undefined && typed.kind !== "command")
+      throw new CommandError("A shell line is still running; Ctrl-C stops it");
     switch (typed.kind) {
       case "nothing":
         return undefined;
@@ -79,19 +82,40 @@ export class Chat {
     }
   }
 
+  /** What a call of one of its runs would do. */
+  describe(request: ApprovalRequest, columns: number): ActionWords {
+    const { application, cwd } = this.#options;
+    const agent = this.transcript.agentOf(request.runId) ?? application.agent.name;
+    return application.describe({ ...request, agent, cwd }, columns);
+  }
+
   scene(): Parameters<typeof runSlashCommand>[2] {
     const { application, style, columns, say } = this.#options;
     const { conversation, transcript } = this;
     return { application, conversation, transcript, style, columns: columns(), say };
   }
 
+  /** True when a shell line was running. */
+  stopShell(): boolean {
+    this.#shell?.abort();
+    return this.#shell !== undefined;
+  }
+
   /** The user's own act: nobody is asked, and the agent sees what came of it with the next message. */
-  async #runShell(command: string): Promise<void> {
-    const { runShell, say } = this.#options;
-    if (runShell === undefined)
-      throw new CommandError("!COMMAND is not in this build: run the command in another terminal and paste its output");
-    const output = await runShell(command);
-    say(inert(output).trimEnd().split("\n"));
-    this.conversation.add(fenced(`I ran \`${command}\``, output));
+  async #runShell(line: string): Promise<void> {
+    const { application, cwd, say } = this.#options;
+    const { timeoutMs } = application.configuration.tools.terminal;
+    const stop = new AbortController();
+    this.#shell = stop;
+    try {
+      const output = await runShell(application.programs, line, { cwd, timeoutMs, signal: stop.signal });
+      say(inert(output).split("\n"));
+      this.conversation.add(fenced(`I ran \`${line}\``, output));
+    } catch (error) {
+      if (error instanceof ToolFailure) throw new CommandError(error.message);
+      throw error;
+    } finally {
+      this.#shell = undefined;
+    }
   }
 }

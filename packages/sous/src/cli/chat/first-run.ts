@@ -26,13 +26,13 @@ export function askFirstRun({ screen, clock, style, reason }: FirstRunParts): {
   refresh(): void;
 } & Disposable {
   const { promise, resolve } = Promise.withResolvers<FirstChoice>();
-  let note = "";
+  let note: string[] = [];
   const live = new LiveScreen({
     screen,
     clock,
     isMoving: () => false,
     draw({ columns }) {
-      const lines = [...firstRunLines(reason), note].flatMap((line) => breakLine(line, columns - 1));
+      const lines = [...firstRunLines(reason), ...note].flatMap((line) => breakLine(line, columns - 1));
       const prompt = "1, 2 or 3: ";
       return { lines: [...lines, style.paint("bold", prompt)], cursor: { row: lines.length, column: prompt.length } };
     },
@@ -45,7 +45,7 @@ export function askFirstRun({ screen, clock, style, reason }: FirstRunParts): {
       const pressed = key.type === "text" ? key.text : key.type === "key" ? key.name : "";
       if (pressed === "1") resolve("demo");
       else if (pressed === "2") resolve("key");
-      else if (pressed === "3") note = "An installed agent is not in this build yet; 1 and 2 are.";
+      else if (pressed === "3") note = ["An installed agent is not in this build yet; 1 and 2 are."];
       else if (pressed === "interrupt" || pressed === "end-of-input" || pressed === "escape" || pressed === "q")
         resolve("leave");
       live.refresh();
@@ -58,9 +58,9 @@ function firstRunLines(reason: string): string[] {
   return [
     `Welcome to sous. ${inertLine(reason, 300)}`,
     "",
-    "  1  see it work: sous demo, without a key and without network",
-    "  2  use a model of your own: how to set a key",
-    "  3  use an agent that is installed here, such as Claude Code",
+    "  1  the demo: no key, no network",
+    "  2  a model: how to set a key",
+    "  3  an agent that is installed here",
     "",
   ];
 }

@@ -8,7 +8,7 @@ import { CommandError } from "../exit-codes.ts";
 import { inert, inertLine } from "../inert.ts";
 import type { Style } from "../style.ts";
 import { breakLine } from "../width.ts";
-import { Chat, type RunShell } from "./chat.ts";
+import { Chat } from "./chat.ts";
 import { type ChatScene, chatFrame, isLongQuestion } from "./chat-view.ts";
 import type { History } from "./history.ts";
 import type { Key, KeyName } from "./keys.ts";
@@ -24,7 +24,6 @@ export type InteractiveParts = {
   cwd: string;
   history: History;
   questions: Questions;
-  runShell: RunShell | undefined;
 };
 
 /** Whoever is just typing does not mean to answer a question that appears under their fingers. */
@@ -43,7 +42,7 @@ export class InteractiveChat implements Disposable {
   #isWrappingUp = false;
 
   constructor(parts: InteractiveParts) {
-    const { application, screen, style, cwd, runShell } = parts;
+    const { application, screen, style, cwd } = parts;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#parts = parts;
     this.ended = promise;
@@ -59,7 +58,6 @@ export class InteractiveChat implements Disposable {
       application,
       cwd,
       style,
-      runShell,
       columns: () => this.#screen.size.columns - 1,
       say: (lines) => this.say(lines),
       onEvent: (_, lines) => {
@@ -247,6 +245,7 @@ export class InteractiveChat implements Disposable {
     const { conversation } = this.chat;
     if (this.#line.purpose !== undefined) this.#line.putBack();
     else if (!this.#line.isFree) this.#line.clear();
+    else if (this.chat.stopShell()) return;
     else if (!conversation.isLive) this.#line.hint = "Ctrl-D or /quit leaves";
     else if (this.#isWrappingUp) conversation.cancel(undefined, "stop");
     else {

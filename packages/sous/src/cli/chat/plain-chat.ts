@@ -8,7 +8,7 @@ import { CommandError } from "../exit-codes.ts";
 import { inert, inertLine } from "../inert.ts";
 import { type Output, tell } from "../output.ts";
 import { plainLine } from "../plain-lines.ts";
-import { Chat, type RunShell } from "./chat.ts";
+import { Chat } from "./chat.ts";
 
 export type PlainChatParts = {
   application: Application;
@@ -19,12 +19,11 @@ export type PlainChatParts = {
   lines: AsyncIterable<string>;
   /** Goes on with an earlier conversation before the first line is read. */
   begin(chat: Chat): Promise<RunResult | undefined>;
-  runShell: RunShell | undefined;
 };
 
 /** Ends with `/quit` or the last line. What one message cannot do is said, and the next one is read. */
 export async function plainChat(parts: PlainChatParts, onChat: (chat: Chat) => void): Promise<void> {
-  const { application, output, progress, cwd, lines, runShell } = parts;
+  const { application, output, progress, cwd, lines } = parts;
   const showProgress = (event: SousEvent): void => {
     if (progress === undefined) return;
     const line = plainLine(event, chat.transcript.tree, progress.style);
@@ -34,7 +33,6 @@ export async function plainChat(parts: PlainChatParts, onChat: (chat: Chat) => v
     application,
     cwd,
     style: output.style,
-    runShell,
     columns: () => output.columns,
     say: (said) => output.print(said),
     onEvent: showProgress,

@@ -1,24 +1,14 @@
 /** Questions for the person at the terminal: asked one after the other, withdrawn when nobody waits for the answer. */
 
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "../../core/approval.ts";
-import type { PermissionRule } from "../../core/configuration.ts";
+import type { ActionWords } from "../application.ts";
 
 export type Question = {
   readonly request: ApprovalRequest;
-  readonly action: DescribedAction;
+  readonly action: ActionWords;
 };
 
-/** A request in words. All text in it is harmless to show. */
-export type DescribedAction = {
-  /** Who wants to use which tool. */
-  readonly title: string;
-  /** Exactly what would run. */
-  readonly lines: readonly string[];
-  /** What "always for this agent" would remember: this action and no other; undefined when no rule says exactly this. */
-  readonly rule: PermissionRule | undefined;
-};
-
-export type DescribeAction = (request: ApprovalRequest) => DescribedAction;
+export type DescribeAction = (request: ApprovalRequest) => ActionWords;
 
 type Waiting = Question & { answer(answer: ApprovalAnswer): void };
 

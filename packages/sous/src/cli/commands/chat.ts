@@ -2,14 +2,14 @@
 
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { ApprovalRequest } from "../../core/approval.ts";
 import type { Clock } from "../../core/clock.ts";
 import { MissingKey } from "../../core/errors.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { RunRecord } from "../../core/store.ts";
-import type { Application, ApplicationRequest } from "../application.ts";
+import type { ActionWords, Application, ApplicationRequest } from "../application.ts";
 import { openApplication } from "../assemble-application.ts";
 import type { Chat } from "../chat/chat.ts";
-import { describeAction } from "../chat/describe-action.ts";
 import { askFirstRun, keyLines } from "../chat/first-run.ts";
 import { type History, openHistory } from "../chat/history.ts";
 import { InteractiveChat } from "../chat/interactive-chat.ts";
@@ -58,14 +58,17 @@ export async function chat(parameters: readonly string[]): Promise<number> {
 
 async function chatInTerminal(request: ChatRequest, output: Output): Promise<number> {
   let chatting: InteractiveChat | undefined;
-  const questions = new Questions(describeAction, () => chatting?.onQuestion());
+  const questions = new Questions(
+    (asked) => described(asked, chatting?.chat, output.columns),
+    () => chatting?.onQuestion(),
+  );
   const warnings: string[] = [];
   const opened = await openOrExplain(request, output, { ask: questions.ask, warn: (line) => warnings.push(line) });
   if (typeof opened === "number") return opened;
   await using application = opened;
   const earlier = await findEarlier(application, request.earlier);
   const { style } = output;
-  const parts = { application, screen: process.stdout, style, cwd: process.cwd(), questions, runShell: undefined };
+  const parts = { application, screen: process.stdout, style, cwd: process.cwd(), questions };
   const history = await historyOf(request.flags);
   let exitCode: number = EXIT.ok;
   using _terminal = openTerminal(process.stdin, process.stdout, application.clock, {
@@ -87,6 +90,12 @@ async function chatInTerminal(request: ChatRequest, output: Output): Promise<num
   if (runId !== undefined && application.store !== undefined)
     interactive.say([`To go on: sous chat --resume ${runId}`]);
   return exitCode;
+}
+
+/** A question comes from a run, and a run from a chat; what comes from anywhere else is not described and not allowed. */
+function described(asked: ApprovalRequest, chat: Chat | undefined, columns: number): ActionWords {
+  if (chat === undefined) throw new CommandError("A question came before the chat had begun");
+  return chat.describe(asked, columns - 4);
 }
 
 function greeting({ agent, agents }: Application): string {
@@ -128,7 +137,7 @@ async function firstRun(reason: string, output: Output): Promise<number> {
       onResize: asked.refresh,
       onEnd: () => asked.onKey({ type: "key", name: "end-of-input" }),
     });
-    return asked.chosen;
+    return await asked.chosen;
   })();
   if (chosen === "leave") return EXIT.ok;
   if (chosen === "key") {
@@ -160,7 +169,11 @@ async function chatInLines(request: ChatRequest, output: Output): Promise<number
   const reader = createInterface({ input: process.stdin, terminal: false });
   const lines = new LineAnswers(reader, tell);
   const isPerson = process.stdin.isTTY === true;
-  const questions = new Questions(describeAction, () => void lines.answer(questions));
+  let chatting: Chat | undefined;
+  const questions = new Questions(
+    (asked) => described(asked, chatting, output.columns),
+    () => void lines.answer(questions),
+  );
   const { flags } = request;
   try {
     await using application = await openApplication({
@@ -174,17 +187,16 @@ async function chatInLines(request: ChatRequest, output: Output): Promise<number
     const progress = flags.log.isQuiet ? undefined : openOutput(process.stderr, request.display);
     const begin = async (chat: Chat): Promise<RunResult | undefined> =>
       earlier && goOnWith(earlier, chat.conversation, (said) => progress?.print(said));
-    await plainChat(
-      { application, output, progress, cwd: process.cwd(), lines, begin, runShell: undefined },
-      ({ conversation }) => {
-        const stop = (mode: "wrap-up" | "stop") => () => {
-          conversation.cancel(undefined, mode);
-          reader.close();
-        };
-        interrupts.wrapUp.addEventListener("abort", stop("wrap-up"), { once: true });
-        interrupts.signal.addEventListener("abort", stop("stop"), { once: true });
-      },
-    );
+    await plainChat({ application, output, progress, cwd: process.cwd(), lines, begin }, (opened) => {
+      const { conversation } = opened;
+      chatting = opened;
+      const stop = (mode: "wrap-up" | "stop") => () => {
+        conversation.cancel(undefined, mode);
+        reader.close();
+      };
+      interrupts.wrapUp.addEventListener("abort", stop("wrap-up"), { once: true });
+      interrupts.signal.addEventListener("abort", stop("stop"), { once: true });
+    });
   } finally {
     reader.close();
     process.stdin.destroy();

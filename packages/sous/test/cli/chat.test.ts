@@ -1,0 +1,213 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { suite, test } from "node:test";
+import { steady } from "./chat-stage.ts";
+import { assertGolden } from "./golden.ts";
+import { compiled, MAIN } from "./sous-process.ts";
+import { CommandInTerminal } from "./terminal-screen.ts";
+
+type Folder = AsyncDisposable & { cwd: string; env: Record<string, string> };
+
+/** A folder with a scripted model in it, and a home of its own. */
+async function folder(script: object = {}): Promise<Folder> {
+  const path = await mkdtemp(join(tmpdir(), "sous-chat-"));
+  const cwd = join(path, "project");
+  await mkdir(cwd);
+  await writeFile(join(cwd, "script.json"), JSON.stringify(script));
+  await writeFile(join(cwd, "pay.ts"), "export const retries = 3;\n");
+  const env = {
+    HOME: path,
+    PATH: process.env.PATH ?? "/usr/bin:/bin",
+    XDG_DATA_HOME: join(path, "data"),
+    XDG_STATE_HOME: join(path, "state"),
+    XDG_CONFIG_HOME: join(path, "config"),
+  };
+  return { cwd, env, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+const MODEL = ["--model", "script/script.json"];
+const USED = { usage: { input: 100, output: 20 } };
+const child = (label: string, task_prompt: string, more: object = {}): object => ({
+  tool: "subagent",
+  input: { label, task_prompt, ...more },
+});
+
+/** The terminal is as it was: pastes are plain, the cursor is seen. */
+function assertGivenBack(written: string): void {
+  const last = (sequence: string): number => written.lastIndexOf(sequence);
+  assert.ok(last("\u001b[?2004l") > last("\u001b[?2004h"), "bracketed paste is still on");
+  assert.ok(last("\u001b[?25h") > last("\u001b[?25l"), "the cursor is still hidden");
+}
+
+suite("sous chat in a terminal", () => {
+  test("J3: the four sentences work", async () => {
+    await using place = await folder({
+      sous: [
+        { ...USED, text: "I send someone.", calls: [child("async_research", "Research X")] },
+        { ...USED, text: "X is **known** now." },
+        { ...USED, calls: [child("search", "Find retries in this folder", { allowed_tools: ["grep"] })] },
+        { ...USED, text: "Y is in `pay.ts`." },
+        { ...USED, calls: [child("one", "Create a subagent that creates a subagent that creates a subagent")] },
+        { ...USED, text: "Three deep is as far as it goes." },
+        { ...USED, calls: [child("analysis", "Analyse Z", { summary_prompt: "Summarise as bullet points" })] },
+        { ...USED, text: "In short:\n- Z is small\n- Z is fast" },
+      ],
+      "sous/async_research": [{ ...USED, text: "X was found." }],
+      "sous/search": [
+        { ...USED, calls: [{ tool: "grep", input: { pattern: "retries" } }] },
+        { ...USED, text: "pay.ts:1" },
+      ],
+      "sous/one": [
+        { ...USED, calls: [child("two", "Create a subagent that creates a subagent")] },
+        { ...USED, text: "two is done" },
+      ],
+      "sous/one/two": [
+        { ...USED, calls: [child("three", "Create a subagent")] },
+        { ...USED, text: "three is done" },
+      ],
+      "sous/one/two/three": [
+        { ...USED, calls: [child("four", "Say hello")] },
+        { ...USED, text: "A fourth is not allowed." },
+      ],
+      "sous/analysis": [
+        { ...USED, text: "Z is small and fast." },
+        { ...USED, text: "- Z is small\n- Z is fast" },
+      ],
+    });
+    using command = new CommandInTerminal(["chat", ...MODEL, "--color", "never"], { ...place, rows: 80 });
+    const { screen } = command;
+    await screen.until("/help lists");
+    const sentences: [said: string, shown: string][] = [
+      ["Use a subagent to research X, label it async_research", "X is known now."],
+      ["Use a subagent with only the grep tool to search for Y", "Y is in pay.ts."],
+      [
+        "Create a subagent that creates a subagent that creates a subagent that creates a subagent",
+        "Three deep is as far as it goes.",
+      ],
+      ["Use a subagent to analyse Z, summarise as bullet points", "• Z is fast\n("],
+    ];
+    for (const [said, shown] of sentences) {
+      command.type(`${said}\r`);
+      await screen.until(shown);
+    }
+    assert.match(screen.text(), /refused: Maximum subagent recursion depth \(3\) exceeded\. Current depth: 3\./);
+    command.type("/tree\r");
+    await screen.until("7 agents");
+    command.type("\u0004");
+    assert.equal(await command.ended, 0);
+    assertGolden("chat-four-sentences.txt", steady(screen.text()));
+    assertGivenBack(screen.written);
+  });
+
+  test("Ctrl-C wraps up and a second one stops; the size may change meanwhile; SIGTERM gives the terminal back", async () => {
+    await using place = await folder({
+      sous: [
+        { ...USED, calls: [child("slow", "Take your time")] },
+        { ...USED, text: "This is what I have." },
+      ],
+      "sous/slow": [{ ...USED, wait_ms: 60_000, text: "never" }],
+    });
+    using command = new CommandInTerminal(MODEL, place);
+    const { screen } = command;
+    await screen.until("/help lists");
+    command.type("\u001b[200~two\nlines\u001b[201~\r");
+    await screen.until("1 running");
+    assert.match(screen.text(), /^> two\n {2}lines$/m);
+    command.resize(40, 20);
+    await screen.until(/^└─ . slow {2}\d/m);
+    command.resize(100, 30);
+    await screen.until(/^└─ . slow {2}"Take your time"/m);
+    assert.equal(screen.text().match(/Take your time/g)?.length, 1);
+    command.type("\u0003");
+    await screen.until("Wrapping up. Ctrl-C again stops at once.");
+    command.type("\u0003");
+    await screen.until("cancelled: The run was cancelled");
+    await screen.until((text) => text.endsWith("\n>"));
+    assertGolden("chat-interrupted.txt", steady(screen.text()));
+    command.signal("SIGTERM");
+    assert.equal(await command.ended, 143);
+    assertGivenBack(screen.written);
+  });
+
+  for (const columns of [100, 40]) {
+    test(`without a model there are three ways to go on, at ${columns} columns`, async () => {
+      await using place = await folder();
+      using command = new CommandInTerminal([], {
+        ...place,
+        columns,
+        env: { ...place.env, OPENAI_API_KEY: "sk-canary" },
+      });
+      const { screen } = command;
+      await screen.until("1, 2 or 3:");
+      assertGolden(`chat-first-run-${columns}.txt`, steady(screen.text()));
+      command.type("3");
+      await screen.until("1 and 2 are.");
+      command.type("2");
+      assert.equal(await command.ended, 4);
+      assert.match(screen.text(), /OPENAI_API_KEY +is set/);
+      assert.doesNotMatch(screen.written, /canary/);
+      assertGivenBack(screen.written);
+    });
+  }
+});
+
+suite("sous chat without a screen", () => {
+  const piped = (input: string, { cwd, env }: Folder, parameters: readonly string[] = []): Promise<Piped> =>
+    new Promise((resolve) => {
+      const options = { cwd, env: { NODE_COMPILE_CACHE: compiled, ...env } };
+      const process_ = execFile(
+        process.execPath,
+        [MAIN, "chat", ...MODEL, ...parameters],
+        options,
+        (error, stdout, stderr) => resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr }),
+      );
+      process_.stdin?.end(input);
+    });
+  type Piped = { code: number; stdout: string; stderr: string };
+
+  test("every line is a message, the answers are on stdout, and there is no escape byte", async () => {
+    await using place = await folder({
+      sous: [
+        { text: "One \u001b[31mred\u001b[0m." },
+        { calls: [{ tool: "terminal", input: { command: "touch marker" } }, child("scout", "look")] },
+        { text: "Two." },
+      ],
+      "sous/scout": [{ text: "seen" }],
+    });
+    const { code, stdout, stderr } = await piped("hello\ngo on\n/nonsense\n/quit\nnever\n", place);
+    assert.equal(code, 0);
+    assert.equal(stdout, "One red.\nTwo.\n");
+    assert.ok(!(stdout + stderr).includes("\u001b"));
+    assert.match(stderr, /error: There is no command \/nonsense/);
+    assert.match(stderr, /terminal needs consent, and nobody is there|not allowed/);
+    const quiet = await piped("hello", place, ["--quiet", "--ephemeral"]);
+    assert.deepEqual(quiet, { code: 0, stdout: "One red.\n", stderr: "" });
+  });
+
+  test("a dumb terminal gets plain lines, and questions are answered by a line", async () => {
+    await using place = await folder({
+      sous: [
+        { calls: [{ tool: "terminal", input: { command: "echo made > marker" } }] },
+        { calls: [{ tool: "terminal", input: { command: "cat marker" } }] },
+        { text: "Finished." },
+      ],
+    });
+    const env = { ...place.env, TERM: "dumb" };
+    using command = new CommandInTerminal(["chat", ...MODEL], { ...place, env });
+    const { screen } = command;
+    command.type("go\n");
+    await screen.until("y once");
+    command.type("y\n");
+    await screen.until("cat marker");
+    await screen.until((text) => text.split("y once").length === 3);
+    command.type("too late\n");
+    await screen.until("Finished.");
+    command.type("/quit\n");
+    assert.equal(await command.ended, 0);
+    assert.ok(!screen.written.includes("\u001b"));
+    assert.match(screen.text(), /The user did not allow terminal: too late/);
+  });
+});
