@@ -10,7 +10,7 @@ import { reportTool, sendTool } from "../../packages/sous/src/subagents/follow-u
 import { namedAgentTool } from "../../packages/sous/src/subagents/named-agent.ts";
 import { parallelTool } from "../../packages/sous/src/subagents/parallel.ts";
 import { subagentTool } from "../../packages/sous/src/subagents/spawn.ts";
-import { readOnlyTools } from "../../packages/sous/src/tools/read-only.ts";
+import { builtInTools } from "../../packages/sous/src/tools/built-in.ts";
 import { inlineCode, page, prose, table, words, wrap } from "./markdown.ts";
 
 export async function toolsPage(): Promise<string> {
@@ -38,7 +38,11 @@ export async function toolsPage(): Promise<string> {
       "For a registry of your own. The second is there only with a client.",
       registered(),
     ],
-    ["That look at files", "`sous demo` gives these to its agents. They are not exported yet.", readOnlyTools()],
+    [
+      "Built in",
+      "The command line gives its root agent all of these. The first four look and nothing else: `readOnlyTools` makes them. The others ask first, unless a rule decides. `terminal` is there only where programs may be started; `grep` asks ripgrep which files to read where it is installed, and finds the same without it.",
+      builtIn(),
+    ],
   ];
   const sections = await Promise.all(
     groups.map(async ([title, intro, tools]) => {
@@ -54,6 +58,13 @@ function registered(): Tool[] {
   const client = { generate: () => Promise.reject(new Error("The reference asks nobody")) };
   registerSubagentTools(registry, { model: "provider/model", client });
   return [...registry];
+}
+
+function builtIn(): Tool[] {
+  const never = () => Promise.reject(new Error("The reference starts nothing"));
+  return builtInTools({
+    programs: { run: never, start: never, find: () => Promise.resolve(undefined), [Symbol.asyncDispose]: never },
+  });
 }
 
 async function describe(tool: Tool): Promise<string> {
