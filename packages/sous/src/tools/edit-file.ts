@@ -71,9 +71,13 @@ function findReplacements(text: string, { name, old, replacement, all }: Wanted)
   const flat = text.replaceAll("\r\n", "\n");
   const sought = old.replaceAll("\r\n", "\n");
   const found = positionsOf(flat, sought, all ? sought.length : 1);
-  if (found.length === 0) throw new ToolFailure(`The old text is not in ${name}. ${describeNearest(flat, sought)}`);
-  if (found.length > 1 && !all) throw new ToolFailure(ambiguous(flat, found, name));
   const written = replacement.replaceAll("\r\n", "\n");
+  if (found.length === 0) throw new ToolFailure(notFound(flat, sought, written, name));
+  // A call that is made again after a crash must not change the same place twice.
+  if (written.includes(sought) && found.every((at) => isWithin(flat, at, sought, written))) {
+    throw new ToolFailure(`${name} was not changed: the new text is already there, wherever the old text is.`);
+  }
+  if (found.length > 1 && !all) throw new ToolFailure(ambiguous(flat, found, name));
   return withEndings(text, flat, found, sought.length).map(({ start, end, ending }) => ({
     start,
     end,
@@ -85,6 +89,20 @@ function positionsOf(text: string, sought: string, step: number): number[] {
   const found: number[] = [];
   for (let at = text.indexOf(sought); at !== -1; at = text.indexOf(sought, at + step)) found.push(at);
   return found;
+}
+
+function notFound(flat: string, sought: string, written: string, name: string): string {
+  const at = written === "" ? -1 : flat.indexOf(written);
+  const near =
+    at === -1
+      ? describeNearest(flat, sought)
+      : `The new text is already there, at line ${lineNumbers(flat, [at]).join()}: perhaps the change was made before.`;
+  return `The old text is not in ${name}. ${near}`;
+}
+
+/** Whether the old text at this place is a part of the new text. */
+function isWithin(flat: string, at: number, sought: string, written: string): boolean {
+  return positionsOf(written, sought, 1).some((offset) => flat.startsWith(written, at - offset) && at >= offset);
 }
 
 function ambiguous(flat: string, found: readonly number[], name: string): string {

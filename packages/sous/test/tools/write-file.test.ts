@@ -124,7 +124,12 @@ suite("H6: edit_file", () => {
       "if (a) {\n    return 1;",
       /only in white space: line 2 begins with 1 tab, the old text with 4 spaces:\n1\tif \(a\) \{\n2\t\treturn 1;$/,
     ],
-    ["spaces at the end", "a = 1;  \n", "a = 1;\nb", /Nothing in the file is like it|Nearest/],
+    [
+      "spaces at the end",
+      "first = 1;  \nsecond = 2;\n",
+      "first = 1;\nsecond = 2;",
+      /only in white space: line 1 ends with 2 spaces, the old text with none:\n1\tfirst = 1; {2}\n2\tsecond = 2;$/,
+    ],
     ["blanks inside", "a  =  1\n", "a = 1", /only in white space: inside line 1:\n1\ta {2}= {2}1$/],
     [
       "a changed word",
@@ -142,6 +147,19 @@ suite("H6: edit_file", () => {
       assert.deepEqual(await contentsOf(tree.path), { a: file });
     });
   }
+
+  test("H6: the same edit made again changes nothing, so that a call may be repeated after a crash", async () => {
+    await using tree = await temporaryTree({ a: "call(one)\n", b: "old\n", c: "x = 1\nx = 2\n" });
+    const edits = [
+      { path: "a", old: "call(", new: "call(first, " },
+      { path: "b", old: "old", new: "new" },
+      { path: "c", old: "x", new: "xx", all: true },
+    ];
+    for (const each of edits) assert.match(await edit(each, tree.path), /^Edited/);
+    const whole = await contentsOf(tree.path);
+    for (const each of edits) assert.match(await edit(each, tree.path), /^failed: .*the new text is already there/i);
+    assert.deepEqual(await contentsOf(tree.path), whole);
+  });
 
   test("H6: a file that is not there is not made", async () => {
     await using tree = await temporaryTree();

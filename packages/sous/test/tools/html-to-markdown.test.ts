@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { htmlToMarkdown } from "../../src/tools/html-to-markdown.ts";
+
+function markdown(html: string, isPlain = false): string {
+  return htmlToMarkdown(html, { base: "https://example.com/docs/", isPlain }).text;
+}
+
+suite("H6: pages as Markdown", () => {
+  const rows: [what: string, html: string, read: string][] = [
+    ["headings and paragraphs", "<h1>One</h1><p>a\n  b</p><h3>Two</h3>c", "# One\n\na b\n\n### Two\n\nc"],
+    ["marks stand close to the words", "a<b> bold </b>c <em>i</em> <b> </b>", "a **bold** c *i*"],
+    ["links in full", '<a href="../x?a=1&amp;b=2">x</a>', "[x](https://example.com/x?a=1&b=2)"],
+    ["brackets in links", '<a href="/a(b)">x</a>', "[x](https://example.com/a%28b%29)"],
+    ["links that lead nowhere are words", '<a href="javascript:x()">a</a> <a href="#b">b</a> <a>c</a>', "a b c"],
+    ["lists", "<ul><li>a<ul><li>b</ul><li>c</ul>", "- a\n  - b\n- c"],
+    ["numbered lists", '<ol start="3"><li>a</li><li>b</li></ol>', "3. a\n4. b"],
+    ["code", "<p>Use <code>a &lt; b</code></p>", "Use `a < b`"],
+    ["blocks of code", '<pre class="lang-ts"><code>a\n  b\n</code></pre>', "```ts\na\n  b\n```"],
+    ["a fence in code does not end it", "<pre>```\n````</pre>", "`````\n```\n````\n`````"],
+    ["quotes", "<blockquote><p>a</p></blockquote>b", "> a\n\nb"],
+    ["tables", "<table><tr><th>a<th>b|c</tr><tr><td>1<td><p>2</table>", "| a | b\\|c |\n| --- | --- |\n| 1 | 2 |"],
+    ["tables that lay out a page", "<table><tr><td><p>a</table>", "a"],
+    ["tables in tables", "<table><tr><td>a<table><tr><td>x<td>y</table><td>b</table>", "| a x y | b |\n| --- | --- |"],
+    ["line breaks and rules", "a<br>b<hr>c", "a\nb\n\n---\n\nc"],
+    ["pictures by their words", '<img src="x.png" alt="A cat"><img src="y.png">', "[image: A cat]"],
+    [
+      "scripts, styles and comments go",
+      "a<script>'<p>no</p>'</script><style>b{}</style><!-- c --><svg><text>d</text></svg>e",
+      "ae",
+    ],
+    ["what never ends goes", "a<script>b", "a"],
+    ["hidden text goes", '<p>a</p><div hidden>b<div>c</div>d</div><span style="display: none">e</span>f', "a\n\nf"],
+    ["characters by name and number", "&lt;&amp;&nbsp;&copy;&#233;&#x1F600;&bogus;&#0;", "<& ©é\u{1f600}&bogus;\ufffd"],
+    ["brackets that are no tags", "1 < 2 <3 a<", "1 < 2 <3 a<"],
+    ["attributes with brackets in them", '<a title="a > b" href="/x">y</a>', "[y](https://example.com/x)"],
+    ["words with places to break", "a\u00adb\u200bc", "abc"],
+  ];
+  for (const [what, html, read] of rows) test(`H6: ${what}`, () => assert.equal(markdown(html), read));
+
+  test("H6: the title is told apart", () => {
+    const page = htmlToMarkdown("<head><title>A &amp;\n B</title></head><p>c", {
+      base: "https://example.com",
+      isPlain: false,
+    });
+    assert.deepEqual(page, { title: "A & B", text: "c" });
+  });
+
+  test("H6: plain text has no marks", () => {
+    assert.equal(markdown('<h1>A</h1><ul><li><b>b</b> <a href="/c">c</a></ul><pre>d</pre>', true), "A\n\n- b c\n\nd");
+  });
+
+  test("H6: depth and length are bounded, whatever the page is", () => {
+    const pieces = [
+      "<b>",
+      "<div>",
+      "<ul><li>x",
+      "<table><tr><td>x",
+      "<td>x",
+      "<blockquote>x",
+      "<a b='",
+      "<!--",
+      "<p x=",
+      "&",
+      "<",
+      "<script>",
+    ];
+    for (const piece of pieces) assert.ok(markdown(`<table><tr>${piece.repeat(20_000)}`).length < 2_000_000, piece);
+    for (const piece of pieces) assert.ok(markdown(piece.repeat(20_000)).length < 2_000_000, piece);
+  });
+});
