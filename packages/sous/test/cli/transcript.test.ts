@@ -9,14 +9,12 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { cutToWidth } from "../../src/cli/width.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { comparable, cutLines, TRANSCRIPT, withStableIds } from "../docs/transcript-text.ts";
 import { rootFolder } from "../source-files.ts";
 import { compiled, MAIN } from "./sous-process.ts";
 
 const PAGE = join(rootFolder, "docs/tutorials/03-replay.md");
-const REGION = /(<!-- transcript: (\w+) -->\s*```text\n)(.*?)(```)/gs;
-const COLUMNS = 140;
 
 const folder = mkdtempSync(join(tmpdir(), "sous-transcript-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -37,13 +35,13 @@ test("G5: the tutorial shows what happens: killed, looked at, gone on with, play
   const page = readFileSync(PAGE, "utf8");
   if (process.env.UPDATE_SNAPSHOTS === "1") {
     const updated = page.replaceAll(
-      REGION,
+      TRANSCRIPT,
       (_, before, name, __, behind) => before + (printed.get(name) ?? "") + behind,
     );
     writeFileSync(PAGE, withStableIds(updated));
     return;
   }
-  const regions = new Map([...page.matchAll(REGION)].map(([, , name = "", text = ""]) => [name, text]));
+  const regions = new Map([...page.matchAll(TRANSCRIPT)].map(([, , name = "", text = ""]) => [name, text]));
   assert.deepEqual([...regions.keys()], [...printed.keys()]);
   const both = [regions, printed].map((texts) => comparable([...texts.values()].join("\n")));
   assert.equal(both[1], both[0]);
@@ -118,31 +116,6 @@ function run(
   });
 }
 
-function cutLines(text: string): string {
-  return text
-    .split("\n")
-    .map((line) => cutToWidth(line, COLUMNS))
-    .join("\n");
-}
-
 function quote(text: string): string {
   return `'${text.replaceAll("\n", "\\n")}'`;
-}
-
-/** What differs from run to run without a difference. Columns are as wide as their figures, so their gaps differ too. */
-function comparable(text: string): string {
-  return withStableIds(text)
-    .replaceAll(/\b[\d.]+(s|ms)\b/g, "TIME")
-    .replaceAll(/~?\b[\d.]+k? tok\b/g, "TOKENS")
-    .replaceAll(/ {2,}/g, "  ");
-}
-
-/** Every id by the order in which it first appears. */
-function withStableIds(text: string): string {
-  const ids = new Map<string, string>();
-  return text.replaceAll(/\b01[0-9A-HJKMNP-TV-Z]{24}\b/g, (id) => {
-    const stable = ids.get(id) ?? `01KA${String(ids.size + 1).padStart(22, "0")}`;
-    ids.set(id, stable);
-    return stable;
-  });
 }
