@@ -83,7 +83,9 @@ suite("three children in chat", () => {
     await using stage = await threeChildren([], 100);
     stage.type("n");
     await stage.screen.until("They agree");
-    stage.type("\u001b[B");
+    stage.type("\u000f");
+    await stage.screen.until("   sous/security  starts: secrets, authz, injection");
+    stage.type("\u000f\u001b[B");
     await stage.screen.until("sous/security: s steer · w wrap up · x stop");
     assert.match(stage.screen.text(), /├─>[◐◓◑◒] security/);
     stage.type("s");
@@ -294,8 +296,13 @@ suite("a conversation", () => {
     assert.equal(last?.length, 1);
     assert.equal(last?.[0] && textOf(last[0]), "A summary of our conversation so far:\n\nA summary.\n\nand now");
     await type("/fork", "The next message goes to a copy.");
-    await type("again", /> again\n\w+\./);
+    await type("again", /> again\n[A-Z]/);
     assert.equal(model.requests.at(-1)?.messages.length, 3);
+    const id = stage.chat.chat.conversation.runId ?? "";
+    await type("/new", "A new conversation.");
+    await type(`/resume ${id}`, "Going on with: again");
+    await type("once more", /> once more\n[A-Z]/);
+    assert.equal(model.requests.at(-1)?.messages.length, 5);
     stage.type("/quit\r");
     await stage.chat.ended;
   });

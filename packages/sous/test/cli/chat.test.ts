@@ -132,6 +132,24 @@ suite("sous chat in a terminal", () => {
     assertGivenBack(screen.written);
   });
 
+  test("a crash gives the terminal back, too", async () => {
+    await using place = await folder();
+    const terminal = join(import.meta.dirname, "../../src/cli/chat/terminal.ts");
+    const crash = `import(${JSON.stringify(terminal)}).then(({ openTerminal }) => {
+      openTerminal(process.stdin, process.stdout, { timer: setTimeout }, { onKey() { throw new Error("boom"); }, onResize() {}, onEnd() {} });
+      process.stdout.write("ready");
+    })`;
+    const script = `"${process.execPath}" -e '${crash}'; stty -a`;
+    using command = new CommandInTerminal(["-c", script], { ...place, program: "/bin/sh" });
+    await command.screen.until("ready");
+    command.type("x");
+    await command.ended;
+    assert.match(command.screen.text(), /boom/);
+    assert.match(command.screen.text(), /(?<!-)\bicanon\b/);
+    assert.match(command.screen.text(), /(?<!-)\becho\b/);
+    assertGivenBack(command.screen.written);
+  });
+
   for (const columns of [100, 40]) {
     test(`without a model there are three ways to go on, at ${columns} columns`, async () => {
       await using place = await folder();
@@ -185,6 +203,9 @@ suite("sous chat without a screen", () => {
     assert.match(stderr, /terminal needs consent, and nobody is there|not allowed/);
     const quiet = await piped("hello", place, ["--quiet", "--ephemeral"]);
     assert.deepEqual(quiet, { code: 0, stdout: "One red.\n", stderr: "" });
+    const keyless = await piped("hello\nagain\n", place, ["--ephemeral", "--model", "anthropic/claude-haiku-4-5"]);
+    assert.equal(keyless.code, 4);
+    assert.match(keyless.stderr, /^error: .*ANTHROPIC_API_KEY.*\n$/);
   });
 
   test("a dumb terminal gets plain lines, and questions are answered by a line", async () => {

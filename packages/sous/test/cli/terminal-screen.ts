@@ -83,7 +83,14 @@ export class HeadlessScreen implements Disposable {
   }
 }
 
-export type CommandOptions = { columns?: number; rows?: number; cwd: string; env: Record<string, string> };
+export type CommandOptions = {
+  columns?: number;
+  rows?: number;
+  cwd: string;
+  env: Record<string, string>;
+  /** Another program instead of the command. */
+  program?: string;
+};
 
 /** The command as somebody at a terminal uses it. Disposing it ends the command, whatever it is doing. */
 export class CommandInTerminal implements Disposable {
@@ -92,10 +99,11 @@ export class CommandInTerminal implements Disposable {
   readonly #process: IPty;
   #hasEnded = false;
 
-  constructor(parameters: readonly string[], { columns = 100, rows = 30, cwd, env }: CommandOptions) {
+  constructor(parameters: readonly string[], { columns = 100, rows = 30, cwd, env, program }: CommandOptions) {
     const screen = new HeadlessScreen(columns, rows);
     this.screen = screen;
-    this.#process = spawn(process.execPath, [MAIN, ...parameters], {
+    const [file, ...first] = program === undefined ? [process.execPath, MAIN] : [program];
+    this.#process = spawn(file, [...first, ...parameters], {
       // It becomes TERM.
       name: env.TERM ?? "xterm-256color",
       cols: columns,

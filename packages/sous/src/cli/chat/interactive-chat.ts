@@ -1,7 +1,7 @@
 /** `sous chat` in a terminal: keys, a line to type in, children that can be chosen, questions that can be answered. */
 
 import type { ApprovalAnswer } from "../../core/approval.ts";
-import { messageOf, UserError } from "../../core/errors.ts";
+import { messageOf, StoreError, UserError } from "../../core/errors.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { Application } from "../application.ts";
 import { CommandError } from "../exit-codes.ts";
@@ -91,7 +91,7 @@ export class InteractiveChat implements Disposable {
 
   /** Does what a line asks for, and says so when it cannot be done. */
   async submit(line: string): Promise<void> {
-    this.#isWrappingUp = false;
+    if (!this.chat.conversation.isLive) this.#isWrappingUp = false;
     try {
       const done = await this.chat.submit(line);
       if (done === "quit") this.quit();
@@ -223,6 +223,7 @@ export class InteractiveChat implements Disposable {
     else if (key.name === "escape") this.#line.putBack();
     else if (key.name === "expand") transcript.isExpanded = !transcript.isExpanded;
     else if (key.name === "end-of-input") this.quit();
+    else if (key.name === "redraw") this.#screen.redraw();
   }
 
   #enter(): void {
@@ -261,7 +262,8 @@ export class InteractiveChat implements Disposable {
   }
 
   #complain(error: unknown): void {
-    if (!(error instanceof CommandError || error instanceof UserError)) throw error;
+    const isForPeople = error instanceof CommandError || error instanceof UserError || error instanceof StoreError;
+    if (!isForPeople) throw error;
     const { paint } = this.#parts.style;
     this.#screen.print(
       breakLine(`error: ${inertLine(messageOf(error), 1000)}`, this.#screen.size.columns - 1).map((line) =>

@@ -71,6 +71,12 @@ export class LiveScreen implements Disposable {
     this.#schedule();
   }
 
+  /** Something else has written over it: the next frame is drawn even if it is the same. */
+  redraw(): void {
+    this.#drawnColumns = 0;
+    this.refresh();
+  }
+
   [Symbol.dispose](): void {
     if (this.#isOver) return;
     this.#timer?.[Symbol.dispose]();

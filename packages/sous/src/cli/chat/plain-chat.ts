@@ -1,6 +1,6 @@
 /** Chat where nothing can be drawn: one message a line, answers as they are, no escape byte. For pipes and screen readers. */
 
-import { messageOf, UserError } from "../../core/errors.ts";
+import { MissingKey, messageOf, StoreError, UserError } from "../../core/errors.ts";
 import type { SousEvent } from "../../core/event.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { Application } from "../application.ts";
@@ -44,7 +44,9 @@ export async function plainChat(parts: PlainChatParts, onChat: (chat: Chat) => v
       if (done === "quit") return false;
       if (done !== undefined) showResult(done, output);
     } catch (error) {
-      if (!(error instanceof CommandError || error instanceof UserError)) throw error;
+      const isForPeople = error instanceof CommandError || error instanceof UserError || error instanceof StoreError;
+      // Without a key the next line would fare no better.
+      if (!isForPeople || error instanceof MissingKey) throw error;
       tell(`error: ${inertLine(messageOf(error), 1000)}`);
     }
     return true;

@@ -9,6 +9,7 @@ import { CommandError } from "../exit-codes.ts";
 import { findRun } from "../find-run.ts";
 import { inertLine } from "../inert.ts";
 import { listLines } from "../list-lines.ts";
+import { isThere } from "../open-runs.ts";
 import { readWhole } from "../options.ts";
 import type { Style } from "../style.ts";
 import { treeLines } from "../tree.ts";
@@ -208,6 +209,7 @@ async function exportTo(parameter: string, { application, conversation, say }: C
   if (ending === undefined) throw new CommandError("/export takes a file whose name ends in .md, .html or .json");
   const record = runId === undefined ? undefined : await store.run(runId);
   if (record === undefined) throw new CommandError("Nothing has been kept yet that could be exported");
+  if (isThere(parameter)) throw new CommandError(`${inertLine(parameter, 200)} is there already: give another name`);
   const format = ending === "md" || ending === "html" ? ending : "json";
   await writePrivate(parameter, await exportFile(store, record.rootId, format), false);
   say([`Written to ${inertLine(parameter, 200)}.`]);

@@ -44,13 +44,13 @@ export function openTerminal(
     // A terminal that is gone has no mode to go back to.
     if (!input.destroyed) input.setRawMode(false);
     input.off("data", onData).off("end", onClose).off("error", onClose).pause();
-    output.off("resize", onResize);
+    output.off("resize", onResize).off("error", onHangUp);
     process.off("exit", restore).off("SIGINT", onInterrupt).off("SIGTERM", onTerminate).off("SIGHUP", onHangUp);
   };
   input.setRawMode(true);
   output.write(BRACKETED_PASTE);
   input.on("data", onData).on("end", onClose).on("error", onClose).resume();
-  output.on("resize", onResize);
+  output.on("resize", onResize).on("error", onHangUp);
   process.on("exit", restore).on("SIGINT", onInterrupt).on("SIGTERM", onTerminate).on("SIGHUP", onHangUp);
   return { [Symbol.dispose]: restore };
 }
