@@ -1,7 +1,5 @@
 /** What `sous doctor` may know about parts that other folders own. Nothing is started, written or asked for. */
 
-import type { LoadedAgents } from "../config/agent-load.ts";
-import type { ProjectTrust } from "../config/trust.ts";
 import type { ModelDescription } from "../model/resolve.ts";
 import type { DatabaseFacts } from "../store/sqlite-inspect.ts";
 
@@ -24,18 +22,6 @@ export async function inspectModel(
   if (choice.startsWith("script/")) return undefined;
   const { describeModel } = await import("../model/resolve.ts");
   return describeModel(choice, env, { baseUrl });
-}
-
-/** Never throws. For a folder that nobody has trusted nothing of it is opened. */
-export async function inspectTrust(cwd: string, stateFolder: string): Promise<ProjectTrust> {
-  const { trustOf } = await import("../config/trust.ts");
-  return trustOf({ cwd, stateFolder });
-}
-
-/** Never throws. `projectRoot` only of a project that is trusted. */
-export async function inspectAgents(folder: string, projectRoot: string | undefined): Promise<LoadedAgents> {
-  const { loadAgentFiles } = await import("../config/agent-load.ts");
-  return loadAgentFiles({ userFolders: [folder], projectRoot });
 }
 
 /** Where programs are found in PATH, by name; undefined for what is not there. */

@@ -3,11 +3,9 @@
 import { join } from "node:path";
 import type { Configuration } from "../core/configuration.ts";
 import { ConfigurationError, whereIs } from "../core/problem.ts";
+import { findTrust, loadAgents, type ProjectTrust } from "./assemble-agents.ts";
 import { readConfiguration } from "./assemble-configuration.ts";
-import { inspectAgents, inspectTrust } from "./assemble-inspection.ts";
 import { type Check, ok, problem, warning } from "./doctor-check.ts";
-import { CommandError } from "./exit-codes.ts";
-import { type FolderKind, userFolder } from "./paths.ts";
 
 export type SetupQuestion = {
   readonly cwd: string;
@@ -20,37 +18,20 @@ export type SetupQuestion = {
 export type Setup = { readonly checks: readonly Check[]; readonly configuration: Configuration | undefined };
 
 export async function checkSetup(question: SetupQuestion): Promise<Setup> {
-  const { env, cwd } = question;
-  const state = folderOf("state", env);
-  const trust = state === undefined ? undefined : await inspectTrust(cwd, state);
-  const trusted = trust?.state === "trusted" ? trust.root : undefined;
-  const settings = await checkConfiguration(question, trusted);
+  const trust = await findTrust(question);
+  const settings = await checkConfiguration(question, trust);
   return {
-    checks: [
-      settings.check,
-      ...(trust === undefined ? [] : [checkTrust(trust)]),
-      await checkAgents(folderOf("config", env), trusted),
-    ],
+    checks: [settings.check, checkTrust(trust), await checkAgents(question, trust)],
     configuration: settings.configuration,
   };
 }
 
-/** Undefined without a home, which the check of the folders says. */
-function folderOf(kind: FolderKind, env: SetupQuestion["env"]): string | undefined {
-  try {
-    return userFolder(kind, env);
-  } catch (error) {
-    if (error instanceof CommandError) return undefined;
-    throw error;
-  }
-}
-
 async function checkConfiguration(
   { cwd, env, configFile, model }: SetupQuestion,
-  trusted: string | undefined,
+  { state, root }: ProjectTrust,
 ): Promise<{ check: Check; configuration: Configuration | undefined }> {
   const name = "configuration";
-  const projectFile = trusted === undefined ? undefined : join(trusted, ".sous", "config.yaml");
+  const projectFile = state === "trusted" ? join(root, ".sous", "config.yaml") : undefined;
   try {
     const { configuration, origins, warnings } = await readConfiguration({
       flags: { configFile, model },
@@ -75,7 +56,7 @@ async function checkConfiguration(
   }
 }
 
-function checkTrust({ root, state, present, problem: reason }: Awaited<ReturnType<typeof inspectTrust>>): Check {
+function checkTrust({ root, state, present, problem: reason }: ProjectTrust): Check {
   const name = "trust";
   const files = present.join(", ");
   if (reason !== undefined) return problem(name, reason, "sous trust --revoke, then sous trust");
@@ -96,10 +77,9 @@ function checkTrust({ root, state, present, problem: reason }: Awaited<ReturnTyp
   }
 }
 
-async function checkAgents(configFolder: string | undefined, trusted: string | undefined): Promise<Check> {
+async function checkAgents(question: SetupQuestion, trust: ProjectTrust): Promise<Check> {
   const name = "agents";
-  if (configFolder === undefined) return ok(name, "nowhere to look for agent files");
-  const { agents, problems } = await inspectAgents(join(configFolder, "agents"), trusted);
+  const { agents, problems } = await loadAgents(question, trust);
   const found =
     agents.length === 0 ? "no agent files" : `${agents.length}: ${agents.map((each) => each.name).join(", ")}`;
   const [first] = problems;

@@ -16,6 +16,14 @@ const LIMITS: OptionGroup = {
   ],
 };
 
+const ALLOW: OptionEntry = {
+  name: "allow",
+  value: "RULE",
+  about: "do not ask about this, such as 'terminal(npm test*)'; any number of times",
+};
+
+const YES: OptionEntry = { name: "yes", about: "allow everything that no rule denies" };
+
 const RIGHTS: OptionGroup = {
   title: "rights",
   options: [
@@ -149,6 +157,10 @@ export const RESUME: CommandEntry = {
         { name: "fork", about: "go on in a copy, and leave the run as it is" },
         { name: "at", value: "TURN", about: "with --fork: go on behind this turn" },
         { name: "budget", value: "+TOKENS", about: "so many tokens more than it was given" },
+        ALLOW,
+        YES,
+        CONFIG,
+        BARE,
         REQUIRE_STORE,
         DB_PATH,
         JSON_OPTION,
