@@ -22,7 +22,10 @@ export type ConfigurationRequest = {
 /** Throws a `ConfigurationError` with every mistake at once. */
 export async function readConfiguration(request: ConfigurationRequest): Promise<LoadedConfiguration> {
   const { flags, cwd, env, projectFile } = request;
-  const { loadConfiguration } = await import("../config/load-configuration.ts");
+  const [{ loadConfiguration }, { checkPattern }] = await Promise.all([
+    import("../config/load-configuration.ts"),
+    import("../rights/rule-pattern.ts"),
+  ]);
   return loadConfiguration({
     userFile: userConfigurationFile(env),
     projectFile,
@@ -30,11 +33,12 @@ export async function readConfiguration(request: ConfigurationRequest): Promise<
     env,
     flags: flagSettings(flags),
     cwd,
+    checkRule: checkPattern,
   });
 }
 
 /** Undefined without a home. */
-export function userConfigurationFile(env: ConfigurationRequest["env"]): string | undefined {
+function userConfigurationFile(env: ConfigurationRequest["env"]): string | undefined {
   const folder = userFolderIfAny("config", env);
   return folder === undefined ? undefined : join(folder, "config.yaml");
 }

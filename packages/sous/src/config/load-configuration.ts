@@ -1,15 +1,16 @@
 /** The configuration of a command: flags, variables, the project's file, the user's file and the defaults, checked and merged. */
 
-import { isAbsolute, join, relative, resolve } from "node:path";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import type { Configuration } from "../core/configuration.ts";
 import { type ConfigurationCode, ConfigurationError, type Problem, type ProblemPlace } from "../core/problem.ts";
 import { type Environment, readEnvironment } from "./environment.ts";
 import { MAX_CONFIGURATION_BYTES, readFileLayer } from "./file-layer.ts";
 import type { Layer } from "./layer.ts";
 import { readSmallFile } from "./read-file.ts";
-import { createResolver, type Resolved, type Resolver } from "./resolve-settings.ts";
+import { type CheckRule, createResolver, type Resolved, type Resolver } from "./resolve-settings.ts";
 import { SETTINGS } from "./settings.ts";
 import { hideSecrets } from "./source-lines.ts";
+import { isThere, realInside } from "./trust-read.ts";
 
 export type ConfigurationSources = {
   /** The default place; it may be absent. Undefined when there is no such place. */
@@ -22,6 +23,8 @@ export type ConfigurationSources = {
   readonly flags?: readonly FlagSetting[] | undefined;
   /** Relative names are in it, and files in it are told by relative names. */
   readonly cwd: string;
+  /** Whoever applies the rules knows their patterns best. */
+  readonly checkRule?: CheckRule | undefined;
 };
 
 /** What a flag says about a setting: `{ key: "agent.max_turns", flag: "--max-turns", value: 5 }`. */
@@ -37,18 +40,21 @@ export type LoadedConfiguration = {
 
 /** Throws a `ConfigurationError` with every problem of every source. */
 export async function loadConfiguration(sources: ConfigurationSources): Promise<LoadedConfiguration> {
-  const { env, flags = [] } = sources;
+  const { env, flags = [], checkRule = () => undefined } = sources;
   const environment = readEnvironment(env);
   const [user, project] = await Promise.all([readUserFile(sources), readProjectFile(sources)]);
   const layers = [flagLayer(flags), environment.layer, project.layer, user.layer];
-  const resolver = createResolver(layers.filter((layer) => layer !== undefined));
+  const resolver = createResolver(
+    layers.filter((layer) => layer !== undefined),
+    checkRule,
+  );
   const configuration = build(resolver, env);
   const problems = [...user.problems, ...project.problems, ...resolver.problems];
   if (problems.length > 0) throw new ConfigurationError(inOrder(problems));
   return {
     configuration,
     origins: resolver.resolved,
-    warnings: [...environment.warnings, ...resolver.warnings],
+    warnings: [...environment.warnings, ...(project.warnings ?? []), ...resolver.warnings],
   };
 }
 
@@ -105,7 +111,11 @@ function expandHome(path: string | undefined, { HOME = "" }: Environment): strin
   return path?.startsWith("~/") && isAbsolute(HOME) ? join(HOME, path.slice(2)) : path;
 }
 
-type FileSource = { readonly layer?: Layer | undefined; readonly problems: readonly Problem[] };
+type FileSource = {
+  readonly layer?: Layer | undefined;
+  readonly problems: readonly Problem[];
+  readonly warnings?: readonly string[];
+};
 
 async function readUserFile({ userFile, configFlagFile, env, cwd }: ConfigurationSources): Promise<FileSource> {
   const named = configFlagFile ?? (env.SOUS_CONFIG || undefined);
@@ -121,7 +131,14 @@ async function readUserFile({ userFile, configFlagFile, env, cwd }: Configuratio
 async function readProjectFile({ projectFile, cwd }: ConfigurationSources): Promise<FileSource> {
   if (projectFile === undefined) return { problems: [] };
   const path = resolve(cwd, projectFile);
-  return readOne(path, { file: nameOf(path, cwd), name: "project", whenMissing: undefined });
+  const file = nameOf(path, cwd);
+  if (!(await isThere(path))) return { problems: [] };
+  // What lies outside was not looked at when the project was trusted.
+  const real = await realInside(path, dirname(dirname(path)));
+  if (real === undefined) {
+    return { problems: [], warnings: [`${file} is ignored: it is a link that leads out of the project`] };
+  }
+  return readOne(real, { file, name: "project", whenMissing: undefined });
 }
 
 type FileRequest = {

@@ -30,8 +30,11 @@ export type Resolver = {
 
 const DEFAULT: Origin = { layer: "default", where: "default" };
 
+/** What is wrong with the pattern of a rule; undefined for a good one. */
+export type CheckRule = (pattern: string) => string | undefined;
+
 /** `layers` from the highest to the lowest. */
-export function createResolver(layers: readonly Layer[]): Resolver {
+export function createResolver(layers: readonly Layer[], checkRule: CheckRule): Resolver {
   const resolved = new Map<string, Resolved>();
   const problems: Problem[] = [];
   const warnings: string[] = [];
@@ -75,6 +78,13 @@ export function createResolver(layers: readonly Layer[]): Resolver {
     return undefined;
   }
 
+  function checkPattern(setting: Setting, entry: Entry, { effect, pattern, index }: GivenRule): void {
+    const complaint = checkRule(pattern);
+    if (complaint === undefined) return;
+    const message = `is not a rule: ${complaint}`;
+    problems.push(toProblem(setting, entry, { kind: "range", path: [index, effect], message }));
+  }
+
   function ignore({ what, why, origin }: Ignored, { key }: Setting): void {
     warnings.push(`${origin.where}: ${key}${what === "" ? "" : `: ${what}`} is ignored: ${why}`);
   }
@@ -94,6 +104,7 @@ export function createResolver(layers: readonly Layer[]): Resolver {
         const { taken, ignored } =
           name === "project" ? narrowingRules(read.value, entry) : { taken: read.value, ignored: [] };
         for (const each of ignored) ignore(each, setting);
+        for (const rule of taken) checkPattern(setting, entry, rule);
         rules.push(...taken.map((rule) => ({ ...rule, origin: entry.origin([rule.index]).where })));
         if (taken.length > 0) origins.push(entry.origin());
       }

@@ -1,10 +1,12 @@
 /** `sous config` as a real process: streams and exit codes. */
 
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
+import { trust } from "../../src/config/trust.ts";
+import { readProject } from "../../src/config/trust-files.ts";
 import { sous } from "../cli/sous-process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sous-config-command-"));
@@ -17,12 +19,19 @@ writeFileSync(join(folder, "bad.yaml"), "agent:\n  max_turns: 0\nmodle: x\n");
 // Nobody has trusted this folder, so nothing in it is read, also not what is wrong in it.
 writeFileSync(join(folder, "work/.sous/config.yaml"), "__proto__: 1\n");
 
-const options = { cwd: join(folder, "work"), env: { XDG_CONFIG_HOME: join(folder, "config") } };
+const options = {
+  cwd: join(folder, "work"),
+  env: { XDG_CONFIG_HOME: join(folder, "config"), XDG_STATE_HOME: join(folder, "state") },
+};
 
 suite("E1: sous config", { concurrency: true }, () => {
   test("explain says on stdout where a value came from, and reads nothing of an untrusted folder", async () => {
     const { code, stdout, stderr } = await sous(["config", "explain", "agent.max_turns"], options);
-    assert.deepEqual([code, stderr], [0, ""]);
+    assert.equal(code, 0);
+    assert.match(
+      stderr,
+      /^warning: the files of the project .* are not read \(\.sous\), because it is not trusted;[^\n]*\n$/,
+    );
     const [first, from] = stdout.split("\n");
     assert.deepEqual(
       [first, from],
@@ -39,8 +48,27 @@ suite("E1: sous config", { concurrency: true }, () => {
   });
 
   test("E3: check says one line when all is well, and ends with 0", async () => {
-    const { code, stdout, stderr } = await sous(["config", "check"], options);
+    const { code, stdout, stderr } = await sous(["config", "check"], { ...options, cwd: folder });
     assert.deepEqual([code, stdout, stderr], [0, "The configuration has no mistakes.\n", ""]);
+  });
+
+  test("B4.3: explain takes the file of a trusted project into account, and tells what of it is ignored", async () => {
+    const cwd = join(folder, "trusted");
+    mkdirSync(join(cwd, ".sous"), { recursive: true });
+    writeFileSync(join(cwd, ".sous/config.yaml"), "agent:\n  max_turns: 5\nprovider:\n  timeout: 1\n");
+    await trust(realpathSync(cwd), await readProject(cwd), {
+      stateFolder: join(folder, "state/sous"),
+      at: new Date(0),
+    });
+    const { code, stdout, stderr } = await sous(["config", "explain"], { ...options, cwd });
+    assert.deepEqual(
+      [code, stdout, stderr],
+      [
+        0,
+        "agent.max_turns = 5  .sous/config.yaml:2\n",
+        "warning: .sous/config.yaml:4: provider.timeout is ignored: only your own configuration may set it\n",
+      ],
+    );
   });
 
   test("schema prints JSON", async () => {

@@ -16,6 +16,7 @@ export type Given = {
   env?: Record<string, string>;
   flags?: ConfigurationSources["flags"];
   configFlagFile?: string;
+  checkRule?: ConfigurationSources["checkRule"];
 };
 
 export class ConfigurationFolder {
@@ -26,7 +27,7 @@ export class ConfigurationFolder {
   }
 
   /** Files are named as in the folder: `user.yaml`, `project.yaml`. */
-  async load({ user, project, env = {}, flags, configFlagFile }: Given): Promise<LoadedConfiguration> {
+  async load({ user, project, env = {}, flags, configFlagFile, checkRule }: Given): Promise<LoadedConfiguration> {
     for (const [name, text] of Object.entries({ "user.yaml": user, "project.yaml": project })) {
       if (text === undefined) rmSync(this.file(name), { force: true });
       else writeFileSync(this.file(name), text);
@@ -38,6 +39,7 @@ export class ConfigurationFolder {
       env,
       flags,
       cwd: this.path,
+      checkRule,
     });
   }
 

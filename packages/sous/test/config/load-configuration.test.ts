@@ -228,3 +228,13 @@ test("B4.6: a hostile user file is refused with its line, before anything is tak
   const many = await folder.problems({ user: Array.from({ length: 2500 }, (_, key) => `k${key}: 1`).join("\n") });
   assert.equal(many.length, 100);
 });
+
+test("E3: a pattern that means nothing to whoever applies it is a mistake of its line", async () => {
+  const checkRule = (pattern: string): string | undefined =>
+    pattern === "nobody" ? "there is no such tool" : undefined;
+  const problems = await folder.problems({ user: "permissions:\n  - allow: fetch\n  - deny: nobody\n", checkRule });
+  assert.deepEqual(
+    problems.map((problem) => [problem.code, whereIs(problem), problem.message]),
+    [["SOUS-C003", "user.yaml:3:11", "permissions[1].deny is not a rule: there is no such tool"]],
+  );
+});

@@ -1,7 +1,9 @@
 /** The file of a project may add and narrow. Everything else it says has no effect, and is told. */
 
 import assert from "node:assert/strict";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { after, suite, test } from "node:test";
+import { loadConfiguration } from "../../src/config/load-configuration.ts";
 import { ALL_SETTINGS } from "../../src/config/settings.ts";
 import { ConfigurationFolder } from "./configuration-files.ts";
 
@@ -105,6 +107,22 @@ suite("B4.3: it has no effect when a project sets", () => {
     assert.equal(configuration.model, undefined);
     assert.match(warnings[0] ?? "", /^project\.yaml:1: model is ignored/);
   });
+});
+
+test("B4.3: a file of a project that is a link out of it is not read", async () => {
+  using inner = new ConfigurationFolder();
+  mkdirSync(inner.file("repository/.sous"), { recursive: true });
+  writeFileSync(inner.file("outside.yaml"), "agent: { max_turns: 1 }\n");
+  const projectFile = inner.file("repository/.sous/config.yaml");
+  const load = () => loadConfiguration({ userFile: undefined, projectFile, env: {}, cwd: inner.path });
+  symlinkSync("../../outside.yaml", projectFile);
+  const { configuration, warnings } = await load();
+  assert.equal(configuration.agent.maxTurns, 50);
+  assert.match(warnings[0] ?? "", /repository\/\.sous\/config\.yaml is ignored: it is a link/);
+  rmSync(projectFile);
+  writeFileSync(inner.file("repository/inside.yaml"), "agent: { max_turns: 1 }\n");
+  symlinkSync("../inside.yaml", projectFile);
+  assert.equal((await load()).configuration.agent.maxTurns, 1);
 });
 
 test("B4.3: every setting that could reach a key, an address or a file of the user is closed to projects", () => {

@@ -1,6 +1,8 @@
 /** `sous config explain | check | schema`: what the settings are, where they come from, and what is wrong with them. */
 
+import { join } from "node:path";
 import { ConfigurationError, whereIs } from "../../core/problem.ts";
+import { findTrust, trustWarning } from "../assemble-agents.ts";
 import {
   configurationSchema,
   type Explanation,
@@ -68,13 +70,13 @@ async function withConfiguration(
   const { display, configFile, isJson } = request;
   const progress = openOutput(process.stderr, display);
   try {
-    const loaded = await readConfiguration({
-      flags: { configFile },
-      cwd: process.cwd(),
-      env: process.env,
-      projectFile: undefined,
-    });
-    for (const line of loaded.warnings) progress.printText(`warning: ${inertLine(line, 1000)}`);
+    const place = { cwd: process.cwd(), env: process.env };
+    const trust = await findTrust(place);
+    const projectFile = trust.state === "trusted" ? join(trust.root, ".sous", "config.yaml") : undefined;
+    const untrusted = trustWarning(trust);
+    const loaded = await readConfiguration({ flags: { configFile }, ...place, projectFile });
+    for (const line of untrusted === undefined ? loaded.warnings : [untrusted, ...loaded.warnings])
+      progress.printText(`warning: ${inertLine(line, 1000)}`);
     return await use(loaded);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
