@@ -171,20 +171,20 @@ suite("questions", () => {
 
 suite("a conversation", () => {
   test("goes on from message to message; what is typed while it works steers it", async () => {
-    await using stage = openStage({
-      sous: [
-        [says("First.")],
-        [streams("Sec", "ond\nthird"), after(50), calls("subagent", spawn("slow", "wait"))],
-        [says("Heard it.")],
-      ],
-      "sous/slow": [[after(300), says("done")]],
-    });
+    const { promise: isOpen, resolve: open } = Promise.withResolvers<string>();
+    const gate = tool({ name: "gate", description: "Waits.", inputSchema: z.object({}), execute: () => isOpen });
+    await using stage = openStage(
+      { sous: [[says("First.")], [streams("Sec", "ond\nthird"), calls("gate")], [says("Heard it.")]] },
+      { tools: [gate] },
+    );
     const { screen, model } = stage;
     stage.type("one\r");
     await screen.until("First.");
     stage.type("two\r");
-    await screen.until("1 running");
+    await screen.until(/sous {2}gate/);
     stage.type("also this\r");
+    await screen.until("> also this");
+    open("open");
     await screen.until("Heard it.");
     assert.deepEqual(
       model.requests

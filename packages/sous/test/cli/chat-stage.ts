@@ -41,7 +41,7 @@ export type Stage = AsyncDisposable & {
 };
 
 /** An application without files, network and configuration. */
-export function scriptedApplication(
+function scriptedApplication(
   script: Script,
   {
     tools = [],

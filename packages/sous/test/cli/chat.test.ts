@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -200,6 +201,7 @@ suite("sous chat without a screen", () => {
     assert.equal(stdout, "One red.\nTwo.\n");
     assert.ok(!(stdout + stderr).includes("\u001b"));
     assert.match(stderr, /error: There is no command \/nonsense/);
+    assert.equal(existsSync(join(place.cwd, "marker")), false);
     assert.match(stderr, /terminal needs consent, and nobody is there|not allowed/);
     const quiet = await piped("hello", place, ["--quiet", "--ephemeral"]);
     assert.deepEqual(quiet, { code: 0, stdout: "One red.\n", stderr: "" });
@@ -229,6 +231,7 @@ suite("sous chat without a screen", () => {
     command.type("/quit\n");
     assert.equal(await command.ended, 0);
     assert.ok(!screen.written.includes("\u001b"));
+    assert.equal(existsSync(join(place.cwd, "marker")), true);
     assert.match(screen.text(), /The user did not allow terminal: too late/);
   });
 });

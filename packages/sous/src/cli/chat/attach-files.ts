@@ -1,5 +1,6 @@
 /** Files a person names with `@`: their text joins the message, bounded, and only from inside the working directory. */
 
+import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import { relative, resolve, sep } from "node:path";
 import { CommandError } from "../exit-codes.ts";
@@ -35,7 +36,8 @@ async function readMentioned(root: string, { path, mustBeThere }: FileMention): 
   const isInside = file === root || file.startsWith(root.endsWith(sep) ? root : root + sep);
   if (!isInside)
     throw new CommandError(`${shown} is outside of this folder: only files below ${inertLine(root)} can be attached`);
-  await using handle = await open(file, "r");
+  // Without waiting: a pipe in the folder would wait for ever for somebody who writes.
+  await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   const about = await handle.stat();
   if (!about.isFile()) throw new CommandError(`${shown} is not a file: name the file you mean`);
   const buffer = Buffer.alloc(Math.min(about.size, MAX_BYTES));

@@ -59,7 +59,7 @@ export function isLongQuestion({ action }: Question, size: ScreenSize): boolean 
   return head.length + actionLines(action, size.columns - 1).length > third - 1;
 }
 
-export function actionLines({ lines }: Pick<Question["action"], "lines">, columns: number): string[] {
+function actionLines({ lines }: Pick<Question["action"], "lines">, columns: number): string[] {
   return lines.flatMap((line) => breakLine(`  ${line}`, columns));
 }
 

@@ -4,6 +4,7 @@ import type { ApprovalRequest } from "../../core/approval.ts";
 import { ToolFailure } from "../../core/errors.ts";
 import type { SousEvent } from "../../core/event.ts";
 import type { RunResult } from "../../core/runtime.ts";
+import type { CancelMode } from "../../core/spawn.ts";
 import type { ActionWords, Application } from "../application.ts";
 import { CommandError } from "../exit-codes.ts";
 import { inert, inertLine } from "../inert.ts";
@@ -72,7 +73,7 @@ export class Chat {
       case "message": {
         const message = await attachFiles(typed.text, typed.files, cwd);
         const live = this.transcript.root;
-        if (this.conversation.isLive && live !== undefined) this.conversation.steer(live.path, message);
+        if (this.conversation.isLive && live !== undefined) this.steer(live.path, message);
         else if (this.conversation.isLive) throw new CommandError("The run has only just begun; say that again");
         else return this.conversation.say(message);
         return undefined;
@@ -80,6 +81,18 @@ export class Chat {
       default:
         return typed satisfies never;
     }
+  }
+
+  /** Says something to the run that is shown with this path. False when there is none. */
+  steer(shownPath: string, text: string): boolean {
+    const path = this.transcript.realPath(shownPath);
+    return path !== undefined && this.conversation.steer(path, text);
+  }
+
+  /** Stops the run that is shown with this path. False when there is none. */
+  cancel(shownPath: string, mode: CancelMode): boolean {
+    const path = this.transcript.realPath(shownPath);
+    return path !== undefined && this.conversation.cancel(path, mode);
   }
 
   /** What a call of one of its runs would do. */

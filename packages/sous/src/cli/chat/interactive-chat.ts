@@ -204,10 +204,10 @@ export class InteractiveChat implements Disposable {
         this.#line.take({ kind: "steer", path: selected });
         return true;
       case "w":
-        if (conversation.cancel(selected, "wrap-up")) this.say([`${selected} wraps up.`]);
+        if (this.chat.cancel(selected, "wrap-up")) this.say([`${selected} wraps up.`]);
         return true;
       case "x":
-        if (conversation.cancel(selected, "stop")) this.say([`${selected} is stopped.`]);
+        if (this.chat.cancel(selected, "stop")) this.say([`${selected} is stopped.`]);
         return true;
       default:
         return false;
@@ -232,11 +232,11 @@ export class InteractiveChat implements Disposable {
     const { text, purpose } = entered;
     if (purpose?.kind === "reason") this.#answer({ allow: false, reason: text.trim() || undefined });
     if (purpose?.kind === "steer" && text.trim() !== "") {
-      const isHeard = this.chat.conversation.steer(purpose.path, text);
+      const isHeard = this.chat.steer(purpose.path, text);
       this.say([isHeard ? `${purpose.path} is told: ${inertLine(text)}` : `${purpose.path} has ended.`]);
     }
     if (purpose !== undefined || text.trim() === "") return;
-    void this.#parts.history.add(text);
+    void this.#parts.history.add(text.trim());
     const lines = inert(text.trimEnd()).split("\n");
     this.say(["", ...lines.map((line, index) => `${index === 0 ? "> " : "  "}${line}`)]);
     void this.submit(text);

@@ -28,6 +28,8 @@ export class Transcript {
   /** What a run did last, by its id. */
   readonly #log = new Map<string, string[]>();
   readonly #agents = new Map<string, string>();
+  /** Real paths by what is shown of them; undefined when two look the same. */
+  readonly #paths = new Map<string, string | undefined>();
   #hasSpoken = false;
 
   constructor(style: Style) {
@@ -47,12 +49,21 @@ export class Transcript {
     return this.#agents.get(runId);
   }
 
+  /** The path that a shown one stands for: a label may hold what is not shown. */
+  realPath(shown: string): string | undefined {
+    return this.#paths.get(shown);
+  }
+
   /** Takes an event in; returns the lines that are done. */
   apply(event: SousEvent, columns: number): string[] {
     this.tree.apply(event);
     const node = this.tree.get(event.runId);
     if (node === undefined) return [];
-    if (event.type === "run-start") this.#agents.set(event.runId, event.agent);
+    if (event.type === "run-start") {
+      this.#agents.set(event.runId, event.agent);
+      const isOther = this.#paths.has(node.path) && this.#paths.get(node.path) !== event.path;
+      this.#paths.set(node.path, isOther ? undefined : event.path);
+    }
     this.#remember(event);
     if (event.type === "spawn-refused" || event.type === "budget-warning") return this.#plain(event, columns);
     if (event.depth > 0) return [];
