@@ -67,7 +67,7 @@ const FILES = new Set([
 ]);
 
 /** The part of a name that makes it protected, as it is written in the lists above. */
-export function protectedPart(name: string): string | undefined {
+function protectedPart(name: string): string | undefined {
   const parts = name.split(/[/\\]/).map(foldedPart);
   const folder = parts.find((part) => FOLDERS.has(part));
   if (folder !== undefined) return `${folder}/`;
