@@ -153,6 +153,18 @@ suite("questions", () => {
     assert.match(screen.text(), /> ayyes/);
   });
 
+  test("H4: an action that does not fit into the region is shown as a whole above it", async () => {
+    const command = Array.from({ length: 40 }, (_, index) => `echo line-${index}`).join("\n");
+    const script = { sous: [[calls("terminal", { command })], [says("Finished.")]] };
+    await using stage = openStage(script, { tools: [terminal([])], rows: 20 });
+    stage.type("go\r");
+    const text = await stage.screen.until("the whole of it is above");
+    for (let index = 0; index < 40; index++) assert.match(text, new RegExp(`echo line-${index}\\n`));
+    stage.pause();
+    stage.type("n");
+    await stage.screen.until("Finished.");
+  });
+
   test("H4: Ctrl-C is a no, and a question that is withdrawn disappears", async () => {
     const ran: string[] = [];
     await using stage = openStage(asks(2), { tools: [terminal(ran)] });
