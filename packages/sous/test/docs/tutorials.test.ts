@@ -73,7 +73,10 @@ async function typeAll({ work, env }: Place, block: string): Promise<string> {
   const lines = block.split("\n").flatMap((line) => (line.startsWith("$ ") ? [line.slice(2)] : []));
   // The code of a command is asked for by the next line, so nothing may stand between them.
   const script = lines.map((line) => `(exit $code); ${line}\ncode=$?; echo ${END}`).join("\n");
-  const { stdout } = await promisify(execFile)("/bin/sh", ["-c", `exec 2>&1 </dev/null; code=0\n${script}`], { cwd: work, env });
+  const { stdout } = await promisify(execFile)("/bin/sh", ["-c", `exec 2>&1 </dev/null; code=0\n${script}`], {
+    cwd: work,
+    env,
+  });
   const outputs = stdout.split(`${END}\n`);
   return lines.map((line, index) => `$ ${line}\n${outputs[index] ?? ""}`).join("");
 }
