@@ -61,7 +61,7 @@ function optionParagraphs(groups: readonly OptionGroup[]): string[][] {
 }
 
 /** `-m, --model P/M`, or `    --json` below it. */
-export function optionHead({ name, short, value }: OptionEntry): string {
+function optionHead({ name, short, value }: OptionEntry): string {
   const names = `${short === undefined ? "    " : `-${short}, `}--${name}`;
   return value === undefined ? names : `${names} ${value}`;
 }

@@ -25,6 +25,7 @@ import { readColor, readOptions, refusePositionals } from "../options.ts";
 import { type Display, type Output, openOutput, tell } from "../output.ts";
 import { userFolder } from "../paths.ts";
 import { RUN_OPTIONS, type RunFlags, readRunFlags } from "../run-flags.ts";
+import { openRunLog, overheard } from "./run-log.ts";
 
 const COMMAND = "sous chat";
 
@@ -32,6 +33,7 @@ const OPTIONS = {
   ...RUN_OPTIONS,
   resume: { type: "string" },
   continue: { type: "boolean", default: false },
+  "log-file": { type: "string" },
 } as const;
 
 type ChatRequest = {
@@ -39,6 +41,7 @@ type ChatRequest = {
   display: Display;
   /** The conversation to go on with. */
   earlier: string | undefined;
+  logFile: string | undefined;
 };
 
 export async function chat(parameters: readonly string[]): Promise<number> {
@@ -50,9 +53,12 @@ export async function chat(parameters: readonly string[]): Promise<number> {
     flags: readRunFlags(values),
     display: { color: readColor(values.color), isAscii: values.ascii },
     earlier: values.resume ?? (values.continue ? "last" : undefined),
+    logFile: values["log-file"],
   };
   const output = openOutput(process.stdout, request.display);
   const isLive = process.stdin.isTTY === true && output.style.isLive;
+  if (isLive && request.flags.log.level !== undefined && request.logFile === undefined)
+    throw usageError("In a terminal the log of a chat needs a place: give --log-file FILE");
   return isLive ? chatInTerminal(request, output) : chatInLines(request, output);
 }
 
@@ -65,7 +71,9 @@ async function chatInTerminal(request: ChatRequest, output: Output): Promise<num
   const warnings: string[] = [];
   const opened = await openOrExplain(request, output, { ask: questions.ask, warn: (line) => warnings.push(line) });
   if (typeof opened === "number") return opened;
-  await using application = opened;
+  await using unlogged = opened;
+  using log = await openChatLog(request, unlogged);
+  const application = { ...unlogged, runtime: overheard(unlogged.runtime, log?.onEvent) };
   const earlier = await findEarlier(application, request.earlier);
   const { style } = output;
   const parts = { application, screen: process.stdout, style, cwd: process.cwd(), questions };
@@ -81,7 +89,7 @@ async function chatInTerminal(request: ChatRequest, output: Output): Promise<num
   });
   using interactive = new InteractiveChat({ ...parts, history });
   chatting = interactive;
-  interactive.say([...warnings.map((line) => `warning: ${line}`), greeting(application)]);
+  interactive.say([...warnings, greeting(application)]);
   if (earlier !== undefined)
     void interactive.follow(goOnWith(earlier, interactive.chat.conversation, (lines) => interactive.say(lines)));
   await interactive.ended;
@@ -92,6 +100,16 @@ async function chatInTerminal(request: ChatRequest, output: Output): Promise<num
   return exitCode;
 }
 
+function openChatLog(
+  { flags, logFile: file }: ChatRequest,
+  { configuration }: Application,
+): ReturnType<typeof openRunLog> {
+  const enabled = configuration.agent.subagent.telemetryEnabled;
+  // A level that a variable sets is not meant for the middle of a conversation.
+  const env = file === undefined ? {} : process.env;
+  return openRunLog({ flags: flags.log, file, env, enabled });
+}
+
 /** A question comes from a run, and a run from a chat; what comes from anywhere else is not described and not allowed. */
 function described(asked: ApprovalRequest, chat: Chat | undefined, columns: number): ActionWords {
   if (chat === undefined) throw new CommandError("A question came before the chat had begun");
@@ -100,7 +118,7 @@ function described(asked: ApprovalRequest, chat: Chat | undefined, columns: numb
 
 function greeting({ agent, agents }: Application): string {
   const model = typeof agent.model === "string" ? agent.model : "";
-  const named = agents.length === 0 ? "" : `, ${agents.length} agents`;
+  const named = agents.length === 0 ? "" : `, ${agents.length} ${agents.length === 1 ? "agent" : "agents"}`;
   return `sous  ${model}${named}  /help lists what can be typed`;
 }
 
@@ -176,13 +194,15 @@ async function chatInLines(request: ChatRequest, output: Output): Promise<number
   );
   const { flags } = request;
   try {
-    await using application = await openApplication({
+    await using unlogged = await openApplication({
       flags,
       cwd: process.cwd(),
       env: process.env,
       ask: isPerson ? questions.ask : undefined,
-      warn: (line) => tell(`warning: ${line}`),
+      warn: tell,
     });
+    using log = await openChatLog(request, unlogged);
+    const application = { ...unlogged, runtime: overheard(unlogged.runtime, log?.onEvent) };
     const earlier = await findEarlier(application, request.earlier);
     const progress = flags.log.isQuiet ? undefined : openOutput(process.stderr, request.display);
     const begin = async (chat: Chat): Promise<RunResult | undefined> =>

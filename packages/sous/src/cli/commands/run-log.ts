@@ -2,6 +2,8 @@
 
 import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
 import { messageOf } from "../../core/errors.ts";
+import type { EventListener } from "../../core/event.ts";
+import type { Runtime } from "../../runtime.ts";
 import { type LifecycleLog, openLifecycleLog } from "../assemble.ts";
 import { CommandError, usageError } from "../exit-codes.ts";
 import { inertLine } from "../inert.ts";
@@ -35,6 +37,24 @@ export async function openRunLog({ flags, file, env, enabled }: RunLogOptions): 
     [Symbol.dispose]: () => {
       if (descriptor !== undefined) closeSync(descriptor);
     },
+  };
+}
+
+/** The same runtime, whose every run also speaks to a listener. */
+export function overheard(runtime: Runtime, listener: EventListener | undefined): Runtime {
+  if (listener === undefined) return runtime;
+  const both = <Given extends { onEvent?: EventListener | undefined }>(given: Given | undefined): Given => {
+    const onEvent: EventListener = (event) => {
+      listener(event);
+      given?.onEvent?.(event);
+    };
+    return { ...given, onEvent } as Given;
+  };
+  return {
+    run: (definition, task, options) => runtime.run(definition, task, both(options)),
+    fanOut: (definition, inputs, options) => runtime.fanOut(definition, inputs, both(options)),
+    resume: (runId, options) => runtime.resume(runId, both(options)),
+    fork: (runId, options) => runtime.fork(runId, both(options)),
   };
 }
 

@@ -43,6 +43,13 @@ const KEEP: OptionGroup = {
   options: [MODEL, CONFIG, BARE, DB_PATH, EPHEMERAL, REQUIRE_STORE],
 };
 
+const LOG_FILE: OptionEntry = {
+  name: "log-file",
+  value: "FILE",
+  offers: "file",
+  about: "append the log to this private file instead of stderr",
+};
+
 const SHOW: OptionGroup = {
   title: "what is shown",
   options: [
@@ -55,6 +62,7 @@ const SHOW: OptionGroup = {
       words: ["debug", "info", "warn", "error"],
       about: "which log lines, on stderr",
     },
+    LOG_FILE,
     ...DISPLAY,
   ],
 };
@@ -80,13 +88,6 @@ export const CHAT: CommandEntry = {
     RIGHTS,
     SHOW,
   ],
-};
-
-const LOG_FILE: OptionEntry = {
-  name: "log-file",
-  value: "FILE",
-  offers: "file",
-  about: "append the log to this private file instead of stderr",
 };
 
 export const RUN: CommandEntry = {
@@ -124,7 +125,7 @@ export const RUN: CommandEntry = {
     KEEP,
     LIMITS,
     RIGHTS,
-    { ...SHOW, options: [...SHOW.options, LOG_FILE] },
+    SHOW,
   ],
 };
 
