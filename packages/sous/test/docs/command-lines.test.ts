@@ -23,7 +23,9 @@ test("a command that there is not, and an option that it does not take, are foun
 /** What stands behind `sous` in blocks of shell, in transcripts and in code within text. */
 function commandLines({ text }: Page): string[] {
   const blocks = [...text.matchAll(/```(?:sh|text)\n(.*?)```/gs)].flatMap(([, block = ""]) => block.split("\n"));
-  const typed = blocks.filter((line) => /^(\$ )?([^#"']*\| )?sous\b/.test(line) && !/^sous\S*( \w+)?(:| {2})/.test(line));
+  const typed = blocks.filter(
+    (line) => /^(\$ )?([^#"']*\| )?sous\b/.test(line) && !/^sous\S*( \w+)?(:| {2})/.test(line),
+  );
   const prose = text.replaceAll(/```.*?```/gs, "");
   const inline = [...prose.matchAll(/`([^`\n]*)`/g)]
     .map(([, code = ""]) => code)
