@@ -23,19 +23,26 @@ export class Guard {
     this.#environment = environment;
   }
 
-  /** Before anything that it must guard is started. */
-  stand(): void {
-    if (this.#child !== undefined || this.#starts >= MOST_STARTS) return;
-    this.#starts += 1;
+  /** Before anything that it must guard is started. False when there is no guard. */
+  stand(): boolean {
+    if (this.#child !== undefined) return true;
+    if (this.#starts >= MOST_STARTS) return false;
     const child = spawn("/bin/sh", ["-c", SCRIPT, "sous-guard", this.#mark], {
       cwd: "/",
       env: this.#environment,
       detached: true,
       stdio: ["pipe", "ignore", "ignore"],
     });
+    // Without a file descriptor to spare there is not even a pipe.
+    if (child.pid === undefined) {
+      child.once("error", () => {});
+      return false;
+    }
+    this.#starts += 1;
     this.#child = child;
     // It must not keep us from ending: our end is what it waits for.
     child.unref();
+    child.on("error", () => {});
     (child.stdin as Socket).unref();
     child.stdin.on("error", () => {});
     this.#ended = new Promise((resolve) => {
@@ -45,10 +52,10 @@ export class Guard {
         if (this.#groups.size > 0) this.stand();
         resolve();
       };
-      child.once("error", end);
       child.once("exit", end);
     });
     for (const group of this.#groups.values()) this.#say(`+ ${group.pid} ${group.start}`);
+    return true;
   }
 
   add(group: Guarded): void {
@@ -75,7 +82,7 @@ export class Guard {
   }
 }
 
-/** Whoever kills the guard again and again must be killed by somebody else. */
+/** Somebody who kills the guard again and again gets no further programs. */
 const MOST_STARTS = 50;
 
 /**

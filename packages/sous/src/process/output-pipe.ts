@@ -4,7 +4,7 @@
  */
 
 import { spawn } from "node:child_process";
-import { closeSync, constants, mkdtempSync, openSync, rmSync } from "node:fs";
+import { closeSync, constants, mkdtempSync, openSync, rmdirSync, unlinkSync } from "node:fs";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,7 +41,9 @@ export async function openOutputPipe(onData: (chunk: Buffer) => void): Promise<O
     };
     return { reader: new Socket({ fd: reading, readable: true, writable: false, onread }), writer };
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    // One by one: to look into a folder takes a file descriptor, and there may be none.
+    orUndefined(() => unlinkSync(path));
+    orUndefined(() => rmdirSync(folder));
   }
 }
 

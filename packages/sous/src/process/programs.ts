@@ -1,4 +1,8 @@
-/** The one place where programs are started, and where all of them end. */
+/**
+ * The one place where programs are started, and where all of them end: with their time, with a signal, with us. What is not
+ * promised: a process that leaves its session and throws its variables away is found by nobody; one that only leaves its
+ * session outlives a command that ended well, and ends when everything is closed, or at the next start.
+ */
 
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
@@ -93,7 +97,7 @@ class OpenPrograms implements Programs {
       clock: this.#clock,
       onStart: () => {
         this.#refuse(request);
-        this.#guard.stand();
+        if (!this.#guard.stand()) throw new ToolFailure(NO_GUARD);
       },
       onPid: (pid) => this.#know(pid),
     });
@@ -140,14 +144,19 @@ class OpenPrograms implements Programs {
   }
 }
 
+const NO_GUARD =
+  "No program is started without the guard that ends it with us, and the guard cannot be started: /bin/sh is missing, or this machine has no room for more.";
 const MOST_SWEEPS = 40;
 const DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin";
+
+/** Node takes a longer time for none at all. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const machineClock: Clock = {
   now: Date.now,
   monotonic: () => performance.now(),
   timer(milliseconds, callback) {
-    const timer = setTimeout(callback, milliseconds);
+    const timer = setTimeout(callback, Math.min(milliseconds, LONGEST_TIMER_MS));
     return { [Symbol.dispose]: () => clearTimeout(timer) };
   },
 };

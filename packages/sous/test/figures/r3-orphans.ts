@@ -105,7 +105,14 @@ async function killOnce(
     // The judge counts the whole group.
     detached: true,
     stdio: ["ignore", "pipe", "ignore"],
-    env: { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "", ...environment, ...judge.environment },
+    env: {
+      ...process.env,
+      NODE_OPTIONS: "",
+      NODE_V8_COVERAGE: "",
+      TMPDIR: folder,
+      ...environment,
+      ...judge.environment,
+    },
   });
   const ended = new Promise((resolve) => child.once("exit", resolve));
   await new Promise((begins) => child.stdout.once("data", begins));

@@ -1,6 +1,7 @@
 /** Programs: what they are started with, what comes back, and that nothing of them stays. */
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -99,6 +100,38 @@ suite("Programs: what comes back", () => {
     }
     assert.equal(existsSync(join(folder, "marker")), false);
   });
+});
+
+test("Process: without a file descriptor to spare a program is refused in words, and later ones run", () => {
+  const script = `
+    import { closeSync, openSync } from "node:fs";
+    import { openPrograms } from ${JSON.stringify(import.meta.resolve("../../src/process/programs.ts"))};
+    const programs = openPrograms({ environment: process.env });
+    const run = () => programs.run({ program: "echo", args: ["hi"], cwd: "/", maxOutputBytes: 100 })
+      .then(({ output }) => output.head.trim(), (error) => error.name);
+    const fill = (left) => {
+      const open = [];
+      try { for (;;) open.push(openSync("/dev/null")); } catch {}
+      for (let index = 0; index < left; index++) closeSync(open.pop());
+      return open;
+    };
+    const heard = [];
+    for (let left = 0; left < 12; left++) {
+      const open = fill(left);
+      heard.push(await run());
+      for (const each of open) closeSync(each);
+    }
+    heard.push(await run());
+    await programs[Symbol.asyncDispose]();
+    console.log(heard.join(" "));`;
+  const shellLine = `ulimit -n 60; exec "$0" --input-type=module -e "$1"`;
+  const environment = { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" };
+  const printed = execFileSync("bash", ["-c", shellLine, process.execPath, script], {
+    encoding: "utf8",
+    env: environment,
+    timeout: 20_000,
+  });
+  assert.match(printed.trim(), /^ToolFailure (?:ToolFailure |hi )*hi$/);
 });
 
 suite("Programs: what they are given", () => {
