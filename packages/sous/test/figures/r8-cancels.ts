@@ -53,7 +53,7 @@ const STATES: readonly State[] = [
   { name: "in a program that does not", script: { lead: [run(IGNORES), says("Done.")] }, isReady: started },
   {
     name: "in several programs",
-    script: { lead: [[run("sleep 300 & sleep 300"), run(IGNORES), run("setsid sleep 300")], says("Done.")] },
+    script: { lead: [[run("sleep 300 & sleep 300"), run(IGNORES), run("setsid sleep 300 & wait")], says("Done.")] },
     isReady: started,
   },
   {
