@@ -9,6 +9,7 @@ import { readAgentFile } from "../../src/config/agent-read.ts";
 import { toEffectiveRights } from "../../src/config/agent-rights.ts";
 import { OUR_TOOLS } from "../../src/config/agent-tools.ts";
 import { checkPattern } from "../../src/rights/rule-pattern.ts";
+import { pages } from "../docs/markdown-files.ts";
 
 const folder = join(import.meta.dirname, "agent-files");
 const DIALECTS: readonly AgentDialect[] = ["sous", "claude", "gemini", "opencode"];
@@ -64,4 +65,17 @@ test("the corpus has at least 40 files, at least 8 of each dialect", () => {
   );
   assert.ok(Math.min(...counts) >= 8, String(counts));
   assert.ok(counts.reduce((sum, count) => sum + count) >= 40, String(counts));
+});
+
+suite("K1: the agent files that the docs show load without a problem", () => {
+  for (const { path, text } of pages().filter((page) => page.path.startsWith("docs/how-to/"))) {
+    for (const [, shown = ""] of text.matchAll(/```markdown\n(---\n.*?)```/gs)) {
+      test(`${path}: ${/name: (\S+)/.exec(shown)?.[1]}`, () => {
+        const source = { file: path, text: shown, dialect: "sous", scope: "project", checkRule: checkPattern } as const;
+        const { agent, problems } = readAgentFile(source);
+        assert.deepEqual(problems, []);
+        assert.ok(agent !== undefined);
+      });
+    }
+  }
 });
