@@ -94,7 +94,7 @@ export const readDelegate: KeyReader = (draft, key) => {
   else draft.refuse([key], `${key} is true or false`, `write \`${key}: true\``);
 };
 
-export function kindOf(value: unknown): string {
+function kindOf(value: unknown): string {
   if (value === null) return "nothing";
   if (Array.isArray(value)) return "a list";
   return typeof value === "object" ? "a map" : `a ${typeof value}`;

@@ -4,8 +4,8 @@ import type { AgentSource } from "./agent-file.ts";
 import { visibleText } from "./agent-text.ts";
 import { readYaml, type YamlDocument } from "./yaml-document.ts";
 
-export const MAX_FRONT_MATTER_BYTES: number = 64 * 1024;
-export const MAX_BODY_BYTES: number = 64 * 1024;
+const MAX_FRONT_MATTER_BYTES = 64 * 1024;
+const MAX_BODY_BYTES = 64 * 1024;
 export const MAX_FILE_BYTES: number = MAX_FRONT_MATTER_BYTES + MAX_BODY_BYTES;
 
 export type FrontMatter = {

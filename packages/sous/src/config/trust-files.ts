@@ -7,7 +7,7 @@ import { messageOf, UserError } from "../core/errors.ts";
 import { isThere, readRegular, realInside } from "./trust-read.ts";
 
 /** Everything of a project that sous may read, once it is trusted. */
-export const PROJECT_PLACES: readonly string[] = [
+const PROJECT_PLACES: readonly string[] = [
   ".sous",
   ".claude/agents",
   ".gemini/agents",

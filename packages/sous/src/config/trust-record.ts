@@ -15,7 +15,7 @@ const MAX_RECORDS = 5000;
 /** Nobody holds the lock for longer. */
 const STALE_MS = 10_000;
 
-export function trustFile(stateFolder: string): string {
+function trustFile(stateFolder: string): string {
   return join(stateFolder, "trust.json");
 }
 
