@@ -77,6 +77,7 @@ async function givenKey(
     args,
     cwd,
     maxOutputBytes: MAX_KEY_BYTES,
+    separateErrors: true,
     timeoutMs: KEY_TIMEOUT_MS,
   });
   const key = output.head.trim();

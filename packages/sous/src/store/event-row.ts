@@ -119,12 +119,19 @@ type TakenText = Blob & { readonly path: Path };
 
 /** A task may be of any length, so its long texts go before there is JSON of them: that would be twice as much again. */
 function takeFromTask(body: { task?: unknown }, { task }: EventOf<"run-start">): TakenText[] {
-  const copy = { ...task, content: task.content.map((part) => ({ ...part })) };
-  body.task = copy;
-  return takeLongTexts(copy).map(({ path, ...taken }) => ({ ...taken, path: ["task", ...path] }));
+  const taken: TakenText[] = [];
+  const content = task.content.map((part, index) => {
+    const field = part.type === "text" ? "text" : "data";
+    const text = part.type === "text" ? part.text : part.data;
+    if (!isForBlobs(text)) return part;
+    taken.push({ path: ["task", "content", index, field], hash: hashOf(text), text });
+    return { ...part, [field]: "" };
+  });
+  body.task = { ...task, content };
+  return taken;
 }
 
-/** Empties every long text in a value that nobody else has. With a stack of its own: a model may nest as deep as it likes. */
+/** Empties every long text in a value fresh from `JSON.parse`. With a stack of its own: a model may nest as deep as it likes. */
 function takeLongTexts(body: unknown): TakenText[] {
   const taken: TakenText[] = [];
   const open: { value: Record<string, unknown>; path: Path }[] = isObject(body) ? [{ value: body, path: [] }] : [];

@@ -34,7 +34,8 @@ export async function filesHolding(
   // A program that comes with the workspace is somebody else's.
   if (program === undefined || isInside(workspace.root, program)) return undefined;
   const args = [...FLAGS, ...Array.from(skipped, (name) => `--glob=!${name}`), "--", text, "./"];
-  const request = { program, args, cwd: folder, maxOutputBytes: MAX_OUTPUT_BYTES, timeoutMs: TIMEOUT_MS, signal };
+  const limits = { maxOutputBytes: MAX_OUTPUT_BYTES, timeoutMs: TIMEOUT_MS };
+  const request = { program, args, cwd: folder, ...limits, separateErrors: true, signal };
   const result = await programs.run(request).catch((error: unknown) => {
     // It cannot be started: then it cannot help.
     if (error instanceof ToolFailure) return undefined;

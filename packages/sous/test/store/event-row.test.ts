@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { StoreError } from "../../src/core/errors.ts";
 import type { RunIdentity, StoredBody, StoredEvent } from "../../src/core/event.ts";
 import { blobsOf, decodeEvent, encodeEvent } from "../../src/store/event-row.ts";
+import { sampleTree } from "../../src/testing/sample-tree.ts";
 
 const WHO: RunIdentity = { runId: "run", agentId: "agent", parentId: "lead", path: "lead/run", depth: 1 };
 const LIMIT = 64 * 1024;
@@ -119,3 +120,19 @@ function roundTrip(event: StoredEvent): StoredEvent {
   const texts = new Map(blobs.map(({ hash, text }) => [hash, text]));
   return decodeEvent({ seq: event.seq, type, json }, WHO, (hash) => texts.get(hash));
 }
+
+test("a long text in a task is kept apart, and what the caller gave stays as it was", () => {
+  const long = "x".repeat(70_000);
+  const provider = { openai: { note: long } };
+  const task = { role: "user", content: [{ type: "text", text: long, provider }] } as const;
+  const before = structuredClone(task);
+  const tree = sampleTree("lead");
+  const event = tree.start("lead", { details: { task } });
+  const { json, blobs } = encodeEvent(event);
+  assert.deepEqual(task, before);
+  assert.ok(json.length < 5_000);
+  const texts = new Map(blobs.map(({ hash, text }) => [hash, text]));
+  const { seq, type, ...rest } = event;
+  const decoded = decodeEvent({ seq, type, json }, rest, (hash) => texts.get(hash));
+  assert.deepEqual(decoded.type === "run-start" && decoded.task, before);
+});
