@@ -23,7 +23,7 @@ export async function checkModel(question: ModelQuestion): Promise<Check[]> {
   try {
     const facts = await inspectModel(choice, question.env, question.baseUrl);
     if (facts === undefined) return [ok("model", `${choice}, answers from a file`)];
-    const checks = [ok("model", `${choice} at ${facts.address}`), checkKey(question, facts)];
+    const checks = [ok("model", `${choice} at ${facts.address}`), checkKey(question, facts), ...checkProxy(question)];
     return isOnline ? [...checks, await checkAddress(facts.address)] : checks;
   } catch (error) {
     return [problem("model", messageOf(error), "choose another with --model, SOUS_MODEL or model:")];
@@ -40,6 +40,15 @@ function checkKey({ apiKeyEnv, apiKeyCommand, env }: ModelQuestion, { keys, isKe
   return problem("key", `${names.join(" or ")} is not set`, `export ${names[0]}=…`);
 }
 
+/** Node goes through a proxy only when it is told so when it starts. Says nothing when there is none. */
+function checkProxy({ env }: ModelQuestion): Check[] {
+  const name = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"].find((each) => env[each]);
+  if (name === undefined) return [];
+  if (env.NODE_USE_ENV_PROXY === "1") return [ok("proxy", `${name} is set, and Node uses it`)];
+  const fix = "export NODE_USE_ENV_PROXY=1 (Node 24, or 22.21 and newer)";
+  return [warning("proxy", `${name} is set, but Node does not use it by itself`, fix)];
+}
+
 const LONGEST_MS = 5_000;
 
 /** Any answer will do: without a key it is mostly a refusal. */
@@ -50,7 +59,7 @@ async function checkAddress(address: string): Promise<Check> {
     return ok("network", `${address} answers (${status})`);
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const fix = "check the connection, HTTPS_PROXY, and the address of the provider";
+    const fix = "check the connection, the proxy (HTTPS_PROXY) and the address of the provider";
     return problem("network", `${address} does not answer: ${messageOf(cause)}`, fix);
   }
 }

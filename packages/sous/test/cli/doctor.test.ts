@@ -108,6 +108,17 @@ suite("the key of the model", () => {
   });
 });
 
+test("a proxy that Node would not use is a warning that names the variable and not its value", async () => {
+  const { env } = home();
+  const own = { ...env, SOUS_MODEL: "ollama/x", HTTPS_PROXY: `http://user:${SECRET}@proxy.test` };
+  const checks = await examined({ env: own });
+  assert.equal(stateIn(checks, "proxy"), "warning: HTTPS_PROXY is set, but Node does not use it by itself");
+  assert.equal(JSON.stringify([...checks]).includes(SECRET), false);
+  const told = await examined({ env: { ...own, NODE_USE_ENV_PROXY: "1" } });
+  assert.equal(stateIn(told, "proxy"), "ok: HTTPS_PROXY is set, and Node uses it");
+  assert.equal((await examined({ env: { ...env, SOUS_MODEL: "ollama/x" } })).has("proxy"), false);
+});
+
 test("no request is made unless --online asks for one, and that one carries no key", async () => {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
