@@ -44,7 +44,8 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
   const policy = await policyFor(request, configuration);
   const tools = await toolsOf(request, configuration, programs);
   const files = await agentFiles(request, project);
-  const agents = toDefinitions(files, tools);
+  // What the root may not use it cannot pass on: a file does not widen what was typed.
+  const agents = toDefinitions(files, chosen(tools, flags.rights));
   const rules = await withAgentRules(policy, files, { allowsAll: flags.rights.allowsAll });
   const [{ createConsent }, { systemHost }, { runtimeOn }, models] = await Promise.all([
     import("../rights/consent.ts"),

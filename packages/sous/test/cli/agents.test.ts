@@ -179,3 +179,27 @@ test("C1: agents of files become definitions with the tools there are", async ()
   assert.deepEqual([a?.name, names(a), a?.model, a?.maxTurns], ["a", ["read_file"], undefined, 3]);
   assert.deepEqual([b?.name, names(b), b?.deny, b?.instructions], ["b", undefined, ["grep"], undefined]);
 });
+
+test("B1.1: an agent file does not widen what was typed: --tools holds for its agent, too", async () => {
+  await using here = await stage({
+    "config/sous/agents/shell.md": "---\nname: shell\ndescription: Runs.\ntools: [terminal]\n---\nRun.\n",
+  });
+  const marker = join(here.path, "marker");
+  const script = {
+    sous: [{ calls: [{ tool: "subagent_shell", input: { task: "Run it." } }] }, { text: "Done." }],
+    "**": [{ calls: [{ tool: "terminal", input: { command: `touch ${marker}` } }] }, { text: "Ran." }],
+  };
+  await writeFile(join(here.root, "answers.json"), JSON.stringify(script));
+  const ended = await here.run(
+    "run",
+    "Go.",
+    "--model",
+    "script/answers.json",
+    "--tools",
+    "read_file",
+    "--yes",
+    "--ephemeral",
+  );
+  assert.equal(ended.stdout.trim(), "Done.");
+  assert.equal(await lstat(marker).catch(() => "none"), "none");
+});
