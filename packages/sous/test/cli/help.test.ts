@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
+import { complaintAbout } from "../../src/cli/complaint.ts";
 import { EXIT } from "../../src/cli/exit-codes.ts";
 import { helpOn } from "../../src/cli/help.ts";
 import type { CommandEntry, OptionEntry } from "../../src/cli/table/command-entry.ts";
@@ -39,6 +40,14 @@ test("the commands that are described are the commands there are", () => {
   const main = readFileSync(join(CLI, "main.ts"), "utf8");
   const loaded = [...main.matchAll(/^ {2}(\w+): async \(\) => \(await import/gm)].map(([, name]) => name);
   assert.deepEqual(COMMAND_TABLE.map(({ name }) => name).sort(), loaded.sort());
+});
+
+test("the commands that are still to come are said to be so", () => {
+  for (const name of ["acp", "mcp", "metrics", "view", "worker"])
+    assert.equal(
+      complaintAbout(name, []),
+      `error: sous ${name} is not in this build. Try sous demo, or sous --help.\n`,
+    );
 });
 
 suite("the options that are described are the options a command takes:", () => {
