@@ -5,7 +5,7 @@ import { runRivals, runSleepers } from "../test/figures/kill-rivals.ts";
 import { runCrashSchedules } from "../test/figures/r1-crashes.ts";
 import { runFaultSchedules } from "../test/figures/r1-schedules.ts";
 import { runKills } from "../test/figures/r2-kills.ts";
-import { runOrphanKills } from "../test/figures/r3-orphans.ts";
+import { REAL_COMMAND, runOrphanKills } from "../test/figures/r3-orphans.ts";
 import { runProcessRaces } from "../test/figures/r4-processes.ts";
 import { runLedgerRaces } from "../test/figures/r4-races.ts";
 import { sharedLedgers } from "../test/figures/r4-shared.ts";
@@ -69,6 +69,13 @@ const FIGURES: readonly Figure[] = [
     name: "R3 1,000 kills of processes with programs running",
     async measure(seed) {
       const figure = await runOrphanKills({ seed, kills: 1_000 });
+      return { figure, isReached: figure.orphans.length === 0 };
+    },
+  },
+  {
+    name: "R3 200 kills of sous run with programs running",
+    async measure(seed) {
+      const figure = await runOrphanKills({ seed, kills: 200, ...REAL_COMMAND });
       return { figure, isReached: figure.orphans.length === 0 };
     },
   },

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { Mutation } from "../mutation.ts";
-import { type OrphanFigure, runOrphanKills } from "./r3-orphans.ts";
+import { type OrphanFigure, REAL_COMMAND, runOrphanKills } from "./r3-orphans.ts";
 
 const FIXED = 38;
 const FRESH = 12;
@@ -17,8 +17,8 @@ suite("R3: two seconds after INT, TERM and KILL nothing is left of what a run ha
     assert.ok(Object.values(figure.kills).every((kills) => kills > 2) && figure.processes > 5 * FIXED, inWords(figure));
   });
 
-  test(`in ${FRESH} kills of a fresh seed`, async (context) => {
-    const figure = await runOrphanKills({ seed: Math.floor(Math.random() * 2 ** 31), kills: FRESH });
+  test(`in ${FRESH} kills of sous run, of a fresh seed`, async (context) => {
+    const figure = await runOrphanKills({ seed: Math.floor(Math.random() * 2 ** 31), kills: FRESH, ...REAL_COMMAND });
     context.diagnostic(inWords(figure));
     assert.deepEqual(figure.orphans, []);
   });

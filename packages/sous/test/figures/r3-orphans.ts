@@ -4,11 +4,12 @@
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Random } from "../../src/core/clock.ts";
 import { between, chance, pick, seededRandom } from "../../src/testing/seeded-random.ts";
+import { MAIN } from "../cli/sous-process.ts";
 import type { Mutation } from "../mutation.ts";
 import { bundleWorker } from "./kill-process.ts";
 import { ProcessJudge } from "./process-judge.ts";
@@ -31,11 +32,26 @@ export type OrphanOptions = {
   mutation?: Mutation;
   lanes?: number;
   /** How the process under test is started; a small program on the runtime when unset. */
-  victim?: (order: OrphanOrder) => { program: string; args: string[]; environment?: Record<string, string> };
+  victim?: Victim;
+  endings?: readonly [Ending, ...Ending[]];
 };
+
+type Victim = (order: OrphanOrder) => { program: string; args: string[]; environment?: Record<string, string> };
 
 type Ending = "INT" | "INT twice" | "TERM" | "KILL";
 const ENDINGS: readonly [Ending, ...Ending[]] = ["INT", "INT twice", "TERM", "KILL", "KILL"];
+
+/** The real command. Its first INT lets a run finish what it has begun, so only the second ends it. */
+export const REAL_COMMAND: Pick<OrphanOptions, "victim" | "endings"> = {
+  endings: ["INT twice", "TERM", "KILL", "KILL"],
+  victim({ folder, stateFolder, commands }) {
+    const calls = commands.map((input) => ({ tool: "terminal", input }));
+    writeFileSync(join(folder, "answers.json"), JSON.stringify({ sous: [{ calls }, { ending: "hangs" }] }));
+    const flags = ["--model", "script/answers.json", "--yes", "--output-format", "stream-json"];
+    const home = { HOME: folder, XDG_STATE_HOME: stateFolder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+    return { program: process.execPath, args: [MAIN, "run", "Run them.", ...flags], environment: home };
+  },
+};
 
 /** Each touches a file of its own when everything it starts is there. */
 type Shape = (ready: string) => string;
@@ -54,7 +70,7 @@ const MOST_WAITING_MS = 20_000;
 const MAY_TAKE_MS = 2_000;
 
 export async function runOrphanKills(options: OrphanOptions): Promise<OrphanFigure> {
-  const { seed, kills, mutation, lanes = 4 } = options;
+  const { seed, kills, mutation, lanes = 4, endings = ENDINGS } = options;
   const startedAt = performance.now();
   const folder = mkdtempSync(join(tmpdir(), "sous-r3-"));
   const figure: OrphanFigure = {
@@ -74,7 +90,12 @@ export async function runOrphanKills(options: OrphanOptions): Promise<OrphanFigu
     const work = async () => {
       while (next < kills) {
         const trial = next++;
-        await killOnce(seededRandom(seed, `trial ${trial}`), join(folder, `${trial}`), trial, victim, figure);
+        const random = seededRandom(seed, `trial ${trial}`);
+        await killOnce(
+          { random, folder: join(folder, `${trial}`), trial, ending: pick(random, endings) },
+          victim,
+          figure,
+        );
       }
     };
     await Promise.all(Array.from({ length: lanes }, work));
@@ -86,15 +107,10 @@ export async function runOrphanKills(options: OrphanOptions): Promise<OrphanFigu
   return figure;
 }
 
-async function killOnce(
-  random: Random,
-  folder: string,
-  trial: number,
-  victim: NonNullable<OrphanOptions["victim"]>,
-  figure: OrphanFigure,
-): Promise<void> {
+type Trial = { random: Random; folder: string; trial: number; ending: Ending };
+
+async function killOnce({ random, folder, trial, ending }: Trial, victim: Victim, figure: OrphanFigure): Promise<void> {
   mkdirSync(folder, { recursive: true });
-  const ending = pick(random, ENDINGS);
   const commands = Array.from({ length: between(random, 1, 3) }, (_, index) => ({
     command: pick(random, SHAPES)(`ready-${index}`),
     background: chance(random, 0.3),
@@ -102,6 +118,7 @@ async function killOnce(
   const judge = new ProcessJudge();
   const { program, args, environment } = victim({ folder, stateFolder: join(folder, "state"), commands });
   const child = spawn(program, args, {
+    cwd: folder,
     // The judge counts the whole group.
     detached: true,
     stdio: ["ignore", "pipe", "ignore"],
