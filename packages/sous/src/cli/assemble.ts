@@ -3,7 +3,6 @@
 import type { AgentDefinition } from "../core/agent.ts";
 import type { Clock } from "../core/clock.ts";
 import { messageOf } from "../core/errors.ts";
-import type { RunStart } from "../core/event.ts";
 import type { Message } from "../core/message.ts";
 import type { RuntimeOptions } from "../core/runtime.ts";
 import type { JsonSchema } from "../core/schema.ts";
@@ -17,8 +16,6 @@ import type { SqliteStore } from "../store/sqlite.ts";
 import type { LifecycleLog, LifecycleLogOptions } from "../telemetry/log.ts";
 import type { Answer, Script } from "../testing/script.ts";
 import type { DemoTurn } from "./commands/demo-script.ts";
-import { CommandError } from "./exit-codes.ts";
-import { inertLine } from "./inert.ts";
 
 export type { AgentDiff, DiffRow, RunsDiff } from "../replay/diff-runs.ts";
 export type { RunStep } from "../replay/run-steps.ts";

@@ -115,7 +115,7 @@ function readMoney(name: string, given: string): number {
 const SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600 };
 
 /** `90`, `90s`, `5m`, `2h`. */
-export function readSeconds(name: string, given: string): number {
+function readSeconds(name: string, given: string): number {
   const [, count, unit = "s"] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)?$/.exec(given) ?? [];
   const seconds = Number(count) * (SECONDS[unit] ?? Number.NaN);
   if (seconds > 0) return seconds;
