@@ -150,6 +150,39 @@ suite("frames", () => {
     }
   });
 
+  test("every line that is drawn after a change of size is first erased as a whole", () => {
+    const clock = new VirtualClock(START);
+    using terminal = new HeadlessScreen(100, 24);
+    const transcript = new Transcript(LIVE);
+    busyChildren(transcript, 3);
+    using screen = new LiveScreen({
+      screen: terminal,
+      clock,
+      isMoving: () => false,
+      draw: (size) => chatFrame(sceneOf(transcript, START + 2000), size, LIVE),
+    });
+    screen.refresh();
+    clock.fireNext(() => 0);
+    terminal.written = "";
+    terminal.resize(40, 24);
+    screen.print(["finished"]);
+    clock.fireNext(() => 0);
+    // tmux remembers of a line that it was wrapped until it is erased, and joins it to the next when it grows.
+    for (const line of terminal.written.split("\n")) assert.ok(line.includes("\u001b[2K"), JSON.stringify(line));
+  });
+
+  test("all choices of a question are shown, however narrow the terminal is", () => {
+    const rule = { effect: "allow", pattern: "terminal(make)", origin: "" } as const;
+    const action = { title: "sous wants to use terminal", lines: ["make"], rule };
+    const request = { runId: "r", path: "sous", callId: "c", toolName: "terminal", input: {} };
+    const question = { first: { request, action }, count: 1, isHeld: false };
+    for (const columns of [20, 40, 60, 100]) {
+      const scene = sceneOf(new Transcript(LIVE), START, { question });
+      const text = chatFrame(scene, { columns, rows: 24 }, LIVE).lines.join("\n");
+      for (const key of ["y once", "a always", "n no", "r no, and why"]) assert.ok(text.includes(key), text);
+    }
+  });
+
   test("a child that is silent says so, and on what it waits", () => {
     const transcript = new Transcript(LIVE);
     const story = busyChildren(transcript, 1);

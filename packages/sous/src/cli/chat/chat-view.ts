@@ -56,7 +56,9 @@ export function chatFrame(scene: ChatScene, size: ScreenSize, style: Style): Fra
 export function isLongQuestion({ action }: Question, size: ScreenSize): boolean {
   const third = Math.max(3, Math.floor((size.rows - 1) / 3));
   const head = breakLine(`! ${action.title} (1 of 9)`, size.columns - 1);
-  return head.length + actionLines(action, size.columns - 1).length > third - 1;
+  const rest =
+    actionLines(action, size.columns - 1).length + choiceLines(action, false, size.columns - 1, " - ").length;
+  return head.length + rest > third;
 }
 
 function actionLines({ lines }: Pick<Question["action"], "lines">, columns: number): string[] {
@@ -70,16 +72,21 @@ function questionLines({ question }: ChatScene, columns: number, maxLines: numbe
   const more = question.count > 1 ? ` (1 of ${question.count})` : "";
   const head = breakLine(`${glyphs.status.asks} ${action.title}${more}`, columns).slice(0, maxLines);
   const lines = actionLines(action, columns);
-  const room = Math.max(1, maxLines - head.length - 1);
+  const choices = choiceLines(action, question.isHeld, columns, glyphs.dot);
+  const room = Math.max(1, maxLines - head.length - choices.length);
   const shown =
     lines.length <= room ? lines : [...lines.slice(0, room - 1), `  ${glyphs.more} the whole of it is above`];
-  const keys = ["y once", ...(action.rule === undefined ? [] : ["a always for this agent"]), "n no", "r no, and why"];
-  const choice = joinToWidth(question.isHeld ? ["Esc to answer"] : keys, glyphs.dot, columns - 2);
   return [
     ...head.map((line) => paint("yellow", line)),
     ...shown,
-    paint("bold", cutToWidth(`  ${choice}`, columns, glyphs.more)),
+    ...choices.map((line) => paint("bold", cutToWidth(line, columns, glyphs.more))),
   ];
+}
+
+/** On as many lines as it takes: a choice that is cut is none. */
+function choiceLines({ rule }: Question["action"], isHeld: boolean, columns: number, dot: string): string[] {
+  const keys = ["y once", ...(rule === undefined ? [] : ["a always for this agent"]), "n no", "r no, and why"];
+  return joinToWidth(isHeld ? ["Esc to answer"] : keys, dot, columns - 2).map((line) => `  ${line}`);
 }
 
 function hintLines({ hint, selected }: ChatScene, columns: number, { paint, glyphs }: Style): string[] {

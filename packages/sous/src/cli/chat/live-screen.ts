@@ -22,6 +22,7 @@ const SHOW_CURSOR = "\u001b[?25h";
 // The terminal shows what lies between these at once, so that no half-drawn frame is seen.
 const BEGIN_FRAME = "\u001b[?2026h";
 const END_FRAME = "\u001b[?2026l";
+const ERASE_LINE = "\u001b[2K";
 const ERASE_REST_OF_LINE = "\u001b[K";
 const ERASE_BELOW = "\u001b[J";
 
@@ -108,11 +109,13 @@ export class LiveScreen implements Disposable {
     if (isSame && this.#drawnColumns === this.size.columns) return;
     const { columns } = this.size;
     const above = rowsAbove(this.#drawn, columns);
-    const finished = this.#finished.map((line) => `${line}${ERASE_REST_OF_LINE}\n`).join("");
+    // Only a line that is erased as a whole forgets that it was wrapped; tmux would join it to the next one later.
+    const before = this.#drawnColumns === columns ? "" : ERASE_LINE;
+    const finished = this.#finished.map((line) => `${before}${line}${ERASE_REST_OF_LINE}\n`).join("");
     const isGone = frame.lines.length === 0;
     // Never erased from the top of the region: some terminals keep a screen that is erased as a whole in their scrollback.
     const lines = isGone ? new Array<string>(heightOf(this.#drawn.lines, columns)).fill("") : frame.lines;
-    const region = lines.map((line) => line + ERASE_REST_OF_LINE).join("\n");
+    const region = lines.map((line) => before + line + ERASE_REST_OF_LINE).join("\n");
     const up = isGone ? Math.max(0, lines.length - 1) : lines.length - 1 - frame.cursor.row;
     this.#options.screen.write(
       [
