@@ -57,7 +57,9 @@ export class Conversation {
   async address(definition: AgentDefinition, task: string): Promise<RunResult> {
     const { runtime, runOptions } = this.#application;
     const model = definition.model ?? this.agent.model;
-    const called = definition.with({ model, tools: definition.tools ?? this.agent.tools });
+    // Who calls an agent by its name has not taken back what the flags keep from everybody.
+    const deny = [...(this.agent.deny ?? []), ...(definition.deny ?? [])];
+    const called = definition.with({ model, tools: definition.tools ?? this.agent.tools, deny });
     const handle = runtime.run(called, task, { ...runOptions, onEvent: this.#onEvent });
     const result = await this.#watch(handle);
     this.add(`I asked the agent ${definition.name}: ${task}\n\nIt answered: ${result.text || result.status}`);
