@@ -2,7 +2,8 @@
 
 type Fetch = typeof globalThis.fetch;
 
-export function patientFetch(silenceMs: number, fetch: Fetch = globalThis.fetch): Fetch {
+/** The global `fetch` is looked up when it is first used: that alone loads a whole client. */
+export function patientFetch(silenceMs: number): Fetch {
   return async (input, init) => {
     const silence = new Silence(silenceMs);
     const given = init?.signal;
