@@ -1,5 +1,6 @@
 /** A page that was fetched, as bounded text for a model. */
 
+import { ToolFailure } from "../core/errors.ts";
 import type { ToolResult } from "../core/tool.ts";
 import { truncateUtf8 } from "../core/truncate.ts";
 import { MAX_BYTES, type Page } from "./fetch-page.ts";
