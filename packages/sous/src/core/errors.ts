@@ -104,7 +104,8 @@ function budgetSentence(limit: BudgetExceeded["limit"], used: number, allowed: n
     case "costUsd":
       return `Cost limit exceeded: $${used.toFixed(4)}/$${allowed.toFixed(4)}`;
     case "seconds":
-      return `Time limit exceeded: ${Math.ceil(used)}s/${allowed}s`;
+      // A timer is always a little late: that is not another second.
+      return `Time limit exceeded: ${Math.max(Math.round(used), Math.ceil(allowed))}s/${allowed}s`;
     default:
       return limit satisfies never;
   }

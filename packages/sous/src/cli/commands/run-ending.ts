@@ -73,14 +73,25 @@ export function endingSentence(result: RunResult, { stoppedBy, isKept }: EndingF
       return `stopped${stoppedBy === undefined ? "" : ` by ${stoppedBy}`}: ${message}.${resume}`;
     }
     case "budget_exceeded":
-      return `error: ${message}. The answer is what there was by then.`;
+      return `error: ${message}. ${whatThereIs(result)} ${moreOf(message)}`.trimEnd();
     case "timeout":
+      return `error: ${message}. ${whatThereIs(result)} --timeout allows more.`;
     case "refused":
     case "failed":
       return `error: ${message}`;
     default:
       return result.status satisfies never;
   }
+}
+
+function whatThereIs({ text }: RunResult): string {
+  return text.trim() === "" ? "There is no answer." : "The answer is what there was by then.";
+}
+
+/** The option that sets the limit which bit. */
+function moreOf(message: string): string {
+  if (message.startsWith("Token limit")) return "--max-tokens-total allows more.";
+  return message.startsWith("Cost limit") ? "--budget allows more." : "";
 }
 
 const TURNS = "warning: the run is out of turns, so its answer is not complete: --max-turns allows more";

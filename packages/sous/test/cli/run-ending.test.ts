@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { endingSentence, withoutRun } from "../../src/cli/commands/run-ending.ts";
+import { BudgetExceeded } from "../../src/core/errors.ts";
+
+const FACTS = { stoppedBy: undefined, isKept: true };
+
+test("a limit that bit says what there is of an answer, and which option allows more", () => {
+  const ended = (limit: "tokens" | "costUsd" | "seconds", used: number, text: string): string | undefined => {
+    const { message } = new BudgetExceeded(limit, used, 1);
+    const status = limit === "seconds" ? "timeout" : "budget_exceeded";
+    const type = limit === "seconds" ? "timeout" : "quota";
+    return endingSentence({ ...withoutRun("failed", { type, message }), status, text }, FACTS);
+  };
+  assert.deepEqual(
+    [ended("tokens", 2, ""), ended("costUsd", 2, "Half"), ended("seconds", 1.003, "Half")],
+    [
+      "error: Token limit exceeded: 2/1. There is no answer. --max-tokens-total allows more.",
+      "error: Cost limit exceeded: $2.0000/$1.0000. The answer is what there was by then. --budget allows more.",
+      "error: Time limit exceeded: 1s/1s. The answer is what there was by then. --timeout allows more.",
+    ],
+  );
+});
