@@ -10,6 +10,8 @@ export function complaintAbout(command: string, commands: readonly string[]): st
   if (command === "") return "error: Without a terminal sous needs a command. Try sous run, or sous --help.\n";
   const name = inertLine(command, 60);
   if (LATER.includes(name)) return `error: sous ${name} is not in this build. Try sous demo, or sous --help.\n`;
+  if (name.startsWith("-"))
+    return `error: ${JSON.stringify(name)} comes after a command, such as sous run. See sous --help.\n`;
   const meant = nearest(name, commands) ?? "demo";
   return `error: There is no command ${JSON.stringify(name)}. Try sous ${meant}, or sous --help.\n`;
 }

@@ -12,8 +12,9 @@ for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     // A command that has something to bring to an end first listens itself.
     if (stream.listenerCount("error") > 1) return;
-    if (error.code !== "EPIPE") throw error;
-    process.exit(141);
+    if (error.code === "EPIPE") process.exit(141);
+    if (stream === process.stdout) process.stderr.write(`error: the output cannot be written: ${error.message}\n`);
+    process.exit(1);
   });
 }
 
@@ -36,8 +37,7 @@ const USAGE = 2;
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(given: readonly string[]): Promise<number> {
-  const [first = "", ...rest] = isChat(given[0]) ? ["chat", ...given] : given;
-  const name = first === "-p" || first === "--print" ? "run" : first;
+  const [name = "", ...rest] = withCommand(given);
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (load !== undefined) return rest.some(isHelp) ? help(name) : run(load, rest);
   switch (name) {
@@ -50,18 +50,29 @@ async function main(given: readonly string[]): Promise<number> {
     case "--help":
     case "-h":
     case "help":
-      return help(rest[0]);
-    default: {
-      const { complaintAbout } = await import("./complaint.ts");
-      process.stderr.write(complaintAbout(name, Object.keys(COMMANDS)));
-      return USAGE;
-    }
+      return rest[0] === undefined || Object.hasOwn(COMMANDS, rest[0]) ? help(rest[0]) : complain(rest[0]);
+    default:
+      return complain(name);
   }
+}
+
+async function complain(name: string): Promise<number> {
+  const { complaintAbout } = await import("./complaint.ts");
+  process.stderr.write(complaintAbout(name, Object.keys(COMMANDS)));
+  return USAGE;
+}
+
+/** `-p` is a way to write `run`, also behind other options. */
+function withCommand(given: readonly string[]): readonly string[] {
+  const [first] = given;
+  const print = first?.startsWith("-") === true ? given.findIndex((each) => each === "-p" || each === "--print") : -1;
+  if (print !== -1) return ["run", ...given.toSpliced(print, 1)];
+  return isChat(first) ? ["chat", ...given] : given;
 }
 
 /** Nothing but options, or nothing at all: somebody at a terminal wants to talk. */
 function isChat(first: string | undefined): boolean {
-  const isOption = first !== undefined && /^-(?:-[a-z]|m$)/.test(first) && !/^--(?:help|version|print)$/.test(first);
+  const isOption = first !== undefined && /^-(?:-[a-z]|m$)/.test(first) && !/^--(?:help|version)$/.test(first);
   // Asked last: looking at stdin takes time that --version does not have.
   return (first === undefined || isOption) && process.stdin.isTTY === true;
 }

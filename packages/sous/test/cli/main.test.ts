@@ -1,13 +1,14 @@
 /** The command as a real process: what scripts and people can rely on. */
 
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
 import { temporaryTree } from "../tools/temporary-tree.ts";
 import { assertGolden } from "./golden.ts";
-import { PACKAGE, sous } from "./sous-process.ts";
+import { MAIN, PACKAGE, sous } from "./sous-process.ts";
 
 const SNAPSHOTS = join(import.meta.dirname, "../snapshots");
 
@@ -33,11 +34,28 @@ test("--help is as it was promised, for all commands and for each", async () => 
   }
 });
 
+test("output that cannot be written is one sentence and a failure", { skip: !existsSync("/dev/full") }, () => {
+  const full = openSync("/dev/full", "w");
+  try {
+    const { status, stderr } = spawnSync(process.execPath, [MAIN, "--help"], {
+      stdio: ["ignore", full, "pipe"],
+      encoding: "utf8",
+    });
+    assert.equal(stderr, "error: the output cannot be written: ENOSPC: no space left on device, write\n");
+    assert.equal(status, 1);
+  } finally {
+    closeSync(full);
+  }
+});
+
 test("what this build does not have is a mistake of usage, said in one line", async () => {
   const complaints: [parameters: string[], stderr: string][] = [
     [[], "error: Without a terminal sous needs a command. Try sous run, or sous --help.\n"],
     [["repaly"], 'error: There is no command "repaly". Try sous replay, or sous --help.\n'],
     [["x\u001b[2J"], 'error: There is no command "x". Try sous demo, or sous --help.\n'],
+    [["help", "repaly"], 'error: There is no command "repaly". Try sous replay, or sous --help.\n'],
+    [["--model", "a/b"], 'error: "--model" comes after a command, such as sous run. See sous --help.\n'],
+    [["--quiet", "-p", "--fast"], "error: sous run has no option --fast. See sous run --help.\n"],
     [["demo", "--color", "pink"], 'error: --color is auto, always or never; found "pink"\n'],
     [["demo", "--fast"], "error: sous demo has no option --fast. See sous demo --help.\n"],
     [["demo", "here"], 'error: sous demo does not take "here". See sous demo --help.\n'],
