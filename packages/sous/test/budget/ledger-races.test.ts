@@ -8,11 +8,11 @@ import { sharedLedgers } from "../figures/r4-shared.ts";
 import { importWithout, type Mutation } from "../mutation.ts";
 
 const FIXED_SEED = 4;
-const RACES = 2_000;
+const RACES = 800;
 const WIDTH = 64;
 
 /** Fewer than on the ledger alone, because each step goes through two sets of books. */
-const SHARED_RACES = 500;
+const SHARED_RACES = 250;
 
 type Ledger = typeof import("../../src/budget/ledger.ts");
 type SharedAccount = typeof import("../../src/budget/shared-account.ts");

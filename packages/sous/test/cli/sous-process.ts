@@ -9,9 +9,14 @@ import { join } from "node:path";
 export const PACKAGE: string = join(import.meta.dirname, "../..");
 export const MAIN: string = join(PACKAGE, "src/cli/main.ts");
 
-/** Most of a short command is loading its sources; all but the first of a file find them compiled. */
-export const compiled: string = mkdtempSync(join(tmpdir(), "sous-compiled-"));
-process.on("exit", () => rmSync(compiled, { recursive: true, force: true }));
+/** Most of a short command is loading its sources; all but the first find them compiled. */
+export const compiled: string = process.env.NODE_COMPILE_CACHE ?? temporaryCache();
+
+function temporaryCache(): string {
+  const folder = mkdtempSync(join(tmpdir(), "sous-compiled-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
 
 /** A command that hangs is a failure, not a wait. */
 const LONGEST_MS = 60_000;

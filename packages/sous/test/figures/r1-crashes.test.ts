@@ -5,8 +5,8 @@ import { suite, test } from "node:test";
 import { importWithout } from "../mutation.ts";
 import { type CrashFigure, runCrashSchedules } from "./r1-crashes.ts";
 
-const FIXED = 220;
-const FRESH = 30;
+const FIXED = 120;
+const FRESH = 20;
 
 suite("R1: a tree whose processes die goes on, with nothing lost, nothing done twice and no hang", () => {
   test(`in ${FIXED} schedules of fixed seeds`, async (context) => {

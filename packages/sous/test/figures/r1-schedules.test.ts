@@ -5,8 +5,8 @@ import { suite, test } from "node:test";
 import { importWithout } from "../mutation.ts";
 import { runFaultSchedules, type ScheduleFigure } from "./r1-schedules.ts";
 
-const FIXED = 450;
-const FRESH = 50;
+const FIXED = 250;
+const FRESH = 30;
 
 suite("R1: no record is lost, doubled or out of order, and no run hangs", () => {
   test(`in ${FIXED} schedules of fixed seeds`, async (context) => {

@@ -5,8 +5,8 @@ import { suite, test } from "node:test";
 import { importWithout } from "../mutation.ts";
 import { type DeadlockFigure, runDeadlockSearch } from "./r6-deadlocks.ts";
 
-const FIXED = 900;
-const FRESH = 100;
+const FIXED = 350;
+const FRESH = 50;
 
 suite("R6: no deadlock at depth 8, width 3, limits 1, 2, 4, 16", () => {
   test(`H5: in ${FIXED} trees of fixed seeds`, async (context) => {

@@ -7,8 +7,8 @@ import { runForgedCalls } from "./r9-forged-calls.ts";
 import { type RightsFigure, runRightsTrees } from "./r9-rights.ts";
 import { runRightsTreesAside } from "./r9-worker.ts";
 
-const FIXED = 90_000;
-const FRESH = 10_000;
+const FIXED = 30_000;
+const FRESH = 5_000;
 
 suite("R9: no widening", () => {
   test(`H3: in ${FIXED} trees of fixed seeds`, async (context) => {
