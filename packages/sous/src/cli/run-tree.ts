@@ -109,7 +109,7 @@ export class RunTree {
         node.costUsd = node.costUsd === null || event.costUsd === null ? null : node.costUsd + event.costUsd;
         break;
       case "tool-call-start":
-        this.#calls.set(event.callId, `${event.toolName}  ${describeInput(event.input)}`.trimEnd());
+        this.#calls.set(event.callId, `${inertLine(event.toolName, 80)}  ${describeInput(event.input)}`.trimEnd());
         node.toolCount += 1;
         node.activity = isSubagentToolName(event.toolName)
           ? "waits for what it delegated"
@@ -122,13 +122,13 @@ export class RunTree {
           if (!event.isError) node.activity = "has what it delegated";
           break;
         }
-        node.activity = this.#calls.get(event.callId) ?? event.toolName;
+        node.activity = this.#calls.get(event.callId) ?? inertLine(event.toolName, 80);
         node.result = `  ${this.#arrow} ${describeOutput(event)}`;
         this.#calls.delete(event.callId);
         break;
       case "approval-request":
         node.asks = true;
-        node.activity = `wants: ${event.toolName}  ${describeInput(event.input)}`.trimEnd();
+        node.activity = `wants: ${inertLine(event.toolName, 80)}  ${describeInput(event.input)}`.trimEnd();
         break;
       case "approval-end":
         node.asks = false;

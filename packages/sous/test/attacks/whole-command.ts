@@ -13,7 +13,7 @@ import { temporaryTree } from "../tools/temporary-tree.ts";
 
 export type Flags = Partial<OptionValues<typeof RUN_OPTIONS>>;
 
-export type Ran = { result: RunResult; events: SousEvent[]; warnings: string[]; agents: string[] };
+export type Ran = { result: RunResult; events: SousEvent[]; warnings: string[]; agents: string[]; prompts: string };
 
 export type Command = AsyncDisposable & {
   /** Of everything; the repository is `repository` in it. */
@@ -73,7 +73,9 @@ export async function openCommand(files: Record<string, string> = {}): Promise<C
           throw error;
         },
       );
-      return { result, events, warnings, agents: application.agents.map(({ name }) => name) };
+      const { agents } = application;
+      const prompts = agents.map(({ description, instructions }) => `${description}\n${instructions}`).join("\n");
+      return { result, events, warnings, agents: agents.map(({ name }) => name), prompts };
     },
     [Symbol.asyncDispose]: () => tree[Symbol.asyncDispose](),
   };

@@ -4,7 +4,7 @@ import { lstatSync } from "node:fs";
 import { exportFile, saveAsCassette } from "../assemble.ts";
 import { CommandError } from "../exit-codes.ts";
 import { findRun } from "../find-run.ts";
-import { inertLine } from "../inert.ts";
+import { inertJson, inertLine } from "../inert.ts";
 import { openRuns } from "../open-runs.ts";
 import { readWord } from "../options.ts";
 import { tell } from "../output.ts";
@@ -15,7 +15,9 @@ export async function replayExport({ values, file }: Replay): Promise<number> {
   const format = readWord("export", values.export ?? "", ["md", "json", "html"]);
   await using store = await openRuns(file, "read");
   const { rootId } = await findRun(store, values.id ?? "");
-  const text = await exportFile(store, rootId, format);
+  const exported = await exportFile(store, rootId, format);
+  // JSON leaves some codes of terminals as they are; as escapes they say the same to whoever reads the file.
+  const text = format === "json" ? inertJson(exported) : exported;
   if (values.output === undefined || values.output === "-") process.stdout.write(text);
   else {
     await writePrivate(values.output, text, values.force);
