@@ -24,7 +24,7 @@ type Place = { readonly cwd: string; readonly env: Readonly<Record<string, strin
 /** Opens nothing of a project that nobody has trusted. */
 export async function findTrust({ cwd, env }: Place): Promise<ProjectTrust> {
   const stateFolder = userFolderIfAny("state", env);
-  if (stateFolder === undefined) return { root: cwd, state: "unknown", present: [], problem: undefined };
+  if (stateFolder === undefined) return { root: cwd, state: "unknown", present: [], problem: undefined, files: [] };
   const { trustOf } = await import("../config/trust.ts");
   return trustOf({ cwd, stateFolder });
 }
@@ -37,14 +37,14 @@ export function trustWarning({ root, state, present, problem }: ProjectTrust): s
 }
 
 /** The user's agents, and the project's when it is trusted. */
-export async function loadAgents(place: Place, trust: ProjectTrust): Promise<LoadedAgents> {
+export async function loadAgents(place: Place, trust: Pick<ProjectTrust, "files">): Promise<LoadedAgents> {
   const [{ loadAgentFiles }, { checkPattern }] = await Promise.all([
     import("../config/agent-load.ts"),
     import("../rights/rule-pattern.ts"),
   ]);
   return loadAgentFiles({
     userFolders: userFolderIfAny("config", place.env) === undefined ? [] : [userAgents(place)],
-    projectRoot: trust.state === "trusted" ? trust.root : undefined,
+    projectFiles: trust.files,
     checkRule: checkPattern,
   });
 }
@@ -131,6 +131,25 @@ export async function giveTrust(root: string, snapshot: ProjectSnapshot, { env }
 export async function takeTrust({ cwd, env }: Place): Promise<boolean> {
   const { revoke } = await import("../config/trust.ts");
   return revoke({ cwd, stateFolder: userFolder("state", env) });
+}
+
+/**
+ * A project was trusted to be read, not to choose whose server gets a task and which key pays for it: an agent of it that
+ * names another provider runs on the model of its caller.
+ */
+export function onProviderOf(
+  files: readonly AgentFile[],
+  model: string | undefined,
+  warn: (line: string) => void,
+): AgentFile[] {
+  const provider = model?.split("/", 1)[0];
+  return files.map((file) => {
+    const isForeign = file.model !== undefined && file.model !== "inherit" && file.model.split("/", 1)[0] !== provider;
+    if (file.scope !== "project" || !isForeign) return file;
+    const where = `${file.file}:${file.origins.fields.model?.line ?? 1}`;
+    warn(inertLine(`${where}: the model ${file.model} is ignored: a project may only choose a model of your provider`));
+    return { ...file, model: undefined };
+  });
 }
 
 /** Agents of files as definitions. `tools` is all that the command line has. */

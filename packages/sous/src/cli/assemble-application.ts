@@ -1,6 +1,5 @@
 /** From flags, configuration and files to the runtime that `sous run` and `sous chat` use. Everything is loaded late. */
 
-import { join } from "node:path";
 import type { AgentDefinition } from "../core/agent.ts";
 import type { Configuration } from "../core/configuration.ts";
 import { MissingKey } from "../core/errors.ts";
@@ -12,6 +11,7 @@ import type { Application, ApplicationRequest } from "./application.ts";
 import {
   findTrust,
   loadAgents,
+  onProviderOf,
   type ProjectTrust,
   toDefinitions,
   trustWarning,
@@ -33,9 +33,8 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
   const request = { ...given, warn: (line: string) => given.warn(`warning: ${line}`) };
   const { flags, cwd, env, ask } = request;
   const project = flags.isBare ? undefined : await trustedProject(request);
-  const projectFile = project === undefined ? undefined : join(project.root, ".sous", "config.yaml");
-  const { configuration, warnings } = await readConfiguration({ flags, cwd, env, projectFile });
-  for (const warning of warnings) request.warn(warning);
+  const { configuration, warnings } = await readConfiguration({ flags, cwd, env, project });
+  for (const warning of warnings) request.warn(inertLine(warning, 1000));
   const keep = keepOf(flags, configuration);
   await using opened = new AsyncDisposableStack();
   const store = request.store ?? opened.use(await openForRun(keep));
@@ -43,7 +42,7 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
   const programs = opened.use(openPrograms({ stateFolder: userFolderIfAny("state", env), environment: env }));
   const policy = await policyFor(request, configuration);
   const tools = await toolsOf(request, configuration, programs);
-  const files = await agentFiles(request, project);
+  const files = onProviderOf(await agentFiles(request, project), configuration.model, request.warn);
   // What the root may not use it cannot pass on: a file does not widen what was typed.
   const agents = toDefinitions(files, chosen(tools, flags.rights));
   const rules = await withAgentRules(policy, files, { allowsAll: flags.rights.allowsAll });
@@ -133,8 +132,7 @@ async function toolsOf(
 }
 
 async function agentFiles(request: ApplicationRequest, project: ProjectTrust | undefined) {
-  const trust = project ?? { root: request.cwd, state: "unknown", present: [], problem: undefined };
-  const { agents, problems } = await loadAgents(request, trust);
+  const { agents, problems } = await loadAgents(request, project ?? { files: [] });
   for (const { file, line, message } of problems)
     request.warn(`${inertLine(file)}:${line}: ${inertLine(message, 300)}`);
   return agents;
@@ -158,7 +156,7 @@ async function rootAgent({ flags, cwd }: ApplicationRequest, { configuration, to
     import("../subagents/named-agent.ts"),
     import("../config/agents-md.ts"),
   ]);
-  const notes = await readAgentsMd(project?.root);
+  const notes = readAgentsMd(project?.files ?? []);
   return agent({
     name: ROOT_NAME,
     instructions: rootPrompt({ cwd, projectNotes: notes?.text }),

@@ -2,7 +2,8 @@
 
 import { join } from "node:path";
 import type { Explanation } from "../config/explain.ts";
-import type { FlagSetting, LoadedConfiguration } from "../config/load-configuration.ts";
+import type { FlagSetting, LoadedConfiguration, ProjectSettings } from "../config/load-configuration.ts";
+import type { ProjectTrust } from "../config/trust.ts";
 import type { JsonSchema } from "../core/schema.ts";
 import { userFolderIfAny } from "./paths.ts";
 import type { RunFlags } from "./run-flags.ts";
@@ -15,26 +16,33 @@ export type ConfigurationRequest = {
   readonly flags: Pick<RunFlags, "configFile"> & Partial<Pick<RunFlags, "model" | "keep" | "limits">>;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The project's own file, when its folder is trusted. */
-  readonly projectFile: string | undefined;
+  /** Undefined when nothing of the project may be read. */
+  readonly project: Pick<ProjectTrust, "root" | "files"> | undefined;
 };
 
 /** Throws a `ConfigurationError` with every mistake at once. */
 export async function readConfiguration(request: ConfigurationRequest): Promise<LoadedConfiguration> {
-  const { flags, cwd, env, projectFile } = request;
+  const { flags, cwd, env, project } = request;
   const [{ loadConfiguration }, { checkPattern }] = await Promise.all([
     import("../config/load-configuration.ts"),
     import("../rights/rule-pattern.ts"),
   ]);
   return loadConfiguration({
     userFile: userConfigurationFile(env),
-    projectFile,
+    project: project && settingsOf(project),
     configFlagFile: flags.configFile,
     env,
     flags: flagSettings(flags),
     cwd,
     checkRule: checkPattern,
   });
+}
+
+/** The bytes that were compared when its trust was looked up: by now the file may be another. */
+function settingsOf({ root, files }: Pick<ProjectTrust, "root" | "files">): ProjectSettings | undefined {
+  const [folder, file] = [".sous", ".sous/config.yaml"];
+  const found = files.find(({ path }) => path === file || path === folder);
+  return found && { file: join(root, file), content: found.path === file ? found.content : undefined };
 }
 
 /** Undefined without a home. */

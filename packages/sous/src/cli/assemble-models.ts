@@ -48,7 +48,8 @@ export async function modelSource(places: ModelPlaces, { provider, model }: Conf
   return {
     secrets: key === undefined ? {} : { SOUS_API_KEY: key },
     resolve(choice) {
-      if (typeof choice !== "string" || !choice.startsWith(SCRIPT)) return known(choice);
+      // A model may name another one for a child: unless the person plays scripts, no file is opened for that.
+      if (!isScripted || typeof choice !== "string" || !choice.startsWith(SCRIPT)) return known(choice);
       const found = scripted.get(choice) ?? readScript(choice, cwd);
       scripted.set(choice, found);
       return found;

@@ -1,6 +1,5 @@
 /** What `sous doctor` finds out about settings, trust and agent files. Nothing of a project is read before it is trusted. */
 
-import { join } from "node:path";
 import type { Configuration } from "../core/configuration.ts";
 import { ConfigurationError, whereIs } from "../core/problem.ts";
 import { findTrust, loadAgents, type ProjectTrust } from "./assemble-agents.ts";
@@ -28,16 +27,15 @@ export async function checkSetup(question: SetupQuestion): Promise<Setup> {
 
 async function checkConfiguration(
   { cwd, env, configFile, model }: SetupQuestion,
-  { state, root }: ProjectTrust,
+  trust: ProjectTrust,
 ): Promise<{ check: Check; configuration: Configuration | undefined }> {
   const name = "configuration";
-  const projectFile = state === "trusted" ? join(root, ".sous", "config.yaml") : undefined;
   try {
     const { configuration, origins, warnings } = await readConfiguration({
       flags: { configFile, model },
       cwd,
       env,
-      projectFile,
+      project: trust,
     });
     const [first] = warnings;
     const set = [...origins.values()].filter(({ origin }) => origin.layer !== "default").length;

@@ -1,5 +1,7 @@
 /** What the root agent of the command line is told about itself. Nothing in it changes from turn to turn or from day to day. */
 
+import { inertLine } from "./inert.ts";
+
 export type RootPromptFacts = {
   readonly cwd: string;
   /** The text of AGENTS.md, when the project is trusted and has one. */
@@ -7,8 +9,19 @@ export type RootPromptFacts = {
 };
 
 export function rootPrompt({ cwd, projectNotes }: RootPromptFacts): string {
-  const notes = projectNotes === undefined ? "" : `\n\n${PROJECT}\n\n<agents_md>\n${projectNotes.trim()}\n</agents_md>`;
-  return `${ROLE}\n\nYou work in ${cwd}. ${PLACE}\n\n${WORK}\n\n${CHILDREN}${notes}`;
+  const notes =
+    projectNotes === undefined ? "" : `\n\n${PROJECT}\n\n<agents_md>\n${kept(projectNotes.trim())}\n</agents_md>`;
+  return `${ROLE}\n\nYou work in ${oneLine(cwd)}. ${PLACE}\n\n${WORK}\n\n${CHILDREN}${notes}`;
+}
+
+/** Notes end where we end them, however they spell our mark. */
+function kept(notes: string): string {
+  return notes.replace(/<(?=\s*\/?\s*agents_md)/gi, "&lt;");
+}
+
+/** The name of a folder is chosen by whoever made it: it must not pass for a paragraph of ours. */
+function oneLine(path: string): string {
+  return /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(path) ? JSON.stringify(inertLine(path, 4096)) : path;
 }
 
 const ROLE = "You are sous, an agent that works in a person's terminal, on their files and with their tools.";

@@ -1,19 +1,20 @@
 /** Finds the agent files of the user and of a trusted project, reads them, and settles who has a name. */
 
 import type { Dirent } from "node:fs";
-import { readdir, realpath } from "node:fs/promises";
-import { basename, dirname, join, relative } from "node:path";
+import { readdir } from "node:fs/promises";
+import { basename, dirname, join, posix } from "node:path";
 import { messageOf } from "../core/errors.ts";
 import type { AgentDialect, AgentFile, AgentProblem, AgentScope, AgentSource } from "./agent-file.ts";
 import { MAX_FILE_BYTES } from "./agent-front-matter.ts";
 import { readAgentFile } from "./agent-read.ts";
+import type { ProjectFile } from "./trust-files.ts";
 import { readRegular, realInside } from "./trust-read.ts";
 
 export type AgentPlaces = {
   /** In the order in which they win. */
   readonly userFolders: readonly string[];
-  /** Undefined for a project that is not trusted: nothing of it is opened. */
-  readonly projectRoot: string | undefined;
+  /** Of a trusted project, as they were compared: nothing of it is opened here. */
+  readonly projectFiles: readonly ProjectFile[];
   /** What is wrong with the pattern of a rule. */
   readonly checkRule?: AgentSource["checkRule"];
 };
@@ -39,7 +40,7 @@ export async function loadAgentFiles({ checkRule, ...places }: AgentPlaces): Pro
     );
   const agents = new Map<string, AgentFile>();
   for (const source of found.slice(0, MAX_FILES)) {
-    const text = await readRegular(source.real, MAX_FILE_BYTES).catch(messageOf);
+    const text = await source.read();
     if (typeof text === "string") problems.push(about(source.file, `the file cannot be read: ${text}`, "error"));
     if (typeof text === "string" || isPlainReadme(source.file, text)) continue;
     const read = readAgentFile({ ...source, text, checkRule });
@@ -61,44 +62,54 @@ export function dialectOf(folder: string): AgentDialect {
   return parent === ".opencode" && (name === "agent" || name === "agents") ? "opencode" : "sous";
 }
 
-type Found = { file: string; real: string; dialect: AgentDialect; scope: AgentScope };
+type Found = { file: string; dialect: AgentDialect; scope: AgentScope; read: () => Promise<Buffer | string> };
 
-async function findAll({ userFolders, projectRoot }: AgentPlaces, problems: AgentProblem[]): Promise<Found[]> {
+async function findAll({ userFolders, projectFiles }: AgentPlaces, problems: AgentProblem[]): Promise<Found[]> {
   const found: Found[] = [];
-  for (const folder of userFolders) found.push(...(await findIn(folder, "user", folder, problems)));
-  if (projectRoot === undefined) return found;
-  const root = await realpath(projectRoot).catch(() => projectRoot);
-  for (const place of PROJECT_FOLDERS) {
-    const folder = join(root, place);
-    const real = await realpath(folder).catch(() => undefined);
-    if (real === undefined) continue;
-    // A link on the way was not part of what was trusted.
-    if (real === folder) found.push(...(await findIn(folder, "project", root, problems)));
-    else problems.push(about(place, "the folder is reached through a link: it is not read"));
-  }
+  for (const folder of userFolders) found.push(...(await findIn(folder, problems)));
+  for (const place of PROJECT_FOLDERS) found.push(...findInProject(place, projectFiles, problems));
   return found;
 }
 
-async function findIn(folder: string, scope: AgentScope, root: string, problems: AgentProblem[]): Promise<Found[]> {
+async function findIn(folder: string, problems: AgentProblem[]): Promise<Found[]> {
   const dialect = dialectOf(folder);
   const entries = await readdir(folder, { withFileTypes: true }).catch((): Dirent[] => []);
   const found: Found[] = [];
   for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
-    if (!isAgentFile(entry, dialect)) continue;
-    const place = join(folder, entry.name);
-    const file = scope === "project" ? relative(root, place) : place;
-    const real = await realInside(place, folder);
-    if (real === undefined)
-      problems.push(about(file, "the file is a link that leads out of its folder: it is not read"));
-    else found.push({ file, real, dialect, scope });
+    if (entry.isDirectory() || !isAgentFile(entry.name, dialect)) continue;
+    const file = join(folder, entry.name);
+    const real = await realInside(file, folder);
+    if (real === undefined) problems.push(about(file, LEADS_OUT));
+    else found.push({ file, dialect, scope: "user", read: () => readRegular(real, MAX_FILE_BYTES).catch(messageOf) });
   }
   return found;
 }
 
+function findInProject(place: string, files: readonly ProjectFile[], problems: AgentProblem[]): Found[] {
+  // A link on the way was not gone through when the project was trusted.
+  if (files.some(({ path, target }) => target !== undefined && (path === place || path === posix.dirname(place))))
+    problems.push(about(place, "the folder is reached through a link: it is not read"));
+  const dialect = dialectOf(place);
+  const inside = files.filter(
+    ({ path }) => posix.dirname(path) === place && isAgentFile(posix.basename(path), dialect),
+  );
+  return inside.flatMap(({ path, target, content }): Found[] => {
+    if (content === undefined) {
+      problems.push(about(path, target === undefined ? "it is not a file: it is not read" : LEADS_OUT));
+      return [];
+    }
+    const tooLarge = `it is larger than ${MAX_FILE_BYTES / 1024} KB`;
+    const text = content.length > MAX_FILE_BYTES ? tooLarge : content;
+    return [{ file: path, dialect, scope: "project", read: async () => text }];
+  });
+}
+
+const LEADS_OUT = "the file is a link that leads out of its folder: it is not read";
+
 /** gemini-cli leaves out names that begin with an underscore. */
-function isAgentFile(entry: Dirent, dialect: AgentDialect): boolean {
-  const isHidden = entry.name.startsWith(".") || (dialect === "gemini" && entry.name.startsWith("_"));
-  return !isHidden && /\.md$/i.test(entry.name) && !entry.isDirectory();
+function isAgentFile(name: string, dialect: AgentDialect): boolean {
+  const isHidden = name.startsWith(".") || (dialect === "gemini" && name.startsWith("_"));
+  return !isHidden && /\.md$/i.test(name);
 }
 
 /** Folders of agents often have one, and nobody means it to be an agent. */

@@ -1,6 +1,6 @@
 /** The configuration of a command: flags, variables, the project's file, the user's file and the defaults, checked and merged. */
 
-import { dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { isAbsolute, join, relative, resolve } from "node:path";
 import type { Configuration } from "../core/configuration.ts";
 import { type ConfigurationCode, ConfigurationError, type Problem, type ProblemPlace } from "../core/problem.ts";
 import { type Environment, readEnvironment } from "./environment.ts";
@@ -10,13 +10,12 @@ import { readSmallFile } from "./read-file.ts";
 import { type CheckRule, createResolver, type Resolved, type Resolver } from "./resolve-settings.ts";
 import { SETTINGS } from "./settings.ts";
 import { hideSecrets } from "./source-lines.ts";
-import { isThere, realInside } from "./trust-read.ts";
 
 export type ConfigurationSources = {
   /** The default place; it may be absent. Undefined when there is no such place. */
   readonly userFile: string | undefined;
-  /** Only of a folder that is trusted: nothing is looked for here. */
-  readonly projectFile?: string | undefined;
+  /** Only of a folder that is trusted, as it was compared: nothing is looked for here. */
+  readonly project?: ProjectSettings | undefined;
   /** `--config`, which goes before SOUS_CONFIG; both stand in for the user's file and must exist. */
   readonly configFlagFile?: string | undefined;
   readonly env: Environment;
@@ -26,6 +25,9 @@ export type ConfigurationSources = {
   /** Whoever applies the rules knows their patterns best. */
   readonly checkRule?: CheckRule | undefined;
 };
+
+/** Without content it is a link that leads out of the project. */
+export type ProjectSettings = { readonly file: string; readonly content: Uint8Array | undefined };
 
 /** What a flag says about a setting: `{ key: "agent.max_turns", flag: "--max-turns", value: 5 }`. */
 export type FlagSetting = { readonly key: string; readonly flag: string; readonly value: unknown };
@@ -42,7 +44,7 @@ export type LoadedConfiguration = {
 export async function loadConfiguration(sources: ConfigurationSources): Promise<LoadedConfiguration> {
   const { env, flags = [], checkRule = () => undefined } = sources;
   const environment = readEnvironment(env);
-  const [user, project] = await Promise.all([readUserFile(sources), readProjectFile(sources)]);
+  const [user, project] = [await readUserFile(sources), readProject(sources)];
   const layers = [flagLayer(flags), environment.layer, project.layer, user.layer];
   const resolver = createResolver(
     layers.filter((layer) => layer !== undefined),
@@ -125,32 +127,27 @@ async function readUserFile({ userFile, configFlagFile, env, cwd }: Configuratio
   const fromFlag = { kind: "flag", name: "--config", text: configFlagFile && hideSecrets(`--config ${file}`) } as const;
   const fromVariable = { kind: "variable", name: "SOUS_CONFIG", text: hideSecrets(`SOUS_CONFIG=${file}`) } as const;
   const place = configFlagFile === undefined ? fromVariable : fromFlag;
-  return readOne(path, { file, name: "user", whenMissing: named === undefined ? undefined : place });
+  return readOne(path, { file, whenMissing: named === undefined ? undefined : place });
 }
 
-async function readProjectFile({ projectFile, cwd }: ConfigurationSources): Promise<FileSource> {
-  if (projectFile === undefined) return { problems: [] };
-  const path = resolve(cwd, projectFile);
-  const file = nameOf(path, cwd);
-  if (!(await isThere(path))) return { problems: [] };
+function readProject({ project, cwd }: ConfigurationSources): FileSource {
+  if (project === undefined) return { problems: [] };
+  const file = nameOf(resolve(cwd, project.file), cwd);
   // What lies outside was not looked at when the project was trusted.
-  const real = await realInside(path, dirname(dirname(path)));
-  if (real === undefined) {
-    return { problems: [], warnings: [`${file} is ignored: it is a link that leads out of the project`] };
-  }
-  return readOne(real, { file, name: "project", whenMissing: undefined });
+  if (project.content === undefined)
+    return { problems: [], warnings: [`${file} is ignored: it is a link that leads out of the project, or no file`] };
+  return readFileLayer(project.content, file, "project");
 }
 
 type FileRequest = {
   readonly file: string;
-  readonly name: "user" | "project";
   /** Who named it, when it must be there. */
   readonly whenMissing: ProblemPlace | undefined;
 };
 
-async function readOne(path: string, { file, name, whenMissing }: FileRequest): Promise<FileSource> {
+async function readOne(path: string, { file, whenMissing }: FileRequest): Promise<FileSource> {
   const read = await readSmallFile(path, MAX_CONFIGURATION_BYTES);
-  if ("bytes" in read) return readFileLayer(read.bytes, file, name);
+  if ("bytes" in read) return readFileLayer(read.bytes, file, "user");
   if (read.trouble === "missing" && whenMissing === undefined) return { problems: [] };
   const code: ConfigurationCode = read.trouble === "too-large" ? "SOUS-C002" : "SOUS-C001";
   const place = whenMissing ?? { kind: "file", file, line: 1, column: 1, source: [] };

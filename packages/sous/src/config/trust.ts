@@ -1,7 +1,7 @@
 /** Trust: whether the files of a project may be read. It is given to a folder as it is, and ends with the first change. */
 
 import { messageOf } from "../core/errors.ts";
-import { type ProjectSnapshot, presentPlaces, readProject } from "./trust-files.ts";
+import { type ProjectFile, type ProjectSnapshot, presentPlaces, readProject } from "./trust-files.ts";
 import { changeTrustRecords, readTrustRecords } from "./trust-record.ts";
 import { projectRoot } from "./trust-root.ts";
 
@@ -13,6 +13,8 @@ export type ProjectTrust = {
   readonly present: readonly string[];
   /** Why it is not trusted, when that is not a matter of asking. */
   readonly problem: string | undefined;
+  /** As they were when they were compared; empty unless it is trusted. Whoever reads them again may find others. */
+  readonly files: readonly ProjectFile[];
 };
 
 type Place = { readonly cwd: string; readonly stateFolder: string };
@@ -26,11 +28,12 @@ export async function trustOf({ cwd, stateFolder }: Place): Promise<ProjectTrust
   const present = await presentPlaces(root);
   try {
     const record = (await readTrustRecords(stateFolder)).find(({ path }) => path === root);
-    if (record === undefined) return { root, state: "unknown", present, problem: undefined };
-    const { sha256 } = await readProject(root);
-    return { root, state: sha256 === record.sha256 ? "trusted" : "changed", present, problem: undefined };
+    if (record === undefined) return { root, state: "unknown", present, problem: undefined, files: [] };
+    const { sha256, files } = await readProject(root);
+    if (sha256 !== record.sha256) return { root, state: "changed", present, problem: undefined, files: [] };
+    return { root, state: "trusted", present, problem: undefined, files };
   } catch (error) {
-    return { root, state: "unknown", present, problem: messageOf(error) };
+    return { root, state: "unknown", present, problem: messageOf(error), files: [] };
   }
 }
 

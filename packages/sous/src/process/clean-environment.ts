@@ -1,5 +1,7 @@
 /** The variables a program gets: a short list of harmless ones, what was named for it, and nothing else of ours. */
 
+import { delimiter, isAbsolute } from "node:path";
+
 /** By this variable everything that a program has started is found again, also in a process group of its own. */
 export const MARK_VARIABLE = "SOUS_RUN";
 
@@ -9,9 +11,15 @@ type Variables = Readonly<Record<string, string | undefined>>;
 export function cleanEnvironment(ours: Variables, named: Variables, mark: string): Record<string, string> {
   const clean: Record<string, string> = {};
   for (const name of PASSED_ON) add(clean, name, ours[name]);
+  if (clean.PATH !== undefined) clean.PATH = withoutRelative(clean.PATH);
   for (const [name, value] of Object.entries(named)) if (!LOADER.test(name)) add(clean, name, value);
   clean[MARK_VARIABLE] = `${outerMark(ours)}${mark}`;
   return clean;
+}
+
+/** A relative folder is one of the workspace, where a stranger may have put a program with the name of an allowed one. */
+function withoutRelative(path: string): string {
+  return path.split(delimiter).filter(isAbsolute).join(delimiter);
 }
 
 /** The mark that whoever started us gave us; it is kept only in the form that we write. */

@@ -7,6 +7,7 @@ import { suite, test } from "node:test";
 import { loadAgents, toDefinitions, withAgentRules } from "../../src/cli/assemble-agents.ts";
 import { agents as agentsCommand } from "../../src/cli/commands/agents.ts";
 import { readAgentFile } from "../../src/config/agent-read.ts";
+import { readProject } from "../../src/config/trust-files.ts";
 import type { ActionRequest } from "../../src/core/approval.ts";
 import { createPolicy } from "../../src/rights/policy.ts";
 import { readOnlyTools } from "../../src/tools/read-only.ts";
@@ -171,8 +172,7 @@ test("C1: agents of files become definitions with the tools there are", async ()
     "project/.sous/agents/b.md": "---\nname: b\ndescription: B.\ndeny: [grep]\n---\n",
   });
   const env = { XDG_CONFIG_HOME: join(here.path, "config") };
-  const trust = { root: here.root, state: "trusted", present: [], problem: undefined } as const;
-  const { agents } = await loadAgents({ cwd: here.root, env }, trust);
+  const { agents } = await loadAgents({ cwd: here.root, env }, await readProject(here.root));
   const [a, b] = toDefinitions(agents, readOnlyTools());
   const names = (definition: typeof a) =>
     Array.isArray(definition?.tools) ? definition.tools.map(({ name }) => name) : undefined;

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { suite, test } from "node:test";
 import { loadAgentFiles } from "../../src/config/agent-load.ts";
 import { readAgentsMd } from "../../src/config/agents-md.ts";
+import { readProject } from "../../src/config/trust-files.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
 
 const file = (name: string, more = "") => `---\nname: ${name}\ndescription: Of ${name}.\n${more}---\nDo it.\n`;
@@ -23,7 +24,10 @@ suite("agents of files", () => {
       ".claude/agents/deeper/f.md": file("f"),
       "agents/g.md": file("g"),
     });
-    const { agents, problems } = await loadAgentFiles({ userFolders: [], projectRoot: project.path });
+    const { agents, problems } = await loadAgentFiles({
+      userFolders: [],
+      projectFiles: (await readProject(project.path)).files,
+    });
     assert.deepEqual(problems, []);
     assert.deepEqual(
       agents.map(({ name, dialect, scope, file }) => [name, dialect, scope, file]),
@@ -47,7 +51,7 @@ suite("agents of files", () => {
     const userFolder = join(place.path, "user/agents");
     const { agents, problems } = await loadAgentFiles({
       userFolders: [userFolder],
-      projectRoot: join(place.path, "project"),
+      projectFiles: (await readProject(join(place.path, "project"))).files,
     });
     assert.deepEqual(
       agents.map(({ name, tools }) => [name, tools]),
@@ -78,7 +82,10 @@ suite("agents of files", () => {
     await symlink("nowhere.md", join(project, ".sous/agents/dangling.md"));
     await symlink(join(place.path, "secret"), join(project, ".claude"));
     await symlink(join(place.path, "secret/agents"), join(project, ".gemini/agents"));
-    const { agents, problems } = await loadAgentFiles({ userFolders: [], projectRoot: project });
+    const { agents, problems } = await loadAgentFiles({
+      userFolders: [],
+      projectFiles: (await readProject(project)).files,
+    });
     assert.deepEqual(
       agents.map(({ name }) => name),
       ["own"],
@@ -102,7 +109,10 @@ suite("agents of files", () => {
       ".sous/agents/plain.md": "no front matter",
       ".sous/agents/folder.md/": "",
     });
-    const { agents, problems } = await loadAgentFiles({ userFolders: ["/nowhere"], projectRoot: project.path });
+    const { agents, problems } = await loadAgentFiles({
+      userFolders: ["/nowhere"],
+      projectFiles: (await readProject(project.path)).files,
+    });
     assert.deepEqual(
       agents.map(({ name }) => name),
       ["good"],
@@ -119,7 +129,10 @@ suite("agents of files", () => {
         Array.from({ length: 203 }, (_, index) => [`.sous/agents/a${1000 + index}.md`, file(`a${1000 + index}`)]),
       ),
     );
-    const { agents, problems } = await loadAgentFiles({ userFolders: [], projectRoot: project.path });
+    const { agents, problems } = await loadAgentFiles({
+      userFolders: [],
+      projectFiles: (await readProject(project.path)).files,
+    });
     assert.equal(agents.length, 200);
     assert.equal(problems.length, 1);
   });
@@ -128,14 +141,14 @@ suite("agents of files", () => {
 suite("AGENTS.md", () => {
   test("is read without what cannot be seen", async () => {
     await using project = await temporaryTree({ "AGENTS.md": "Use\u200b tabs.\u202e\u001b[31m\r\nBe\tbrief.\n" });
-    const { text, isCut } = (await readAgentsMd(project.path)) ?? {};
+    const { text, isCut } = readAgentsMd((await readProject(project.path)).files) ?? {};
     assert.equal(text, "Use tabs.[31m\nBe\tbrief.");
     assert.equal(isCut, false);
   });
 
   test("is cut at 64 KB, between characters, and says so", async () => {
     await using project = await temporaryTree({ "AGENTS.md": "é".repeat(40_000) });
-    const { text = "", isCut } = (await readAgentsMd(project.path)) ?? {};
+    const { text = "", isCut } = readAgentsMd((await readProject(project.path)).files) ?? {};
     assert.equal(isCut, true);
     assert.match(text, /^é{32768}\n\n\[.*left out.\]$/);
   });
@@ -144,16 +157,16 @@ suite("AGENTS.md", () => {
     await using place = await temporaryTree({ "secret.md": "secret", "inside/CLAUDE.md": "Be brief.", "outside/": "" });
     await symlink("CLAUDE.md", join(place.path, "inside/AGENTS.md"));
     await symlink("../secret.md", join(place.path, "outside/AGENTS.md"));
-    assert.equal((await readAgentsMd(join(place.path, "inside")))?.text, "Be brief.");
-    assert.equal(await readAgentsMd(join(place.path, "outside")), undefined);
+    assert.equal(readAgentsMd((await readProject(join(place.path, "inside"))).files)?.text, "Be brief.");
+    assert.equal(readAgentsMd((await readProject(join(place.path, "outside"))).files), undefined);
   });
 
   test("that is not there, empty, binary or a folder is none", async () => {
     for (const content of [undefined, " \n", "a\0b"]) {
       await using project = await temporaryTree(content === undefined ? {} : { "AGENTS.md": content });
-      assert.equal(await readAgentsMd(project.path), undefined);
+      assert.equal(readAgentsMd((await readProject(project.path)).files), undefined);
     }
     await using project = await temporaryTree({ "AGENTS.md/": "" });
-    assert.equal(await readAgentsMd(project.path), undefined);
+    assert.equal(readAgentsMd((await readProject(project.path)).files), undefined);
   });
 });

@@ -34,7 +34,7 @@ export class ConfigurationFolder {
     }
     return loadConfiguration({
       userFile: this.file("user.yaml"),
-      projectFile: project === undefined ? undefined : this.file("project.yaml"),
+      project: project === undefined ? undefined : { file: this.file("project.yaml"), content: Buffer.from(project) },
       configFlagFile,
       env,
       flags,

@@ -2,9 +2,11 @@
 
 import assert from "node:assert/strict";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { loadConfiguration } from "../../src/config/load-configuration.ts";
+import { readConfiguration } from "../../src/cli/assemble-configuration.ts";
 import { ALL_SETTINGS } from "../../src/config/settings.ts";
+import { readProject } from "../../src/config/trust-files.ts";
 import { ConfigurationFolder } from "./configuration-files.ts";
 
 const folder = new ConfigurationFolder();
@@ -113,8 +115,12 @@ test("B4.3: a file of a project that is a link out of it is not read", async () 
   using inner = new ConfigurationFolder();
   mkdirSync(inner.file("repository/.sous"), { recursive: true });
   writeFileSync(inner.file("outside.yaml"), "agent: { max_turns: 1 }\n");
-  const projectFile = inner.file("repository/.sous/config.yaml");
-  const load = () => loadConfiguration({ userFile: undefined, projectFile, env: {}, cwd: inner.path });
+  const root = inner.file("repository");
+  const projectFile = join(root, ".sous/config.yaml");
+  const load = async () => {
+    const { files } = await readProject(root);
+    return readConfiguration({ flags: { configFile: undefined }, project: { root, files }, env: {}, cwd: inner.path });
+  };
   symlinkSync("../../outside.yaml", projectFile);
   const { configuration, warnings } = await load();
   assert.equal(configuration.agent.maxTurns, 50);

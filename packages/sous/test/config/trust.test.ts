@@ -59,6 +59,7 @@ suite("B4.2: trust", () => {
         ".mcp.json",
       ],
       problem: undefined,
+      files: [],
     });
     await give(here);
     assert.equal(await stateIn(here.root, here), "trusted");

@@ -1,6 +1,5 @@
 /** `sous config explain | check | schema`: what the settings are, where they come from, and what is wrong with them. */
 
-import { join } from "node:path";
 import { ConfigurationError, whereIs } from "../../core/problem.ts";
 import { findTrust, trustWarning } from "../assemble-agents.ts";
 import {
@@ -72,9 +71,8 @@ async function withConfiguration(
   try {
     const place = { cwd: process.cwd(), env: process.env };
     const trust = await findTrust(place);
-    const projectFile = trust.state === "trusted" ? join(trust.root, ".sous", "config.yaml") : undefined;
     const untrusted = trustWarning(trust);
-    const loaded = await readConfiguration({ flags: { configFile }, ...place, projectFile });
+    const loaded = await readConfiguration({ flags: { configFile }, ...place, project: trust });
     for (const line of untrusted === undefined ? loaded.warnings : [untrusted, ...loaded.warnings])
       progress.printText(`warning: ${inertLine(line, 1000)}`);
     return await use(loaded);
