@@ -21,7 +21,7 @@ function decoded(...chunks: readonly (string | Uint8Array)[]): string[] {
 suite("the keys of a terminal", () => {
   test("text, control keys, arrows and Alt are told apart", () => {
     assert.deepEqual(decoded("ab\r"), ["ab", "<enter>"]);
-    assert.deepEqual(decoded("\n\u001b\r\u007f\u0001\u0005\u000b\u0015\u0017\u0019\u0003\u0004\u000f\t"), [
+    assert.deepEqual(decoded("\n\u001b\r\u007f\u0001\u0005\u000b\u0015\u0017\u0019\u0003\u0004\u000f\u001a\t"), [
       "<new-line>",
       "<new-line>",
       "<backspace>",
@@ -34,6 +34,7 @@ suite("the keys of a terminal", () => {
       "<interrupt>",
       "<end-of-input>",
       "<expand>",
+      "<suspend>",
       "<tab>",
     ]);
     assert.deepEqual(decoded("\u001b[A\u001bOB\u001b[1;5C\u001b[3~\u001bb\u001bf"), [

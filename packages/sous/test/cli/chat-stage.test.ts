@@ -268,6 +268,28 @@ suite("a conversation", () => {
     }
   });
 
+  test("a long paste is shown by its beginning and said as a whole", async () => {
+    await using stage = openStage({ sous: [[says("Read.")]] });
+    const lines = Array.from({ length: 5000 }, (_, index) => `line ${index}`);
+    stage.type(`\u001b[200~${lines.join("\n")}\u001b[201~\r`);
+    await stage.screen.until("Read.");
+    assert.match(stage.screen.text(), /> line 0\n {2}line 1\n(?:.*\n)* {2}line 11\n {2}\(4988 more lines\)\nRead/);
+    assert.equal(textOf(stage.model.requests[0]?.messages[0] ?? { content: [] }), lines.join("\n"));
+  });
+
+  test("whoever goes back to the shell finds no half a screen there, and all of it afterwards", async () => {
+    await using stage = openStage({ sous: [[says("Here.")]] });
+    stage.type("hello\r");
+    await stage.screen.until("Here.");
+    stage.type("a draft");
+    await stage.screen.until("> a draft");
+    stage.chat.clear();
+    await stage.screen.until((text) => !text.includes("a draft"));
+    stage.screen.write("$ fg\n");
+    stage.chat.refresh();
+    assert.match(await stage.screen.until("> a draft"), /Here\.\n.*\n\$ fg\n> a draft$/);
+  });
+
   test("J2: /tools names what the model is offered, and /tree shows the runs", async () => {
     await using stage = openStage({
       sous: [[calls("subagent", spawn("scout", "look"))], [says("Seen.")]],
@@ -301,6 +323,8 @@ suite("a conversation", () => {
     await type("/agents", "No agents are defined");
     await type("/resume", "/resume ID goes on with one of them.");
     await type("/modle", "Did you mean /model?");
+    await type("/fork x", "error: /fork takes the number of a turn, such as /fork 2");
+    await type("!", "error: Say what to run: !COMMAND");
     await type("/export out.txt", "/export takes a file whose name ends in");
     await type("/compact", "The conversation goes on from this summary.");
     await type("and now", /> and now\nOne\./);

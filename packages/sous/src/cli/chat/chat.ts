@@ -59,6 +59,7 @@ export class Chat {
       case "command":
         return (await runSlashCommand(typed.name, typed.parameter, this.scene())) ? "quit" : undefined;
       case "shell":
+        if (typed.command === "") throw new CommandError("Say what to run: !COMMAND");
         await this.#runShell(typed.command);
         return undefined;
       case "agent": {
@@ -106,6 +107,10 @@ export class Chat {
     const { application, style, columns, say } = this.#options;
     const { conversation, transcript } = this;
     return { application, conversation, transcript, style, columns: columns(), say };
+  }
+
+  get isInShell(): boolean {
+    return this.#shell !== undefined;
   }
 
   /** True when a shell line was running. */

@@ -69,6 +69,7 @@ export function edit(editor: Editor, key: Key): Editor | undefined {
     case "end-of-input":
     case "expand":
     case "redraw":
+    case "suspend":
       return undefined;
     default:
       return key.name satisfies never;

@@ -24,6 +24,7 @@ export function askFirstRun({ screen, clock, style, reason }: FirstRunParts): {
   chosen: Promise<FirstChoice>;
   onKey(key: Key): void;
   refresh(): void;
+  clear(): void;
 } & Disposable {
   const { promise, resolve } = Promise.withResolvers<FirstChoice>();
   let note: string[] = [];
@@ -41,6 +42,7 @@ export function askFirstRun({ screen, clock, style, reason }: FirstRunParts): {
   return {
     chosen: promise,
     refresh: () => live.refresh(),
+    clear: () => live.clear(),
     onKey(key) {
       const pressed = key.type === "text" ? key.text : key.type === "key" ? key.name : "";
       if (pressed === "1") resolve("demo");

@@ -5,7 +5,7 @@ import { messageOf, StoreError, UserError } from "../../core/errors.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { Application } from "../application.ts";
 import { CommandError } from "../exit-codes.ts";
-import { inert, inertLine } from "../inert.ts";
+import { inertLine } from "../inert.ts";
 import type { Style } from "../style.ts";
 import { breakLine } from "../width.ts";
 import { Chat } from "./chat.ts";
@@ -13,7 +13,7 @@ import { type ChatScene, chatFrame, isLongQuestion } from "./chat-view.ts";
 import type { History } from "./history.ts";
 import type { Key, KeyName } from "./keys.ts";
 import { LiveScreen, type Screen } from "./live-screen.ts";
-import { PromptLine } from "./prompt-line.ts";
+import { echoLines, PromptLine } from "./prompt-line.ts";
 import type { Questions } from "./questions.ts";
 import { COMMAND_NAMES } from "./slash-commands.ts";
 
@@ -28,6 +28,7 @@ export type InteractiveParts = {
 
 /** Whoever is just typing does not mean to answer a question that appears under their fingers. */
 const QUIET_MS = 400;
+const IN_SHELL = "the shell line is running; Ctrl-C stops it";
 
 export class InteractiveChat implements Disposable {
   readonly chat: Chat;
@@ -76,6 +77,11 @@ export class InteractiveChat implements Disposable {
   /** Something outside has changed: the size of the terminal, or the first question. */
   refresh(): void {
     this.#screen.refresh();
+  }
+
+  /** Somebody else is to have the terminal for a while. */
+  clear(): void {
+    this.#screen.clear();
   }
 
   /** Another question is the first one now, or there is none. */
@@ -237,8 +243,7 @@ export class InteractiveChat implements Disposable {
     }
     if (purpose !== undefined || text.trim() === "") return;
     void this.#parts.history.add(text.trim());
-    const lines = inert(text.trimEnd()).split("\n");
-    this.say(["", ...lines.map((line, index) => `${index === 0 ? "> " : "  "}${line}`)]);
+    this.say(["", ...echoLines(text)]);
     void this.submit(text);
   }
 
@@ -283,7 +288,7 @@ export class InteractiveChat implements Disposable {
       purpose: purpose?.kind === "reason" ? "why not" : purpose?.path,
       question: first && { first, count, isHeld: isAsking && !this.#wantsToAnswer && !this.#line.isFree },
       selected: this.#selected,
-      hint,
+      hint: hint ?? (this.chat.isInShell ? IN_SHELL : undefined),
       now: application.clock.now(),
     };
   }

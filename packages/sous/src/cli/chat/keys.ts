@@ -23,7 +23,8 @@ export type KeyName =
   | "interrupt"
   | "end-of-input"
   | "expand"
-  | "redraw";
+  | "redraw"
+  | "suspend";
 
 export type Key =
   | { readonly type: "text"; readonly text: string }
@@ -152,6 +153,7 @@ const CONTROL: Readonly<Record<number, KeyName>> = {
   21: "kill-to-start",
   23: "kill-word-left",
   25: "yank",
+  26: "suspend",
   127: "backspace",
 };
 

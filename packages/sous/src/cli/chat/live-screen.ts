@@ -78,11 +78,16 @@ export class LiveScreen implements Disposable {
     this.refresh();
   }
 
-  [Symbol.dispose](): void {
-    if (this.#isOver) return;
+  /** Takes the region away until something is to be drawn again. */
+  clear(): void {
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
     this.#write({ lines: [], cursor: { row: 0, column: 0 } });
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#isOver) return;
+    this.clear();
     this.#isOver = true;
   }
 

@@ -1,6 +1,6 @@
 /** The line at the bottom: what is typed, whom it is for, and what was typed before it was for somebody else. */
 
-import { inertLine } from "../inert.ts";
+import { inert, inertLine } from "../inert.ts";
 import { type CompletionSources, complete } from "./complete.ts";
 import { cleared, type Editor, edit, emptyEditor, insert, submitted, withText } from "./editor.ts";
 import type { Key } from "./keys.ts";
@@ -83,4 +83,13 @@ export class PromptLine {
     this.#editor = withText(before, completed + text.slice(cursor), completed.length);
     this.hint = found.choices.length === 0 ? undefined : found.choices.map((each) => inertLine(each, 60)).join("  ");
   }
+}
+
+const MOST_ECHOED = 12;
+
+/** What was sent, as it stays above. A long paste is shown by its beginning: whoever sent it knows the rest. */
+export function echoLines(text: string): string[] {
+  const lines = inert(text.trimEnd()).split("\n");
+  const more = lines.length > MOST_ECHOED ? [`(${lines.length - MOST_ECHOED} more lines)`] : [];
+  return [...lines.slice(0, MOST_ECHOED), ...more].map((line, index) => `${index === 0 ? "> " : "  "}${line}`);
 }

@@ -10,7 +10,6 @@ import { findRun } from "../find-run.ts";
 import { inertLine } from "../inert.ts";
 import { listLines } from "../list-lines.ts";
 import { isThere } from "../open-runs.ts";
-import { readWhole } from "../options.ts";
 import type { Style } from "../style.ts";
 import { treeLines } from "../tree.ts";
 import { cutToWidth } from "../width.ts";
@@ -102,7 +101,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   fork: { about: "go on in a copy; /fork TURN behind an earlier turn", run: fork },
   compact: { about: "let the agent sum up, and go on from the summary", run: compact },
-  export: { about: "write this conversation to a file: .md, .html or .json", isAlways: true, run: exportTo },
+  export: { about: "/export FILE writes this conversation: .md, .html or .json", isAlways: true, run: exportTo },
   quit: { about: "leave; so does Ctrl-D", isAlways: true, run: () => {} },
 };
 
@@ -118,6 +117,7 @@ function helpLines(columns: number, mark: string): string[] {
     ["Alt-Enter, \\", "a new line; Enter sends"],
     ["Ctrl-C", "clear the line; while a run is live: wrap up, then stop"],
     ["Ctrl-O", "more or less detail"],
+    ["Ctrl-Z", "back to the shell for a while; fg comes back"],
     ["Up, Down", "history; while children work: choose one to steer, wrap up or stop"],
   ];
   return rows.map(([name, about]) => cutToWidth(`  ${name.padEnd(14)}${about}`, columns, mark));
@@ -146,7 +146,9 @@ function showBudget(parameter: string, { application, conversation, transcript, 
   if (application.runOptions.budget?.tokens === undefined)
     throw new CommandError("There is no limit of tokens that could be raised; sous chat --max-tokens-total N sets one");
   if (conversation.isLive) throw new CommandError("The budget can be raised when the run has ended");
-  const more = readWhole("budget", parameter.replace(/^\+/, ""), 1);
+  if (!/^\+?[1-9]\d{0,14}$/.test(parameter))
+    throw new CommandError("/budget takes a number of tokens, such as /budget +20000");
+  const more = Number(parameter);
   if (!conversation.addTokens(more)) throw new CommandError("Nothing has been spent yet; /budget shows the limits");
   say([`The next message may spend ${more} tokens more.`]);
 }
@@ -183,7 +185,8 @@ export async function goOnWith(
 function fork(parameter: string, { conversation, say }: CommandScene): void {
   const { runId } = conversation;
   if (runId === undefined) throw new CommandError("Nothing has been said yet that a copy could go on from");
-  const at = parameter === "" ? undefined : readWhole("turn", parameter, 0);
+  if (!/^\d{0,9}$/.test(parameter)) throw new CommandError("/fork takes the number of a turn, such as /fork 2");
+  const at = parameter === "" ? undefined : Number(parameter);
   conversation.forkFrom(runId, at);
   say([`The next message goes to a copy${at === undefined ? "" : ` behind turn ${at}`}.`]);
 }

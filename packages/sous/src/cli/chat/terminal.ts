@@ -6,6 +6,8 @@ import { type Key, KeyDecoder } from "./keys.ts";
 export type TerminalEvents = {
   onKey(key: Key): void;
   onResize(): void;
+  /** Ctrl-Z: the shell is about to have the terminal. Afterwards `onResize` is called. */
+  onSuspend(): void;
   /** The person is gone, or the system wants us to be. */
   onEnd(signal: "SIGTERM" | "SIGHUP" | "end"): void;
 };
@@ -15,37 +17,67 @@ const PLAIN_PASTE = "\u001b[?2004l";
 const SHOW_CURSOR = "\u001b[?25h";
 /** How long an escape byte waits for the rest of its sequence. */
 const ESCAPE_MS = 40;
+/** A process that still runs so long after it was to stop was not stopped. */
+const SUSPEND_MS = 200;
 
 /** Disposing it gives the terminal back. It is also given back when the process ends in any other way it can notice. */
 export function openTerminal(
   input: NodeJS.ReadStream,
   output: NodeJS.WriteStream,
   clock: Clock,
-  { onKey, onResize, onEnd }: TerminalEvents,
+  { onKey, onResize, onSuspend, onEnd }: TerminalEvents,
 ): Disposable {
   const decoder = new KeyDecoder();
   let timer: Disposable | undefined;
   const onData = (bytes: Buffer): void => {
     timer?.[Symbol.dispose]();
     timer = undefined;
-    for (const key of decoder.feed(bytes)) onKey(key);
+    for (const key of decoder.feed(bytes)) {
+      if (key.type === "key" && key.name === "suspend") suspend();
+      else onKey(key);
+    }
     if (decoder.isWaiting) timer = clock.timer(ESCAPE_MS, () => decoder.flush().forEach(onKey));
   };
   const onInterrupt = (): void => onKey({ type: "key", name: "interrupt" });
   const onTerminate = (): void => onEnd("SIGTERM");
   const onHangUp = (): void => onEnd("SIGHUP");
   const onClose = (): void => onEnd("end");
+  const suspend = (): void => {
+    onSuspend();
+    output.write(PLAIN_PASTE + SHOW_CURSOR);
+    input.setRawMode(false);
+    process.once("SIGCONT", goOn);
+    // The whole group, as the terminal itself would do it. Where no shell could wake us up again, it is ignored.
+    process.kill(0, "SIGTSTP");
+    waking = clock.timer(SUSPEND_MS, goOn);
+  };
+  const goOn = (): void => {
+    process.off("SIGCONT", goOn);
+    waking?.[Symbol.dispose]();
+    waking = undefined;
+    if (!isOpen || input.destroyed) return;
+    input.setRawMode(true);
+    output.write(BRACKETED_PASTE);
+    onResize();
+  };
+  let waking: Disposable | undefined;
   let isOpen = true;
   const restore = (): void => {
     if (!isOpen) return;
     isOpen = false;
     timer?.[Symbol.dispose]();
+    waking?.[Symbol.dispose]();
     output.write(PLAIN_PASTE + SHOW_CURSOR);
     // A terminal that is gone has no mode to go back to.
     if (!input.destroyed) input.setRawMode(false);
     input.off("data", onData).off("end", onClose).off("error", onClose).pause();
     output.off("resize", onResize).off("error", onHangUp);
-    process.off("exit", restore).off("SIGINT", onInterrupt).off("SIGTERM", onTerminate).off("SIGHUP", onHangUp);
+    process
+      .off("SIGCONT", goOn)
+      .off("exit", restore)
+      .off("SIGINT", onInterrupt)
+      .off("SIGTERM", onTerminate)
+      .off("SIGHUP", onHangUp);
   };
   input.setRawMode(true);
   output.write(BRACKETED_PASTE);

@@ -16,7 +16,7 @@ export function readTypedLine(line: string, agentNames: ReadonlySet<string>): Ty
   // `/etc/hosts is wrong` is a message: a command is a word of letters.
   const [, command, parameter = ""] = /^\/([a-z]+)(?:\s+([\s\S]*))?$/.exec(text) ?? [];
   if (command !== undefined) return { kind: "command", name: command, parameter: parameter.trim() };
-  if (text.startsWith("!") && text.length > 1) return { kind: "shell", command: text.slice(1).trim() };
+  if (text.startsWith("!")) return { kind: "shell", command: text.slice(1).trim() };
   const [, name = "", task = ""] = /^@([A-Za-z0-9][A-Za-z0-9_-]*)(?:\s+([\s\S]+))?$/.exec(text) ?? [];
   if (agentNames.has(name)) return { kind: "agent", name, task };
   return { kind: "message", text, files: mentionedFiles(text, agentNames) };

@@ -82,6 +82,7 @@ async function chatInTerminal(request: ChatRequest, output: Output): Promise<num
   using _terminal = openTerminal(process.stdin, process.stdout, application.clock, {
     onKey: (key) => chatting?.onKey(key),
     onResize: () => chatting?.refresh(),
+    onSuspend: () => chatting?.clear(),
     onEnd(signal) {
       exitCode = signal === "SIGTERM" ? 143 : signal === "SIGHUP" ? 129 : EXIT.ok;
       chatting?.quit();
@@ -153,6 +154,7 @@ async function firstRun(reason: string, output: Output): Promise<number> {
     using _terminal = openTerminal(process.stdin, process.stdout, clock, {
       onKey: asked.onKey,
       onResize: asked.refresh,
+      onSuspend: asked.clear,
       onEnd: () => asked.onKey({ type: "key", name: "end-of-input" }),
     });
     return await asked.chosen;
