@@ -290,6 +290,23 @@ suite("a conversation", () => {
     assert.match(await stage.screen.until("> a draft"), /Here\.\n.*\n\$ fg\n> a draft$/);
   });
 
+  test("a message that could not be sent takes nothing of the conversation away", async () => {
+    await using stage = openStage({ "**": [[says("One.")]] });
+    const { screen, model } = stage;
+    stage.type("hello\r");
+    await screen.until("One.");
+    stage.type("/fork 99\r");
+    await screen.until("behind turn 99");
+    stage.type("!ls\r");
+    await screen.until("ran ls");
+    stage.type("lost?\r");
+    await screen.until("a fork can begin after turn 0 to 1; found 99");
+    stage.type("again\r");
+    await screen.until(/> again\nOne\./);
+    const said = model.requests.at(-1)?.messages.map((message) => textOf(message));
+    assert.deepEqual(said, ["hello", "One.", "I ran `ls`:\n```\nran ls\n```\n\nagain"]);
+  });
+
   test("J2: /tools names what the model is offered, and /tree shows the runs", async () => {
     await using stage = openStage({
       sous: [[calls("subagent", spawn("scout", "look"))], [says("Seen.")]],

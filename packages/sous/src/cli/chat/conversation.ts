@@ -45,12 +45,8 @@ export class Conversation {
 
   /** Says something to the root, and resolves when it has answered, however that ends. */
   say(message: string): Promise<RunResult> {
-    const text = [...this.#context, message].join("\n\n");
-    const handle = this.#begin(text);
-    this.#context = [];
-    this.#last = handle;
-    this.#start = { kind: "follow-up" };
-    return this.#watch(handle);
+    const handle = this.#begin([...this.#context, message].join("\n\n"));
+    return this.#watch(handle, this.#takes(handle));
   }
 
   /** Hands a task to a named agent; what it says joins the conversation with the next message. */
@@ -69,9 +65,7 @@ export class Conversation {
   /** Goes on with a stored run that was interrupted, without a word. */
   goOn(runId: string): Promise<RunResult> {
     const handle = this.#application.runtime.resume(runId, { agent: this.agent, onEvent: this.#onEvent });
-    this.#last = handle;
-    this.#start = { kind: "follow-up" };
-    return this.#watch(handle);
+    return this.#watch(handle, this.#takes(handle));
   }
 
   /** Something the model is to know, said with the next message. */
@@ -136,15 +130,31 @@ export class Conversation {
     }
   }
 
-  async #watch(handle: RunHandle): Promise<RunResult> {
+  /** From here on it is the last run. What is given back undoes that: nothing that was said is lost with it. */
+  #takes(handle: RunHandle): () => void {
+    const context = this.#context;
+    const last = this.#last;
+    const start = this.#start;
+    this.#context = [];
+    this.#last = handle;
+    this.#start = { kind: "follow-up" };
+    return () => {
+      this.#context = context;
+      this.#last = last;
+      // A turn that there is not would be in the way of every other message, too.
+      this.#start = start.kind === "fork" ? { ...start, at: undefined } : start;
+    };
+  }
+
+  async #watch(handle: RunHandle, undo = ignore): Promise<RunResult> {
     this.#live = handle;
     this.settled = Promise.resolve(handle).then(ignore, ignore);
     try {
       return await handle;
     } catch (error) {
       if (error instanceof RunError) return error.result;
-      // It never began: there is nothing to follow up.
-      if (this.#last === handle) this.startNew();
+      // It never began: there is nothing of it to follow up.
+      if (this.#last === handle) undo();
       throw error;
     } finally {
       this.#live = undefined;
