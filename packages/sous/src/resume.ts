@@ -174,7 +174,9 @@ function endOfTurn(events: readonly StoredEvent[], at: number | undefined): { be
   const last = turns.at(-1) ?? 0;
   if (at === undefined) return { before: Number.POSITIVE_INFINITY, turn: last };
   if (!Number.isInteger(at) || at < 0 || at > last)
-    throw new UserError(`The run has ${last} turns, so a fork can begin after turn 0 to ${last}; found ${at}`);
+    throw new UserError(
+      `The run has ${last} ${last === 1 ? "turn" : "turns"}, so a fork can begin after turn 0 to ${last}; found ${at}`,
+    );
   const next = events.find((event) => event.type === "turn-start" && event.turn > at);
   return { before: next?.seq ?? Number.POSITIVE_INFINITY, turn: at };
 }

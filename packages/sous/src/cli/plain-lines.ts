@@ -27,8 +27,9 @@ export function plainLine(event: SousEvent, tree: RunTree, { glyphs, paint }: St
       const text = event.parentId === null || node.activity === "" ? "" : `: ${inertLine(node.activity, 160)}`;
       return say(`${status}${text} ${paint("dim", `(${figures})`)}`);
     }
-    case "approval-request":
     case "approval-end":
+      return say(event.allowed ? "allowed" : "not allowed");
+    case "approval-request":
     case "budget-warning":
     case "retry":
     case "stalled":

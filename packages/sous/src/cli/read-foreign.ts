@@ -18,6 +18,12 @@ export async function readForeign(path: string): Promise<string> {
     if (found.size > MOST_BYTES) throw new Error("it is too large");
     return await file.readFile("utf8");
   } catch (error) {
-    throw new CommandError(`${inertLine(path)} cannot be read: ${messageOf(error)}`);
+    throw new CommandError(
+      `${inertLine(path)} cannot be read: ${isMissing(error) ? "it is not there" : messageOf(error)}`,
+    );
   }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
 }

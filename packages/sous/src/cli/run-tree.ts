@@ -132,7 +132,8 @@ export class RunTree {
         break;
       case "approval-end":
         node.asks = false;
-        node.activity = event.allowed ? "allowed" : "not allowed";
+        // It works on it from now on.
+        node.activity = event.allowed ? (this.#calls.get(event.callId) ?? "allowed") : "not allowed";
         break;
       case "retry":
         node.activity = `asks again${event.delayMs > 0 ? ` in ${duration(event.delayMs)}` : ""} (${event.kind})`;

@@ -87,6 +87,17 @@ suite("frames", () => {
     assert.match(lines.join("\n"), /! child47 .* wants: terminal {2}make/);
   });
 
+  test("what was allowed is what is shown while it runs", () => {
+    const transcript = new Transcript(LIVE);
+    const story = busyChildren(transcript, 1);
+    const call = { callId: "c", toolName: "terminal", input: { command: "make" } };
+    story.tell("sous/child1", 2, { type: "tool-call-start", ...call });
+    story.tell("sous/child1", 2, { type: "approval-request", ...call });
+    story.tell("sous/child1", 3, { type: "approval-end", callId: "c", allowed: true, by: "person", reason: undefined });
+    const { lines } = chatFrame(sceneOf(transcript, START + 4000), { columns: 100, rows: 12 }, LIVE);
+    assert.match(lines.join("\n"), /child1 .* {2}terminal {2}make$/m);
+  });
+
   test("nothing is written when nothing changed, and no timer runs when nothing moves", () => {
     const clock = new VirtualClock(START);
     using terminal = new HeadlessScreen(80, 24);

@@ -72,7 +72,7 @@ suite("together", { concurrency: true }, () => {
       assert.deepEqual([wrong.code, wrong.stdout], [1, ""]);
       assert.match(wrong.stderr, /^error: The file cannot be imported: [ -~]*\n$/);
       const missing = replayCommand(["--import", join(folder.path, "none.json"), "--db-path", folder.file]);
-      await assert.rejects(missing, { name: "CommandError", message: /none\.json cannot be read: ENOENT/ });
+      await assert.rejects(missing, { name: "CommandError", message: /none\.json cannot be read: it is not there/ });
       const folderAsFile = replayCommand(["--import", folder.path, "--db-path", folder.file]);
       await assert.rejects(folderAsFile, { name: "CommandError", message: / cannot be read: it is not a file$/ });
       const tree = await replay("--export", "json", "--id", IDS.hostile);

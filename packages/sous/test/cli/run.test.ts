@@ -240,7 +240,10 @@ suite("J1: what is typed", { concurrency: true }, () => {
     );
     assert.match(await refusal(() => readOutputSchema("{ type: object }")), /^--output-schema is not JSON: /);
     assert.match(await refusal(() => readOutputSchema('{"type":"strnig"}')), /^--output-schema: .*strnig/);
-    assert.match(await refusal(() => readOutputSchema(join(folder, "none.json"))), /none\.json cannot be read: ENOENT/);
+    assert.match(
+      await refusal(() => readOutputSchema(join(folder, "none.json"))),
+      /none\.json cannot be read: it is not there/,
+    );
   });
 });
 
@@ -330,7 +333,7 @@ suite("J1: sous run as a process", { concurrency: 4 }, () => {
       role: "user",
       content: [
         { type: "text", text: "Sum up." },
-        { type: "text", text: "Standard input:\n\nline one\nline two\n" },
+        { type: "text", text: "\n\nStandard input:\n\nline one\nline two\n" },
       ],
     });
   });

@@ -65,7 +65,7 @@ export function likelyFormat(parameters: readonly string[]): OutputFormat {
 export async function readOutputSchema(given: string): Promise<JsonSchema> {
   const isInline = given.trimStart().startsWith("{");
   const place = isInline ? "--output-schema" : `--output-schema ${inertLine(given, 200)}`;
-  const text = isInline ? given : await readForeign(given).catch(asUsage(place));
+  const text = isInline ? given : await readForeign(given).catch(asUsage("--output-schema"));
   let schema: unknown;
   try {
     schema = JSON.parse(text);

@@ -24,6 +24,7 @@ export async function readTask({ prompt, signal, tell }: TaskOptions): Promise<U
   if (piped.trim() === "") return prompt;
   return [
     { type: "text", text: prompt },
-    { type: "text", text: `Standard input:\n\n${piped}` },
+    // Begins with a gap: wherever the task is shown as one text, the two are told apart.
+    { type: "text", text: `\n\nStandard input:\n\n${piped}` },
   ];
 }

@@ -55,12 +55,17 @@ const SHOW: OptionGroup = {
   options: [
     { name: "quiet", about: "no progress" },
     { name: "verbose", about: "everything that happens; the same as --log-level debug" },
-    { name: "log-format", value: "FORMAT", words: ["pretty", "json"], about: "log lines for people or for programs" },
+    {
+      name: "log-format",
+      value: "FORMAT",
+      words: ["pretty", "json"],
+      about: "log lines for people (pretty, default) or programs (json)",
+    },
     {
       name: "log-level",
       value: "LEVEL",
       words: ["debug", "info", "warn", "error"],
-      about: "which log lines, on stderr",
+      about: "log lines of this weight: debug, info, warn or error; on stderr",
     },
     LOG_FILE,
     ...DISPLAY,
