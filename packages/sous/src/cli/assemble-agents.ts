@@ -55,17 +55,14 @@ export function userAgents({ env }: Pick<Place, "env">): string {
 
 /** One file that a person has named, whatever is trusted. Throws a `CommandError` when it cannot be read. */
 export async function readNamedFile(given: string, { cwd }: Pick<Place, "cwd">): Promise<ReadAgent> {
-  const [{ dialectOf }, { MAX_FILE_BYTES }, { readAgentFile }, { readSmallFile }, { checkPattern }] = await Promise.all(
-    [
-      import("../config/agent-load.ts"),
-      import("../config/agent-front-matter.ts"),
-      import("../config/agent-read.ts"),
-      import("../config/read-file.ts"),
-      import("../rights/rule-pattern.ts"),
-    ],
-  );
+  const [{ dialectOf }, { readAgentFile }, { MAX_AGENT_BYTES, readSmallFile }, { checkPattern }] = await Promise.all([
+    import("../config/agent-load.ts"),
+    import("../config/agent-read.ts"),
+    import("../config/read-file.ts"),
+    import("../rights/rule-pattern.ts"),
+  ]);
   const path = resolve(cwd, given);
-  const read = await readSmallFile(path, MAX_FILE_BYTES);
+  const read = await readSmallFile(path, MAX_AGENT_BYTES);
   if ("trouble" in read) throw new CommandError(`${inertLine(given)} cannot be read: it is ${TROUBLES[read.trouble]}`);
   const file = relative(cwd, path);
   const shown = file.startsWith("..") ? path : file;

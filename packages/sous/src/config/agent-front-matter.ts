@@ -2,11 +2,11 @@
 
 import type { AgentSource } from "./agent-file.ts";
 import { visibleText } from "./agent-text.ts";
+import { MAX_AGENT_BYTES } from "./read-file.ts";
 import { readYaml, type YamlDocument } from "./yaml-document.ts";
 
 const MAX_FRONT_MATTER_BYTES = 64 * 1024;
 const MAX_BODY_BYTES = 64 * 1024;
-export const MAX_FILE_BYTES: number = MAX_FRONT_MATTER_BYTES + MAX_BODY_BYTES;
 
 export type FrontMatter = {
   readonly settings: Readonly<Record<string, unknown>>;
@@ -24,7 +24,7 @@ export function readFrontMatter({ file, text: given }: AgentSource): FrontMatter
   const text = typeof given === "string" ? given : decode(given);
   if (text === undefined || text.includes("\0"))
     return problem(1, "this is not a text file", "save it as UTF-8 text without NUL characters");
-  if (Buffer.byteLength(text) > MAX_FILE_BYTES)
+  if (Buffer.byteLength(text) > MAX_AGENT_BYTES)
     return problem(1, "the file is larger than 128 KB", "shorten it: settings and text may have 64 KB each");
   const lines = text.replace(/^\uFEFF/, "").split(/\r\n|\r|\n/);
   if (!FENCE.test(lines[0] ?? ""))

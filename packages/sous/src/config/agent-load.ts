@@ -5,8 +5,7 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname, join, posix } from "node:path";
 import { messageOf } from "../core/errors.ts";
 import type { AgentDialect, AgentFile, AgentProblem, AgentScope, AgentSource } from "./agent-file.ts";
-import { MAX_FILE_BYTES } from "./agent-front-matter.ts";
-import { readAgentFile } from "./agent-read.ts";
+import { MAX_AGENT_BYTES } from "./read-file.ts";
 import type { ProjectFile } from "./trust-files.ts";
 import { readRegular, realInside } from "./trust-read.ts";
 
@@ -38,6 +37,9 @@ export async function loadAgentFiles({ checkRule, ...places }: AgentPlaces): Pro
     problems.push(
       about(file, `there are more than ${MAX_FILES} agent files: this one and those behind it are not read`),
     );
+  if (found.length === 0) return { agents: [], problems };
+  // With it comes a reader of YAML, which takes long to load.
+  const { readAgentFile } = await import("./agent-read.ts");
   const agents = new Map<string, AgentFile>();
   for (const source of found.slice(0, MAX_FILES)) {
     const text = await source.read();
@@ -80,7 +82,7 @@ async function findIn(folder: string, problems: AgentProblem[]): Promise<Found[]
     const file = join(folder, entry.name);
     const real = await realInside(file, folder);
     if (real === undefined) problems.push(about(file, LEADS_OUT));
-    else found.push({ file, dialect, scope: "user", read: () => readRegular(real, MAX_FILE_BYTES).catch(messageOf) });
+    else found.push({ file, dialect, scope: "user", read: () => readRegular(real, MAX_AGENT_BYTES).catch(messageOf) });
   }
   return found;
 }
@@ -98,8 +100,8 @@ function findInProject(place: string, files: readonly ProjectFile[], problems: A
       problems.push(about(path, target === undefined ? "it is not a file: it is not read" : LEADS_OUT));
       return [];
     }
-    const tooLarge = `it is larger than ${MAX_FILE_BYTES / 1024} KB`;
-    const text = content.length > MAX_FILE_BYTES ? tooLarge : content;
+    const tooLarge = `it is larger than ${MAX_AGENT_BYTES / 1024} KB`;
+    const text = content.length > MAX_AGENT_BYTES ? tooLarge : content;
     return [{ file: path, dialect, scope: "project", read: async () => text }];
   });
 }

@@ -3,12 +3,11 @@
 import { nearest } from "../core/nearest.ts";
 import type { ConfigurationCode, Problem, ProblemPlace } from "../core/problem.ts";
 import type { Entry, Layer } from "./layer.ts";
+import { MAX_CONFIGURATION_BYTES } from "./read-file.ts";
 import { isRecord } from "./server-type.ts";
 import { ALL_SETTINGS } from "./settings.ts";
 import { linesAround } from "./source-lines.ts";
 import { readYaml, type YamlDocument } from "./yaml-document.ts";
-
-export const MAX_CONFIGURATION_BYTES = 1_000_000;
 
 export type FileLayer = { readonly layer: Layer; readonly problems: readonly Problem[] };
 

@@ -4,9 +4,8 @@ import { isAbsolute, join, relative, resolve } from "node:path";
 import type { Configuration } from "../core/configuration.ts";
 import { type ConfigurationCode, ConfigurationError, type Problem, type ProblemPlace } from "../core/problem.ts";
 import { type Environment, readEnvironment } from "./environment.ts";
-import { MAX_CONFIGURATION_BYTES, readFileLayer } from "./file-layer.ts";
 import type { Layer } from "./layer.ts";
-import { readSmallFile } from "./read-file.ts";
+import { MAX_CONFIGURATION_BYTES, readSmallFile } from "./read-file.ts";
 import { type CheckRule, createResolver, type Resolved, type Resolver } from "./resolve-settings.ts";
 import { SETTINGS } from "./settings.ts";
 import { hideSecrets } from "./source-lines.ts";
@@ -44,7 +43,7 @@ export type LoadedConfiguration = {
 export async function loadConfiguration(sources: ConfigurationSources): Promise<LoadedConfiguration> {
   const { env, flags = [], checkRule = () => undefined } = sources;
   const environment = readEnvironment(env);
-  const [user, project] = [await readUserFile(sources), readProject(sources)];
+  const [user, project] = await Promise.all([readUserFile(sources), readProject(sources)]);
   const layers = [flagLayer(flags), environment.layer, project.layer, user.layer];
   const resolver = createResolver(
     layers.filter((layer) => layer !== undefined),
@@ -130,13 +129,13 @@ async function readUserFile({ userFile, configFlagFile, env, cwd }: Configuratio
   return readOne(path, { file, whenMissing: named === undefined ? undefined : place });
 }
 
-function readProject({ project, cwd }: ConfigurationSources): FileSource {
+async function readProject({ project, cwd }: ConfigurationSources): Promise<FileSource> {
   if (project === undefined) return { problems: [] };
   const file = nameOf(resolve(cwd, project.file), cwd);
   // What lies outside was not looked at when the project was trusted.
   if (project.content === undefined)
     return { problems: [], warnings: [`${file} is ignored: it is a link that leads out of the project, or no file`] };
-  return readFileLayer(project.content, file, "project");
+  return readLayer(project.content, file, "project");
 }
 
 type FileRequest = {
@@ -147,11 +146,17 @@ type FileRequest = {
 
 async function readOne(path: string, { file, whenMissing }: FileRequest): Promise<FileSource> {
   const read = await readSmallFile(path, MAX_CONFIGURATION_BYTES);
-  if ("bytes" in read) return readFileLayer(read.bytes, file, "user");
+  if ("bytes" in read) return readLayer(read.bytes, file, "user");
   if (read.trouble === "missing" && whenMissing === undefined) return { problems: [] };
   const code: ConfigurationCode = read.trouble === "too-large" ? "SOUS-C002" : "SOUS-C001";
   const place = whenMissing ?? { kind: "file", file, line: 1, column: 1, source: [] };
   return { problems: [{ code, place, ...TROUBLE[read.trouble](file) }] };
+}
+
+/** Most folders have no such file, and a reader of YAML takes longer to load than everything else that a start needs. */
+async function readLayer(bytes: Uint8Array, file: string, name: "user" | "project"): Promise<FileSource> {
+  const { readFileLayer } = await import("./file-layer.ts");
+  return readFileLayer(bytes, file, name);
 }
 
 const TROUBLE = {

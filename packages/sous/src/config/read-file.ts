@@ -3,6 +3,10 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 
+export const MAX_CONFIGURATION_BYTES = 1_000_000;
+/** The front matter of an agent file and what stands below it. */
+export const MAX_AGENT_BYTES: number = 128 * 1024;
+
 export type SmallFile = { bytes: Uint8Array } | { trouble: "missing" | "not-a-file" | "too-large" | "unreadable" };
 
 export async function readSmallFile(path: string, maxBytes: number): Promise<SmallFile> {
