@@ -36,6 +36,8 @@ export type Application = AsyncDisposable & {
   readonly store: Store | undefined;
   /** For the lines a person runs with `!`. */
   readonly programs: Programs;
+  /** Rejects in one sentence when there is no such model, or no key for it. */
+  checkModel(name: string): Promise<void>;
   /** What a call would do, exactly and in words that are harmless to show. */
   describe(request: ActionRequest, columns?: number): ActionWords;
   /** Holds for this agent until the command ends. */

@@ -75,6 +75,7 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
     },
     store,
     programs,
+    checkModel: async (name) => void (await models.resolve(name)),
     describe: (action, columns) => policy.describe(action, columns),
     remember: (rule, agentName) => rules.remember(rule, agentName),
     [Symbol.asyncDispose]: () => lives.disposeAsync(),

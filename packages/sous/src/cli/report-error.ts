@@ -32,6 +32,11 @@ export function showProblems({ problems }: ConfigurationError, display: Display)
 
 export function exitCodeFor(error: unknown): number {
   if (error instanceof CommandError) return error.exitCode;
-  if (error instanceof ConfigurationError) return EXIT.configuration;
+  if (error instanceof ConfigurationError) return isTyped(error) ? EXIT.usage : EXIT.configuration;
   return error instanceof MissingKey ? EXIT.key : EXIT.failed;
+}
+
+/** A value that was typed is a mistake of usage; a file that a flag names is a configuration. */
+function isTyped({ problems }: ConfigurationError): boolean {
+  return problems.every(({ code, place }) => place.kind === "flag" && code !== "SOUS-C001");
 }

@@ -335,6 +335,8 @@ suite("a conversation", () => {
     await type("/tree", "Nothing has run yet.");
     await type("hello", "One.");
     await type("/model", "The model is a model given in code.");
+    await type("/model none/such", 'error: No model provider is called "none"');
+    await type("/model", /> \/model\nThe model is a model given in code\.\n>/);
     await type("/cost", /tok · \$0\.00 · 1 message · 0 children/);
     await type("/budget", "Nothing is limited.");
     await type("/agents", "No agents are defined");

@@ -8,6 +8,7 @@ import { chooseStyle } from "../../src/cli/style.ts";
 import { agent } from "../../src/core/agent.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { PermissionRule } from "../../src/core/configuration.ts";
+import { UserError } from "../../src/core/errors.ts";
 import type { Programs } from "../../src/core/process.ts";
 import type { RunOptions } from "../../src/core/runtime.ts";
 import type { Tool } from "../../src/core/tool.ts";
@@ -66,6 +67,9 @@ function scriptedApplication(
     runOptions,
     store,
     programs: PROGRAMS,
+    async checkModel(name) {
+      if (name.startsWith("none/")) throw new UserError(`No model provider is called "none"`);
+    },
     describe: (request, width) => describeAction(request, { width }),
     remember: (rule, agentName) => void remembered.push({ rule, agentName }),
     async [Symbol.asyncDispose]() {},

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { endingSentence, withoutRun } from "../../src/cli/commands/run-ending.ts";
+import { exitCodeFor } from "../../src/cli/report-error.ts";
 import { BudgetExceeded } from "../../src/core/errors.ts";
+import { ConfigurationError, type Problem } from "../../src/core/problem.ts";
 
 const FACTS = { stoppedBy: undefined, isKept: true };
 
@@ -20,4 +22,15 @@ test("a limit that bit says what there is of an answer, and which option allows 
       "error: Time limit exceeded: 1s/1s. The answer is what there was by then. --timeout allows more.",
     ],
   );
+});
+
+test("a value that was typed is a mistake of usage, one in a file or a variable one of configuration", () => {
+  const at = (kind: "flag" | "variable", code: string): Problem => {
+    return { code, place: { kind, name: "x", text: "x" }, message: "", fix: "" };
+  };
+  const codeOf = (...problems: Problem[]): number => exitCodeFor(new ConfigurationError(problems));
+  assert.equal(codeOf(at("flag", "SOUS-C003")), 2);
+  assert.equal(codeOf(at("flag", "SOUS-C001")), 3);
+  assert.equal(codeOf(at("variable", "SOUS-C003")), 3);
+  assert.equal(codeOf(at("flag", "SOUS-C003"), at("variable", "SOUS-C003")), 3);
 });

@@ -123,7 +123,7 @@ function helpLines(columns: number, mark: string): string[] {
   return rows.map(([name, about]) => cutToWidth(`  ${name.padEnd(14)}${about}`, columns, mark));
 }
 
-function chooseModel(parameter: string, { conversation, say }: CommandScene): void {
+async function chooseModel(parameter: string, { application, conversation, say }: CommandScene): Promise<void> {
   const { agent, runId } = conversation;
   const name = typeof agent.model === "string" ? agent.model : "a model given in code";
   if (parameter === "") {
@@ -132,6 +132,7 @@ function chooseModel(parameter: string, { conversation, say }: CommandScene): vo
   }
   if (!/^[\w.-]+\/\S+$/.test(parameter)) throw new CommandError("A model is named provider/model");
   if (conversation.isLive) throw new CommandError("The model can be changed when the run has ended");
+  await application.checkModel(parameter);
   conversation.agent = agent.with({ model: parameter });
   // Another model goes on in a copy: what the first one said stays its own.
   if (runId !== undefined) conversation.forkFrom(runId, undefined);
