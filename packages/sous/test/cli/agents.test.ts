@@ -56,6 +56,8 @@ test("E3: check tells every problem with file, line and column, and ends with 3 
     "project/.claude/agents/bad.md":
       "---\nname: bad\ndescription: Is bad.\nallowed-tools: Read\ncolour: red\n---\nDo it.\n",
   });
+  const none = await here.run("agents", "check");
+  assert.equal(none.stdout, "No agent file was read. sous agents check FILE looks at any file.\n");
   const bad = await here.run("agents", "check", ".claude/agents/bad.md", "good.md");
   assert.equal(bad.code, 3);
   assert.match(bad.stdout, /^\.claude\/agents\/bad\.md:4:1: error: /m);

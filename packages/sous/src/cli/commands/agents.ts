@@ -110,7 +110,10 @@ async function show(name: string, { output, isJson }: Request): Promise<number> 
 
 /** Files that are named are read whatever is trusted: reading is all that happens to them. */
 async function check(files: readonly string[], request: Pick<Request, "output" | "isJson">): Promise<number> {
-  if (files.length === 0) return report((await load()).problems, request);
+  if (files.length === 0) {
+    const { agents: found, problems } = await load();
+    return report(problems, request, found.length === 0 ? NONE_READ : undefined);
+  }
   const read = await Promise.all(files.map((file) => readNamedFile(file, place())));
   return report(
     read.flatMap(({ problems }) => problems),
@@ -118,10 +121,16 @@ async function check(files: readonly string[], request: Pick<Request, "output" |
   );
 }
 
-function report(problems: readonly AgentProblem[], { output, isJson }: Pick<Request, "output" | "isJson">): number {
+const NONE_READ = `No agent file was read. ${COMMAND} check FILE looks at any file.`;
+
+function report(
+  problems: readonly AgentProblem[],
+  { output, isJson }: Pick<Request, "output" | "isJson">,
+  otherwise = "The agent files have no mistakes.",
+): number {
   if (isJson) printJson({ schema: "sous.agents-check.v1", problems });
   else if (problems.length > 0) output.print(problemLines(problems, output));
-  else output.printText("The agent files have no mistakes.");
+  else output.printText(otherwise);
   return problems.some(({ severity }) => severity === "error") ? EXIT.configuration : EXIT.ok;
 }
 

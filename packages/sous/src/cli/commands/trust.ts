@@ -94,7 +94,8 @@ async function isAgreed(): Promise<boolean> {
   try {
     return /^y(es)?$/i.test((await terminal.question("Trust it? [y/N] ")).trim());
   } catch {
-    // Ctrl-C and the end of input are a no.
+    // Ctrl-C and the end of input are a no, and have left the cursor behind the question.
+    process.stderr.write("\n");
     return false;
   } finally {
     terminal.close();
