@@ -17,10 +17,18 @@ export function reportError(error: unknown, isJson: boolean): number {
   }
   const isForPeople = error instanceof CommandError || error instanceof UserError || error instanceof StoreError;
   // Anything else is a mistake of ours, and whoever looks for it needs the place.
-  const message = inert(isForPeople ? messageOf(error) : (stackOf(error) ?? messageOf(error)));
+  const words = isForPeople ? messageOf(error) : (stackOf(error) ?? messageOf(error));
+  const message = inert(isFolderGone(error) ? FOLDER_GONE : words);
   tell(`error: ${message}`);
   if (isJson) printJson({ schema: "sous.error.v1", error: { message, exit_code: exitCode } });
   return exitCode;
+}
+
+const FOLDER_GONE = "The folder in which sous was started is gone: go to another one";
+
+/** Anything can ask for the folder we are in, and nothing works without one. */
+function isFolderGone(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error && error.syscall === "uv_cwd";
 }
 
 /** Every mistake of a configuration, each with its picture. */

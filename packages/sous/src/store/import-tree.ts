@@ -32,7 +32,9 @@ export async function importTree(store: Store, exported: unknown, options: Impor
   const runIds = events.flatMap(({ type, runId }) => (type === "run-start" ? [runId] : []));
   for (const runId of runIds) {
     if ((await store.run(runId)) !== undefined)
-      throw notImported(`run ${runId} is in this store already; delete its tree first, or import it with new ids`);
+      throw notImported(
+        `run ${runId} is in this store already; delete its tree first, or import it with new ids (--new-ids)`,
+      );
   }
   const [rootId = ""] = runIds;
   await store.append(rootId, events, NO_OWNER);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
@@ -45,6 +45,22 @@ test("output that cannot be written is one sentence and a failure", { skip: !exi
     assert.equal(status, 1);
   } finally {
     closeSync(full);
+  }
+});
+
+test("a folder that is gone is said to be so, by every command that needs one", () => {
+  const folder = mkdtempSync(join(tmpdir(), "sous-gone-"));
+  for (const command of ["run", "doctor"]) {
+    const leave = 'rmdir "$0" 2>/dev/null; exec "$@"';
+    const given = [folder, process.execPath, MAIN, command, ...(command === "run" ? ["x", "--ephemeral"] : [])];
+    mkdirSync(folder, { recursive: true });
+    const { status, stderr } = spawnSync("sh", ["-c", leave, ...given], {
+      cwd: folder,
+      stdio: ["ignore", "pipe", "pipe"],
+      encoding: "utf8",
+    });
+    assert.equal(stderr, "error: The folder in which sous was started is gone: go to another one\n");
+    assert.equal(status, 1);
   }
 });
 

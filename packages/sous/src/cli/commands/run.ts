@@ -82,6 +82,7 @@ async function perform(request: RunRequest, output: RunOutput, stops: Stops): Pr
   await output.end(result);
   const sentence = endingSentence(result, { stoppedBy: interrupts.reason(), isKept });
   if (sentence !== undefined) tell(sentence);
-  if (result.lost !== undefined) warnOfLoss(result.lost);
+  // When that is why it failed, the sentence has said so.
+  if (result.lost !== undefined && result.error?.type !== "store") warnOfLoss(result.lost);
   return exitCodeOfEnded(ended, interrupts.exitCode());
 }
