@@ -1,6 +1,5 @@
 /** Where the models of the command line come from: a provider with the settings of the configuration, or a script. */
 
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { ModelChoice } from "../core/agent.ts";
 import type { Configuration } from "../core/configuration.ts";
@@ -10,6 +9,7 @@ import type { Programs } from "../core/process.ts";
 import type { ResolveOptions } from "../model/resolve.ts";
 import { CommandError } from "./exit-codes.ts";
 import { inertLine } from "./inert.ts";
+import { readForeign } from "./read-foreign.ts";
 
 /** Answers from a file of this machine: `script/answers.json`. */
 const SCRIPT = "script/";
@@ -94,7 +94,7 @@ async function readScript(choice: string, cwd: string): Promise<Model> {
     import("../testing/script-file.ts"),
   ]);
   const file = resolve(cwd, choice.slice(SCRIPT.length));
-  const text = await readFile(file, "utf8").catch((error: unknown) => {
+  const text = await readForeign(file).catch((error: unknown) => {
     throw new CommandError(`The script of the model cannot be read: ${inertLine(messageOf(error))}`);
   });
   return scriptedModel(parseScript(text, file), { id: choice, price: { input: 0, output: 0 } });

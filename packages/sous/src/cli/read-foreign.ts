@@ -1,5 +1,6 @@
 /** Reads a file that somebody else may have made. */
 
+import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { text as readAll } from "node:stream/consumers";
 import { messageOf } from "../core/errors.ts";
@@ -12,7 +13,8 @@ const MOST_BYTES = 512 * 1024 * 1024;
 export async function readForeign(path: string): Promise<string> {
   if (path === "-") return readAll(process.stdin);
   try {
-    await using file = await open(path);
+    // Without waiting: nobody may ever write into a pipe.
+    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const found = await file.stat();
     if (!found.isFile()) throw new Error("it is not a file");
     if (found.size > MOST_BYTES) throw new Error("it is too large");

@@ -1,5 +1,6 @@
 /** A cassette: what the models of one run were asked and answered, by agent path, as one JSON file. */
 
+import { randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import * as z from "zod";
@@ -95,10 +96,11 @@ function readText(file: string): string {
 
 /** All of it or nothing: whoever plays it meanwhile sees the old one. */
 export function writeCassette(file: string, value: Cassette): void {
-  const draft = `${file}.${process.pid}.draft`;
+  // A name that nobody can foretell, and only where nothing is: a link there would be followed.
+  const draft = `${file}.${randomUUID()}.draft`;
   try {
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(draft, `${JSON.stringify(value, undefined, 1)}\n`);
+    writeFileSync(draft, `${JSON.stringify(value, undefined, 1)}\n`, { flag: "wx" });
     renameSync(draft, file);
   } catch (cause) {
     throw new UserError(`The cassette ${file} cannot be written: ${messageOf(cause)}`, { cause });

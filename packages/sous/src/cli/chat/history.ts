@@ -31,7 +31,7 @@ export async function openHistory(file: string | undefined): Promise<History> {
 
 async function readLines(file: string): Promise<string[]> {
   try {
-    await using handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+    await using handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     const { size } = await handle.stat();
     if (size > MAX_BYTES) return [];
     return (await handle.readFile("utf8")).split("\n").flatMap(fromLine);
@@ -43,8 +43,8 @@ async function readLines(file: string): Promise<string[]> {
 async function append(file: string, line: string): Promise<void> {
   if (line.length > LONGEST_ENTRY || line.trim() === "") return;
   await mkdir(dirname(file), { recursive: true, mode: PRIVATE_FOLDER });
-  const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
-  await using handle = await open(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, PRIVATE_FILE);
+  const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
+  await using handle = await open(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, PRIVATE_FILE);
   await handle.appendFile(toLine(line));
 }
 
