@@ -1,0 +1,39 @@
+/** The corpus of attacks as a whole: every boundary has a test that is named after it, and SECURITY.md speaks of all of them. */
+
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+const TESTS = join(import.meta.dirname, "..");
+
+/** Not here: marks of where text came from (B2.3) and the sandbox (B5.6), which there are not yet. */
+const IDS: readonly string[] = [
+  ..."B1.1 B1.2 B1.3 B1.4 B1.5 B1.6 B1.7 B2.1 B2.2 B2.4 B2.5 B3.1 B3.2 B3.3".split(" "),
+  ..."B4.1 B4.2 B4.3 B4.4 B4.5 B4.6 B5.1 B5.2 B5.3 B5.4 B5.5 B5.7 B8.1 B8.2".split(" "),
+];
+
+test("every boundary has a test or a suite that is named after it", () => {
+  const sources = globSync("**/*.test.ts", { cwd: TESTS }).filter((file) => !file.endsWith("corpus.test.ts"));
+  const titles = sources.flatMap((file) =>
+    Array.from(
+      readFileSync(join(TESTS, file), "utf8").matchAll(/\b(?:test|suite)\(\s*(["`])(.*?)\1/gs),
+      ([, , title = ""]) => title,
+    ),
+  );
+  const named = new Set(titles.flatMap((title) => title.match(/\bB\d\.\d\b/g) ?? []));
+  assert.deepEqual(
+    IDS.filter((id) => !named.has(id)),
+    [],
+  );
+});
+
+test("SECURITY.md says how many attempts there are at each boundary, and 120 or more in all", () => {
+  const text = readFileSync(join(TESTS, "../../../SECURITY.md"), "utf8");
+  const rows = Array.from(text.matchAll(/^\| (B\d) \| (\d+) \|/gm), ([, id, count]) => [id, Number(count)] as const);
+  assert.deepEqual(
+    rows.map(([id]) => id),
+    [...new Set(IDS.map((id) => id.slice(0, 2)))],
+  );
+  assert.ok(rows.reduce((sum, [, count]) => sum + count, 0) >= 120);
+});

@@ -1,0 +1,51 @@
+/** Runs the attacks of the tests and counts them by boundary. Fails when there are fewer than SECURITY.md says. */
+
+import { globSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
+import { run } from "node:test";
+
+const FILES = [
+  "packages/sous/test/attacks/b*.test.ts",
+  "packages/sous/test/attacks/secrets.test.ts",
+  "packages/sous/test/config/*.test.ts",
+  "packages/sous/test/requirements/h-{rights,boundaries,shares,limits}.test.ts",
+  "packages/sous/test/figures/r9-rights.test.ts",
+  "packages/sous/test/tools/{workspace,grep}.test.ts",
+  "packages/sous/test/process/programs.test.ts",
+  "packages/sous/test/store/sqlite-hostile.test.ts",
+  "packages/sous/test/rerun/hostile.test.ts",
+];
+/** A test that shows that others can fail is no attempt. */
+const CONTROL = /can fail$|so the rows? above/;
+
+const counts = new Map<string, { attempts: number; files: Set<string> }>();
+const stacks = new Map<string, string[]>();
+let failed = 0;
+
+const stream = run({ files: globSync(FILES), concurrency: 2, execArgv: ["--conditions=sous-source"] });
+stream.on("test:start", ({ name, nesting, file = "" }) => {
+  const above = stacks.get(file)?.slice(0, nesting) ?? [];
+  stacks.set(file, [...above, name]);
+});
+stream.on("test:fail", ({ name, details }) => {
+  failed += 1;
+  console.error(`failed: ${name}: ${details.error.message}`);
+});
+stream.on("test:pass", ({ name, nesting, file = "", details }) => {
+  if (details.type === "suite" || CONTROL.test(name)) return;
+  const titles = [...(stacks.get(file)?.slice(0, nesting) ?? []), name];
+  // The nearest title that names a boundary.
+  const [, id] = titles.findLast((title) => /\bB[1-8]\.\d/.test(title))?.match(/\bB([1-8])\.\d/) ?? [];
+  if (id === undefined) return;
+  const found = counts.get(`B${id}`) ?? { attempts: 0, files: new Set() };
+  counts.set(`B${id}`, { attempts: found.attempts + 1, files: found.files.add(basename(file)) });
+});
+for await (const _event of stream);
+
+let isShort = false;
+for (const [, id = "", promised] of readFileSync("SECURITY.md", "utf8").matchAll(/^\| (B\d) \| (\d+) \|/gm)) {
+  const { attempts, files } = counts.get(id) ?? { attempts: 0, files: new Set() };
+  isShort ||= attempts < Number(promised);
+  console.log(`${id}: ${attempts} attempts, at least ${promised} promised, in ${[...files].sort().join(", ")}`);
+}
+if (isShort || failed > 0) process.exitCode = 1;
