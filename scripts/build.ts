@@ -25,7 +25,8 @@ export async function buildPackage(target: string): Promise<void> {
   for (const file of ["README.md", "LICENSE"]) copyFileSync(join(root, file), join(target, file));
 }
 
-async function bundles(dist: string): Promise<void> {
+/** Only what runs, without declarations: `dist` must be called so. */
+export async function bundles(dist: string): Promise<void> {
   const bundle = await rolldown({
     cwd: source,
     input: entries(),

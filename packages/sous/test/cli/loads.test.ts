@@ -24,7 +24,8 @@ registerHooks({ load(url, context, next) { process.stderr.write("loads " + url +
 
 /** Below `src/`, or the name of a package. */
 async function loadedBy(parameters: string[], env: Record<string, string>): Promise<Set<string>> {
-  const { stderr } = await sous(parameters, { env: { ...env, NODE_OPTIONS: `--import=${pathToFileURL(hook)}` } });
+  const options = { fromSources: true, env: { ...env, NODE_OPTIONS: `--import=${pathToFileURL(hook)}` } };
+  const { stderr } = await sous(parameters, options);
   const source = `${pathToFileURL(sourceFolder)}/`;
   const urls = [...stderr.matchAll(/^loads (file:.*)$/gm)].map(([, url = ""]) => url);
   return new Set(urls.map((url) => (url.startsWith(source) ? url.slice(source.length) : packageOf(url))));

@@ -7,7 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export const PACKAGE: string = join(import.meta.dirname, "../..");
-export const MAIN: string = join(PACKAGE, "src/cli/main.ts");
+const SOURCES: string = join(PACKAGE, "src/cli/main.ts");
+/** Bundled, when all tests run; its sources otherwise. */
+export const MAIN: string = process.env.SOUS_TEST_COMMAND ?? SOURCES;
 
 /** Most of a short command is loading its sources; all but the first find them compiled. */
 export const compiled: string = process.env.NODE_COMPILE_CACHE ?? temporaryCache();
@@ -28,6 +30,8 @@ export type ProcessOptions = {
   env?: Record<string, string>;
   /** No file may become larger: what a full disk does to a database. */
   maxFileKb?: number;
+  /** Whatever the others run. */
+  fromSources?: boolean;
   /** Sends a signal, once, when this is seen on stderr. */
   signalAt?: { text: string; signal: NodeJS.Signals };
 };
@@ -58,8 +62,9 @@ export function sous(parameters: readonly string[], options: ProcessOptions = {}
   });
 }
 
-function commandLine(parameters: readonly string[], { maxFileKb }: ProcessOptions): [string, ...string[]] {
-  const command: [string, ...string[]] = [process.execPath, MAIN, ...parameters];
+function commandLine(parameters: readonly string[], options: ProcessOptions): [string, ...string[]] {
+  const { maxFileKb, fromSources = false } = options;
+  const command: [string, ...string[]] = [process.execPath, fromSources ? SOURCES : MAIN, ...parameters];
   // The unit of the shell's limit is 512 bytes.
   return maxFileKb === undefined
     ? command

@@ -195,8 +195,11 @@ suite("terminal: in the background", () => {
     });
     assert.match(started, /^Started in the background as bg1\./);
     await until(() => existsSync(join(bench.tree.path, "there")));
-    const [running, stopped, again] = await bench.ask({ output_of: "bg1" }, { stop: "bg1" }, { output_of: "bg1" });
+    let running = "";
+    // What it has written may not have arrived yet.
+    while (!running.includes("ready")) [running = ""] = await bench.ask({ output_of: "bg1" });
     assert.equal(running, "[bg1 is still running.]\nready");
+    const [stopped, again] = await bench.ask({ stop: "bg1" }, { output_of: "bg1" });
     assert.match(stopped ?? "", /^\[The command was stopped\.\]\nready/);
     assert.match(again ?? "", /There is none at all/);
     const pid = readFileSync(join(bench.tree.path, "pid"), "utf8").trim();
