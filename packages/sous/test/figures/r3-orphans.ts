@@ -158,6 +158,11 @@ async function end(child: ChildProcess, ending: Ending, random: Random): Promise
       child.kill("SIGINT");
       await sleep(random() * 200);
       child.kill("SIGINT");
+      // Two signals that a busy process has not seen yet are one for the kernel, so it is said again, as people do.
+      for (let again = 0; again < 5 && child.exitCode === null && child.signalCode === null; again++) {
+        await sleep(100);
+        child.kill("SIGINT");
+      }
       return;
     default:
       ending satisfies never;

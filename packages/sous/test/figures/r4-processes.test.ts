@@ -7,12 +7,12 @@ import { type ProcessRaceFigures, runProcessRaces } from "./r4-processes.ts";
 
 const FAULTLESS = { overspent: 0, leaked: 0, wrongRefusals: 0, hung: 0, faults: [] };
 
-test("R4, H1: 15 races of 8 processes on one database neither overspend, leak, hang nor refuse too early", async (t) => {
+test("R4, H1: 10 races of 8 processes on one database neither overspend, leak, hang nor refuse too early", async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 31);
-  const figures = await runProcessRaces({ seed, races: 15, processes: 8, kills: 0 });
+  const figures = await runProcessRaces({ seed, races: 10, processes: 8, kills: 0 });
   t.diagnostic(`R4 ${JSON.stringify(figures)}`);
   assert.deepEqual(faultsOf(figures), FAULTLESS);
-  assert.ok(figures.calls > 30 && figures.refused > 30, JSON.stringify(figures));
+  assert.ok(figures.calls > 20 && figures.refused > 20, JSON.stringify(figures));
 });
 
 test("R4: what a killed process had reserved is spent: never negative, never leaked, never waited for", async (t) => {
