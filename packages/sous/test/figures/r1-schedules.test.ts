@@ -87,7 +87,7 @@ suite("R1: the figure finds", () => {
         source("runtime.ts"),
         mutation,
       );
-      const figure = await runFaultSchedules({ seed: 1, count: 50, createRuntime });
+      const figure = await runFaultSchedules({ seed: 1, count: 30, createRuntime });
       assert.match(figure.broken.flatMap(({ problems }) => problems).join("\n"), problem);
     });
   }

@@ -39,7 +39,7 @@ suite("R3: the figure finds", () => {
   ];
   for (const [what, mutation] of faults) {
     test(what, async () => {
-      const { orphans } = await runOrphanKills({ seed: 2, kills: 6, mutation, lanes: 6 });
+      const { orphans } = await runOrphanKills({ seed: 2, kills: 4, mutation, lanes: 4 });
       assert.ok(orphans.length > 0);
     });
   }

@@ -48,7 +48,7 @@ suite("R4 notices a shared budget that", () => {
   ];
   for (const [what, notices, mutation] of mutations) {
     test(what, async () => {
-      const options = { races: 10, processes: 3, kills: 0, only: "calls", patienceMs: 1_000 } as const;
+      const options = { races: 5, processes: 3, kills: 0, only: "calls", patienceMs: 1_000 } as const;
       // Real processes meet by chance, and on a busy machine less often: a fault that one round misses shows in another.
       const seen: string[] = [];
       for (let seed = 4; seed < 16; seed++) {

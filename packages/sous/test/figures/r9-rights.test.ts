@@ -7,7 +7,7 @@ import { runForgedCalls } from "./r9-forged-calls.ts";
 import { type RightsFigure, runRightsTrees } from "./r9-rights.ts";
 import { runRightsTreesAside } from "./r9-worker.ts";
 
-const FIXED = 30_000;
+const FIXED = 20_000;
 const FRESH = 5_000;
 
 suite("R9: no widening", () => {

@@ -32,7 +32,7 @@ test("R7 fails when calls are not held until a proper finish", async () => {
       replace: 'return unified === "error" || unified === "interrupted" ? "stop" : unified;',
     },
   );
-  const figures = await runMutatedStreams({ seed: 7, count: 300, resolve: resolveModel });
+  const figures = await runMutatedStreams({ seed: 7, count: 150, resolve: resolveModel });
   assert.ok(figures.incompleteCalls > 0, JSON.stringify(figures));
 });
 
@@ -46,6 +46,6 @@ test("R7 fails when a broken connection is taken for the end of the answer", asy
         'gathered.finish ??= { type: "finish", finishReason: { unified: "stop", raw: undefined }, usage: undefined }; break;',
     },
   );
-  const figures = await runMutatedStreams({ seed: 7, count: 300, resolve: resolveModel });
+  const figures = await runMutatedStreams({ seed: 7, count: 150, resolve: resolveModel });
   assert.ok(figures.incompleteCalls > 0, JSON.stringify(figures));
 });
