@@ -6,7 +6,7 @@ import { COMMAND } from "./pairs.mjs";
 import { timeBareNode, timeProcess } from "./timed-process.mjs";
 
 /** What must be in the answer. */
-const ASKED = { version: /^\d+\.\d+\.\d+/, help: /^usage: sous /m };
+const ASKED = { version: /^\d+\.\d+\.\d+/, help: /^  sous run /m };
 
 /**
  * @param {string} folder The folder of the benchmark.
