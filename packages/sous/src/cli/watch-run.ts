@@ -1,15 +1,16 @@
-/** Runs a tree and shows it on stderr while it happens. */
+/** Runs a tree and shows it on stderr while it happens, unless nobody wants to see it. */
 
 import type { Clock } from "../core/clock.ts";
 import type { EventListener, StoredEvent } from "../core/event.ts";
 import { RunError, type RunResult } from "../core/runtime.ts";
-import { startRenderer } from "./render.ts";
-import type { RunTree } from "./run-tree.ts";
+import { type Renderer, startRenderer } from "./render.ts";
+import { RunTree } from "./run-tree.ts";
 import type { Style } from "./style.ts";
 
 export type WatchedRun = {
   clock: Clock;
-  style: Style;
+  /** Undefined when nothing is shown. */
+  style: Style | undefined;
   /** What happened before this process: seen in the tree, and not told again. */
   earlier: Iterable<StoredEvent>;
   start(onEvent: EventListener): PromiseLike<RunResult>;
@@ -20,7 +21,7 @@ export type Watched = { result: RunResult; tree: RunTree; cause: unknown };
 
 /** When this returns, the terminal is as it was. */
 export async function watchRun({ clock, style, earlier, start }: WatchedRun): Promise<Watched> {
-  using renderer = startRenderer(process.stderr, style, clock);
+  using renderer = style === undefined ? blindRenderer() : startRenderer(process.stderr, style, clock);
   const { tree } = renderer;
   for (const event of earlier) tree.apply(event);
   // Whoever goes on says so.
@@ -31,4 +32,9 @@ export async function watchRun({ clock, style, earlier, start }: WatchedRun): Pr
     if (error instanceof RunError) return { result: error.result, tree, cause: error.cause };
     throw error;
   }
+}
+
+function blindRenderer(): Renderer {
+  const tree = new RunTree("");
+  return { tree, onEvent: (event) => tree.apply(event), [Symbol.dispose]: () => {} };
 }

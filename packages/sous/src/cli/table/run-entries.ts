@@ -3,10 +3,12 @@
 import type { CommandEntry, OptionEntry, OptionGroup } from "./command-entry.ts";
 import { BARE, CONFIG, DB_PATH, DISPLAY, EPHEMERAL, JSON_OPTION, MODEL, REQUIRE_STORE } from "./common-options.ts";
 
+const MAX_TURNS: OptionEntry = { name: "max-turns", value: "N", about: "model calls of the root (50)" };
+
 const LIMITS: OptionGroup = {
   title: "limits, for the whole tree",
   options: [
-    { name: "max-turns", value: "N", about: "model calls of the root (50)" },
+    MAX_TURNS,
     { name: "max-depth", value: "N", about: "the deepest level of children, 1 to 10 (3)" },
     { name: "max-agents", value: "N", about: "children that may start" },
     { name: "max-concurrent", value: "N", about: "children at the same time (5)" },
@@ -29,12 +31,8 @@ const RIGHTS: OptionGroup = {
   options: [
     { name: "tools", value: "A,B", about: "only these tools" },
     { name: "deny-tools", value: "A,B", about: "all tools but these" },
-    {
-      name: "allow",
-      value: "RULE",
-      about: "do not ask about this, such as 'terminal(npm test*)'; any number of times",
-    },
-    { name: "yes", about: "allow everything that no rule denies" },
+    ALLOW,
+    YES,
   ],
 };
 
@@ -50,10 +48,12 @@ const LOG_FILE: OptionEntry = {
   about: "append the log to this private file instead of stderr",
 };
 
+const QUIET: OptionEntry = { name: "quiet", about: "no progress" };
+
 const SHOW: OptionGroup = {
   title: "what is shown",
   options: [
-    { name: "quiet", about: "no progress" },
+    QUIET,
     { name: "verbose", about: "everything that happens; the same as --log-level debug" },
     {
       name: "log-format",
@@ -163,6 +163,8 @@ export const RESUME: CommandEntry = {
         { name: "fork", about: "go on in a copy, and leave the run as it is" },
         { name: "at", value: "TURN", about: "with --fork: go on behind this turn" },
         { name: "budget", value: "+TOKENS", about: "so many tokens more than it was given" },
+        { ...MAX_TURNS, about: "model calls of the root, instead of what it was given" },
+        { name: "timeout", value: "TIME", about: "so long from now, such as 90s, 5m or 2h" },
         ALLOW,
         YES,
         CONFIG,
@@ -170,6 +172,7 @@ export const RESUME: CommandEntry = {
         REQUIRE_STORE,
         DB_PATH,
         JSON_OPTION,
+        QUIET,
         ...DISPLAY,
       ],
     },

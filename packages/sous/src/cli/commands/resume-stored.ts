@@ -1,0 +1,100 @@
+/** Which kept run is meant, and how it goes on: in its own tree, or in a copy. */
+
+import type { AgentDefinition } from "../../core/agent.ts";
+import type { EventListener, EventOf, StoredEvent } from "../../core/event.ts";
+import type { Budget } from "../../core/limits.ts";
+import { foldRunState } from "../../core/run-state.ts";
+import type { RunResult } from "../../core/runtime.ts";
+import type { RunRecord, Store } from "../../core/store.ts";
+import type { StoredAssembly } from "../assemble-stored.ts";
+import { CommandError } from "../exit-codes.ts";
+import { findRun } from "../find-run.ts";
+import { inertLine } from "../inert.ts";
+
+const COMMAND = "sous resume";
+
+/** What is asked of it; undefined is "as it was". */
+export type Way = {
+  isFork: boolean;
+  at: number | undefined;
+  moreTokens: number | undefined;
+  /** From now on, however long it took before. */
+  seconds: number | undefined;
+  maxTurns: number | undefined;
+};
+
+export type StoredRun = { record: RunRecord; events: readonly StoredEvent[]; start: EventOf<"run-start"> };
+
+/** The run that is meant, with what is known of it. Throws a `CommandError` when the command line cannot go on with it. */
+export async function chooseRun(store: Store, given: string | undefined, way: Way): Promise<StoredRun> {
+  const record = given === undefined ? await lastInterrupted(store) : await findRun(store, given);
+  const id = inertLine(record.id, 60);
+  if (record.parentId !== null)
+    throw new CommandError(
+      `Run ${id} is a child, and a tree goes on as a whole: ${COMMAND} ${inertLine(record.rootId, 60)}`,
+    );
+  if (record.status === "completed" && !way.isFork)
+    throw new CommandError(
+      `Run ${id} has completed. To go on from one of its turns in a copy: ${COMMAND} ${id} --fork`,
+    );
+  const events = await store.read(record.rootId);
+  const start = events.findLast(
+    (event) => event.type === "run-start" && (way.isFork ? event.runId === record.id : event.parentId === null),
+  );
+  if (start?.type !== "run-start") throw new CommandError(`Run ${id} has no beginning in this database`);
+  if (way.moreTokens !== undefined && start.budget?.tokens === undefined)
+    throw new CommandError(`Run ${id} has no limit of tokens that --budget could raise`);
+  return { record, events, start };
+}
+
+async function lastInterrupted(store: Store): Promise<RunRecord> {
+  const [newest] = await store.list({ rootsOnly: true, status: "interrupted", limit: 1 });
+  if (newest !== undefined) return newest;
+  throw new CommandError(
+    `No run was interrupted. ${COMMAND} ID goes on with one that was stopped; sous replay --list shows them.`,
+  );
+}
+
+export function goOn(
+  { runtime, agent }: Pick<StoredAssembly, "runtime" | "agent">,
+  stored: StoredRun,
+  way: Way,
+  watch: { onEvent: EventListener; signal: AbortSignal },
+): PromiseLike<RunResult> {
+  const { record, start } = stored;
+  const { maxTurns = agent.maxTurns } = way;
+  if (way.isFork) {
+    const budget = budgetOfFork(start.budget, way);
+    return runtime.fork(record.id, { agent: agent.with({ maxTurns }), at: way.at, ...watch, budget });
+  }
+  const time = timeFor(stored, agent, way.seconds);
+  const moreBudget = { tokens: way.moreTokens ?? 0, seconds: time.moreSeconds };
+  return runtime.resume(record.id, {
+    agent: agent.with({ maxTurns, timeoutMs: time.timeoutMs }),
+    ...watch,
+    moreBudget,
+  });
+}
+
+/** A copy begins anew: it has used no time yet. */
+function budgetOfFork(budget: Budget | undefined, { moreTokens = 0, seconds }: Way): Budget | undefined {
+  const tokens = budget?.tokens === undefined ? undefined : budget.tokens + moreTokens;
+  return { ...budget, tokens, seconds: seconds ?? budget?.seconds };
+}
+
+type Time = { timeoutMs: number | undefined; moreSeconds: number };
+
+/** The limits of a run count from its very beginning; what is typed counts from now. */
+function timeFor({ events, start }: StoredRun, agent: AgentDefinition, seconds: number | undefined): Time {
+  if (seconds === undefined) return { timeoutMs: agent.timeoutMs, moreSeconds: 0 };
+  const last = foldRunState(events.filter(({ runId }) => runId === start.runId));
+  const usedMs = last === undefined || last.end !== undefined ? 0 : last.usedMs;
+  const timeoutMs = Math.ceil(usedMs + seconds * 1000);
+  const limit = start.budget?.seconds;
+  if (limit === undefined) return { timeoutMs, moreSeconds: 0 };
+  let earlierMs = 0;
+  for (const event of events) {
+    if (event.type === "run-end" && event.agentId === start.agentId) earlierMs += event.durationMs;
+  }
+  return { timeoutMs, moreSeconds: earlierMs / 1000 + timeoutMs / 1000 - limit };
+}
