@@ -2,7 +2,6 @@
 
 export { type AgentDefinition, type AgentOptions, agent, type ForeignModel, type ModelChoice } from "./core/agent.ts";
 export type {
-  ActionRequest,
   ApprovalAnswer,
   ApprovalRequest,
   Approve,

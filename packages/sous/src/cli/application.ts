@@ -1,7 +1,7 @@
 /** What `sous run` and `sous chat` work with: one configured runtime, its root agent, and who answers questions. */
 
 import type { AgentDefinition } from "../core/agent.ts";
-import type { ActionRequest, Approve } from "../core/approval.ts";
+import type { ApprovalRequest, Approve } from "../core/approval.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Configuration, PermissionRule } from "../core/configuration.ts";
 import type { Programs } from "../core/process.ts";
@@ -39,7 +39,7 @@ export type Application = AsyncDisposable & {
   /** Rejects in one sentence when there is no such model, or no key for it. */
   checkModel(name: string): Promise<void>;
   /** What a call would do, exactly and in words that are harmless to show. */
-  describe(request: ActionRequest, columns?: number): ActionWords;
+  describe(request: ApprovalRequest, columns?: number): ActionWords;
   /** Holds for this agent until the command ends. */
   remember(rule: PermissionRule, agentName: string): void;
 };

@@ -8,7 +8,7 @@ import type { ProjectTrust } from "../config/trust.ts";
 import type { ProjectSnapshot } from "../config/trust-files.ts";
 import type { ProjectReview } from "../config/trust-review.ts";
 import { type AgentDefinition, agent } from "../core/agent.ts";
-import type { ActionRequest, RuleAnswer } from "../core/approval.ts";
+import type { ApprovalRequest, RuleAnswer } from "../core/approval.ts";
 import type { Tool } from "../core/tool.ts";
 import type { Policy } from "../rights/policy.ts";
 import { CommandError } from "./exit-codes.ts";
@@ -186,7 +186,7 @@ export async function withAgentRules(
       },
     ]),
   );
-  const decide = (request: ActionRequest): RuleAnswer | undefined => {
+  const decide = (request: ApprovalRequest): RuleAnswer | undefined => {
     const users = policy.decide(request);
     const files = own.get(request.agent);
     if (files === undefined) return users;

@@ -2,7 +2,6 @@
 
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "../core/approval.ts";
 import { messageOf } from "../core/errors.ts";
-import type { ToolCallPart } from "../core/message.ts";
 import type { Run } from "../core/run.ts";
 import { Scope, untilAborted } from "../core/scope.ts";
 import type { ToolResult } from "../core/tool.ts";
@@ -13,11 +12,10 @@ import { failedResult } from "./tool-result.ts";
 export const NOBODY_THERE: NonNullable<ToolResult["metadata"]> = Object.freeze({ error_type: "consent" });
 
 /** Undefined when the call may run, else the failed result the model reads. */
-export async function askConsent(call: ToolCallPart, input: unknown, run: Run): Promise<ToolResult | undefined> {
-  const { callId, toolName } = call;
+export async function askConsent(request: ApprovalRequest, run: Run): Promise<ToolResult | undefined> {
+  const { callId, toolName, input } = request;
   run.emit({ type: "approval-request", callId, toolName, input: asKept(input) });
-  const { runId, path } = run.who;
-  const question = run.tree.approve(run, { runId, path, callId, toolName, input });
+  const question = run.tree.approve(run, request);
   if (question === undefined) {
     run.lacksConsent = true;
     const reason = "nobody is there to give it";

@@ -126,18 +126,11 @@ function consentTo(
 ): Promise<ToolResult | undefined> | ToolResult | undefined {
   const { callId, toolName } = call;
   const { runId, path } = run.who;
-  const rule = run.tree.rules?.decide({
-    runId,
-    path,
-    callId,
-    toolName,
-    input,
-    agent: run.profile.agentName,
-    cwd: run.tree.cwd,
-  });
+  const request = { runId, path, agent: run.profile.agentName, callId, toolName, input, cwd: run.tree.cwd };
+  const rule = run.tree.rules?.decide(request);
   if (rule?.effect === "deny") return failedResult(deniedByRule(toolName, rule.reason), { error_type: "consent" });
   const mustAsk = rule === undefined ? tool.tier === "confirm" : rule.effect === "ask";
-  return mustAsk ? askConsent(call, input, run) : undefined;
+  return mustAsk ? askConsent(request, run) : undefined;
 }
 
 /** True for a call that does nothing outside: a child that it starts keeps it, together with its own start, before it acts. */

@@ -1,6 +1,6 @@
 /** The exact action for a person to consent to: all of it, in lines that nothing in it can hide, move or imitate. */
 
-import type { ActionRequest } from "../core/approval.ts";
+import type { ApprovalRequest } from "../core/approval.ts";
 import type { PermissionRule } from "../core/configuration.ts";
 import { type Action, type RealPath, readAction } from "./action.ts";
 
@@ -17,7 +17,7 @@ export type ActionTextOptions = { readonly realPath?: RealPath | undefined; read
 
 const MIN_WIDTH = 20;
 
-export function describeAction(request: ActionRequest, { realPath, width = 76 }: ActionTextOptions = {}): ActionText {
+export function describeAction(request: ApprovalRequest, { realPath, width = 76 }: ActionTextOptions = {}): ActionText {
   const action = readAction(request, realPath);
   const columns = Math.max(MIN_WIDTH, width);
   return {

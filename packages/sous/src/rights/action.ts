@@ -2,7 +2,7 @@
 
 import { realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import type { ActionRequest } from "../core/approval.ts";
+import type { ApprovalRequest } from "../core/approval.ts";
 import { type HostAction, readHost } from "./host-pattern.ts";
 import { quoteWords, readShellCommand, type ShellReading } from "./shell-command.ts";
 
@@ -37,7 +37,10 @@ export type ActionKind = Exclude<Action["kind"], "unknown" | "follow-up">;
 /** Gives the real path of what exists, and throws for what does not. */
 export type RealPath = (path: string) => string;
 
-export function readAction({ toolName, input, cwd }: ActionRequest, realPath: RealPath = realpathSync.native): Action {
+export function readAction(
+  { toolName, input, cwd }: ApprovalRequest,
+  realPath: RealPath = realpathSync.native,
+): Action {
   const fields: Fields = typeof input === "object" && input !== null ? { ...input } : { input };
   const whole = { toolName, exact: canonicalJson(input) };
   switch (kindOf(toolName)) {

@@ -1,6 +1,6 @@
 /** The rules of the user: what runs without a question, what is asked about, and what never runs. */
 
-import type { ActionRequest, RuleAnswer } from "../core/approval.ts";
+import type { ApprovalRequest, RuleAnswer } from "../core/approval.ts";
 import type { PermissionRule } from "../core/configuration.ts";
 import { UserError } from "../core/errors.ts";
 import { type Action, type RealPath, readAction } from "./action.ts";
@@ -20,11 +20,11 @@ export type PolicyOptions = {
 
 export type Policy = {
   /** Undefined leaves the call to the tier of its tool. */
-  decide(request: ActionRequest): RuleAnswer | undefined;
+  decide(request: ApprovalRequest): RuleAnswer | undefined;
   /** Holds for the agent of this name, until the command ends. Beats a rule that asks, never one that denies. */
   remember(rule: PermissionRule, agentName: string): void;
   /** The exact action for the question, and the rule that "always for this agent" would remember. */
-  describe(request: ActionRequest, width?: number): ActionText;
+  describe(request: ApprovalRequest, width?: number): ActionText;
 };
 
 export type ReadyRule = PermissionRule & { readonly matcher: RulePattern };

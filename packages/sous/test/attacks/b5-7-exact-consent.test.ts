@@ -5,7 +5,7 @@ import { suite, test } from "node:test";
 import fc from "fast-check";
 import * as z from "zod";
 import { agent } from "../../src/core/agent.ts";
-import type { ActionRequest } from "../../src/core/approval.ts";
+import type { ApprovalRequest } from "../../src/core/approval.ts";
 import { tool } from "../../src/core/tool.ts";
 import { describeAction } from "../../src/rights/action-text.ts";
 import { createConsent } from "../../src/rights/consent.ts";
@@ -113,9 +113,26 @@ suite("B5.7: an answer for always covers this action of this agent and nothing e
     assert.equal(policy.decide(requestFor("terminal", { command: "rm x" }))?.effect, "deny");
   });
 
+  test("and answers the questions about it that already wait, before the person is asked once more", async () => {
+    const policy = createPolicy({ rules: rulesFrom("ask *"), realPath: noLinks });
+    const asked: unknown[] = [];
+    const { ask } = createConsent(policy, ({ input }) => {
+      asked.push(input);
+      return { allow: false };
+    });
+    const answer = (...call: Call) => ask?.(requestFor(...call), new AbortController().signal);
+    const question: Call = ["terminal", { command: "npm test" }];
+    assert.deepEqual(await answer(...question), { allow: false });
+    policy.remember(policy.describe(requestFor(...question)).rule, "scout");
+    assert.deepEqual(await answer(...question), { allow: true });
+    policy.remember({ effect: "deny", pattern: "terminal(npm*)", origin: "test" }, "scout");
+    assert.deepEqual(await answer(...question), { allow: false, reason: "deny terminal(npm*) (test)" });
+    assert.deepEqual(asked, [{ command: "npm test" }]);
+  });
+
   test("by effect: the second command with other arguments asks again, and does not run after a no", async () => {
     const ran: string[] = [];
-    const asked: ActionRequest[] = [];
+    const asked: ApprovalRequest[] = [];
     const terminal = tool({
       name: "terminal",
       description: "Runs a command.",

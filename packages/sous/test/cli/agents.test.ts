@@ -8,7 +8,7 @@ import { loadAgents, toDefinitions, withAgentRules } from "../../src/cli/assembl
 import { agents as agentsCommand } from "../../src/cli/commands/agents.ts";
 import { readAgentFile } from "../../src/config/agent-read.ts";
 import { readProject } from "../../src/config/trust-files.ts";
-import type { ActionRequest } from "../../src/core/approval.ts";
+import type { ApprovalRequest } from "../../src/core/approval.ts";
 import { createPolicy } from "../../src/rights/policy.ts";
 import { readOnlyTools } from "../../src/tools/read-only.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
@@ -90,7 +90,7 @@ suite("words that sous agents does not take are usage", () => {
   }
 });
 
-const request = (agent: string, toolName: string, input: unknown): ActionRequest => ({
+const request = (agent: string, toolName: string, input: unknown): ApprovalRequest => ({
   runId: "run-1",
   path: `sous/${agent}`,
   callId: "call-1",

@@ -85,7 +85,7 @@ export function openStage(script: Script, options: StageOptions = {}): Stage {
   const { clock: machine } = systemHost();
   const clock: Clock = { ...machine, monotonic: () => machine.monotonic() + ahead };
   const questions = new Questions(
-    (request) => opened.chat.describe(request, columns - 4),
+    (request) => application.describe(request, columns - 4),
     () => chat?.onQuestion(),
   );
   const { application, model, remembered } = scriptedApplication(script, { ...options, clock, ask: questions.ask });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as z from "zod";
 import { agent } from "../../src/core/agent.ts";
-import type { ActionRequest, Approve, Consent, RuleAnswer } from "../../src/core/approval.ts";
+import type { ApprovalRequest, Approve, Consent, RuleAnswer } from "../../src/core/approval.ts";
 import { type ToolTier, tool } from "../../src/core/tool.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
@@ -29,7 +29,7 @@ suite("H4: rules", () => {
   ];
   for (const [tier, rule, person, ran, status] of cases) {
     test(`${tier} tool, rule ${rule?.effect ?? "none"}, person ${person ?? "nobody"}: ${ran ? "runs" : "does not run"}`, async () => {
-      const asked: ActionRequest[] = [];
+      const asked: ApprovalRequest[] = [];
       let touched = 0;
       const touch = tool({
         name: "touch",

@@ -50,7 +50,15 @@ suite("H4: a question", () => {
     const [{ runId = "" } = {}] = stage.eventsOf("run-start", "lead/a/b/c");
     const [{ callId = "" } = {}] = stage.eventsOf("tool-call-start", "lead/a/b/c");
     assert.deepEqual(asked, [
-      { runId, path: "lead/a/b/c", callId, toolName: "write", input: { path: "x", text: "y" } },
+      {
+        runId,
+        path: "lead/a/b/c",
+        agent: "subagent",
+        callId,
+        toolName: "write",
+        input: { path: "x", text: "y" },
+        cwd: "/",
+      },
     ]);
     assert.deepEqual(write.inputs, [{ path: "x", text: "y" }]);
     assert.deepEqual([result.status, result.denied], ["completed", []]);

@@ -1,10 +1,10 @@
 /** Calls for tests of rules: who asks is always the same, what would run is the test's. */
 
-import type { ActionRequest, RuleAnswer } from "../../src/core/approval.ts";
+import type { ApprovalRequest, RuleAnswer } from "../../src/core/approval.ts";
 import type { PermissionEffect, PermissionRule } from "../../src/core/configuration.ts";
 import { createPolicy, type PolicyOptions } from "../../src/rights/policy.ts";
 
-export function requestFor(toolName: string, input: unknown, more: Partial<ActionRequest> = {}): ActionRequest {
+export function requestFor(toolName: string, input: unknown, more: Partial<ApprovalRequest> = {}): ApprovalRequest {
   return {
     runId: "run",
     path: "lead/scout",

@@ -1,11 +1,10 @@
 /** A chat without a screen: what is typed goes in, lines come out. The terminal and the pipe both stand on it. */
 
-import type { ApprovalRequest } from "../../core/approval.ts";
 import { ToolFailure } from "../../core/errors.ts";
 import type { SousEvent } from "../../core/event.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { CancelMode } from "../../core/spawn.ts";
-import type { ActionWords, Application } from "../application.ts";
+import type { Application } from "../application.ts";
 import { CommandError } from "../exit-codes.ts";
 import { inert, inertLine } from "../inert.ts";
 import type { Style } from "../style.ts";
@@ -94,13 +93,6 @@ export class Chat {
   cancel(shownPath: string, mode: CancelMode): boolean {
     const path = this.transcript.realPath(shownPath);
     return path !== undefined && this.conversation.cancel(path, mode);
-  }
-
-  /** What a call of one of its runs would do. */
-  describe(request: ApprovalRequest, columns: number): ActionWords {
-    const { application, cwd } = this.#options;
-    const agent = this.transcript.agentOf(request.runId) ?? application.agent.name;
-    return application.describe({ ...request, agent, cwd }, columns);
   }
 
   scene(): Parameters<typeof runSlashCommand>[2] {

@@ -27,7 +27,6 @@ export class Transcript {
   readonly #printed = new Set<RunNode>();
   /** What a run did last, by its id. */
   readonly #log = new Map<string, string[]>();
-  readonly #agents = new Map<string, string>();
   /** Real paths by what is shown of them; undefined when two look the same. */
   readonly #paths = new Map<string, string | undefined>();
   #hasSpoken = false;
@@ -44,11 +43,6 @@ export class Transcript {
     return root?.status === "running" ? root : undefined;
   }
 
-  /** The name of the definition that a run follows. */
-  agentOf(runId: string): string | undefined {
-    return this.#agents.get(runId);
-  }
-
   /** The path that a shown one stands for: a label may hold what is not shown. */
   realPath(shown: string): string | undefined {
     return this.#paths.get(shown);
@@ -60,7 +54,6 @@ export class Transcript {
     const node = this.tree.get(event.runId);
     if (node === undefined) return [];
     if (event.type === "run-start") {
-      this.#agents.set(event.runId, event.agent);
       const isOther = this.#paths.has(node.path) && this.#paths.get(node.path) !== event.path;
       this.#paths.set(node.path, isOther ? undefined : event.path);
     }

@@ -2,12 +2,11 @@
 
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { ApprovalRequest } from "../../core/approval.ts";
 import type { Clock } from "../../core/clock.ts";
 import { MissingKey } from "../../core/errors.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { RunRecord } from "../../core/store.ts";
-import type { ActionWords, Application, ApplicationRequest } from "../application.ts";
+import type { Application, ApplicationRequest } from "../application.ts";
 import { openApplication } from "../assemble-application.ts";
 import type { Chat } from "../chat/chat.ts";
 import { askFirstRun, keyLines } from "../chat/first-run.ts";
@@ -65,7 +64,7 @@ export async function chat(parameters: readonly string[]): Promise<number> {
 async function chatInTerminal(request: ChatRequest, output: Output): Promise<number> {
   let chatting: InteractiveChat | undefined;
   const questions = new Questions(
-    (asked) => described(asked, chatting?.chat, output.columns),
+    (asked) => unlogged.describe(asked, output.columns - 4),
     () => chatting?.onQuestion(),
   );
   const warnings: string[] = [];
@@ -109,12 +108,6 @@ function openChatLog(
   // A level that a variable sets is not meant for the middle of a conversation.
   const env = file === undefined ? {} : process.env;
   return openRunLog({ flags: flags.log, file, env, enabled });
-}
-
-/** A question comes from a run, and a run from a chat; what comes from anywhere else is not described and not allowed. */
-function described(asked: ApprovalRequest, chat: Chat | undefined, columns: number): ActionWords {
-  if (chat === undefined) throw new CommandError("A question came before the chat had begun");
-  return chat.describe(asked, columns - 4);
 }
 
 function greeting({ agent, agents }: Application): string {
@@ -189,13 +182,12 @@ async function chatInLines(request: ChatRequest, output: Output): Promise<number
   const reader = createInterface({ input: process.stdin, terminal: false });
   const lines = new LineAnswers(reader, tell);
   const isPerson = process.stdin.isTTY === true;
-  let chatting: Chat | undefined;
-  const questions = new Questions(
-    (asked) => described(asked, chatting, output.columns),
-    () => void lines.answer(questions),
-  );
   const { flags } = request;
   try {
+    const questions = new Questions(
+      (asked) => unlogged.describe(asked, output.columns - 4),
+      () => void lines.answer(questions),
+    );
     await using unlogged = await openApplication({
       flags,
       cwd: process.cwd(),
@@ -209,9 +201,7 @@ async function chatInLines(request: ChatRequest, output: Output): Promise<number
     const progress = flags.log.isQuiet ? undefined : openOutput(process.stderr, request.display);
     const begin = async (chat: Chat): Promise<RunResult | undefined> =>
       earlier && goOnWith(earlier, chat.conversation, (said) => progress?.print(said));
-    await plainChat({ application, output, progress, cwd: process.cwd(), lines, begin }, (opened) => {
-      const { conversation } = opened;
-      chatting = opened;
+    await plainChat({ application, output, progress, cwd: process.cwd(), lines, begin }, ({ conversation }) => {
       const stop = (mode: "wrap-up" | "stop") => () => {
         conversation.cancel(undefined, mode);
         reader.close();
