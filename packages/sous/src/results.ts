@@ -2,7 +2,7 @@
 
 import type { RunOutcome } from "./core/outcome.ts";
 import type { Run } from "./core/run.ts";
-import { RunError, type RunResult } from "./core/runtime.ts";
+import { RunError, type RunResult, withoutRun } from "./core/runtime.ts";
 import type { SpawnReply } from "./core/spawn.ts";
 import { addCost, addUsage, noUsage } from "./core/usage.ts";
 import type { Tree } from "./tree.ts";
@@ -44,21 +44,7 @@ export function toResult<Output>(reply: SpawnReply, tree: Tree): RunResult<Outpu
   const message = reply.kind === "refused" ? reply.message : "The child runs in the background";
   const errorType = reply.kind === "refused" ? reply.errorType : "crash";
   const status = errorType === "quota" ? "budget_exceeded" : errorType === "cancelled" ? "cancelled" : "failed";
-  return {
-    status,
-    stopReason: undefined,
-    text: "",
-    output: undefined,
-    usage: noUsage(),
-    costUsd: 0,
-    turns: 0,
-    durationMs: 0,
-    runId: "",
-    agents: [],
-    denied: [],
-    lost: tree.lost,
-    error: { type: errorType, message },
-  };
+  return { ...withoutRun(status, { type: errorType, message }), lost: tree.lost };
 }
 
 function fromOutcome(

@@ -12,7 +12,7 @@ import type { RunStatus, StopReason } from "./outcome.ts";
 import type { RootBudget, SharedBudget } from "./shared-budget.ts";
 import type { CancelMode } from "./spawn.ts";
 import type { Store } from "./store.ts";
-import type { Usage } from "./usage.ts";
+import { noUsage, type Usage } from "./usage.ts";
 
 /** The parts all runs of a runtime share. */
 export type RuntimeOptions = {
@@ -98,6 +98,25 @@ export type RunResult<Output = unknown> = {
   /** Why not everything that happened was kept; such a tree cannot be continued. */
   lost: string | undefined;
 };
+
+/** Of a run that never began, or that nobody heard of again. */
+export function withoutRun(status: RunStatus, error: NonNullable<RunResult["error"]>): RunResult<never> {
+  return {
+    status,
+    stopReason: undefined,
+    text: "",
+    output: undefined,
+    usage: noUsage(),
+    costUsd: 0,
+    turns: 0,
+    durationMs: 0,
+    runId: "",
+    agents: [],
+    denied: [],
+    error,
+    lost: undefined,
+  };
+}
 
 /** Rejection of a run that ended as `failed`; it carries the result all the same. */
 export class RunError extends Error {

@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import { endingSentence, exitCodeOfEnded, withoutRun } from "../../src/cli/commands/run-ending.ts";
+import { endingSentence, exitCodeOfEnded } from "../../src/cli/commands/run-ending.ts";
 import { runOutput } from "../../src/cli/commands/run-output.ts";
 import { MissingKey, ModelError } from "../../src/core/errors.ts";
 import type { RunStatus } from "../../src/core/outcome.ts";
-import type { RunResult } from "../../src/core/runtime.ts";
+import { type RunResult, withoutRun } from "../../src/core/runtime.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { type Act, type Ended, runProcess, type ScriptFolder, scriptFolder } from "./run-process.ts";
 

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { endingSentence, withoutRun } from "../../src/cli/commands/run-ending.ts";
+import { endingSentence } from "../../src/cli/commands/run-ending.ts";
 import { exitCodeFor } from "../../src/cli/report-error.ts";
 import { BudgetExceeded } from "../../src/core/errors.ts";
 import { ConfigurationError, type Problem } from "../../src/core/problem.ts";
+import { withoutRun } from "../../src/core/runtime.ts";
 
 const FACTS = { stoppedBy: undefined, isKept: true };
 

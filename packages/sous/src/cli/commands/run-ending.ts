@@ -1,8 +1,7 @@
 /** What a headless run ends with: its exit code, and the sentence a person reads on stderr. */
 
 import { MissingKey, ModelError, messageOf, StoreError } from "../../core/errors.ts";
-import type { RunResult } from "../../core/runtime.ts";
-import { noUsage } from "../../core/usage.ts";
+import { type RunResult, withoutRun } from "../../core/runtime.ts";
 import { describeInput } from "../describe-call.ts";
 import { EXIT, exitCodeOf } from "../exit-codes.ts";
 import { plural } from "../figures.ts";
@@ -23,25 +22,6 @@ export function exitCodeOfEnded({ result, cause }: Ended, whenCancelled: number)
 
 function isAboutKey(cause: unknown): boolean {
   return cause instanceof MissingKey || (cause instanceof ModelError && cause.kind === "auth");
-}
-
-/** A run that never began, or that nobody heard of again. */
-export function withoutRun(status: "failed" | "cancelled", error: NonNullable<RunResult["error"]>): RunResult {
-  return {
-    status,
-    stopReason: undefined,
-    text: "",
-    output: undefined,
-    usage: noUsage(),
-    costUsd: 0,
-    turns: 0,
-    durationMs: 0,
-    runId: "",
-    agents: [],
-    denied: [],
-    error,
-    lost: undefined,
-  };
 }
 
 /** The closed set of error types has no word of its own for what happens before a run. */

@@ -1,12 +1,13 @@
 /** `sous run`, also `sous -p`: one task without anybody at the terminal. The answer is on stdout, all else on stderr. */
 
+import { withoutRun } from "../../core/runtime.ts";
 import { openApplication } from "../assemble-application.ts";
 import { EXIT } from "../exit-codes.ts";
 import { catchInterrupts } from "../interrupts.ts";
 import { warnOfLoss } from "../keep-runs.ts";
 import { tell } from "../output.ts";
 import { reportError } from "../report-error.ts";
-import { endingSentence, exitCodeOfEnded, failureBefore, withoutRun } from "./run-ending.ts";
+import { endingSentence, exitCodeOfEnded, failureBefore } from "./run-ending.ts";
 import { openRunLog } from "./run-log.ts";
 import { openOutlet } from "./run-outlet.ts";
 import { type RunOutput, runOutput } from "./run-output.ts";
