@@ -6,9 +6,15 @@ import { readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { replay as replayCommand } from "../../src/cli/commands/replay.ts";
+import { replayPrune } from "../../src/cli/commands/replay-keep.ts";
+import { REPLAY_OPTIONS } from "../../src/cli/commands/replay-parts.ts";
+import { readOptions } from "../../src/cli/options.ts";
+import { openOutput } from "../../src/cli/output.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
 import { IDS, keepSampleRuns } from "./kept-runs.ts";
 import { dataFolder, type Ended, MAIN, sous } from "./sous-process.ts";
+
+const EVERYTHING = "This forgets everything that is kept: 3 trees. Forget all?";
 
 let folder: Awaited<ReturnType<typeof dataFolder>>;
 before(async () => {
@@ -127,6 +133,38 @@ suite("together", { concurrency: true }, () => {
       assert.ok(!text.includes("Where do we check permissions?"), "nothing of it is left in the file");
       const json = await replay("--prune", "2030-01-01", "--db-path", file, "--json");
       assert.deepEqual(JSON.parse(json.stdout), { schema: "sous.prune.v1", trees: 2 });
+    });
+
+    test("whoever would lose everything is asked first, with how much that is", async () => {
+      const file = join(folder.path, "all.db");
+      {
+        await using store = await openSqliteStore(file);
+        await keepSampleRuns(store);
+      }
+      const all = await idsIn(file);
+      const asked: string[] = [];
+      const printed: string[] = [];
+      const prune = (answer: boolean, ...parameters: string[]): Promise<number> => {
+        const { values } = readOptions("sous replay", ["--prune", ...parameters], REPLAY_OPTIONS);
+        const output = openOutput(process.stdout, { color: "never", isAscii: false });
+        const parts = {
+          values,
+          file,
+          output: { ...output, print: (lines: readonly string[]) => printed.push(...lines) },
+        };
+        return replayPrune(parts, async (question) => {
+          asked.push(question);
+          return answer;
+        });
+      };
+      assert.equal(await prune(false, "2100-01-01"), 1);
+      assert.deepEqual([asked, printed, await idsIn(file)], [[EVERYTHING], ["Nothing was forgotten."], all]);
+      assert.equal(await prune(false, "2026-11-15T12:30Z"), 0);
+      assert.deepEqual([asked.length, printed.at(-1)], [1, "Forgot 1 tree."], "something is left, so nobody is asked");
+      assert.equal(await prune(false, "2100-01-01", "--yes"), 0);
+      assert.deepEqual([asked.length, printed.at(-1), await idsIn(file)], [1, "Forgot 2 trees.", []]);
+      assert.equal(await prune(false, "2100-01-01"), 0);
+      assert.deepEqual([asked.length, printed.at(-1)], [1, "Forgot 0 trees."], "nothing is there to be lost");
     });
   });
 

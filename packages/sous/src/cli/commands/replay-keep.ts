@@ -1,6 +1,8 @@
 /** `sous replay --import`, `--backup` and `--prune`: trees come into a database, are copied, and are forgotten. */
 
+import { type AskPerson, personAtTerminal } from "../ask-person.ts";
 import { importFile, openDatabase } from "../assemble.ts";
+import { EXIT } from "../exit-codes.ts";
 import { plural } from "../figures.ts";
 import { inertLine } from "../inert.ts";
 import { isThere, noDatabase, openRuns } from "../open-runs.ts";
@@ -33,18 +35,37 @@ export async function replayBackup({ values, file, output }: Replay): Promise<nu
   return 0;
 }
 
-export async function replayPrune({ values, file, output }: Replay): Promise<number> {
+/** A script is taken at its word. A person who would lose everything is asked once, with what that is. */
+export async function replayPrune(
+  { values, file, output }: Replay,
+  ask: AskPerson | undefined = personAtTerminal(),
+): Promise<number> {
   const before = readMoment("prune", values.prune ?? "", Date.now());
-  const pruned = isThere(file) ? await prune(file, before) : 0;
-  if (values.json) printJson({ schema: "sous.prune.v1", trees: pruned });
+  const pruned = isThere(file) ? await prune(file, before, values.yes ? undefined : ask) : 0;
+  if (values.json) printJson({ schema: "sous.prune.v1", trees: pruned ?? 0 });
+  else if (pruned === undefined) output.print(["Nothing was forgotten."]);
   else output.print([isThere(file) ? `Forgot ${plural(pruned, "tree")}.` : noDatabase(file)]);
-  return 0;
+  return pruned === undefined ? EXIT.failed : EXIT.ok;
 }
 
-async function prune(file: string, before: number): Promise<number> {
+/** Undefined when the answer was no. */
+async function prune(file: string, before: number, ask: AskPerson | undefined): Promise<number | undefined> {
   await using store = await openRuns(file, "write");
+  const [spared] = await store.list({ rootsOnly: true, since: before, limit: 1 });
+  if (spared === undefined && ask !== undefined) {
+    const roots = await store.list({ rootsOnly: true, limit: MOST_COUNTED + 1 });
+    if (roots.length > 0 && !(await ask(everythingGoes(roots.length)))) return undefined;
+  }
   const pruned = await store.prune(before);
   // What was forgotten is also no longer in the file.
   if (pruned > 0) await store.vacuum();
   return pruned;
+}
+
+/** Enough to know that it is a lot. */
+const MOST_COUNTED = 9999;
+
+function everythingGoes(trees: number): string {
+  const count = trees > MOST_COUNTED ? `more than ${MOST_COUNTED} trees` : plural(trees, "tree");
+  return `This forgets everything that is kept: ${count}. Forget all?`;
 }

@@ -23,6 +23,7 @@ export const REPLAY_OPTIONS = {
   export: { type: "string" },
   "save-cassette": { type: "string" },
   output: { type: "string" },
+  yes: { type: "boolean", default: false },
   force: { type: "boolean", default: false },
   "new-ids": { type: "boolean", default: false },
   "db-path": { type: "string" },

@@ -1,6 +1,6 @@
 /** `sous trust`: shows what a project wants, and on a yes lets sous read it. `--revoke` takes it back. */
 
-import { createInterface } from "node:readline/promises";
+import { personAtTerminal } from "../ask-person.ts";
 import { findProject, findTrust, giveTrust, reviewTrust, takeTrust } from "../assemble-agents.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
 import { plural } from "../figures.ts";
@@ -87,17 +87,8 @@ function section(title: string, lines: readonly string[]): string[] {
 }
 
 async function isAgreed(): Promise<boolean> {
-  if (process.stdin.isTTY !== true || process.stderr.isTTY !== true) {
+  const ask = personAtTerminal();
+  if (ask === undefined)
     throw new CommandError("Nobody is there to ask: read the list above, then sous trust --yes", EXIT.consent);
-  }
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await terminal.question("Trust it? [y/N] ")).trim());
-  } catch {
-    // Ctrl-C and the end of input are a no, and have left the cursor behind the question.
-    process.stderr.write("\n");
-    return false;
-  } finally {
-    terminal.close();
-  }
+  return ask("Trust it?");
 }

@@ -91,6 +91,7 @@ export const REPLAY: CommandEntry = {
         { name: "new-ids", about: "with --import: give its runs new ids" },
         { name: "backup", value: "FILE", offers: "file", about: "a copy of the database, also while it is in use" },
         { name: "prune", value: "AGE", about: "forget trees that are older, such as 30d" },
+        { name: "yes", about: "with --prune: do not ask when nothing would be left" },
         { name: "force", about: "replace the file of --output or --save-cassette" },
       ],
     },
