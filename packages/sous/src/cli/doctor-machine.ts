@@ -1,6 +1,8 @@
 /** What `sous doctor` finds out about the machine: Node, the terminal, programs that tools use. Starts nothing. */
 
 import { type Check, ok, warning } from "./doctor-check.ts";
+import { inertLine } from "./inert.ts";
+import { isUnicode, localeOf } from "./locale.ts";
 import { chooseStyle } from "./style.ts";
 
 export type Terminal = {
@@ -25,20 +27,12 @@ export function checkTerminal({ isTerminal, columns, rows }: Terminal, env: Envi
   const size = columns && rows ? `${columns} × ${rows}` : "of unknown size";
   const found = `${size}, ${isLive ? "live" : "plain lines"}, ${colour}`;
   if (!isUnicode(env)) {
-    const locale = localeOf(env) || "not set";
-    return warning("terminal", `${found}; the locale (${locale}) is not UTF-8`, "use --ascii, or set LANG=C.UTF-8");
+    const about = `the locale (${inertLine(localeOf(env), 40)}) is not UTF-8, so glyphs are plain as with --ascii`;
+    return warning("terminal", `${found}; ${about}`, "set LC_ALL=C.UTF-8");
   }
   if (columns !== undefined && columns > 0 && columns < LEAST_COLUMNS)
     return warning("terminal", found, `make it at least ${LEAST_COLUMNS} columns wide`);
   return ok("terminal", `${found}, Unicode`);
-}
-
-function localeOf({ LC_ALL, LC_CTYPE, LANG }: Environment): string {
-  return LC_ALL || LC_CTYPE || LANG || "";
-}
-
-function isUnicode(env: Environment): boolean {
-  return /utf-?8/i.test(localeOf(env));
 }
 
 export type ProgramName = "bash" | "git" | "rg";

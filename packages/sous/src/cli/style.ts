@@ -1,6 +1,7 @@
 /** What a terminal can show: whether lines may move, whether there is colour, and which glyphs. */
 
 import type { RunStatus } from "../core/outcome.ts";
+import { isUnicode } from "./locale.ts";
 
 export type Style = {
   /** True when a live region may be drawn; otherwise plain lines follow each other. */
@@ -36,7 +37,7 @@ export function chooseStyle({ color, isAscii, isTerminal, env }: StyleChoice): S
   const hasColour = wantsColour(color, env) ?? isLive;
   return {
     isLive,
-    glyphs: isAscii ? ASCII : UNICODE,
+    glyphs: isAscii || !isUnicode(env) ? ASCII : UNICODE,
     paint: (colour, text) => (hasColour && text !== "" ? `\u001b[${CODES[colour]}m${text}\u001b[0m` : text),
   };
 }

@@ -122,3 +122,25 @@ test("colour: the flag, then NO_COLOR, then FORCE_COLOR, then the terminal; live
   assert.deepEqual(choose("always", false, { NO_COLOR: "1" }), [false, true]);
   assert.deepEqual(choose("never", true, { FORCE_COLOR: "1" }), [true, false]);
 });
+
+test("B8: glyphs are plain where the locale is not UTF-8: LC_ALL, then LC_CTYPE, then LANG", () => {
+  const isPlain = (env: Record<string, string>, isAscii = false): boolean =>
+    !/[^ -~]/.test(JSON.stringify(chooseStyle({ color: "never", isAscii, isTerminal: true, env }).glyphs));
+  for (const env of [
+    { LC_ALL: "C" },
+    { LANG: "POSIX" },
+    { LC_ALL: "C", LC_CTYPE: "C.UTF-8", LANG: "C.UTF-8" },
+    { LC_CTYPE: "C", LANG: "C.UTF-8" },
+    { LANG: "de_DE.ISO-8859-1" },
+  ])
+    assert.equal(isPlain(env), true, JSON.stringify(env));
+  for (const env of [
+    {},
+    { LC_ALL: "", LANG: "" },
+    { LC_ALL: "C.UTF-8", LANG: "C" },
+    { LC_CTYPE: "UTF-8", LANG: "C" },
+    { LC_ALL: "", LANG: "de_DE.utf8" },
+  ])
+    assert.equal(isPlain(env), false, JSON.stringify(env));
+  assert.equal(isPlain({ LANG: "C.UTF-8" }, true), true, "--ascii wins");
+});

@@ -35,7 +35,7 @@ export const MODEL: OptionEntry = {
 export const BARE: OptionEntry = { name: "bare", about: "read no file of the project" };
 
 export const DISPLAY: readonly OptionEntry[] = [
-  { name: "ascii", about: "plain glyphs" },
+  { name: "ascii", about: "plain glyphs; also where the locale is not UTF-8" },
   {
     name: "color",
     value: "WHEN",
