@@ -1,6 +1,6 @@
 /** Where a command prints: how wide its lines may be, and in which style. */
 
-import { inertJson } from "./inert.ts";
+import { visibleJson } from "../core/clean-text.ts";
 import { chooseStyle, type Style } from "./style.ts";
 import { breakLine } from "./width.ts";
 
@@ -44,5 +44,5 @@ export function tell(text: string): void {
 
 /** Never coloured, one object. */
 export function printJson(value: unknown): void {
-  process.stdout.write(`${inertJson(JSON.stringify(value, undefined, 2))}\n`);
+  process.stdout.write(`${visibleJson(JSON.stringify(value, undefined, 2))}\n`);
 }

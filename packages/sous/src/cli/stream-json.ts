@@ -1,9 +1,9 @@
 /** `stream-json`: what happens in a run, one JSON object a line; `init` first, `result` last. */
 
+import { visibleJson } from "../core/clean-text.ts";
 import type { SousEvent } from "../core/event.ts";
 import type { RunResult } from "../core/runtime.ts";
 import { eventJson } from "./event-json.ts";
-import { inertJson } from "./inert.ts";
 import { resultJson, timestamp } from "./run-json.ts";
 
 /** What the first line tells. */
@@ -32,7 +32,7 @@ export function openStreamJson(write: (text: string) => Promise<void>, now: () =
   let root: Pick<StreamStart, "runId" | "path"> | undefined;
   const print = (line: Record<string, unknown>): Promise<void> => {
     n += 1;
-    return write(`${inertJson(JSON.stringify({ n, ...line }))}\n`);
+    return write(`${visibleJson(JSON.stringify({ n, ...line }))}\n`);
   };
   /** Our own lines are the root's; before there is a run they are nobody's. */
   const head = (type: string): Record<string, unknown> => {

@@ -1,9 +1,9 @@
 /** Keys of agent files that are the same in every dialect but for their name: texts, numbers and times. */
 
 import { agent, RESERVED_AGENT_NAMES } from "../core/agent.ts";
+import { visibleText } from "../core/clean-text.ts";
 import { messageOf } from "../core/errors.ts";
 import type { AgentDraft, KeyReader } from "./agent-draft.ts";
-import { visibleText } from "./agent-text.ts";
 
 const MAX_TURNS = 1000;
 const MAX_DESCRIPTION = 8192;

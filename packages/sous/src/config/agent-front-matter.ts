@@ -1,7 +1,7 @@
 /** The two halves of an agent file: the settings between the dashes, and the text below them. */
 
+import { visibleText } from "../core/clean-text.ts";
 import type { AgentSource } from "./agent-file.ts";
-import { visibleText } from "./agent-text.ts";
 import { MAX_AGENT_BYTES } from "./read-file.ts";
 import { readYaml, type YamlDocument } from "./yaml-document.ts";
 

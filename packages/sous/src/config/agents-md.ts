@@ -1,6 +1,6 @@
 /** `AGENTS.md`: what a project wants every agent to know. It becomes part of the root's instructions. */
 
-import { visibleText } from "./agent-text.ts";
+import { visibleText } from "../core/clean-text.ts";
 import type { ProjectFile } from "./trust-files.ts";
 
 const MAX_BYTES = 64 * 1024;

@@ -1,9 +1,9 @@
-/**
- * Text that tools give back, made plain before a model reads it: nothing in it acts on a terminal, and nothing in it is
- * there for models only. What has no place in text goes or is shown as an escape; clean text costs one look.
- */
+/** Text from outside without what nobody sees: nothing in it acts on a terminal, and nothing is there for models only. */
 
-/** Well-formed text in which everything can be seen. */
+/**
+ * For what tools give back to a model: it reads that something was hidden there, and what scripts and emoji are written
+ * with stays. Clean text costs one look.
+ */
 export function cleanText(text: string): string {
   const whole = text.isWellFormed() ? text : text.toWellFormed();
   if (!SUSPECT.test(whole)) return whole;
@@ -14,6 +14,39 @@ export function cleanText(text: string): string {
     .replace(CONTROL, escaped);
 }
 
+/** For terminals, and for output that is searched for secrets: without codes of terminals, and nothing stands in for them. */
+export function plainText(text: string): string {
+  return visibleText(text.replace(SEQUENCE, ""));
+}
+
+/**
+ * For files that become instructions: what a model reads is what a person sees in an editor, so of a code of a terminal
+ * only the control character goes. Line breaks and tabs stay; a line that was written over comes as several lines.
+ */
+export function visibleText(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/\r+\n?/g, "\n")
+    .replace(HIDDEN, "");
+}
+
+/** JSON with the same characters as escapes: it says the same to whoever parses it. */
+export function visibleJson(json: string): string {
+  return json.replace(HIDDEN, (character) =>
+    Array.from({ length: character.length }, (_, unit) => escapeUnit(character.charCodeAt(unit))).join(""),
+  );
+}
+
+function escapeUnit(unit: number): string {
+  return `\\u${unit.toString(16).padStart(4, "0")}`;
+}
+
+// Control characters but the tab and the line break; direction marks and overrides; invisible characters; tag characters.
+// The zero-width joiner and the variation selectors stay: emoji are made of them.
+const HIDDEN =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out.
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+
 // Control characters but tab and line ends; every invisible character; the first half of tags and rare selectors.
 const SUSPECT =
   // biome-ignore lint/suspicious/noControlCharactersInRegex lint/suspicious/noMisleadingCharacterClass: halves and controls are what is looked for.
@@ -23,7 +56,7 @@ const SUSPECT =
 const CSI = "(?:\\u001b\\[|\\u009b)[0-?]*[ -/]*[@-~]?";
 // A string that never ends goes on to the end of its line at most, so that it cannot swallow the rest.
 const STRING =
-  "(?:\\u001b[\\]PX^_]|[\\u0090\\u0098\\u009d-\\u009f])[^\\u0007\\u001b\\u009c\\n]*(?:\\u0007|\\u001b\\\\|\\u009c)?";
+  "(?:\\u001b[\\]PX^_]|[\\u0090\\u0098\\u009d-\\u009f])[^\\u0007\\u001b\\u009c\\r\\n]*(?:\\u0007|\\u001b\\\\|\\u009c)?";
 const SHORT = "\\u001b[ -/]*[0-~]?";
 const SEQUENCE = new RegExp(`${CSI}|${STRING}|${SHORT}`, "g");
 

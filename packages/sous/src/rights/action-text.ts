@@ -107,7 +107,10 @@ function wrapped(line: string, columns: number, firstMark: string): string[] {
   return rows.map((each, index) => (index === 0 ? firstMark : "  ") + each);
 }
 
-/** What acts on a terminal, hides or reorders is written as its number, and a gap as its length. */
+/**
+ * What acts on a terminal, hides or reorders is written as its number, and a gap as its length. `core/clean-text.ts` takes
+ * things out and knows what people write; here a person consents to every character, so none goes and none is excused.
+ */
 function visible(text: string): string {
   return text
     .replace(

@@ -1,5 +1,7 @@
 /** One fact as one line: JSON for programs, words for people. Nothing in it can act on a terminal. */
 
+import { visibleJson } from "../core/clean-text.ts";
+
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 export type LogFields = Readonly<Record<string, string | number | readonly string[]>>;
@@ -19,15 +21,6 @@ function toWord(value: LogFields[string]): string {
   return /^[\w.,:/#@+-]+$/.test(text) ? text : toJson(text);
 }
 
-/** What JSON leaves as it is and a terminal acts on, or nobody sees, is written as an escape. */
 function toJson(value: unknown): string {
-  return JSON.stringify(value).replace(HIDDEN, (character) =>
-    Array.from({ length: character.length }, (_, unit) => escapeUnit(character.charCodeAt(unit))).join(""),
-  );
-}
-
-const HIDDEN = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
-
-function escapeUnit(unit: number): string {
-  return `\\u${unit.toString(16).padStart(4, "0")}`;
+  return visibleJson(JSON.stringify(value));
 }

@@ -1,10 +1,10 @@
 /** What a command said and how it ended, in the words a model reads. */
 
+import { plainText } from "../core/clean-text.ts";
 import type { ProgramOutput, ProgramResult } from "../core/process.ts";
 import type { Redactor } from "../core/redact.ts";
 import { truncateUtf8, truncateUtf8Start } from "../core/truncate.ts";
 import { utf8Length } from "../core/usage.ts";
-import { plainText } from "./plain-text.ts";
 
 const MAX_BYTES = 48 * 1024;
 /** More than the longest secret: one that lies across a cut must be seen as a whole, or half of it stays. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { cleanText } from "../../src/core/clean-text.ts";
+import { cleanText, plainText, visibleJson, visibleText } from "../../src/core/clean-text.ts";
 
 const tags = (text: string): string =>
   [...text].map((each) => String.fromCodePoint(0xe0000 + (each.codePointAt(0) ?? 0))).join("");
@@ -55,5 +55,29 @@ test("B3.1: cleaning what is clean changes nothing, and it takes time in proport
   for (const text of ["\u001b]".repeat(200_000), "\u200b\u001b[".repeat(100_000), `\u001b${" ".repeat(200_000)}`]) {
     const once = cleanText(text);
     assert.equal(cleanText(once), once);
+  }
+});
+
+test("B3.1: a string for the terminal that never ends hides no further line from a person or a model", () => {
+  for (const end of ["\n", "\r", "\r\n"]) {
+    assert.equal(plainText(`a\u001b]0;x${end}rm -rf y`), "a\nrm -rf y");
+    assert.equal(cleanText(`a\u001b]0;x${end}rm -rf y`), `a${end}rm -rf y`);
+  }
+});
+
+test("B3.1: a file says to a model what an editor shows of it: of a code the control character goes, and its text stays", () => {
+  const code = "a\u001b]0;b\u0007\u202e\u200bc";
+  assert.deepEqual([visibleText(code), plainText(code)], ["a]0;bc", "ac"]);
+});
+
+test("B3.1: JSON says the same with everything hidden written as escapes, however it is laid out", () => {
+  const value = {
+    "k\u009b\u202e": ["\u001b]0;x\u0007\t\r\n\u2028\u007f", `\u{1f3f4}${tags("gbeng")}`, "\u{1f469}\u200d\u{1f467}"],
+  };
+  for (const indent of [0, 2]) {
+    const json = visibleJson(JSON.stringify(value, undefined, indent));
+    assert.deepEqual(JSON.parse(json), value);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be there.
+    assert.doesNotMatch(json, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u202e\u{e0000}-\u{e007f}]/u);
   }
 });

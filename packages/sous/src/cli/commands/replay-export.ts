@@ -1,10 +1,11 @@
 /** `sous replay --export` and `--save-cassette`: a run as one file, for people, for another database or for tests. */
 
 import { lstatSync } from "node:fs";
+import { visibleJson } from "../../core/clean-text.ts";
 import { exportFile, saveAsCassette } from "../assemble.ts";
 import { CommandError } from "../exit-codes.ts";
 import { findRun } from "../find-run.ts";
-import { inertJson, inertLine } from "../inert.ts";
+import { inertLine } from "../inert.ts";
 import { openRuns } from "../open-runs.ts";
 import { readWord } from "../options.ts";
 import { tell } from "../output.ts";
@@ -17,7 +18,7 @@ export async function replayExport({ values, file }: Replay): Promise<number> {
   const { rootId } = await findRun(store, values.id ?? "");
   const exported = await exportFile(store, rootId, format);
   // JSON leaves some codes of terminals as they are; as escapes they say the same to whoever reads the file.
-  const text = format === "json" ? inertJson(exported) : exported;
+  const text = format === "json" ? visibleJson(exported) : exported;
   if (values.output === undefined || values.output === "-") process.stdout.write(text);
   else {
     await writePrivate(values.output, text, values.force);

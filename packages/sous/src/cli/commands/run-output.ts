@@ -1,7 +1,8 @@
 /** The three formats of a run's stdout: the answer, one object at the end, or every event as it happens. */
 
+import { visibleJson } from "../../core/clean-text.ts";
 import type { RunHandle, RunResult } from "../../core/runtime.ts";
-import { inert, inertJson } from "../inert.ts";
+import { inert } from "../inert.ts";
 import { type Display, openOutput } from "../output.ts";
 import { resultJson } from "../run-json.ts";
 import { openStreamJson, type StreamStart } from "../stream-json.ts";
@@ -64,5 +65,5 @@ function answerText({ output, text }: RunResult, display: Display): string {
 }
 
 function prettyJson(value: unknown): string {
-  return inertJson(JSON.stringify(value, undefined, 2));
+  return visibleJson(JSON.stringify(value, undefined, 2));
 }
