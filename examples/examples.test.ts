@@ -30,7 +30,7 @@ async function runExample(folder: string): Promise<string> {
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
     ["--conditions=sous-source", join(import.meta.dirname, folder, "main.ts")],
-    { env: { PATH: process.env.PATH ?? "" }, timeout: 20_000 },
+    { env: { PATH: process.env.PATH ?? "" }, timeout: 60_000 },
   );
   assert.equal(stderr, "");
   return stdout;

@@ -25,8 +25,18 @@ const stubborn = tool({
   name: "stubborn",
   description: "Fails long after it was left behind.",
   inputSchema: {},
-  execute: () => new Promise((_, reject) => setTimeout(reject, 50, new Error("late"))),
+  execute: () =>
+    new Promise((_, reject) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      failed = promise;
+      setTimeout(() => {
+        reject(new Error("late"));
+        resolve();
+      }, 50);
+    }),
 });
+/** Over when the tool has failed, if it ever began. */
+let failed: Promise<void> = Promise.resolve();
 
 // Nobody waits for these, and they fail.
 run(agent({ name: "nameless" }), "Go.");
@@ -53,6 +63,8 @@ const results = await Promise.all([
 const left = run(silent, "Go.", { signal: AbortSignal.timeout(40) });
 for await (const event of left) if (event.type === "text-delta") break;
 results.push(await left);
+
+await failed;
 
 console.log(results.map(({ status }) => status).join(" "));
 console.log(process.getActiveResourcesInfo().filter((name) => name === "Timeout").length, "timers");

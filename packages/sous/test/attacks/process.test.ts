@@ -13,7 +13,7 @@ import { hangs, says } from "../../src/testing/steps.ts";
 
 test("a careless program ends by itself, and no rejection goes unheard", async () => {
   const program = fileURLToPath(import.meta.resolve("./leaves-nothing.ts"));
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, [program], { timeout: 5000 });
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [program], { timeout: 60_000 });
   assert.deepEqual([stdout, stderr], ["completed cancelled cancelled cancelled cancelled\n0 timers\n", ""]);
 });
 

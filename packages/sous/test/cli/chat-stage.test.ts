@@ -9,6 +9,7 @@ import { agent } from "../../src/core/agent.ts";
 import { textOf } from "../../src/core/message.ts";
 import { type Tool, tool } from "../../src/core/tool.ts";
 import { after, calls, hangs, says, streams, uses } from "../../src/testing/steps.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { openStage, type Stage, steady } from "./chat-stage.ts";
 import { assertGolden } from "./golden.ts";
 
@@ -35,6 +36,8 @@ const THREE = [
 
 /** The picture of the contract: one child works, one is done, one waits for the person. */
 async function threeChildren(ran: string[], columns: number): Promise<Stage> {
+  // The second question must not come before the first is answered, however busy the machine is.
+  const clock = new VirtualClock(Date.now());
   const stage = openStage(
     {
       sous: [
@@ -52,13 +55,15 @@ async function threeChildren(ran: string[], columns: number): Promise<Stage> {
         [says("They agree.")],
       ],
     },
-    { tools: [terminal(ran)], columns },
+    { tools: [terminal(ran)], columns, modelClock: clock },
   );
   stage.type("Review the payments module\r");
   await stage.screen.until("y once");
   stage.pause();
   stage.type("y");
   await stage.screen.until("3 hits");
+  while (clock.liveTimers === 0) await new Promise(setImmediate);
+  clock.fireNext(() => 0);
   await stage.screen.until("npm run openapi:build");
   stage.pause();
   return stage;

@@ -27,6 +27,8 @@ export type StageOptions = {
   rows?: number;
   runOptions?: Pick<RunOptions, "budget" | "limits">;
   cwd?: string;
+  /** What a script waits on with `after`; the machine's when unset. */
+  modelClock?: Clock;
 };
 
 export type Stage = AsyncDisposable & {
@@ -49,12 +51,13 @@ function scriptedApplication(
     agents = [],
     runOptions = {},
     cwd = "/",
+    modelClock,
     clock,
     ask,
   }: StageOptions & { clock: Clock; ask: Questions["ask"] },
 ): { application: Application; model: ScriptedModel; remembered: Stage["remembered"] } {
   const remembered: Stage["remembered"] = [];
-  const model = scriptedModel(script, { price: { input: 0, output: 0 } });
+  const model = scriptedModel(script, { price: { input: 0, output: 0 }, clock: modelClock ?? clock });
   const store = openMemoryStore();
   const host = { ...systemHost({ cwd, environment: {} }), clock };
   const limits = { maxDepth: 3, ...runOptions.limits };

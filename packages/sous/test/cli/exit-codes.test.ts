@@ -35,7 +35,7 @@ const SCRIPTS = {
   hangs: { sous: [{ text: FIRST_WORDS, calls: asChild("slow") }], "sous/*": [{ text: "I begin.", ending: "hangs" }] },
   /** Its first turn ends after the interrupt, and what it says then is kept. */
   waits: {
-    sous: [{ wait_ms: 1500, text: "Too early", calls: [{ tool: "list_files", input: {} }] }, { text: FIRST_WORDS }],
+    sous: [{ wait_ms: 4000, text: "Too early", calls: [{ tool: "list_files", input: {} }] }, { text: FIRST_WORDS }],
   },
 };
 
@@ -139,11 +139,11 @@ const ROWS: Row[] = [
     name: "timeout",
     also: [],
     script: "hangs",
-    parameters: ["--timeout", "800ms"],
+    parameters: ["--timeout", "4s"],
     code: 6,
     status: "timeout",
     text: READABLE,
-    says: /^error: Time limit exceeded: \d+s\/0.8s/,
+    says: /^error: Time limit exceeded: \d+s\/4s/,
   },
   {
     name: "consent",

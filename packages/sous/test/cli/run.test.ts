@@ -11,7 +11,7 @@ import { openOutlet } from "../../src/cli/commands/run-outlet.ts";
 import { runOutput } from "../../src/cli/commands/run-output.ts";
 import { patienceAfter } from "../../src/cli/commands/run-patience.ts";
 import { likelyFormat, readOutputSchema, readRunRequest } from "../../src/cli/commands/run-request.ts";
-import { catchInterrupts } from "../../src/cli/interrupts.ts";
+import { catchInterrupts, openUnlessStopped, type StopSignal } from "../../src/cli/interrupts.ts";
 import { MOST_STDIN_BYTES, readStdin } from "../../src/cli/read-stdin.ts";
 import { exitCodeFor } from "../../src/cli/report-error.ts";
 import { agent } from "../../src/core/agent.ts";
@@ -201,6 +201,31 @@ test("R8: the first interrupt asks for an end, the second stops, and any other s
   assert.equal(process.listenerCount("SIGINT"), before, "nothing is left behind");
 });
 
+test("R8: a signal that came before anybody listened counts like any other", () => {
+  const stateAfter = (...came: StopSignal[]): unknown[] => {
+    using interrupts = catchInterrupts({ wrapsUp: true, earlier: () => came });
+    using patience = patienceAfter(interrupts.signal, 0);
+    const { wrapUp, signal } = interrupts;
+    return [wrapUp.aborted, signal.aborted, interrupts.exitCode(), patience.signal.aborted];
+  };
+  assert.deepEqual(stateAfter("SIGINT"), [true, false, 130, false]);
+  assert.deepEqual(stateAfter("SIGINT", "SIGINT"), [true, true, 130, false]);
+  assert.deepEqual(stateAfter("SIGTERM", "SIGINT"), [false, true, 143, false]);
+});
+
+test("R8: whoever is stopped while something is opened does not wait for it, and it is closed again", async () => {
+  const stop = new AbortController();
+  const opened = Promise.withResolvers<AsyncDisposable>();
+  const waiting = openUnlessStopped(opened.promise, stop.signal);
+  stop.abort();
+  await assert.rejects(waiting, { name: "AbortError" });
+  const closed = Promise.withResolvers<string>();
+  opened.resolve({ [Symbol.asyncDispose]: async () => closed.resolve("closed") });
+  assert.equal(await closed.promise, "closed");
+  const sooner = { [Symbol.asyncDispose]: () => assert.fail("it is in use") };
+  assert.equal(await openUnlessStopped(Promise.resolve(sooner), new AbortController().signal), sooner);
+});
+
 suite("J1: what is typed", { concurrency: true }, () => {
   test("J1: without a prompt, or with a wrong word, one sentence says what is missing", async () => {
     const sentences: [parameters: string[], sentence: RegExp][] = [
@@ -313,9 +338,13 @@ suite("J1: sous run as a process", { concurrency: 4 }, () => {
       sous: [{ text: "y".repeat(2_000_000), calls: [{ tool: "subagent", input: TASK }] }],
       "sous/*": [{ ending: "hangs" }],
     },
-    /** Says something again a while after its first tool call. */
+    /** Says something every now and then after its first tool call, until nobody listens. */
     "goes on": {
-      sous: [LISTS, { wait_ms: 300, text: "More.", ...LISTS }, { ending: "hangs" }],
+      sous: [
+        LISTS,
+        ...Array.from({ length: 40 }, () => ({ wait_ms: 300, text: "More.", ...LISTS })),
+        { ending: "hangs" },
+      ],
     },
     tabs: { sous: [{ text: "all:\n\techo \u001b[1mhi\u001b[0m" }] },
   });

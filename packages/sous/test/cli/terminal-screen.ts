@@ -9,7 +9,10 @@ import { compiled, MAIN } from "./sous-process.ts";
 const { Terminal: HeadlessTerminal }: { Terminal: typeof Terminal } = createRequire(import.meta.url)("@xterm/headless");
 
 /** What a test waits for comes long before this, or never. */
-const LONGEST_MS = 20_000;
+const LONGEST_MS = 60_000;
+
+const FRAME_BEGINS = "\u001b[?2026h";
+const FRAME_ENDS = "\u001b[?2026l";
 
 export class HeadlessScreen implements Disposable {
   /** Everything that was written, escape sequences and all. */
@@ -17,6 +20,8 @@ export class HeadlessScreen implements Disposable {
   readonly #terminal: Terminal;
   readonly #watchers = new Set<() => void>();
   #isOver = false;
+  /** False in the middle of a frame: half of one may arrive, and shows what nobody would see. */
+  #isWhole = true;
 
   constructor(columns: number, rows: number) {
     this.#terminal = new HeadlessTerminal({ cols: columns, rows, allowProposedApi: true, scrollback: 2000 });
@@ -33,7 +38,13 @@ export class HeadlessScreen implements Disposable {
   /** A terminal driver makes a carriage return of its own for every line feed; `raw` is what has passed one. */
   write(text: string, raw = false): void {
     this.written += text;
-    this.#terminal.write(raw ? text : text.replaceAll("\n", "\r\n"), () => this.#look());
+    // The sequence itself may have been cut in two.
+    const recent = this.written.slice(-(text.length + FRAME_ENDS.length));
+    const [begins, ends] = [recent.lastIndexOf(FRAME_BEGINS), recent.lastIndexOf(FRAME_ENDS)];
+    this.#terminal.write(raw ? text : text.replaceAll("\n", "\r\n"), () => {
+      if (begins !== ends) this.#isWhole = ends > begins;
+      this.#look();
+    });
   }
 
   resize(columns: number, rows: number): void {
@@ -58,6 +69,7 @@ export class HeadlessScreen implements Disposable {
   async until(shown: string | RegExp | ((text: string) => boolean)): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const watcher = (): void => {
+      if (!this.#isWhole && !this.#isOver) return;
       const text = this.text();
       if (typeof shown === "string" ? text.includes(shown) : shown instanceof RegExp ? shown.test(text) : shown(text))
         resolve(text);

@@ -1,6 +1,7 @@
 /** A worker process as its killer sees it: started ahead of time, given an order, listened to, killed. */
 
 import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -67,6 +68,13 @@ export class KillableProcess {
 
   kill(signal: NodeJS.Signals = "SIGKILL"): void {
     this.#child.kill(signal);
+  }
+
+  /** Resolves when SIGSTOP has reached all of it: until then a part of it may still be in the middle of a write. */
+  async untilStopped(): Promise<void> {
+    const tasks = `/proc/${this.#child.pid}/task`;
+    const isStopped = (task: string) => /\) T /.test(readFileSync(`${tasks}/${task}/stat`, "latin1"));
+    while (!readdirSync(tasks).every(isStopped)) await new Promise((next) => setTimeout(next, 2));
   }
 
   /** One that nobody needs any more. */

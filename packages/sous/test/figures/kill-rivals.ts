@@ -47,8 +47,7 @@ export function runSleepers(options: Options): Promise<RivalFigure> {
   return runTrials(options, "sleepers", async (trial) => {
     const sleeper = await trial.startAndStop("SIGSTOP");
     const runId = await trial.rootId();
-    // A question that was decided on may leave the machine only when it wakes up.
-    const mayAsk = trial.asked("first") + (await trial.onTheWay());
+    const mayAsk = await trial.decided();
     const heir = await trial.crew.take();
     heir.give(trial.order("heir", { runId, clockAheadMs: 3_600_000 }));
     // Behind the first question of the heir the tree is no longer the sleeper's.
@@ -158,8 +157,7 @@ class Trial {
     await until(performance.now() + this.random() * 3);
     worker.kill(signal);
     if (signal === "SIGKILL") await worker.ended;
-    // A signal takes effect when the process is next seen by the kernel.
-    else await until(performance.now() + 20);
+    else await worker.untilStopped();
     const { events, ran, problems } = await readRemains(this.#place);
     this.problems.push(...problems);
     this.#judge.endLife({ events, ran, shown: [] });
@@ -170,16 +168,15 @@ class Trial {
     return (await readRemains(this.#place)).events[0]?.runId;
   }
 
-  /** How many questions of the first process are kept as asked and have not reached the provider. */
-  async onTheWay(): Promise<number> {
+  /** How many questions are kept as asked. Some may be on their way, or leave the machine only when the sleeper wakes up. */
+  async decided(): Promise<number> {
     const { events } = await readRemains(this.#place);
     const open = new Set<string>();
     for (const { type, runId } of events) {
       if (type === "turn-start") open.add(runId);
       if (type === "message-end") open.delete(runId);
     }
-    const answered = events.filter(({ type }) => type === "message-end").length;
-    return open.size - (this.asked("first") - answered);
+    return open.size + events.filter(({ type }) => type === "message-end").length;
   }
 
   /** Notes what the one who may not go on says, if it is a sentence for people. */

@@ -66,7 +66,8 @@ const SHAPES: readonly [Shape, ...Shape[]] = [
   (ready) => `(trap '' TERM; touch ${ready}; sleep 300 >/dev/null 2>&1 </dev/null) & wait`,
 ];
 
-const MOST_WAITING_MS = 20_000;
+/** Whatever is waited for comes long before this, or never. */
+const MOST_WAITING_MS = 60_000;
 const MAY_TAKE_MS = 2_000;
 
 export async function runOrphanKills(options: OrphanOptions): Promise<OrphanFigure> {

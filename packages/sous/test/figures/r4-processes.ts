@@ -49,7 +49,7 @@ export type ProcessRaceFigures = {
 };
 
 export async function runProcessRaces(options: ProcessRaceOptions): Promise<ProcessRaceFigures> {
-  const { seed, races, processes, kills, only, patienceMs = 30_000, mutation } = options;
+  const { seed, races, processes, kills, only, patienceMs = 60_000, mutation } = options;
   const figures: ProcessRaceFigures = {
     ...{ seed, races, processes, calls: 0, refused: 0, killed: 0 },
     ...{ overspent: 0, leaked: 0, wrongRefusals: 0, hung: 0, faults: [] },

@@ -152,8 +152,8 @@ async function cancelOnce(
   await ready.promise;
   const hasPrograms = () => judge.left().some(({ pid, group }) => pid === group);
   const mayWait = state.inBackground === true || (state.isReady === started && state.consents !== false);
-  // Half of the programs are there for certain, however busy the machine is; the others may be about to start.
-  if (mayWait && chance(random, 0.5)) await atMost(5_000, hasPrograms);
+  // In every other round the programs are there for certain, however busy the machine is; the others may be about to start.
+  if (mayWait && Math.floor(trial / STATES.length) % 2 === 0) await atMost(60_000, hasPrograms);
   await pause(between(random, 0, 150));
   figure.withPrograms += hasPrograms() ? 1 : 0;
   cancelledAt = performance.now();

@@ -28,7 +28,7 @@ suite("Processes: leftovers of one that is gone", () => {
     await using _programs = openPrograms({ stateFolder: state, environment: process.env });
     assert.deepEqual(await Promise.all(ends), ["SIGKILL", "SIGKILL"]);
     // Its number is in the record, but it began at another time: it is somebody else.
-    assert.equal(bystander.exitCode ?? bystander.signalCode, null);
+    assert.equal(await endedBy(bystander), "SIGTERM");
     assert.deepEqual(readdirSync(join(state, "programs")), []);
   });
 
@@ -47,8 +47,7 @@ suite("Processes: leftovers of one that is gone", () => {
     writeFileSync(elsewhere, record(linked, owner, group));
     symlinkSync(elsewhere, join(state, "programs", `${linked}groups`));
     await using _programs = openPrograms({ stateFolder: state, environment: process.env });
-    await new Promise((next) => setTimeout(next, 50));
-    assert.equal(victim.exitCode ?? victim.signalCode, null);
+    assert.equal(await endedBy(victim), "SIGTERM");
     assert.ok(existsSync(elsewhere));
   });
 
@@ -116,6 +115,14 @@ function sleeper(environment: Record<string, string> = {}): ChildProcess {
   });
   children.push(child);
   return child;
+}
+
+/** Asks it to end. The kill of somebody else would have come first, or be stronger. */
+function endedBy(child: ChildProcess): Promise<NodeJS.Signals | null> {
+  if (child.signalCode !== null) return Promise.resolve(child.signalCode);
+  const end = ended(child);
+  child.kill("SIGTERM");
+  return end;
 }
 
 function ended(child: ChildProcess): Promise<NodeJS.Signals | null> {

@@ -129,7 +129,7 @@ test("Process: without a file descriptor to spare a program is refused in words,
   const printed = execFileSync("bash", ["-c", shellLine, process.execPath, script], {
     encoding: "utf8",
     env: environment,
-    timeout: 20_000,
+    timeout: 60_000,
   });
   assert.match(printed.trim(), /^ToolFailure (?:ToolFailure |hi )*hi$/);
 });
@@ -182,7 +182,10 @@ suite("Programs: how they end", () => {
   test("after their time they are asked to, and have a moment to do so", async () => {
     await using programs = openPrograms({ environment: process.env });
     const polite = "trap 'echo saved; exit 9' TERM; echo begins; while :; do sleep 0.02; done";
-    const result = await programs.run(shell(polite, { timeoutMs: 150 }));
+    const begin = (timeoutMs: number) => programs.run(shell(polite, { timeoutMs }));
+    let result = await begin(150);
+    // A busy machine may not even have started it by then: the same with more time.
+    if (!result.output.head.startsWith("begins")) result = await begin(15_000);
     assert.deepEqual([result.exitCode, result.stopped], [9, "timeout"]);
     assert.match(result.output.head, /^begins\n[\s\S]*saved\n$/);
   });
@@ -216,12 +219,11 @@ suite("Programs: how they end", () => {
 
   test("what a program leaves behind in its group ends with it, and does not hold its output back", async () => {
     const { judge, programs } = judged();
-    const startedAt = performance.now();
-    const { output } = await programs.run(
+    const { output, durationMs } = await programs.run(
       shell("sleep 300 & (sleep 300 &) ; nohup sleep 300 >/dev/null 2>&1 & echo done"),
     );
     assert.equal(output.head, "done\n");
-    assert.ok(performance.now() - startedAt < 60_000);
+    assert.ok(durationMs < 200_000);
     assert.deepEqual((await judge.untilGone(500, true)).left, []);
     await programs[Symbol.asyncDispose]();
   });
@@ -232,6 +234,8 @@ suite("Programs: how they end", () => {
       shell("setsid bash -c 'touch away; exec sleep 300' & while [ ! -e away ]; do sleep 0.01; done; echo done"),
     );
     assert.equal(output.head, "done\n");
+    // The program that made the file may still be about to end.
+    await until(() => judge.left().length <= 2);
     assert.equal(judge.left().length, 2, "the sleeper and the guard");
     await programs[Symbol.asyncDispose]();
     assert.deepEqual((await judge.untilGone(500)).left, []);
@@ -310,7 +314,7 @@ function readable(file: string): string {
 
 async function until(isSo: () => boolean): Promise<void> {
   for (const startedAt = performance.now(); !isSo(); ) {
-    if (performance.now() - startedAt > 20_000) throw new Error("It did not happen");
+    if (performance.now() - startedAt > 60_000) throw new Error("It did not happen");
     await new Promise((next) => setTimeout(next, 5));
   }
 }

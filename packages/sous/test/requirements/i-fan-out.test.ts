@@ -176,16 +176,22 @@ suite("I4: fanOut", () => {
   test("I4: ten times the inputs take about ten times as long, and each result has its own agents only", async () => {
     const timeOf = async (count: number) => {
       const inputs = Array.from({ length: count }, (_, index) => `Input ${index}`);
-      const startedAt = performance.now();
+      const before = process.cpuUsage();
       const { results } = await fanOut(inputs, { script: { "**": [says("Done.")] }, options: { limit: 100 } });
       const own = results.filter(({ status, agents }) => status === "completed" && agents.length === 1);
       assert.equal(own.length, count);
-      return performance.now() - startedAt;
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
     };
     await timeOf(200);
-    const few = await timeOf(200);
-    const many = await timeOf(2000);
-    // A list that is walked once per input would make it a hundred times.
-    assert.ok(many < few * 40, `${few} ms for 200, ${many} ms for 2,000`);
+    // A list that is walked once per input would make it a hundred times, every time.
+    const seen: string[] = [];
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const few = await timeOf(200);
+      const many = await timeOf(2000);
+      if (many < few * 40) return;
+      seen.push(`${few} µs for 200, ${many} µs for 2,000`);
+    }
+    assert.fail(seen.join("; "));
   });
 });
