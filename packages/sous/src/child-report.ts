@@ -23,7 +23,7 @@ export function reportOf(run: Run, entry: AgentEntry, outcome: RunOutcome, reade
     ...boundedText(outcome.text, reader),
     runId: run.who.runId,
     outcome,
-    toolLog: run.toolLog,
+    toolLog: run.toolLog?.entries(),
     totalUsage: usage,
     totalCostUsd: costUsd,
   };

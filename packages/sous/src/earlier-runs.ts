@@ -9,7 +9,7 @@ import { type Account, type Budget, smallerBudget } from "./core/limits.ts";
 import type { Message } from "./core/message.ts";
 import type { StoredRights } from "./core/rights.ts";
 import type { Run, RunProfile } from "./core/run.ts";
-import type { ToolLogEntry } from "./core/spawn.ts";
+import type { ToolLogEntry } from "./core/tool-log.ts";
 import { repairHistory } from "./loop/repair-history.ts";
 import { restoreCounts } from "./loop/resume-run.ts";
 import type { Recorded, RecordedCall, RecordedRun } from "./recorded.ts";

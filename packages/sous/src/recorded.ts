@@ -3,7 +3,7 @@
 import type { EventOf, StoredEvent } from "./core/event.ts";
 import { toolCallsOf } from "./core/message.ts";
 import { foldRunState, type RunState } from "./core/run-state.ts";
-import type { ToolLogEntry } from "./core/spawn.ts";
+import type { ToolLogEntry } from "./core/tool-log.ts";
 import { addCost, addUsage, noUsage, type Usage } from "./core/usage.ts";
 
 /** One run of the tree before the restart. */

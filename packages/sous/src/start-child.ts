@@ -9,9 +9,10 @@ import { Refused, toRefusal } from "./core/refused.ts";
 import { Cancelled, type Run } from "./core/run.ts";
 import type { Scope } from "./core/scope.ts";
 import type { ChildReport, SpawnOptions, SpawnReply } from "./core/spawn.ts";
+import { ToolLog } from "./core/tool-log.ts";
 import { type Draft, NOT_STARTED } from "./draft.ts";
 import { lastWordsNeed } from "./model/ask-for-run.ts";
-import { childInfo } from "./subagents/agent-book.ts";
+import { type AgentEntry, childInfo } from "./subagents/agent-book.ts";
 import { addBackgroundChild, addOutsideChild, childGone } from "./subagents/background-children.ts";
 import type { Tree } from "./tree.ts";
 import type { Start, TreeParts } from "./tree-parts.ts";
@@ -41,45 +42,63 @@ export class ChildStarter {
 
   /**
    * Pays for the start and runs the child: in the background, or while its parent rests. What keeps it from starting is a
-   * reply; for one that had started before a restart it is thrown.
+   * reply; for one that had started before a restart it is thrown. A chain, not an async function: that would keep one
+   * more frame, and the draft, for every live child.
    */
-  async start(draft: Draft, options?: SpawnOptions, from: "parent" | "outside" = "parent"): Promise<SpawnReply> {
-    const { parent, label, scope } = draft;
-    let link = options?.signal && stopWith(scope, options.signal);
-    const isAwaited = options?.background !== true && from === "parent";
-    // Before the child asks for a place: a parent that waits for it is at work no longer.
-    const resting = isAwaited ? parent.slot : undefined;
-    resting?.rest();
-    if (isAwaited) parent.openChildren += 1;
+  start(draft: Draft, options?: SpawnOptions, from: "parent" | "outside" = "parent"): Promise<SpawnReply> {
+    const wait = new ParentWait(draft, options, from);
+    let started: Promise<ChildReport | SpawnReply>;
     try {
       const paying = this.#pay(draft);
-      const { lastWords, place } = paying instanceof Promise ? await paying : paying;
-      // A tool can keep its context, and a message can come from outside: whoever wanted the child may have ended.
-      if (!this.#tree.book.isLive(parent)) scope.abort(new Cancelled(NOT_STARTED));
-      const start = this.#named(draft, options?.background === true);
-      const run = this.#tree.makeRun(start);
-      start.entry.run = run;
-      run.lastWords = lastWords;
-      if (options?.keepToolLog) run.toolLog = this.#tree.toolLogOf(draft.earlier);
-      run.onEnd = options?.onEnd;
-      if (options?.background === true) {
-        const kept = link;
-        link = undefined;
-        const ended = this.#runChild(run, start, place).finally(() => kept?.[Symbol.dispose]());
-        addBackgroundChild(parent, run, label, ended);
-        return { kind: "started", child: childInfo(start.entry) };
-      }
-      if (from === "outside") return { kind: "ended", report: await this.#runForOthers(run, start, place) };
-      parent.waitingFor = `its child ${label}`;
-      return { kind: "ended", report: await this.#runChild(run, start, place) };
+      started =
+        paying instanceof Promise
+          ? paying.then((admission) => this.#begin(draft, admission, options, wait))
+          : this.#begin(draft, paying, options, wait);
     } catch (error) {
-      if (draft.earlier !== undefined) throw error;
-      return this.refuse(error, parent, label);
-    } finally {
-      link?.[Symbol.dispose]();
-      if (isAwaited) childGone(parent);
-      if (resting !== undefined) await wakeUp(resting, parent.scope);
+      started = Promise.reject(error);
     }
+    return this.#reply(started, wait);
+  }
+
+  #reply(started: Promise<ChildReport | SpawnReply>, wait: ParentWait): Promise<SpawnReply> {
+    return started.then(
+      (value) => wait.end("kind" in value ? value : { kind: "ended", report: value }),
+      (error: unknown) => {
+        const refusal = wait.hadStarted ? undefined : toRefusal(error);
+        if (refusal === undefined) return wait.fail(error);
+        return wait.end(this.refuse(error, wait.parent, wait.label));
+      },
+    );
+  }
+
+  /** It is paid for. Settles with its report, or at once when it runs in the background. */
+  #begin(
+    draft: Draft,
+    { lastWords, place }: Admission,
+    options: SpawnOptions | undefined,
+    wait: ParentWait,
+  ): Promise<ChildReport | SpawnReply> {
+    const { parent, label, scope } = draft;
+    // A tool can keep its context, and a message can come from outside: whoever wanted the child may have ended.
+    if (!this.#tree.book.isLive(parent)) scope.abort(new Cancelled(NOT_STARTED));
+    const isBackground = options?.background === true;
+    const start = this.#named(draft, isBackground);
+    const run = this.#tree.makeRun(start);
+    start.entry.run = run;
+    run.lastWords = lastWords;
+    if (options?.keepToolLog)
+      run.toolLog = new ToolLog(draft.earlier && this.#tree.earlierRuns?.toolLog(draft.earlier));
+    run.onEnd = options?.onEnd;
+    const ended = this.#runChild(run, start, place);
+    if (isBackground) {
+      const link = wait.takeLink();
+      addBackgroundChild(parent, run, label, link === undefined ? ended : ended.finally(() => link[Symbol.dispose]()));
+      return Promise.resolve({ kind: "started", child: childInfo(start.entry) });
+    }
+    if (wait.isAwaited) parent.waitingFor = `its child ${label}`;
+    // The parent goes on meanwhile.
+    else if (!scope.aborted) addOutsideChild(parent, run, ended);
+    return ended;
   }
 
   #pay({ parent, above, account, conversation, profile, scope, earlier }: Draft): Admission | Promise<Admission> {
@@ -111,13 +130,6 @@ export class ChildStarter {
     return { entry, runId, parent, profile, task, conversation, origin, call, summary, scope, earlier };
   }
 
-  /** The parent goes on meanwhile. */
-  #runForOthers(run: Run, start: Start, place: Admission["place"]): Promise<ChildReport> {
-    const ended = this.#runChild(run, start, place);
-    if (start.parent !== undefined && !run.scope.aborted) addOutsideChild(start.parent, run, ended);
-    return ended;
-  }
-
   #runChild(run: Run, start: Start, place: Admission["place"]): Promise<ChildReport> {
     if (!(place instanceof Promise) && !run.scope.aborted) return this.#startChild(run, start, place);
     return this.#takePlace(run, start, place).then(
@@ -143,7 +155,11 @@ export class ChildStarter {
     this.#tree.setDeadline(run, start.entry);
     childTime.start();
     // Its end is told to the clock by the tree, together with everything else it gives back.
-    return this.#tree.execute(run, start).then((outcome) => this.#report(run, start, outcome));
+    return this.#report(run, start.entry, this.#tree.execute(run, start));
+  }
+
+  #report(run: Run, entry: AgentEntry, ended: Promise<RunOutcome>): Promise<ChildReport> {
+    return ended.then((outcome) => reportOf(run, entry, outcome, this.#tree.readerOf(run.parent)));
   }
 
   /** The wait may have been long: what was true when it began is looked at again. */
@@ -166,9 +182,51 @@ export class ChildStarter {
     start.entry.run = undefined;
     if (start.origin?.kind !== "follow-up" && start.earlier === undefined) this.#tree.book.forget(start.entry);
   }
+}
 
-  #report(run: Run, { entry, parent }: Start, outcome: RunOutcome): ChildReport {
-    return reportOf(run, entry, outcome, this.#tree.readerOf(parent));
+/** What a parent does while a child starts and lives: it rests, if it waits for it. */
+class ParentWait {
+  readonly parent: Run;
+  readonly label: string;
+  /** False when the child runs in the background, or for somebody outside. */
+  readonly isAwaited: boolean;
+  /** Before a restart. */
+  readonly hadStarted: boolean;
+  readonly #resting: RunSlot | undefined;
+  #link: Disposable | undefined;
+
+  constructor(draft: Draft, options: SpawnOptions | undefined, from: "parent" | "outside") {
+    const { parent, label, scope, earlier } = draft;
+    this.parent = parent;
+    this.label = label;
+    this.hadStarted = earlier !== undefined;
+    this.isAwaited = options?.background !== true && from === "parent";
+    this.#link = options?.signal && stopWith(scope, options.signal);
+    // Before the child asks for a place: a parent that waits for it is at work no longer.
+    this.#resting = this.isAwaited ? parent.slot : undefined;
+    this.#resting?.rest();
+    if (this.isAwaited) parent.openChildren += 1;
+  }
+
+  /** From now on somebody else lets go of the signal that stops the child. */
+  takeLink(): Disposable | undefined {
+    const link = this.#link;
+    this.#link = undefined;
+    return link;
+  }
+
+  end(reply: SpawnReply): SpawnReply | Promise<SpawnReply> {
+    return this.#goOn()?.then(() => reply) ?? reply;
+  }
+
+  fail(error: unknown): Promise<never> {
+    return (this.#goOn() ?? Promise.resolve()).then(() => Promise.reject(error));
+  }
+
+  #goOn(): Promise<void> | undefined {
+    this.#link?.[Symbol.dispose]();
+    if (this.isAwaited) childGone(this.parent);
+    return this.#resting && wakeUp(this.#resting, this.parent.scope);
   }
 }
 

@@ -12,7 +12,7 @@ import type { RunSlot } from "./core/limits.ts";
 import { type Message, textOf } from "./core/message.ts";
 import type { RunOutcome } from "./core/outcome.ts";
 import { type AskOptions, type BilledAnswer, Run, type TreePorts } from "./core/run.ts";
-import type { ChildControl, SpawnReply, SpawnRequest, ToolLogEntry } from "./core/spawn.ts";
+import type { ChildControl, SpawnReply, SpawnRequest } from "./core/spawn.ts";
 import { EarlierRuns } from "./earlier-runs.ts";
 import { RunListeners } from "./events/run-listeners.ts";
 import { Gate } from "./gate.ts";
@@ -123,10 +123,6 @@ export class Tree implements TreePorts {
   /** Who reads the report of a child. */
   readerOf(parent: Run | undefined): Reader {
     return { parent, maxBytes: this.#parts.limits.outputMaxSize, redactor: this.redactor };
-  }
-
-  toolLogOf(earlier: RecordedRun | undefined): ToolLogEntry[] {
-    return (earlier && this.earlierRuns?.toolLog(earlier)) ?? [];
   }
 
   backgroundCalls(run: Run): RecordedCall[] {

@@ -14,8 +14,9 @@ import type { Redactor } from "./redact.ts";
 import type { Rights, StoredRights } from "./rights.ts";
 import type { Schema } from "./schema.ts";
 import type { Scope } from "./scope.ts";
-import type { ChildControl, ChildReport, SpawnReply, SpawnRequest, SummaryMode, ToolLogEntry } from "./spawn.ts";
+import type { ChildControl, ChildReport, SpawnReply, SpawnRequest, SummaryMode } from "./spawn.ts";
 import type { Tool } from "./tool.ts";
+import type { ToolLog } from "./tool-log.ts";
 import { addCost, addUsage, noUsage, type Price, type Usage } from "./usage.ts";
 
 /** A tool ready for dispatch: its schema compiled. */
@@ -161,7 +162,8 @@ export class Run {
   openChildren = 0;
   /** Called when the last of these is gone. */
   onChildless: (() => void) | undefined;
-  toolLog: ToolLogEntry[] | undefined;
+  /** Kept when whoever started it wants to know what its tools did. */
+  toolLog: ToolLog | undefined;
   /** Told of its end before its place is free for another. */
   onEnd: ((outcome: RunOutcome) => void) | undefined;
   /** What was thrown when it failed: for the caller of a root, who hears more than an event can hold. */

@@ -6,6 +6,7 @@ import type { Budget } from "./limits.ts";
 import type { Model } from "./model.ts";
 import type { RunOutcome } from "./outcome.ts";
 import type { AnySchema } from "./schema.ts";
+import type { ToolLogEntry } from "./tool-log.ts";
 import type { Usage } from "./usage.ts";
 
 export type SpawnRequest = {
@@ -42,17 +43,6 @@ export type SpawnOptions = {
   budget?: Budget | undefined;
   /** Keep what its tools did for the report. */
   keepToolLog?: boolean | undefined;
-};
-
-/** One finished tool call of a child. */
-export type ToolLogEntry = {
-  toolName: string;
-  input: unknown;
-  output: string;
-  success: boolean;
-  /** It needed consent and nobody was there to give it. */
-  isDenied: boolean;
-  durationMs: number;
 };
 
 export type SummaryMode = "auto" | "always" | "never";

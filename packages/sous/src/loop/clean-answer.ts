@@ -5,7 +5,7 @@ import { isJson, isWellFormedJson } from "./to-json.ts";
 
 type Part = AssistantMessage["content"][number];
 
-/** Returns the message itself when there is nothing to clean. `usedIds` grows by the ids of the calls. */
+/** A message of its own, with what may stay of this one. `usedIds` grows by the ids of the calls. */
 export function cleanAnswer(message: AssistantMessage, mayCall: boolean, usedIds: Set<string>): AssistantMessage {
   const { content } = message;
   let cleaned: Part[] | undefined;
@@ -16,7 +16,8 @@ export function cleanAnswer(message: AssistantMessage, mayCall: boolean, usedIds
     if (clean !== part) cleaned ??= content.slice(0, index);
     if (cleaned !== undefined && clean !== undefined) cleaned.push(clean);
   }
-  return cleaned === undefined ? message : { role: "assistant", content: cleaned };
+  // A copy is as long as it must be: a list that an adapter has pushed to keeps room for seventeen, in every answer.
+  return { role: "assistant", content: cleaned ?? content.slice() };
 }
 
 function cleanPart(part: Part, mayCall: boolean, usedIds: Set<string>): Part | undefined {

@@ -2,14 +2,14 @@
 
 import { toolCallsOf } from "../core/message.ts";
 import type { RunOutcome } from "../core/outcome.ts";
-import type { Run } from "../core/run.ts";
+import type { BilledAnswer, Run } from "../core/run.ts";
 import type { RunState } from "../core/run-state.ts";
 import { truncateUtf8 } from "../core/truncate.ts";
 import { completed, outOfTurns, wrappedUp } from "./close-run.ts";
 import { type Ending, endingOf, toOutcome } from "./ending.ts";
 import { notify, readInbox } from "./inbox.ts";
 import { runToolCalls } from "./run-tool-calls.ts";
-import { runTurn } from "./run-turn.ts";
+import { askShorter, beginTurn, ORDINARY, takeAnswer } from "./run-turn.ts";
 import { asKept } from "./to-json.ts";
 
 type EarlierAnswer = Pick<RunState, "answer" | "calls" | "emptyAnswers">;
@@ -74,7 +74,19 @@ export async function untilEnding(run: Run, earlier?: EarlierAnswer): Promise<En
       if (run.isWrappingUp) return wrappedUp(run);
       if (run.turns >= run.profile.maxTurns) return outOfTurns(run);
     }
-    const { message, finish } = pending ?? (await runTurn(run));
+    let answer = pending;
+    if (answer === undefined) {
+      // `runTurn`, written out: a function of its own would keep one more frame for every live child.
+      const said = beginTurn(run, ORDINARY);
+      let given: BilledAnswer;
+      try {
+        given = await run.tree.ask(run, ORDINARY);
+      } catch (error) {
+        given = await askShorter(run, ORDINARY, error, said);
+      }
+      answer = takeAnswer(run, ORDINARY, given);
+    }
+    const { message, finish } = answer;
     const calls = toolCallsOf(message);
     if (calls.length > 0) {
       emptyAnswers = 0;

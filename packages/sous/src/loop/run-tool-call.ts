@@ -16,55 +16,96 @@ import { ToolCallContext } from "./tool-context.ts";
 import { boundResult, failedResult, toToolResult } from "./tool-result.ts";
 import { waitForTool } from "./wait-for-tool.ts";
 
+/** A call that has begun. */
+type Begun = {
+  readonly call: ToolCallPart;
+  readonly run: Run;
+  readonly context: ToolCallContext;
+  readonly startedAt: number;
+};
+
+/** A lost store is returned: whoever runs several calls waits for all of them before it throws. */
+type Settled = ToolResultPart | StoreError;
+
 /**
- * Never rejects: what a tool or a model did wrong is a failed result the model can read, a lost store is returned.
- * `earlier` is what became of the call before a restart: one that has ended is not made again.
+ * Never rejects: what a tool or a model did wrong is a failed result the model can read. `earlier` is what became of the
+ * call before a restart: one that has ended is not made again. A chain, not an async function: that would keep one more
+ * frame for every live child.
  */
-export async function runToolCall(
-  call: ToolCallPart,
-  run: Run,
-  earlier?: EarlierCall,
-): Promise<ToolResultPart | StoreError> {
-  const { callId, toolName } = call;
-  const { clock } = run.tree;
+export function runToolCall(call: ToolCallPart, run: Run, earlier?: EarlierCall): Settled | Promise<Settled> {
   if (earlier?.state === "ended") return earlier.part;
   if (earlier === undefined || earlier.state === "open") {
-    run.emit({ type: "tool-call-start", callId, toolName, input: call.input });
+    run.emit({ type: "tool-call-start", callId: call.callId, toolName: call.toolName, input: call.input });
     run.toolCount += 1;
   }
-  const startedAt = clock.monotonic();
-  const context = new ToolCallContext(run, callId);
-  let stack: string | undefined;
-  let result: ToolResult;
+  const context = new ToolCallContext(run, call.callId);
+  const begun: Begun = { call, run, context, startedAt: run.tree.clock.monotonic() };
+  let value: unknown;
   try {
     const checking = (earlier && answerEarlier(earlier, call, run)) ?? check(call, run);
-    const checked = checking instanceof Promise ? await checking : checking;
-    if ("refusal" in checked) {
-      result = checked.refusal;
-    } else {
-      run.scope.throwIfAborted();
-      const value = checked.tool.execute(checked.input, context);
-      result = toToolResult(isPromiseLike(value) ? await stoppable(value, checked.tool, run) : value);
-      if (run.profile.hooks?.afterToolCall !== undefined)
-        result = await afterToolCall(call, checked.input, result, run);
-    }
+    value =
+      checking instanceof Promise ? checking.then((checked) => execute(checked, begun)) : execute(checking, begun);
   } catch (error) {
-    if (error instanceof StoreError) return error;
-    if (!(error instanceof ToolFailure)) stack = stackOf(error);
-    result = failedResult(run.scope.aborted ? "The call was cancelled" : messageOf(error));
-  } finally {
-    context[Symbol.dispose]();
+    return fail(begun, error);
   }
+  return isPromiseLike(value) ? whenSettled(value, begun) : succeed(begun, value);
+}
+
+/** What the tool returns, or the result that says why it did not run. */
+function execute(checked: Checked, begun: Begun): unknown {
+  if ("refusal" in checked) return checked.refusal;
+  const { run, context } = begun;
+  const { tool, input } = checked;
+  run.scope.throwIfAborted();
+  const value = tool.execute(input, context);
+  const settling = isPromiseLike(value) ? stoppable(value, tool, run) : value;
+  return run.profile.hooks?.afterToolCall === undefined ? settling : withHook(settling, input, begun);
+}
+
+async function withHook(value: unknown, input: unknown, { call, run }: Begun): Promise<ToolResult> {
+  return afterToolCall(call, input, toToolResult(await value), run);
+}
+
+/** A function of its own: what it closes over lives as long as the call. */
+function whenSettled(value: PromiseLike<unknown>, begun: Begun): Promise<Settled> {
+  return Promise.resolve(value).then(
+    (returned) => succeed(begun, returned),
+    (error: unknown) => fail(begun, error),
+  );
+}
+
+function succeed(begun: Begun, value: unknown): Settled {
+  let result: ToolResult;
+  try {
+    result = toToolResult(value);
+  } catch (error) {
+    return fail(begun, error);
+  }
+  return end(begun, result, undefined);
+}
+
+function fail(begun: Begun, error: unknown): Settled {
+  const { scope } = begun.run;
+  if (error instanceof StoreError) {
+    begun.context[Symbol.dispose]();
+    return error;
+  }
+  const stack = error instanceof ToolFailure ? undefined : stackOf(error);
+  return end(begun, failedResult(scope.aborted ? "The call was cancelled" : messageOf(error)), stack);
+}
+
+function end({ call, run, context, startedAt }: Begun, result: ToolResult, stack: string | undefined): ToolResultPart {
+  context[Symbol.dispose]();
+  const { callId, toolName } = call;
   const { output, isError } = boundResult(result, call, run);
   // Whole milliseconds: a fraction would be an object of its own in memory, once per call.
-  const durationMs = Math.round(clock.monotonic() - startedAt);
+  const durationMs = Math.round(run.tree.clock.monotonic() - startedAt);
   const { metadata } = result;
   const files = result.documents?.map((file) => run.tree.redactor.file(file));
   run.emit({ type: "tool-call-end", callId, toolName, output, isError, durationMs, stack, metadata, files });
-  const isDenied = metadata === NOBODY_THERE;
-  run.toolLog?.push({ toolName, input: call.input, output, success: !isError, isDenied, durationMs });
   const part: ToolResultPart = { type: "tool-result", callId, toolName, output, isError };
   if (files !== undefined && files.length > 0) part.files = files;
+  run.toolLog?.add(call, part, durationMs, metadata === NOBODY_THERE);
   return part;
 }
 

@@ -19,7 +19,8 @@ export async function runToolCalls(calls: readonly ToolCallPart[], run: Run, ear
   const results = new Array<ToolResultPart>(running.length);
   let fault: StoreError | undefined;
   for (let index = 0; index < running.length; index++) {
-    const result = await running[index];
+    const settling = running[index];
+    const result = settling instanceof Promise ? await settling : settling;
     if (result instanceof StoreError) fault = result;
     else if (result !== undefined) results[index] = result;
   }

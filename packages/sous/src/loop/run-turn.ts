@@ -7,27 +7,33 @@ import type { AskOptions, BilledAnswer, Run } from "../core/run.ts";
 import { cleanAnswer } from "./clean-answer.ts";
 import { pruneHard, pruneIfFull } from "./prune.ts";
 
-const ORDINARY: AskOptions = { closing: false, jsonOutput: false };
+export const ORDINARY: AskOptions = { closing: false, jsonOutput: false };
 
 /** Asks once. The answer is recorded and billed, and holds only calls that may run. */
-export async function runTurn(run: Run, options: AskOptions = ORDINARY): Promise<BilledAnswer> {
-  pruneIfFull(run);
-  if (!options.closing) run.turns += 1;
-  const said = run.text;
-  run.text = "";
+export async function runTurn(run: Run, options: AskOptions): Promise<BilledAnswer> {
+  const said = beginTurn(run, options);
   let answer: BilledAnswer;
   try {
     answer = await run.tree.ask(run, options);
   } catch (error) {
-    if (isTooLong(error)) answer = await askShorter(run, options, error);
-    else {
-      // A run that is stopped before the model has begun to speak has still said what it said before.
-      if (run.text === "") run.text = said;
-      throw error;
-    }
+    answer = await askShorter(run, options, error, said);
   }
+  return takeAnswer(run, options, answer);
+}
+
+/** Makes room and counts the turn. Returns what the run has said so far. */
+export function beginTurn(run: Run, { closing }: AskOptions): string {
+  pruneIfFull(run);
+  if (!closing) run.turns += 1;
+  const said = run.text;
+  run.text = "";
+  return said;
+}
+
+/** Puts the answer into the conversation, as it may stay there. */
+export function takeAnswer(run: Run, { closing }: AskOptions, answer: BilledAnswer): BilledAnswer {
   const { finish, usage, costUsd } = answer;
-  const message = cleanAnswer(answer.message, !options.closing && mayCallAfter(finish), run.callIds);
+  const message = cleanAnswer(answer.message, !closing && mayCallAfter(finish), run.callIds);
   run.text = textOf(message);
   run.bill(usage, costUsd);
   run.conversation.addAnswer(message, usage.estimated ? undefined : usage);
@@ -40,8 +46,13 @@ function mayCallAfter(finish: FinishReason): boolean {
   return finish !== "length" && finish !== "content-filter";
 }
 
-/** A prompt that is too long is pruned once; if that does not help, the failure says so. */
-async function askShorter(run: Run, options: AskOptions, error: ModelError): Promise<BilledAnswer> {
+/** What failed because the prompt is too long is asked once more with a shorter one. Everything else is thrown again. */
+export async function askShorter(run: Run, options: AskOptions, error: unknown, said: string): Promise<BilledAnswer> {
+  if (!isTooLong(error)) {
+    // A run that is stopped before the model has begun to speak has still said what it said before.
+    if (run.text === "") run.text = said;
+    throw error;
+  }
   if (!pruneHard(run)) throw tooLong(error);
   try {
     return await run.tree.ask(run, options);

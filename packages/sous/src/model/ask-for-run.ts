@@ -40,7 +40,6 @@ class RunQuestion implements Question, ModelRequest {
   readonly messages: ModelRequest["messages"];
   readonly tools: ModelRequest["tools"];
   readonly mayCallTools: boolean;
-  readonly caller: ModelCaller;
   settings: ModelSettings;
   receivedBytes = 0;
   readonly #run: Run;
@@ -58,12 +57,10 @@ class RunQuestion implements Question, ModelRequest {
     this.#ports = ports;
     this.need = options.closing ? lastWordsNeed(conversation.promptTokens, profile) : callNeed(run);
     this.governor = governorOf(profile.model, ports.clock, ports.callsAtOnce);
-    const { runId, agentId, path, depth } = run.who;
     this.instructions = profile.instructions;
     this.messages = conversation.messages;
     this.tools = profile.tools.definitions;
     this.mayCallTools = !options.closing;
-    this.caller = { runId, agentId, path, depth, turn: run.turns };
     this.settings = profile.settings;
   }
 
@@ -73,6 +70,11 @@ class RunQuestion implements Question, ModelRequest {
 
   get scope(): Scope {
     return this.#run.scope;
+  }
+
+  get caller(): ModelCaller {
+    const { runId, agentId, path, depth } = this.#run.who;
+    return { runId, agentId, path, depth, turn: this.#run.turns };
   }
 
   get clock(): Clock {

@@ -1,6 +1,6 @@
 /** What a child's tools did, in words short enough for one line. */
 
-import type { ToolLogEntry } from "../core/spawn.ts";
+import type { ToolLogEntry } from "../core/tool-log.ts";
 
 export type ToolLog = {
   name: string;
