@@ -14,45 +14,51 @@ export type Interrupts = Disposable & {
 };
 
 const CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+const NAMES = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+export type StopSignal = (typeof NAMES)[number];
 
 /** How long last words may take: whoever sends one interrupt does not always send another. */
 const LONGEST_WRAP_UP_MS = 30_000;
+
+export type InterruptOptions = {
+  wrapsUp?: boolean;
+  /** Gives the signals that came before, and no longer hears any. */
+  earlier?: (() => readonly StopSignal[]) | undefined;
+};
 
 /**
  * The first signal stops the work; the next one has its usual effect. With `wrapsUp` the first interrupt only asks for an
  * end, and the second stops the work.
  */
-export function catchInterrupts({ wrapsUp = false }: { wrapsUp?: boolean } = {}): Interrupts {
+export function catchInterrupts({ wrapsUp = false, earlier }: InterruptOptions = {}): Interrupts {
   const stopping = new AbortController();
   const wrappingUp = new AbortController();
   let code: number = CODES.SIGINT;
   let reason: string | undefined;
   let timer: NodeJS.Timeout | undefined;
-  const listen = (name: keyof typeof CODES): Disposable => {
-    const listener = (): void => {
-      if (stopping.signal.aborted) return;
-      code = CODES[name];
-      reason = name;
-      if (!wrapsUp || name !== "SIGINT" || wrappingUp.signal.aborted) {
-        stop();
-        return;
-      }
-      wrappingUp.abort();
-      timer = setTimeout(stop, LONGEST_WRAP_UP_MS).unref();
-    };
-    process.on(name, listener);
-    return { [Symbol.dispose]: () => void process.off(name, listener) };
+  const hear = (name: StopSignal): void => {
+    if (stopping.signal.aborted) return;
+    code = CODES[name];
+    reason = name;
+    if (!wrapsUp || name !== "SIGINT" || wrappingUp.signal.aborted) {
+      stop();
+      return;
+    }
+    wrappingUp.abort();
+    timer = setTimeout(stop, LONGEST_WRAP_UP_MS).unref();
   };
-  const listeners = [listen("SIGINT"), listen("SIGTERM"), listen("SIGHUP")];
   const forget = (): void => {
     clearTimeout(timer);
-    for (const each of listeners) each[Symbol.dispose]();
+    for (const [name, listener] of listeners) process.off(name, listener);
   };
   const stop = (): void => {
     // From here on a signal has its usual effect.
     forget();
     stopping.abort();
   };
+  const listeners = NAMES.map((name) => [name, (): void => hear(name)] as const);
+  for (const [name, listener] of listeners) process.on(name, listener);
+  for (const came of earlier?.() ?? []) hear(came);
   return {
     signal: stopping.signal,
     wrapUp: wrappingUp.signal,
@@ -66,4 +72,20 @@ export function catchInterrupts({ wrapsUp = false }: { wrapsUp?: boolean } = {})
     },
     [Symbol.dispose]: forget,
   };
+}
+
+/** What is opened, unless there is a stop first; then whatever still comes of it is closed again. */
+export async function openUnlessStopped<T extends AsyncDisposable>(opening: Promise<T>, stop: AbortSignal): Promise<T> {
+  const stopped = Promise.withResolvers<never>();
+  const refuse = (): void => stopped.reject(stop.reason);
+  stop.addEventListener("abort", refuse, { once: true });
+  if (stop.aborted) refuse();
+  try {
+    return await Promise.race([stopped.promise, opening]);
+  } catch (error) {
+    opening.then((late) => late[Symbol.asyncDispose]()).catch(() => {});
+    throw error;
+  } finally {
+    stop.removeEventListener("abort", refuse);
+  }
 }

@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 /** The command `sous`. Everything is imported late: `--version` and `--help` load nothing but this and their own text. */
 
+import type { StopSignal } from "./interrupts.ts";
+
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 22 || (major === 22 && minor < 18)) {
   process.stderr.write(`sous needs Node 22.18 or newer; this is ${process.versions.node}.\n`);
@@ -18,7 +20,8 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-type Command = (parameters: readonly string[]) => Promise<number>;
+/** `earlier` gives the signals that came while the command was being loaded. */
+type Command = (parameters: readonly string[], earlier?: () => StopSignal[]) => Promise<number>;
 
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   agents: async () => (await import("./commands/agents.ts")).agents,
@@ -39,7 +42,7 @@ process.exitCode = await main(process.argv.slice(2));
 async function main(given: readonly string[]): Promise<number> {
   const [name = "", ...rest] = withCommand(given);
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (load !== undefined) return rest.some(isHelp) ? help(name) : run(load, rest);
+  if (load !== undefined) return rest.some(isHelp) ? help(name) : run(load, rest, name === "run");
   switch (name) {
     case "--version":
     case "-V": {
@@ -87,12 +90,28 @@ async function help(command: string | undefined): Promise<number> {
   return 0;
 }
 
-async function run(load: () => Promise<Command>, parameters: readonly string[]): Promise<number> {
+/** With `owesResult` the command has something to say whenever it is stopped, so no signal ends it while it is loaded. */
+async function run(load: () => Promise<Command>, parameters: readonly string[], owesResult: boolean): Promise<number> {
   try {
+    const held = owesResult ? holdSignals() : undefined;
     const command = await load();
-    return await command(parameters);
+    return await command(parameters, held);
   } catch (error) {
     const { reportError } = await import("./report-error.ts");
     return reportError(error, parameters.includes("--json"));
   }
+}
+
+/** Whoever listens from then on calls what it returns, and gets what came until then. */
+function holdSignals(): () => StopSignal[] {
+  const came: StopSignal[] = [];
+  const holds = (["SIGINT", "SIGTERM", "SIGHUP"] as const).map((name) => {
+    const hold = (): void => void came.push(name);
+    process.on(name, hold);
+    return () => process.off(name, hold);
+  });
+  return () => {
+    for (const letGo of holds) letGo();
+    return came;
+  };
 }

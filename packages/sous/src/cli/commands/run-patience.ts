@@ -19,7 +19,8 @@ export function patienceAfter(stop: AbortSignal, milliseconds: number = LONGEST_
   const begin = (): void => {
     timer = setTimeout(() => over.abort(), milliseconds);
   };
-  stop.addEventListener("abort", begin, { once: true });
+  if (stop.aborted) begin();
+  else stop.addEventListener("abort", begin, { once: true });
   return {
     signal: over.signal,
     wait: (work) => Promise.race([work, ended.promise]),

@@ -71,7 +71,8 @@ async function follow(
     tell("wrapping up; once more stops at once");
     handle.cancel(undefined, { mode: "wrap-up" });
   };
-  interrupts.wrapUp.addEventListener("abort", wrapUp, { once: true });
+  if (interrupts.wrapUp.aborted) wrapUp();
+  else interrupts.wrapUp.addEventListener("abort", wrapUp, { once: true });
   const ended = settled(handle);
   await patience.wait(Promise.allSettled([ended, following]));
   interrupts.wrapUp.removeEventListener("abort", wrapUp);

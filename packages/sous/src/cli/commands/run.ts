@@ -1,9 +1,10 @@
 /** `sous run`, also `sous -p`: one task without anybody at the terminal. The answer is on stdout, all else on stderr. */
 
+import { setImmediate } from "node:timers/promises";
 import { withoutRun } from "../../core/runtime.ts";
 import { openApplication } from "../assemble-application.ts";
 import { EXIT } from "../exit-codes.ts";
-import { catchInterrupts } from "../interrupts.ts";
+import { catchInterrupts, openUnlessStopped, type StopSignal } from "../interrupts.ts";
 import { warnOfLoss } from "../keep-runs.ts";
 import { tell } from "../output.ts";
 import { reportError } from "../report-error.ts";
@@ -20,8 +21,9 @@ import { type Stops, watchHeadless } from "./run-watch.ts";
 const CLOSED = 141;
 const SIGNALS: readonly number[] = [129, 130, 143];
 
-export async function run(parameters: readonly string[]): Promise<number> {
-  using interrupts = catchInterrupts({ wrapsUp: true });
+/** `earlier` gives the signals that came while this was being loaded. */
+export async function run(parameters: readonly string[], earlier?: () => readonly StopSignal[]): Promise<number> {
+  using interrupts = catchInterrupts({ wrapsUp: true, earlier });
   using patience = patienceAfter(interrupts.signal);
   const outlet = openOutlet({
     stream: process.stdout,
@@ -71,7 +73,11 @@ async function perform(request: RunRequest, output: RunOutput, stops: Stops): Pr
   const stop = AbortSignal.any([interrupts.signal, interrupts.wrapUp]);
   const schema = outputSchema === undefined ? undefined : await readOutputSchema(outputSchema);
   const task = await readTask({ prompt, signal: stop, tell });
-  await using application = await openApplication({ flags, cwd: process.cwd(), env, ask: undefined, warn: tell });
+  // A signal is heard between two turns of the event loop, and until here there may have been none.
+  await setImmediate();
+  stop.throwIfAborted();
+  const opening = openApplication({ flags, cwd: process.cwd(), env, ask: undefined, warn: tell });
+  await using application = await openUnlessStopped(opening, stop);
   const enabled = application.configuration.agent.subagent.telemetryEnabled;
   using log = await openRunLog({ flags: flags.log, file, env, enabled });
   stop.throwIfAborted();
