@@ -128,12 +128,17 @@ export function openStage(script: Script, options: StageOptions = {}): Stage {
 
 /** What differs from run to run: times, and how far a spinner has turned. */
 export function steady(text: string): string[] {
-  return text
-    .replace(/[◐◓◑◒]/g, "◐")
-    .replace(/\d\.(?:\ds|…)/g, (time) => `#.${time.endsWith("s") ? "#s" : "…"}`)
-    .replace(/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, "ID")
-    .split("\n")
-    .map((line) => line.trimEnd());
+  return (
+    text
+      .replace(/[◐◓◑◒]/g, "◐")
+      // From ten seconds on there are no tenths, and what stands on the right is one column further to the right.
+      .replace(/(?<= ) (?=\d\ds\b)/g, "")
+      .replace(/\b\d\ds\b/g, "#.#s")
+      .replace(/\d\.(?:\ds|…)/g, (time) => `#.${time.endsWith("s") ? "#s" : "…"}`)
+      .replace(/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, "ID")
+      .split("\n")
+      .map((line) => line.trimEnd())
+  );
 }
 
 /** Programs that only say that they ran. */
