@@ -21,7 +21,12 @@ export type FakeProvider = AsyncDisposable & {
   /** The address for one tree; what it asks is told to `onAsked`. */
   addressFor(tree: string, onAsked: (asked: Asked) => void): string;
   forget(tree: string): void;
+  /** What a dead process has asked may still wait to be read; otherwise it would be taken for a question of the next. */
+  hasHeardAll(): Promise<void>;
 };
+
+/** Turns of the event loop from a connection that is there to a question that is read: three, and some to spare. */
+const TURNS = 10;
 
 /** Prompt tokens of the first request. */
 const FIRST_SERIAL = 10_000;
@@ -58,6 +63,9 @@ export async function startFakeProvider(random: Random): Promise<FakeProvider> {
       return `http://127.0.0.1:${port}/${tree}/v1`;
     },
     forget: (tree) => void listeners.delete(tree),
+    async hasHeardAll() {
+      for (let turn = 0; turn < TURNS; turn++) await new Promise((next) => setImmediate(next));
+    },
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));

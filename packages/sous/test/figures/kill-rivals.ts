@@ -158,6 +158,7 @@ class Trial {
     worker.kill(signal);
     if (signal === "SIGKILL") await worker.ended;
     else await worker.untilStopped();
+    await this.#provider.hasHeardAll();
     const { events, ran, problems } = await readRemains(this.#place);
     this.problems.push(...problems);
     this.#judge.endLife({ events, ran, shown: [] });

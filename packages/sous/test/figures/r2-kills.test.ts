@@ -58,8 +58,13 @@ suite("R2: the figure finds", () => {
   for (const [what, file, find, replace, problem] of mutations) {
     test(what, async () => {
       const mutation = { in: source(file), find, replace };
-      const { broken } = await runKills({ seed: 7, kills: 60, mutation });
-      assert.match(broken.flatMap(({ problems }) => problems).join("\n"), problem);
+      // A death must come at the right moment, and on a busy machine it does less often: what one round misses, another finds.
+      const seen: string[] = [];
+      for (let seed = 7; seed < 12 && !seen.some((found) => problem.test(found)); seed++) {
+        const { broken } = await runKills({ seed, kills: 60, mutation });
+        seen.push(broken.flatMap(({ problems }) => problems).join("\n"));
+      }
+      assert.match(seen.join("\n"), problem);
     });
   }
 });

@@ -149,6 +149,7 @@ class KilledTree {
     }
     const words = await worker.ended;
     this.#onAsked = undefined;
+    await this.#provider.hasHeardAll();
     return words;
   }
 
