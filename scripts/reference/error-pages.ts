@@ -7,44 +7,82 @@ import { errorPicture } from "../../packages/sous/src/cli/error-picture.ts";
 import { chooseStyle } from "../../packages/sous/src/cli/style.ts";
 import { loadConfiguration } from "../../packages/sous/src/config/load-configuration.ts";
 import {
+  AGENT_FILE_CODES,
+  type AgentFileCode,
   CONFIGURATION_CODES,
   type ConfigurationCode,
   ConfigurationError,
 } from "../../packages/sous/src/core/problem.ts";
+import { AGENT_FILES_EXPLAINED, agentPictureOf } from "./agent-error-pages.ts";
 import { capitalized, page, table, wrap } from "./markdown.ts";
 
-type Explained = {
-  /** A configuration that has the mistake; undefined for one that is not there. */
+export type Explained = {
+  /** A file that has the mistake; undefined for one that is not there. */
   readonly example: string | undefined;
   readonly causes: readonly string[];
   readonly remedy: string;
 };
 
+type Entry = {
+  readonly code: string;
+  readonly about: string;
+  readonly explained: Explained;
+  picture(): Promise<string[]>;
+};
+
 /** The pages by file name, in a folder of their own. */
 export async function errorPages(): Promise<[name: string, text: string][]> {
-  const codes = Object.keys(CONFIGURATION_CODES) as ConfigurationCode[];
+  const configuration = (Object.keys(CONFIGURATION_CODES) as ConfigurationCode[]).map(
+    (code): Entry => ({
+      code,
+      about: CONFIGURATION_CODES[code],
+      explained: EXPLAINED[code],
+      picture: () => pictureOf(code),
+    }),
+  );
+  const agentFiles = (Object.keys(AGENT_FILE_CODES) as AgentFileCode[]).map(
+    (code): Entry => ({
+      code,
+      about: AGENT_FILE_CODES[code],
+      explained: AGENT_FILES_EXPLAINED[code],
+      picture: () => agentPictureOf(code),
+    }),
+  );
   const pages = await Promise.all(
-    codes.map(async (code) => [`errors/${code}.md`, await errorPage(code)] as [string, string]),
+    [...configuration, ...agentFiles].map(
+      async (entry) => [`errors/${entry.code}.md`, await errorPage(entry)] as [string, string],
+    ),
   );
-  const index = table(
-    ["code", "meaning"],
-    codes.map((code) => [`[${code}](${code}.md)`, capitalized(CONFIGURATION_CODES[code])]),
-  );
-  const intro =
-    "Mistakes in the configuration have a code that never changes. All of them are told at once, nothing is started, and the command ends with 3.";
-  const others = wrap("Every other sentence that sous says is in [troubleshooting](../../how-to/troubleshooting.md).");
-  return [["errors/README.md", page("Reference: errors", intro, [index, others])], ...pages];
+  const sections = [
+    "## The configuration",
+    wrap("All mistakes are told at once, nothing is started, and the command ends with 3."),
+    indexOf(configuration),
+    "## Agent files",
+    wrap(
+      "`sous agents check` tells all of them, and ends with 3 when an agent is not loaded. Other commands warn, and go on without that agent.",
+    ),
+    indexOf(agentFiles),
+    wrap("Every other sentence that sous says is in [troubleshooting](../../how-to/troubleshooting.md)."),
+  ];
+  const intro = "Mistakes in the configuration and in agent files have a code that never changes.";
+  return [["errors/README.md", page("Reference: errors", intro, sections)], ...pages];
 }
 
-async function errorPage(code: ConfigurationCode): Promise<string> {
-  const { causes, remedy } = EXPLAINED[code];
-  return page(code, `${capitalized(CONFIGURATION_CODES[code])}.`, [
+function indexOf(entries: readonly Entry[]): string {
+  return table(
+    ["code", "meaning"],
+    entries.map(({ code, about }) => [`[${code}](${code}.md)`, capitalized(about)]),
+  );
+}
+
+async function errorPage({ code, about, explained, picture }: Entry): Promise<string> {
+  return page(code, `${capitalized(about)}.`, [
     "## What it looks like",
-    `\`\`\`text\n${(await pictureOf(code)).join("\n")}\n\`\`\``,
+    `\`\`\`text\n${(await picture()).join("\n")}\n\`\`\``,
     "## Why",
-    causes.map((cause) => `- ${cause}`).join("\n"),
+    explained.causes.map((cause) => `- ${cause}`).join("\n"),
     "## What to do",
-    wrap(remedy),
+    wrap(explained.remedy),
     "[All errors](README.md)",
   ]);
 }

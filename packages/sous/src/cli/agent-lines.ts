@@ -66,9 +66,9 @@ function pad(text: string, width = 0): string {
 }
 
 /** `file:line:column`, so that editors find it. */
-export function problemLines(problems: readonly AgentProblem[], { style }: Output): string[] {
-  return problems.flatMap(({ file, line, column, severity, message, fix }) => [
-    `${inertLine(file)}:${line}:${column}: ${style.paint(severity === "error" ? "red" : "yellow", severity)}: ${inertLine(message, 600)}`,
+export function problemLines(problems: readonly AgentProblem[], { style }: Pick<Output, "style">): string[] {
+  return problems.flatMap(({ code, file, line, column, severity, message, fix }) => [
+    `${inertLine(file)}:${line}:${column}: ${style.paint(severity === "error" ? "red" : "yellow", severity)} ${code}: ${inertLine(message, 600)}`,
     `   ${style.paint("cyan", "fix")}   ${inertLine(fix, 600)}`,
   ]);
 }

@@ -134,8 +134,8 @@ async function toolsOf(
 
 async function agentFiles(request: ApplicationRequest, project: ProjectTrust | undefined) {
   const { agents, problems } = await loadAgents(request, project ?? { files: [] });
-  for (const { file, line, message } of problems)
-    request.warn(`${inertLine(file)}:${line}: ${inertLine(message, 300)}`);
+  for (const { code, file, line, message } of problems)
+    request.warn(`${inertLine(file)}:${line}: ${code}: ${inertLine(message, 300)}`);
   return agents;
 }
 

@@ -1,6 +1,7 @@
 /** An agent file while it is read: what its keys have said so far, with the line of each. */
 
 import type { PermissionEffect, PermissionRule } from "../core/configuration.ts";
+import type { AgentFileCode } from "../core/problem.ts";
 import type { AgentFile, AgentProblem, AgentSource, Origin } from "./agent-file.ts";
 import type { FrontMatter } from "./agent-front-matter.ts";
 
@@ -34,29 +35,29 @@ export class AgentDraft {
     this.#body = body;
   }
 
-  warn(path: Path, message: string, fix: string, part: "key" | "value" = "key"): void {
-    this.#complain("warning", path, message, fix, part);
+  warn(code: AgentFileCode, path: Path, message: string, fix: string, part: "key" | "value" = "key"): void {
+    this.#complain({ code, severity: "warning", ...this.#at(path, part), message, fix });
   }
 
   /** The agent is not loaded. */
-  refuse(path: Path, message: string, fix: string, part: "key" | "value" = "value"): void {
-    this.#complain("error", path, message, fix, part);
+  refuse(code: AgentFileCode, path: Path, message: string, fix: string, part: "key" | "value" = "value"): void {
+    this.#complain({ code, severity: "error", ...this.#at(path, part), message, fix });
   }
 
-  #complain(severity: AgentProblem["severity"], path: Path, message: string, fix: string, part: "key" | "value"): void {
-    const problem = { file: this.source.file, severity, ...this.#at(path, part), message, fix };
+  #complain(problem: Omit<AgentProblem, "file">): void {
+    const { line, column, message } = problem;
     const isSaid = this.problems.some(
-      (each) => each.line === problem.line && each.column === problem.column && each.message === message,
+      (each) => each.line === line && each.column === column && each.message === message,
     );
-    if (!isSaid) this.problems.push(problem);
+    if (!isSaid) this.problems.push({ file: this.source.file, ...problem });
   }
 
   /** The file is fine and yet gives no agent here: only this is said, and what is wrong. */
-  withhold(path: Path, message: string, fix: string): void {
+  withhold(code: AgentFileCode, path: Path, message: string, fix: string): void {
     this.#isWithheld = true;
     const errors = this.problems.filter(({ severity }) => severity === "error");
     this.problems.splice(0, this.problems.length, ...errors);
-    this.warn(path, message, fix, "value");
+    this.warn(code, path, message, fix, "value");
   }
 
   set(field: Field, value: unknown, path: Path, text: string = String(value)): void {
@@ -92,15 +93,15 @@ export class AgentDraft {
   rule(effect: PermissionEffect, pattern: string, path: Path): void {
     const wrong = this.source.checkRule?.(pattern);
     if (wrong === undefined) this.#rules.push(this.#toRule(effect, pattern, path));
-    else if (effect === "allow") this.warn(path, wrong, "correct the pattern, or remove it");
-    else this.refuse(path, wrong, "correct the pattern, or deny the tool as a whole");
+    else if (effect === "allow") this.warn("SOUS-A006", path, wrong, "correct the pattern, or remove it");
+    else this.refuse("SOUS-A006", path, wrong, "correct the pattern, or deny the tool as a whole");
   }
 
   /** The tool may only make calls that this pattern, or another one for it, covers. */
   only(pattern: string, path: Path): void {
     const wrong = this.source.checkRule?.(pattern);
     if (wrong === undefined) this.#only.push(this.#toRule("allow", pattern, path));
-    else this.refuse(path, wrong, "correct the pattern, or leave the tool out");
+    else this.refuse("SOUS-A006", path, wrong, "correct the pattern, or leave the tool out");
   }
 
   #toRule(effect: PermissionEffect, pattern: string, path: Path): PermissionRule {
@@ -125,6 +126,7 @@ export class AgentDraft {
     this.#children.isDenied = true;
     this.#fields.set("delegate", { line: 0, text: "none, because its children would not be held to its rules" });
     this.warn(
+      "SOUS-A007",
       [],
       "an agent that is denied single calls has no children: they would not be held to that",
       "deny whole tools",

@@ -10,6 +10,7 @@ export function isEffect(word: unknown): word is PermissionEffect {
 /** What a project allows is not heard: only its user can answer for the machine. */
 export function warnOfAllow(draft: AgentDraft, path: readonly (string | number)[]): void {
   draft.warn(
+    "SOUS-A007",
     path,
     "a file of a project can add and narrow, it cannot allow: the call asks as it would without this line",
     "allow it in your own configuration if you want that",

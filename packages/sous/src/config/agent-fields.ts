@@ -15,17 +15,22 @@ export const readName: KeyReader = (draft, key) => setName(draft, draft.settings
 /** Refuses what could not be the name of an agent. */
 export function setName(draft: AgentDraft, name: unknown, path: readonly string[]): void {
   if (typeof name !== "string") {
-    draft.refuse(path, "the name of an agent is text", "write `name: scout`");
+    draft.refuse("SOUS-A003", path, "the name of an agent is text", "write `name: scout`");
     return;
   }
   try {
     agent({ name });
   } catch (error) {
-    draft.refuse(path, messageOf(error), `write \`name: ${slugOf(name)}\``);
+    draft.refuse("SOUS-A003", path, messageOf(error), `write \`name: ${slugOf(name)}\``);
     return;
   }
   if (TAKEN.includes(name))
-    draft.refuse(path, `an agent cannot be called ${name}: sous uses the name itself`, "choose another name");
+    draft.refuse(
+      "SOUS-A003",
+      path,
+      `an agent cannot be called ${name}: sous uses the name itself`,
+      "choose another name",
+    );
   else draft.set("name", name, path);
 }
 
@@ -42,7 +47,7 @@ export const readDescription: KeyReader = (draft, key) => {
   const text = readText(draft, key);
   if (text === undefined) return;
   if (text.length > MAX_DESCRIPTION)
-    draft.refuse([key], `${key} is longer than ${MAX_DESCRIPTION} characters`, "shorten it");
+    draft.refuse("SOUS-A003", [key], `${key} is longer than ${MAX_DESCRIPTION} characters`, "shorten it");
   else draft.set("description", text, [key], key);
 };
 
@@ -56,7 +61,13 @@ export function readText(draft: AgentDraft, key: string): string | undefined {
   const value = draft.settings[key];
   if (value === null || value === "") return undefined;
   if (typeof value === "string") return visibleText(value).trim();
-  draft.warn([key], `${key} is text; found ${kindOf(value)}`, `write it in quotes: \`${key}: "..."\``, "value");
+  draft.warn(
+    "SOUS-A003",
+    [key],
+    `${key} is text; found ${kindOf(value)}`,
+    `write it in quotes: \`${key}: "..."\``,
+    "value",
+  );
   return undefined;
 }
 
@@ -64,7 +75,7 @@ export const readMaxTurns: KeyReader = (draft, key) => {
   const value = draft.settings[key];
   const isRight = typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= MAX_TURNS;
   if (isRight) draft.set("maxTurns", value, [key]);
-  else draft.refuse([key], `${key} must be a whole number from 1 to ${MAX_TURNS}`, `write \`${key}: 20\``);
+  else draft.refuse("SOUS-A003", [key], `${key} must be a whole number from 1 to ${MAX_TURNS}`, `write \`${key}: 20\``);
 };
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
@@ -85,13 +96,19 @@ export const readTimeoutMinutes: KeyReader = (draft, key) => {
 function setTimeoutMs(draft: AgentDraft, key: string, milliseconds: number, hint: string): void {
   const isRight = milliseconds > 0 && milliseconds <= MAX_TIMEOUT_MS;
   if (isRight) draft.set("timeoutMs", milliseconds, [key], String(draft.settings[key]));
-  else draft.refuse([key], `${key} must be a time greater than 0 and at most 24 days`, `write a time ${hint}`);
+  else
+    draft.refuse(
+      "SOUS-A003",
+      [key],
+      `${key} must be a time greater than 0 and at most 24 days`,
+      `write a time ${hint}`,
+    );
 }
 
 export const readDelegate: KeyReader = (draft, key) => {
   const value = draft.settings[key];
   if (typeof value === "boolean") draft.children(value, [key], String(value));
-  else draft.refuse([key], `${key} is true or false`, `write \`${key}: true\``);
+  else draft.refuse("SOUS-A003", [key], `${key} is true or false`, `write \`${key}: true\``);
 };
 
 function kindOf(value: unknown): string {

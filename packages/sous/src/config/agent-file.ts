@@ -1,6 +1,7 @@
 /** An agent as a Markdown file gives it, whoever's dialect it was written in, and what was found wrong with the file. */
 
 import type { PermissionRule } from "../core/configuration.ts";
+import type { AgentFileCode } from "../core/problem.ts";
 
 /** Whose keys and tool names a file uses; decided by the folder it lies in, never by what it says. */
 export type AgentDialect = "sous" | "claude" | "gemini" | "opencode";
@@ -20,6 +21,7 @@ export type AgentSource = {
 
 /** An `error` keeps the agent from being loaded. */
 export type AgentProblem = {
+  readonly code: AgentFileCode;
   readonly file: string;
   readonly severity: "error" | "warning";
   readonly line: number;

@@ -8,18 +8,19 @@ export function judgeUnknownKey(draft: AgentDraft, key: string, known: readonly 
   const fix = meant === undefined ? `remove it; known are ${known.join(", ")}` : `did you mean ${meant}?`;
   if (looksLikeRestriction(key)) {
     draft.refuse(
+      "SOUS-A004",
       [key],
       `the key ${shown(key)} is not understood and looks like a restriction, so the agent is not loaded`,
       fix,
       "key",
     );
-  } else draft.warn([key], `the key ${shown(key)} is not understood and has no effect`, fix);
+  } else draft.warn("SOUS-A005", [key], `the key ${shown(key)} is not understood and has no effect`, fix);
 }
 
 /** A key that means something to the other program and nothing here. */
 export function hasNoEffect(why: string): KeyReader {
   return (draft, key) =>
-    draft.warn([key], `${key} has no effect here: ${why}`, "remove it, or leave it for the other program");
+    draft.warn("SOUS-A005", [key], `${key} has no effect here: ${why}`, "remove it, or leave it for the other program");
 }
 
 /** A key about looks. */

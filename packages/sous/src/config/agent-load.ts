@@ -50,7 +50,10 @@ export async function loadAgentFiles({ checkRule, ...places }: AgentPlaces): Pro
     if (read.agent === undefined) continue;
     const winner = agents.get(read.agent.name);
     if (winner === undefined) agents.set(read.agent.name, read.agent);
-    else problems.push(about(source.file, `${winner.file} has an agent ${winner.name} already: this one is not used`));
+    else {
+      const message = `${winner.file} has an agent ${winner.name} already: this one is not used`;
+      problems.push({ ...about(source.file, message), code: "SOUS-A008" });
+    }
   }
   return { agents: [...agents.values()], problems };
 }
@@ -120,5 +123,5 @@ function isPlainReadme(file: string, text: Buffer): boolean {
 }
 
 function about(file: string, message: string, severity: AgentProblem["severity"] = "warning"): AgentProblem {
-  return { file, severity, line: 1, column: 1, message, fix: "rename, move or remove the file" };
+  return { code: "SOUS-A001", file, severity, line: 1, column: 1, message, fix: "rename, move or remove the file" };
 }

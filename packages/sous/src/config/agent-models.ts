@@ -38,6 +38,7 @@ function warnOfModel(draft: AgentDraft, key: string, text: string): void {
   const shown = JSON.stringify(text.slice(0, 60));
   const names = [...Object.keys(MODEL_ALIASES), "inherit"].join(", ");
   draft.warn(
+    "SOUS-A003",
     [key],
     `the model ${shown} is not known: the parent's is used`,
     `write provider/model, or ${names}`,

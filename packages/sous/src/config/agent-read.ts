@@ -24,7 +24,10 @@ export function readAgentFile(source: AgentSource): ReadAgent {
   const { file, dialect } = source;
   const parts = readFrontMatter(source);
   if (Array.isArray(parts)) {
-    return { agent: undefined, problems: parts.map((problem) => ({ file, severity: "error", ...problem })) };
+    return {
+      agent: undefined,
+      problems: parts.map((problem) => ({ code: "SOUS-A002", file, severity: "error", ...problem })),
+    };
   }
   const draft = new AgentDraft(source, parts);
   const readers = KEYS[dialect];
@@ -47,7 +50,12 @@ function complete(draft: AgentDraft): void {
   const isNamed = dialect !== "opencode" && Object.hasOwn(draft.settings, "name");
   if (!isNamed) setName(draft, basename(file).replace(/\.md$/i, ""), []);
   if (!draft.has("description"))
-    draft.warn([], "there is no description: models do not know when to call this agent", "write `description: ...`");
+    draft.warn(
+      "SOUS-A009",
+      [],
+      "there is no description: models do not know when to call this agent",
+      "write `description: ...`",
+    );
   if (draft.isEmpty)
-    draft.warn([], "there are no instructions below the front matter", "write what the agent should do");
+    draft.warn("SOUS-A009", [], "there are no instructions below the front matter", "write what the agent should do");
 }

@@ -31,14 +31,25 @@ function grantEntry(draft: AgentDraft, { path, said, name, specifier }: Entry): 
   }
   if (meaning === "children") {
     if (specifier === undefined) draft.children(true, path, said);
-    else draft.warn(path, `${said}: sous cannot limit which agents it calls, so it calls none`, `write ${name}`);
+    else
+      draft.warn(
+        "SOUS-A007",
+        path,
+        `${said}: sous cannot limit which agents it calls, so it calls none`,
+        `write ${name}`,
+      );
     return;
   }
   if (meaning === "elsewhere") {
-    draft.warn(path, `sous has no tool ${said}: it is left out`, "remove it, or leave it for the other program");
+    draft.warn(
+      "SOUS-A006",
+      path,
+      `sous has no tool ${said}: it is left out`,
+      "remove it, or leave it for the other program",
+    );
     return;
   }
-  draft.warn(path, `there is no tool ${said}: it is left out`, suggestion(draft, name));
+  draft.warn("SOUS-A006", path, `there is no tool ${said}: it is left out`, suggestion(draft, name));
 }
 
 /** The tool may be used for these calls only, and they ask as ever. */
@@ -47,6 +58,7 @@ function limitTool(draft: AgentDraft, tool: string, specifier: string, path: Pat
   for (const pattern of patterns) draft.only(pattern, path);
   if (patterns.length === 0)
     draft.refuse(
+      "SOUS-A006",
       path,
       `${tool} cannot be limited to ${specifier}`,
       "name the tool without parentheses, or leave it out",
@@ -62,7 +74,7 @@ export function readDenyList(draft: AgentDraft, key: string): void {
     else if (typeof meaning === "object") denyTool(draft, meaning.tool, { path, said, name, specifier });
     else if (meaning === "children") draft.children(false, path, said);
     else if (meaning === "unknown" && !/^mcp/i.test(name))
-      draft.refuse(path, `there is no tool ${said} that could be denied`, suggestion(draft, name));
+      draft.refuse("SOUS-A006", path, `there is no tool ${said} that could be denied`, suggestion(draft, name));
   }
 }
 
@@ -78,7 +90,7 @@ function readEntries(draft: AgentDraft, key: string): Entry[] | undefined {
   if (value === null || value === "") return [];
   const isList = Array.isArray(value) && value.every((each) => typeof each === "string");
   if (typeof value !== "string" && !isList) {
-    draft.refuse([key], `${key} is a list of tool names`, `write \`${key}: [${exampleOf(draft)}]\``);
+    draft.refuse("SOUS-A003", [key], `${key} is a list of tool names`, `write \`${key}: [${exampleOf(draft)}]\``);
     return undefined;
   }
   const said = typeof value === "string" ? splitNames(value) : (value as string[]);

@@ -21,6 +21,7 @@ const readPermissionMode: KeyReader = (draft, key) => {
     case "dontAsk":
       denyAll(draft, key, ASKING_TOOLS);
       draft.warn(
+        "SOUS-A007",
         [key],
         `${key}: dontAsk denies every tool that would ask here`,
         "use another mode to be asked",
@@ -30,10 +31,16 @@ const readPermissionMode: KeyReader = (draft, key) => {
     case "acceptEdits":
     case "auto":
     case "bypassPermissions":
-      draft.warn([key], `${key}: ${mode} has no effect here: sous asks`, "allow it in your own configuration", "value");
+      draft.warn(
+        "SOUS-A005",
+        [key],
+        `${key}: ${mode} has no effect here: sous asks`,
+        "allow it in your own configuration",
+        "value",
+      );
       return;
     default:
-      draft.refuse([key], `the mode ${JSON.stringify(mode)} is not understood`, "write default or plan");
+      draft.refuse("SOUS-A004", [key], `the mode ${JSON.stringify(mode)} is not understood`, "write default or plan");
   }
 };
 
@@ -41,7 +48,12 @@ const readPermissionMode: KeyReader = (draft, key) => {
 const readIsolation: KeyReader = (draft, key) => {
   if (draft.settings[key] === null) return;
   denyAll(draft, key, CHANGING_TOOLS);
-  draft.warn([key], "sous has no copy of the repository for it, so it may change nothing", `remove ${key} to let it`);
+  draft.warn(
+    "SOUS-A007",
+    [key],
+    "sous has no copy of the repository for it, so it may change nothing",
+    `remove ${key} to let it`,
+  );
 };
 
 /** Hooks are not run. One that can refuse a call takes the tools it watches with it. */
@@ -49,10 +61,10 @@ const readHooks: KeyReader = (draft, key) => {
   const hooks = draft.settings[key];
   if (hooks === null) return;
   if (!isSettings(hooks)) {
-    draft.refuse([key], `${key} is a map of events`, `remove ${key}`);
+    draft.refuse("SOUS-A004", [key], `${key} is a map of events`, `remove ${key}`);
     return;
   }
-  draft.warn([key], "hooks are not run by sous", "remove them, or leave them for the other program");
+  draft.warn("SOUS-A005", [key], "hooks are not run by sous", "remove them, or leave them for the other program");
   for (const event of Object.keys(hooks).filter((each) => /^(PreToolUse|PermissionRequest)$/.test(each))) {
     const watched: unknown = hooks[event];
     for (const [index, each] of (Array.isArray(watched) ? watched : [watched]).entries())
@@ -65,6 +77,7 @@ function denyWatched(draft: AgentDraft, path: readonly (string | number)[], matc
   const meanings = names.map((name) => meaningOf(name.trim(), "claude"));
   if (names.length === 0 || meanings.includes("unknown")) {
     draft.refuse(
+      "SOUS-A004",
       path,
       "a hook that can refuse calls is not run by sous, and which tools it watches is not understood",
       "remove the hook, or name the tools it watches: `matcher: Bash|Edit`",
@@ -76,6 +89,7 @@ function denyWatched(draft: AgentDraft, path: readonly (string | number)[], matc
     else if (typeof meaning === "object") draft.deny(meaning.tool, path, `hook for ${matcher}`);
   }
   draft.warn(
+    "SOUS-A007",
     path,
     `the tools that a hook can refuse are left out: ${names.join(", ")}`,
     "remove the hook to have them",

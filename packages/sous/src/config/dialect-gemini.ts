@@ -10,6 +10,7 @@ const readKind: KeyReader = (draft, key) => {
   const kind = draft.settings[key];
   if (kind === "local" || kind === null) return;
   draft.refuse(
+    "SOUS-A008",
     [key],
     "only agents of the kind local can be run: sous does not call remote ones",
     "write `kind: local`",
@@ -17,10 +18,17 @@ const readKind: KeyReader = (draft, key) => {
 };
 
 const refuseRemote: KeyReader = (draft, key) =>
-  draft.refuse([key], `${key} belongs to a remote agent, which sous does not call`, "remove the file", "key");
+  draft.refuse(
+    "SOUS-A008",
+    [key],
+    `${key} belongs to a remote agent, which sous does not call`,
+    "remove the file",
+    "key",
+  );
 
 const refusePolicy: KeyReader = (draft, key) =>
   draft.refuse(
+    "SOUS-A004",
     [key],
     `the ${key} of an agent is not understood, so the agent is not loaded`,
     "list its tools instead",

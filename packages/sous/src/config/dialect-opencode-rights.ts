@@ -105,7 +105,12 @@ function closePart(draft: AgentDraft, tool: string, exception: Statement): void 
 }
 
 function warnOfPattern(draft: AgentDraft, tool: string, { path }: Statement): void {
-  draft.warn(path, `${tool} cannot be limited by a pattern here: it is left out`, "allow or deny it as a whole");
+  draft.warn(
+    "SOUS-A006",
+    path,
+    `${tool} cannot be limited by a pattern here: it is left out`,
+    "allow or deny it as a whole",
+  );
 }
 
 function said({ tool, input, effect }: Statement): string {
@@ -121,19 +126,30 @@ function decideChildren(draft: AgentDraft, statements: readonly Statement[]): vo
   if (denied === undefined) return;
   draft.children(false, denied.path, "task: deny");
   if (own.some(({ effect }) => effect !== "deny"))
-    draft.warn(denied.path, "sous cannot limit which agents it calls, so it calls none", "write `task: allow`");
+    draft.warn(
+      "SOUS-A007",
+      denied.path,
+      "sous cannot limit which agents it calls, so it calls none",
+      "write `task: allow`",
+    );
 }
 
 function readTools(draft: AgentDraft): Statement[] {
   const { tools } = draft.settings;
   if (tools === undefined || tools === null) return [];
   if (!isSettings(tools)) {
-    draft.refuse(["tools"], "tools is a map of names to true or false", "write `tools:` and below it `  bash: false`");
+    draft.refuse(
+      "SOUS-A003",
+      ["tools"],
+      "tools is a map of names to true or false",
+      "write `tools:` and below it `  bash: false`",
+    );
     return [];
   }
   return Object.entries(tools).flatMap(([tool, isOn]) => {
     const path = ["tools", tool];
-    if (typeof isOn !== "boolean") draft.refuse(path, `${tool} is true or false`, `write \`${tool}: false\``);
+    if (typeof isOn !== "boolean")
+      draft.refuse("SOUS-A003", path, `${tool} is true or false`, `write \`${tool}: false\``);
     return checkTool(draft, { tool, input: "*", effect: isOn === true ? "allow" : "deny", path });
   });
 }
@@ -154,6 +170,7 @@ function readPermission(draft: AgentDraft): Statement[] {
 function toStatement(draft: AgentDraft, tool: string, input: string, effect: unknown, path: Path): Statement[] {
   if (isEffect(effect)) return checkTool(draft, { tool, input: input === "**" ? "*" : input, effect, path });
   draft.refuse(
+    "SOUS-A003",
     path,
     `${tool}: found ${JSON.stringify(effect)?.slice(0, 60)} instead of a permission`,
     "write allow, ask or deny",
@@ -167,8 +184,9 @@ function checkTool(draft: AgentDraft, statement: Statement): Statement[] {
   if (/[*?]/.test(tool) || meaningOf(tool, "opencode") !== "unknown") return [statement];
   const meant = nearest(tool, namesOf("opencode"));
   const fix = meant === undefined ? "remove it, or leave it for the other program" : `did you mean ${meant}?`;
-  if (effect === "allow" || meant === undefined) draft.warn(path, `sous has no tool ${tool}: it is left out`, fix);
-  else draft.refuse(path, `there is no tool ${tool} that could be restricted`, fix, "key");
+  if (effect === "allow" || meant === undefined)
+    draft.warn("SOUS-A006", path, `sous has no tool ${tool}: it is left out`, fix);
+  else draft.refuse("SOUS-A006", path, `there is no tool ${tool} that could be restricted`, fix, "key");
   return [];
 }
 

@@ -8,13 +8,13 @@ import { readModel } from "./agent-models.ts";
 const readMode: KeyReader = (draft, key) => {
   const mode = draft.settings[key];
   if (["subagent", "all", "primary", null].includes(mode as string | null)) return;
-  draft.refuse([key], "mode is primary, subagent or all", "write `mode: subagent`");
+  draft.refuse("SOUS-A003", [key], "mode is primary, subagent or all", "write `mode: subagent`");
 };
 
 const readDisable: KeyReader = (draft, key) => {
   const value = draft.settings[key];
   if (typeof value !== "boolean" && value !== null)
-    draft.refuse([key], `${key} is true or false`, `write \`${key}: true\``);
+    draft.refuse("SOUS-A003", [key], `${key} is true or false`, `write \`${key}: true\``);
 };
 
 /** Agents that are not meant to be called by others. */
@@ -22,9 +22,14 @@ export function withholdOpencode(draft: AgentDraft): void {
   const { mode, disable, disabled } = draft.settings;
   if (disable === true || disabled === true) {
     const key = disable === true ? "disable" : "disabled";
-    draft.withhold([key], "the agent is switched off, so it is not loaded", `remove ${key}`);
+    draft.withhold("SOUS-A008", [key], "the agent is switched off, so it is not loaded", `remove ${key}`);
   } else if (mode === "primary")
-    draft.withhold(["mode"], "a primary agent is not called by others, so it is not loaded", "write `mode: all`");
+    draft.withhold(
+      "SOUS-A008",
+      ["mode"],
+      "a primary agent is not called by others, so it is not loaded",
+      "write `mode: all`",
+    );
 }
 
 const checkName: KeyReader = (draft, key) => {
@@ -32,6 +37,7 @@ const checkName: KeyReader = (draft, key) => {
   const file = draft.source.file;
   if (typeof name === "string" && file.endsWith(`/${name}.md`)) return;
   draft.warn(
+    "SOUS-A005",
     [key],
     "the name of the agent is that of its file; this one has no effect",
     "remove it, or rename the file",
@@ -40,6 +46,7 @@ const checkName: KeyReader = (draft, key) => {
 
 const refusePrompt: KeyReader = (draft, key) =>
   draft.refuse(
+    "SOUS-A003",
     [key],
     "the instructions are read from the text below the front matter only",
     `move ${key} there`,

@@ -13,7 +13,7 @@ import { OUR_TOOLS } from "./agent-tools.ts";
 const readOutputSchema: KeyReader = (draft, key) => {
   const value = draft.settings[key];
   if (isSettings(value)) draft.set("outputSchema", value, [key], "JSON Schema");
-  else draft.refuse([key], `${key} is a JSON Schema`, "write it as a map, such as `type: object`");
+  else draft.refuse("SOUS-A003", [key], `${key} is a JSON Schema`, "write it as a map, such as `type: object`");
 };
 
 /** A list of rules like that of the configuration. */
@@ -21,21 +21,31 @@ const readPermissions: KeyReader = (draft, key) => {
   const value = draft.settings[key];
   if (value === null) return;
   if (Array.isArray(value)) for (const [index, each] of value.entries()) readRule(draft, [key, index], each);
-  else draft.refuse([key], `${key} is a list of rules`, 'write `- deny: "terminal(git push*)"` below it');
+  else draft.refuse("SOUS-A003", [key], `${key} is a list of rules`, 'write `- deny: "terminal(git push*)"` below it');
 };
 
 function readRule(draft: AgentDraft, path: readonly (string | number)[], value: unknown): void {
   const [entry, ...more] = isSettings(value) ? Object.entries(value) : [];
   const [effect, pattern] = entry ?? [];
   if (!isEffect(effect) || typeof pattern !== "string" || more.length > 0) {
-    draft.refuse(path, "a rule is one of allow, ask and deny with a pattern", 'write `- deny: "terminal(git push*)"`');
+    draft.refuse(
+      "SOUS-A003",
+      path,
+      "a rule is one of allow, ask and deny with a pattern",
+      'write `- deny: "terminal(git push*)"`',
+    );
     return;
   }
   const [, tool = ""] = /^([A-Za-z0-9_-]+)(\(.*\))?$/s.exec(pattern) ?? [];
   if (!OUR_TOOLS.includes(tool)) {
     const meant = nearest(tool, OUR_TOOLS);
     const fix = meant === undefined ? `use one of ${OUR_TOOLS.join(", ")}` : `did you mean ${meant}?`;
-    draft.refuse([...path, effect], `the rule ${JSON.stringify(pattern.slice(0, 80))} names no tool of sous`, fix);
+    draft.refuse(
+      "SOUS-A006",
+      [...path, effect],
+      `the rule ${JSON.stringify(pattern.slice(0, 80))} names no tool of sous`,
+      fix,
+    );
     return;
   }
   if (effect === "allow" && draft.source.scope === "project") warnOfAllow(draft, [...path, effect]);

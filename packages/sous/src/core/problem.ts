@@ -13,8 +13,23 @@ export const CONFIGURATION_CODES = {
   "SOUS-C005": "a key is unknown",
 } as const;
 
+export type AgentFileCode = keyof typeof AGENT_FILE_CODES;
+
+/** The same for agent files. */
+export const AGENT_FILE_CODES = {
+  "SOUS-A001": "an agent file is not read",
+  "SOUS-A002": "an agent file does not begin with settings that can be read",
+  "SOUS-A003": "a setting of an agent is not as it should be",
+  "SOUS-A004": "a restriction of an agent is not understood, so the agent is not loaded",
+  "SOUS-A005": "a setting of an agent has no effect",
+  "SOUS-A006": "a tool or a rule that an agent file names is not one of sous",
+  "SOUS-A007": "an agent may do less than its file says",
+  "SOUS-A008": "a file gives no agent here",
+  "SOUS-A009": "an agent says too little of itself",
+} as const;
+
 export type Problem = {
-  /** `SOUS-C003`; agent files have codes of their own. */
+  /** `SOUS-C003`. */
   readonly code: string;
   readonly place: ProblemPlace;
   /** Without the place: `agent.max_turns must be greater than 0 (allowed: 1–1000)`. */

@@ -60,8 +60,8 @@ test("E3: check tells every problem with file, line and column, and ends with 3 
   assert.equal(none.stdout, "No agent file was read. sous agents check FILE looks at any file.\n");
   const bad = await here.run("agents", "check", ".claude/agents/bad.md", "good.md");
   assert.equal(bad.code, 3);
-  assert.match(bad.stdout, /^\.claude\/agents\/bad\.md:4:1: error: /m);
-  assert.match(bad.stdout, /^\.claude\/agents\/bad\.md:5:1: warning: /m);
+  assert.match(bad.stdout, /^\.claude\/agents\/bad\.md:4:1: error SOUS-A004: /m);
+  assert.match(bad.stdout, /^\.claude\/agents\/bad\.md:5:1: warning SOUS-A005: /m);
   assert.doesNotMatch(bad.stdout, /good\.md/);
 });
 

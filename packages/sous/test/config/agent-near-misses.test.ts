@@ -64,8 +64,8 @@ suite("issue 4: a key that looks like a restriction and is not understood keeps 
         assert.equal(agent, undefined);
         const errors = problems.filter(({ severity }) => severity === "error");
         assert.deepEqual(
-          errors.map(({ line, column }) => `${line}:${column}`),
-          [dialect === "opencode" ? "3:1" : "4:1"],
+          errors.map(({ code, line, column }) => `${code} ${line}:${column}`),
+          [`SOUS-A004 ${dialect === "opencode" ? "3:1" : "4:1"}`],
         );
       });
     }
