@@ -281,7 +281,11 @@ suite("the database", () => {
 test("processes that an earlier run left are counted and left alone", async () => {
   const { env, state } = home();
   const mark = `${"a1".repeat(16)}-`;
-  const left = spawn("sleep", ["30"], { detached: true, stdio: "ignore", env: { PATH: process.env.PATH, MARK: mark } });
+  const left = spawn("sleep", ["300"], {
+    detached: true,
+    stdio: "ignore",
+    env: { PATH: process.env.PATH, MARK: mark },
+  });
   try {
     await once(left, "spawn");
     mkdirSync(join(state, "programs"), { recursive: true, mode: 0o700 });
