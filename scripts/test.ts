@@ -39,7 +39,7 @@ const { status, signal } = spawnSync(
     "--test",
     "--conditions=sous-source",
     "--test-reporter=spec",
-    "--test-timeout=120000",
+    "--test-timeout=600000",
     // Node's own default is one less than the number of cores, which leaves half of a small machine idle.
     `--test-concurrency=${Math.max(2, availableParallelism())}`,
     ...(isCounted ? COVERAGE : []),
