@@ -6,7 +6,7 @@ import { liveLines } from "./live-lines.ts";
 import { plainLine } from "./plain-lines.ts";
 import { RunTree } from "./run-tree.ts";
 import type { Style } from "./style.ts";
-import { displayWidth } from "./width.ts";
+import { wrappedRows } from "./wrapped-rows.ts";
 
 /** Where it is drawn; a terminal's stream fits. */
 export type Screen = { write(text: string): unknown; columns?: number | undefined; rows?: number | undefined };
@@ -53,7 +53,7 @@ function liveRenderer(screen: Screen, style: Style, clock: Clock, tree: RunTree)
     frame += 1;
     const text = lines.map((line) => line + ERASE_REST_OF_LINE).join("\n");
     // Never from the very top: some terminals keep a screen that is erased as a whole in their scrollback.
-    screen.write(`${BEGIN_FRAME}${upBy(heightOf(drawn, columns))}${text}\n${ERASE_BELOW}${END_FRAME}`);
+    screen.write(`${BEGIN_FRAME}${upBy(wrappedRows(drawn, columns))}${text}\n${ERASE_BELOW}${END_FRAME}`);
     drawn = lines;
     timer = clock.timer(FRAME_MS, draw);
   };
@@ -70,7 +70,7 @@ function liveRenderer(screen: Screen, style: Style, clock: Clock, tree: RunTree)
       if (timer === undefined) return;
       timer[Symbol.dispose]();
       timer = undefined;
-      const height = heightOf(drawn, Math.max(20, screen.columns ?? 80));
+      const height = wrappedRows(drawn, Math.max(20, screen.columns ?? 80));
       screen.write(upBy(height) + `${ERASE_REST_OF_LINE}\n`.repeat(height) + upBy(height) + SHOW_CURSOR);
       // Events may still come: then it begins anew, below whatever was written meanwhile.
       drawn = [];
@@ -78,18 +78,6 @@ function liveRenderer(screen: Screen, style: Style, clock: Clock, tree: RunTree)
   };
 }
 
-/** The rows that lines take; a terminal that became narrower has wrapped them. */
-function heightOf(lines: readonly string[], columns: number): number {
-  let height = 0;
-  for (const line of lines) height += Math.max(1, Math.ceil(displayWidth(withoutColour(line)) / columns));
-  return height;
-}
-
 function upBy(rows: number): string {
   return rows === 0 ? "" : `\r\u001b[${rows}A`;
-}
-
-function withoutColour(line: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the codes that `paint` writes.
-  return line.replace(/\u001b\[\d+m/g, "");
 }

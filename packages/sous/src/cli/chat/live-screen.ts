@@ -1,7 +1,7 @@
 /** What is written to the terminal: finished lines once, and below them a region that is drawn over, frame by frame. */
 
 import type { Clock } from "../../core/clock.ts";
-import { displayWidth } from "../width.ts";
+import { type Reflow, reflowOf, rowsAboveCursor, wrappedRows } from "../wrapped-rows.ts";
 import type { Cursor } from "./editor-lines.ts";
 
 /** Where it is drawn; a terminal's stream fits. */
@@ -16,6 +16,7 @@ export type ScreenSize = { columns: number; rows: number };
 const FRAME_MS = 70;
 const LEAST_COLUMNS = 20;
 const LEAST_ROWS = 4;
+const NO_SIZE: ScreenSize = { columns: 0, rows: 0 };
 
 const HIDE_CURSOR = "\u001b[?25l";
 const SHOW_CURSOR = "\u001b[?25h";
@@ -33,6 +34,8 @@ export type LiveScreenOptions = {
   draw(size: ScreenSize): Frame;
   /** True while time itself changes what is shown. */
   isMoving(): boolean;
+  /** What the terminal does with drawn lines when it becomes narrower; by the environment when unset. */
+  reflow?: Reflow | undefined;
 };
 
 /** Disposing it takes the region away and leaves the cursor where the next line begins. */
@@ -44,7 +47,8 @@ export class LiveScreen implements Disposable {
   #isDirty = false;
   #timer: Disposable | undefined;
   #lastFrame = Number.NEGATIVE_INFINITY;
-  #drawnColumns = 0;
+  /** The size of the terminal at that time. */
+  #drawnSize: ScreenSize = NO_SIZE;
   #isOver = false;
 
   constructor(options: LiveScreenOptions) {
@@ -74,7 +78,7 @@ export class LiveScreen implements Disposable {
 
   /** Something else has written over it: the next frame is drawn even if it is the same. */
   redraw(): void {
-    this.#drawnColumns = 0;
+    this.#drawnSize = NO_SIZE;
     this.refresh();
   }
 
@@ -111,15 +115,18 @@ export class LiveScreen implements Disposable {
 
   #write(frame: Frame): void {
     const isSame = this.#finished.length === 0 && isEqual(frame, this.#drawn);
-    if (isSame && this.#drawnColumns === this.size.columns) return;
-    const { columns } = this.size;
-    const above = rowsAbove(this.#drawn, columns);
+    const { size } = this;
+    const { columns } = size;
+    // One that became lower may have dropped what was below the cursor.
+    if (isSame && this.#drawnSize.columns === columns && this.#drawnSize.rows === size.rows) return;
+    const { reflow = reflowOf(process.env) } = this.#options;
+    const above = rowsAboveCursor(this.#drawn, columns, reflow);
     // Only a line that is erased as a whole forgets that it was wrapped; tmux would join it to the next one later.
-    const before = this.#drawnColumns === columns ? "" : ERASE_LINE;
+    const before = this.#drawnSize.columns === columns ? "" : ERASE_LINE;
     const finished = this.#finished.map((line) => `${before}${line}${ERASE_REST_OF_LINE}\n`).join("");
     const isGone = frame.lines.length === 0;
     // Never erased from the top of the region: some terminals keep a screen that is erased as a whole in their scrollback.
-    const lines = isGone ? new Array<string>(heightOf(this.#drawn.lines, columns)).fill("") : frame.lines;
+    const lines = isGone ? new Array<string>(wrappedRows(this.#drawn.lines, columns)).fill("") : frame.lines;
     const region = lines.map((line) => before + line + ERASE_REST_OF_LINE).join("\n");
     const up = isGone ? Math.max(0, lines.length - 1) : lines.length - 1 - frame.cursor.row;
     this.#options.screen.write(
@@ -137,7 +144,7 @@ export class LiveScreen implements Disposable {
     );
     this.#finished = [];
     this.#drawn = frame;
-    this.#drawnColumns = columns;
+    this.#drawnSize = size;
   }
 }
 
@@ -157,26 +164,10 @@ function isEqual(one: Frame, other: Frame): boolean {
   );
 }
 
-/** How many rows of the region lie above the cursor; a terminal that became narrower has wrapped them. */
-function rowsAbove({ lines, cursor }: Frame, columns: number): number {
-  return Math.floor(cursor.column / columns) + heightOf(lines.slice(0, cursor.row), columns);
-}
-
-function heightOf(lines: readonly string[], columns: number): number {
-  let rows = 0;
-  for (const line of lines) rows += Math.max(1, Math.ceil(displayWidth(withoutColour(line)) / columns));
-  return rows;
-}
-
 function moveUp(rows: number): string {
   return rows === 0 ? "" : `\u001b[${rows}A`;
 }
 
 function moveRight(columns: number): string {
   return columns === 0 ? "" : `\u001b[${columns}C`;
-}
-
-function withoutColour(line: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the codes that `paint` writes.
-  return line.replace(/\u001b\[\d+m/g, "");
 }
