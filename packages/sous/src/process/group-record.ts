@@ -14,7 +14,7 @@ import {
   rmSync,
   writeSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Guarded } from "./guard.ts";
 import {
   bootOf,
@@ -60,13 +60,15 @@ export class GroupRecord {
       this.#descriptor ??= this.#open(this.#file);
       writeSync(this.#descriptor, line);
     } catch (error) {
-      if (!(error instanceof Error && "code" in error)) throw error;
+      if (!(error instanceof NotOurs) && !(error instanceof Error && "code" in error)) throw error;
       this.#isBroken = true;
     }
   }
 
   #open(file: string): number {
-    mkdirSync(join(file, ".."), { recursive: true, mode: 0o700 });
+    const folder = dirname(file);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (!isOurs(folder)) throw new NotOurs(folder);
     const descriptor = openSync(file, "ax", 0o600);
     const start = startOf(process.pid);
     writeSync(descriptor, `${JSON.stringify({ boot: bootOf(), pid: process.pid, start, mark: this.#mark })}\n`);
@@ -97,6 +99,7 @@ type Left = { mark: string; groups: Guarded[] };
 
 function leftIn(stateFolder: string): { file: string; left: Left }[] {
   const folder = folderIn(stateFolder);
+  if (!isOurs(folder)) return [];
   return namesIn(folder).flatMap((name) => {
     const file = join(folder, name);
     const left = readRecord(file);
@@ -163,6 +166,19 @@ function parseRecord(text: string, isOutdated: boolean): Left | undefined {
 function folderIn(stateFolder: string): string {
   return join(stateFolder, "programs");
 }
+
+/** Whoever lays a link in its place would choose where we write, and whom we kill. */
+function isOurs(folder: string): boolean {
+  try {
+    const found = lstatSync(folder);
+    return found.isDirectory() && found.uid === process.getuid?.();
+  } catch (error) {
+    if (error instanceof Error && "code" in error) return false;
+    throw error;
+  }
+}
+
+class NotOurs extends Error {}
 
 function namesIn(folder: string): string[] {
   try {

@@ -3,10 +3,22 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, suite, test } from "node:test";
+import { countLeftovers } from "../../src/process/group-record.ts";
 import { bootOf, startOf } from "../../src/process/process-table.ts";
 import { openPrograms } from "../../src/process/programs.ts";
 
@@ -62,6 +74,31 @@ suite("Processes: leftovers of one that is gone", () => {
     await programs[Symbol.asyncDispose]();
     await program.ended;
     assert.deepEqual(readdirSync(join(state, "programs")), []);
+  });
+
+  test("B4: a link in the place of the folder is not followed: nothing is written there, and nobody is killed for it", async () => {
+    const { state, mark, owner } = await stateOfTheDead();
+    const victim = sleeper();
+    write(state, mark, owner, [victim.pid, startOf(victim.pid ?? 0)]);
+    const elsewhere = newFolder();
+    renameSync(join(state, "programs"), join(elsewhere, "programs"));
+    symlinkSync(join(elsewhere, "programs"), join(state, "programs"));
+    await using programs = openPrograms({ stateFolder: state, environment: process.env });
+    await programs.start({ program: "sleep", args: ["300"], cwd: state, maxOutputBytes: 10 });
+    assert.deepEqual(readdirSync(join(elsewhere, "programs")), [`${mark}groups`]);
+    assert.equal(countLeftovers(state), 0);
+    assert.equal(await endedBy(victim), "SIGTERM");
+  });
+
+  test("B4: a folder of somebody else is neither read nor written", { skip: process.getuid?.() !== 0 }, async () => {
+    const { state, mark, owner } = await stateOfTheDead();
+    const victim = sleeper();
+    write(state, mark, owner, [victim.pid, startOf(victim.pid ?? 0)]);
+    chownSync(join(state, "programs"), 12_345, 12_345);
+    await using programs = openPrograms({ stateFolder: state, environment: process.env });
+    const { exitCode } = await programs.run({ program: "true", args: [], cwd: state, maxOutputBytes: 10 });
+    assert.deepEqual([exitCode, readdirSync(join(state, "programs"))], [0, [`${mark}groups`]]);
+    assert.equal(await endedBy(victim), "SIGTERM");
   });
 
   test("a state folder that cannot be written keeps no program from running", async () => {
