@@ -12,7 +12,7 @@ import type { ChildReport, SpawnOptions, SpawnReply } from "./core/spawn.ts";
 import { ToolLog } from "./core/tool-log.ts";
 import { type Draft, NOT_STARTED } from "./draft.ts";
 import { lastWordsNeed } from "./model/ask-for-run.ts";
-import { type AgentEntry, childInfo } from "./subagents/agent-book.ts";
+import { childInfo } from "./subagents/agent-book.ts";
 import { addBackgroundChild, addOutsideChild, childGone } from "./subagents/background-children.ts";
 import type { Tree } from "./tree.ts";
 import type { Start, TreeParts } from "./tree-parts.ts";
@@ -47,7 +47,7 @@ export class ChildStarter {
    */
   start(draft: Draft, options?: SpawnOptions, from: "parent" | "outside" = "parent"): Promise<SpawnReply> {
     const wait = new ParentWait(draft, options, from);
-    let started: Promise<ChildReport | SpawnReply>;
+    let started: Promise<Ended | SpawnReply>;
     try {
       const paying = this.#pay(draft);
       started =
@@ -60,9 +60,9 @@ export class ChildStarter {
     return this.#reply(started, wait);
   }
 
-  #reply(started: Promise<ChildReport | SpawnReply>, wait: ParentWait): Promise<SpawnReply> {
+  #reply(started: Promise<Ended | SpawnReply>, wait: ParentWait): Promise<SpawnReply> {
     return started.then(
-      (value) => wait.end("kind" in value ? value : { kind: "ended", report: value }),
+      (value) => wait.end("kind" in value ? value : { kind: "ended", report: this.#report(value, wait.run) }),
       (error: unknown) => {
         const refusal = wait.hadStarted ? undefined : toRefusal(error);
         if (refusal === undefined) return wait.fail(error);
@@ -71,13 +71,13 @@ export class ChildStarter {
     );
   }
 
-  /** It is paid for. Settles with its report, or at once when it runs in the background. */
+  /** It is paid for. Settles with its end, or at once when it runs in the background. */
   #begin(
     draft: Draft,
     { lastWords, place }: Admission,
     options: SpawnOptions | undefined,
     wait: ParentWait,
-  ): Promise<ChildReport | SpawnReply> {
+  ): Promise<Ended | SpawnReply> {
     const { parent, label, scope } = draft;
     // A tool can keep its context, and a message can come from outside: whoever wanted the child may have ended.
     if (!this.#tree.book.isLive(parent)) scope.abort(new Cancelled(NOT_STARTED));
@@ -89,16 +89,29 @@ export class ChildStarter {
     if (options?.keepToolLog)
       run.toolLog = new ToolLog(draft.earlier && this.#tree.earlierRuns?.toolLog(draft.earlier));
     run.onEnd = options?.onEnd;
+    wait.run = run;
     const ended = this.#runChild(run, start, place);
+    if (wait.isAwaited) {
+      parent.waitingFor = `its child ${label}`;
+      return ended;
+    }
+    // The parent goes on meanwhile.
+    const reported = ended.then((end) => this.#report(end, run));
     if (isBackground) {
       const link = wait.takeLink();
-      addBackgroundChild(parent, run, label, link === undefined ? ended : ended.finally(() => link[Symbol.dispose]()));
+      const released = link === undefined ? reported : reported.finally(() => link[Symbol.dispose]());
+      addBackgroundChild(parent, run, label, released);
       return Promise.resolve({ kind: "started", child: childInfo(start.entry) });
     }
-    if (wait.isAwaited) parent.waitingFor = `its child ${label}`;
-    // The parent goes on meanwhile.
-    else if (!scope.aborted) addOutsideChild(parent, run, ended);
-    return ended;
+    if (!scope.aborted) addOutsideChild(parent, run, reported);
+    return reported;
+  }
+
+  #report(ended: Ended, run: Run | undefined): ChildReport {
+    if ("outcome" in ended) return ended;
+    const entry = run && this.#tree.book.get(run.who.agentId);
+    if (run === undefined || entry === undefined) throw new Error("A child that never was has ended");
+    return reportOf(run, entry, ended, this.#tree.readerOf(run.parent));
   }
 
   #pay({ parent, above, account, conversation, profile, scope, earlier }: Draft): Admission | Promise<Admission> {
@@ -130,7 +143,7 @@ export class ChildStarter {
     return { entry, runId, parent, profile, task, conversation, origin, call, summary, scope, earlier };
   }
 
-  #runChild(run: Run, start: Start, place: Admission["place"]): Promise<ChildReport> {
+  #runChild(run: Run, start: Start, place: Admission["place"]): Promise<Ended> {
     if (!(place instanceof Promise) && !run.scope.aborted) return this.#startChild(run, start, place);
     return this.#takePlace(run, start, place).then(
       (slot) => this.#startChild(run, start, slot),
@@ -149,17 +162,13 @@ export class ChildStarter {
     return report;
   }
 
-  #startChild(run: Run, start: Start, slot: RunSlot): Promise<ChildReport> {
+  #startChild(run: Run, start: Start, slot: RunSlot): Promise<RunOutcome> {
     const { childTime } = this.#parts.spending;
     run.slot = slot;
     this.#tree.setDeadline(run, start.entry);
     childTime.start();
     // Its end is told to the clock by the tree, together with everything else it gives back.
-    return this.#report(run, start.entry, this.#tree.execute(run, start));
-  }
-
-  #report(run: Run, entry: AgentEntry, ended: Promise<RunOutcome>): Promise<ChildReport> {
-    return ended.then((outcome) => reportOf(run, entry, outcome, this.#tree.readerOf(run.parent)));
+    return this.#tree.execute(run, start);
   }
 
   /** The wait may have been long: what was true when it began is looked at again. */
@@ -184,6 +193,9 @@ export class ChildStarter {
   }
 }
 
+/** How a child ended, or the report of one that ended before a restart. */
+type Ended = RunOutcome | ChildReport;
+
 /** What a parent does while a child starts and lives: it rests, if it waits for it. */
 class ParentWait {
   readonly parent: Run;
@@ -192,6 +204,8 @@ class ParentWait {
   readonly isAwaited: boolean;
   /** Before a restart. */
   readonly hadStarted: boolean;
+  /** The child, once it is paid for. */
+  run: Run | undefined;
   readonly #resting: RunSlot | undefined;
   #link: Disposable | undefined;
 

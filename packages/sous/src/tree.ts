@@ -22,7 +22,7 @@ import { resumeRun } from "./loop/resume-run.ts";
 import { runAgent } from "./loop/run-agent.ts";
 import { tellHook } from "./loop/run-hooks.ts";
 import { askForRun, lastWordsIfPossible } from "./model/ask-for-run.ts";
-import type { RecordedCall, RecordedRun } from "./recorded.ts";
+import type { RecordedCall } from "./recorded.ts";
 import { AgentBook, type AgentEntry } from "./subagents/agent-book.ts";
 import { closeChildren, nextReport } from "./subagents/background-children.ts";
 import { type ControlPorts, childControl } from "./subagents/child-control.ts";

@@ -1,9 +1,7 @@
 /** Events of a tree by their numbers. */
 
-import type { StoredEvent } from "./event.ts";
-
 /** `events` are in order: the first place behind the number `seq`. */
-export function indexAfter(events: readonly StoredEvent[], seq: number): number {
+export function indexAfter(events: readonly { readonly seq: number }[], seq: number): number {
   let low = 0;
   let high = events.length;
   while (low < high) {

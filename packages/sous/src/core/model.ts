@@ -22,7 +22,7 @@ export type ModelRequest = {
   mayCallTools: boolean;
   settings: ModelSettings;
   caller: ModelCaller;
-  /** Made on first use: read it only if you hand it on. */
+  /** Made on first use: read it only if you hand it on. A spread of the request leaves it out, so name it there. */
   readonly signal: AbortSignal;
 };
 

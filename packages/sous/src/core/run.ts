@@ -18,6 +18,7 @@ import type { ChildControl, ChildReport, SpawnReply, SpawnRequest, SummaryMode }
 import type { Tool } from "./tool.ts";
 import type { ToolLog } from "./tool-log.ts";
 import { addCost, addUsage, noUsage, type Price, type Usage } from "./usage.ts";
+import { UsedIds } from "./used-ids.ts";
 
 /** A tool ready for dispatch: its schema compiled. */
 export type ReadyTool = { readonly tool: Tool; readonly schema: Schema; readonly definition: ToolDefinition };
@@ -173,7 +174,7 @@ export class Run {
   /** For people: what it does now. */
   waitingFor = "its first turn";
   /** Ids of tool calls seen so far, so that none is used twice. */
-  readonly callIds: Set<string> = new Set();
+  readonly callIds: UsedIds = new UsedIds();
 
   constructor(start: RunParts) {
     this.parent = start.parent;

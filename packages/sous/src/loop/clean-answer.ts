@@ -1,12 +1,13 @@
 /** Makes an answer fit for the history: calls that may run and have ids of their own, text a provider will take back. */
 
 import type { AssistantMessage, ToolCallPart } from "../core/message.ts";
+import type { UsedIds } from "../core/used-ids.ts";
 import { isJson, isWellFormedJson } from "./to-json.ts";
 
 type Part = AssistantMessage["content"][number];
 
 /** A message of its own, with what may stay of this one. `usedIds` grows by the ids of the calls. */
-export function cleanAnswer(message: AssistantMessage, mayCall: boolean, usedIds: Set<string>): AssistantMessage {
+export function cleanAnswer(message: AssistantMessage, mayCall: boolean, usedIds: UsedIds): AssistantMessage {
   const { content } = message;
   let cleaned: Part[] | undefined;
   for (let index = 0; index < content.length; index++) {
@@ -20,7 +21,7 @@ export function cleanAnswer(message: AssistantMessage, mayCall: boolean, usedIds
   return { role: "assistant", content: cleaned ?? content.slice() };
 }
 
-function cleanPart(part: Part, mayCall: boolean, usedIds: Set<string>): Part | undefined {
+function cleanPart(part: Part, mayCall: boolean, usedIds: UsedIds): Part | undefined {
   switch (part.type) {
     case "tool-call":
       return mayCall ? withFreshId(wellFormedCall(part), usedIds) : undefined;
@@ -62,7 +63,7 @@ function wellFormedValue(value: unknown): unknown {
 }
 
 /** Providers may repeat an id; a history in which two calls share one is refused by all of them. */
-function withFreshId(call: ToolCallPart, usedIds: Set<string>): ToolCallPart {
+function withFreshId(call: ToolCallPart, usedIds: UsedIds): ToolCallPart {
   let { callId } = call;
   for (let copy = 2; callId === "" || usedIds.has(callId); copy++) callId = `${call.callId || "call"}_${copy}`;
   usedIds.add(callId);

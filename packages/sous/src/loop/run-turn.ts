@@ -47,18 +47,16 @@ function mayCallAfter(finish: FinishReason): boolean {
 }
 
 /** What failed because the prompt is too long is asked once more with a shorter one. Everything else is thrown again. */
-export async function askShorter(run: Run, options: AskOptions, error: unknown, said: string): Promise<BilledAnswer> {
+export function askShorter(run: Run, options: AskOptions, error: unknown, said: string): Promise<BilledAnswer> {
   if (!isTooLong(error)) {
     // A run that is stopped before the model has begun to speak has still said what it said before.
     if (run.text === "") run.text = said;
     throw error;
   }
   if (!pruneHard(run)) throw tooLong(error);
-  try {
-    return await run.tree.ask(run, options);
-  } catch (again) {
+  return run.tree.ask(run, options).catch((again: unknown) => {
     throw isTooLong(again) ? tooLong(again) : again;
-  }
+  });
 }
 
 function isTooLong(error: unknown): error is ModelError {

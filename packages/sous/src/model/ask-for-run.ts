@@ -4,7 +4,7 @@ import type { Clock, Random } from "../core/clock.ts";
 import { BudgetExceeded, StoreError } from "../core/errors.ts";
 import type { Journal } from "../core/journal.ts";
 import type { CallNeed, Lease, WrapUpLease } from "../core/limits.ts";
-import type { Model, ModelAnswer, ModelCaller, ModelRequest, ModelSettings, OnDelta } from "../core/model.ts";
+import type { Model, ModelCaller, ModelRequest, ModelSettings, OnDelta } from "../core/model.ts";
 import { nowOrLater, type Steps, wait } from "../core/now-or-later.ts";
 import type { AskOptions, BilledAnswer, Run, RunProfile } from "../core/run.ts";
 import { Scope } from "../core/scope.ts";
@@ -40,6 +40,7 @@ class RunQuestion implements Question, ModelRequest {
   readonly messages: ModelRequest["messages"];
   readonly tools: ModelRequest["tools"];
   readonly mayCallTools: boolean;
+  readonly caller: ModelCaller;
   settings: ModelSettings;
   receivedBytes = 0;
   readonly #run: Run;
@@ -61,6 +62,8 @@ class RunQuestion implements Question, ModelRequest {
     this.messages = conversation.messages;
     this.tools = profile.tools.definitions;
     this.mayCallTools = !options.closing;
+    const { runId, agentId, path, depth } = run.who;
+    this.caller = { runId, agentId, path, depth, turn: run.turns };
     this.settings = profile.settings;
   }
 
@@ -70,11 +73,6 @@ class RunQuestion implements Question, ModelRequest {
 
   get scope(): Scope {
     return this.#run.scope;
-  }
-
-  get caller(): ModelCaller {
-    const { runId, agentId, path, depth } = this.#run.who;
-    return { runId, agentId, path, depth, turn: this.#run.turns };
   }
 
   get clock(): Clock {
@@ -138,12 +136,9 @@ class RunQuestion implements Question, ModelRequest {
     return this.#call.signal;
   }
 
-  untilStopped(answer: Promise<ModelAnswer>): Promise<ModelAnswer> {
-    return new Promise((resolve, reject) => {
-      this.#stop = reject;
-      this.#run.scope.listen(reject);
-      answer.then(resolve, reject);
-    });
+  onStop(listener: (reason: unknown) => void): void {
+    this.#stop = listener;
+    this.#run.scope.listen(listener);
   }
 
   endAttempt(): void {

@@ -23,8 +23,8 @@ export type Question = {
   lease(): Lease | Promise<Lease>;
   /** The request of one attempt. */
   request(lease: Lease): ModelRequest;
-  /** Settles like the answer, or rejects when the run is stopped: it does not wait for a model that ignores its signal. */
-  untilStopped(answer: Promise<ModelAnswer>): Promise<ModelAnswer>;
+  /** Called when the run is stopped before the attempt has ended. */
+  onStop(listener: (reason: unknown) => void): void;
   /** Lets go of what the attempt held. */
   endAttempt(): void;
   /** Before each attempt: everything recorded so far is kept; the first one records the turn. */
@@ -53,40 +53,110 @@ const MAX_RETRIES = 4;
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 30_000;
 
-/**
- * Asks until there is an answer. Throws the last `ModelError`, `BudgetExceeded`, or the scope's reason. Each attempt has a
- * lease and a slot, and both are given back whatever happens, so a run in back-off keeps nobody else waiting.
- */
-export async function askModel(question: Question, attempt = 1): Promise<BilledAnswer> {
-  const { governor, scope, model } = question;
-  const leasing = question.lease();
-  const lease = leasing instanceof Promise ? await leasing : leasing;
-  let failure: Failure;
-  let answer: Promise<ModelAnswer> | undefined;
-  let holdsSlot = false;
-  try {
-    const queued = governor.take(scope);
-    if (queued !== undefined) await queued;
-    holdsSlot = true;
-    const recording = question.onReady(lease, attempt);
-    if (recording !== undefined) await recording;
-    scope.throwIfAborted();
-    answer = model.answer(question.request(lease), question.listener());
-    return settleAnswer(checkAnswer(await question.untilStopped(answer), model.id), lease, question);
-  } catch (error) {
-    if (error instanceof StoreError) throw error;
-    const late = scope.aborted && answer !== undefined ? await arrived(answer) : undefined;
-    failure = settleFailure(error, late, lease, question);
-  } finally {
-    question.endAttempt();
-    if (holdsSlot) governor.release();
-    lease[Symbol.dispose]();
-  }
-  await pauseOrGiveUp(failure, attempt, question);
-  return askModel(question, attempt + 1);
+/** Asks until there is an answer. Throws the last `ModelError`, `BudgetExceeded`, or the scope's reason. */
+export function askModel(question: Question): Promise<BilledAnswer> {
+  return new Promise((resolve, reject) => void new Asking(question, resolve, reject).attempt());
 }
 
-async function pauseOrGiveUp({ error, usage, costUsd }: Failure, attempt: number, question: Question): Promise<void> {
+/**
+ * A question on its way to its answer. Each attempt has a lease and a slot, and both are given back whatever happens, so a
+ * run in back-off keeps nobody else waiting. An object, not a suspended function: every live child waits in one.
+ */
+class Asking {
+  readonly #question: Question;
+  readonly #resolve: (answer: BilledAnswer) => void;
+  readonly #reject: (error: unknown) => void;
+  #attempts = 0;
+  #lease: Lease | undefined;
+  #holdsSlot = false;
+  /** Set while the attempt waits for it. */
+  #answer: Promise<ModelAnswer> | undefined;
+
+  constructor(question: Question, resolve: (answer: BilledAnswer) => void, reject: (error: unknown) => void) {
+    this.#question = question;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  /** Pays, waits for its turn, and asks. */
+  async attempt(): Promise<void> {
+    this.#attempts += 1;
+    const question = this.#question;
+    const { governor, scope, model } = question;
+    try {
+      const leasing = question.lease();
+      const lease = leasing instanceof Promise ? await leasing : leasing;
+      this.#lease = lease;
+      const queued = governor.take(scope);
+      if (queued !== undefined) await queued;
+      this.#holdsSlot = true;
+      const recording = question.onReady(lease, this.#attempts);
+      if (recording !== undefined) await recording;
+      scope.throwIfAborted();
+      this.#answer = model.answer(question.request(lease), question.listener());
+      this.#wait(this.#answer, lease);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /** For the answer, or for the end of the run: it does not wait for a model that ignores its signal. */
+  #wait(answer: Promise<ModelAnswer>, lease: Lease): void {
+    const question = this.#question;
+    const fail = (error: unknown) => {
+      if (this.#answer === answer) this.#failed(error);
+    };
+    question.onStop(fail);
+    answer.then((value) => {
+      if (this.#answer !== answer) return;
+      let billed: BilledAnswer;
+      try {
+        billed = settleAnswer(checkAnswer(value, question.model.id), lease, question);
+      } catch (error) {
+        fail(error);
+        return;
+      }
+      this.#endAttempt();
+      this.#resolve(billed);
+    }, fail);
+  }
+
+  #failed(error: unknown): void {
+    const answer = this.#answer;
+    this.#answer = undefined;
+    // An answer that is there by now: the run was stopped in the moment it came.
+    if (this.#question.scope.aborted && answer !== undefined)
+      arrived(answer).then((late) => this.#tryAgain(error, late));
+    else this.#tryAgain(error, undefined);
+  }
+
+  /** Settles what the attempt has cost. In one go: whoever is stopped by this failure must not have got its slot first. */
+  #tryAgain(error: unknown, late: ModelAnswer | undefined): void {
+    const lease = this.#lease;
+    try {
+      if (lease === undefined || error instanceof StoreError) throw error;
+      const failure = settleFailure(error, late, lease, this.#question);
+      const delayMs = delayOrGiveUp(failure, this.#attempts, this.#question);
+      pause(delayMs, this.#question).then(() => this.attempt(), this.#reject);
+    } catch (thrown) {
+      this.#reject(thrown);
+    } finally {
+      this.#endAttempt();
+    }
+  }
+
+  #endAttempt(): void {
+    this.#answer = undefined;
+    this.#question.endAttempt();
+    if (this.#holdsSlot) this.#question.governor.release();
+    this.#holdsSlot = false;
+    this.#lease?.[Symbol.dispose]();
+    this.#lease = undefined;
+  }
+}
+
+/** How long to wait before the next attempt. Throws when there is none. */
+function delayOrGiveUp({ error, usage, costUsd }: Failure, attempt: number, question: Question): number {
   if (!(error instanceof ModelError && error.isRetryable) || attempt > (question.model.maxRetries ?? MAX_RETRIES)) {
     question.onWaste(usage, costUsd);
     throw error;
@@ -95,7 +165,7 @@ async function pauseOrGiveUp({ error, usage, costUsd }: Failure, attempt: number
   // The hold is for everybody on this model.
   if (error.kind === "rate_limit" || error.kind === "overloaded") question.governor.hold(delayMs);
   question.onRetry({ attempt, delayMs, error, usage, costUsd });
-  await pause(delayMs, question);
+  return delayMs;
 }
 
 function settleAnswer(answer: ModelAnswer, lease: Lease, question: Question): BilledAnswer {
@@ -107,7 +177,7 @@ function settleAnswer(answer: ModelAnswer, lease: Lease, question: Question): Bi
   return { message, finish, usage, costUsd };
 }
 
-/** An answer that is there by now: the run was stopped in the moment it came. Nobody waits for one that is not. */
+/** The answer, if it is there by now. Nobody waits for one that is not. */
 function arrived(answer: Promise<ModelAnswer>): Promise<ModelAnswer | undefined> {
   const settled = answer.then(
     (value) => value,

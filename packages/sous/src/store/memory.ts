@@ -1,7 +1,7 @@
-/** The store of a process that keeps nothing: events by reference, one array per tree, records folded when asked for. */
+/** The store of a process that keeps nothing: one array of events per tree, records folded when asked for. */
 
 import { StaleOwner, StoreError, UserError } from "../core/errors.ts";
-import type { StoredEvent } from "../core/event.ts";
+import type { EventOf, StoredEvent } from "../core/event.ts";
 import { indexAfter } from "../core/event-order.ts";
 import { addToRunRecord, beginRunRecord } from "../core/run-record.ts";
 import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../core/shared-budget.ts";
@@ -14,6 +14,7 @@ import {
   type RunRecord,
   type Store,
 } from "../core/store.ts";
+import { type KeptEvent, runIdOf, toBrief, toStoredEvent } from "./brief-event.ts";
 import { memoryPurses } from "./memory-budget.ts";
 import { openSharedBudget } from "./shared-budget.ts";
 
@@ -24,7 +25,9 @@ export function openMemoryStore(): Store & SharedBudgets {
 
 type Tree = {
   readonly rootId: string;
-  readonly events: StoredEvent[];
+  readonly events: KeptEvent[];
+  /** The time of the first of them. */
+  readonly epoch: number;
   fence: number;
   /** True from the first event of its owner to the end of the root. Its owner lives as long as this store does. */
   isOwned: boolean;
@@ -32,7 +35,12 @@ type Tree = {
 };
 
 /** Where a run begins and ends in the array of its tree. */
-type Row = { readonly tree: Tree; readonly startIndex: number; endIndex: number | undefined };
+type Row = {
+  readonly tree: Tree;
+  readonly start: EventOf<"run-start">;
+  readonly startIndex: number;
+  endIndex: number | undefined;
+};
 
 class MemoryStore implements Store, SharedBudgets {
   readonly isImmediate = true;
@@ -42,19 +50,20 @@ class MemoryStore implements Store, SharedBudgets {
   readonly #rows = new Map<string, Row>();
 
   append(rootId: string, events: readonly StoredEvent[], fence = FIRST_FENCE): void {
-    if (events.length === 0) return;
-    const tree = this.#trees.get(rootId) ?? newTree(rootId, fence);
+    const [first] = events;
+    if (first === undefined) return;
+    const tree = this.#trees.get(rootId) ?? newTree(rootId, first.time, fence);
     if (tree.fence !== fence)
       throw new StaleOwner(`Tree ${rootId} was taken over: claim ${fence} is older than claim ${tree.fence}`);
     checkNumbers(tree, events);
     this.#trees.set(rootId, tree);
     if (fence !== NO_OWNER) tree.isOwned = true;
     for (const event of events) {
-      const index = tree.events.push(event) - 1;
+      const row = this.#rows.get(event.runId);
+      const index = tree.events.push(row === undefined ? event : toBrief(event, row.start, tree.epoch)) - 1;
       if (event.type === "run-start") {
-        this.#rows.set(event.runId, { tree, startIndex: index, endIndex: undefined });
+        this.#rows.set(event.runId, { tree, start: event, startIndex: index, endIndex: undefined });
       } else if (event.type === "run-end") {
-        const row = this.#rows.get(event.runId);
         if (row !== undefined) row.endIndex = index;
         if (event.parentId === null) tree.isOwned = false;
       }
@@ -89,7 +98,7 @@ class MemoryStore implements Store, SharedBudgets {
   }
 
   async prune(before: number): Promise<number> {
-    const old = [...this.#trees.values()].filter(({ events, isOwned }) => !isOwned && (events[0]?.time ?? 0) < before);
+    const old = [...this.#trees.values()].filter(({ epoch, isOwned }) => !isOwned && epoch < before);
     for (const tree of old) this.#forget(tree);
     return old.length;
   }
@@ -100,16 +109,17 @@ class MemoryStore implements Store, SharedBudgets {
   }
 
   async read(rootId: string, options: ReadOptions = {}): Promise<readonly StoredEvent[]> {
-    const events = this.#trees.get(rootId)?.events ?? [];
+    const { events, epoch } = this.#trees.get(rootId) ?? { events: [], epoch: 0 };
     const first = options.after === undefined ? 0 : indexAfter(events, options.after);
     const limit = options.limit ?? events.length;
-    if (options.runId === undefined) return events.slice(first, first + limit);
+    if (options.runId === undefined)
+      return events.slice(first, first + limit).map((event) => toStoredEvent(event, epoch));
     const found: StoredEvent[] = [];
     // A conversation that was continued often is read run by run, so each must cost no more than itself.
     const { startIndex = 0, endIndex = events.length - 1 } = this.#rows.get(options.runId) ?? {};
     for (let index = Math.max(first, startIndex); index <= endIndex && found.length < limit; index++) {
       const event = events[index];
-      if (event?.runId === options.runId) found.push(event);
+      if (event !== undefined && runIdOf(event) === options.runId) found.push(toStoredEvent(event, epoch));
     }
     return found;
   }
@@ -123,8 +133,8 @@ class MemoryStore implements Store, SharedBudgets {
     const { since = 0, status, rootsOnly = false, idPrefix = "", offset = 0, limit = this.#rows.size } = query;
     const matching: Row[] = [];
     for (const row of this.#rows.values()) {
-      const start = startOf(row);
-      if (start === undefined || start.time < since || (rootsOnly && start.parentId !== null)) continue;
+      const { start } = row;
+      if (start.time < since || (rootsOnly && start.parentId !== null)) continue;
       if (!start.runId.startsWith(idPrefix)) continue;
       if (status === undefined || status === statusOf(row)) matching.push(row);
     }
@@ -135,7 +145,7 @@ class MemoryStore implements Store, SharedBudgets {
     const tree = this.#rows.get(runId)?.tree;
     const rows: Row[] = [];
     for (const row of this.#rows.values()) {
-      if (row.tree === tree && startOf(row)?.parentId === runId) rows.push(row);
+      if (row.tree === tree && row.start.parentId === runId) rows.push(row);
     }
     return foldRows(rows);
   }
@@ -154,9 +164,9 @@ class MemoryStore implements Store, SharedBudgets {
   async [Symbol.asyncDispose](): Promise<void> {}
 }
 
-function newTree(rootId: string, fence: number): Tree {
+function newTree(rootId: string, epoch: number, fence: number): Tree {
   if (fence !== FIRST_FENCE && fence !== NO_OWNER) throw new StaleOwner(`Tree ${rootId} is no longer in the store`);
-  return { rootId, events: [], fence, isOwned: false, lost: undefined };
+  return { rootId, events: [], epoch, fence, isOwned: false, lost: undefined };
 }
 
 /** Two journals of one tree, or one that repeats itself, would make a history that nobody lived. */
@@ -173,19 +183,13 @@ function checkFree({ rootId, isOwned }: Tree): void {
   if (isOwned) throw new UserError(`Run ${rootId} is at work in this process`);
 }
 
-function startOf(row: Row): StoredEvent | undefined {
-  return row.tree.events[row.startIndex];
-}
-
 function statusOf(row: Row): RunRecord["status"] {
   const end = row.endIndex === undefined ? undefined : row.tree.events[row.endIndex];
   if (end?.type === "run-end") return end.status;
   return row.tree.isOwned ? "running" : "interrupted";
 }
 
-function byNewest(left: Row, right: Row): number {
-  const [first, second] = [startOf(left), startOf(right)];
-  if (first === undefined || second === undefined) return 0;
+function byNewest({ start: first }: Row, { start: second }: Row): number {
   return second.time - first.time || (second.runId < first.runId ? -1 : 1);
 }
 
@@ -194,8 +198,7 @@ function foldRows(rows: readonly Row[]): RunRecord[] {
   const wanted = new Map<string, RunRecord>();
   const reach = new Map<Tree, { from: number; to: number }>();
   for (const row of rows) {
-    const start = startOf(row);
-    if (start?.type === "run-start") wanted.set(start.runId, beginRunRecord(row.tree.rootId, start));
+    wanted.set(row.start.runId, beginRunRecord(row.tree.rootId, row.start));
     const { from, to } = reach.get(row.tree) ?? { from: row.startIndex, to: 0 };
     const end = row.endIndex ?? row.tree.events.length - 1;
     reach.set(row.tree, { from: Math.min(from, row.startIndex), to: Math.max(to, end) });
@@ -203,8 +206,8 @@ function foldRows(rows: readonly Row[]): RunRecord[] {
   for (const [tree, { from, to }] of reach) {
     for (let index = from; index <= to; index++) {
       const event = tree.events[index];
-      const record = event === undefined ? undefined : wanted.get(event.runId);
-      if (event !== undefined && record !== undefined) addToRunRecord(record, event);
+      const record = event && wanted.get(runIdOf(event));
+      if (event !== undefined && record !== undefined) addToRunRecord(record, toStoredEvent(event, tree.epoch));
     }
   }
   for (const { tree } of rows) {

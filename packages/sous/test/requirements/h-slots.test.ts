@@ -152,6 +152,27 @@ suite("H5: the governor", () => {
     assert.deepEqual([retry?.path, retry?.kind, retry?.delayMs, retry?.attempt], ["lead/hit", "rate_limit", 30_000, 1]);
   });
 
+  test("H5: one that waited for the slot of the refused call is held as well", async () => {
+    const asked: [path: string, at: number][] = [];
+    let now = (): number => 0;
+    await runTree({
+      script: {
+        lead: [inParallel(["hit", "next"]), says("Seen.")],
+        "lead/hit": [[after(1000), fails("rate_limit", { retryAfterMs: 30_000 })], says("Done.")],
+        "lead/next": [says("Done.")],
+      },
+      runtime: { maxConcurrentCalls: 1 },
+      model: { onRequest: ({ caller }) => void asked.push([caller.path, now()]) },
+      during({ stage: { world } }) {
+        now = world.clock.monotonic;
+      },
+    });
+    assert.deepEqual(
+      asked.find(([path]) => path === "lead/next"),
+      ["lead/next", 31_000],
+    );
+  });
+
   test("H5: without Retry-After the wait grows, with jitter, and is held by all as well", async () => {
     const { stage, result } = await runTree({
       script: {

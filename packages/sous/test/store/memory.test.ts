@@ -3,13 +3,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { StoreError } from "../../src/core/errors.ts";
+import type { StoredEvent } from "../../src/core/event.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
+import { EVERY_EVENT } from "../core/every-event.ts";
 
 storeContract(test, async () => openMemoryStore());
 
-test("the memory store keeps at once, and keeps the events themselves, not copies", async () => {
+test("the memory store keeps at once, and gives back what it was given", async () => {
   const store = openMemoryStore();
   const tree = sampleTree("lead");
   tree.start("lead");
@@ -18,7 +20,26 @@ test("the memory store keeps at once, and keeps the events themselves, not copie
   assert.equal(store.append("lead", tree.events), undefined);
   const kept = await store.read("lead");
   assert.equal(kept.length, 3);
-  for (const [index, event] of kept.entries()) assert.equal(event, tree.events[index]);
+  assert.deepEqual(kept, tree.events);
+});
+
+test("every event comes back as it was, also in a run that took years or whose clock was set back", async () => {
+  const start = EVERY_EVENT["run-start"];
+  const usual = EVERY_EVENT["tool-call-end"];
+  const { files: _files, stack: _stack, metadata: _metadata, ...short } = usual;
+  const kinds: StoredEvent[] = [...Object.values(EVERY_EVENT).filter(({ type }) => type !== "run-start"), short];
+  const times = [0, 1, 0.25, -5, 2 ** 31, 2 ** 40].map((since) => start.time + since);
+  const others: Partial<StoredEvent>[] = [{}, { path: "lead/scout", depth: 1 }, { agentId: "another" }];
+  const events: StoredEvent[] = [{ ...start, seq: 1 }];
+  for (const kind of kinds)
+    for (const time of times)
+      for (const other of others) events.push({ ...kind, time, ...other, seq: events.length + 1 } as StoredEvent);
+  const store = openMemoryStore();
+  store.append(start.runId, events);
+  const kept = await store.read(start.runId);
+  assert.deepEqual(kept, events);
+  assert.deepEqual(kept.map(Object.keys), events.map(Object.keys));
+  assert.deepEqual(await store.read(start.runId, { runId: start.runId, after: 3, limit: 9 }), events.slice(3, 12));
 });
 
 test("what was read does not change when more is kept, nor the other way round", async () => {

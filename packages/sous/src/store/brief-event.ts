@@ -1,0 +1,62 @@
+/**
+ * Events as the memory store keeps them. The kinds that every turn has refer to the start of their run instead of repeating
+ * whose they are, and count their time from the first event of the tree: a live child keeps a third less.
+ */
+
+import type { EventOf, RunIdentity, StoredEvent } from "../core/event.ts";
+
+type Frequent = "turn-start" | "message-end" | "tool-call-start" | "tool-call-end";
+
+type Brief<Type extends Frequent> = Type extends unknown
+  ? Omit<EventOf<Type>, keyof RunIdentity | "time"> & {
+      readonly start: EventOf<"run-start">;
+      /** Milliseconds. A whole number as small as this is not an object of its own. */
+      readonly since: number;
+    }
+  : never;
+
+export type KeptEvent = StoredEvent | Brief<Frequent>;
+
+/** The event itself when it is of another kind, or has what is not usual. */
+export function toBrief(event: StoredEvent, start: EventOf<"run-start">, epoch: number): KeptEvent {
+  // The bit operation makes it such a number; it changes fractions, and what is longer than 24 days.
+  const since = (event.time - epoch) | 0;
+  if (epoch + since !== event.time || event.path !== start.path || event.agentId !== start.agentId) return event;
+  const { seq } = event;
+  switch (event.type) {
+    case "turn-start": {
+      const { type, turn, promptTokens, reserved } = event;
+      return { seq, start, since, type, turn, promptTokens, reserved } satisfies Required<Brief<"turn-start">>;
+    }
+    case "message-end": {
+      const { type, turn, message, finish, usage, costUsd } = event;
+      return { seq, start, since, type, turn, message, finish, usage, costUsd } satisfies Required<
+        Brief<"message-end">
+      >;
+    }
+    case "tool-call-start": {
+      const { type, callId, toolName, input } = event;
+      return { seq, start, since, type, callId, toolName, input } satisfies Required<Brief<"tool-call-start">>;
+    }
+    case "tool-call-end": {
+      if ("files" in event || "stack" in event || "metadata" in event) return event;
+      const { type, callId, toolName, output, isError, durationMs } = event;
+      return { seq, start, since, type, callId, toolName, output, isError, durationMs } satisfies Required<
+        Omit<Brief<"tool-call-end">, "files" | "stack" | "metadata">
+      >;
+    }
+    default:
+      return event;
+  }
+}
+
+export function toStoredEvent(kept: KeptEvent, epoch: number): StoredEvent {
+  if (!("since" in kept)) return kept;
+  const { seq, since, start, ...body } = kept;
+  const { runId, agentId, parentId, path, depth } = start;
+  return { seq, time: epoch + since, runId, agentId, parentId, path, depth, ...body };
+}
+
+export function runIdOf(kept: KeptEvent): string {
+  return "since" in kept ? kept.start.runId : kept.runId;
+}
