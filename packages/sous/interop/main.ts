@@ -1,42 +1,29 @@
-/** What needs programs of the machine to be seen: `strace` for R14. Each line says what was looked at; a miss fails. */
+/**
+ * What needs programs of the machine to be seen: `strace` for R14, `rg` for grep. Each line says what was looked at; a miss
+ * fails, and what cannot be looked at for lack of a program is said.
+ */
 
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { beginnings, hostileEnvironment, hostileRepository } from "../test/figures/r14-hostile-repository.ts";
+import { compareWithRipgrep } from "./compare-grep.ts";
+import { traceBeginnings } from "./trace-beginnings.ts";
 
-const MAIN = join(import.meta.dirname, "../src/cli/main.ts");
-
-requireProgram("strace");
-const missed = [...traceBeginnings()];
+/** Behind the name of a part only that one is looked at: `npm run interop -- grep`. */
+const [only] = process.argv.slice(2);
+const missed: string[] = [];
+if (isWanted("trace") && isThere("strace", "strace")) missed.push(...traceBeginnings());
+if (isWanted("grep") && isThere("rg", "ripgrep")) for await (const line of compareWithRipgrep()) missed.push(line);
 for (const line of missed) console.log(`MISSED  ${line}`);
 process.exitCode = missed.length === 0 ? 0 : 1;
 
-/** R14: the log of opens and execs of every beginning in a hostile repository. */
-function* traceBeginnings(): Generator<string> {
-  using hostile = hostileRepository({ asPipes: false });
-  const log = join(hostile.home, "..", "trace.txt");
-  for (const parameters of beginnings(hostile.script)) {
-    const calls = "trace=open,openat,openat2,execve,execveat,readlink,readlinkat";
-    const command = ["-f", "-o", log, "-e", calls, process.execPath, "--conditions=sous-source", MAIN, ...parameters];
-    const { status } = spawnSync("strace", command, {
-      cwd: hostile.folder,
-      env: hostileEnvironment(hostile),
-      stdio: ["ignore", "ignore", "ignore"],
-    });
-    const lines = readFileSync(log, "utf8").split("\n");
-    const execs = lines.filter((line) => /\bexecve(at)?\(/.test(line));
-    const opens = lines.filter((line) => /\bopen(at2?)?\(/.test(line) && line.includes(`${hostile.folder}/`));
-    const name = `R14 sous ${parameters.join(" ")}`;
-    if (execs.length !== 1 || opens.length > 0 || status === null) {
-      yield `${name}: ${execs.length - 1} programs started, ${opens.length} files opened\n${[...execs.slice(1), ...opens].join("\n")}`;
-    } else console.log(`reached ${name}: 0 programs started, 0 files of the project opened (${lines.length} calls)`);
-  }
-  if (hostile.markers().length > 0) yield `R14: programs of the repository ran: ${hostile.markers().join(", ")}`;
+function isWanted(part: "trace" | "grep"): boolean {
+  return only === undefined || only === part;
 }
 
-function requireProgram(name: string): void {
-  if (spawnSync(name, ["--version"]).status === 0) return;
-  console.error(`npm run interop needs ${name}: install it (apt-get install ${name})`);
-  process.exit(1);
+/** The log of R14 is the reason for this command, so it does not go without; a search can also be compared elsewhere. */
+function isThere(program: "strace" | "rg", packageName: string): boolean {
+  if (spawnSync(program, ["--version"]).status === 0) return true;
+  const remedy = `install it (apt-get install ${packageName})`;
+  if (program === "strace") missed.push(`npm run interop needs strace: ${remedy}`);
+  else console.log(`NOT SEEN  grep beside ripgrep: there is no rg in PATH; ${remedy}`);
+  return false;
 }

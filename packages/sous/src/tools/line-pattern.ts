@@ -1,7 +1,7 @@
 /** Finds a pattern in a line in time proportional to pattern × line: all ways to match are followed at once, none is tried again. */
 
 import { ToolFailure } from "../core/errors.ts";
-import { isWord, type PatternNode, type PointTest, parsePattern } from "./pattern-syntax.ts";
+import { caseTest, isWord, type PatternNode, type PointTest, parsePattern } from "./pattern-syntax.ts";
 
 export type LinePattern = {
   /** Text that every match holds; undefined when there is none. A cheap test before the real one. */
@@ -13,7 +13,7 @@ export type LinePattern = {
 export type LinePatternOptions = { isLiteral: boolean; ignoreCase: boolean };
 
 export function compileLinePattern(pattern: string, { isLiteral, ignoreCase }: LinePatternOptions): LinePattern {
-  const tree = isLiteral ? literalText(pattern) : parsePattern(pattern);
+  const tree = isLiteral ? literalText(pattern) : parsePattern(pattern, ignoreCase);
   const program = compile(tree, ignoreCase);
   return {
     required: ignoreCase ? undefined : requiredText(tree) || undefined,
@@ -82,7 +82,7 @@ function compile(tree: PatternNode, ignoreCase: boolean): Program {
       case "literal":
         return add({ type: "point", test: caseTest((point) => point === node.point, ignoreCase), next });
       case "set":
-        return add({ type: "point", test: caseTest(node.test, ignoreCase), next });
+        return add({ type: "point", test: node.test, next });
       case "place":
         return add({ type: "place", place: node.place, next });
       case "sequence":
@@ -117,19 +117,6 @@ function compile(tree: PatternNode, ignoreCase: boolean): Program {
     }
     return entry;
   }
-}
-
-/** Case is ignored for characters whose upper and lower forms are single characters. */
-function caseTest(test: PointTest, ignoreCase: boolean): PointTest {
-  if (!ignoreCase) return test;
-  return (point) => {
-    if (test(point)) return true;
-    const character = String.fromCodePoint(point);
-    return [character.toLowerCase(), character.toUpperCase()].some((other) => {
-      const folded = other.codePointAt(0) ?? point;
-      return other.length === String.fromCodePoint(folded).length && test(folded);
-    });
-  };
 }
 
 const NO_POINT = -1;

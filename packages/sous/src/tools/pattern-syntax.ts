@@ -10,6 +10,7 @@ export type PointTest = (point: number) => boolean;
 
 export type PatternNode =
   | { type: "literal"; point: number }
+  /** Case is in the test already: what is not in a set is so in either case. */
   | { type: "set"; test: PointTest }
   | { type: "place"; place: "line-start" | "line-end" | "word-edge" | "no-word-edge" }
   | { type: "sequence"; nodes: readonly PatternNode[] }
@@ -19,7 +20,7 @@ export type PatternNode =
 const MAX_DEPTH = 50;
 const MAX_REPEAT = 1000;
 
-export function parsePattern(pattern: string): PatternNode {
+export function parsePattern(pattern: string, ignoreCase: boolean): PatternNode {
   const characters = [...pattern];
   let index = 0;
   let depth = 0;
@@ -139,7 +140,7 @@ export function parsePattern(pattern: string): PatternNode {
       const to = isRange ? setMember() : from;
       if (from.type === "literal" && to.type === "literal") {
         if (from.point > to.point) throw unusable(pattern, "a range is out of order", index - 1);
-        tests.push((point) => from.point <= point && point <= to.point);
+        tests.push(caseTest((point) => from.point <= point && point <= to.point, ignoreCase));
       } else if (from.type === "set" && from === to) tests.push(from.test);
       else throw unusable(pattern, "a range needs a character at both ends", index - 1);
     }
@@ -189,7 +190,8 @@ export function parsePattern(pattern: string): PatternNode {
     try {
       const known = new RegExp(`^\\p{${found?.[1]}}$`, "u");
       index += found?.[0].length ?? 0;
-      return { type: "set", test: (point) => known.test(String.fromCodePoint(point)) !== isNegated };
+      const test = caseTest((point) => known.test(String.fromCodePoint(point)), ignoreCase);
+      return { type: "set", test: (point) => test(point) !== isNegated };
     } catch {
       throw unusable(pattern, `"\\p" needs a property of Unicode such as {L} or {Script=Greek}`, index - 1);
     }
@@ -204,6 +206,19 @@ export function parsePattern(pattern: string): PatternNode {
     index += found[0].length;
     return { type: "literal", point };
   }
+}
+
+/** Case is ignored for characters whose upper and lower forms are single characters. */
+export function caseTest(test: PointTest, ignoreCase: boolean): PointTest {
+  if (!ignoreCase) return test;
+  return (point) => {
+    if (test(point)) return true;
+    const character = String.fromCodePoint(point);
+    return [character.toLowerCase(), character.toUpperCase()].some((other) => {
+      const folded = other.codePointAt(0) ?? point;
+      return other.length === String.fromCodePoint(folded).length && test(folded);
+    });
+  };
 }
 
 const CONTROLS: Record<string, string> = { t: "\t", n: "\n", r: "\r", f: "\f", v: "\v", 0: "\0" };

@@ -57,6 +57,9 @@ suite("a pattern of grep", () => {
   test("can ignore case, or be plain text", () => {
     assert.equal(find("straße|[a-f]x", "STRASSE DX", { ignoreCase: true }), 10);
     assert.equal(find("ÄB", "äb", { ignoreCase: true }), 2);
+    for (const pattern of ["[^a-z]", "[^A-Z]", "\\P{L}", "[^\\p{Lu}]"])
+      assert.equal(find(pattern, "bB", { ignoreCase: true }), -1, `${pattern} is no letter in either case`);
+    assert.equal(find("[^a-z]", "bB1", { ignoreCase: true }), 3);
     assert.equal(find("a.c(", "abc( a.c(", { isLiteral: true }), 9);
     assert.equal(find("A.C(", "abc( a.c(", { isLiteral: true, ignoreCase: true }), 9);
   });
