@@ -115,8 +115,11 @@ async function assertNeverSings(times: number, path: string, work: string, swap:
     for (; !isOver; swaps++) await swap();
   })();
   const answers = new Set<string>();
+  const isRace = () => answers.size > 3;
   try {
-    for (let index = 0; index < times; index++) {
+    for (let index = 0; index < times || (!isRace() && index < 20 * times); index++) {
+      // On a single core both may go in step, and the reads would always come at the same moment of a swap.
+      for (let turns = index % 7; turns > 0; turns--) await new Promise((next) => setImmediate(next));
       answers.add(await answer("read_file", { path }, work));
       answers.add(await answer("grep", { pattern: "." }, work));
       answers.add(await answer("list_files", { path: path.split("/")[0] ?? "" }, work));
@@ -127,7 +130,7 @@ async function assertNeverSings(times: number, path: string, work: string, swap:
   }
   for (const each of answers) assert.ok(!each.includes(CANARY) && !each.includes(".gitignore"), each);
   // The race was real: the reads saw the path in more than one state.
-  assert.ok(swaps > 0 && answers.size > 3, JSON.stringify([swaps, ...answers]));
+  assert.ok(swaps > 0 && isRace(), JSON.stringify([swaps, ...answers]));
 }
 
 suite("B5.1: only regular files are opened", () => {
