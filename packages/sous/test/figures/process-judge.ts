@@ -6,7 +6,8 @@ import { MARK_VARIABLE } from "../../src/process/clean-environment.ts";
 import { listProcesses, markedProcesses, type ProcessEntry, processOf } from "../../src/process/process-table.ts";
 import { starvedMilliseconds } from "./starved-time.ts";
 
-const LOOK_AGAIN_MS = 20;
+/** How long until the next look: at first not long, later a share of what has passed, because every look takes time itself. */
+const LOOK_AGAIN_MS = { least: 20, most: 100, share: 0.1 };
 /** A machine that lets nobody run for longer is judged all the same. */
 const MOST_STARVED_MS = 20_000;
 
@@ -58,8 +59,9 @@ export class ProcessJudge {
         for (const { pid } of left) kill(pid);
         return { left: described, milliseconds: passed };
       }
+      const { least, most, share } = LOOK_AGAIN_MS;
+      const wait = Math.min(most, Math.max(least, passed * share));
       // Where the kernel does not count, our own timers tell how busy it is.
-      const wait = passed > milliseconds ? 5 * LOOK_AGAIN_MS : LOOK_AGAIN_MS;
       const pausedAt = performance.now();
       await new Promise((next) => setTimeout(next, wait));
       late += Math.max(0, performance.now() - pausedAt - 2 * wait);
