@@ -48,6 +48,14 @@ export const COLUMNS = [
     byIterator: true,
     limit: "raw-durable",
   },
+  {
+    name: "sous-unsafe",
+    kind: "sous",
+    adapter: "peers/sous/durable-unsafe.mjs",
+    quick: true,
+    byIterator: true,
+    limit: "raw-durable",
+  },
 ];
 
 /** The jobs of a round, in order. Everything else comes after the last round. */

@@ -1,26 +1,6 @@
-/** sous with its SQLite store, on a model that implements its own port. The store is opened once, as a user does. */
+/** sous with its SQLite store. */
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { openSqliteStore } from "../../../packages/sous/dist/sqlite.js";
-import { childPlan, parentPlan, workerPlan } from "../../mock/brain.mjs";
-import { createOwnModel } from "./own-model.mjs";
-import { runAlone, runAloneByIterator, runTree } from "./tree.mjs";
+import { reading } from "./tree.mjs";
+import { withStore } from "./with-store.mjs";
 
-const folder = mkdtempSync(join(tmpdir(), "bench-sous-durable-"));
-process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-const store = await openSqliteStore(join(folder, "runs.db"));
-
-export function single(load) {
-  return runAlone(createOwnModel(workerPlan(load)), store);
-}
-
-export function singleByIterator(load) {
-  return runAloneByIterator(createOwnModel(workerPlan(load)), store);
-}
-
-export function delegate(load) {
-  const parent = createOwnModel(parentPlan(load, "subagent_child", (task) => ({ task })));
-  return runTree(parent, createOwnModel(childPlan(load)), load.fan, store);
-}
+export const { single, singleByIterator, delegate } = withStore(reading);

@@ -5,24 +5,23 @@ import { agent, createRuntime, run, tool } from "../../../packages/sous/dist/ind
 import { counters, doWork } from "../../mock/brain.mjs";
 
 const maxTurns = 1000;
-const work = tool({
-  name: "work",
-  description: "work",
-  inputSchema: z.object({ i: z.number() }),
-  execute: async () => doWork(),
-});
+
+/** The tool of the benchmark changes nothing outside, so it says that it only reads. */
+export const reading = workTool("read");
+/** Before this one everything is kept that the model has said: it may do something that cannot be undone. */
+export const unsafe = workTool("unsafe");
 
 /** Without a store every run has a memory store of its own. */
-export async function runAlone(model, store) {
+export async function runAlone(model, store, work = reading) {
   await run(agent({ name: "agent", model, tools: [work], maxTurns }), "go", { onEvent: countDelta, store });
 }
 
-export async function runAloneByIterator(model, store) {
+export async function runAloneByIterator(model, store, work = reading) {
   const handle = run(agent({ name: "agent", model, tools: [work], maxTurns }), "go", { store });
   for await (const event of handle) countDelta(event);
 }
 
-export async function runTree(parentModel, childModel, fan, store) {
+export async function runTree(parentModel, childModel, fan, store, work = reading) {
   const child = agent({ name: "child", instructions: "child", model: childModel, tools: [work], maxTurns });
   const parent = agent({
     name: "parent",
@@ -34,6 +33,16 @@ export async function runTree(parentModel, childModel, fan, store) {
   // The defaults are 5 children and 16 calls at once; everyone else runs all of them.
   const runtime = createRuntime({ maxConcurrentCalls: fan, limits: { maxConcurrent: fan }, store });
   await runtime.run(parent, "go");
+}
+
+function workTool(effect) {
+  return tool({
+    name: "work",
+    description: "work",
+    effect,
+    inputSchema: z.object({ i: z.number() }),
+    execute: async () => doWork(),
+  });
 }
 
 function countDelta(event) {

@@ -43,6 +43,8 @@ export function createJournal(options: JournalOptions): Journal {
 
 /** How long to wait before each further attempt to write. */
 const RETRY_DELAYS_MS: readonly number[] = [10, 40, 160];
+/** A batch does not wait for more: a thousand children that wake up together would fill the memory with what is to be kept. */
+const LARGEST_BATCH = 256;
 /** How long one write may take. */
 const LONGEST_WRITE_MS = 30_000;
 
@@ -102,6 +104,7 @@ class TreeJournal implements Journal {
     if (waiting !== undefined) {
       waiting.stored.push(event);
       if (waiting.shown !== waiting.stored) waiting.shown.push(event);
+      if (waiting.stored.length >= LARGEST_BATCH && this.#inFlight === undefined) this.#commit();
       return;
     }
     const events = [event];

@@ -51,7 +51,7 @@ export class SqliteWriter {
     this.#live.delete(rootId);
     // Whoever hears that a tree is done relies on finding it here.
     if (events.some(({ type, parentId }) => type === "run-end" && parentId === null)) this.#connection.lookAgain();
-    const tree = this.#connection.write(() => this.#keep(live, batch));
+    const tree = (live && this.#keepIfOurs(live, batch)) ?? this.#connection.write(() => this.#keep(live, batch));
     if (tree.isOwned) {
       this.#live.set(rootId, tree);
       this.#claims.hold(tree.number);
@@ -87,9 +87,23 @@ export class SqliteWriter {
     return true;
   }
 
+  /** Undefined, and nothing is kept, when the tree is no longer this store's. */
+  #keepIfOurs(live: LiveTree, batch: Batch): LiveTree | undefined {
+    // The start of a root makes the tree ours, so that nobody could tell any more whether it was.
+    if (live.fence !== batch.fence || batch.events.some(isRootStart)) return undefined;
+    try {
+      return this.#connection.write(() => this.#fill(live, batch, ADD_IF_OURS));
+    } catch (error) {
+      if (error instanceof NotOurs) return undefined;
+      throw error;
+    }
+  }
+
   #keep(live: LiveTree | undefined, batch: Batch): LiveTree {
-    const { events, rows, fence } = batch;
-    const tree = this.#remembered(live, fence) ?? this.#kept(batch) ?? this.#begun(live, batch);
+    return this.#fill(this.#kept(batch) ?? this.#begun(live, batch), batch, ADD);
+  }
+
+  #fill(tree: LiveTree, { events, rows, fence }: Batch, add: readonly string[]): LiveTree {
     const added: SQLInputValue[] = [];
     for (let index = 0; index < rows.length; index++) {
       const event = events[index];
@@ -101,24 +115,19 @@ export class SqliteWriter {
       if (row.blobs.length > 0) for (const blob of row.blobs) keepBlob(this.#connection, blob);
       if (event.type === "run-end") this.#endRun(tree, run, event);
     }
-    this.#addEvents(tree.number, added);
+    this.#addEvents(tree, added, add);
     if (!tree.isOwned && fence !== NO_OWNER) this.#claims.free(tree.number);
     return tree;
   }
 
-  /** `values` are four for every event. */
-  #addEvents(tree: number, values: readonly SQLInputValue[]): void {
+  /** `values` are four for every event, `add` the statements that add some of them. */
+  #addEvents({ number, fence }: LiveTree, values: readonly SQLInputValue[], add: readonly string[]): void {
+    const ours = add === ADD_IF_OURS ? [number, fence, this.#claims.owner] : [];
     for (let start = 0; start < values.length; start += 4 * MOST_AT_ONCE) {
       const some = values.slice(start, start + 4 * MOST_AT_ONCE);
-      this.#connection.prepare(ADD[some.length / 4] ?? "").run(tree, ...some);
+      const { changes } = this.#connection.prepare(add[some.length / 4] ?? "").run(number, ...some, ...ours);
+      if (changes === 0) throw new NotOurs("The tree is not of this store");
     }
-  }
-
-  /** The tree as it is remembered, if it is still this store's. */
-  #remembered(live: LiveTree | undefined, fence: number): LiveTree | undefined {
-    if (live === undefined) return undefined;
-    const isOurs = this.#connection.prepare(FIND_OURS).get(live.number, fence, this.#claims.owner);
-    return isOurs === undefined ? undefined : live;
   }
 
   /** A tree that is in the database and is not remembered, or not rightly. */
@@ -195,6 +204,15 @@ export class SqliteWriter {
     if (number > LAST_TREE) throw new StoreError(`${this.#connection.file} has no numbers left for further runs`);
     return number;
   }
+}
+
+function isRootStart({ type, parentId }: StoredEvent): boolean {
+  return type === "run-start" && parentId === null;
+}
+
+/** Somebody else works on the tree, or it is gone. */
+class NotOurs extends StoreError {
+  override name = "NotOurs";
 }
 
 function encodeRow(event: StoredEvent): EncodedEvent {

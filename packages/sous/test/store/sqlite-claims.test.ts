@@ -37,7 +37,16 @@ suite("G5: a tree of a SQLite store", () => {
   });
 
   test("is no longer written by whoever overslept, in whatever way it writes", async () => {
-    for (const write of [(tree: SampleTree) => tree.turn("lead", "I look."), (tree: SampleTree) => tree.end("lead")]) {
+    const ways = [
+      (tree: SampleTree) => tree.turn("lead", "I look."),
+      (tree: SampleTree) => tree.start("scout", { parent: "lead" }),
+      (tree: SampleTree) => tree.end("lead"),
+      (tree: SampleTree) => {
+        tree.end("lead");
+        tree.start("again");
+      },
+    ];
+    for (const write of ways) {
       await using place = sqlitePlace();
       const clock = new VirtualClock(START);
       const [one, other] = [await place.open({ clock }), await place.open({ clock })];
@@ -57,23 +66,27 @@ suite("G5: a tree of a SQLite store", () => {
   });
 
   test("that was deleted meanwhile is not written, nor is another that has its number now", async () => {
-    await using place = sqlitePlace();
-    const clock = new VirtualClock(START);
-    const [one, other] = [await place.open({ clock }), await place.open({ clock })];
-    const tree = begun("lead");
-    one.append("lead", tree.events);
-    clock.jump(30_000);
-    assert.equal(await other.delete("lead"), true);
-    const next = begun("next");
-    other.append("next", next.events);
-    tree.turn("lead", "I look.");
-    assert.throws(
-      () => one.append("lead", tree.events.slice(1)),
-      new StaleOwner("Tree lead is no longer in the store"),
-    );
-    one.append("own", begun("own").events);
-    assert.deepEqual((await other.read("next")).length, 1);
-    assert.deepEqual(await other.read("lead"), []);
+    for (const events of [2, 3, 4, 5]) {
+      await using place = sqlitePlace();
+      const clock = new VirtualClock(START);
+      const [one, other] = [await place.open({ clock }), await place.open({ clock })];
+      const tree = begun("lead");
+      one.append("lead", tree.events);
+      clock.jump(30_000);
+      assert.equal(await other.delete("lead"), true);
+      const next = begun("next");
+      other.append("next", next.events);
+      tree.turn("lead", "I look.");
+      tree.end("lead");
+      tree.start("again");
+      assert.throws(
+        () => one.append("lead", tree.events.slice(1, events)),
+        new StaleOwner("Tree lead is no longer in the store"),
+      );
+      one.append("own", begun("own").events);
+      assert.deepEqual((await other.read("next")).length, 1);
+      assert.deepEqual(await other.read("lead"), []);
+    }
   });
 
   test("is free when its store is closed, and the timer that renewed it is gone", async () => {

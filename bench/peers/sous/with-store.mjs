@@ -1,0 +1,25 @@
+/** sous with its SQLite store, on a model that implements its own port. The store is opened once, as a user does. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSqliteStore } from "../../../packages/sous/dist/sqlite.js";
+import { childPlan, parentPlan, workerPlan } from "../../mock/brain.mjs";
+import { createOwnModel } from "./own-model.mjs";
+import { runAlone, runAloneByIterator, runTree } from "./tree.mjs";
+
+const folder = mkdtempSync(join(tmpdir(), "bench-sous-durable-"));
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+const store = await openSqliteStore(join(folder, "runs.db"));
+
+/** The adapter whose agents have this tool. */
+export function withStore(work) {
+  return {
+    single: (load) => runAlone(createOwnModel(workerPlan(load)), store, work),
+    singleByIterator: (load) => runAloneByIterator(createOwnModel(workerPlan(load)), store, work),
+    delegate(load) {
+      const parent = createOwnModel(parentPlan(load, "subagent_child", (task) => ({ task })));
+      return runTree(parent, createOwnModel(childPlan(load)), load.fan, store, work);
+    },
+  };
+}
