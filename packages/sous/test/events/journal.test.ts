@@ -77,6 +77,16 @@ suite("a journal on a store that is written in batches", () => {
     assert.equal(journal.settled(), undefined);
   });
 
+  test("a batch does not grow without end, also when nothing is scheduled for long", () => {
+    const store = new WritesInHand(false);
+    const { journal, shown, scheduled, runScheduled } = journalOn(store);
+    for (let index = 0; index < 600; index++) journal.append(LEAD, steer(`${index}`));
+    assert.deepEqual([store.attempts, shown.length, scheduled.length], [[256, 256], 512, 1]);
+    runScheduled();
+    assert.deepEqual([store.attempts, shown.length], [[256, 256, 88], 600]);
+    assert.equal(journal.settled(), undefined);
+  });
+
   test("has one commit in flight; what comes meanwhile is the next one", async () => {
     const store = new WritesInHand(false, "later");
     const { journal, shown, runScheduled } = journalOn(store);
