@@ -61,8 +61,8 @@ suite("R1: the figure finds", () => {
     [
       "a loop that leaves a stopped call without a result",
       "loop/run-tool-call.ts",
-      "if (error instanceof StoreError) return error;",
-      "return new StoreError(messageOf(error));",
+      "if (error instanceof StoreError) {",
+      "{ error = new StoreError(messageOf(error));",
       /leaves the call \w+ open/,
     ],
     [
