@@ -40,8 +40,8 @@ const { status, signal } = spawnSync(
     "--conditions=sous-source",
     "--test-reporter=spec",
     "--test-timeout=600000",
-    // Node's own default is one less than the number of cores, which leaves half of a small machine idle.
-    `--test-concurrency=${Math.max(2, availableParallelism())}`,
+    // Node's own default is one less than the number of cores, which leaves half of a small machine idle. Some tests wait.
+    `--test-concurrency=${availableParallelism() + 1}`,
     ...(isCounted ? COVERAGE : []),
     ...flags,
     ...(files.length === 0 ? ALL : files),
