@@ -52,6 +52,8 @@ type Failure = { error: unknown; usage: Usage; costUsd: number | null };
 const MAX_RETRIES = 4;
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 30_000;
+/** An answer that is made when the run is stopped comes through a few functions. */
+const TICKS_TO_ANSWER = 8;
 
 /** Asks until there is an answer. Throws the last `ModelError`, `BudgetExceeded`, or the scope's reason. */
 export function askModel(question: Question): Promise<BilledAnswer> {
@@ -93,7 +95,8 @@ class Asking {
       const recording = question.onReady(lease, this.#attempts);
       if (recording !== undefined) await recording;
       scope.throwIfAborted();
-      this.#answer = model.answer(question.request(lease), question.listener());
+      // A model may be anybody's code: what it gives back settles once, and not before it is waited for.
+      this.#answer = Promise.resolve(model.answer(question.request(lease), question.listener()));
       this.#wait(this.#answer, lease);
     } catch (error) {
       this.#failed(error);
@@ -126,7 +129,7 @@ class Asking {
     this.#answer = undefined;
     // An answer that is there by now: the run was stopped in the moment it came.
     if (this.#question.scope.aborted && answer !== undefined)
-      arrived(answer).then((late) => this.#tryAgain(error, late));
+      arrived(answer, this.#question.model.id).then((late) => this.#tryAgain(error, late));
     else this.#tryAgain(error, undefined);
   }
 
@@ -177,13 +180,22 @@ function settleAnswer(answer: ModelAnswer, lease: Lease, question: Question): Bi
   return { message, finish, usage, costUsd };
 }
 
-/** The answer, if it is there by now. Nobody waits for one that is not. */
-function arrived(answer: Promise<ModelAnswer>): Promise<ModelAnswer | undefined> {
-  const settled = answer.then(
-    (value) => value,
-    () => undefined,
+/** The answer, if it is there by now and is one. Nobody waits for one that is not. */
+async function arrived(answer: Promise<ModelAnswer>, id: string): Promise<ModelAnswer | undefined> {
+  let late: ModelAnswer | undefined;
+  answer.then(
+    (value) => {
+      late = value;
+    },
+    () => {},
   );
-  return Promise.race([settled, Promise.resolve().then(() => undefined)]);
+  // The model is told after this, and may answer at once with what it has.
+  for (let tick = 0; tick < TICKS_TO_ANSWER; tick++) await undefined;
+  try {
+    return late && checkAnswer(late, id);
+  } catch {
+    return undefined;
+  }
 }
 
 /** When bytes came, the provider will bill for them; without its own figure the estimate is charged, and marked. */
