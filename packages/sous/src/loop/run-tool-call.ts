@@ -48,10 +48,10 @@ export function runToolCall(call: ToolCallPart, run: Run, earlier?: EarlierCall)
   } catch (error) {
     return fail(begun, error);
   }
-  return isPromiseLike(value) ? whenSettled(value, begun) : succeed(begun, value);
+  return value instanceof Promise ? whenSettled(value, begun) : succeed(begun, value);
 }
 
-/** What the tool returns, or the result that says why it did not run. */
+/** What the tool returns, or the result that says why it did not run. Whatever settles later is a real promise here. */
 function execute(checked: Checked, begun: Begun): unknown {
   if ("refusal" in checked) return checked.refusal;
   const { run, context } = begun;
@@ -67,8 +67,8 @@ async function withHook(value: unknown, input: unknown, { call, run }: Begun): P
 }
 
 /** A function of its own: what it closes over lives as long as the call. */
-function whenSettled(value: PromiseLike<unknown>, begun: Begun): Promise<Settled> {
-  return Promise.resolve(value).then(
+function whenSettled(value: Promise<unknown>, begun: Begun): Promise<Settled> {
+  return value.then(
     (returned) => succeed(begun, returned),
     (error: unknown) => fail(begun, error),
   );
@@ -194,8 +194,9 @@ function invalidInput(problems: readonly string[]): Checked {
 }
 
 /** A subagent tool waits for its children to stop; any other that ignores its signal is left behind after a while. */
-function stoppable(work: PromiseLike<unknown>, { category }: Tool, run: Run): PromiseLike<unknown> {
-  return category === "subagent" ? work : waitForTool(work, run.scope, run.tree.clock);
+function stoppable(work: PromiseLike<unknown>, { category }: Tool, run: Run): Promise<unknown> {
+  const settling = Promise.resolve(work);
+  return category === "subagent" ? settling : waitForTool(settling, run.scope, run.tree.clock);
 }
 
 /** Enforced here as well as by not showing the tool: a model may call what it was never shown. */
@@ -226,5 +227,6 @@ function nameOf({ tool }: ReadyTool): string {
 }
 
 function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
+  return "then" in value && typeof value.then === "function";
 }

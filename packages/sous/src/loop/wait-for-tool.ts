@@ -5,7 +5,7 @@ import type { Scope } from "../core/scope.ts";
 
 const GRACE_MS = 1000;
 
-export function waitForTool(work: PromiseLike<unknown>, scope: Scope, clock: Clock): Promise<unknown> {
+export function waitForTool(work: Promise<unknown>, scope: Scope, clock: Clock): Promise<unknown> {
   return new Promise((resolve, reject) => {
     let grace: Disposable | undefined;
     const stop = (reason: unknown) => {

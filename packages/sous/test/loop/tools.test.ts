@@ -6,7 +6,7 @@ import * as z from "zod";
 import { ToolFailure } from "../../src/core/errors.ts";
 import { type ToolContext, tool } from "../../src/core/tool.ts";
 import type { Step } from "../../src/testing/steps.ts";
-import { calls, says } from "../../src/testing/steps.ts";
+import { calls, hangs, says } from "../../src/testing/steps.ts";
 import { openStage, simpleTool } from "../requirements/support.ts";
 
 /** Runs one tool once and gives what the model read about it. */
@@ -59,6 +59,40 @@ suite("what a tool returns", () => {
       [(await resultOf(() => circular)).isError, (await resultOf(() => Math.max)).isError],
       [true, true],
     );
+  });
+
+  test("what looks like a promise and throws is a failed result, and leaves no timer when the run is stopped", async () => {
+    // biome-ignore lint/suspicious/noThenProperty: what looks like a promise is what is shown.
+    const broken = { then: () => assert.fail("it throws") };
+    const stage = openStage({ lead: [calls("act"), hangs()] });
+    const handle = stage.start(stage.lead({ tools: [simpleTool("act", () => broken)] }));
+    stage.world.clock.ownTimer(500, () => handle.cancel());
+    await stage.end(handle);
+    assert.deepEqual([stage.eventsOf("tool-call-end")[0]?.output, stage.world.clock.monotonic()], ["it throws", 500]);
+  });
+
+  test("what can be looked at once ends its own call only", async () => {
+    let looks = 0;
+    const shy = {
+      // biome-ignore lint/suspicious/noThenProperty: whether it is a promise is what is looked at.
+      get then() {
+        looks += 1;
+        return looks === 1 ? undefined : assert.fail("look away");
+      },
+    };
+    assert.equal((await resultOf(() => shy)).isError, true);
+  });
+
+  test("a function that is a promise as well is waited for, however the call came about", async () => {
+    const act = simpleTool("act", () =>
+      // biome-ignore lint/suspicious/noThenProperty: what looks like a promise is what is shown.
+      Object.assign(() => {}, { then: (resolve: (text: string) => void) => resolve("late") }),
+    );
+    for (const hooks of [undefined, { beforeToolCall: async () => undefined }]) {
+      const stage = openStage({ lead: [calls("act"), says("Done.")] });
+      await stage.run(stage.lead({ tools: [act], hooks }));
+      assert.equal(stage.resultsOf("lead")[0]?.output, "late");
+    }
   });
 
   test("100 MB are cut in the middle, and the cut is said and recorded", async () => {
