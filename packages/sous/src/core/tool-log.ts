@@ -26,8 +26,9 @@ export class ToolLog {
   }
 
   add(call: ToolCallPart, result: ToolResultPart, durationMs: number, isDenied: boolean): void {
-    if (isDenied) this.#parts.push(call, durationMs, "denied", result);
-    else this.#parts.push(call, durationMs, result);
+    const kept = result.files === undefined ? result : withoutFiles(result);
+    if (isDenied) this.#parts.push(call, durationMs, "denied", kept);
+    else this.#parts.push(call, durationMs, kept);
   }
 
   entries(): ToolLogEntry[] {
@@ -47,4 +48,9 @@ export class ToolLog {
     }
     return entries;
   }
+}
+
+/** A log outlives what is pruned from its conversation, and nobody looks for pictures in it. */
+function withoutFiles({ files: _, ...result }: ToolResultPart): ToolResultPart {
+  return result;
 }

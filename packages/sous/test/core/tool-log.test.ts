@@ -1,0 +1,40 @@
+/** What the tools of a run did, kept without what nobody reads in it. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import type { FilePart } from "../../src/core/message.ts";
+import { ToolLog } from "../../src/core/tool-log.ts";
+
+const call = { type: "tool-call", callId: "1", toolName: "look", input: { at: 1 } } as const;
+const result = { type: "tool-result", callId: "1", toolName: "look", output: "A view.", isError: false } as const;
+const entry = { toolName: "look", input: { at: 1 }, output: "A view.", success: true, durationMs: 7 };
+
+test("C4: each entry has its own call, its time and whether it was denied, behind what was done before a restart", () => {
+  const earlier = { ...entry, output: "Before.", isDenied: false };
+  const log = new ToolLog([earlier]);
+  log.add(call, { ...result, output: "No.", isError: true }, 0, true);
+  log.add({ ...call, callId: "2", input: {} }, { ...result, callId: "2" }, 7, false);
+  const denied = { ...entry, output: "No.", success: false, isDenied: true, durationMs: 0 };
+  const expected = [earlier, denied, { ...entry, input: {}, isDenied: false }];
+  assert.deepEqual(log.entries(), expected);
+  assert.deepEqual(log.entries(), expected, "it can be read twice");
+});
+
+test("C4: a picture that the conversation has dropped is not kept by the log", async () => {
+  const log = new ToolLog();
+  const picture = addPicture(log);
+  await setImmediate();
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+  assert.equal(picture.deref(), undefined);
+  assert.deepEqual(log.entries(), [{ ...entry, isDenied: false }]);
+});
+
+function addPicture(log: ToolLog): WeakRef<FilePart> {
+  const picture: FilePart = { type: "file", mediaType: "image/png", data: "aGk=" };
+  log.add(call, { ...result, files: [picture] }, 7, false);
+  return new WeakRef(picture);
+}
