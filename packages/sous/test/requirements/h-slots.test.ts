@@ -124,6 +124,23 @@ suite("H5: slots of a model", () => {
     });
     assert.equal(result.durationMs, 2000);
   });
+
+  test("H5: a run that waits to ask again has given its slot back once, and has none to give when it is cancelled", async () => {
+    const { result, stage } = await runTree({
+      script: {
+        lead: [inParallel(["a", "b", "c"]), says("Seen.")],
+        "lead/a": [fails("interrupted", { retryAfterMs: 100 }), says("Never.")],
+        "lead/*": [[after(1000), says("Done.")]],
+      },
+      runtime: { maxConcurrentCalls: 1 },
+      during: ({ handle, at }) => at(500, () => handle.cancel("lead/a")),
+    });
+    assert.deepEqual(
+      parallelOutput(stage).results.map(({ duration_ms }) => duration_ms),
+      [500, 1000, 2000],
+    );
+    assert.equal(result.durationMs, 2000);
+  });
 });
 
 suite("H5: the governor", () => {
