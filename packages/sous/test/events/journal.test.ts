@@ -87,6 +87,21 @@ suite("a journal on a store that is written in batches", () => {
     assert.equal(journal.settled(), undefined);
   });
 
+  test("a large batch overtakes none that is being written", async () => {
+    const store = new WritesInHand(false, "later", "at once");
+    const { journal, shown, runScheduled } = journalOn(store);
+    journal.append(LEAD, steer("first"));
+    runScheduled();
+    for (let index = 0; index < 300; index++) journal.append(LEAD, steer(`${index}`));
+    assert.deepEqual([store.attempts, shown], [[1], []]);
+    await store.finishWrite();
+    runScheduled();
+    assert.deepEqual(
+      [store.attempts, store.kept.map(({ seq }) => seq)],
+      [[1, 300], shown.map((_, index) => index + 1)],
+    );
+  });
+
   test("has one commit in flight; what comes meanwhile is the next one", async () => {
     const store = new WritesInHand(false, "later");
     const { journal, shown, runScheduled } = journalOn(store);
