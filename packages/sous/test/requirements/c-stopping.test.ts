@@ -1,6 +1,7 @@
 /** C9: stopping a run stops what is below it at once, and the work itself, not just the waiting for it. */
 
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
 import type { Tool } from "../../src/core/tool.ts";
@@ -159,6 +160,33 @@ suite("C9: cancel", () => {
       during: ({ at }) => at(1000, () => stop.abort()),
     });
     assert.deepEqual(statuses(result), { lead: "completed", "lead/a": "cancelled", "lead/b": "completed" });
+  });
+
+  test("C9: such a signal is heard until the child has ended, and then nobody listens to it", async () => {
+    const { signal } = new AbortController();
+    const listeners: number[] = [];
+    const listen = () => void listeners.push(getEventListeners(signal, "abort").length);
+    const spawning = simpleTool("spawning", async (_input, { spawn }) => {
+      const spawnOne = (label: string, background: boolean) =>
+        spawn({ label, task: `Do ${label}.`, options: { background, signal } });
+      await spawnOne("behind", true);
+      await spawnOne("ahead", false);
+      listen();
+      // Refused, so it never listens for long.
+      await spawnOne("", false);
+      listen();
+    });
+    await runTree({
+      script: {
+        lead: [calls("spawning"), says("Wait."), says("Done.")],
+        "lead/ahead": [[after(1000), says("Done.")]],
+        "lead/behind": [[after(3000), says("Done.")]],
+      },
+      lead: { tools: [spawning] },
+      during: ({ at }) => at(500, listen),
+    });
+    listen();
+    assert.deepEqual(listeners, [2, 1, 1, 0]);
   });
 
   test("C9: a run that wraps up starts no more children", async () => {
