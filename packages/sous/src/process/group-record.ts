@@ -22,7 +22,7 @@ import {
   type ProcessEntry,
   processOf,
   signalGroup,
-  signalProcess,
+  signalMarked,
   startOf,
 } from "./process-table.ts";
 
@@ -110,7 +110,7 @@ function leftIn(stateFolder: string): { file: string; left: Left }[] {
 function killLeft(left: Left): number {
   const { groups, marked } = livingOf(left);
   for (const { pid } of groups) signalGroup(pid, "SIGKILL");
-  for (const { pid } of marked) signalProcess(pid, "SIGKILL");
+  for (const each of marked) signalMarked(each, "SIGKILL");
   return groups.length + marked.length;
 }
 

@@ -87,8 +87,8 @@ const MOST_STARTS = 50;
 
 /**
  * In the shell, because a second Node would take 40 MB. A leader that began at another time than it should is somebody else's;
- * one that is gone has left its number to its group. Several rounds, because a program may be on its way from our fork to
- * its exec when we die, and is only then marked.
+ * one that is gone has left its number to its group, and one with our mark may have others in its group that threw the mark
+ * away. Several rounds, because a program may be on its way from our fork to its exec when we die, and is only then marked.
  */
 const SCRIPT = `
 trap '' HUP INT QUIT TERM PIPE USR1 USR2 TSTP TTIN TTOU
@@ -122,7 +122,12 @@ for round in 1 2 3 4 5 6; do
   for file in $(grep -lsF -e "$mark" /proc/[0-9]*/environ 2>/dev/null); do
     pid=\${file#/proc/}
     pid=\${pid%/environ}
-    [ "$pid" = "$$" ] || { kill -s KILL "$pid" 2>/dev/null && found=1; }
+    [ "$pid" = "$$" ] && continue
+    stat=
+    { read -r stat < "/proc/$pid/stat"; } 2>/dev/null
+    set -- \${stat##*) }
+    [ "$3" = "$pid" ] && pid=-$pid
+    kill -s KILL -- "$pid" 2>/dev/null && found=1
   done
   if [ "$found" = 0 ]; then quiet=$((quiet + 1)); else quiet=0; fi
   [ "$quiet" = 2 ] && exit 0

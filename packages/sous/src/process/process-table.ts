@@ -60,6 +60,11 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
   return send(pid, signal);
 }
 
+/** To a process with our mark, and to its group when it leads one: others in there may have thrown the mark away. */
+export function signalMarked({ pid, group }: ProcessEntry, signal: NodeJS.Signals): boolean {
+  return send(pid === group ? -pid : pid, signal);
+}
+
 function send(target: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(target, signal);

@@ -14,7 +14,7 @@ import type { BackgroundProgram, ProgramRequest, ProgramResult, Programs } from 
 import { cleanEnvironment, MARK_VARIABLE, outerMark } from "./clean-environment.ts";
 import { GroupRecord, reapLeftovers } from "./group-record.ts";
 import { Guard } from "./guard.ts";
-import { markedProcesses, signalProcess, startOf } from "./process-table.ts";
+import { markedProcesses, signalMarked, startOf } from "./process-table.ts";
 import { type RunningProgram, startProgram } from "./running-program.ts";
 
 export type ProgramsOptions = {
@@ -138,7 +138,7 @@ class OpenPrograms implements Programs {
     for (let sweep = 0; sweep < MOST_SWEEPS; sweep++) {
       const left = markedProcesses(this.#mark);
       if (left.length === 0) return;
-      for (const { pid } of left) signalProcess(pid, "SIGKILL");
+      for (const each of left) signalMarked(each, "SIGKILL");
       await new Promise<void>((next) => this.#clock.timer(5, next));
     }
   }

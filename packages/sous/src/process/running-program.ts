@@ -8,7 +8,7 @@ import { messageOf, ToolFailure } from "../core/errors.ts";
 import type { BackgroundProgram, ProgramOutput, ProgramRequest, ProgramResult } from "../core/process.ts";
 import { HeadAndTail } from "./head-and-tail.ts";
 import { type OutputPipe, openOutputPipe } from "./output-pipe.ts";
-import { hasMembers, markedProcesses, signalGroup, signalProcess } from "./process-table.ts";
+import { hasMembers, markedProcesses, processOf, signalGroup, signalProcess } from "./process-table.ts";
 
 /** What a program is started with, besides what was asked for. */
 export type Launch = {
@@ -92,6 +92,8 @@ export class RunningProgram implements BackgroundProgram {
   readonly #output: HeadAndTail;
   readonly #errors: HeadAndTail | undefined;
   readonly #startedAt: number;
+  /** Groups that a process with our mark has made, by its number and when it began. Who is in them may not have the mark. */
+  readonly #otherGroups = new Map<number, string>();
   #stopped: ProgramResult["stopped"];
   #isOver = false;
   #graceIsOver = false;
@@ -185,7 +187,8 @@ export class RunningProgram implements BackgroundProgram {
     // What has left the group on purpose lives on after a command that ended well, until we end.
     if (this.#stopped === undefined) return;
     for (let sweep = 0; sweep < MOST_SWEEPS; sweep++) {
-      if (markedProcesses(this.#launch.mark).length === 0 && !hasMembers(this.pid)) return;
+      const isOver = markedProcesses(this.#launch.mark).length === 0 && !hasMembers(this.pid);
+      if (isOver && this.#othersLeft().length === 0) return;
       this.#signalAll("SIGKILL");
       await this.#pause(5);
     }
@@ -193,9 +196,18 @@ export class RunningProgram implements BackgroundProgram {
 
   #signalAll(signal: NodeJS.Signals): void {
     signalGroup(this.pid, signal);
-    for (const { pid, group } of markedProcesses(this.#launch.mark)) {
-      if (group !== this.pid) signalProcess(pid, signal);
+    for (const marked of markedProcesses(this.#launch.mark)) {
+      if (marked.group === this.pid) continue;
+      if (marked.group === marked.pid) this.#otherGroups.set(marked.pid, marked.start);
+      else signalProcess(marked.pid, signal);
     }
+    for (const group of this.#othersLeft()) signalGroup(group, signal);
+  }
+
+  /** One whose leader is gone keeps its number; one whose leader began at another time is somebody else's. */
+  #othersLeft(): number[] {
+    const groups = [...this.#otherGroups].filter(([pid, start]) => (processOf(pid)?.start ?? start) === start);
+    return groups.map(([pid]) => pid).filter(hasMembers);
   }
 
   #read(stream: Readable, kept: HeadAndTail = this.#output): Promise<void> {
