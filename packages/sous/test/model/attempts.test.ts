@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { agent } from "../../src/core/agent.ts";
-import { ModelError } from "../../src/core/errors.ts";
+import { ModelError, StaleOwner } from "../../src/core/errors.ts";
 import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
 import type { Model, ModelAnswer, ModelRequest, OnDelta } from "../../src/core/model.ts";
-import type { RunResult } from "../../src/core/runtime.ts";
+import { RunError, type RunResult } from "../../src/core/runtime.ts";
 import { noUsage } from "../../src/core/usage.ts";
 import { run } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
@@ -62,6 +64,26 @@ test("a model is asked again only when its failure is kept", async () => {
     ["run-start", "turn-start"],
     ["run-start", "turn-start", "retry"],
   ]);
+});
+
+test("a store that is lost before the question is no fault of the model, which is not asked", async () => {
+  const memory = openMemoryStore();
+  const lost = wrapStore(memory, {
+    append(rootId, events) {
+      if (events.some(({ type }) => type === "turn-start")) throw new StaleOwner("Somebody else goes on with it");
+      return memory.append(rootId, events);
+    },
+  });
+  const ends: unknown[] = [];
+  let asked = 0;
+  const lead = agent({ name: "lead", model: talkative(() => (asked += 1)) });
+  const ending = run(lead, "Go", {
+    store: lost,
+    requireStore: true,
+    onEvent: (event) => void (event.type === "run-end" && ends.push(event.fault?.type, event.fault?.message)),
+  });
+  await assert.rejects(async () => ending, RunError);
+  assert.deepEqual([asked, ends], [0, ["store", "Somebody else goes on with it"]]);
 });
 
 const usage = {
@@ -143,3 +165,50 @@ test("an attempt ends once, also when a model fails and then throws in what it r
   const { status, text } = await run(agent({ name: "lead", model }), "Go");
   assert.deepEqual([status, text, asked], ["completed", "Too late.", 2]);
 });
+
+test("C9: each attempt is told when its run is stopped", async () => {
+  const stop = new AbortController();
+  const signals: AbortSignal[] = [];
+  const model: Model = {
+    id: "fake/asked-twice",
+    async answer({ signal }) {
+      signals.push(signal);
+      if (signals.length === 1) throw new ModelError("interrupted", "cut", { retryAfterMs: 0 });
+      setImmediate(() => stop.abort());
+      return new Promise(() => {});
+    },
+  };
+  await run(agent({ name: "lead", model }), "Go", { signal: stop.signal });
+  assert.deepEqual(
+    signals.map(({ aborted }) => aborted),
+    [false, true],
+  );
+});
+
+test("what a model was given and gave back is let go with its turn", async () => {
+  setFlagsFromString("--expose-gc");
+  const gc: () => void = runInNewContext("gc");
+  const refs: WeakRef<object>[] = [];
+  let left: boolean[] = [];
+  const model: Model = {
+    id: "fake/turns",
+    async answer({ signal }) {
+      if (refs.length === 4) {
+        await new Promise((resolve) => setImmediate(resolve));
+        gc();
+        left = refs.map((ref) => ref.deref() !== undefined);
+        return late;
+      }
+      const answer = callOf(`call_${refs.length}`);
+      refs.push(new WeakRef(signal), new WeakRef(answer));
+      return answer;
+    },
+  };
+  await run(agent({ name: "lead", model }), "Go");
+  assert.deepEqual(left, [false, false, false, false]);
+});
+
+function callOf(callId: string): ModelAnswer {
+  const call = { type: "tool-call", callId, toolName: "nothing", input: {} } as const;
+  return { message: { role: "assistant", content: [call] }, finish: "tool-calls", usage };
+}
