@@ -166,6 +166,22 @@ test("an attempt ends once, also when a model fails and then throws in what it r
   assert.deepEqual([status, text, asked], ["completed", "Too late.", 2]);
 });
 
+test("C9: a run that is stopped while its question is being kept does not ask it", async () => {
+  const stop = new AbortController();
+  const memory = openMemoryStore();
+  const slow = wrapStore(memory, {
+    isImmediate: false,
+    async append(rootId, events) {
+      if (events.some(({ type }) => type === "turn-start")) stop.abort();
+      await memory.append(rootId, events);
+    },
+  });
+  let asked = 0;
+  const lead = agent({ name: "lead", model: talkative(() => (asked += 1)) });
+  const { status } = await run(lead, "Go", { store: slow, signal: stop.signal });
+  assert.deepEqual([status, asked], ["cancelled", 0]);
+});
+
 test("C9: each attempt is told when its run is stopped", async () => {
   const stop = new AbortController();
   const signals: AbortSignal[] = [];
