@@ -29,6 +29,15 @@ suite("a hook before a tool call", () => {
     assert.deepEqual([ran, read], [[{ at: "door" }], ["the tool's own words", false]]);
   });
 
+  test("may stop the run, and then the tool does not run", async () => {
+    const ran: string[] = [];
+    const stage = openStage({ lead: [calls("look")] });
+    const tools = [simpleTool("look", () => ran.push("look"))];
+    const hooks: Hooks = { beforeToolCall: () => void handle.cancel() };
+    const handle = stage.start(stage.lead({ tools, hooks }));
+    assert.deepEqual([(await stage.end(handle)).status, ran], ["cancelled", []]);
+  });
+
   test("may refuse it, with words the model reads", async () => {
     const { ran, read, result } = await withHooks({ beforeToolCall: async () => ({ refuse: "Not at night." }) });
     assert.deepEqual([ran, read, result.status], [[], ["Not at night.", true], "completed"]);

@@ -280,6 +280,20 @@ suite("a call", () => {
   });
 });
 
+test("a listener that a tool leaves at its signal is gone with the call", async () => {
+  const heard: string[] = [];
+  const listening = (_input: unknown, { callId, signal }: ToolContext) =>
+    signal.addEventListener("abort", () => heard.push(callId));
+  const stage = openStage({ lead: [calls("look", {}, "c1"), calls("wait", {}, "c2")] });
+  const wait = simpleTool("wait", (input, context) => {
+    listening(input, context);
+    handle.cancel();
+  });
+  const handle = stage.start(stage.lead({ tools: [simpleTool("look", listening), wait] }));
+  await stage.end(handle);
+  assert.deepEqual(heard, ["c2"]);
+});
+
 test("two tools with one name are refused before anything starts", async () => {
   const stage = openStage({ lead: [says("Done.")] });
   const tools = [simpleTool("look"), simpleTool("look", () => "another")];

@@ -46,6 +46,26 @@ test("words of an attempt that has failed are not heard in the next one", async 
   assert.deepEqual([text, words], ["All of it.", ["Half of", "|", "All ", "of it."]]);
 });
 
+test("F5: each attempt is charged for its own words, where the provider gives no figure", async () => {
+  const { usage } = await run(agent({ name: "lead", model: talkative() }), "Go");
+  assert.equal(usage.outputTokens, Math.ceil("Half of".length / 3) + Math.ceil("All of it.".length / 3));
+});
+
+test("H1: what a failed attempt has spent may leave too little for the next one, and that is no fault of the model", async () => {
+  const model: Model = {
+    id: "fake/wordy",
+    async answer(_request, onDelta) {
+      onDelta("text", "word ".repeat(2_000));
+      throw new ModelError("interrupted", "cut", { retryAfterMs: 0 });
+    },
+  };
+  const { status } = await run(agent({ name: "lead", model }), "Go", {
+    budget: { tokens: 3_000 },
+    onExhausted: "stop",
+  });
+  assert.equal(status, "budget_exceeded");
+});
+
 test("a model is asked again only when its failure is kept", async () => {
   const kept: StoredEvent[] = [];
   const memory = openMemoryStore();
