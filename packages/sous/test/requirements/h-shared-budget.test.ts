@@ -219,6 +219,24 @@ suite("a shared budget that cannot be reached", () => {
     assert.deepEqual([result.status, result.error?.type, result.text], ["failed", "store", "I look."]);
     assert.equal(stage.model.requests.length, 1);
   });
+
+  test("before a child is paid for ends its parent too, which waits for no child that never was", async () => {
+    const store = openMemoryStore();
+    const real = await store.sharedBudget("team", { executions: 5 });
+    const faults = { isGone: false };
+    const script = { lead: [calls("subagent", { label: "x", task_prompt: "Look." }), says("Never said.")] };
+    const stage = openStage(script, { runtime: { store } });
+    const handle = stage.start(stage.lead(), "Go.", { budget: { from: unreachable(real, faults) } });
+    stage.when(
+      ({ type }) => type === "message-end",
+      () => (faults.isGone = true),
+    );
+    await assert.rejects(
+      stage.world.run(() => handle),
+      { name: "RunError", message: /the disk is gone/ },
+    );
+    assert.deepEqual([stage.model.requests.length, stage.world.clock.liveTimers], [1, 0]);
+  });
 });
 
 suite("H1: what is kept of a shared budget", () => {
