@@ -62,12 +62,12 @@ export class ChildStarter {
 
   #reply(started: Promise<Ended | SpawnReply>, wait: ParentWait): Promise<SpawnReply> {
     return started.then(
-      (value) => wait.end("kind" in value ? value : { kind: "ended", report: this.#report(value, wait.run) }),
-      (error: unknown) => {
-        const refusal = wait.hadStarted ? undefined : toRefusal(error);
-        if (refusal === undefined) return wait.fail(error);
-        return wait.end(this.refuse(error, wait.parent, wait.label));
-      },
+      (value) => wait.end(() => ("kind" in value ? value : { kind: "ended", report: this.#report(value, wait.run) })),
+      (error: unknown) =>
+        wait.end(() => {
+          if (wait.hadStarted) throw error;
+          return this.refuse(error, wait.parent, wait.label);
+        }),
     );
   }
 
@@ -229,18 +229,20 @@ class ParentWait {
     return link;
   }
 
-  end(reply: SpawnReply): SpawnReply | Promise<SpawnReply> {
-    return this.#goOn()?.then(() => reply) ?? reply;
-  }
-
-  fail(error: unknown): Promise<never> {
-    return (this.#goOn() ?? Promise.resolve()).then(() => Promise.reject(error));
-  }
-
-  #goOn(): Promise<void> | undefined {
+  /** The parent goes on, whatever comes of the reply. */
+  end(toReply: () => SpawnReply): SpawnReply | Promise<SpawnReply> {
+    let settle: () => SpawnReply;
+    try {
+      const reply = toReply();
+      settle = () => reply;
+    } catch (error) {
+      settle = () => {
+        throw error;
+      };
+    }
     this.#link?.[Symbol.dispose]();
     if (this.isAwaited) childGone(this.parent);
-    return this.#resting && wakeUp(this.#resting, this.parent.scope);
+    return this.#resting === undefined ? settle() : wakeUp(this.#resting, this.parent.scope).then(settle);
   }
 }
 
