@@ -44,7 +44,7 @@ export function createJournal(options: JournalOptions): Journal {
 /** How long to wait before each further attempt to write. */
 const RETRY_DELAYS_MS: readonly number[] = [10, 40, 160];
 /** A batch does not wait for more: a thousand children that wake up together would fill the memory with what is to be kept. */
-const LARGEST_BATCH = 256;
+const LARGEST_BATCH = 1024;
 /** How long one write may take. */
 const LONGEST_WRITE_MS = 30_000;
 

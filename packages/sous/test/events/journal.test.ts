@@ -80,10 +80,10 @@ suite("a journal on a store that is written in batches", () => {
   test("a batch does not grow without end, also when nothing is scheduled for long", () => {
     const store = new WritesInHand(false);
     const { journal, shown, scheduled, runScheduled } = journalOn(store);
-    for (let index = 0; index < 600; index++) journal.append(LEAD, steer(`${index}`));
-    assert.deepEqual([store.attempts, shown.length, scheduled.length], [[256, 256], 512, 1]);
+    for (let index = 0; index < 2500; index++) journal.append(LEAD, steer(`${index}`));
+    assert.deepEqual([store.attempts, shown.length, scheduled.length], [[1024, 1024], 2048, 1]);
     runScheduled();
-    assert.deepEqual([store.attempts, shown.length], [[256, 256, 88], 600]);
+    assert.deepEqual([store.attempts, shown.length], [[1024, 1024, 452], 2500]);
     assert.equal(journal.settled(), undefined);
   });
 
@@ -92,13 +92,13 @@ suite("a journal on a store that is written in batches", () => {
     const { journal, shown, runScheduled } = journalOn(store);
     journal.append(LEAD, steer("first"));
     runScheduled();
-    for (let index = 0; index < 300; index++) journal.append(LEAD, steer(`${index}`));
+    for (let index = 0; index < 1200; index++) journal.append(LEAD, steer(`${index}`));
     assert.deepEqual([store.attempts, shown], [[1], []]);
     await store.finishWrite();
     runScheduled();
     assert.deepEqual(
       [store.attempts, store.kept.map(({ seq }) => seq)],
-      [[1, 300], shown.map((_, index) => index + 1)],
+      [[1, 1200], shown.map((_, index) => index + 1)],
     );
   });
 
