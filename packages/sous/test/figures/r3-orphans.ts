@@ -64,7 +64,8 @@ const SHAPES: readonly [Shape, ...Shape[]] = [
   (ready) => `setsid sleep 300 & setsid bash -c 'sleep 300; true' & touch ${ready}; wait`,
   (ready) => `env -i sleep 300 & touch ${ready}; wait`,
   (ready) => `setsid bash -c 'env -i sleep 300 & touch ${ready}; wait' & wait`,
-  (ready) => `setsid bash -c 'env -i bash -c "trap : TERM INT; touch ${ready}; while :; do sleep 1; done" & wait' & wait`,
+  (ready) =>
+    `setsid bash -c 'env -i bash -c "trap : TERM INT; touch ${ready}; while :; do sleep 1; done" & wait' & wait`,
   (ready) => `(trap '' TERM; touch ${ready}; sleep 300 >/dev/null 2>&1 </dev/null) & wait`,
 ];
 
