@@ -8,7 +8,14 @@ import { messageOf, ToolFailure } from "../core/errors.ts";
 import type { BackgroundProgram, ProgramOutput, ProgramRequest, ProgramResult } from "../core/process.ts";
 import { HeadAndTail } from "./head-and-tail.ts";
 import { type OutputPipe, openOutputPipe } from "./output-pipe.ts";
-import { hasMembers, markedProcesses, processOf, signalGroup, signalProcess } from "./process-table.ts";
+import {
+  hasMembers,
+  markedProcesses,
+  type ProcessEntry,
+  processOf,
+  signalGroup,
+  signalProcess,
+} from "./process-table.ts";
 
 /** What a program is started with, besides what was asked for. */
 export type Launch = {
@@ -92,8 +99,8 @@ export class RunningProgram implements BackgroundProgram {
   readonly #output: HeadAndTail;
   readonly #errors: HeadAndTail | undefined;
   readonly #startedAt: number;
-  /** Groups that a process with our mark has made, by its number and when it began. Who is in them may not have the mark. */
-  readonly #otherGroups = new Map<number, string>();
+  /** Groups that a process with our mark has made, by its number. Who is in them may not have the mark. */
+  readonly #otherGroups = new Map<number, { start: string; known: Disposable }>();
   #stopped: ProgramResult["stopped"];
   #isOver = false;
   #graceIsOver = false;
@@ -163,6 +170,7 @@ export class RunningProgram implements BackgroundProgram {
     this.#isOver = true;
     await this.#drain(Promise.all(read), streams);
     known[Symbol.dispose]();
+    for (const other of this.#otherGroups.values()) other.known[Symbol.dispose]();
     const durationMs = this.#launch.clock.monotonic() - this.#startedAt;
     return {
       exitCode,
@@ -198,15 +206,22 @@ export class RunningProgram implements BackgroundProgram {
     signalGroup(this.pid, signal);
     for (const marked of markedProcesses(this.#launch.mark)) {
       if (marked.group === this.pid) continue;
-      if (marked.group === marked.pid) this.#otherGroups.set(marked.pid, marked.start);
+      if (marked.group === marked.pid) this.#rememberGroup(marked);
       else signalProcess(marked.pid, signal);
     }
     for (const group of this.#othersLeft()) signalGroup(group, signal);
   }
 
+  /** Before its leader hears of anything: without it nobody could tell whose the group is, and we may not live to end it. */
+  #rememberGroup({ pid, start }: ProcessEntry): void {
+    if (this.#otherGroups.get(pid)?.start === start) return;
+    this.#otherGroups.get(pid)?.known[Symbol.dispose]();
+    this.#otherGroups.set(pid, { start, known: this.#launch.onPid(pid) });
+  }
+
   /** One whose leader is gone keeps its number; one whose leader began at another time is somebody else's. */
   #othersLeft(): number[] {
-    const groups = [...this.#otherGroups].filter(([pid, start]) => (processOf(pid)?.start ?? start) === start);
+    const groups = [...this.#otherGroups].filter(([pid, { start }]) => (processOf(pid)?.start ?? start) === start);
     return groups.map(([pid]) => pid).filter(hasMembers);
   }
 

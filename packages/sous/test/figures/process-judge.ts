@@ -38,7 +38,8 @@ export class ProcessJudge {
 
   /** Those that are still there. */
   left(): ProcessEntry[] {
-    for (const each of markedProcesses(this.#mark)) this.#remember(each);
+    // Some may have come after the last look, and lost their parent since.
+    this.look();
     return [...this.#seen.values()].filter(({ pid, start }) => processOf(pid)?.start === start);
   }
 

@@ -3,7 +3,13 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { Mutation } from "../mutation.ts";
-import { type OrphanFigure, REAL_COMMAND, runOrphanKills } from "./r3-orphans.ts";
+import {
+  type OrphanFigure,
+  type OrphanOptions,
+  REAL_COMMAND,
+  runOrphanKills,
+  STUBBORN_STRANGER,
+} from "./r3-orphans.ts";
 
 const FIXED = 38;
 const FRESH = 12;
@@ -26,7 +32,7 @@ suite("R3: two seconds after INT, TERM and KILL nothing is left of what a run ha
 
 suite("R3: the figure finds", () => {
   const source = (file: string) => import.meta.resolve(`../../src/process/${file}`);
-  const faults: [what: string, mutation: Mutation][] = [
+  const faults: [what: string, mutation: Mutation, options?: Partial<OrphanOptions>][] = [
     ["a guard that does nothing", { in: source("guard.ts"), find: "quiet=0\nfor round", replace: "exit 0\nfor round" }],
     [
       "a program that is asked to end and never made to",
@@ -36,10 +42,15 @@ suite("R3: the figure finds", () => {
         replace: "",
       },
     ],
+    [
+      "a guard that leaves the groups alone that programs have made",
+      { in: source("guard.ts"), find: '[ "$3" = "$pid" ] && pid=-$pid', replace: "" },
+      { endings: ["KILL"], shapes: [STUBBORN_STRANGER] },
+    ],
   ];
-  for (const [what, mutation] of faults) {
+  for (const [what, mutation, options] of faults) {
     test(what, async () => {
-      const { orphans } = await runOrphanKills({ seed: 2, kills: 4, mutation, lanes: 4 });
+      const { orphans } = await runOrphanKills({ seed: 2, kills: 4, lanes: 4, ...options, mutation });
       assert.ok(orphans.length > 0);
     });
   }

@@ -34,16 +34,18 @@ export type OrphanOptions = {
   /** How the process under test is started; a small program on the runtime when unset. */
   victim?: Victim;
   endings?: readonly [Ending, ...Ending[]];
+  /** What the programs do; anything when unset. */
+  shapes?: readonly [Shape, ...Shape[]];
 };
 
 type Victim = (order: OrphanOrder) => { program: string; args: string[]; environment?: Record<string, string> };
 
-type Ending = "INT" | "INT twice" | "TERM" | "KILL";
-const ENDINGS: readonly [Ending, ...Ending[]] = ["INT", "INT twice", "TERM", "KILL", "KILL"];
+type Ending = "INT" | "INT twice" | "INT, then KILL" | "TERM" | "KILL";
+const ENDINGS: readonly [Ending, ...Ending[]] = ["INT", "INT twice", "INT, then KILL", "TERM", "KILL", "KILL"];
 
 /** The real command. Its first INT lets a run finish what it has begun, so only the second ends it. */
 export const REAL_COMMAND: Pick<OrphanOptions, "victim" | "endings"> = {
-  endings: ["INT twice", "TERM", "KILL", "KILL"],
+  endings: ["INT twice", "INT, then KILL", "TERM", "KILL", "KILL"],
   victim({ folder, stateFolder, commands }) {
     const calls = commands.map((input) => ({ tool: "terminal", input }));
     writeFileSync(join(folder, "answers.json"), JSON.stringify({ sous: [{ calls }, { ending: "hangs" }] }));
@@ -55,6 +57,11 @@ export const REAL_COMMAND: Pick<OrphanOptions, "victim" | "endings"> = {
 
 /** Each touches a file of its own when everything it starts is there. */
 type Shape = (ready: string) => string;
+
+/** Its session is its own, and who is in there carries no mark and does not end when it is asked to. */
+export const STUBBORN_STRANGER: Shape = (ready) =>
+  `setsid bash -c 'env -i bash -c "trap : TERM INT; touch ${ready}; while :; do sleep 1; done" & wait' & wait`;
+
 const SHAPES: readonly [Shape, ...Shape[]] = [
   (ready) => `touch ${ready}; exec sleep 300`,
   (ready) => `sleep 300 & sleep 300 & touch ${ready}; wait`,
@@ -64,8 +71,7 @@ const SHAPES: readonly [Shape, ...Shape[]] = [
   (ready) => `setsid sleep 300 & setsid bash -c 'sleep 300; true' & touch ${ready}; wait`,
   (ready) => `env -i sleep 300 & touch ${ready}; wait`,
   (ready) => `setsid bash -c 'env -i sleep 300 & touch ${ready}; wait' & wait`,
-  (ready) =>
-    `setsid bash -c 'env -i bash -c "trap : TERM INT; touch ${ready}; while :; do sleep 1; done" & wait' & wait`,
+  STUBBORN_STRANGER,
   (ready) => `(trap '' TERM; touch ${ready}; sleep 300 >/dev/null 2>&1 </dev/null) & wait`,
 ];
 
@@ -74,12 +80,12 @@ const MOST_WAITING_MS = 60_000;
 const MAY_TAKE_MS = 2_000;
 
 export async function runOrphanKills(options: OrphanOptions): Promise<OrphanFigure> {
-  const { seed, kills, mutation, lanes = 4, endings = ENDINGS } = options;
+  const { seed, kills, mutation, lanes = 4, endings = ENDINGS, shapes = SHAPES } = options;
   const startedAt = performance.now();
   const folder = mkdtempSync(join(tmpdir(), "sous-r3-"));
   const figure: OrphanFigure = {
     seed,
-    kills: { INT: 0, "INT twice": 0, TERM: 0, KILL: 0 },
+    kills: { INT: 0, "INT twice": 0, "INT, then KILL": 0, TERM: 0, KILL: 0 },
     processes: 0,
     slowestMilliseconds: 0,
     orphans: [],
@@ -96,7 +102,7 @@ export async function runOrphanKills(options: OrphanOptions): Promise<OrphanFigu
         const trial = next++;
         const random = seededRandom(seed, `trial ${trial}`);
         await killOnce(
-          { random, folder: join(folder, `${trial}`), trial, ending: pick(random, endings) },
+          { random, folder: join(folder, `${trial}`), trial, ending: pick(random, endings), shapes },
           victim,
           figure,
         );
@@ -111,12 +117,16 @@ export async function runOrphanKills(options: OrphanOptions): Promise<OrphanFigu
   return figure;
 }
 
-type Trial = { random: Random; folder: string; trial: number; ending: Ending };
+type Trial = { random: Random; folder: string; trial: number; ending: Ending; shapes: readonly [Shape, ...Shape[]] };
 
-async function killOnce({ random, folder, trial, ending }: Trial, victim: Victim, figure: OrphanFigure): Promise<void> {
+async function killOnce(
+  { random, folder, trial, ending, shapes }: Trial,
+  victim: Victim,
+  figure: OrphanFigure,
+): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const commands = Array.from({ length: between(random, 1, 3) }, (_, index) => ({
-    command: pick(random, SHAPES)(`ready-${index}`),
+    command: pick(random, shapes)(`ready-${index}`),
     background: chance(random, 0.3),
   }));
   const judge = new ProcessJudge();
@@ -157,6 +167,12 @@ async function end(child: ChildProcess, ending: Ending, random: Random): Promise
     case "TERM":
     case "KILL":
       child.kill(`SIG${ending}`);
+      return;
+    case "INT, then KILL":
+      // While it waits for its programs to end by themselves.
+      child.kill("SIGINT");
+      await sleep(random() * 400);
+      child.kill("SIGKILL");
       return;
     case "INT twice":
       child.kill("SIGINT");

@@ -11,6 +11,7 @@ import type { ProgramRequest, Programs } from "../../src/core/process.ts";
 import { processOf } from "../../src/process/process-table.ts";
 import { openPrograms } from "../../src/process/programs.ts";
 import { ProcessJudge } from "../figures/process-judge.ts";
+import { STUBBORN_STRANGER } from "../figures/r3-orphans.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sous-programs-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -209,6 +210,18 @@ suite("Programs: how they end", () => {
     assert.deepEqual((await judge.untilGone(0, true)).left, []);
     await programs[Symbol.asyncDispose]();
     assert.deepEqual((await judge.untilGone(500)).left, []);
+  });
+
+  test("R8: who carries no mark is killed with the group that one with a mark has made", async () => {
+    const { judge, programs } = judged();
+    const controller = new AbortController();
+    const running = programs.run(shell(STUBBORN_STRANGER("stranger"), { signal: controller.signal }));
+    await until(() => existsSync(join(folder, "stranger")));
+    judge.look();
+    controller.abort();
+    await running;
+    assert.deepEqual((await judge.untilGone(0, true)).left, []);
+    await programs[Symbol.asyncDispose]();
   });
 
   test("Process: one that was put to sleep with SIGSTOP ends all the same", async () => {
