@@ -18,6 +18,7 @@ import { createRuntime } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import type { Script } from "../../src/testing/script.ts";
 import { type ScriptedModel, scriptedModel } from "../../src/testing/scripted-model.ts";
+import { DEFAULT_CONFIGURATION } from "../config/default-configuration.ts";
 import { HeadlessScreen } from "./terminal-screen.ts";
 
 export type StageOptions = {
@@ -62,7 +63,7 @@ function scriptedApplication(
   const host = { ...systemHost({ cwd, environment: {} }), clock };
   const limits = { maxDepth: 3, ...runOptions.limits };
   const application: Application = {
-    configuration: CONFIGURATION,
+    configuration: DEFAULT_CONFIGURATION,
     runtime: createRuntime({ host, store, approve: ask, agents, limits }),
     clock,
     agent: agent({ name: "sous", model, tools, delegate: true }),
@@ -153,37 +154,4 @@ const PROGRAMS: Programs = {
   start: () => Promise.reject(new Error("nothing is started here")),
   find: async () => undefined,
   async [Symbol.asyncDispose]() {},
-};
-
-const CONFIGURATION: Application["configuration"] = {
-  model: undefined,
-  provider: {
-    baseUrl: undefined,
-    apiKeyEnv: undefined,
-    apiKeyCommand: undefined,
-    timeoutMs: 120_000,
-    maxRetries: 4,
-    maxConcurrentCalls: 16,
-  },
-  agent: {
-    maxTurns: 50,
-    conversation: { maxTokens: 100_000, minRetainTurns: 5, pruneThreshold: 0.8 },
-    subagent: {
-      maxDepth: 3,
-      defaultMaxTurns: 10,
-      outputMaxSize: 4096,
-      telemetryEnabled: true,
-      persistenceEnabled: true,
-      persistencePath: undefined,
-      maxExecutions: undefined,
-      maxTotalTokens: undefined,
-      maxTotalTime: undefined,
-      maxTotalCost: undefined,
-      maxConcurrent: 5,
-      onFull: "queue",
-      summary: "auto",
-    },
-  },
-  tools: { terminal: { timeoutMs: 120_000 }, fetch: { allowHosts: [] } },
-  permissions: [],
 };

@@ -8,6 +8,7 @@ import { ALL_SETTINGS, variableOf } from "../../src/config/settings.ts";
 import type { Configuration } from "../../src/core/configuration.ts";
 import { assertGolden } from "../cli/golden.ts";
 import { ConfigurationFolder } from "./configuration-files.ts";
+import { DEFAULT_CONFIGURATION } from "./default-configuration.ts";
 
 const folder = new ConfigurationFolder();
 after(() => folder[Symbol.dispose]());
@@ -318,38 +319,7 @@ test("E1: only lists of rules and of servers have no variable", () => {
 test("E2: nothing set is as the requirements say", async () => {
   const { configuration, warnings } = await folder.load({});
   assert.deepEqual(warnings, []);
-  assert.deepEqual(configuration, {
-    model: undefined,
-    provider: {
-      baseUrl: undefined,
-      apiKeyEnv: undefined,
-      apiKeyCommand: undefined,
-      timeoutMs: 120_000,
-      maxRetries: 4,
-      maxConcurrentCalls: 16,
-    },
-    agent: {
-      maxTurns: 50,
-      conversation: { maxTokens: 100_000, minRetainTurns: 5, pruneThreshold: 0.8 },
-      subagent: {
-        maxDepth: 3,
-        defaultMaxTurns: 10,
-        outputMaxSize: 4096,
-        telemetryEnabled: true,
-        persistenceEnabled: true,
-        persistencePath: undefined,
-        maxExecutions: undefined,
-        maxTotalTokens: undefined,
-        maxTotalTime: undefined,
-        maxTotalCost: undefined,
-        maxConcurrent: 5,
-        onFull: "queue",
-        summary: "auto",
-      },
-    },
-    tools: { terminal: { timeoutMs: 120_000 }, fetch: { allowHosts: [] } },
-    permissions: [],
-  } satisfies Configuration);
+  assert.deepEqual(configuration, DEFAULT_CONFIGURATION);
 });
 
 test("E1: the schema for editors is as it was promised; UPDATE_SNAPSHOTS=1 promises anew", () => {

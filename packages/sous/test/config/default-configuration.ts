@@ -1,0 +1,36 @@
+/** The configuration of somebody who has set nothing, as the requirements say it. */
+
+import type { Configuration } from "../../src/core/configuration.ts";
+
+export const DEFAULT_CONFIGURATION: Configuration = {
+  model: undefined,
+  provider: {
+    baseUrl: undefined,
+    apiKeyEnv: undefined,
+    apiKeyCommand: undefined,
+    timeoutMs: 120_000,
+    maxRetries: 4,
+    maxConcurrentCalls: 16,
+  },
+  agent: {
+    maxTurns: 50,
+    conversation: { maxTokens: 100_000, minRetainTurns: 5, pruneThreshold: 0.8 },
+    subagent: {
+      maxDepth: 3,
+      defaultMaxTurns: 10,
+      outputMaxSize: 4096,
+      telemetryEnabled: true,
+      persistenceEnabled: true,
+      persistencePath: undefined,
+      maxExecutions: undefined,
+      maxTotalTokens: undefined,
+      maxTotalTime: undefined,
+      maxTotalCost: undefined,
+      maxConcurrent: 5,
+      onFull: "queue",
+      summary: "auto",
+    },
+  },
+  tools: { terminal: { timeoutMs: 120_000 }, fetch: { allowHosts: [] } },
+  permissions: [],
+};
