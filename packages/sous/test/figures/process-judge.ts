@@ -1,7 +1,7 @@
 /** Which processes belong to a trial, by the table of processes: their numbers and when they began. */
 
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import { MARK_VARIABLE } from "../../src/process/clean-environment.ts";
 import { listProcesses, markedProcesses, type ProcessEntry, processOf } from "../../src/process/process-table.ts";
 import { starvedMilliseconds } from "./starved-time.ts";
@@ -14,8 +14,14 @@ const MOST_STARVED_MS = 20_000;
 export class ProcessJudge {
   readonly #mark = `${randomBytes(16).toString("hex")}-1/`;
   readonly #seen = new Map<string, ProcessEntry>();
+  readonly #folder: string | undefined;
   /** Ours: a process that is judged must have a group of its own, or we would be judged with it. */
   readonly #group = processOf(process.pid)?.group;
+
+  /** Whoever works in the folder belongs to the trial, with or without a mark. */
+  constructor(folder?: string) {
+    this.#folder = folder;
+  }
 
   /** For the process that is judged; everything it starts carries it, too. */
   get environment(): Record<string, string> {
@@ -26,6 +32,7 @@ export class ProcessJudge {
   look(): number {
     const all = listProcesses();
     for (const each of markedProcesses(this.#mark)) this.#remember(each);
+    for (const each of all) if (this.#folder !== undefined && cwdOf(each.pid) === this.#folder) this.#remember(each);
     for (let size = -1; size !== this.#seen.size; ) {
       size = this.#seen.size;
       const seen = [...this.#seen.values()];
@@ -76,6 +83,15 @@ export class ProcessJudge {
 
 function describe({ pid, group }: ProcessEntry): string {
   return `${pid} of group ${group}: ${commandOf(pid).slice(0, 80)}`;
+}
+
+function cwdOf(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    // It has ended in this moment, or is not ours to look at.
+    return "";
+  }
 }
 
 function commandOf(pid: number): string {

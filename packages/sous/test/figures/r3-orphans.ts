@@ -4,7 +4,7 @@
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Random } from "../../src/core/clock.ts";
@@ -60,7 +60,7 @@ type Shape = (ready: string) => string;
 
 /** Its session is its own, and who is in there carries no mark and does not end when it is asked to. */
 export const STUBBORN_STRANGER: Shape = (ready) =>
-  `setsid bash -c 'env -i bash -c "trap : TERM INT; touch ${ready}; while :; do sleep 1; done" & wait' & wait`;
+  `setsid bash -c 'env -i bash -c "trap : TERM INT; touch ${ready}; for i in {1..300}; do sleep 1; done" & wait' & wait`;
 
 const SHAPES: readonly [Shape, ...Shape[]] = [
   (ready) => `touch ${ready}; exec sleep 300`,
@@ -129,7 +129,7 @@ async function killOnce(
     command: pick(random, shapes)(`ready-${index}`),
     background: chance(random, 0.3),
   }));
-  const judge = new ProcessJudge();
+  const judge = new ProcessJudge(realpathSync(folder));
   const { program, args, environment } = victim({ folder, stateFolder: join(folder, "state"), commands });
   const child = spawn(program, args, {
     cwd: folder,
