@@ -13,11 +13,9 @@ export type ToolLogEntry = {
   durationMs: number;
 };
 
-type Denied = "denied";
-
 export class ToolLog {
   /** For every call: the call, how long it took, whether it was denied, its result. */
-  readonly #parts: (ToolCallPart | number | Denied | ToolResultPart)[] = [];
+  readonly #parts: (ToolCallPart | number | "denied" | ToolResultPart)[] = [];
   /** What was done before a restart. */
   readonly #earlier: readonly ToolLogEntry[];
 

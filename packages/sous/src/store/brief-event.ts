@@ -21,7 +21,7 @@ export type KeptEvent = StoredEvent | Brief<Frequent>;
 export function toBrief(event: StoredEvent, start: EventOf<"run-start">, epoch: number): KeptEvent {
   // The bit operation makes it such a number; it changes fractions, and what is longer than 24 days.
   const since = (event.time - epoch) | 0;
-  if (epoch + since !== event.time || event.path !== start.path || event.agentId !== start.agentId) return event;
+  if (epoch + since !== event.time || !isSameRun(event, start)) return event;
   const { seq } = event;
   switch (event.type) {
     case "turn-start": {
@@ -48,6 +48,16 @@ export function toBrief(event: StoredEvent, start: EventOf<"run-start">, epoch: 
     default:
       return event;
   }
+}
+
+/** Whatever a run says of itself, it gets back. */
+function isSameRun(one: RunIdentity, other: RunIdentity): boolean {
+  return (
+    one.path === other.path &&
+    one.agentId === other.agentId &&
+    one.parentId === other.parentId &&
+    one.depth === other.depth
+  );
 }
 
 export function toStoredEvent(kept: KeptEvent, epoch: number): StoredEvent {

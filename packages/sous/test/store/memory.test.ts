@@ -29,7 +29,13 @@ test("every event comes back as it was, also in a run that took years or whose c
   const { files: _files, stack: _stack, metadata: _metadata, ...short } = usual;
   const kinds: StoredEvent[] = [...Object.values(EVERY_EVENT).filter(({ type }) => type !== "run-start"), short];
   const times = [0, 1, 0.25, -5, 2 ** 31, 2 ** 40].map((since) => start.time + since);
-  const others: Partial<StoredEvent>[] = [{}, { path: "lead/scout", depth: 1 }, { agentId: "another" }];
+  const others: Partial<StoredEvent>[] = [
+    {},
+    { path: "lead/scout" },
+    { agentId: "another" },
+    { parentId: "above" },
+    { depth: 1 },
+  ];
   const events: StoredEvent[] = [{ ...start, seq: 1 }];
   for (const kind of kinds)
     for (const time of times)
