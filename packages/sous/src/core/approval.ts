@@ -13,6 +13,8 @@ export type ApprovalRequest = {
   readonly input: unknown;
   /** The working directory where it would run. */
   readonly cwd: string;
+  /** Why a rule has the person asked, where the rule says so; shown with the action. */
+  readonly reason?: string | undefined;
 };
 
 export type ApprovalAnswer = { allow: true } | { allow: false; reason?: string | undefined };
@@ -21,7 +23,11 @@ export type ApprovalAnswer = { allow: true } | { allow: false; reason?: string |
 export type Approve = (request: ApprovalRequest, signal: AbortSignal) => Promise<ApprovalAnswer> | ApprovalAnswer;
 
 /** What the rules of the user say about a call. */
-export type RuleAnswer = { effect: "allow" } | { effect: "ask" } | { effect: "deny"; reason: string };
+export type RuleAnswer =
+  | { effect: "allow" }
+  /** `reason` names the rule and what to write instead; without it the action speaks for itself. */
+  | { effect: "ask"; reason?: string | undefined }
+  | { effect: "deny"; reason: string };
 
 /** Rules before the person. Undefined leaves a call to the tier of its tool. */
 export type Consent = {

@@ -13,14 +13,15 @@ export const NOBODY_THERE: NonNullable<ToolResult["metadata"]> = Object.freeze({
 
 /** Undefined when the call may run, else the failed result the model reads. */
 export async function askConsent(request: ApprovalRequest, run: Run): Promise<ToolResult | undefined> {
-  const { callId, toolName, input } = request;
+  const { callId, toolName, input, reason: why } = request;
   run.emit({ type: "approval-request", callId, toolName, input: asKept(input) });
   const question = run.tree.approve(run, request);
   if (question === undefined) {
     run.lacksConsent = true;
     const reason = "nobody is there to give it";
     run.emit({ type: "approval-end", callId, allowed: false, by: "nobody", reason });
-    return failedResult(`${toolName} needs consent, and ${reason}. Go on without it.`, NOBODY_THERE);
+    const because = why === undefined ? "" : ` (${why})`;
+    return failedResult(`${toolName} needs consent, and ${reason}${because}. Go on without it.`, NOBODY_THERE);
   }
   let answer: ApprovalAnswer;
   try {

@@ -171,7 +171,8 @@ function consentTo(
   const rule = run.tree.rules?.decide(request);
   if (rule?.effect === "deny") return failedResult(deniedByRule(toolName, rule.reason), { error_type: "consent" });
   const mustAsk = rule === undefined ? tool.tier === "confirm" : rule.effect === "ask";
-  return mustAsk ? askConsent(request, run) : undefined;
+  if (!mustAsk) return undefined;
+  return askConsent(rule?.effect === "ask" ? { ...request, reason: rule.reason } : request, run);
 }
 
 /** True for a call that does nothing outside: a child that it starts keeps it, together with its own start, before it acts. */

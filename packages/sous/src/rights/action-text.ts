@@ -22,7 +22,11 @@ export function describeAction(request: ApprovalRequest, { realPath, width = 76 
   const columns = Math.max(MIN_WIDTH, width);
   return {
     title: `${visible(request.path)} wants to use ${visible(request.toolName)}`,
-    lines: [...mainLines(action, columns), ...fieldLines(action, request.input, columns)],
+    lines: [
+      ...mainLines(action, columns),
+      ...fieldLines(action, request.input, columns),
+      ...(request.reason === undefined ? [] : textLines(`asked because ${request.reason}`, columns)),
+    ],
     rule: { effect: "allow", pattern: `${request.toolName}(=${action.exact})`, origin: "an answer in this chat" },
   };
 }
