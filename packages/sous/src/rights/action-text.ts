@@ -18,7 +18,7 @@ export type ActionTextOptions = { readonly realPath?: RealPath | undefined; read
 const MIN_WIDTH = 20;
 
 export function describeAction(request: ApprovalRequest, { realPath, width = 76 }: ActionTextOptions = {}): ActionText {
-  const action = readAction(request, realPath);
+  const action = readAction(request, { realPath });
   const columns = Math.max(MIN_WIDTH, width);
   return {
     title: `${visible(request.path)} wants to use ${visible(request.toolName)}`,

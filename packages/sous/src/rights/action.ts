@@ -3,8 +3,8 @@
 import { realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { ApprovalRequest } from "../core/approval.ts";
+import { type CommandContext, type CommandReading, readCommandLine } from "./command-reading.ts";
 import { type HostAction, readHost } from "./host-pattern.ts";
-import { quoteWords, readShellCommand, type ShellReading } from "./shell-command.ts";
 
 export type PathAction = {
   readonly kind: "path";
@@ -21,7 +21,7 @@ export type Action = {
   /** The whole action as one text: two calls with the same text do the same. */
   readonly exact: string;
 } & (
-  | { readonly kind: "command"; readonly command: string; readonly reading: ShellReading }
+  | { readonly kind: "command"; readonly command: string; readonly reading: CommandReading }
   | PathAction
   | HostAction
   | { readonly kind: "agents"; readonly names: readonly string[] }
@@ -37,15 +37,15 @@ export type ActionKind = Exclude<Action["kind"], "unknown" | "follow-up">;
 /** Gives the real path of what exists, and throws for what does not. */
 export type RealPath = (path: string) => string;
 
-export function readAction(
-  { toolName, input, cwd }: ApprovalRequest,
-  realPath: RealPath = realpathSync.native,
-): Action {
+export type ReadOptions = Pick<CommandContext, "home" | "variables"> & { readonly realPath?: RealPath | undefined };
+
+export function readAction({ toolName, input, cwd }: ApprovalRequest, options: ReadOptions = {}): Action {
+  const { realPath = realpathSync.native } = options;
   const fields: Fields = typeof input === "object" && input !== null ? { ...input } : { input };
   const whole = { toolName, exact: canonicalJson(input) };
   switch (kindOf(toolName)) {
     case "command":
-      return readCommand(fields, whole, (path) => readPath(path, cwd, realPath).path);
+      return readCommand(fields, whole, { ...options, toPath: (path) => readPath(path, cwd, realPath).path });
     case "path": {
       const isFolder = FOLDER_TOOLS.has(toolName);
       const path = fields.path ?? (isFolder ? "." : undefined);
@@ -95,7 +95,9 @@ const FOLLOW_UPS = new Set(["output_of", "stop"]);
 type Fields = Record<string, unknown>;
 type Whole = { toolName: string; exact: string };
 
-function readCommand(given: Fields, whole: Whole, toPath: (path: string) => string): Action {
+type CommandOptions = ReadOptions & { toPath: (path: string) => string };
+
+function readCommand(given: Fields, whole: Whole, { home, variables, toPath }: CommandOptions): Action {
   const { command } = given;
   const others = Object.entries(given).filter(([name, value]) => value !== undefined && !HARMLESS_FIELDS.has(name));
   const [only, more] = others;
@@ -104,18 +106,38 @@ function readCommand(given: Fields, whole: Whole, toPath: (path: string) => stri
   }
   if (typeof command !== "string") return { ...whole, kind: "unknown" };
   const settings = others.filter(([name, value]) => !isTop(name, value, toPath) && value !== false);
-  const strict = readShellCommand(command);
-  // In another folder the same words can be another program: only a command that starts at the top is plain.
-  const isElsewhere = settings.some(([name]) => name !== "background");
-  const reading: ShellReading = isElsewhere ? { isPlain: false, problem: "it has further settings" } : strict;
-  const text = strict.isPlain && strict.parts.length === 1 ? quoteWords(strict.parts[0] ?? []) : command;
+  const folder = typeof given.cwd === "string" ? toPath(given.cwd) : ".";
+  const reading = readCommandLine(command, { home, variables, folder: folder === "." ? undefined : folder });
+  const unknown = settings.find(([name]) => name !== "background" && name !== "cwd")?.[0];
+  const text = reading.canonical ?? command;
   const isText = settings.length === 0 && !text.startsWith("{");
-  const exact = isText ? text : canonicalJson({ ...Object.fromEntries(settings), command: text });
-  return { ...whole, kind: "command", command, reading, exact };
+  return {
+    ...whole,
+    kind: "command",
+    command,
+    reading:
+      unknown === undefined ? reading : { ...reading, problem: `it has a setting that is not known: ${unknown}` },
+    exact: isText ? text : canonicalJson({ ...Object.fromEntries(settings), command: text }),
+  };
 }
 
 function isTop(name: string, value: unknown, toPath: (path: string) => string): boolean {
   return name === "cwd" && typeof value === "string" && toPath(value) === ".";
+}
+
+/** What the shell would do with a file, as the tool that does the same. */
+export function fileActions(
+  { files }: CommandReading,
+  cwd: string,
+  { realPath = realpathSync.native }: ReadOptions,
+): Action[] {
+  return files.flatMap(({ kind, paths }) =>
+    paths.map((path): Action => {
+      const found = readPath(path, cwd, realPath);
+      const toolName = kind === "write" ? "write_file" : "read_file";
+      return { toolName, kind: "path", ...found, isFolder: false, exact: found.path };
+    }),
+  );
 }
 
 function readPath(path: string, cwd: string, realPath: RealPath): { path: string; named: string } {

@@ -1,68 +1,142 @@
 /** The rules of the user: what runs without a question, what is asked about, and what never runs. */
 
+import { isAbsolute } from "node:path";
 import type { ApprovalRequest, RuleAnswer } from "../core/approval.ts";
 import type { PermissionRule } from "../core/configuration.ts";
 import { UserError } from "../core/errors.ts";
-import { type Action, type RealPath, readAction } from "./action.ts";
+import { type Action, fileActions, type ReadOptions, readAction } from "./action.ts";
 import { type ActionText, describeAction } from "./action-text.ts";
 import { createRemembered } from "./remembered.ts";
 import { compilePattern, countParts, type RulePattern } from "./rule-pattern.ts";
 
-export type PolicyOptions = {
+export type PolicyOptions = ReadOptions & {
   readonly rules: readonly PermissionRule[];
   /** Allows what no rule denies (`--yes`). */
   readonly allowsAll?: boolean | undefined;
   /** Hosts that fetch may reach without a question. */
   readonly allowHosts?: readonly string[] | undefined;
-  /** How links are followed; the file system when unset. */
-  readonly realPath?: RealPath | undefined;
 };
 
 export type Policy = {
   /** Undefined leaves the call to the tier of its tool. */
   decide(request: ApprovalRequest): RuleAnswer | undefined;
+  /** The same, with the rule that decided and the reason in words. */
+  explain(request: ApprovalRequest): Judgement;
   /** Holds for the agent of this name, until the command ends. Beats a rule that asks, never one that denies. */
   remember(rule: PermissionRule, agentName: string): void;
   /** The exact action for the question, and the rule that "always for this agent" would remember. */
   describe(request: ApprovalRequest, width?: number): ActionText;
 };
 
+export type Judgement = {
+  readonly answer: RuleAnswer | undefined;
+  /** Who decided: a rule with its origin, `--yes`, or nobody. */
+  readonly by: string;
+};
+
 export type ReadyRule = PermissionRule & { readonly matcher: RulePattern };
 
 /** Deny wins over ask, and ask over allow, wherever the rules stand. Throws for a rule that cannot be understood. */
-export function createPolicy({ rules, allowsAll = false, allowHosts = [], realPath }: PolicyOptions): Policy {
+export function createPolicy({ rules, allowsAll = false, allowHosts = [], ...reading }: PolicyOptions): Policy {
   const hostRules = allowHosts.map((host): PermissionRule => {
     return { effect: "allow", pattern: `fetch(${host})`, origin: "tools.fetch.allow_hosts" };
   });
-  const ready = [...rules, ...hostRules].map(readyRule);
+  const ready = [...rules, ...hostRules].map((rule) => readyRule(rule, reading.home));
   const remembered = createRemembered();
+  const explain = (request: ApprovalRequest): Judgement => {
+    const action = readAction(request, reading);
+    const files = action.kind === "command" ? fileActions(action.reading, request.cwd, reading) : [];
+    return judge({ action, files, rules: ready, answers: remembered.of(request.agent), allowsAll });
+  };
   return {
-    decide: (request) => {
-      const action = readAction(request, realPath);
-      const answers = remembered.of(request.agent);
-      const denying = [...ready, ...answers].find((rule) => rule.effect === "deny" && rule.matcher.touches(action));
-      if (denying !== undefined) return { effect: "deny", reason: `deny ${denying.pattern} (${denying.origin})` };
-      if (allowsAll || isAllowed(action, answers)) return { effect: "allow" };
-      if (ready.some((rule) => rule.effect === "ask" && rule.matcher.touches(action))) return { effect: "ask" };
-      return action.kind === "follow-up" || isAllowed(action, ready) ? { effect: "allow" } : undefined;
-    },
-    remember: (rule, agentName) => remembered.add(readyRule(rule), agentName),
-    describe: (request, width) => describeAction(request, { realPath, width }),
+    decide: (request) => explain(request).answer,
+    explain,
+    remember: (rule, agentName) => remembered.add(readyRule(rule, reading.home), agentName),
+    describe: (request, width) => describeAction(request, { realPath: reading.realPath, width }),
   };
 }
 
-/** Every part by some rule: a chain of commands is as allowed as the least allowed of them. */
-function isAllowed(action: Action, rules: readonly ReadyRule[]): boolean {
-  const allowing = rules.filter(({ effect }) => effect === "allow");
-  const parts = countParts(action);
-  for (let part = 0; part < parts; part++) {
-    if (!allowing.some(({ matcher }) => matcher.covers(action, part))) return false;
+type Case = {
+  readonly action: Action;
+  /** What a command does with files by itself. */
+  readonly files: readonly Action[];
+  readonly rules: readonly ReadyRule[];
+  /** What the person has answered before. */
+  readonly answers: readonly ReadyRule[];
+  readonly allowsAll: boolean;
+};
+
+function judge({ action, files, rules, answers, allowsAll }: Case): Judgement {
+  const all = [action, ...files];
+  const denying = [...rules, ...answers].find((rule) => rule.effect === "deny" && touchesAny(rule, all));
+  if (denying !== undefined) return { answer: { effect: "deny", reason: named(denying) }, by: named(denying) };
+  const unclear = notUnderstood(action, rules);
+  if (unclear !== undefined && !isAllowed(action, [...rules, ...answers].filter(isExact))) {
+    const { reason, by } = unclear;
+    return { answer: allowsAll ? { effect: "deny", reason } : { effect: "ask", reason }, by };
   }
-  return parts > 0;
+  if (allowsAll) return { answer: { effect: "allow" }, by: "--yes" };
+  if (isAllowed(action, answers)) return { answer: { effect: "allow" }, by: "an answer of before" };
+  const asking = rules.find((rule) => rule.effect === "ask" && touchesAny(rule, all));
+  if (asking !== undefined) return { answer: { effect: "ask" }, by: named(asking) };
+  const allowing = action.kind === "follow-up" ? [] : allowingRules(action, files, rules);
+  if (allowing === undefined) return { answer: undefined, by: "no rule" };
+  return { answer: { effect: "allow" }, by: [...new Set(allowing.map(named))].join(", ") };
 }
 
-function readyRule(rule: PermissionRule): ReadyRule {
-  const matcher = compilePattern(rule.pattern);
+/** A command that is not understood is never free while a rule denies or asks about single commands. */
+function notUnderstood(action: Action, rules: readonly ReadyRule[]): { reason: string; by: string } | undefined {
+  if (action.kind !== "command" || action.reading.problem === undefined) return undefined;
+  const binding = rules.find(({ effect, matcher }) => effect !== "allow" && matcher.isFor(action.toolName));
+  if (binding === undefined) return undefined;
+  const by = named(binding);
+  return { by, reason: `${by} holds, and this command is not understood: ${action.reading.problem}. ${INSTEAD}` };
+}
+
+const INSTEAD =
+  "Write simple commands: plain words and quotes, joined by ; && || | or line ends, without variables, substitutions and code for other programs";
+
+/** The rules that allow every part together; undefined when a part is left. */
+function allowingRules(action: Action, files: readonly Action[], rules: readonly ReadyRule[]): ReadyRule[] | undefined {
+  const allowing = rules.filter(({ effect }) => effect === "allow");
+  const found: ReadyRule[] = [];
+  const parts = countParts(action);
+  for (let part = 0; part < parts; part++) {
+    const rule = allowing.find(({ matcher }) => matcher.covers(action, part));
+    if (rule === undefined) return undefined;
+    found.push(rule);
+  }
+  if (parts === 0) return undefined;
+  // A rule for single commands says nothing about the files behind `>` and `<`.
+  if (found.every(({ matcher }) => matcher.scope !== "pattern")) return found;
+  const mayUse = (file: Action): boolean =>
+    isInside(file) && (file.toolName === "read_file" || allowing.some(({ matcher }) => matcher.covers(file, 0)));
+  return files.every(mayUse) ? found : undefined;
+}
+
+function isAllowed(action: Action, rules: readonly ReadyRule[]): boolean {
+  return allowingRules(action, [], rules) !== undefined;
+}
+
+/** A file outside of the workspace is always asked about. */
+function isInside(file: Action): boolean {
+  return file.kind === "path" && !isAbsolute(file.path);
+}
+
+function isExact({ matcher }: ReadyRule): boolean {
+  return matcher.scope === "exact";
+}
+
+function touchesAny({ matcher }: ReadyRule, actions: readonly Action[]): boolean {
+  return actions.some((action) => matcher.touches(action));
+}
+
+function named({ effect, pattern, origin }: PermissionRule): string {
+  return `${effect} ${pattern} (${origin})`;
+}
+
+function readyRule(rule: PermissionRule, home: string | undefined): ReadyRule {
+  const matcher = compilePattern(rule.pattern, home);
   // A rule that is not understood must not become no rule at all.
   if (typeof matcher === "string") throw new UserError(`${matcher} (${rule.effect} in ${rule.origin})`);
   return { ...rule, matcher };

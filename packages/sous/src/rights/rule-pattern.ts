@@ -8,11 +8,18 @@ import { compilePathPattern } from "./path-pattern.ts";
 import { matchesGlob } from "./wildcard.ts";
 
 export type RulePattern = {
+  /** `tool`: every call of it. `exact`: one action as it stands. Both hold for a command that is not understood, too. */
+  readonly scope: "tool" | "exact" | "pattern";
+  /** True for a rule about this tool, whatever the call is. */
+  isFor(toolName: string): boolean;
   /** For a rule that allows: surely this, part by part, so that several rules can allow a compound action together. */
   covers(action: Action, part: number): boolean;
   /** For a rule that forbids or asks: perhaps this, anywhere in the action. */
   touches(action: Action): boolean;
 };
+
+/** What stands in the brackets. */
+type Inner = Omit<RulePattern, "isFor">;
 
 /** The sentence that says what is wrong with a pattern, for whoever wrote it; undefined for a good one. */
 export function checkPattern(text: string): string | undefined {
@@ -20,8 +27,8 @@ export function checkPattern(text: string): string | undefined {
   return typeof pattern === "string" ? pattern : undefined;
 }
 
-/** The pattern, or the sentence that says what is wrong with it. */
-export function compilePattern(text: string): RulePattern | string {
+/** The pattern, or the sentence that says what is wrong with it. `home` is what `~/` stands for in commands. */
+export function compilePattern(text: string, home?: string): RulePattern | string {
   const written = text.trim();
   const [, toolName, argument] = /^([A-Za-z0-9_*-]{1,64})(?:\((.*)\))?$/s.exec(written) ?? [];
   if (toolName === undefined) {
@@ -34,10 +41,12 @@ export function compilePattern(text: string): RulePattern | string {
     return `${toolName}() has nothing in its brackets; write ${toolName} for every call of it`;
   const inner = argument.startsWith("=")
     ? exactPattern(argument.slice(1))
-    : PATTERNS[kindOf(toolName)](argument.trim());
+    : PATTERNS[kindOf(toolName)](argument.trim(), home);
   if (typeof inner === "string") return `In ${shortened(written)}: ${inner}`;
   const isMeant = toolTest(toolName, argument);
   return {
+    scope: inner.scope,
+    isFor: (name) => name === toolName,
     covers: (action, part) => isMeant(action) && inner.covers(action, part),
     // An input of a shape that nobody expected could be what is forbidden.
     touches: (action) => isMeant(action) && (action.kind === "unknown" || inner.touches(action)),
@@ -46,7 +55,7 @@ export function compilePattern(text: string): RulePattern | string {
 
 /** How many parts of an action must each be allowed. */
 export function countParts(action: Action): number {
-  if (action.kind === "command") return action.reading.isPlain ? action.reading.parts.length : 1;
+  if (action.kind === "command") return action.reading.problem === undefined ? action.reading.parts.length : 1;
   return action.kind === "agents" ? action.names.length : 1;
 }
 
@@ -55,12 +64,15 @@ function toolPattern(toolName: string): RulePattern {
   const agent = namedAgent(toolName);
   if (agent !== undefined && !agent.includes("*")) {
     return {
+      scope: "pattern",
+      isFor: (name) => name === toolName,
       covers: (action, part) => action.kind === "agents" && action.names[part] === agent,
       touches: (action) => action.kind === "agents" && action.names.includes(agent),
     };
   }
-  const isMeant = (action: Action): boolean => matchesGlob(toolName, action.toolName);
-  return { covers: isMeant, touches: isMeant };
+  const isFor = (name: string): boolean => matchesGlob(toolName, name);
+  const isMeant = (action: Action): boolean => isFor(action.toolName);
+  return { scope: "tool", isFor, covers: isMeant, touches: isMeant };
 }
 
 function toolTest(toolName: string, argument: string): (action: Action) => boolean {
@@ -70,25 +82,31 @@ function toolTest(toolName: string, argument: string): (action: Action) => boole
 }
 
 /** Everything after `=` is taken as it stands: exactly this action and no other. */
-function exactPattern(exact: string): RulePattern {
+function exactPattern(exact: string): Inner {
   const isSame = (action: Action): boolean => action.exact === exact;
-  return { covers: isSame, touches: isSame };
+  return { scope: "exact", covers: isSame, touches: isSame };
 }
 
-const PATTERNS: Record<ActionKind, (text: string) => RulePattern | string> = {
-  command: (text) => {
-    const pattern = compileCommandPattern(text);
+const PATTERNS: Record<ActionKind, (text: string, home: string | undefined) => Inner | string> = {
+  command: (text, home) => {
+    const pattern = compileCommandPattern(text, home);
     if (typeof pattern === "string") return pattern;
     return {
-      covers: (action, part) =>
-        action.kind === "command" && action.reading.isPlain && pattern.covers(action.reading.parts[part] ?? []),
-      touches: (action) => action.kind === "command" && pattern.touches(action.command, action.reading),
+      scope: "pattern",
+      covers: (action, part) => {
+        if (action.kind !== "command" || action.reading.problem !== undefined) return false;
+        const found = action.reading.parts[part];
+        return found !== undefined && pattern.covers(found);
+      },
+      // Of a command that is not understood, what was read before the problem.
+      touches: (action) => action.kind === "command" && action.reading.parts.some((part) => pattern.touches(part)),
     };
   },
   path: (text) => {
     const pattern = compilePathPattern(text);
     if (typeof pattern === "string") return pattern;
     return {
+      scope: "pattern",
       covers: (action) => action.kind === "path" && pattern.covers(action.path),
       touches: (action) => {
         if (action.kind !== "path") return false;
@@ -101,6 +119,7 @@ const PATTERNS: Record<ActionKind, (text: string) => RulePattern | string> = {
     const pattern = compileHostPattern(text);
     if (typeof pattern === "string") return pattern;
     return {
+      scope: "pattern",
       covers: (action) => action.kind === "host" && pattern.covers(action),
       touches: (action) => action.kind === "host" && pattern.touches(action),
     };
@@ -108,6 +127,7 @@ const PATTERNS: Record<ActionKind, (text: string) => RulePattern | string> = {
   agents: (text) => {
     if (!/^[^\s()=,]+$/.test(text)) return "it must be the name of an agent, such as scout or review-*";
     return {
+      scope: "pattern",
       covers: (action, part) => action.kind === "agents" && matchesGlob(text, action.names[part] ?? ""),
       touches: (action) =>
         action.kind === "agents" && action.names.some((name) => matchesGlob(text.toLowerCase(), name.toLowerCase())),
@@ -117,6 +137,7 @@ const PATTERNS: Record<ActionKind, (text: string) => RulePattern | string> = {
     const pattern = compileFieldPattern(text);
     if (typeof pattern === "string") return pattern;
     return {
+      scope: "pattern",
       covers: (action) => action.kind === "fields" && pattern.covers(action.fields),
       touches: (action) => action.kind === "fields" && pattern.touches(action.fields),
     };

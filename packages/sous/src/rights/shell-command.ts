@@ -1,145 +1,287 @@
-/** A strict reading of a shell command: words and parts that mean the same to every POSIX shell, or nothing at all. */
-
-/** Each part is one program with its arguments, as the shell would pass them; the joints are `&&`, `||`, `;`, `|` and line breaks. */
-export type ShellReading =
-  | { readonly isPlain: true; readonly parts: readonly (readonly string[])[] }
-  | { readonly isPlain: false; readonly problem: string };
-
-export const MAX_COMMAND_LENGTH = 4096;
-export const MAX_PARTS = 50;
-
-/** Stands for an unquoted `*` in the words of a pattern. No command that is read strictly can hold it. */
-export const WILDCARD = "\ue000";
-
 /**
- * Reads a command that has nothing but words, whole quotes and joints. Whatever else the shell knows makes the reading
- * fail: a command that is not understood is not one that a rule allows. In a pattern an unquoted `*` is a word character.
+ * Reads a shell command: simple commands joined by `;` `&&` `||` `|` `&` and line ends, with plain redirections. What
+ * is outside of this grammar is a problem and not a guess: nothing that evaluates is read.
  */
-export function readShellCommand(text: string, options: { isPattern?: boolean } = {}): ShellReading {
+
+import {
+  type Problem,
+  readWord,
+  type ShellWord,
+  type Source,
+  skipContinuations,
+  take,
+  type WrittenWord,
+} from "./shell-words.ts";
+
+export type Joint = ";" | "&&" | "||" | "|" | "&";
+
+/** A file that the shell opens by itself. What only joins streams, and here-documents, are not listed. */
+export type Redirection = { readonly kind: "read" | "write"; readonly target: ShellWord };
+
+export type SimpleCommand = {
+  /** What stands before it; undefined for the first. */
+  readonly joint: Joint | undefined;
+  readonly assignments: readonly string[];
+  /** The program and its arguments. */
+  readonly words: readonly ShellWord[];
+  readonly redirections: readonly Redirection[];
+  /** True when it joins streams or reads a here-document, which open no file. */
+  readonly hasStreams: boolean;
+};
+
+export type ShellReading = {
+  /** All of them, or those before the problem. */
+  readonly commands: readonly SimpleCommand[];
+  /** Why the whole is not understood; undefined when it is. */
+  readonly problem: string | undefined;
+};
+
+export type ReadOptions = {
+  readonly home?: string | undefined;
+  /** For the pattern of a rule: an unquoted `*` is a character of a word. */
+  readonly isPattern?: boolean | undefined;
+};
+
+export const MAX_COMMAND_LENGTH = 16_384;
+export const MAX_COMMANDS = 50;
+
+/** Characters that no quote makes harmless: they move the cursor, or stand for something else here. */
+const UNREADABLE = /[\p{Cc}\p{Co}\p{Cs}]/gu;
+
+export function readShellCommand(text: string, options: ReadOptions = {}): ShellReading {
   if (text.length > MAX_COMMAND_LENGTH) return unclear(`it is longer than ${MAX_COMMAND_LENGTH} characters`);
-  const strange = STRANGE.exec(text)?.[0];
-  if (strange !== undefined) return unclear(`it holds the character ${codePoint(strange)}`);
-  const parts: string[][] = [];
-  let words: string[] = [];
-  let needsMore = false;
-  for (let at = 0; at < text.length; ) {
-    const blank = matchAt(BLANK, text, at);
-    if (blank !== undefined) {
-      at += blank.length;
-      continue;
-    }
-    const joint = matchAt(JOINT, text, at);
-    if (joint !== undefined) {
-      if (words.length === 0 && joint !== "\n") return unclear(`nothing stands before ${joint}`);
-      if (words.length > 0) {
-        parts.push(words);
-        needsMore = joint !== "\n" && joint !== ";";
+  for (const [character] of text.matchAll(UNREADABLE)) {
+    if (character !== "\t" && character !== "\n") return unclear(`it holds ${JSON.stringify(character)}`);
+  }
+  const reader = new CommandReader(text, options);
+  const problem = reader.read();
+  return { commands: reader.commands, problem };
+}
+
+type Growing = {
+  joint: Joint | undefined;
+  assignments: string[];
+  words: ShellWord[];
+  redirections: Redirection[];
+  hasStreams: boolean;
+  /** Behind `&>` other shells than bash begin a new command, so no word may follow. */
+  isClosed: boolean;
+};
+type Document = { name: string; isLiteral: boolean };
+
+class CommandReader {
+  readonly commands: SimpleCommand[] = [];
+  readonly #source: Source;
+  readonly #options: ReadOptions;
+  #current: Growing = newCommand(undefined);
+  /** Here-documents of this line; their bodies follow its end. */
+  #documents: Document[] = [];
+
+  constructor(text: string, options: ReadOptions) {
+    this.#source = { text, at: 0 };
+    this.#options = options;
+  }
+
+  /** The problem, if there is one. */
+  read(): string | undefined {
+    const source = this.#source;
+    for (;;) {
+      take(source, /[ \t]+/y);
+      if (source.text.startsWith("\\\n", source.at)) {
+        skipContinuations(source);
+        continue;
       }
-      words = [];
-      at += joint.length;
-      continue;
+      const character = source.text[source.at];
+      if (character === undefined) return this.#finish();
+      const problem =
+        character === "#"
+          ? void take(source, /#[^\n]*/y)
+          : character === "\n"
+            ? this.#endLine()
+            : character === ";" || character === "|" || (character === "&" && !this.#isArrow())
+              ? this.#readJoint()
+              : /[<>&]/.test(character)
+                ? this.#readRedirection()
+                : this.#readNext();
+      if (problem !== undefined) return problem;
     }
-    const redirection = matchAt(HARMLESS_REDIRECTION, text, at);
-    if (redirection !== undefined) {
-      at += redirection.length;
-      continue;
-    }
-    const word = readWord(text, at, options.isPattern === true);
-    if ("problem" in word) return unclear(word.problem);
-    if (words.length === 0 && !isProgram(word.value))
-      return unclear(`${word.value} is more than the name of a program`);
-    words.push(word.value);
-    needsMore = false;
-    at = word.end;
   }
-  if (words.length > 0) parts.push(words);
-  if (parts.length > MAX_PARTS) return unclear(`it has more than ${MAX_PARTS} parts`);
-  return parts.length === 0 || needsMore ? unclear("it is not complete") : { isPlain: true, parts };
-}
 
-/** Words as a shell command that is read back as the same words. */
-export function quoteWords(words: readonly string[]): string {
-  return words.map((word) => (/^[\w@%+:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`)).join(" ");
-}
-
-const BLANK = /[ \t]+/y;
-const JOINT = /&&|\|\||[;|\n]/y;
-// They change where the output is seen and nothing else.
-const HARMLESS_REDIRECTION = /(?:[12]?(?:>&[12]|>>?[ \t]*\/dev\/null)|<[ \t]*\/dev\/null)(?=[ \t\n;|&]|$)/y;
-
-// What cannot be seen, what some shells take for a blank and others do not, and what no terminal shows.
-const STRANGE = /(?![\t\n ])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
-
-const PLAIN = /[\w@%+=:,./^~!\]#\u0080-\uffff-]+/y;
-const SINGLE = /'([^'\n]*)'/y;
-const DOUBLE = /"((?:[^"\\$`\n]|\\[^\n])*)"/y;
-const ESCAPED = /\\[^\n]/y;
-
-type Word = { value: string; end: number } | { problem: string };
-
-function readWord(text: string, start: number, isPattern: boolean): Word {
-  let value = "";
-  let pieces = 0;
-  let hasDisguise = false;
-  let at = start;
-  for (; at < text.length && !/[ \t\n;|&<>]/.test(text[at] ?? ""); pieces++) {
-    const plain = matchAt(PLAIN, text, at);
-    if (plain !== undefined) {
-      const expanded = at === start ? /^[~#=]|[=:]~/ : /[=:]~/;
-      if (expanded.test(plain)) return { problem: `the shell changes ${plain}` };
-      value += plain;
-      at += plain.length;
-      continue;
-    }
-    if (isPattern && text[at] === "*") {
-      value += WILDCARD;
-      at += 1;
-      continue;
-    }
-    const quoted = readQuoted(text, at);
-    if (quoted === undefined) return { problem: `${JSON.stringify(text.slice(at, at + 8))} is not a plain word` };
-    // `te''st` and `n\pm` are quoted for no reason a reader could have; `--format='%h'` is not.
-    const needsNone = /^[\w./-]*$/.test(quoted.value);
-    const isOptionValue = value.endsWith("=") && /^(?:[ \t\n;|&]|$)/.test(text.slice(quoted.end, quoted.end + 1));
-    hasDisguise ||= needsNone && !isOptionValue;
-    value += quoted.value;
-    at = quoted.end;
+  #finish(): string | undefined {
+    if (this.#documents.length > 0) return "a here-document has no end";
+    const problem = this.#endCommand();
+    if (problem !== undefined) return problem;
+    if (this.#needsMore() || this.commands.length === 0) return "it is not complete";
+    return undefined;
   }
-  if (/[<>]/.test(text[at] ?? "")) return { problem: "it redirects input or output" };
-  if (pieces === 0) return { problem: "it runs something in the background" };
-  if (hasDisguise && pieces > 1) return { problem: `there are quotes inside the word ${value}` };
-  return { value, end: at };
-}
 
-function readQuoted(text: string, at: number): { value: string; end: number } | undefined {
-  const single = matchAt(SINGLE, text, at);
-  if (single !== undefined) return { value: single.slice(1, -1), end: at + single.length };
-  const double = matchAt(DOUBLE, text, at);
-  if (double !== undefined) {
-    return { value: double.slice(1, -1).replace(/\\(["\\$`])/g, "$1"), end: at + double.length };
+  /** Behind `&&`, `||` and `|` a command must follow. */
+  #needsMore(): boolean {
+    return this.#current.joint !== undefined && /^(?:&&|\|\|?)$/.test(this.#current.joint);
   }
-  const escaped = matchAt(ESCAPED, text, at);
-  return escaped === undefined ? undefined : { value: escaped.slice(1), end: at + escaped.length };
+
+  #isEmpty(): boolean {
+    const { words, assignments, redirections } = this.#current;
+    return words.length + assignments.length + redirections.length === 0;
+  }
+
+  /** Puts the current command to the others, if there is one. */
+  #endCommand(): string | undefined {
+    if (this.#isEmpty()) return undefined;
+    if (this.#current.words.length === 0) return "a part of it names no program";
+    if (this.commands.length >= MAX_COMMANDS) return `it has more than ${MAX_COMMANDS} parts`;
+    this.commands.push(this.#current);
+    this.#current = newCommand(undefined);
+    return undefined;
+  }
+
+  #endLine(): string | undefined {
+    this.#source.at += 1;
+    for (const document of this.#documents.splice(0)) {
+      const problem = this.#skipBody(document);
+      if (problem !== undefined) return problem;
+    }
+    if (this.#isEmpty()) return undefined;
+    const problem = this.#endCommand();
+    this.#current = newCommand(";");
+    return problem;
+  }
+
+  #skipBody({ name, isLiteral }: Document): string | undefined {
+    const source = this.#source;
+    const start = source.at;
+    for (;;) {
+      const end = source.text.indexOf("\n", source.at);
+      const line = source.text.slice(source.at, end === -1 ? undefined : end);
+      const bodyEnd = source.at;
+      source.at = end === -1 ? source.text.length : end + 1;
+      if (line === name) {
+        const isPlain = isLiteral || !/[$`\\]/.test(source.text.slice(start, bodyEnd));
+        return isPlain ? undefined : `the here-document ${name} holds $, \` or \\: write <<'${name}'`;
+      }
+      if (end === -1) return "a here-document has no end";
+    }
+  }
+
+  #readJoint(): string | undefined {
+    const first = this.#takeCharacter();
+    skipContinuations(this.#source);
+    const second = this.#source.text[this.#source.at];
+    const isDouble = second === first && first !== ";";
+    if (isDouble) this.#source.at += 1;
+    else if (second === first || (first === ";" && second === "&") || (first === "|" && second === "&"))
+      return `${first}${second} is not known`;
+    const joint = (isDouble ? first + second : first) as Joint;
+    if (this.#isEmpty()) return `nothing stands before ${joint}`;
+    const problem = this.#endCommand();
+    this.#current = newCommand(joint);
+    return problem;
+  }
+
+  /** `&>` sends both streams to a file. */
+  #isArrow(): boolean {
+    const next = { text: this.#source.text, at: this.#source.at + 1 };
+    skipContinuations(next);
+    return next.text[next.at] === ">";
+  }
+
+  #readRedirection(): string | undefined {
+    const source = this.#source;
+    if (this.#options.isPattern) return "it redirects input or output";
+    let arrow = this.#takeCharacter();
+    for (skipContinuations(source); /[<>&|]/.test(source.text[source.at] ?? ""); skipContinuations(source)) {
+      arrow += this.#takeCharacter();
+    }
+    this.#current.isClosed ||= arrow.startsWith("&");
+    this.#current.hasStreams ||= /&$|<</.test(arrow);
+    if (arrow === "<<") return this.#readDocument();
+    if (arrow === ">&" || arrow === "<&") {
+      return take(source, /[0-9](?=[ \t\n;&|<>]|$)/y) === undefined ? `${arrow} needs one digit` : undefined;
+    }
+    if (!/^(?:<|&?>>?|>\|)$/.test(arrow)) return `${arrow} is not known`;
+    take(source, /[ \t]+/y);
+    skipContinuations(source);
+    take(source, /[ \t]+/y);
+    if (source.text[source.at] === "#") return `a comment follows ${arrow}`;
+    const target = readWord(source, { place: "argument", home: this.#options.home });
+    if ("problem" in target) return target.problem;
+    if (target.isNumber && this.#isBeforeArrow()) return `nothing stands behind ${arrow}`;
+    if (target.isOpen || target.text === "") return `the file behind ${arrow} is not known`;
+    this.#current.redirections.push({ kind: arrow === "<" ? "read" : "write", target });
+    return this.#refuseArrowAfter(target);
+  }
+
+  #readDocument(): string | undefined {
+    const source = this.#source;
+    take(source, /[ \t]+/y);
+    const written = take(source, /(?:'\w+'|"\w+"|\\?\w+)(?=[ \t\n;&|<>])/y);
+    if (written === undefined) return "<< needs a plain word, such as <<'EOF'";
+    const name = /\w+/.exec(written)?.[0] ?? "";
+    this.#documents.push({ name, isLiteral: written !== name });
+    return undefined;
+  }
+
+  /** An assignment or a word. */
+  #readNext(): string | undefined {
+    const source = this.#source;
+    const { words, assignments } = this.#current;
+    const isStart = words.length === 0;
+    const name = isStart && !this.#options.isPattern ? take(source, /[A-Za-z_][A-Za-z0-9_]*(?==)/y) : undefined;
+    if (name !== undefined) {
+      source.at += 1;
+      const value = readWord(source, { place: "literal" });
+      if ("problem" in value) return value.problem;
+      assignments.push(name);
+      return this.#refuseArrowAfter(value);
+    }
+    const word = this.#readWordAt(isStart);
+    if ("problem" in word) return word.problem;
+    // Before an arrow it is the number of a stream.
+    if (word.isNumber && this.#isBeforeArrow()) return undefined;
+    if (this.#current.isClosed) return "words follow &>";
+    if (isStart && !isProgram(word.text)) return `${word.text || "''"} is not the name of a program`;
+    words.push({ text: word.text, isOpen: word.isOpen });
+    return this.#refuseArrowAfter(word);
+  }
+
+  #readWordAt(isStart: boolean): WrittenWord | Problem {
+    if (this.#options.isPattern) return readWord(this.#source, { place: "pattern", home: this.#options.home });
+    const start = this.#source.text.slice(this.#source.at, this.#source.at + 1);
+    const word = readWord(this.#source, { place: "argument", home: this.#options.home });
+    if (!isStart || "problem" in word) return word;
+    if (word.isOpen || /[~$]/.test(start)) return { problem: "its program is known only when it runs" };
+    return word;
+  }
+
+  /** `{name}>file` sets a variable. */
+  #refuseArrowAfter({ hasBraces }: WrittenWord): string | undefined {
+    return hasBraces && this.#isBeforeArrow() ? "a variable stands before an arrow" : undefined;
+  }
+
+  #isBeforeArrow(): boolean {
+    return /[<>]/.test(this.#source.text[this.#source.at] ?? "");
+  }
+
+  #takeCharacter(): string {
+    const character = this.#source.text[this.#source.at] ?? "";
+    this.#source.at += 1;
+    return character;
+  }
 }
 
 const KEYWORDS = new Set(
-  "if then else elif fi do done case esac while until for in select function coproc time ! { } [[ ]]".split(" "),
+  "if then else elif fi do done case esac while until for in select function coproc ! { } [[ ]]".split(" "),
 );
 
-/** False for an assignment and for a word of the shell's own language. */
-function isProgram(word: string): boolean {
-  return word !== "" && !word.includes("=") && !KEYWORDS.has(word);
+/** False for a word of the shell's own language, for a job (`%1`), and for what would be an assignment without its quotes. */
+export function isProgram(word: string): boolean {
+  return word !== "" && !word.includes("=") && !word.startsWith("%") && !KEYWORDS.has(word);
 }
 
-function matchAt(pattern: RegExp, text: string, at: number): string | undefined {
-  pattern.lastIndex = at;
-  return pattern.exec(text)?.[0];
+function newCommand(joint: Joint | undefined): Growing {
+  return { joint, assignments: [], words: [], redirections: [], hasStreams: false, isClosed: false };
 }
 
 function unclear(problem: string): ShellReading {
-  return { isPlain: false, problem };
-}
-
-function codePoint(character: string): string {
-  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+  return { commands: [], problem };
 }

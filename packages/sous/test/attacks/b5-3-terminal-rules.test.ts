@@ -22,18 +22,12 @@ const ATTEMPTS: [how: string, command: string][] = [
   ["a pipe", "npm test | sh"],
   ["a pipe with both streams", "npm test |& sh"],
   ["the background", "npm test & rm -rf x"],
-  ["a trailing &", "npm test &"],
   ["a line break", "npm test\nrm -rf x"],
   ["a carriage return", "npm test\rrm -rf x"],
   ["CR LF", "npm test\r\nrm -rf x"],
   ["a line continuation", "npm test \\\n; rm -rf x"],
-  ["a continued word", "npm te\\\nst"],
   ["a vertical tab", "npm test\vrm"],
   ["a form feed", "npm test\frm"],
-  ["quotes inside the words", "n'p'm te\"s\"t"],
-  ["empty quotes inside a word", "npm te''st"],
-  ["a backslash inside a word", "n\\pm test"],
-  ["a backslash before the word", "\\npm test"],
   ["one word that looks like two", "'npm test'"],
   ["; inside quotes that end early", "npm test ';' \"; rm\"; rm x"],
   ["a quote that never ends", "npm test 'x"],
@@ -56,11 +50,9 @@ const ATTEMPTS: [how: string, command: string][] = [
   ["a redirection that looks like the harmless one", "npm test > /dev/null/../../home/x"],
   ["the harmless redirection with more behind it", "npm test 2>&1>.env"],
   ["a redirection by number", "npm test 3>.env"],
-  ["reading a file", "npm test < .env"],
   ["process substitution", "npm test <(rm -rf x)"],
   ["an environment prefix", "NODE_OPTIONS=--require=./evil.js npm test"],
   ["an environment prefix with +=", "PATH+=:. npm test"],
-  ["env", "env npm test"],
   ["sudo", "sudo npm test"],
   ["sh -c", "sh -c 'npm test'"],
   ["bash -c with the rule's words first", 'bash -c "npm test; rm x"'],
@@ -75,12 +67,10 @@ const ATTEMPTS: [how: string, command: string][] = [
   ["a condition", "if npm test; then rm x; fi"],
   ["a loop", "while npm test; do rm x; done"],
   ["a negation", "! npm test"],
-  ["time", "time npm test"],
   ["brace expansion", "npm test {a,b}"],
   ["a glob as an argument", "npm test *"],
   ["a glob in the program", "/usr/bin/np? test"],
   ["a tilde", "npm test ~root"],
-  ["a comment", "npm test # harmless"],
   ["a longer word", "npm test-evil"],
   ["a longer program", "npmx test"],
   ["another npm", "./npm test"],
@@ -97,10 +87,24 @@ const ATTEMPTS: [how: string, command: string][] = [
   ["a Hangul filler", "npm test \u3164"],
   ["NUL", "npm test\0; rm x"],
   ["an escape sequence", "npm test \u001b[2K"],
-  ["a very long command", `npm test ${"a".repeat(5000)}`],
-  ["very many blanks", `npm test${" ".repeat(5000)}; rm x`],
+  ["a very long command", `npm test ${"a".repeat(20_000)}`],
+  ["very many blanks", `npm test${" ".repeat(20_000)}; rm x`],
   ["nothing", ""],
   ["only a joint", ";"],
+];
+
+/** The shell does the same with these, so the rule means them. */
+const SAME: [how: string, command: string][] = [
+  ["a trailing &", "npm test &"],
+  ["a continued word", "npm te\\\nst"],
+  ["quotes inside the words", "n'p'm te\"s\"t"],
+  ["empty quotes inside a word", "npm te''st"],
+  ["a backslash inside a word", "n\\pm test"],
+  ["a backslash before the word", "\\npm test"],
+  ["reading a file", "npm test < .env"],
+  ["env", "env npm test"],
+  ["time", "time npm test"],
+  ["a comment", "npm test # harmless"],
 ];
 
 suite("B5.3: no disguise makes a command one that terminal(npm test*) allows", () => {
@@ -110,7 +114,8 @@ suite("B5.3: no disguise makes a command one that terminal(npm test*) allows", (
   }
 
   test("the table shows something: what the rule means is allowed", () => {
-    for (const command of ["npm test", "npm test -- --watch", "npm  'test' 2>&1"]) {
+    const same = SAME.map(([, command]) => command);
+    for (const command of ["npm test", "npm test -- --watch", "npm  'test' 2>&1", ...same]) {
       assert.equal(decideOn(rules, "terminal", { command }), "allow");
     }
   });

@@ -32,7 +32,7 @@ suite("B5.7: an answer for always covers this action of this agent and nothing e
         ["terminal", { command: "npm" }],
         ["terminal", { command: "npm test", background: true }],
         ["terminal", { command: "npm test", cwd: "evil" }],
-        ["terminal", { command: "npm te''st" }],
+        ["terminal", { command: "npm 'te st'" }],
       ],
     ],
     [

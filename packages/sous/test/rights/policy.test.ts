@@ -92,13 +92,43 @@ suite("H4: terminal rules that allow", () => {
     ["allow terminal(npm test*)", { stop: "1", other: 1 }, undefined],
     ["allow terminal(*)", command("ls -la | wc -l"), "allow"],
     ["allow terminal(*)", command("sudo ls"), undefined],
-    ["allow terminal(*)", command("echo $HOME"), undefined],
+    ["allow terminal(*)", command("echo $HOME *.ts"), "allow"],
+    ["allow terminal(*)", command("echo $USER"), undefined],
     ["allow terminal", command("echo $(date) > out"), "allow"],
     ["allow terminal(=echo $(date) > out)", command("echo $(date) > out"), "allow"],
     ["allow terminal(=echo $(date) > out)", command("echo $(date) > out2"), undefined],
     ["allow terminal(npx vitest run)", command("npx vitest run"), "allow"],
     ["allow terminal(npx vitest run)", command("npx vitest run --config evil.ts"), undefined],
     ["allow terminal(npx*)", command("npx vitest run"), undefined],
+    ["allow terminal(npx vitest*)", command("npx vitest run"), "allow"],
+    ["allow terminal(npx vitest*)", command("npx -y vitest run"), undefined],
+    ["allow terminal(vitest*)", command("npx vitest run"), undefined],
+    ["allow terminal(git status*)", command("npx git status"), undefined],
+    ["allow terminal(git status*)", command("uv run git status"), undefined],
+    ["allow terminal(npm test*)", command("timeout 60 npm test"), "allow"],
+    ["allow terminal(npm test*)", command("CI=1 nice -n 5 env DEBUG=x npm test"), "allow"],
+    ["allow terminal(npm test*)", command("env NODE_OPTIONS=x npm test"), undefined],
+    ["allow terminal(timeout*)", command("timeout 5 rm x"), undefined],
+    ["allow terminal(wc*)", command("xargs wc -l"), "allow"],
+    ["allow terminal(wc -l)", command("xargs wc -l"), undefined],
+    ["allow terminal(wc -l x*)", command("wc -l *"), undefined],
+    ["allow terminal(wc*)", command("wc -l *"), "allow"],
+    ["allow terminal(echo*)", command("echo x > out.txt"), undefined],
+    [["allow terminal(echo*)", "allow write_file(*.txt)"], command("echo x > out.txt"), "allow"],
+    [["allow terminal(echo*)", "allow write_file(*.txt)"], command("echo x > /tmp/out.txt"), undefined],
+    [["allow terminal(*)", "allow write_file(src/**)"], command("cd src && echo x > a"), undefined],
+    [["allow terminal(*)", "allow write_file(**)"], command("cd src && echo x > a"), "allow"],
+    [["allow terminal(*)", "allow write_file(**)"], command("cd .. && echo x > a"), undefined],
+    [["allow terminal", "deny write_file(.env*)"], command("echo x > .env"), "deny"],
+    [["allow terminal", "deny write_file(.env*)"], command("cd a; echo x >> ../a/.env.local"), "deny"],
+    [["allow terminal", "ask write_file(.env*)"], command("echo x > .env"), "ask"],
+    ["allow terminal(cat*)", command("cat < src/a"), "allow"],
+    ["allow terminal(cat*)", command("cat < /etc/passwd"), undefined],
+    [["allow terminal(cat*)", "deny read_file(secret*)"], command("cat < secrets"), "deny"],
+    ["allow terminal(=bash -c 'x')", command("bash -c 'x'"), "allow"],
+    [["allow terminal(=ls; bash -c 'x')", "deny terminal(rm*)"], command("ls; bash -c 'x'"), "allow"],
+    [["allow terminal(=rm x; bash -c 'x')", "deny terminal(rm*)"], command("rm x; bash -c 'x'"), "deny"],
+    ["allow terminal(bash -c*)", command("bash -c 'x'"), undefined],
     ["allow terminal(timeout 60 npm test)", command("timeout 60 npm test"), "allow"],
     ["allow terminal(find*)", command("find . -name '*.ts'"), "allow"],
     ["allow terminal(find*)", command("find . -name '*.ts' -exec rm '{}' +"), undefined],
@@ -163,13 +193,21 @@ suite("B5.3: a rule that denies looks at every part and through programs that st
     'g() { git "$@"; }; g push',
     "x=git; $x push",
     Array.from({ length: 60 }, () => "true").join(";"),
-    `${" ".repeat(5000)}true`,
+    `${" ".repeat(20_000)}true`,
   ];
   for (const text of denied) {
     test(JSON.stringify(text.slice(0, 60)), () => {
-      assert.equal(decideOn(["allow terminal", "deny terminal(git push*)"], "terminal", command(text)), "deny");
+      const rules = ["allow terminal", "deny terminal(git push*)"];
+      // Denied where the push is seen, and asked about where the command is not understood.
+      assert.match(decideOn(rules, "terminal", command(text)) ?? "", /^(?:deny|ask)$/);
       assert.equal(decideOn(["deny terminal(git push*)"], "terminal", command(text), { allowsAll: true }), "deny");
       assert.equal(decideOn(["ask terminal(git push)", "allow terminal"], "terminal", command(text)), "ask");
+    });
+  }
+  const seen = denied.slice(0, denied.indexOf("time -p {git,push}")).filter((text) => !/-c a=b|git&>out/.test(text));
+  for (const text of seen) {
+    test(`${JSON.stringify(text)} is seen as a push`, () => {
+      assert.equal(decideOn(["allow terminal", "deny terminal(git push*)"], "terminal", command(text)), "deny");
     });
   }
   const others = [
@@ -177,9 +215,6 @@ suite("B5.3: a rule that denies looks at every part and through programs that st
     "git commit -m push",
     "git commit -m 'then git push'",
     "echo git push",
-    "git log --since=$D",
-    "echo $(date) > out.txt",
-    "for f in a b; do echo $f; done",
     "npm test > out.txt 2>&1",
     "ls *.ts",
     "git pushx",
@@ -187,9 +222,34 @@ suite("B5.3: a rule that denies looks at every part and through programs that st
   ];
   for (const text of others) {
     test(`${text} is something else`, () => {
-      assert.equal(decideOn(["allow terminal", "deny terminal(git push*)"], "terminal", command(text)), "allow");
+      const expected = text === "git pushx" ? "ask" : "allow";
+      assert.equal(decideOn(["allow terminal", "deny terminal(git push*)"], "terminal", command(text)), expected);
     });
   }
+
+  test("a command that is not understood is free only while no rule denies or asks about commands", () => {
+    const text = command("echo $(date) > out.txt");
+    const reasons = [
+      decideOn(["allow terminal"], "terminal", text),
+      decideOn(["allow *"], "terminal", text),
+      decideOn([], "terminal", text, { allowsAll: true }),
+      decideOn(["allow terminal", "deny write_file(x)"], "terminal", text),
+      decideOn(["allow terminal", "deny terminal(rm*)"], "terminal", text),
+      decideOn(["allow *", "ask terminal(rm*)"], "terminal", text),
+      decideOn(["deny terminal(rm*)"], "terminal", text, { allowsAll: true }),
+      decideOn(["ask terminal(rm*)"], "terminal", text, { allowsAll: true }),
+    ];
+    assert.deepEqual(reasons, ["allow", "allow", "allow", "allow", "ask", "ask", "deny", "deny"]);
+  });
+
+  test("the reason names the rule, the part that is not understood, and what to write instead", () => {
+    const policy = createPolicy({ rules: rulesFrom("deny terminal(rm*)"), allowsAll: true });
+    const answer = policy.decide(requestFor("terminal", command("ls; awk 'BEGIN{}'")));
+    assert.match(
+      answer?.effect === "deny" ? answer.reason : "",
+      /^deny terminal\(rm\*\) \(test\) holds, and this command is not understood: awk runs code.*Write simple commands/,
+    );
+  });
 
   test("a command that cannot be read as one is denied where a rule denies commands", () => {
     assert.equal(decideOn(["allow terminal", "deny terminal(rm*)"], "terminal", { command: ["rm"] }), "deny");
@@ -318,8 +378,8 @@ suite("H4: a rule that cannot be understood is said to be so", () => {
     ["terminal()", /nothing in its brackets/],
     ["*(x)", /name one tool/],
     ["terminal(npm test && rm)", /one rule for each part/],
-    ["terminal(echo $HOME)", /plain command/],
-    ["terminal(A=1 npm test)", /plain command/],
+    ["terminal(echo $USER)", /plain command/],
+    ["terminal(A=1 npm test)", /name of a program/],
     ["terminal(npm test > out)", /redirects/],
     ["write_file(../a)", /relative to the workspace/],
     ["write_file(src/*.{ts,js})", /one rule for each choice/],

@@ -1,0 +1,71 @@
+/** Programs that run a script: from a file they are understood (the file is not read), with code or on input they are not. */
+
+import type { ShellWord } from "./shell-words.ts";
+
+const SHELLS = "sh bash dash zsh ksh mksh ash fish csh tcsh yash elvish nu pwsh powershell cmd rbash";
+const OTHERS =
+  "python pypy node nodejs perl ruby jruby php lua luajit rscript ts-node tsx esno jiti coffee babel-node swipl raku crystal " +
+  "nim scala groovy kotlin elixir escript ocaml runghc runhaskell deno osh";
+
+type Interpreter = {
+  /** Options that change nothing about where the code comes from. */
+  readonly options: RegExp;
+  /** Of these, one whose value is the next word. */
+  readonly withValue?: RegExp;
+  /** Words that take the place of a file. */
+  readonly instead?: (words: readonly string[]) => boolean;
+};
+
+const SHELL: Interpreter = { options: /^-[eux]+$/ };
+const OTHER: Interpreter = { options: /^$/ };
+
+/** Modules of Python that run no code which their arguments hold. */
+const MODULES =
+  /^(?:pytest|unittest|pip|venv|http\.server|json\.tool|compileall|py_compile|ensurepip|build|mypy|ruff|black|isort|flake8|pylint)$/;
+
+const SPECIAL: Readonly<Record<string, Interpreter>> = {
+  python: {
+    options: /^-(?:[uBOEsSIqb]|OO)$/,
+    withValue: /^-[WX]$/,
+    instead: ([first = "", module = ""]) => first === "-m" && MODULES.test(module),
+  },
+  node: {
+    options:
+      /^--(?:test(?:-only|-name-pattern=.*|-concurrency=\d+|-reporter=(?:spec|tap|dot|junit|lcov))?|watch|check|no-warnings|enable-source-maps|trace-warnings|trace-uncaught|max-old-space-size=\d+)$/,
+    instead: (words) => words.length === 0,
+  },
+  deno: { options: /^$/, instead: ([first = ""]) => /^(?:test|fmt|lint|check|info|doc)$/.test(first) },
+};
+
+const KNOWN: ReadonlyMap<string, Interpreter> = new Map([
+  ...SHELLS.split(" ").map((name) => [name, SHELL] as const),
+  ...OTHERS.split(" ").map((name) => [name, OTHER] as const),
+  ...Object.entries(SPECIAL),
+]);
+
+/** Why the code that would run is not known; undefined for a file, and for what is no interpreter. */
+export function codeProblem(name: string, rest: readonly ShellWord[]): string | undefined {
+  const interpreter = KNOWN.get(name === "nodejs" ? "node" : name);
+  if (interpreter === undefined) return undefined;
+  if (rest.length === 1 && /^(?:--version|-V|-v|--help|-h)$/.test(rest[0]?.text ?? "")) return undefined;
+  let at = 0;
+  for (; at < rest.length; at++) {
+    const { text, isOpen } = rest[at] ?? { text: "", isOpen: true };
+    if (isOpen) break;
+    if (interpreter.withValue?.test(text)) at += 1;
+    else if (!interpreter.options.test(text)) break;
+  }
+  const words = rest.slice(at);
+  // Without options `node` reads code from its input; behind `--test` it looks for files.
+  const isInstead = interpreter.instead?.(words.map(({ text }) => text)) === true;
+  if (isInstead && (words.length > 0 || rest.some(({ text }) => text.startsWith("--test")))) return undefined;
+  const [file] = words;
+  if (file === undefined) return "runs code from its input";
+  if (isFile(file)) return undefined;
+  return `may run code that is no file: ${file.text || "its first word is known only when it runs"}`;
+}
+
+function isFile({ text, isOpen }: ShellWord): boolean {
+  if (text === "" || /^[-+]/.test(text) || (isOpen && /^[*?[]/.test(text))) return false;
+  return !/^\/+(?:dev|proc)\//.test(text) && !/^(?:data|https?|file|node|npm|jsr):/i.test(text);
+}
