@@ -7,6 +7,7 @@ import type { Budget, DelegationLimits } from "../core/limits.ts";
 import type { Programs } from "../core/process.ts";
 import type { RuntimeOptions } from "../core/runtime.ts";
 import type { Tool } from "../core/tool.ts";
+import type { Policy } from "../rights/policy.ts";
 import type { Application, ApplicationRequest } from "./application.ts";
 import {
   findTrust,
@@ -98,7 +99,11 @@ function keepOf({ keep }: RunFlags, { agent: { subagent } }: Configuration): Run
   };
 }
 
-async function policyFor({ flags: { rights } }: ApplicationRequest, { permissions, tools }: Configuration) {
+/** The rules of the configuration and of the command line. */
+export async function policyFor(
+  { flags: { rights }, env }: PolicyRequest,
+  { permissions, tools }: Configuration,
+): Promise<Policy> {
   const { createPolicy } = await import("../rights/policy.ts");
   const { checkPattern } = await import("../rights/rule-pattern.ts");
   for (const { pattern } of rights.rules) {
@@ -109,8 +114,12 @@ async function policyFor({ flags: { rights } }: ApplicationRequest, { permission
     rules: [...permissions, ...rights.rules],
     allowsAll: rights.allowsAll,
     allowHosts: tools.fetch.allowHosts,
+    home: env.HOME,
+    variables: tools.terminal.inertVariables,
   });
 }
+
+type PolicyRequest = Pick<ApplicationRequest, "env"> & { readonly flags: Pick<RunFlags, "rights"> };
 
 async function toolsOf(
   { cwd, env, flags }: ApplicationRequest,

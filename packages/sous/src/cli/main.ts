@@ -30,6 +30,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import("./commands/doctor.ts")).doctor,
   config: async () => (await import("./commands/config.ts")).config,
   demo: async () => (await import("./commands/demo.ts")).demo,
+  permissions: async () => (await import("./commands/permissions.ts")).permissions,
   replay: async () => (await import("./commands/replay.ts")).replay,
   resume: async () => (await import("./commands/resume.ts")).resume,
   run: async () => (await import("./commands/run.ts")).run,

@@ -94,7 +94,10 @@ function build(from: Resolver, env: Environment): Configuration {
       },
     },
     tools: {
-      terminal: { timeoutMs: from.valueOf(SETTINGS.terminalTimeout) * 1000 },
+      terminal: {
+        timeoutMs: from.valueOf(SETTINGS.terminalTimeout) * 1000,
+        inertVariables: from.valueOf(SETTINGS.inertVariables),
+      },
       fetch: { allowHosts: from.valueOf(SETTINGS.allowHosts) },
     },
     permissions: from.rules(SETTINGS.permissions).map(({ effect, pattern, origin }) => ({ effect, pattern, origin })),

@@ -3,7 +3,7 @@
 import { DEFAULT_CONVERSATION } from "../core/conversation.ts";
 import { permissions } from "./permission-type.ts";
 import { agentServers, mcpServers } from "./server-type.ts";
-import { address, hosts, model, text, variableName } from "./text-types.ts";
+import { address, hosts, model, text, variableName, variableNames } from "./text-types.ts";
 import { duration, flag, fraction, money, type ValueType, whole, word } from "./value-type.ts";
 
 /**
@@ -176,6 +176,13 @@ export const SETTINGS = {
     120,
     "lower",
     "How long a command of the terminal tool may take.",
+  ),
+  inertVariables: given(
+    "tools.terminal.inert_variables",
+    variableNames(),
+    [],
+    "never",
+    "Variables that a command may set (NAME=value in front of it) and still be understood by rules, besides CI, NODE_ENV, PORT and the like.",
   ),
   allowHosts: given(
     "tools.fetch.allow_hosts",

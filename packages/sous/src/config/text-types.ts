@@ -65,6 +65,27 @@ export function variableName(): ValueType<string> {
   });
 }
 
+/** Names of variables, such as those that a command may set. */
+export function variableNames(): ValueType<readonly string[]> {
+  const allowed = "a list of names of variables";
+  const name = variableName();
+  return {
+    allowed,
+    advice: `${allowed} such as [DATABASE_URL, APP_ENV]`,
+    jsonSchema: { type: "array", items: name.jsonSchema },
+    read(given) {
+      if (!Array.isArray(given)) return complaint("type", `must be a list (allowed: ${allowed})`);
+      const complaints = given.flatMap((each: unknown, index): Complaint[] => {
+        const read = name.read(each);
+        return "complaints" in read ? read.complaints.map((found) => ({ ...found, path: [index] })) : [];
+      });
+      return complaints.length > 0 ? { complaints } : { value: given.map(String) };
+    },
+    fromText: (variable) => variable.split(/[\s,]+/).filter((each) => each !== ""),
+    show: (value) => (value.length === 0 ? "none" : value.join(", ")),
+  };
+}
+
 /** Lower-case host names; `*.` in front stands for everything below. */
 export function hosts(): ValueType<readonly string[]> {
   const allowed = "a list of host names";

@@ -50,7 +50,11 @@ export type Configuration = {
     readonly subagent: SubagentSettings;
   };
   readonly tools: {
-    readonly terminal: { readonly timeoutMs: number };
+    readonly terminal: {
+      readonly timeoutMs: number;
+      /** Variables that a command may set and still be understood by rules. */
+      readonly inertVariables: readonly string[];
+    };
     readonly fetch: { readonly allowHosts: readonly string[] };
   };
   readonly permissions: readonly PermissionRule[];

@@ -6,6 +6,7 @@ import type { PermissionRule } from "../core/configuration.ts";
 import { UserError } from "../core/errors.ts";
 import { type Action, fileActions, type ReadOptions, readAction } from "./action.ts";
 import { type ActionText, describeAction } from "./action-text.ts";
+import type { CommandReading } from "./command-reading.ts";
 import { createRemembered } from "./remembered.ts";
 import { compilePattern, countParts, type RulePattern } from "./rule-pattern.ts";
 
@@ -32,6 +33,8 @@ export type Judgement = {
   readonly answer: RuleAnswer | undefined;
   /** Who decided: a rule with its origin, `--yes`, or nobody. */
   readonly by: string;
+  /** Of a command: how it was understood. */
+  readonly reading?: CommandReading | undefined;
 };
 
 export type ReadyRule = PermissionRule & { readonly matcher: RulePattern };
@@ -46,7 +49,8 @@ export function createPolicy({ rules, allowsAll = false, allowHosts = [], ...rea
   const explain = (request: ApprovalRequest): Judgement => {
     const action = readAction(request, reading);
     const files = action.kind === "command" ? fileActions(action.reading, request.cwd, reading) : [];
-    return judge({ action, files, rules: ready, answers: remembered.of(request.agent), allowsAll });
+    const judgement = judge({ action, files, rules: ready, answers: remembered.of(request.agent), allowsAll });
+    return action.kind === "command" ? { ...judgement, reading: action.reading } : judgement;
   };
   return {
     decide: (request) => explain(request).answer,

@@ -31,6 +31,6 @@ export const DEFAULT_CONFIGURATION: Configuration = {
       summary: "auto",
     },
   },
-  tools: { terminal: { timeoutMs: 120_000 }, fetch: { allowHosts: [] } },
+  tools: { terminal: { timeoutMs: 120_000, inertVariables: [] }, fetch: { allowHosts: [] } },
   permissions: [],
 };

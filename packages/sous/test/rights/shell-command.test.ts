@@ -24,7 +24,10 @@ suite("B5.3: the grammar of commands", () => {
     ["git stash drop stash@{1}", [["git", "stash", "drop", "stash@{1}"]]],
     ["CI=1 DEBUG='a b' npm test", [["npm", "test"]]],
     ["cat > a.txt <<'EOF'\n$(x) it's\nEOF\nls", [["cat"], ["ls"]]],
-    ["git commit -m \"$(cat <<'EOF'\nfix: it's `x` (y)\n\nmore\nEOF\n)\"", [["git", "commit", "-m", "fix: it's `x` (y)\n\nmore"]]],
+    [
+      "git commit -m \"$(cat <<'EOF'\nfix: it's `x` (y)\n\nmore\nEOF\n)\"",
+      [["git", "commit", "-m", "fix: it's `x` (y)\n\nmore"]],
+    ],
     ["echo 'two\nlines'", [["echo", "two\nlines"]]],
     ["a &&\n\n b", [["a"], ["b"]]],
     ["a &\\\n& b", [["a"], ["b"]]],
@@ -33,7 +36,9 @@ suite("B5.3: the grammar of commands", () => {
   for (const [text, words] of understood) test(JSON.stringify(text), () => assert.deepEqual(wordsOf(text), words));
 
   const not = [
-    ..."$(a)|`a`|a $x|a ${x}|a \"$x\"|a $((1))|a <(b)|(a)|{ a; }|if a; then b; fi|a=1|a[0]=1 b|! a|[[ a ]]|a {b,c}|a {1..3}|a {b},{c}|a 'b|a \"b|a \\|a ~root|a --x=~/y|a $'b'|a ;; b|; a|a && |a <<< b|a <<EOF\n$x\nEOF|a <<'EOF'\nb|a >&b|a > $x|a > *|{v}>x a|a > #b|a() { b; }|function a { b; }|a \"$(cat <<'E'\n)\nE\n)\"|> x|$HOME/a|~/a|a*b c".split("|"),
+    ..."$(a)|`a`|a $x|a ${x}|a \"$x\"|a $((1))|a <(b)|(a)|{ a; }|if a; then b; fi|a=1|a[0]=1 b|! a|[[ a ]]|a {b,c}|a {1..3}|a {b},{c}|a 'b|a \"b|a \\|a ~root|a --x=~/y|a $'b'|a ;; b|; a|a && |a <<< b|a <<EOF\n$x\nEOF|a <<'EOF'\nb|a >&b|a > $x|a > *|{v}>x a|a > #b|a() { b; }|function a { b; }|a \"$(cat <<'E'\n)\nE\n)\"|> x|$HOME/a|~/a|a*b c".split(
+      "|",
+    ),
     "a || | b",
     "a |& b",
     "a\rb",
@@ -46,7 +51,8 @@ suite("B5.3: the grammar of commands", () => {
     Array.from({ length: 51 }, () => "a").join(";"),
   ];
   for (const text of not.filter((each) => each !== "a ")) {
-    test(`not understood: ${JSON.stringify(text.slice(0, 60))}`, () => assert.notEqual(readShellCommand(text).problem, undefined));
+    test(`not understood: ${JSON.stringify(text.slice(0, 60))}`, () =>
+      assert.notEqual(readShellCommand(text).problem, undefined));
   }
 
   test("redirections name the file in every folder where the shell may be", () => {

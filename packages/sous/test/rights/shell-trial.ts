@@ -1,7 +1,16 @@
 /** Generated commands, read by our parser and run by a real bash in a folder of markers: both must see the same. */
 
 import { spawn } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -12,7 +21,8 @@ import type { ShellWord } from "../../src/rights/shell-words.ts";
 export type TrialOptions = { readonly seed: number; readonly commands: number };
 export type TrialReport = { understood: number; ran: number; different: string[] };
 
-const PROGRAMS = "p q git npm touch cat echo printf test [ true false pwd kill type timeout env nice nohup xargs sh time".split(" ");
+const PROGRAMS =
+  "p q git npm touch cat echo printf test [ true false pwd kill type timeout env nice nohup xargs sh time".split(" ");
 
 /** Programs that say what they were called with, and nothing that does anything. */
 export async function tryCommands({ seed, commands }: TrialOptions): Promise<TrialReport> {
@@ -23,7 +33,8 @@ export async function tryCommands({ seed, commands }: TrialOptions): Promise<Tri
     const report: TrialReport = { understood: 0, ran: 0, different: [] };
     const queue = texts.map((text, index) => ({ text, folder: join(top, String(index)) }));
     const work = async (): Promise<void> => {
-      for (let next = queue.pop(); next !== undefined; next = queue.pop()) await tryOne(next.text, next.folder, top, report);
+      for (let next = queue.pop(); next !== undefined; next = queue.pop())
+        await tryOne(next.text, next.folder, top, report);
     };
     await Promise.all([work(), work(), work()]);
     return report;
@@ -65,7 +76,9 @@ async function tryOne(text: string, folder: string, top: string, report: TrialRe
   report.ran += 1;
   const calls = readdirSync(seen).map((name) => readFileSync(join(seen, name), "utf8").split("\0").slice(0, -1));
   const expected = executed(commands);
-  const mayFail = commands.some(({ words, redirections }) => words[0]?.text.includes("/") || redirections.some(mayNotOpen));
+  const mayFail = commands.some(
+    ({ words, redirections }) => words[0]?.text.includes("/") || redirections.some(mayNotOpen),
+  );
   const isSame = mayFail ? isAmong(calls, commands) : isSameCalls(calls, expected);
   if (!isSame) {
     report.different.push(`${JSON.stringify(text)} ran ${JSON.stringify(calls)}, not ${JSON.stringify(expected)}`);
@@ -105,7 +118,8 @@ function isSameCalls(calls: readonly string[][], expected: readonly ShellWord[][
   const left = [...calls];
   const isTime = ([first]: readonly ShellWord[]): boolean => first?.text === "time";
   // What fits in one way only comes first.
-  const freedom = (words: readonly ShellWord[]): number => words.filter(({ isOpen }) => isOpen).length + Number(isTime(words));
+  const freedom = (words: readonly ShellWord[]): number =>
+    words.filter(({ isOpen }) => isOpen).length + Number(isTime(words));
   for (const words of expected.toSorted((one, other) => freedom(one) - freedom(other))) {
     // At the start of a pipeline `time` is a word of the shell, elsewhere a program.
     const found = left.findIndex((call) => isCall(call, words) || (isTime(words) && isCall(call, words.slice(1))));
@@ -126,28 +140,101 @@ function isCall(call: readonly string[], words: readonly ShellWord[]): boolean {
 function runBash(text: string, cwd: string, env: Record<string, string>): Promise<void> {
   return new Promise((resolve, reject) => {
     // The pipe is closed when everything that was started in the background has ended, too.
-    const child = spawn("/bin/bash", ["--noprofile", "--norc", "-c", text], { cwd, env, stdio: ["ignore", "ignore", "ignore", "pipe"] });
+    const child = spawn("/bin/bash", ["--noprofile", "--norc", "-c", text], {
+      cwd,
+      env,
+      stdio: ["ignore", "ignore", "ignore", "pipe"],
+    });
     child.stdio[3]?.on("data", () => undefined);
     child.on("error", reject);
     child.on("close", () => resolve());
   });
 }
 
-const plain = fc.constantFrom(..."a b1 -x --y=z a/b HEAD~1 HEAD^ x@y %h a,b issue#1 é 文 stash@{0} {} 0 2 in".split(" "));
-const quoted = fc.constantFrom("'c d'", '"e f"', "'$x `y`'", '"\\$x"', '"a\\"b"', '"q\\z"', "''", '""', "\\ ", "\\$", "\\;", "'li\nne'", '"li\nne"', "'a[$(touch m)]'");
+const plain = fc.constantFrom(
+  ..."a b1 -x --y=z a/b HEAD~1 HEAD^ x@y %h a,b issue#1 é 文 stash@{0} {} 0 2 in".split(" "),
+);
+const quoted = fc.constantFrom(
+  "'c d'",
+  '"e f"',
+  "'$x `y`'",
+  '"\\$x"',
+  '"a\\"b"',
+  '"q\\z"',
+  "''",
+  '""',
+  "\\ ",
+  "\\$",
+  "\\;",
+  "'li\nne'",
+  '"li\nne"',
+  "'a[$(touch m)]'",
+);
 const glob = fc.constantFrom("*", "?n", "[a-z]n", "$?", "~/x", "$HOME", "$HOME/y", "~");
 const noise = fc.constantFrom(
-  ..."$(touch m)|`touch m`|$x|${x}|$((1))|<(touch m)|{a,b}|{1..3}|{a},{b}|(|)|'|\"|\\|~root|a=~|!|[[|$'x'|$\"x\"|é\u00a0|-v|%n|{x}|&>|<<|<<<|>&|;;|a[$(touch m)]=1|m=$(touch m)".split("|"),
+  ..."$(touch m)|`touch m`|$x|${x}|$((1))|<(touch m)|{a,b}|{1..3}|{a},{b}|(|)|'|\"|\\|~root|a=~|!|[[|$'x'|$\"x\"|é\u00a0|-v|%n|{x}|&>|<<|<<<|>&|;;|a[$(touch m)]=1|m=$(touch m)".split(
+    "|",
+  ),
 );
-const piece = fc.oneof({ arbitrary: plain, weight: 24 }, { arbitrary: quoted, weight: 12 }, { arbitrary: glob, weight: 3 }, { arbitrary: noise, weight: 1 });
+const piece = fc.oneof(
+  { arbitrary: plain, weight: 24 },
+  { arbitrary: quoted, weight: 12 },
+  { arbitrary: glob, weight: 3 },
+  { arbitrary: noise, weight: 1 },
+);
 const word = fc.array(piece, { minLength: 1, maxLength: 2 }).map((pieces) => pieces.join(""));
 const gap = fc.constantFrom(" ", " ", " ", "  ", "\t", " \\\n", "\\\n ");
-const redirection = fc.constantFrom("", "", "", "", "", " >out", " >> out", " 2>&1", " 2>err", " < in", " &>both", " >| out", " 2\\\n>err", " >/dev/null", " >d/out", " 1>'o ut'");
+const redirection = fc.constantFrom(
+  "",
+  "",
+  "",
+  "",
+  "",
+  " >out",
+  " >> out",
+  " 2>&1",
+  " 2>err",
+  " < in",
+  " &>both",
+  " >| out",
+  " 2\\\n>err",
+  " >/dev/null",
+  " >d/out",
+  " 1>'o ut'",
+);
 const assignment = fc.constantFrom("", "", "", "", "CI=1 ", "DEBUG=* ", "NODE_ENV='a b' ", "X=1 ");
 const simple = fc
-  .tuple(assignment, fc.constantFrom(...PROGRAMS.filter((each) => each !== "time"), "'git'", "\\git", "time p", "p\\\n", "cd d; p", "cd d && q", "set -eu; p"), fc.array(fc.tuple(gap, word), { maxLength: 3 }), redirection)
+  .tuple(
+    assignment,
+    fc.constantFrom(
+      ...PROGRAMS.filter((each) => each !== "time"),
+      "'git'",
+      "\\git",
+      "time p",
+      "p\\\n",
+      "cd d; p",
+      "cd d && q",
+      "set -eu; p",
+    ),
+    fc.array(fc.tuple(gap, word), { maxLength: 3 }),
+    redirection,
+  )
   .map(([before, program, rest, arrow]) => `${before}${program}${rest.map((each) => each.join("")).join("")}${arrow}`);
-const joint = fc.constantFrom(" && ", " || ", "; ", " | ", " & ", "\n", " &&\n", " # c'omment\n", "&&", ";", "|", " \\\n&& ", " &\\\n& ");
+const joint = fc.constantFrom(
+  " && ",
+  " || ",
+  "; ",
+  " | ",
+  " & ",
+  "\n",
+  " &&\n",
+  " # c'omment\n",
+  "&&",
+  ";",
+  "|",
+  " \\\n&& ",
+  " &\\\n& ",
+);
 const document = fc.constantFrom(
   "",
   "",

@@ -3,7 +3,7 @@
 import type { CommandEntry } from "./command-entry.ts";
 import { REPLAY } from "./replay-entry.ts";
 import { CHAT, DEMO, RESUME, RUN } from "./run-entries.ts";
-import { AGENTS, COMPLETION, CONFIG_COMMAND, DOCTOR, TRUST } from "./setup-entries.ts";
+import { AGENTS, COMPLETION, CONFIG_COMMAND, DOCTOR, PERMISSIONS, TRUST } from "./setup-entries.ts";
 
 export const COMMAND_TABLE: readonly CommandEntry[] = [
   CHAT,
@@ -13,6 +13,7 @@ export const COMMAND_TABLE: readonly CommandEntry[] = [
   RESUME,
   AGENTS,
   CONFIG_COMMAND,
+  PERMISSIONS,
   TRUST,
   DOCTOR,
   COMPLETION,

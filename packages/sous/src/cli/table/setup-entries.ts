@@ -55,6 +55,32 @@ export const CONFIG_COMMAND: CommandEntry = {
   ],
 };
 
+export const PERMISSIONS: CommandEntry = {
+  name: "permissions",
+  about: "say which rule decides about a command, and why",
+  text: [
+    "Reads the rules as sous run would and asks them about one command of the terminal tool. Runs nothing. A command that is not understood is asked about while a rule denies or asks about commands; without a person, and with --yes, it is refused.",
+  ],
+  usage: ["permissions test COMMAND [--allow RULE] [--yes]"],
+  examples: [
+    "sous permissions test 'git push --force'",
+    "sous permissions test 'npm test' --allow 'terminal(npm test*)'",
+  ],
+  words: [{ name: "test", about: "the answer of the rules to one command" }],
+  groups: [
+    {
+      title: "options",
+      options: [
+        { name: "allow", value: "RULE", about: "with this rule, too; may be given more than once" },
+        { name: "yes", about: "as if sous ran with --yes" },
+        CONFIG,
+        JSON_OPTION,
+        ...DISPLAY,
+      ],
+    },
+  ],
+};
+
 export const TRUST: CommandEntry = {
   name: "trust",
   about: "let sous read the settings and agents of this folder",

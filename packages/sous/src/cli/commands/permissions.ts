@@ -1,0 +1,99 @@
+/** `sous permissions test COMMAND`: which rule decides about a command of the terminal tool, and why. Runs nothing. */
+
+import type { RuleAnswer } from "../../core/approval.ts";
+import type { Judgement } from "../../rights/policy.ts";
+import { findTrust, trustWarning } from "../assemble-agents.ts";
+import { policyFor, ROOT_NAME } from "../assemble-application.ts";
+import { readConfiguration } from "../assemble-configuration.ts";
+import { EXIT, usageError } from "../exit-codes.ts";
+import { inertLine } from "../inert.ts";
+import { DISPLAY_OPTIONS, quoted, readColor, readOptions, refusePositionals } from "../options.ts";
+import { openOutput, printJson } from "../output.ts";
+
+const COMMAND = "sous permissions";
+
+const OPTIONS = {
+  ...DISPLAY_OPTIONS,
+  config: { type: "string" },
+  allow: { type: "string", multiple: true },
+  yes: { type: "boolean", default: false },
+  json: { type: "boolean", default: false },
+} as const;
+
+export async function permissions(parameters: readonly string[]): Promise<number> {
+  const { values, positionals } = readOptions(COMMAND, parameters, OPTIONS);
+  const [action, command, ...rest] = positionals;
+  if (action !== "test")
+    throw usageError(
+      `${COMMAND} takes test${action === undefined ? "" : `; found ${quoted(action)}`}. See ${COMMAND} --help.`,
+    );
+  if (command === undefined) throw usageError(`${COMMAND} test needs a command, such as 'git push'`);
+  refusePositionals(`${COMMAND} test`, rest, " Put the command into quotes.");
+  const display = { color: readColor(values.color), isAscii: values.ascii };
+  const place = { cwd: process.cwd(), env: process.env };
+  const trust = await findTrust(place);
+  const { configuration, warnings } = await readConfiguration({
+    flags: { configFile: values.config },
+    ...place,
+    project: trust,
+  });
+  const untrusted = trustWarning(trust);
+  const progress = openOutput(process.stderr, display);
+  for (const line of untrusted === undefined ? warnings : [untrusted, ...warnings])
+    progress.printText(`warning: ${inertLine(line, 1000)}`);
+  const rules = (values.allow ?? []).map((pattern) => ({ effect: "allow", pattern, origin: "--allow" }) as const);
+  const rights = { tools: undefined, denyTools: [], rules, allowsAll: values.yes };
+  const policy = await policyFor({ flags: { rights }, env: place.env }, configuration);
+  const input = { command };
+  const who = { runId: "", path: ROOT_NAME, agent: ROOT_NAME, callId: "" };
+  const judgement = policy.explain({ ...who, toolName: "terminal", input, cwd: place.cwd });
+  if (values.json) printJson(judgementJson(command, judgement));
+  else openOutput(process.stdout, display).printText(judgementLines(judgement).map(inert).join("\n"));
+  return EXIT.ok;
+}
+
+/** What happens then, in words. */
+const ANSWERS: Record<RuleAnswer["effect"] | "tier", string> = {
+  allow: "runs without a question",
+  deny: "refused",
+  ask: "a person is asked; without one it is refused",
+  tier: "no rule decides: a person is asked, and without one it is refused",
+};
+
+function judgementLines({ answer, by, reading }: Judgement): string[] {
+  const reason = answer !== undefined && "reason" in answer ? answer.reason : undefined;
+  const parts = (reading?.parts ?? []).flatMap(({ views, problem }, index) => {
+    const texts = views.map(({ words }) => words.map(({ text, isOpen }) => (isOpen ? `${text}…` : text)).join(" "));
+    return [
+      `part ${index + 1}: ${texts.join("  starts  ")}`,
+      ...(problem === undefined ? [] : [`  not understood: ${problem}`]),
+    ];
+  });
+  const files = (reading?.files ?? []).map(({ kind, paths }) => `${kind}s: ${paths.join(" or ")}`);
+  return [
+    `${ANSWERS[answer?.effect ?? "tier"]}`,
+    `decided by: ${by}`,
+    ...(reason === undefined || reason === by ? [] : [`because: ${reason}`]),
+    ...(reading?.problem === undefined ? [] : [`not understood: ${reading.problem}`]),
+    ...parts,
+    ...files,
+  ];
+}
+
+function inert(line: string): string {
+  return inertLine(line, 2000);
+}
+
+function judgementJson(command: string, { answer, by, reading }: Judgement): object {
+  return {
+    schema: "sous.permission-test.v1",
+    command,
+    answer: answer?.effect ?? "tier",
+    decided_by: by,
+    reason: answer !== undefined && "reason" in answer ? (answer.reason ?? null) : null,
+    understood: reading?.problem === undefined,
+    problem: reading?.problem ?? null,
+    parts: (reading?.parts ?? []).map(({ views }) => views.map(({ words }) => words.map(({ text }) => text))),
+    files: reading?.files ?? [],
+  };
+}
