@@ -1,0 +1,67 @@
+/** Attempts to run a denied command, and to run another command under a rule that allows one, judged by what happened. */
+
+import assert from "node:assert/strict";
+import { mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { before, suite, test } from "node:test";
+import {
+  ALLOWED_RULES,
+  generatedEvasions,
+  generatedWidenings,
+  LISTED_EVASIONS,
+  LISTED_WIDENINGS,
+} from "./b5-3-forms.ts";
+import { calling, type Flags, openCommand, saying } from "./whole-command.ts";
+
+/** Runs all of them in one chat with the real terminal; gives the attempts whose marker was made. */
+async function markersOf(attempts: readonly string[], flags: Flags, configuration: string): Promise<Set<string>> {
+  await using command = await openCommand({ "home/.config/sous/config.yaml": configuration });
+  const marks = join(command.root, "marks");
+  mkdirSync(marks);
+  const made = attempts.map((text, index) => text.replaceAll("$PWD/M", "M").replaceAll(/\bM\b/g, join(marks, `m${index}`)));
+  const calls = made.map((text) => ["terminal", { command: text, timeout: 5 }] as const);
+  const answers = Array.from({ length: Math.ceil(calls.length / 50) }, (_, at) => calling(...calls.slice(at * 50, at * 50 + 50)));
+  const { events } = await command.run({ sous: [...answers, saying("Done.")] }, flags);
+  assert.equal(events.filter(({ type }) => type === "tool-call-end").length, attempts.length);
+  return new Set(readdirSync(marks).map((name) => attempts[Number(/\d+/.exec(name)?.[0])] ?? name));
+}
+
+/** One run for all of them, and one row for each. */
+function judge(attempts: readonly string[], run: (attempts: readonly string[]) => Promise<Set<string>>): void {
+  let made: Set<string> | undefined;
+  before(async () => {
+    made = await run(attempts);
+  });
+  for (const attempt of attempts) test(JSON.stringify(attempt), () => assert.equal(made?.has(attempt), false));
+}
+
+/** A few of them, spread over the list. */
+function some(attempts: readonly string[], every: number): string[] {
+  return attempts.filter((_, index) => index % every === 0);
+}
+
+const fresh = Date.now() % 1_000_000;
+
+suite("B5.3: no form of a denied command makes its marker, also with --yes", () => {
+  const evasions = new Set([...LISTED_EVASIONS, ...generatedEvasions(9, 60), ...generatedEvasions(fresh, 20)]);
+  const deny = 'permissions:\n  - deny: "terminal(touch*)"\n';
+  judge([...evasions], (attempts) => markersOf(attempts, { yes: true }, deny));
+
+  test("without the rule they make it, so the rows above can fail", async () => {
+    const tried = some(LISTED_EVASIONS.slice(0, 100), 5);
+    const made = await markersOf(tried, { yes: true }, "");
+    assert.ok(made.size >= tried.length * 0.7, `${made.size} of ${tried.length}`);
+  });
+});
+
+suite("B5.3: no form makes a rule that allows one command allow another", () => {
+  const widenings = new Set([...LISTED_WIDENINGS, ...generatedWidenings(9, 40), ...generatedWidenings(fresh, 10)]);
+  const allow = ALLOWED_RULES.map((pattern) => `terminal(${pattern})`);
+  judge([...widenings], (attempts) => markersOf(attempts, { allow }, ""));
+
+  test("with a rule for every command they make it, so the rows above can fail", async () => {
+    const tried = some(LISTED_WIDENINGS, 4);
+    const made = await markersOf(tried, { allow: ["terminal"] }, "");
+    assert.ok(made.size >= tried.length * 0.6, `${made.size} of ${tried.length}`);
+  });
+});
