@@ -18,6 +18,7 @@ import { runFailedWrites } from "../test/figures/r11-writes.ts";
 import { measureMemory } from "../test/figures/r12-memory.ts";
 import { runReplays } from "../test/figures/r13-replay.ts";
 import { traceSyncs } from "../test/figures/sync-trace.ts";
+import { tryCommands } from "../test/rights/shell-trial.ts";
 
 type Figure = { readonly name: string; measure(seed: number): Promise<{ figure: unknown; isReached: boolean }> };
 
@@ -144,6 +145,13 @@ const FIGURES: readonly Figure[] = [
     async measure(seed) {
       const figure = await runRightsTrees({ seed, count: 1_000_000 });
       return { figure, isReached: figure.widenings === 0 };
+    },
+  },
+  {
+    name: "R10 10,000 generated commands, run by a real bash",
+    async measure(seed) {
+      const figure = await tryCommands({ seed, commands: 10_000 });
+      return { figure, isReached: figure.different.length === 0 && figure.understood >= 2_000 };
     },
   },
   {

@@ -51,7 +51,7 @@ const UNREADABLE = /[\p{Cc}\p{Co}\p{Cs}]/gu;
 export function readShellCommand(text: string, options: ReadOptions = {}): ShellReading {
   if (text.length > MAX_COMMAND_LENGTH) return unclear(`it is longer than ${MAX_COMMAND_LENGTH} characters`);
   for (const [character] of text.matchAll(UNREADABLE)) {
-    if (character !== "\t" && character !== "\n") return unclear(`it holds ${JSON.stringify(character)}`);
+    if (character !== "\t" && character !== "\n") return unclear(`it contains ${JSON.stringify(character)}`);
   }
   const reader = new CommandReader(text, options);
   const problem = reader.read();
@@ -157,7 +157,7 @@ class CommandReader {
       source.at = end === -1 ? source.text.length : end + 1;
       if (line === name) {
         const isPlain = isLiteral || !/[$`\\]/.test(source.text.slice(start, bodyEnd));
-        return isPlain ? undefined : `the here-document ${name} holds $, \` or \\: write <<'${name}'`;
+        return isPlain ? undefined : `the here-document ${name} contains $, \` or \\: write <<'${name}'`;
       }
       if (end === -1) return "a here-document has no end";
     }

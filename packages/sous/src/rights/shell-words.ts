@@ -52,7 +52,7 @@ export function readWord(source: Source, options: WordOptions): WrittenWord | Pr
     if (problem !== undefined) return { problem };
   }
   // Brace expansion needs a comma or two dots between braces; one pair without them is plain text.
-  if (word.braces > 1 || (word.braces > 0 && word.hasComma)) return { problem: "it expands { }" };
+  if (word.braces > 1 || (word.braces > 0 && word.hasComma)) return { problem: "braces are expanded" };
   const isBracket = source.text.slice(start, source.at) === "[";
   return {
     text: word.text,
@@ -99,12 +99,12 @@ function readPiece(source: Source, character: string, word: Growing, options: Pi
     case "[":
       return readGlob(source, character, word, options);
     case "`":
-      return "it holds a backtick, which runs a command";
+      return "a backtick runs a command";
     case "(":
     case ")":
-      return "it holds ( or ), which group, define or substitute commands";
+      return "brackets group, define or substitute commands";
     case "}":
-      return "it expands { }";
+      return "braces are expanded";
     default:
       return readPlain(source, word);
   }
@@ -125,8 +125,8 @@ function readDouble(source: Source, word: Growing): string | undefined {
       source.at += 1;
       return undefined;
     }
-    if (character === "$") return 'it holds $ in "…", which the shell replaces; use single quotes for plain text';
-    if (character === "`") return "it holds a backtick, which runs a command";
+    if (character === "$") return '$ in "…" is expanded; use single quotes for plain text';
+    if (character === "`") return "a backtick runs a command";
     const next = source.text[source.at + 1];
     if (character !== "\\" || next === undefined || !'"\\$`\n'.includes(next)) {
       word.text += character;
@@ -142,13 +142,13 @@ function readDouble(source: Source, word: Growing): string | undefined {
 function readDocument(source: Source, word: Growing): string | undefined {
   const opening = take(source, QUOTED_DOCUMENT);
   const name = /'(\w+)'/.exec(opening ?? "")?.[1];
-  if (name === undefined) return "it holds $(…), which runs a command";
+  if (name === undefined) return "$(…) runs a command";
   const start = source.at;
   const end = source.text.startsWith(`${name}\n`, start) ? start : source.text.indexOf(`\n${name}\n`, start) + 1;
   if (end === 0) return "a here-document has no end";
   const body = source.text.slice(start, end);
   source.at = end + name.length + 1;
-  if (take(source, /[ \t]*\)"/y) === undefined) return "it holds $(…), which runs a command";
+  if (take(source, /[ \t]*\)"/y) === undefined) return "$(…) runs a command";
   // Old versions of bash look for the closing bracket in the body, too.
   if (!isBalanced(body)) return "a here-document inside $(…) holds a ) without its (";
   if (source.at < source.text.length && !WORD_END.test(source.text[source.at] ?? "")) return "text follows $(…)";
@@ -183,11 +183,11 @@ function readVariable(source: Source, word: Growing, { place, home }: PieceOptio
   return take(source, /\$HOME(?![A-Za-z0-9_])/y) === undefined ? VARIABLE : addHome(word, home);
 }
 
-const VARIABLE = "it holds $, which the shell replaces; only $HOME and $? are known, and $ in single quotes";
+const VARIABLE = "$ is expanded; only $HOME and $? are understood, and any $ in single quotes";
 
 /** At the start `~` and `~/` are the home folder; behind `=` and `:` the shell may replace it, too. */
 function readTilde(source: Source, word: Growing, { place, home, isFirst }: PieceOptions): string | undefined {
-  if (place === "literal" || (!isFirst && /[=:]$/.test(word.text))) return "it holds ~ where the shell replaces it";
+  if (place === "literal" || (!isFirst && /[=:]$/.test(word.text))) return "~ is expanded here";
   source.at += 1;
   if (!isFirst) {
     word.text += "~";
@@ -195,7 +195,7 @@ function readTilde(source: Source, word: Growing, { place, home, isFirst }: Piec
   }
   skipContinuations(source);
   const next = source.text[source.at];
-  if (next !== undefined && next !== "/" && !WORD_END.test(next)) return "it names the home folder of a user";
+  if (next !== undefined && next !== "/" && !WORD_END.test(next)) return "~ names the home folder of a user";
   return addHome(word, home);
 }
 
@@ -207,7 +207,7 @@ function addHome(word: Growing, home: string | undefined): undefined {
 
 function readBraces(source: Source, word: Growing): string | undefined {
   const found = take(source, BRACES);
-  if (found === undefined) return "it expands { }";
+  if (found === undefined) return "braces are expanded";
   word.text += found;
   word.braces += 1;
   return undefined;
@@ -215,7 +215,7 @@ function readBraces(source: Source, word: Growing): string | undefined {
 
 function readGlob(source: Source, character: string, word: Growing, { place }: PieceOptions): string | undefined {
   if (place === "pattern" && character !== "*" && source.text.slice(source.at) !== "[")
-    return `it holds ${character}: in a pattern only * stands for other text`;
+    return `${character} has no meaning in a pattern; only * stands for other text`;
   source.at += 1;
   word.text += place === "pattern" && character === "*" ? WILDCARD : character;
   if (place === "argument") word.isOpen = true;
@@ -238,5 +238,5 @@ function readPlain(source: Source, word: Growing): string | undefined {
 
 function unseen(character: string): string {
   const number = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
-  return `it holds the character U+${number}`;
+  return `it contains the character U+${number}`;
 }

@@ -18,9 +18,13 @@ async function markersOf(attempts: readonly string[], flags: Flags, configuratio
   await using command = await openCommand({ "home/.config/sous/config.yaml": configuration });
   const marks = join(command.root, "marks");
   mkdirSync(marks);
-  const made = attempts.map((text, index) => text.replaceAll("$PWD/M", "M").replaceAll(/\bM\b/g, join(marks, `m${index}`)));
+  const made = attempts.map((text, index) =>
+    text.replaceAll("$PWD/M", "M").replaceAll(/\bM\b/g, join(marks, `m${index}`)),
+  );
   const calls = made.map((text) => ["terminal", { command: text, timeout: 5 }] as const);
-  const answers = Array.from({ length: Math.ceil(calls.length / 50) }, (_, at) => calling(...calls.slice(at * 50, at * 50 + 50)));
+  const answers = Array.from({ length: Math.ceil(calls.length / 50) }, (_, at) =>
+    calling(...calls.slice(at * 50, at * 50 + 50)),
+  );
   const { events } = await command.run({ sous: [...answers, saying("Done.")] }, flags);
   assert.equal(events.filter(({ type }) => type === "tool-call-end").length, attempts.length);
   return new Set(readdirSync(marks).map((name) => attempts[Number(/\d+/.exec(name)?.[0])] ?? name));

@@ -69,7 +69,7 @@ export const LISTED_EVASIONS: readonly string[] = [
   "select x in a; do touch M; break; done <<< 1",
   "f() { touch M; }; f",
   "function f { touch M; }; f",
-  "f() { \"$@\"; }; f touch M",
+  'f() { "$@"; }; f touch M',
   "coproc touch M; wait",
   "[[ $(touch M) ]]",
   "echo $(touch M)",
@@ -163,7 +163,7 @@ export const LISTED_EVASIONS: readonly string[] = [
   "awk 'BEGIN{\"touch M\" | getline}'",
   "mawk 'BEGIN{print | \"touch M\"}'",
   "perl -e 'system q(touch M)'",
-  "perl -e 'exec \"touch\", \"M\"'",
+  'perl -e \'exec "touch", "M"\'',
   "echo 'system q(touch M)' | perl",
   "echo 'system q(touch M)' | perl -",
   "perl -MPOSIX=system -e 'system q(touch M)'",
@@ -178,10 +178,10 @@ export const LISTED_EVASIONS: readonly string[] = [
   "tar cIf 'touch M; cat' x.tar /etc/hostname",
   "sort --compress-program='touch' -S 1 /etc/hostname; touch M",
   "split --filter='touch M' /etc/hostname",
-  "node -e 'require(\"child_process\").execSync(\"touch M\")'",
-  "node -p 'require(\"child_process\").execSync(\"touch M\")'",
-  "echo 'require(\"child_process\").execSync(\"touch M\")' | node",
-  "node --eval='require(\"child_process\").execSync(\"touch M\")'",
+  'node -e \'require("child_process").execSync("touch M")\'',
+  'node -p \'require("child_process").execSync("touch M")\'',
+  'echo \'require("child_process").execSync("touch M")\' | node',
+  'node --eval=\'require("child_process").execSync("touch M")\'',
   "python3 -c 'import os; os.system(\"touch M\")'",
   "python3 -Ic 'import os; os.system(\"touch M\")'",
   "python3 -m timeit -n1 -r1 'import os; os.system(\"touch M\")'",
@@ -245,7 +245,7 @@ export const LISTED_WIDENINGS: readonly string[] = [
   "test -v 'a[$(touch M)]'",
   "test x -a -v 'a[$(touch M)]'",
   "test -R 'a[$(touch M)]'",
-  "test \"$(touch M)\"",
+  'test "$(touch M)"',
   "test x || touch M",
   "test x && touch M",
   "test x > M",
@@ -314,7 +314,15 @@ export const LISTED_WIDENINGS: readonly string[] = [
   "sed -n '1e touch M' /etc/hostname",
 ];
 
-const plain = fc.constantFrom("touch M", "'touch' M", "/usr/bin/touch M", "to\\\nuch M", "t''ouch M", "CI=1 touch M", "touch M 2>&1");
+const plain = fc.constantFrom(
+  "touch M",
+  "'touch' M",
+  "/usr/bin/touch M",
+  "to\\\nuch M",
+  "t''ouch M",
+  "CI=1 touch M",
+  "touch M 2>&1",
+);
 const inside = [
   (text: string) => `sh -c '${text.replaceAll("'", `'"'"'`)}'`,
   (text: string) => `eval '${text.replaceAll("'", `'"'"'`)}'`,
@@ -325,10 +333,34 @@ const inside = [
   (text: string) => `bash <<'E'\n${text}\nE`,
   (text: string) => `cat <<E\n$(${text})\nE`,
 ];
-const before = fc.constantFrom("", "ls; ", "true && ", "ls | ", "cd . && ", "ls # it's\n", "cat <<'E'\nit's\nE\n", "echo 'a\nb'; ", "ls & ", "set -e\n");
-const starter = fc.constantFrom("", "timeout 9 ", "env ", "nice -n 1 ", "nohup ", "env CI=1 ", "timeout 9 env ", "time ", "command ", "exec ");
+const before = fc.constantFrom(
+  "",
+  "ls; ",
+  "true && ",
+  "ls | ",
+  "cd . && ",
+  "ls # it's\n",
+  "cat <<'E'\nit's\nE\n",
+  "echo 'a\nb'; ",
+  "ls & ",
+  "set -e\n",
+);
+const starter = fc.constantFrom(
+  "",
+  "timeout 9 ",
+  "env ",
+  "nice -n 1 ",
+  "nohup ",
+  "env CI=1 ",
+  "timeout 9 env ",
+  "time ",
+  "command ",
+  "exec ",
+);
 const after = fc.constantFrom("", " ; ls", " && ls", " | cat", " > /dev/null", " &\nwait", " # x");
-const direct = fc.tuple(before, starter, fc.constantFrom("touch M", "'touch' M", "/usr/bin/touch M", "t\\ouch M"), after).map((pieces) => pieces.join(""));
+const direct = fc
+  .tuple(before, starter, fc.constantFrom("touch M", "'touch' M", "/usr/bin/touch M", "t\\ouch M"), after)
+  .map((pieces) => pieces.join(""));
 const nested = fc
   .tuple(before, plain, fc.constantFrom(...inside), fc.option(fc.constantFrom(...inside.slice(0, 4))))
   .map(([first, text, one, two]) => `${first}${two === null ? one(text) : two(one(text))}`);
@@ -340,7 +372,14 @@ export function generatedEvasions(seed: number, count: number): string[] {
 
 /** The same behind something that a rule allows. */
 export function generatedWidenings(seed: number, count: number): string[] {
-  const allowed = fc.constantFrom("echo x", "ls -la", "printf '%s' x", "test -f x", "wc -l /etc/hostname", "git status");
+  const allowed = fc.constantFrom(
+    "echo x",
+    "ls -la",
+    "printf '%s' x",
+    "test -f x",
+    "wc -l /etc/hostname",
+    "git status",
+  );
   const joint = fc.constantFrom("; ", " && ", " || ", " | ", " & ", "\n", " #x\n", " \\\n; ", " $(", " `", " > >(");
   const made = fc.tuple(allowed, joint, plain).map(([first, between, text]) => {
     const closing = between === " $(" || between === " > >(" ? ")" : between === " `" ? "`" : "";
