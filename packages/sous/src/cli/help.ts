@@ -27,7 +27,6 @@ const FIRST_EXAMPLES: readonly Row[] = [
   ['sous run "Why does npm test fail?"', "one task, one answer on stdout"],
   ['git diff | sous run "Review this"', "with what is piped in"],
   ["sous demo", "see it work: no key, no network"],
-  ["sous replay --tree --id last", "what the last run did"],
 ];
 
 const LAST_LINES = [

@@ -204,6 +204,15 @@ const TABLE: Record<string, Row> = {
     read: ({ agent }) => agent.subagent.summary,
   },
   "tools.terminal.timeout": { good: [["30s", 30_000]], bad: times, read: ({ tools }) => tools.terminal.timeoutMs },
+  "tools.terminal.inert_variables": {
+    good: [["[APP_ENV, DATABASE_URL]", ["APP_ENV", "DATABASE_URL"]]],
+    bad: [
+      ["APP_ENV", /must be a list/],
+      ["[A=1]", /must be the name of a variable/],
+      ["[1]", /must be a text/],
+    ],
+    read: ({ tools }) => tools.terminal.inertVariables,
+  },
   "tools.fetch.allow_hosts": {
     good: [
       ['[Docs.Example.com, "*.example.org"]', ["docs.example.com", "*.example.org"]],

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the shell reads them.
 /** What the parser calls understood is what a real bash runs, and nothing else. */
 
 import assert from "node:assert/strict";

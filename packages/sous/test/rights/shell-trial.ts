@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the shell reads them.
 /** Generated commands, read by our parser and run by a real bash in a folder of markers: both must see the same. */
 
 import { spawn } from "node:child_process";
