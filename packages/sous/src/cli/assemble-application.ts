@@ -27,6 +27,8 @@ import { databaseFile, userFolderIfAny } from "./paths.ts";
 import { rootPrompt } from "./root-prompt.ts";
 import type { RunFlags } from "./run-flags.ts";
 
+export type { Judgement } from "../rights/policy.ts";
+
 /** The name of the root in paths, events and rules. */
 export const ROOT_NAME = "sous";
 

@@ -2,6 +2,7 @@
 
 import { type Action, type ActionKind, kindOf, namedAgent } from "./action.ts";
 import { compileCommandPattern } from "./command-pattern.ts";
+import { readCommandLine } from "./command-reading.ts";
 import { compileFieldPattern } from "./field-pattern.ts";
 import { compileHostPattern } from "./host-pattern.ts";
 import { compilePathPattern } from "./path-pattern.ts";
@@ -40,7 +41,7 @@ export function compilePattern(text: string, home?: string): RulePattern | strin
   if (argument.trim() === "")
     return `${toolName}() has nothing in its brackets; write ${toolName} for every call of it`;
   const inner = argument.startsWith("=")
-    ? exactPattern(argument.slice(1))
+    ? exactPattern(exactText(toolName, argument.slice(1), home))
     : PATTERNS[kindOf(toolName)](argument.trim(), home);
   if (typeof inner === "string") return `In ${shortened(written)}: ${inner}`;
   const isMeant = toolTest(toolName, argument);
@@ -79,6 +80,11 @@ function toolTest(toolName: string, argument: string): (action: Action) => boole
   // `subagent(scout)` is about the agent, whichever tool calls it.
   if (toolName === "subagent" && !argument.startsWith("=")) return (action) => action.kind === "agents";
   return (action) => action.toolName === toolName;
+}
+
+/** A command has one spelling here, as in `Action.exact`. */
+function exactText(toolName: string, text: string, home: string | undefined): string {
+  return kindOf(toolName) === "command" ? (readCommandLine(text, { home }).canonical ?? text) : text;
 }
 
 /** Everything after `=` is taken as it stands: exactly this action and no other. */

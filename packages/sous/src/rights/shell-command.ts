@@ -42,8 +42,8 @@ export type ReadOptions = {
   readonly isPattern?: boolean | undefined;
 };
 
-export const MAX_COMMAND_LENGTH = 16_384;
-export const MAX_COMMANDS = 50;
+const MAX_COMMAND_LENGTH = 16_384;
+const MAX_COMMANDS = 50;
 
 /** Characters that no quote makes harmless: they move the cursor, or stand for something else here. */
 const UNREADABLE = /[\p{Cc}\p{Co}\p{Cs}]/gu;

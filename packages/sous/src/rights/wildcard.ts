@@ -19,14 +19,6 @@ export function standsFor(pieces: readonly string[], text: string, mayFill: (bet
   return end >= at && text.endsWith(last) && mayFill(text.slice(at, end));
 }
 
-/** True when text that begins like this might go on to match the pattern. */
-export function mayStandFor(pattern: string, wildcard: string, beginning: string): boolean {
-  const free = pattern.indexOf(wildcard);
-  const fixed = free === -1 ? pattern : pattern.slice(0, free);
-  // Further words may follow whatever a rule that forbids has named.
-  return fixed.startsWith(beginning) || beginning.startsWith(free === -1 ? `${fixed} ` : fixed);
-}
-
 /** `*` stands for any text and `?` for one character. */
 export function matchesGlob(pattern: string, text: string): boolean {
   const [places, characters] = [[...pattern], [...text]];

@@ -138,7 +138,7 @@ suite("H3: the rules of a file hold for the calls of its agent, and the stricter
     "git log $(touch x)",
     "git log | sh",
     "git log > out",
-    "env git log",
+    "env -i git log",
     "rm -rf .",
     "git log --all",
   ]) {

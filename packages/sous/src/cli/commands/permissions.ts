@@ -1,9 +1,8 @@
 /** `sous permissions test COMMAND`: which rule decides about a command of the terminal tool, and why. Runs nothing. */
 
 import type { RuleAnswer } from "../../core/approval.ts";
-import type { Judgement } from "../../rights/policy.ts";
 import { findTrust, trustWarning } from "../assemble-agents.ts";
-import { policyFor, ROOT_NAME } from "../assemble-application.ts";
+import { type Judgement, policyFor, ROOT_NAME } from "../assemble-application.ts";
 import { readConfiguration } from "../assemble-configuration.ts";
 import { EXIT, usageError } from "../exit-codes.ts";
 import { inertLine } from "../inert.ts";
