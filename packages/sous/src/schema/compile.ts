@@ -1,6 +1,5 @@
 /** Turns any schema a person may give into one the runtime can use. Compiled once per schema object. */
 
-import * as z from "zod";
 import { UserError } from "../core/errors.ts";
 import {
   isStandardSchema,
@@ -10,6 +9,8 @@ import {
   type StandardIssue,
   type StandardSchema,
 } from "../core/schema.ts";
+import { checkValue } from "./check-value.ts";
+import { readSchema } from "./read-schema.ts";
 
 const compiled = new WeakMap<object, Schema | Promise<Schema>>();
 
@@ -110,12 +111,8 @@ function withCheck(jsonSchema: JsonSchema, validate: AiSdkSchema["validate"]): S
   };
 }
 
+/** What a call, a file or a developer gives as JSON Schema is checked in bounded time, by rules of our own. */
 function fromJsonSchema(jsonSchema: JsonSchema): Schema {
-  let check: z.ZodType;
-  try {
-    check = z.fromJSONSchema(jsonSchema as Parameters<typeof z.fromJSONSchema>[0]);
-  } catch (cause) {
-    throw new UserError(`This JSON Schema cannot be used: ${(cause as Error).message}`, { cause });
-  }
-  return fromStandard(check, withoutDialect(jsonSchema));
+  const node = readSchema(jsonSchema);
+  return { jsonSchema: withoutDialect(jsonSchema), parse: (value, stop) => checkValue(node, value, stop) };
 }

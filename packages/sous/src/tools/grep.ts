@@ -2,12 +2,13 @@
 
 import { z } from "zod";
 import { ToolFailure } from "../core/errors.ts";
+import { compileLinearPattern, type LinearPattern } from "../core/linear-pattern.ts";
+import { UnusablePattern } from "../core/pattern-syntax.ts";
 import type { Programs } from "../core/process.ts";
 import { type Tool, type ToolResult, tool } from "../core/tool.ts";
 import { truncateUtf8, truncateUtf8Start } from "../core/truncate.ts";
 import { utf8Length } from "../core/usage.ts";
 import { compileGlob } from "./glob-pattern.ts";
-import { compileLinePattern, type LinePattern } from "./line-pattern.ts";
 import { type ScanEnd, scanLines, textOfLine } from "./line-scan.ts";
 import { filesHolding } from "./ripgrep.ts";
 import { type FoundFile, skippedFolders, walkFiles } from "./walk.ts";
@@ -57,10 +58,7 @@ export function grepTool(root?: string, programs?: Programs): Tool {
     effect: "read",
     inputSchema: input,
     async execute(asked, context): Promise<ToolResult> {
-      const pattern = compileLinePattern(asked.pattern, {
-        isLiteral: asked.literal ?? false,
-        ignoreCase: asked.ignore_case ?? false,
-      });
+      const pattern = compilePattern(asked);
       const search = newSearch(pattern, asked.limit ?? DEFAULT_MATCHES, programs);
       const workspace = await openWorkspace(root ?? context.cwd);
       const { real, isFolder } = await locate(workspace, asked.path ?? ".");
@@ -73,9 +71,20 @@ export function grepTool(root?: string, programs?: Programs): Tool {
 
 type Asked = z.infer<typeof input>;
 
+function compilePattern({ pattern, literal = false, ignore_case: ignoreCase = false }: Asked): LinearPattern {
+  try {
+    return compileLinearPattern(pattern, { isLiteral: literal, ignoreCase, dialect: "lines" });
+  } catch (error) {
+    if (!(error instanceof UnusablePattern)) throw error;
+    throw new ToolFailure(`${error.message} Change it, or set literal to true to search for the text as it stands.`, {
+      cause: error,
+    });
+  }
+}
+
 /** What a search has found so far, and why it ended early. */
 type Search = {
-  pattern: LinePattern;
+  pattern: LinearPattern;
   programs: Programs | undefined;
   required: Buffer | undefined;
   limit: number;
@@ -88,7 +97,7 @@ type Search = {
   isOver: boolean;
 };
 
-function newSearch(pattern: LinePattern, limit: number, programs: Programs | undefined): Search {
+function newSearch(pattern: LinearPattern, limit: number, programs: Programs | undefined): Search {
   const required = pattern.required === undefined ? undefined : Buffer.from(pattern.required);
   return {
     pattern,
