@@ -17,7 +17,8 @@ const DAYS = "(?:\\d+Y(?:\\d+M)?(?:\\d+D)?|\\d+M(?:\\d+D)?|\\d+D)";
 const DURATION_SECONDS = "\\d+(?:[.,]\\d+)?S";
 const TIME_OF_DURATION = `T(?:\\d+H(?:\\d+M)?(?:${DURATION_SECONDS})?|\\d+M(?:${DURATION_SECONDS})?|${DURATION_SECONDS})`;
 const LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
-const LOCAL_PART = "[A-Za-z0-9_'+-]+(?:\\.[A-Za-z0-9_'+-]+)*";
+const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
+const LOCAL_PART = `${ATOM}(?:\\.${ATOM})*`;
 /** What no address holds as it stands. */
 const NO_URI = '\\s<>"{}|\\\\^`';
 
@@ -32,7 +33,8 @@ const FORMATS: Record<string, Format> = {
   duration: matches(`P(?:\\d+W|${DAYS}(?:${TIME_OF_DURATION})?|${TIME_OF_DURATION})`),
   hostname: matches(`${LABEL}(?:\\.${LABEL})*\\.?`),
   ipv4: (text) => text.length < MAX_ADDRESS_LENGTH && isIPv4(text),
-  ipv6: (text) => text.length < MAX_ADDRESS_LENGTH && isIPv6(text),
+  // Without a zone such as %eth0, which is not part of the address.
+  ipv6: (text) => text.length < MAX_ADDRESS_LENGTH && !text.includes("%") && isIPv6(text),
 };
 const MAX_ADDRESS_LENGTH = 100;
 

@@ -1,5 +1,5 @@
 /** Compared with a step of a pattern. */
-const PART_COST = 6;
+const PART_COST = 12;
 
 /** A text that two JSON values share exactly when JSON Schema calls them equal. `spend` hears what it costs. */
 export function jsonKey(value: unknown, spend: (steps: number) => void): string {

@@ -7,6 +7,9 @@ import type { SchemaReader } from "./schema-reader.ts";
 
 const MAX_QUOTED = 200;
 const MAX_NAMED_KEYS = 5;
+/** What these take, compared with a step of a pattern. */
+const KEY_COST = 8;
+const DEFAULT_COST = 30;
 
 export function listRules(reader: SchemaReader): Rule[] {
   const { schema } = reader;
@@ -82,13 +85,19 @@ function copyOfList(value: readonly unknown[], check: Check): unknown[] {
 
 type Fields = Record<string, unknown>;
 
+function keysOf(value: Fields, check: Check): string[] {
+  const keys = Object.keys(value);
+  check.spend(KEY_COST * keys.length);
+  return keys;
+}
+
 const FIELD_KEYWORDS = ["properties", "patternProperties", "additionalProperties", "required"];
 
 export function objectRules(reader: SchemaReader): Rule[] {
   const { schema } = reader;
   const rules: Rule[] = [];
-  sizeRule("minProperties", "maxProperties", "object", "properties", reader, rules, (value) =>
-    isObject(value) ? Object.keys(value).length : undefined,
+  sizeRule("minProperties", "maxProperties", "object", "properties", reader, rules, (value, check) =>
+    isObject(value) ? keysOf(value, check).length : undefined,
   );
   if (schema.propertyNames !== undefined) rules.push(namesRule(reader.node("propertyNames", schema.propertyNames)));
   if (!FIELD_KEYWORDS.some((keyword) => schema[keyword] !== undefined)) return rules;
@@ -109,7 +118,7 @@ export function objectRules(reader: SchemaReader): Rule[] {
 function namesRule(node: SchemaNode): Rule {
   return (value, check) => {
     if (!isObject(value)) return value;
-    for (const name of Object.keys(value)) {
+    for (const name of keysOf(value, check)) {
       if (check.isDecided) break;
       if (check.attempt(node, name) === undefined) check.fail("Invalid key: its name is not allowed", name);
     }
@@ -131,8 +140,7 @@ function fieldsRule({ properties, patterns, others, isClosed }: Allowed): Rule {
     if (!isObject(value)) return value;
     const unknown: string[] = [];
     let fields = value;
-    for (const name of Object.keys(value)) {
-      check.spend(1);
+    for (const name of keysOf(value, check)) {
       if (check.isDecided || unknown.length > MAX_NAMED_KEYS) break;
       const known = properties.get(name);
       let isKnown = known !== undefined;
@@ -161,7 +169,7 @@ function fieldsRule({ properties, patterns, others, isClosed }: Allowed): Rule {
     function setField(name: string, given: unknown): void {
       if (fields === value) {
         fields = { ...value };
-        check.spend(Object.keys(fields).length);
+        keysOf(fields, check);
       }
       // An assignment to `__proto__` would change the object instead of a field of it.
       Object.defineProperty(fields, name, { value: given, writable: true, enumerable: true, configurable: true });
@@ -176,7 +184,7 @@ function unrecognized(names: readonly string[]): string {
 }
 
 function defaultOf({ defaultText = "null" }: SchemaNode, check: Check): unknown {
-  check.spend(defaultText.length);
+  check.spend(DEFAULT_COST + defaultText.length);
   return JSON.parse(defaultText);
 }
 
@@ -199,15 +207,14 @@ function sizeRule(
   parts: string,
   reader: SchemaReader,
   rules: Rule[],
-  sizeOf: (value: unknown) => number | undefined,
+  sizeOf: (value: unknown, check: Check) => number | undefined,
 ): void {
   const least = reader.number(min);
   const most = reader.number(max);
   if (least === undefined && most === undefined) return;
   rules.push((value, check) => {
-    const size = sizeOf(value);
+    const size = sizeOf(value, check);
     if (size === undefined) return value;
-    check.spend(size >> 2);
     if (least !== undefined && size < least) check.fail(`Too small: expected ${kind} to have >=${least} ${parts}`);
     if (most !== undefined && size > most) check.fail(`Too big: expected ${kind} to have <=${most} ${parts}`);
     return value;

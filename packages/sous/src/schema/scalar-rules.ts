@@ -72,7 +72,7 @@ export function textRules(reader: SchemaReader): Rule[] {
   return [
     (value, check) => {
       if (typeof value !== "string") return value;
-      check.spend(value.length >> 4);
+      check.spend(value.length >> 3);
       const length = minLength === undefined && maxLength === undefined ? 0 : lengthOf(value);
       if (minLength !== undefined && length < minLength)
         check.fail(`Too small: expected string to have >=${minLength} characters`);

@@ -1,0 +1,78 @@
+/** Schemas and answers built to be slow: what a call, a file or a child gives cannot stop the process. */
+
+import assert from "node:assert/strict";
+import { after, suite, test } from "node:test";
+import { UserError } from "../../src/core/errors.ts";
+import type { Parsed } from "../../src/core/schema.ts";
+import { parseOutput } from "../../src/loop/parse-output.ts";
+import { compileSchema } from "../../src/schema/compile.ts";
+import { runProcess, scriptFolder } from "../cli/run-process.ts";
+import { hostileSchemas } from "../figures/r16-schemas.ts";
+
+/** Enough for every row that takes exponential or quadratic time in a backtracking engine. */
+const SIZE = 1000;
+
+suite("B2.1: an answer and its schema are decided in bounded steps", () => {
+  for (const { name, schema, answer } of hostileSchemas(SIZE)) {
+    test(`B2.1: ${name} is decided or refused`, async () => {
+      const decided = await decide(schema, answer).catch((error: unknown) => {
+        assert.ok(error instanceof UserError, String(error));
+        assert.match(error.message, /^This JSON Schema cannot be used: /);
+      });
+      if (decided?.ok === false) assert.ok(decided.problems.join("\n").length < 10_000, "and a model can read why");
+    });
+  }
+
+  test("B2.1: long checks of many children are made one after the other, and end when the run is stopped", async () => {
+    const schema = await compileSchema({ type: "string", pattern: "^(a+)+$" });
+    const stop = new AbortController();
+    const value = `${"a".repeat(2_000_000)}!`;
+    const checks = Array.from({ length: 20 }, async () => schema.parse(value, stop.signal));
+    const first = await checks[0];
+    assert.equal(first?.ok, false);
+    stop.abort(new Error("stopped"));
+    const [, ...others] = await Promise.allSettled(checks);
+    assert.ok(
+      others.slice(1).every((each) => each.status === "rejected"),
+      "a timer or a signal is heard between two of them",
+    );
+  });
+});
+
+async function decide(schema: object, answer: string): Promise<Parsed> {
+  const output = await compileSchema(schema);
+  const scope = new AbortController().signal;
+  return parseOutput({ cutText: "", text: answer, profile: { output }, scope } as unknown as Parameters<typeof parseOutput>[0]);
+}
+
+suite("B2.1: the command with schemas that children cannot answer in time", { concurrency: true }, () => {
+  const hostile = hostileSchemas(1_000_000);
+  const tasks = hostile.slice(0, 8).map(({ schema }, index) => ({
+    label: `child${index}`,
+    task_prompt: "Answer.",
+    output_schema: schema,
+  }));
+  const delegation = { calls: [{ tool: "parallel_subagent", input: { tasks, max_concurrent: 8 } }] };
+  const scripts = scriptFolder({
+    answers: {
+      sous: [delegation, { ending: "hangs" }],
+      "sous/*": [{ text: hostile[0]?.answer }, { text: hostile[5]?.answer }],
+    },
+  });
+  after(async () => (await scripts)[Symbol.asyncDispose]());
+
+  test("B2.1: --timeout ends it", async () => {
+    const { path: cwd } = await scripts;
+    const flags = ["--model", "script/answers.json", "--ephemeral", "--timeout", "1s"];
+    const ended = await runProcess({ cwd, parameters: ["run", "Go.", ...flags] });
+    assert.deepEqual([ended.code, ended.signal], [6, null], ended.stderr);
+  });
+
+  test("B2.1: SIGTERM ends it", async () => {
+    const { path: cwd } = await scripts;
+    const flags = ["--model", "script/answers.json", "--ephemeral", "--log-level", "info"];
+    const acts = [{ at: /subagent\.spawn/, act: "SIGTERM" }] as const;
+    const ended = await runProcess({ cwd, parameters: ["run", "Go.", ...flags], acts });
+    assert.deepEqual([ended.code, ended.signal], [143, null], ended.stderr);
+  });
+});
