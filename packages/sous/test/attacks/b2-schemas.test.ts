@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import { after, suite, test } from "node:test";
 import { UserError } from "../../src/core/errors.ts";
+import type { Run } from "../../src/core/run.ts";
 import type { Parsed } from "../../src/core/schema.ts";
 import { parseOutput } from "../../src/loop/parse-output.ts";
 import { compileSchema } from "../../src/schema/compile.ts";
 import { runProcess, scriptFolder } from "../cli/run-process.ts";
-import { hostileSchemas } from "../figures/r16-schemas.ts";
+import { HOSTILE_SCHEMAS, hostileSchemas } from "../figures/r16-schemas.ts";
 
 /** Enough for every row that takes exponential or quadratic time in a backtracking engine. */
 const SIZE = 1000;
@@ -40,14 +41,13 @@ suite("B2.1: an answer and its schema are decided in bounded steps", () => {
 });
 
 async function decide(schema: object, answer: string): Promise<Parsed> {
-  const output = await compileSchema(schema);
-  const scope = new AbortController().signal;
-  return parseOutput({ cutText: "", text: answer, profile: { output }, scope } as unknown as Parameters<typeof parseOutput>[0]);
+  const profile = { output: await compileSchema(schema) };
+  const run = { cutText: "", text: answer, profile, scope: new AbortController().signal };
+  return parseOutput(run as unknown as Run);
 }
 
 suite("B2.1: the command with schemas that children cannot answer in time", { concurrency: true }, () => {
-  const hostile = hostileSchemas(1_000_000);
-  const tasks = hostile.slice(0, 8).map(({ schema }, index) => ({
+  const tasks = HOSTILE_SCHEMAS.slice(0, 8).map(({ schema }, index) => ({
     label: `child${index}`,
     task_prompt: "Answer.",
     output_schema: schema,
@@ -56,7 +56,7 @@ suite("B2.1: the command with schemas that children cannot answer in time", { co
   const scripts = scriptFolder({
     answers: {
       sous: [delegation, { ending: "hangs" }],
-      "sous/*": [{ text: hostile[0]?.answer }, { text: hostile[5]?.answer }],
+      "sous/*": [{ text: HOSTILE_SCHEMAS[0]?.answer }, { text: HOSTILE_SCHEMAS[5]?.answer }],
     },
   });
   after(async () => (await scripts)[Symbol.asyncDispose]());

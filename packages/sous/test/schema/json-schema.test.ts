@@ -150,22 +150,15 @@ suite("a JSON Schema", () => {
     });
   }
 
-  test("that zod has written for its formats can be read", async () => {
-    const formats = [
-      z.email(),
-      z.url(),
-      z.uuid(),
-      z.ipv4(),
-      z.ipv6(),
-      z.cidrv4(),
-      z.cidrv6(),
-      z.base64(),
-      z.jwt(),
-      z.emoji(),
-    ];
-    const iso = [z.iso.datetime(), z.iso.date(), z.iso.time(), z.iso.duration(), z.templateLiteral(["a", z.number()])];
-    for (const each of [...formats, ...iso]) await compileSchema(z.toJSONSchema(each));
-    assert.equal((await parse(z.toJSONSchema(z.email()), "a@example.org")).ok, true);
+  test("that zod has written for a format can be read, but for the three with look-around", async () => {
+    const iso = [z.iso.datetime(), z.iso.date(), z.iso.time()];
+    const addresses = [z.email(), z.url(), z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6(), z.mac(), z.e164()];
+    const others = [z.uuid(), z.ulid(), z.base64(), z.base64url(), z.jwt(), z.templateLiteral(["a", z.number()])];
+    for (const each of [...iso, ...addresses, ...others]) await compileSchema(written(each));
+    assert.equal((await parse(written(z.email()), "a@example.org")).ok, true);
+    for (const each of [z.iso.duration(), z.hostname(), z.emoji()]) {
+      await assert.rejects(async () => compileSchema(written(each)), /look-around/);
+    }
   });
 
   test("gives the same verdicts as zod for generated schemas and values", async () => {
@@ -214,6 +207,11 @@ suite("a JSON Schema", () => {
     );
   });
 });
+
+/** As in a file: what zod gives is still a schema of zod. */
+function written(schema: z.ZodType): JsonSchema {
+  return JSON.parse(JSON.stringify(z.toJSONSchema(schema)));
+}
 
 function names(count: number): [string, number][] {
   return Array.from({ length: count }, (_, index) => [`${"n".repeat(index % 300)}${index}`, index]);
