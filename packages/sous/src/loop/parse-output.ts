@@ -1,25 +1,34 @@
 /** The answer of an agent with an output schema: JSON, perhaps inside a fence, checked. */
 
+import { setImmediate } from "node:timers/promises";
+import { oneAtATime } from "../core/one-at-a-time.ts";
 import type { Run } from "../core/run.ts";
 import type { Parsed, Schema } from "../core/schema.ts";
 import { isJson } from "./to-json.ts";
 
-/** Parsing is one step that nothing interrupts: this many characters take it about a tenth of a second. */
-const MAX_LENGTH = 10_000_000;
+/** Parsing is one step that nothing interrupts: a slow machine takes a second for so many characters, if they are many keys. */
+const MAX_LENGTH = 2_000_000;
+const LENGTH_AT_ONCE = 100_000;
+const inTurn = oneAtATime(setImmediate);
 
 export async function parseOutput({ cutText, text, profile, scope }: Run): Promise<Parsed> {
   const schema = profile.output;
   if (schema === undefined) return { ok: true, value: undefined };
   const body = withoutFence(cutText + text);
   if (body.length > MAX_LENGTH) return { ok: false, problems: [`it is longer than ${MAX_LENGTH} characters`] };
+  const read = body.length <= LENGTH_AT_ONCE ? readJson(body) : await inTurn(() => readJson(body), scope);
+  return read.ok ? schema.parse(read.value, scope) : read;
+}
+
+function readJson(text: string): Parsed {
   let value: unknown;
   try {
-    value = JSON.parse(body);
+    value = JSON.parse(text);
   } catch (error) {
     return { ok: false, problems: [`it is not JSON (${(error as Error).message})`] };
   }
   // JSON it is; only its depth can be wrong, and a schema that walks through it would not come back.
-  return isJson(value) ? schema.parse(value, scope) : { ok: false, problems: ["it is nested too deeply"] };
+  return isJson(value) ? { ok: true, value } : { ok: false, problems: ["it is nested too deeply"] };
 }
 
 const FENCE = "```";

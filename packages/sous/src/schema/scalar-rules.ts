@@ -19,7 +19,8 @@ const MAX_QUOTED = 200;
 
 export function typeRules({ schema: { type } }: SchemaReader): Rule[] {
   if (type === undefined) return [];
-  const names: unknown[] = Array.isArray(type) ? type : [type];
+  // Each name once: a list of a hundred thousand would be gone through for every value.
+  const names = [...new Set<unknown>(Array.isArray(type) ? type : [type])];
   const tests = names.map((name) => {
     const test = typeof name === "string" && Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
     if (test === undefined) throw unusable(`Unsupported type: ${JSON.stringify(name)}`);
@@ -51,10 +52,10 @@ export function valueRules(reader: SchemaReader): Rule[] {
 
 function oneOf(values: readonly unknown[]): Rule {
   const keys = new Set(values.map((value) => jsonKey(value, ignoreSteps)));
+  const shown = short([...keys].slice(0, 10).join("|"), MAX_QUOTED);
+  const message = keys.size === 1 ? `Invalid input: expected ${shown}` : `Invalid option: expected one of ${shown}`;
   return (value, check) => {
-    if (keys.has(jsonKey(value, check.spend))) return value;
-    const shown = short([...keys].slice(0, 10).join("|"), MAX_QUOTED);
-    check.fail(values.length === 1 ? `Invalid input: expected ${shown}` : `Invalid option: expected one of ${shown}`);
+    if (!keys.has(jsonKey(value, check.spend))) check.fail(message);
     return value;
   };
 }

@@ -87,9 +87,9 @@ export function hostileSchemas(size: number): HostileSchema[] {
       answer: "[".repeat(100) + "]".repeat(100),
     },
     {
-      name: "three hundred thousand items that must be unique",
+      name: "a long list of items that must be unique",
       schema: { type: "array", uniqueItems: true },
-      answer: JSON.stringify(Array.from({ length: size * 0.3 }, (_, index) => ({ key: [index] }))),
+      answer: JSON.stringify(Array.from({ length: size / 10 }, (_, index) => ({ key: [index] }))),
     },
     {
       name: "items that must be unique at each of ninety levels",
@@ -110,14 +110,14 @@ export function hostileSchemas(size: number): HostileSchema[] {
       answer: JSON.stringify(Array.from({ length: size / 10 }, () => "abc")),
     },
     {
-      name: "a million wrong items",
+      name: "a long list of wrong items",
       schema: { type: "array", items: { type: "string" } },
-      answer: `[${"1,".repeat(size)}1]`,
+      answer: `[${"1,".repeat(size * 0.9)}1]`,
     },
     {
-      name: "two hundred thousand names that are not allowed",
+      name: "a long list of names that are not allowed",
       schema: { type: "object", properties: { a: {} }, additionalProperties: false },
-      answer: `{${Array.from({ length: size / 5 }, (_, index) => `"n${index}":1`).join(",")}}`,
+      answer: `{${Array.from({ length: size / 8 }, (_, index) => `"n${index}":1`).join(",")}}`,
     },
     {
       name: "an email that does not end",
@@ -127,7 +127,7 @@ export function hostileSchemas(size: number): HostileSchema[] {
     {
       name: "a host name that does not end",
       schema: text({ format: "hostname" }),
-      answer: JSON.stringify("a.".repeat(size)),
+      answer: JSON.stringify("a.".repeat(size / 2)),
     },
     {
       name: "an address that does not end",
@@ -142,12 +142,47 @@ export function hostileSchemas(size: number): HostileSchema[] {
     {
       name: "an IPv6 address that does not end",
       schema: text({ format: "ipv6" }),
-      answer: JSON.stringify(":1".repeat(size)),
+      answer: JSON.stringify(":1".repeat(size / 2)),
     },
     {
       name: "base64 that does not end",
       schema: text({ format: "base64" }),
       answer: JSON.stringify(`${"A".repeat(size)}!`),
+    },
+    {
+      name: "the name of a type, fifty thousand times",
+      schema: { type: "array", contains: { type: Array.from({ length: 50_000 }, () => "null") } },
+      answer: `[${"1,".repeat(size / 4)}1]`,
+    },
+    {
+      name: "values to compare with, for every item of a list",
+      schema: { type: "array", contains: { enum: Array.from({ length: 40_000 }, (_, index) => index) } },
+      answer: `[${"-1,".repeat(size / 4)}-1]`,
+    },
+    {
+      name: "defaults for every item of a list",
+      schema: { type: "array", items: { properties: defaults(200) } },
+      answer: `[${"{},".repeat(size / 10)}{}]`,
+    },
+    {
+      name: "the size of an object, asked for a thousand times",
+      schema: { allOf: Array.from({ length: 1000 }, (_, index) => ({ minProperties: index % 2 })) },
+      answer: `{${Array.from({ length: size / 10 }, (_, index) => `"n${index}":1`).join(",")}}`,
+    },
+    {
+      name: "a schema that looks for itself in every item",
+      schema: { type: "array", contains: { $ref: "#" }, items: { $ref: "#" } },
+      answer: `${"[[],".repeat(90)}[]${"]".repeat(90)}`,
+    },
+    {
+      name: "an answer of as many names as fit",
+      schema: { type: "object", additionalProperties: { type: "number" } },
+      answer: `{${Array.from({ length: size / 8 }, (_, index) => `"n${index}":1`).join(",")}}`,
+    },
+    {
+      name: "an answer of as many lists as fit",
+      schema: { type: "array", items: { type: "array" } },
+      answer: `[${"[],".repeat(size / 2)}[]]`,
     },
     { name: "an answer of open brackets", schema: { type: "array" }, answer: "[".repeat(size) },
     {
@@ -155,8 +190,8 @@ export function hostileSchemas(size: number): HostileSchema[] {
       schema: {},
       answer: "[".repeat(size / 10) + "]".repeat(size / 10),
     },
-    { name: "an answer of blanks before a fence", schema: {}, answer: `${" \n".repeat(size)}x` },
-    { name: "an answer of blanks inside a fence", schema: {}, answer: `\`\`\`json${" \n".repeat(size)}x` },
+    { name: "an answer of blanks before a fence", schema: {}, answer: `${" \n".repeat(size * 0.9)}x` },
+    { name: "an answer of blanks inside a fence", schema: {}, answer: `\`\`\`json${" \n".repeat(size * 0.9)}x` },
     { name: "an answer of closing fences", schema: {}, answer: `\`\`\`json\n${"\n```".repeat(size / 4)}x` },
   ];
 }
@@ -171,6 +206,10 @@ function doubling(link: (next: object) => object): Record<string, object> {
     link({ $ref: `#/$defs/d${index + 1}` }),
   ]);
   return Object.fromEntries([...links, ["d26", { type: "number" }]]);
+}
+
+function defaults(count: number): Record<string, object> {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`d${index}`, { default: [[index]] }]));
 }
 
 function nested(levels: number, wrap: (inner: object) => object): object {
