@@ -38,6 +38,9 @@ export type Schema<Output = unknown> = {
   parse(value: unknown, stop?: Pick<AbortSignal, "throwIfAborted">): Parsed<Output> | Promise<Parsed<Output>>;
 };
 
+/** A schema of a library has functions. What came as JSON has none, whatever its fields are called. */
 export function isStandardSchema(value: unknown): value is StandardSchema {
-  return (typeof value === "object" || typeof value === "function") && value !== null && "~standard" in value;
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
+  const { "~standard": standard } = value as Partial<StandardSchema>;
+  return typeof standard?.validate === "function";
 }

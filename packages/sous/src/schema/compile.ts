@@ -31,8 +31,7 @@ function compile(given: object): Schema | Promise<Schema> {
       ? jsonSchema.then((ready) => fromStandard(given, ready))
       : fromStandard(given, jsonSchema);
   }
-  // An AI SDK schema: a JSON Schema (or a promise of one) and perhaps a check of its own.
-  if ("jsonSchema" in given && "validate" in given) return fromAiSdkSchema(given as AiSdkSchema);
+  if (isAiSdkSchema(given)) return fromAiSdkSchema(given);
   if (typeof given === "function") return compile((given as () => object)());
   return fromJsonSchema(given as JsonSchema);
 }
@@ -86,11 +85,18 @@ function withoutDialect(schema: JsonSchema): JsonSchema {
   return rest;
 }
 
+/** A JSON Schema (or a promise of one) and perhaps a check of its own. */
 type AiSdkSchema = {
   readonly jsonSchema: JsonSchema | PromiseLike<JsonSchema>;
   readonly validate?: ((value: unknown) => AiSdkChecked | PromiseLike<AiSdkChecked>) | undefined;
 };
 type AiSdkChecked = { success: true; value: unknown } | { success: false; error: Error };
+
+/** What came as JSON has a field neither without a value nor with a function. */
+function isAiSdkSchema(given: object): given is AiSdkSchema {
+  if (!("jsonSchema" in given && "validate" in given)) return false;
+  return given.validate === undefined || typeof given.validate === "function";
+}
 
 function fromAiSdkSchema(given: AiSdkSchema): Schema | Promise<Schema> {
   const { jsonSchema, validate } = given;

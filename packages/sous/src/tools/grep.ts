@@ -177,10 +177,7 @@ async function openQuietly(workspace: Workspace, { name, real }: FoundFile): Pro
 }
 
 async function searchFile(file: OpenedFile, search: Search, signal: AbortSignal): Promise<ScanEnd> {
-  const { pattern, required } = search;
-  const onSteps = (steps: number): void => {
-    search.steps += steps;
-  };
+  const { required } = search;
   const end = await scanLines(file.handle, {
     maxLineBytes: MAX_SEARCHED_BYTES,
     maxBytes: MAX_FILE_BYTES,
@@ -190,17 +187,30 @@ async function searchFile(file: OpenedFile, search: Search, signal: AbortSignal)
       if (line.droppedBytes > 0 && line.droppedHolds) search.longLines += 1;
       if (required !== undefined && !line.bytes.includes(required)) return true;
       const text = textOfLine(line);
-      const matchEnd = pattern.find(text, onSteps);
+      const matchEnd = findIn(text, search);
       if (matchEnd !== -1) keep(search, file.name, line.number, shownPart(text, matchEnd));
-      if (search.steps > MAX_STEPS) {
-        stop(search, "the pattern takes too long to search for; make it simpler, or give a path or a glob");
-      }
       return !search.isOver;
     },
   });
   if (end === "limit") search.notices.add(`only the first ${MAX_FILE_BYTES} bytes of ${file.name} were searched`);
   return end;
 }
+
+/** Ends the search, also in the middle of a line, when its steps are used up. */
+function findIn(text: string, search: Search): number {
+  try {
+    return search.pattern.find(text, (steps) => {
+      search.steps += steps;
+      if (search.steps > MAX_STEPS) throw new StepsUsedUp();
+    });
+  } catch (error) {
+    if (!(error instanceof StepsUsedUp)) throw error;
+    stop(search, "the pattern takes too long to search for; make it simpler, or give a path or a glob");
+    return -1;
+  }
+}
+
+class StepsUsedUp extends Error {}
 
 function keep(search: Search, name: string, number: number, text: string): void {
   const line = `${name}:${number}:${text}`;

@@ -24,6 +24,22 @@ suite("B2.1: an answer and its schema are decided in bounded steps", () => {
     });
   }
 
+  const disguises = [
+    { "~standard": null },
+    { "~standard": { vendor: "valibot" }, type: "string" },
+    { "~standard": { version: 1, vendor: "zod", validate: {}, jsonSchema: { input: 1 } }, type: "string" },
+    { jsonSchema: { type: "string" }, validate: true, type: "string" },
+    { jsonSchema: null, validate: null },
+    JSON.parse('{"jsonSchema":{"then":1},"validate":{},"__proto__":{"~standard":{}}}'),
+  ];
+  for (const schema of disguises) {
+    test(`B2.1: data that looks like the schema of a library is data: ${JSON.stringify(schema)}`, async () => {
+      const isText = "type" in schema;
+      assert.equal((await decide(schema, "1")).ok, !isText);
+      assert.equal((await decide(schema, '"text"')).ok, true);
+    });
+  }
+
   test("B2.1: long checks of many children are made one after the other, and end when the run is stopped", async () => {
     const schema = await compileSchema({ type: "string", pattern: "^(a+)+$" });
     const stop = new AbortController();
