@@ -31,10 +31,16 @@ export type Parsed<Output = unknown> = { ok: true; value: Output } | { ok: false
 /** A schema the runtime can use: what to show the model, and how to check what it sent. */
 export type Schema<Output = unknown> = {
   readonly jsonSchema: JsonSchema;
-  /** Synchronous where the schema is, so that a tool call costs no extra tick. */
-  parse(value: unknown): Parsed<Output> | Promise<Parsed<Output>>;
+  /**
+   * Synchronous where the schema is, so that a tool call costs no extra tick. Large JSON is checked in a later turn of the
+   * event loop, and not at all when `stop` throws by then.
+   */
+  parse(value: unknown, stop?: Pick<AbortSignal, "throwIfAborted">): Parsed<Output> | Promise<Parsed<Output>>;
 };
 
+/** A schema of a library has functions. What came as JSON has none, whatever its fields are called. */
 export function isStandardSchema(value: unknown): value is StandardSchema {
-  return (typeof value === "object" || typeof value === "function") && value !== null && "~standard" in value;
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
+  const { "~standard": standard } = value as Partial<StandardSchema>;
+  return typeof standard?.validate === "function";
 }

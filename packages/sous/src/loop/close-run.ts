@@ -64,7 +64,7 @@ export async function resumeClosing(run: Run, closing: ClosingTurn): Promise<End
 }
 
 async function withOutput(run: Run): Promise<Ending> {
-  const first = await parseOutput(run.cutText + run.text, run.profile.output);
+  const first = await parseOutput(run);
   if (first.ok) return { status: "completed", output: first.value };
   run.cutText = "";
   notify(run, "output-repair", `${NOTICES["output-repair"]}\n${first.problems.join("\n")}`);
@@ -74,7 +74,7 @@ async function withOutput(run: Run): Promise<Ending> {
 /** The second and last try at an answer of the right shape. */
 async function repaired(run: Run, isAnswered: boolean): Promise<Ending> {
   if (!isAnswered) await runTurn(run, { closing: true, jsonOutput: true });
-  const second = await parseOutput(run.cutText + run.text, run.profile.output);
+  const second = await parseOutput(run);
   if (second.ok) return { status: "completed", output: second.value };
   const message = `The answer does not match the output schema: ${second.problems.join("; ")}`;
   return { status: "failed", fault: { type: "model", message } };

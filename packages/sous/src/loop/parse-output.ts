@@ -1,21 +1,45 @@
 /** The answer of an agent with an output schema: JSON, perhaps inside a fence, checked. */
 
+import { setImmediate } from "node:timers/promises";
+import { oneAtATime } from "../core/one-at-a-time.ts";
+import type { Run } from "../core/run.ts";
 import type { Parsed, Schema } from "../core/schema.ts";
 import { isJson } from "./to-json.ts";
 
-const FENCED = /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/;
+/** Parsing is one step that nothing interrupts: a slow machine takes a second for so many characters, if they are many keys. */
+const MAX_LENGTH = 2_000_000;
+const LENGTH_AT_ONCE = 100_000;
+const inTurn = oneAtATime(setImmediate);
 
-export async function parseOutput(text: string, schema: Schema | undefined): Promise<Parsed> {
+export async function parseOutput({ cutText, text, profile, scope }: Run): Promise<Parsed> {
+  const schema = profile.output;
   if (schema === undefined) return { ok: true, value: undefined };
-  const body = FENCED.exec(text)?.[1] ?? text;
+  const body = withoutFence(cutText + text);
+  if (body.length > MAX_LENGTH) return { ok: false, problems: [`it is longer than ${MAX_LENGTH} characters`] };
+  const read = body.length <= LENGTH_AT_ONCE ? readJson(body) : await inTurn(() => readJson(body), scope);
+  return read.ok ? schema.parse(read.value, scope) : read;
+}
+
+function readJson(text: string): Parsed {
   let value: unknown;
   try {
-    value = JSON.parse(body);
+    value = JSON.parse(text);
   } catch (error) {
     return { ok: false, problems: [`it is not JSON (${(error as Error).message})`] };
   }
   // JSON it is; only its depth can be wrong, and a schema that walks through it would not come back.
-  return isJson(value) ? schema.parse(value) : { ok: false, problems: ["it is nested too deeply"] };
+  return isJson(value) ? { ok: true, value } : { ok: false, problems: ["it is nested too deeply"] };
+}
+
+const FENCE = "```";
+
+/** What is inside a fence that begins and ends the text, else the text. */
+function withoutFence(text: string): string {
+  const whole = text.trim();
+  const firstLineEnd = whole.indexOf("\n");
+  if (!whole.startsWith(FENCE) || !whole.endsWith(FENCE) || firstLineEnd === -1) return text;
+  const language = whole.slice(FENCE.length, firstLineEnd).trim();
+  return language === "" || language === "json" ? whole.slice(firstLineEnd + 1, -FENCE.length) : text;
 }
 
 /** Added to the instructions of an agent with an output schema. Text a model reads: snapshotted. */

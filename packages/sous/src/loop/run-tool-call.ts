@@ -131,7 +131,7 @@ type Checked = { tool: Tool; input: unknown } | { refusal: ToolResult };
 /** Rights, input, hook, consent, record: in this order. Costs no tick when none of them has to wait. */
 function check(call: ToolCallPart, run: Run): Checked | Promise<Checked> {
   const { tool, schema } = findTool(call.toolName, run);
-  const parsing = typeof call.input === "string" ? NOT_JSON : schema.parse(forTool(call.input, tool));
+  const parsing = typeof call.input === "string" ? NOT_JSON : schema.parse(forTool(call.input, tool), run.scope);
   const isPlain =
     tool.tier === "observe" && run.tree.rules === undefined && run.profile.hooks?.beforeToolCall === undefined;
   if (!isPlain || parsing instanceof Promise) return checkSlowly(call, run, tool, parsing);

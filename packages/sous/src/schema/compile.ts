@@ -1,6 +1,5 @@
 /** Turns any schema a person may give into one the runtime can use. Compiled once per schema object. */
 
-import * as z from "zod";
 import { UserError } from "../core/errors.ts";
 import {
   isStandardSchema,
@@ -10,6 +9,8 @@ import {
   type StandardIssue,
   type StandardSchema,
 } from "../core/schema.ts";
+import { checkValue } from "./check-value.ts";
+import { readSchema } from "./read-schema.ts";
 
 const compiled = new WeakMap<object, Schema | Promise<Schema>>();
 
@@ -30,8 +31,7 @@ function compile(given: object): Schema | Promise<Schema> {
       ? jsonSchema.then((ready) => fromStandard(given, ready))
       : fromStandard(given, jsonSchema);
   }
-  // An AI SDK schema: a JSON Schema (or a promise of one) and perhaps a check of its own.
-  if ("jsonSchema" in given && "validate" in given) return fromAiSdkSchema(given as AiSdkSchema);
+  if (isAiSdkSchema(given)) return fromAiSdkSchema(given);
   if (typeof given === "function") return compile((given as () => object)());
   return fromJsonSchema(given as JsonSchema);
 }
@@ -85,11 +85,18 @@ function withoutDialect(schema: JsonSchema): JsonSchema {
   return rest;
 }
 
+/** A JSON Schema (or a promise of one) and perhaps a check of its own. */
 type AiSdkSchema = {
   readonly jsonSchema: JsonSchema | PromiseLike<JsonSchema>;
   readonly validate?: ((value: unknown) => AiSdkChecked | PromiseLike<AiSdkChecked>) | undefined;
 };
 type AiSdkChecked = { success: true; value: unknown } | { success: false; error: Error };
+
+/** What came as JSON has a field neither without a value nor with a function. */
+function isAiSdkSchema(given: object): given is AiSdkSchema {
+  if (!("jsonSchema" in given && "validate" in given)) return false;
+  return given.validate === undefined || typeof given.validate === "function";
+}
 
 function fromAiSdkSchema(given: AiSdkSchema): Schema | Promise<Schema> {
   const { jsonSchema, validate } = given;
@@ -110,12 +117,8 @@ function withCheck(jsonSchema: JsonSchema, validate: AiSdkSchema["validate"]): S
   };
 }
 
+/** What a call, a file or a developer gives as JSON Schema is checked in bounded time, by rules of our own. */
 function fromJsonSchema(jsonSchema: JsonSchema): Schema {
-  let check: z.ZodType;
-  try {
-    check = z.fromJSONSchema(jsonSchema as Parameters<typeof z.fromJSONSchema>[0]);
-  } catch (cause) {
-    throw new UserError(`This JSON Schema cannot be used: ${(cause as Error).message}`, { cause });
-  }
-  return fromStandard(check, withoutDialect(jsonSchema));
+  const node = readSchema(jsonSchema);
+  return { jsonSchema: withoutDialect(jsonSchema), parse: (value, stop) => checkValue(node, value, stop) };
 }

@@ -2,12 +2,13 @@
 
 import { z } from "zod";
 import { ToolFailure } from "../core/errors.ts";
+import { compileLinearPattern, type LinearPattern } from "../core/linear-pattern.ts";
+import { UnusablePattern } from "../core/pattern-syntax.ts";
 import type { Programs } from "../core/process.ts";
 import { type Tool, type ToolResult, tool } from "../core/tool.ts";
 import { truncateUtf8, truncateUtf8Start } from "../core/truncate.ts";
 import { utf8Length } from "../core/usage.ts";
 import { compileGlob } from "./glob-pattern.ts";
-import { compileLinePattern, type LinePattern } from "./line-pattern.ts";
 import { type ScanEnd, scanLines, textOfLine } from "./line-scan.ts";
 import { filesHolding } from "./ripgrep.ts";
 import { type FoundFile, skippedFolders, walkFiles } from "./walk.ts";
@@ -57,10 +58,7 @@ export function grepTool(root?: string, programs?: Programs): Tool {
     effect: "read",
     inputSchema: input,
     async execute(asked, context): Promise<ToolResult> {
-      const pattern = compileLinePattern(asked.pattern, {
-        isLiteral: asked.literal ?? false,
-        ignoreCase: asked.ignore_case ?? false,
-      });
+      const pattern = compilePattern(asked);
       const search = newSearch(pattern, asked.limit ?? DEFAULT_MATCHES, programs);
       const workspace = await openWorkspace(root ?? context.cwd);
       const { real, isFolder } = await locate(workspace, asked.path ?? ".");
@@ -73,9 +71,20 @@ export function grepTool(root?: string, programs?: Programs): Tool {
 
 type Asked = z.infer<typeof input>;
 
+function compilePattern({ pattern, literal = false, ignore_case: ignoreCase = false }: Asked): LinearPattern {
+  try {
+    return compileLinearPattern(pattern, { isLiteral: literal, ignoreCase, dialect: "lines" });
+  } catch (error) {
+    if (!(error instanceof UnusablePattern)) throw error;
+    throw new ToolFailure(`${error.message} Change it, or set literal to true to search for the text as it stands.`, {
+      cause: error,
+    });
+  }
+}
+
 /** What a search has found so far, and why it ended early. */
 type Search = {
-  pattern: LinePattern;
+  pattern: LinearPattern;
   programs: Programs | undefined;
   required: Buffer | undefined;
   limit: number;
@@ -88,7 +97,7 @@ type Search = {
   isOver: boolean;
 };
 
-function newSearch(pattern: LinePattern, limit: number, programs: Programs | undefined): Search {
+function newSearch(pattern: LinearPattern, limit: number, programs: Programs | undefined): Search {
   const required = pattern.required === undefined ? undefined : Buffer.from(pattern.required);
   return {
     pattern,
@@ -168,10 +177,7 @@ async function openQuietly(workspace: Workspace, { name, real }: FoundFile): Pro
 }
 
 async function searchFile(file: OpenedFile, search: Search, signal: AbortSignal): Promise<ScanEnd> {
-  const { pattern, required } = search;
-  const onSteps = (steps: number): void => {
-    search.steps += steps;
-  };
+  const { required } = search;
   const end = await scanLines(file.handle, {
     maxLineBytes: MAX_SEARCHED_BYTES,
     maxBytes: MAX_FILE_BYTES,
@@ -181,17 +187,30 @@ async function searchFile(file: OpenedFile, search: Search, signal: AbortSignal)
       if (line.droppedBytes > 0 && line.droppedHolds) search.longLines += 1;
       if (required !== undefined && !line.bytes.includes(required)) return true;
       const text = textOfLine(line);
-      const matchEnd = pattern.find(text, onSteps);
+      const matchEnd = findIn(text, search);
       if (matchEnd !== -1) keep(search, file.name, line.number, shownPart(text, matchEnd));
-      if (search.steps > MAX_STEPS) {
-        stop(search, "the pattern takes too long to search for; make it simpler, or give a path or a glob");
-      }
       return !search.isOver;
     },
   });
   if (end === "limit") search.notices.add(`only the first ${MAX_FILE_BYTES} bytes of ${file.name} were searched`);
   return end;
 }
+
+/** Ends the search, also in the middle of a line, when its steps are used up. */
+function findIn(text: string, search: Search): number {
+  try {
+    return search.pattern.find(text, (steps) => {
+      search.steps += steps;
+      if (search.steps > MAX_STEPS) throw new StepsUsedUp();
+    });
+  } catch (error) {
+    if (!(error instanceof StepsUsedUp)) throw error;
+    stop(search, "the pattern takes too long to search for; make it simpler, or give a path or a glob");
+    return -1;
+  }
+}
+
+class StepsUsedUp extends Error {}
 
 function keep(search: Search, name: string, number: number, text: string): void {
   const line = `${name}:${number}:${text}`;

@@ -48,6 +48,12 @@ suite("B1: the input of subagent", () => {
     ["a timeout of 0", { ...good, timeout_ms: 0 }, "timeout_ms must be a whole number of at least 1; found 0"],
     ["an output_schema that is no object", { ...good, output_schema: "x" }, /^output_schema must be a JSON Schema/],
     ["an output_schema that is no schema", { ...good, output_schema: { type: "nonsense" } }, /^This JSON Schema/],
+    ["an output_schema with look-around", { ...good, output_schema: { pattern: "(?=a)" } }, /look-around .* Write it/],
+    [
+      "an output_schema that doubles",
+      { ...good, output_schema: doubling() },
+      /it checks one value more than 10000 times/,
+    ],
     ["background as text", { ...good, background: "yes" }, 'background must be true or false; found "yes"'],
     ["an agent nobody knows", { ...good, agent: "nobody" }, "Unknown agent: nobody. There are none."],
     ["no object at all", [good], "The input must be an object"],
@@ -278,3 +284,13 @@ suite("B12: messages people and tests rely on", () => {
     );
   });
 });
+
+/** 26 definitions, each of which refers twice to the next. */
+function doubling(): object {
+  const names = Array.from({ length: 26 }, (_, index) => `d${index}`);
+  const twice = (index: number) => ({ allOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] });
+  return {
+    $ref: "#/$defs/d0",
+    $defs: { ...Object.fromEntries(names.map((name, index) => [name, twice(index)])), d26: {} },
+  };
+}

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import fc from "fast-check";
-import { ToolFailure } from "../../src/core/errors.ts";
-import { compileLinePattern } from "../../src/tools/line-pattern.ts";
+import { compileLinearPattern } from "../../src/core/linear-pattern.ts";
+import { UnusablePattern } from "../../src/core/pattern-syntax.ts";
 import { answer, call, temporaryTree } from "./temporary-tree.ts";
 
 const ignoreSteps = (): void => {};
 
 /** Whether the pattern is found, and after how many characters the first match to end ends. */
 function find(pattern: string, line: string, options: { isLiteral?: boolean; ignoreCase?: boolean } = {}): number {
-  const compiled = compileLinePattern(pattern, { isLiteral: false, ignoreCase: false, ...options });
+  const compiled = compileLinearPattern(pattern, { isLiteral: false, ignoreCase: false, dialect: "lines", ...options });
   const end = compiled.find(line, ignoreSteps);
   if (end !== -1 && compiled.required !== undefined) assert.ok(line.includes(compiled.required));
   return end;
@@ -65,7 +65,7 @@ suite("a pattern of grep", () => {
   });
 
   const refused: [pattern: string, message: RegExp][] = [
-    ["a(?=b)", /look-around and flags are not supported, at character 2\. Change it, or set literal to true/],
+    ["a(?=b)", /look-around and flags are not supported, at character 2\./],
     ["(a)\\1", /back-references are not supported, at character 5/],
     ["(a", /a "\(" is not closed, at character 1/],
     ["a)", /there is a "\)" without a "\("/],
@@ -88,7 +88,7 @@ suite("a pattern of grep", () => {
     test(`${pattern.slice(0, 20)} is refused with a sentence`, () => {
       assert.throws(
         () => find(pattern, ""),
-        (error) => error instanceof ToolFailure && message.test(error.message),
+        (error) => error instanceof UnusablePattern && message.test(error.message),
       );
     });
   }
@@ -134,7 +134,7 @@ suite("a pattern of grep", () => {
 
   test("takes time in proportion to the line, also for patterns made to be slow", () => {
     for (const pattern of ["(a+)+$", "(a|aa)+$", "(.*a){20}$", "(a?){100}a{100}$", "(x+x+)+y", "((){1000}){1000}b"]) {
-      const compiled = compileLinePattern(pattern, { isLiteral: false, ignoreCase: false });
+      const compiled = compileLinearPattern(pattern, { isLiteral: false, ignoreCase: false, dialect: "lines" });
       let steps = 0;
       assert.equal(
         compiled.find(`${"a".repeat(2000)}!`, (taken) => {
@@ -182,6 +182,12 @@ suite("the grep tool", () => {
       none: "No matches.",
       missing: "failed: No folder at lib. Use list_files on its parent to see the names.",
     });
+  });
+
+  test("refuses a pattern that it does not understand, and says what to do", async () => {
+    await using tree = await temporaryTree({ "a.ts": "a\n" });
+    const said = await answer("grep", { pattern: "a(?=b)" }, tree.path);
+    assert.match(said, /^failed: .*look-around .* at character 2\. Change it, or set literal to true/);
   });
 
   test("shows a bounded number of matches and says so", async () => {

@@ -1,26 +1,35 @@
 /**
- * Reads the regular expressions of `grep`: the part of the usual syntax that can be matched in time proportional to the
- * text. Look-around and back-references are not in it.
+ * Reads the regular expressions of `grep` and of JSON Schemas: the part of the usual syntax that can be matched in time
+ * proportional to the text. Look-around and back-references are not in it.
  */
-
-import { ToolFailure } from "../core/errors.ts";
 
 /** Whether a code point passes. */
 export type PointTest = (point: number) => boolean;
 
 export type PatternNode =
   | { type: "literal"; point: number }
-  /** Case is in the test already: what is not in a set is so in either case. */
-  | { type: "set"; test: PointTest }
+  /** Case is in the test already: what is not in a set is so in either case. `cost` is what one test outside ASCII takes. */
+  | { type: "set"; test: PointTest; cost: number }
   | { type: "place"; place: "line-start" | "line-end" | "word-edge" | "no-word-edge" }
   | { type: "sequence"; nodes: readonly PatternNode[] }
   | { type: "choice"; nodes: readonly PatternNode[] }
   | { type: "repeat"; node: PatternNode; min: number; max: number };
 
-const MAX_DEPTH = 50;
-const MAX_REPEAT = 1000;
+/** `lines` for one line of a file, `text` for a text with line ends, as JavaScript reads it with the flag `u`. */
+export type PatternDialect = "lines" | "text";
+export type PatternSyntax = { ignoreCase: boolean; dialect: PatternDialect };
 
-export function parsePattern(pattern: string, ignoreCase: boolean): PatternNode {
+/** The pattern is not one of this syntax. The message says what it has that cannot be used. */
+export class UnusablePattern extends Error {
+  override name = "UnusablePattern";
+}
+
+const MAX_DEPTH = 50;
+export const MAX_REPEAT = 1000;
+/** A test of a Unicode property, compared with one of a range of characters. */
+const PROPERTY_COST = 8;
+
+export function parsePattern(pattern: string, { ignoreCase, dialect }: PatternSyntax): PatternNode {
   const characters = [...pattern];
   let index = 0;
   let depth = 0;
@@ -97,7 +106,7 @@ export function parsePattern(pattern: string, ignoreCase: boolean): PatternNode 
       case "\\":
         return escaped();
       case ".":
-        return { type: "set", test: () => true };
+        return { type: "set", test: dialect === "lines" ? () => true : (point) => !isLineEnd(point), cost: 1 };
       case "^":
         return { type: "place", place: "line-start" };
       case "$":
@@ -131,7 +140,10 @@ export function parsePattern(pattern: string, ignoreCase: boolean): PatternNode 
     const start = index - 1;
     const isNegated = characters[index] === "^";
     if (isNegated) index += 1;
-    const tests: PointTest[] = [];
+    if (dialect === "text" && characters[index] === "]")
+      throw unusable(pattern, "a set is empty; write [\\s\\S] for any character", start);
+    const tests = new Set<PointTest>();
+    let cost = 1;
     for (let isFirst = true; characters[index] !== "]" || isFirst; isFirst = false) {
       if (index >= characters.length) throw unusable(pattern, `a "[" is not closed`, start);
       const from = setMember();
@@ -140,12 +152,16 @@ export function parsePattern(pattern: string, ignoreCase: boolean): PatternNode 
       const to = isRange ? setMember() : from;
       if (from.type === "literal" && to.type === "literal") {
         if (from.point > to.point) throw unusable(pattern, "a range is out of order", index - 1);
-        tests.push(caseTest((point) => from.point <= point && point <= to.point, ignoreCase));
-      } else if (from.type === "set" && from === to) tests.push(from.test);
-      else throw unusable(pattern, "a range needs a character at both ends", index - 1);
+        tests.add(caseTest((point) => from.point <= point && point <= to.point, ignoreCase));
+        cost += 1;
+      } else if (from.type === "set" && from === to) {
+        tests.add(from.test);
+        cost += from.cost;
+      } else throw unusable(pattern, "a range needs a character at both ends", index - 1);
     }
     index += 1;
-    return { type: "set", test: (point) => tests.some((test) => test(point)) !== isNegated };
+    const members = [...tests];
+    return { type: "set", test: quickForAscii((point) => members.some((test) => test(point)) !== isNegated), cost };
   }
 
   function setMember(): PatternNode {
@@ -161,7 +177,7 @@ export function parsePattern(pattern: string, ignoreCase: boolean): PatternNode 
     const character = characters[index] ?? "";
     index += 1;
     const test = CLASSES[character];
-    if (test !== undefined) return { type: "set", test };
+    if (test !== undefined) return { type: "set", test, cost: 1 };
     switch (character) {
       case "b":
         return { type: "place", place: "word-edge" };
@@ -178,7 +194,8 @@ export function parsePattern(pattern: string, ignoreCase: boolean): PatternNode 
       default:
         break;
     }
-    const control = CONTROLS[character];
+    const isOctal = character === "0" && /[0-9]/.test(characters[index] ?? "");
+    const control = isOctal ? undefined : CONTROLS[character];
     if (control !== undefined) return literal(control);
     if (/[0-9]/.test(character)) throw unusable(pattern, "back-references are not supported", index - 1);
     if (/[A-Za-z]/.test(character)) throw unusable(pattern, `"\\${character}" has no meaning here`, index - 1);
@@ -191,7 +208,7 @@ export function parsePattern(pattern: string, ignoreCase: boolean): PatternNode 
       const known = new RegExp(`^\\p{${found?.[1]}}$`, "u");
       index += found?.[0].length ?? 0;
       const test = caseTest((point) => known.test(String.fromCodePoint(point)), ignoreCase);
-      return { type: "set", test: (point) => test(point) !== isNegated };
+      return { type: "set", test: quickForAscii((point) => test(point) !== isNegated), cost: PROPERTY_COST };
     } catch {
       throw unusable(pattern, `"\\p" needs a property of Unicode such as {L} or {Script=Greek}`, index - 1);
     }
@@ -221,11 +238,22 @@ export function caseTest(test: PointTest, ignoreCase: boolean): PointTest {
   };
 }
 
+/** Remembers the answers for ASCII, so that a large set costs no more than a small one. */
+function quickForAscii(test: PointTest): PointTest {
+  const known = new Int8Array(128);
+  return (point) => {
+    if (point >= known.length) return test(point);
+    if (known[point] === 0) known[point] = test(point) ? 1 : -1;
+    return known[point] === 1;
+  };
+}
+
 const CONTROLS: Record<string, string> = { t: "\t", n: "\n", r: "\r", f: "\f", v: "\v", 0: "\0" };
 
 const isDigit: PointTest = (point) => point >= 48 && point <= 57;
 export const isWord: PointTest = (point) =>
   isDigit(point) || (point >= 65 && point <= 90) || (point >= 97 && point <= 122) || point === 95;
+const isLineEnd: PointTest = (point) => point === 10 || point === 13 || point === 0x2028 || point === 0x2029;
 const isSpace: PointTest = (point) =>
   point === 32 || (point >= 9 && point <= 13) || (point > 127 && /\s/.test(String.fromCodePoint(point)));
 
@@ -242,9 +270,8 @@ function literal(character: string): PatternNode {
   return { type: "literal", point: character.codePointAt(0) ?? 0 };
 }
 
-function unusable(pattern: string, what: string, index: number): ToolFailure {
-  return new ToolFailure(
-    `The pattern ${JSON.stringify(pattern)} cannot be used: ${what}, at character ${index + 1}. ` +
-      "Change it, or set literal to true to search for the text as it stands.",
+function unusable(pattern: string, what: string, index: number): UnusablePattern {
+  return new UnusablePattern(
+    `The pattern ${JSON.stringify(pattern)} cannot be used: ${what}, at character ${index + 1}.`,
   );
 }

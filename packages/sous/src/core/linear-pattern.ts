@@ -1,23 +1,39 @@
-/** Finds a pattern in a line in time proportional to pattern × line: all ways to match are followed at once, none is tried again. */
+/** Finds a pattern in a text in time proportional to pattern × text: all ways to match are followed at once, none is tried again. */
 
-import { ToolFailure } from "../core/errors.ts";
-import { caseTest, isWord, type PatternNode, type PointTest, parsePattern } from "./pattern-syntax.ts";
+import {
+  caseTest,
+  isWord,
+  MAX_REPEAT,
+  type PatternNode,
+  type PatternSyntax,
+  type PointTest,
+  parsePattern,
+  UnusablePattern,
+} from "./pattern-syntax.ts";
 
-export type LinePattern = {
+export type LinearPattern = {
   /** Text that every match holds; undefined when there is none. A cheap test before the real one. */
   readonly required: string | undefined;
-  /** Where the first match to end ends, in UTF-16 units; -1 when there is none. `onSteps` hears what it cost. */
-  find(line: string, onSteps: (steps: number) => void): number;
+  /** How much memory it takes: the number of its instructions. */
+  readonly size: number;
+  /**
+   * Where the first match to end ends, in UTF-16 units; -1 when there is none. `onSteps` hears what it has cost since it was
+   * called last, at least every `STEPS_PER_CALL` steps, and may throw to end the search.
+   */
+  find(text: string, onSteps: (steps: number) => void): number;
 };
 
-export type LinePatternOptions = { isLiteral: boolean; ignoreCase: boolean };
+export type LinearPatternOptions = PatternSyntax & { isLiteral: boolean };
 
-export function compileLinePattern(pattern: string, { isLiteral, ignoreCase }: LinePatternOptions): LinePattern {
-  const tree = isLiteral ? literalText(pattern) : parsePattern(pattern, ignoreCase);
+/** Throws `UnusablePattern`. */
+export function compileLinearPattern(pattern: string, options: LinearPatternOptions): LinearPattern {
+  const { isLiteral, ignoreCase } = options;
+  const tree = isLiteral ? literalText(pattern) : parsePattern(pattern, options);
   const program = compile(tree, ignoreCase);
   return {
     required: ignoreCase ? undefined : requiredText(tree) || undefined,
-    find: (line, onSteps) => run(program, line, onSteps),
+    size: program.instructions.length,
+    find: (text, onSteps) => run(program, text, onSteps),
   };
 }
 
@@ -51,28 +67,48 @@ function requiredText(node: PatternNode): string {
   }
 }
 
+/** Whether it can match at the beginning only, so that the rest of a text need not be looked at. */
+function isAnchored(node: PatternNode): boolean {
+  switch (node.type) {
+    case "place":
+      return node.place === "line-start";
+    case "sequence":
+      return node.nodes[0] !== undefined && isAnchored(node.nodes[0]);
+    case "choice":
+      return node.nodes.every(isAnchored);
+    case "repeat":
+      return node.min > 0 && isAnchored(node.node);
+    case "literal":
+    case "set":
+      return false;
+    default:
+      return node satisfies never;
+  }
+}
+
 type Place = Extract<PatternNode, { type: "place" }>["place"];
 
 /** `next` and `other` are numbers of instructions. */
 type Instruction =
-  | { type: "point"; test: PointTest; next: number }
+  | { type: "point"; test: PointTest; cost: number; next: number }
   | { type: "place"; place: Place; next: number }
   | { type: "split"; next: number; other: number }
   | { type: "match" };
 
-type Program = { instructions: Instruction[]; start: number };
+type Program = { instructions: Instruction[]; start: number; isAnchored: boolean };
 
-/** Repetitions are written out, so this bounds them too. */
-const MAX_INSTRUCTIONS = 1000;
+/** Repetitions are written out, so this bounds them too: the longest one, each time optional, has room. */
+const MAX_INSTRUCTIONS = 2 * MAX_REPEAT + 500;
+const STEPS_PER_CALL = 10_000;
 
 /** Built from the end: each part is told where to go on. */
 function compile(tree: PatternNode, ignoreCase: boolean): Program {
   const instructions: Instruction[] = [{ type: "match" }];
-  return { start: emit(tree, 0), instructions };
+  return { start: emit(tree, 0), instructions, isAnchored: isAnchored(tree) };
 
   function add(instruction: Instruction): number {
     if (instructions.length >= MAX_INSTRUCTIONS) {
-      throw new ToolFailure("The pattern is too large. Use fewer or smaller repetitions.");
+      throw new UnusablePattern("The pattern is too large. Use fewer or smaller repetitions.");
     }
     return instructions.push(instruction) - 1;
   }
@@ -80,9 +116,9 @@ function compile(tree: PatternNode, ignoreCase: boolean): Program {
   function emit(node: PatternNode, next: number): number {
     switch (node.type) {
       case "literal":
-        return add({ type: "point", test: caseTest((point) => point === node.point, ignoreCase), next });
+        return add({ type: "point", test: caseTest((point) => point === node.point, ignoreCase), cost: 1, next });
       case "set":
-        return add({ type: "point", test: node.test, next });
+        return add({ type: "point", test: node.test, cost: node.cost, next });
       case "place":
         return add({ type: "place", place: node.place, next });
       case "sequence":
@@ -120,10 +156,12 @@ function compile(tree: PatternNode, ignoreCase: boolean): Program {
 }
 
 const NO_POINT = -1;
+const LAST_ASCII = 127;
 
-/** Holds the set of instructions that could come next and moves it over the line, one character at a time. */
-function run({ instructions, start }: Program, line: string, onSteps: (steps: number) => void): number {
-  let steps = 0;
+/** Holds the set of instructions that could come next and moves it over the text, one character at a time. */
+function run({ instructions, start, isAnchored }: Program, text: string, onSteps: (steps: number) => void): number {
+  // Making the list below takes a little for every instruction.
+  let steps = instructions.length >> 5;
   let isMatched = false;
   let set: number[] = [];
   let spare: number[] = [];
@@ -131,11 +169,10 @@ function run({ instructions, start }: Program, line: string, onSteps: (steps: nu
   const seenAt = new Int32Array(instructions.length).fill(-1);
   let index = 0;
   let before = NO_POINT;
-  let point = line.codePointAt(0) ?? NO_POINT;
+  let point = text.codePointAt(0) ?? NO_POINT;
   for (;;) {
-    // A match may begin anywhere.
-    follow(start);
-    if (isMatched || point === NO_POINT) break;
+    if (index === 0 || !isAnchored) follow(start);
+    if (isMatched || point === NO_POINT || (isAnchored && set.length === 0)) break;
     const current = set;
     set = spare;
     set.length = 0;
@@ -143,12 +180,18 @@ function run({ instructions, start }: Program, line: string, onSteps: (steps: nu
     const passed = point;
     index += passed > 0xffff ? 2 : 1;
     before = passed;
-    point = line.codePointAt(index) ?? NO_POINT;
+    point = text.codePointAt(index) ?? NO_POINT;
     for (const at of current) {
       const instruction = instructions[at];
-      if (instruction?.type === "point" && instruction.test(passed)) follow(instruction.next);
+      if (instruction?.type !== "point") continue;
+      if (passed > LAST_ASCII) steps += instruction.cost;
+      if (instruction.test(passed)) follow(instruction.next);
     }
     steps += current.length + 1;
+    if (steps >= STEPS_PER_CALL) {
+      onSteps(steps);
+      steps = 0;
+    }
   }
   onSteps(steps);
   return isMatched ? index : -1;

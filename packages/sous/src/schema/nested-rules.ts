@@ -1,0 +1,226 @@
+/** The keywords about the parts of lists and objects. */
+
+import { once } from "../core/once.ts";
+import { type Check, type Rule, type SchemaNode, short } from "./check.ts";
+import { jsonKey } from "./json-key.ts";
+import type { SchemaReader } from "./schema-reader.ts";
+
+const MAX_QUOTED = 200;
+const MAX_NAMED_KEYS = 5;
+/** What these take, compared with a step of a pattern. */
+const KEY_COST = 8;
+const DEFAULT_COST = 30;
+
+export function listRules(reader: SchemaReader): Rule[] {
+  const { schema } = reader;
+  const rules: Rule[] = [];
+  sizeRule("minItems", "maxItems", "array", "items", reader, rules, (value) =>
+    Array.isArray(value) ? value.length : undefined,
+  );
+  // Draft 7 writes the first items as a list in `items`, and the others in `additionalItems`.
+  const first = Array.isArray(schema.items) ? schema.items : schema.prefixItems;
+  const others = Array.isArray(schema.items) ? schema.additionalItems : schema.items;
+  if (schema.uniqueItems === true) rules.push(areUnique);
+  if (schema.contains !== undefined) rules.push(containsRule(reader));
+  if (first !== undefined || others !== undefined)
+    rules.push(
+      itemsRule(
+        reader.nodes("prefixItems", first ?? []),
+        others === undefined ? undefined : reader.node("items", others),
+      ),
+    );
+  return rules;
+}
+
+function areUnique(value: unknown, check: Check): unknown {
+  if (!Array.isArray(value)) return value;
+  const seen = new Map<string, number>();
+  for (const [index, item] of value.entries()) {
+    if (check.isDecided) break;
+    const key = jsonKey(item, check.spend);
+    const earlier = seen.get(key);
+    if (earlier === undefined) seen.set(key, index);
+    else check.fail(`Array items must be unique: element at index ${index} duplicates the one at index ${earlier}`);
+  }
+  return value;
+}
+
+function containsRule(reader: SchemaReader): Rule {
+  const node = reader.node("contains", reader.schema.contains);
+  const min = reader.number("minContains") ?? 1;
+  const max = reader.number("maxContains") ?? Number.POSITIVE_INFINITY;
+  return (value, check) => {
+    if (!Array.isArray(value)) return value;
+    let found = 0;
+    for (const item of value) {
+      if (check.attempt(node, item) !== undefined) found += 1;
+      if (found > max) break;
+    }
+    if (found < min) check.fail(`Array must contain at least ${min} matching elements; found ${found}`);
+    if (found > max) check.fail(`Array must contain at most ${max} matching elements`);
+    return value;
+  };
+}
+
+function itemsRule(first: readonly SchemaNode[], others: SchemaNode | undefined): Rule {
+  return (value, check) => {
+    if (!Array.isArray(value)) return value;
+    let copy: unknown[] | undefined;
+    for (const [index, item] of value.entries()) {
+      const node = index < first.length ? first[index] : others;
+      if (node === undefined || check.isDecided) break;
+      const checked = check.inside(index, node, item);
+      if (checked === item) continue;
+      copy ??= copyOfList(value, check);
+      copy[index] = checked;
+    }
+    return copy ?? value;
+  };
+}
+
+function copyOfList(value: readonly unknown[], check: Check): unknown[] {
+  check.spend(value.length >> 2);
+  return [...value];
+}
+
+type Fields = Record<string, unknown>;
+
+function keysOf(value: Fields, check: Check): string[] {
+  const keys = Object.keys(value);
+  check.spend(KEY_COST * keys.length);
+  return keys;
+}
+
+const FIELD_KEYWORDS = ["properties", "patternProperties", "additionalProperties", "required"];
+
+export function objectRules(reader: SchemaReader): Rule[] {
+  const { schema } = reader;
+  const rules: Rule[] = [];
+  sizeRule("minProperties", "maxProperties", "object", "properties", reader, rules, (value, check) =>
+    isObject(value) ? keysOf(value, check).length : undefined,
+  );
+  if (schema.propertyNames !== undefined) rules.push(namesRule(reader.node("propertyNames", schema.propertyNames)));
+  if (!FIELD_KEYWORDS.some((keyword) => schema[keyword] !== undefined)) return rules;
+  const properties = new Map(reader.entries("properties").map(([name, given]) => [name, reader.node(name, given)]));
+  const patterns = reader
+    .entries("patternProperties")
+    .map(([source, given]) => ({ pattern: reader.pattern(source), node: reader.node(source, given) }));
+  const { additionalProperties } = schema;
+  const others =
+    additionalProperties === undefined ? undefined : reader.node("additionalProperties", additionalProperties);
+  const checkFields = fieldsRule({ properties, patterns, others, isClosed: additionalProperties === false });
+  const checkRequired = requiredRule(reader.names("required"));
+  // Together, so that a model hears of both at once. A default counts as given.
+  rules.push((value, check) => checkRequired(checkFields(value, check), check));
+  return rules;
+}
+
+function namesRule(node: SchemaNode): Rule {
+  return (value, check) => {
+    if (!isObject(value)) return value;
+    for (const name of keysOf(value, check)) {
+      if (check.isDecided) break;
+      if (check.attempt(node, name) === undefined) check.fail("Invalid key: its name is not allowed", name);
+    }
+    return value;
+  };
+}
+
+type Allowed = {
+  readonly properties: ReadonlyMap<string, SchemaNode>;
+  readonly patterns: readonly { readonly pattern: ReturnType<SchemaReader["pattern"]>; readonly node: SchemaNode }[];
+  readonly others: SchemaNode | undefined;
+  readonly isClosed: boolean;
+};
+
+function fieldsRule({ properties, patterns, others, isClosed }: Allowed): Rule {
+  // When it is first needed: a property may have the default of a schema that is read later.
+  const withDefaults = once(() => [...properties].filter(([, node]) => node.defaultText !== undefined));
+  return (value, check) => {
+    if (!isObject(value)) return value;
+    const unknown: string[] = [];
+    let fields = value;
+    for (const name of keysOf(value, check)) {
+      if (check.isDecided || unknown.length > MAX_NAMED_KEYS) break;
+      const known = properties.get(name);
+      let isKnown = known !== undefined;
+      if (known !== undefined) checkField(name, known);
+      for (const { pattern, node } of patterns) {
+        if (pattern.find(name, check.spend) === -1) continue;
+        isKnown = true;
+        checkField(name, node);
+      }
+      if (isKnown || others === undefined) continue;
+      if (isClosed) unknown.push(name);
+      else checkField(name, others);
+    }
+    if (unknown.length > 0) check.fail(unrecognized(unknown));
+    for (const [name, node] of withDefaults()) {
+      check.spend(1);
+      if (!Object.hasOwn(value, name)) setField(name, defaultOf(node, check));
+    }
+    return fields;
+
+    function checkField(name: string, node: SchemaNode): void {
+      const checked = check.inside(name, node, fields[name]);
+      if (checked !== fields[name]) setField(name, checked);
+    }
+
+    function setField(name: string, given: unknown): void {
+      if (fields === value) {
+        fields = { ...value };
+        keysOf(fields, check);
+      }
+      // An assignment to `__proto__` would change the object instead of a field of it.
+      Object.defineProperty(fields, name, { value: given, writable: true, enumerable: true, configurable: true });
+    }
+  };
+}
+
+function unrecognized(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_NAMED_KEYS).map((name) => JSON.stringify(short(name, MAX_QUOTED)));
+  const more = names.length > MAX_NAMED_KEYS ? " and others" : "";
+  return `Unrecognized key${names.length === 1 ? "" : "s"}: ${shown.join(", ")}${more}`;
+}
+
+function defaultOf({ defaultText = "null" }: SchemaNode, check: Check): unknown {
+  check.spend(DEFAULT_COST + defaultText.length);
+  return JSON.parse(defaultText);
+}
+
+function requiredRule(required: readonly string[]): Rule {
+  return (value, check) => {
+    if (!isObject(value)) return value;
+    for (const name of required) {
+      check.spend(1);
+      if (check.isDecided) break;
+      if (!Object.hasOwn(value, name)) check.fail("Invalid input: it is required and missing", name);
+    }
+    return value;
+  };
+}
+
+function sizeRule(
+  min: string,
+  max: string,
+  kind: string,
+  parts: string,
+  reader: SchemaReader,
+  rules: Rule[],
+  sizeOf: (value: unknown, check: Check) => number | undefined,
+): void {
+  const least = reader.number(min);
+  const most = reader.number(max);
+  if (least === undefined && most === undefined) return;
+  rules.push((value, check) => {
+    const size = sizeOf(value, check);
+    if (size === undefined) return value;
+    if (least !== undefined && size < least) check.fail(`Too small: expected ${kind} to have >=${least} ${parts}`);
+    if (most !== undefined && size > most) check.fail(`Too big: expected ${kind} to have <=${most} ${parts}`);
+    return value;
+  });
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,138 @@
+/** The keywords about a value itself: its type, what it may equal, texts and numbers. */
+
+import { type Rule, short } from "./check.ts";
+import { formatNamed } from "./formats.ts";
+import { jsonKey } from "./json-key.ts";
+import { type SchemaReader, unusable } from "./schema-reader.ts";
+
+const TYPES: Record<string, (value: unknown) => boolean> = {
+  string: (value) => typeof value === "string",
+  number: (value) => typeof value === "number",
+  integer: Number.isInteger,
+  boolean: (value) => typeof value === "boolean",
+  object: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  array: Array.isArray,
+  null: (value) => value === null,
+};
+
+const MAX_QUOTED = 200;
+
+export function typeRules({ schema: { type } }: SchemaReader): Rule[] {
+  if (type === undefined) return [];
+  // Each name once: a list of a hundred thousand would be gone through for every value.
+  const names = [...new Set<unknown>(Array.isArray(type) ? type : [type])];
+  const tests = names.map((name) => {
+    const test = typeof name === "string" && Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
+    if (test === undefined) throw unusable(`Unsupported type: ${JSON.stringify(name)}`);
+    return test;
+  });
+  return [
+    (value, check) => {
+      if (!tests.some((test) => test(value)))
+        check.fail(`Invalid input: expected ${names.join(" or ")}, received ${typeName(value)}`);
+      return value;
+    },
+  ];
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "array" : typeof value;
+}
+
+/** `enum` and `const`. */
+export function valueRules(reader: SchemaReader): Rule[] {
+  const { schema } = reader;
+  const rules: Rule[] = [];
+  const values = reader.list("enum");
+  if (values !== undefined) rules.push(oneOf(values));
+  if (schema.const !== undefined) rules.push(oneOf([schema.const]));
+  return rules;
+}
+
+function oneOf(values: readonly unknown[]): Rule {
+  const keys = new Set(values.map((value) => jsonKey(value, ignoreSteps)));
+  const shown = short([...keys].slice(0, 10).join("|"), MAX_QUOTED);
+  const message = keys.size === 1 ? `Invalid input: expected ${shown}` : `Invalid option: expected one of ${shown}`;
+  return (value, check) => {
+    if (!keys.has(jsonKey(value, check.spend))) check.fail(message);
+    return value;
+  };
+}
+
+const ignoreSteps = (): void => undefined;
+
+export function textRules(reader: SchemaReader): Rule[] {
+  const minLength = reader.number("minLength");
+  const maxLength = reader.number("maxLength");
+  const source = reader.text("pattern");
+  const pattern = source === undefined ? undefined : reader.pattern(source);
+  const formatName = reader.text("format") ?? "";
+  const format = formatNamed(formatName);
+  if (minLength === undefined && maxLength === undefined && pattern === undefined && format === undefined) return [];
+  return [
+    (value, check) => {
+      if (typeof value !== "string") return value;
+      check.spend(value.length >> 3);
+      const length = minLength === undefined && maxLength === undefined ? 0 : lengthOf(value);
+      if (minLength !== undefined && length < minLength)
+        check.fail(`Too small: expected string to have >=${minLength} characters`);
+      if (maxLength !== undefined && length > maxLength)
+        check.fail(`Too big: expected string to have <=${maxLength} characters`);
+      if (format?.(value, check.spend) === false) check.fail(`Invalid string: it is not of the format ${formatName}`);
+      if (pattern !== undefined && pattern.find(value, check.spend) === -1)
+        check.fail(`Invalid string: must match pattern ${short(source ?? "", MAX_QUOTED)}`);
+      return value;
+    },
+  ];
+}
+
+/** In characters, as JSON Schema counts them. */
+function lengthOf(text: string): number {
+  let length = text.length;
+  for (let index = 0; index < text.length; index++) {
+    if ((text.codePointAt(index) ?? 0) <= 0xffff) continue;
+    length -= 1;
+    index += 1;
+  }
+  return length;
+}
+
+export function numberRules(reader: SchemaReader): Rule[] {
+  const { schema } = reader;
+  const rules: Rule[] = [];
+  // In draft 4 `exclusiveMinimum` is a boolean that changes what `minimum` means.
+  const isMinimumExcluded = schema.exclusiveMinimum === true;
+  const isMaximumExcluded = schema.exclusiveMaximum === true;
+  const minimum = reader.number("minimum");
+  const maximum = reader.number("maximum");
+  const above = typeof schema.exclusiveMinimum === "boolean" ? undefined : reader.number("exclusiveMinimum");
+  const below = typeof schema.exclusiveMaximum === "boolean" ? undefined : reader.number("exclusiveMaximum");
+  const step = reader.number("multipleOf");
+  if (minimum !== undefined && !isMinimumExcluded)
+    add((value) => value >= minimum, `Too small: expected number to be >=${minimum}`);
+  if (maximum !== undefined && !isMaximumExcluded)
+    add((value) => value <= maximum, `Too big: expected number to be <=${maximum}`);
+  const from = isMinimumExcluded ? minimum : above;
+  const to = isMaximumExcluded ? maximum : below;
+  if (from !== undefined) add((value) => value > from, `Too small: expected number to be >${from}`);
+  if (to !== undefined) add((value) => value < to, `Too big: expected number to be <${to}`);
+  if (step !== undefined) {
+    if (step <= 0) throw unusable("multipleOf must be greater than 0");
+    add((value) => isMultiple(value, step), `Invalid number: must be a multiple of ${step}`);
+  }
+  return rules;
+
+  function add(test: (value: number) => boolean, message: string): void {
+    rules.push((value, check) => {
+      if (typeof value === "number" && !test(value)) check.fail(message);
+      return value;
+    });
+  }
+}
+
+/** 0.3 is a multiple of 0.1, although the division says 2.9999999999999996. */
+function isMultiple(value: number, step: number): boolean {
+  const times = value / step;
+  return Math.abs(times - Math.round(times)) <= Math.abs(times) * 4 * Number.EPSILON;
+}
