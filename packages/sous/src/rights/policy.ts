@@ -3,8 +3,10 @@
 import type { ApprovalRequest, RuleAnswer } from "../core/approval.ts";
 import type { PermissionRule } from "../core/configuration.ts";
 import { UserError } from "../core/errors.ts";
+import type { GuardPlaces } from "../core/guarded-files.ts";
 import { type Action, type RealPath, readAction } from "./action.ts";
 import { type ActionText, describeAction } from "./action-text.ts";
+import { guardedWrite } from "./guarded-writes.ts";
 import { createRemembered } from "./remembered.ts";
 import { compilePattern, countParts, type RulePattern } from "./rule-pattern.ts";
 
@@ -16,6 +18,8 @@ export type PolicyOptions = {
   readonly allowHosts?: readonly string[] | undefined;
   /** How links are followed; the file system when unset. */
   readonly realPath?: RealPath | undefined;
+  /** Where the files lie that writes are asked about, whatever is allowed; unset asks about none. */
+  readonly guards?: GuardPlaces | undefined;
 };
 
 export type Policy = {
@@ -30,7 +34,7 @@ export type Policy = {
 export type ReadyRule = PermissionRule & { readonly matcher: RulePattern };
 
 /** Deny wins over ask, and ask over allow, wherever the rules stand. Throws for a rule that cannot be understood. */
-export function createPolicy({ rules, allowsAll = false, allowHosts = [], realPath }: PolicyOptions): Policy {
+export function createPolicy({ rules, allowsAll = false, allowHosts = [], realPath, guards }: PolicyOptions): Policy {
   const hostRules = allowHosts.map((host): PermissionRule => {
     return { effect: "allow", pattern: `fetch(${host})`, origin: "tools.fetch.allow_hosts" };
   });
@@ -42,7 +46,10 @@ export function createPolicy({ rules, allowsAll = false, allowHosts = [], realPa
       const answers = remembered.of(request.agent);
       const denying = [...ready, ...answers].find((rule) => rule.effect === "deny" && rule.matcher.touches(action));
       if (denying !== undefined) return { effect: "deny", reason: `deny ${denying.pattern} (${denying.origin})` };
-      if (allowsAll || isAllowed(action, answers)) return { effect: "allow" };
+      const isAnswered = isAllowed(action, answers);
+      const guarded = guards && !isAnswered ? guardedWrite(action, request.cwd, guards, realPath) : undefined;
+      if (guarded !== undefined) return { effect: "ask", reason: guarded };
+      if (allowsAll || isAnswered) return { effect: "allow" };
       if (ready.some((rule) => rule.effect === "ask" && rule.matcher.touches(action))) return { effect: "ask" };
       return action.kind === "follow-up" || isAllowed(action, ready) ? { effect: "allow" } : undefined;
     },

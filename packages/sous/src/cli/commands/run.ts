@@ -76,7 +76,9 @@ async function perform(request: RunRequest, output: RunOutput, stops: Stops): Pr
   // A signal is heard between two turns of the event loop, and until here there may have been none.
   await setImmediate();
   stop.throwIfAborted();
-  const opening = openApplication({ flags, cwd: process.cwd(), env, ask: undefined, warn: tell });
+  // A schema that was typed instead of the name of a file protects nothing.
+  const optionFiles = [file, outputSchema].filter((each) => each !== undefined);
+  const opening = openApplication({ flags, cwd: process.cwd(), env, ask: undefined, optionFiles, warn: tell });
   await using application = await openUnlessStopped(opening, stop);
   const enabled = application.configuration.agent.subagent.telemetryEnabled;
   using log = await openRunLog({ flags: flags.log, file, env, enabled });

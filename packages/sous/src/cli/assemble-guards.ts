@@ -1,0 +1,105 @@
+/** What of the files on this machine is guarded for a command: what it was started with, and what programs obey. */
+
+import { realpath } from "node:fs/promises";
+import { homedir } from "node:os";
+import { basename, delimiter, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Configuration } from "../core/configuration.ts";
+import type { GuardPlaces } from "../core/guarded-files.ts";
+import { findProject, type ProjectTrust } from "./assemble-agents.ts";
+import { scriptFile } from "./assemble-models.ts";
+import { databaseFile, userFolderIfAny } from "./paths.ts";
+
+export type GuardRequest = {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly configFile: string | undefined;
+  /** Of the database, as the flag or the configuration says. */
+  readonly dbPath: string | undefined;
+  /** Further files that options name, such as the log. */
+  readonly optionFiles: readonly string[];
+};
+
+/** Variables that name a file or a folder which programs obey without being called. */
+const OBEYED_VARIABLES = [
+  ...["XDG_DATA_HOME", "XDG_BIN_HOME", "ZDOTDIR", "BASH_ENV", "ENV", "INPUTRC", "CURL_HOME"],
+  ...["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_TEMPLATE_DIR", "GIT_EXEC_PATH", "GNUPGHOME", "CARGO_HOME"],
+  ...["NPM_CONFIG_USERCONFIG", "npm_config_userconfig", "NPM_CONFIG_GLOBALCONFIG", "npm_config_globalconfig"],
+  ...["RIPGREP_CONFIG_PATH", "PYTHONSTARTUP", "MYVIMRC", "WGETRC", "DOCKER_CONFIG", "KUBECONFIG", "AWS_CONFIG_FILE"],
+  ...["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR"],
+];
+
+export async function guardPlaces(
+  request: GuardRequest,
+  { model, provider }: Pick<Configuration, "model" | "provider">,
+  trust: Pick<ProjectTrust, "root" | "files"> | undefined,
+): Promise<GuardPlaces> {
+  const { cwd, env } = request;
+  const links = (trust?.files ?? []).filter(({ target }) => target !== undefined);
+  const [top, refused, asked, homes, programFolders] = await Promise.all([
+    trust?.root ?? findProject(cwd),
+    withReal(startedWith(request, model, provider.apiKeyCommand)),
+    withReal(obeyed(env, cwd)),
+    withReal([env.HOME || homedir()].filter(isAbsolute)),
+    withReal((env.PATH ?? "").split(delimiter).filter(isAbsolute)),
+  ]);
+  const trusted = await withReal(links.map(({ path }) => join(trust?.root ?? cwd, path)));
+  return { top, refused, asked: [...asked, ...trusted], homes, programFolders };
+}
+
+/** A folder of data that holds the workspace says nothing about a file in it; one of settings does. */
+function obeyed(env: GuardRequest["env"], cwd: string): string[] {
+  const named = OBEYED_VARIABLES.flatMap((name) => env[name] || []).filter((path) => !holds(path, cwd));
+  return [...named, env.XDG_CONFIG_HOME ?? ""].filter(isAbsolute);
+}
+
+/** What sous obeys in this run and in the next one of the same kind. */
+function startedWith(
+  { cwd, env, configFile, dbPath, optionFiles }: GuardRequest,
+  model: string | undefined,
+  keyCommand: string | undefined,
+): string[] {
+  const named = [configFile, env.SOUS_CONFIG, ...optionFiles, model && scriptFile(model)];
+  // A word of the command may be a script; one that is none protects a file that is not there.
+  const words = keyCommand?.split(/\s+/) ?? [];
+  return [
+    ...(["config", "data", "state"] as const).flatMap((kind) => userFolderIfAny(kind, env) ?? []),
+    ...[...named, ...words].flatMap((path) => (path ? [resolve(cwd, path)] : [])),
+    ...databases(dbPath, env),
+    ...ownPackages(),
+  ];
+}
+
+/** Without a home there may be none. */
+function databases(dbPath: string | undefined, env: GuardRequest["env"]): string[] {
+  const isNamed = dbPath !== undefined || Boolean(env.SOUS_DB_PATH) || userFolderIfAny("data", env) !== undefined;
+  return isNamed ? [databaseFile(dbPath, env)] : [];
+}
+
+/** The folder of packages that sous itself runs from, if it was installed into one. */
+function ownPackages(): string[] {
+  const parts = fileURLToPath(import.meta.url).split(sep);
+  const at = parts.indexOf("node_modules");
+  return at === -1 ? [] : [parts.slice(0, at + 1).join(sep)];
+}
+
+function holds(folder: string, cwd: string): boolean {
+  const way = relative(folder, cwd);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+/** Each path as it is written, and without links. */
+async function withReal(paths: readonly string[]): Promise<string[]> {
+  const named = paths.map((path) => resolve(path));
+  return [...new Set([...named, ...(await Promise.all(named.map(realPathOf)))])];
+}
+
+/** The path without links as far as it exists. */
+async function realPathOf(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    const above = dirname(path);
+    return above === path ? path : join(await realPathOf(above), basename(path));
+  }
+}
