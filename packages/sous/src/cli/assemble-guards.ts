@@ -1,6 +1,6 @@
 /** What of the files on this machine is guarded for a command: what it was started with, and what programs obey. */
 
-import { realpath } from "node:fs/promises";
+import { readdir, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, delimiter, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -38,13 +38,26 @@ export async function guardPlaces(
   const links = (trust?.files ?? []).filter(({ target }) => target !== undefined);
   const [top, refused, asked, homes, programFolders] = await Promise.all([
     trust?.root ?? findProject(cwd),
-    withReal(startedWith(request, model, provider.apiKeyCommand)),
+    withReal([...startedWith(request, model), ...(await keyFiles(cwd, provider.apiKeyCommand))]),
     withReal(obeyed(env, cwd)),
     withReal([env.HOME || homedir()].filter(isAbsolute)),
     withReal((env.PATH ?? "").split(delimiter).filter(isAbsolute)),
   ]);
   const trusted = await withReal(links.map(({ path }) => join(trust?.root ?? cwd, path)));
-  return { top, refused, asked: [...asked, ...trusted], homes, programFolders };
+  const linked = (await Promise.all(homes.map((home) => linkedSettings(home, cwd)))).flat();
+  return { top, refused, asked: [...asked, ...trusted, ...linked], homes, programFolders };
+}
+
+/** Where links among the settings of the home lead: people keep those in a repository, and work on them there. */
+async function linkedSettings(home: string, cwd: string): Promise<string[]> {
+  const linksIn = async (folder: string): Promise<string[]> => {
+    const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+    const links = entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => join(folder, name));
+    return Promise.all(links.map(realPathOf));
+  };
+  const [top, settings] = await Promise.all([linksIn(home), linksIn(join(home, ".config"))]);
+  // A link in the home to a folder that holds the workspace is a way to it.
+  return [...top.filter((path) => !holds(path, cwd)), ...settings];
 }
 
 /** A folder of data that holds the workspace says nothing about a file in it; one of settings does. */
@@ -54,26 +67,39 @@ function obeyed(env: GuardRequest["env"], cwd: string): string[] {
 }
 
 /** What sous obeys in this run and in the next one of the same kind. */
-function startedWith(
-  { cwd, env, configFile, dbPath, optionFiles }: GuardRequest,
-  model: string | undefined,
-  keyCommand: string | undefined,
-): string[] {
+function startedWith({ cwd, env, configFile, dbPath, optionFiles }: GuardRequest, model: string | undefined): string[] {
   const named = [configFile, env.SOUS_CONFIG, ...optionFiles, model && scriptFile(model)];
-  // A word of the command may be a script; one that is none protects a file that is not there.
-  const words = keyCommand?.split(/\s+/) ?? [];
   return [
     ...(["config", "data", "state"] as const).flatMap((kind) => userFolderIfAny(kind, env) ?? []),
-    ...[...named, ...words].flatMap((path) => (path ? [resolve(cwd, path)] : [])),
+    ...named.flatMap((path) => (path ? [resolve(cwd, path)] : [])),
     ...databases(dbPath, env),
     ...ownPackages(),
   ];
 }
 
-/** Without a home there may be none. */
+/** Words of the command that gives the key which are files, such as a script in the workspace. */
+async function keyFiles(cwd: string, command = ""): Promise<string[]> {
+  const words = command.split(/\s+/).filter((word) => word !== "");
+  const found = await Promise.all(
+    words.map(async (word) => {
+      const path = resolve(cwd, word);
+      const isFile = await stat(path).then(
+        (stats) => stats.isFile(),
+        () => false,
+      );
+      return isFile ? [path] : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** The one of this run, and the one that is used without a flag. Without a home there may be none. */
 function databases(dbPath: string | undefined, env: GuardRequest["env"]): string[] {
-  const isNamed = dbPath !== undefined || Boolean(env.SOUS_DB_PATH) || userFolderIfAny("data", env) !== undefined;
-  return isNamed ? [databaseFile(dbPath, env)] : [];
+  const isKnown = Boolean(env.SOUS_DB_PATH) || userFolderIfAny("data", env) !== undefined;
+  return [
+    ...(dbPath === undefined ? [] : [databaseFile(dbPath, env)]),
+    ...(isKnown ? [databaseFile(undefined, env)] : []),
+  ];
 }
 
 /** The folder of packages that sous itself runs from, if it was installed into one. */

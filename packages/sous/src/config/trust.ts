@@ -6,7 +6,7 @@
 import { realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
 import type { PermissionRule } from "../core/configuration.ts";
-import { messageOf } from "../core/errors.ts";
+import { messageOf, UserError } from "../core/errors.ts";
 import {
   hashesOf,
   NOTES,
@@ -111,9 +111,14 @@ export async function writeTrusted(
   const { sha256, files: now } = withContent({ files }, path, Buffer.from(content));
   const isCompared = (record: TrustRecord): boolean =>
     record.path === root && JSON.stringify(record.files) === JSON.stringify(before);
-  await changeTrustRecords(place.stateFolder, (records) =>
-    records.map((record) => (isCompared(record) ? { ...record, sha256, files: hashesOf(now) } : record)),
-  );
+  try {
+    await changeTrustRecords(place.stateFolder, (records) =>
+      records.map((record) => (isCompared(record) ? { ...record, sha256, files: hashesOf(now) } : record)),
+    );
+  } catch (error) {
+    // The file was written, so the call has not failed: the trust is lost, and the next command says so.
+    if (!(error instanceof UserError)) throw error;
+  }
 }
 
 /** The name of the notes, if that is the file; they may be a link to another file of the project. */

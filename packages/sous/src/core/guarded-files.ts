@@ -20,8 +20,12 @@ export type GuardPlaces = {
   readonly programFolders?: readonly string[] | undefined;
 };
 
+/** Systems have no longer ones, and the time to judge one is bounded by this. */
+const MAX_PATH = 8192;
+
 /** Undefined for a file that is as any other. `path` is absolute and normal; `isThere` looks without following links. */
 export function guardOf(path: string, places: GuardPlaces, isThere: (path: string) => boolean): FileGuard | undefined {
+  if (path.length > MAX_PATH) return { effect: "refuse", reason: "its path is too long" };
   const parts = partsOf(path);
   const refused = (places.refused ?? []).map(partsOf);
   if (refused.some((each) => isWithin(parts, each) || isBeside(parts, each)))

@@ -37,6 +37,12 @@ suite("B4.5: what a run was started with is not written", () => {
       { SOUS_CONFIG: "ci/sous.yaml" },
     ],
     ["the script of the model", "ci/sous.yaml", { model: "script/ci/sous.yaml" }],
+    [
+      "the database of SOUS_DB_PATH, while --db-path names another",
+      "ci/sous.yaml",
+      { "db-path": "ROOT/two.db" },
+      { SOUS_DB_PATH: "ROOT/ci/sous.yaml" },
+    ],
     ["the database of --db-path", "ci/runs.db", { "db-path": "ROOT/ci/runs.db" }],
     ["the database of SOUS_DB_PATH, which is not used now", "ci/sous.yaml", {}, { SOUS_DB_PATH: "ROOT/ci/sous.yaml" }],
     ["a script that gives the key", "ci/sous.yaml", { config: "../home/key.yaml" }],
@@ -47,7 +53,7 @@ suite("B4.5: what a run was started with is not written", () => {
         "repository/ci/sous.yaml": "",
         "repository/two.yaml": "",
         "repository/src/main.ts": "",
-        "home/key.yaml": "provider: { api_key_command: sh ci/sous.yaml }\n",
+        "home/key.yaml": "provider: { api_key_command: find . ci/sous.yaml }\n",
       });
       symlinkSync("ci", join(command.root, "ci-link"));
       if (flags.model !== undefined) command.write("repository/ci/sous.yaml", JSON.stringify(writing(path)));
@@ -319,6 +325,22 @@ suite("B4.5: the home folder as the workspace", () => {
       assert.deepEqual([existsSync(join(cwd, path)), existsSync(join(cwd, "plain.txt"))], [false, true]);
     });
   }
+
+  test("B4.5: files of a project that settings in the home folder are links to", async () => {
+    await using command = await openCommand({
+      "home/dotfiles/zshrc": BEFORE,
+      "home/dotfiles/nvim/": "",
+      "home/.config/": "",
+    });
+    const cwd = join(command.path, "home/dotfiles");
+    symlinkSync("dotfiles/zshrc", join(command.path, "home/.zshrc"));
+    symlinkSync("../dotfiles/nvim", join(command.path, "home/.config/nvim"));
+    await command.run(writing("zshrc", "nvim/init.lua", "plain.txt"), { yes: true }, { cwd });
+    assert.deepEqual(
+      ["zshrc", "nvim/init.lua", "plain.txt"].map((path) => contentOf(join(cwd, path))),
+      [BEFORE, "", EVIL],
+    );
+  });
 
   test("B4.5: .config/nvim as the workspace, with a repository of its own", async () => {
     await using command = await openCommand({ "home/.config/nvim/.git/HEAD": "" });
