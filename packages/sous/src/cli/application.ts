@@ -18,6 +18,8 @@ export type ApplicationRequest = {
   readonly ask: Approve | undefined;
   /** Where a run is that goes on; opened by whoever found it. */
   readonly store?: Store | undefined;
+  /** Files that other options name, such as the log: no tool writes them. */
+  readonly optionFiles?: readonly string[] | undefined;
   /** One line for a person: what was ignored, and what to do about it. */
   readonly warn: (line: string) => void;
 };

@@ -9,8 +9,10 @@ import type { ProjectSnapshot } from "../config/trust-files.ts";
 import type { ProjectReview } from "../config/trust-review.ts";
 import { type AgentDefinition, agent } from "../core/agent.ts";
 import type { ApprovalRequest, RuleAnswer } from "../core/approval.ts";
+import type { GuardPlaces } from "../core/guarded-files.ts";
 import type { Tool } from "../core/tool.ts";
 import type { Policy } from "../rights/policy.ts";
+import type { AroundWrite } from "../tools/write-file.ts";
 import { CommandError } from "./exit-codes.ts";
 import { inertLine } from "./inert.ts";
 import { userFolder, userFolderIfAny } from "./paths.ts";
@@ -24,16 +26,22 @@ type Place = { readonly cwd: string; readonly env: Readonly<Record<string, strin
 /** Opens nothing of a project that nobody has trusted. */
 export async function findTrust({ cwd, env }: Place): Promise<ProjectTrust> {
   const stateFolder = userFolderIfAny("state", env);
-  if (stateFolder === undefined) return { root: cwd, state: "unknown", present: [], problem: undefined, files: [] };
+  if (stateFolder === undefined) {
+    return { root: cwd, state: "unknown", present: [], problem: undefined, files: [], changes: [], heldRules: [] };
+  }
   const { trustOf } = await import("../config/trust.ts");
   return trustOf({ cwd, stateFolder });
 }
 
 /** The one line about a project whose files are not read; undefined when there is nothing to say. */
-export function trustWarning({ root, state, present, problem }: ProjectTrust): string | undefined {
+export function trustWarning({ root, state, present, problem, changes }: ProjectTrust): string | undefined {
+  if (state === "changed") {
+    const what = problem ?? (changes.join(", ") || "it was trusted by an older version of sous");
+    return `the project ${root} has changed since it was trusted (${what}), so its files are not read, and what it denied or asked about stays so; sous trust shows them and asks`;
+  }
+  if (problem !== undefined) return `no file of the project ${root} is read, because ${problem}`;
   if (state === "trusted" || present.length === 0) return undefined;
-  const why = problem ?? (state === "changed" ? "it has changed since it was trusted" : "it is not trusted");
-  return `the files of the project ${root} are not read (${present.join(", ")}), because ${why}; sous trust shows them and asks`;
+  return `the files of the project ${root} are not read (${present.join(", ")}), because it is not trusted; sous trust shows them and asks`;
 }
 
 /** The user's agents, and the project's when it is trusted. */
@@ -122,6 +130,18 @@ export async function reviewTrust(root: string): Promise<{ snapshot: ProjectSnap
 export async function giveTrust(root: string, snapshot: ProjectSnapshot, { env }: Pick<Place, "env">): Promise<void> {
   const { trust } = await import("../config/trust.ts");
   await trust(root, snapshot, { stateFolder: userFolder("state", env), at: new Date() });
+}
+
+/** For the tools that write. Rules let a guarded file be written only when a person has said yes to it. */
+export function writeInProject({ cwd, env }: Place, guards: GuardPlaces): AroundWrite | undefined {
+  const stateFolder = userFolderIfAny("state", env);
+  if (stateFolder === undefined) return undefined;
+  return async (file, content, write) => {
+    const { guardOfFile } = await import("../rights/guarded-writes.ts");
+    if (guardOfFile(file, guards) === undefined) return write();
+    const { writeTrusted } = await import("../config/trust.ts");
+    return writeTrusted({ cwd, stateFolder }, { file, content }, write);
+  };
 }
 
 /** False when it was not trusted. */

@@ -1,8 +1,9 @@
 /** From flags, configuration and files to the runtime that `sous run` and `sous chat` use. Everything is loaded late. */
 
 import type { AgentDefinition } from "../core/agent.ts";
-import type { Configuration } from "../core/configuration.ts";
+import type { Configuration, PermissionRule } from "../core/configuration.ts";
 import { MissingKey } from "../core/errors.ts";
+import type { GuardPlaces } from "../core/guarded-files.ts";
 import type { Budget, DelegationLimits } from "../core/limits.ts";
 import type { Programs } from "../core/process.ts";
 import type { RuntimeOptions } from "../core/runtime.ts";
@@ -17,13 +18,15 @@ import {
   toDefinitions,
   trustWarning,
   withAgentRules,
+  writeInProject,
 } from "./assemble-agents.ts";
 import { readConfiguration } from "./assemble-configuration.ts";
+import { guardPlaces } from "./assemble-guards.ts";
 import { modelSource } from "./assemble-models.ts";
-import { usageError } from "./exit-codes.ts";
+import { CommandError, EXIT, usageError } from "./exit-codes.ts";
 import { inertLine } from "./inert.ts";
 import { openForRun } from "./keep-runs.ts";
-import { databaseFile, userFolderIfAny } from "./paths.ts";
+import { userFolderIfAny } from "./paths.ts";
 import { rootPrompt } from "./root-prompt.ts";
 import type { RunFlags } from "./run-flags.ts";
 
@@ -35,7 +38,8 @@ export const ROOT_NAME = "sous";
 export async function openApplication(given: ApplicationRequest): Promise<Application> {
   const request = { ...given, warn: (line: string) => given.warn(`warning: ${line}`) };
   const { flags, cwd, env, ask } = request;
-  const project = flags.isBare ? undefined : await trustedProject(request);
+  const trust = flags.isBare ? undefined : await knownTrust(request);
+  const project = trust?.state === "trusted" ? trust : undefined;
   const { configuration, warnings } = await readConfiguration({ flags, cwd, env, project });
   for (const warning of warnings) request.warn(inertLine(warning, 1000));
   const keep = keepOf(flags, configuration);
@@ -43,8 +47,9 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
   const store = request.store ?? opened.use(await openForRun(keep));
   const { openPrograms } = await import("../process/programs.ts");
   const programs = opened.use(openPrograms({ stateFolder: userFolderIfAny("state", env), environment: env }));
-  const policy = await policyFor(request, configuration);
-  const tools = await toolsOf(request, configuration, programs);
+  const guards = await guardPlaces(guardRequest(request, configuration), configuration, trust);
+  const policy = await policyFor(request, configuration, { heldRules: trust?.heldRules ?? [], guards });
+  const tools = await toolsOf(request, configuration, { programs, guards });
   const files = onProviderOf(await agentFiles(request, project), configuration.model, request.warn);
   // What the root may not use it cannot pass on: a file does not widen what was typed.
   const agents = toDefinitions(files, chosen(tools, flags.rights));
@@ -85,12 +90,18 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
   };
 }
 
-/** Undefined when nothing of the project may be read; then a person is told once. */
-async function trustedProject({ cwd, env, warn }: ApplicationRequest): Promise<ProjectTrust | undefined> {
+/** A person is told when nothing of the project is read. With nobody there, trust that was lost ends the command. */
+async function knownTrust({ cwd, env, ask, warn }: ApplicationRequest): Promise<ProjectTrust> {
   const trust = await findTrust({ cwd, env });
   const warning = trustWarning(trust);
+  const isLost = trust.state === "changed" || trust.problem !== undefined;
+  if (isLost && ask === undefined)
+    throw new CommandError(
+      inertLine(`${warning}. Nobody is there to ask: run sous trust, or use --bare to run without the project`, 2000),
+      EXIT.configuration,
+    );
   if (warning !== undefined) warn(inertLine(warning, 1000));
-  return trust.state === "trusted" ? trust : undefined;
+  return trust;
 }
 
 function keepOf({ keep }: RunFlags, { agent: { subagent } }: Configuration): RunFlags["keep"] {
@@ -101,10 +112,18 @@ function keepOf({ keep }: RunFlags, { agent: { subagent } }: Configuration): Run
   };
 }
 
+function guardRequest({ cwd, env, flags, optionFiles = [] }: ApplicationRequest, configuration: Configuration) {
+  return { cwd, env, configFile: flags.configFile, dbPath: keepOf(flags, configuration).dbPath, optionFiles };
+}
+
+/** The rules of a project whose trust was lost, and the files that are guarded. */
+type Bounds = { heldRules: readonly PermissionRule[]; guards: GuardPlaces };
+
 /** The rules of the configuration and of the command line. */
 export async function policyFor(
   { flags: { rights }, env }: PolicyRequest,
   { permissions, tools }: Configuration,
+  { heldRules, guards }: Bounds,
 ): Promise<Policy> {
   const { createPolicy } = await import("../rights/policy.ts");
   const { checkPattern } = await import("../rights/rule-pattern.ts");
@@ -113,7 +132,8 @@ export async function policyFor(
     if (problem !== undefined) throw usageError(`--allow ${inertLine(pattern, 80)}: ${problem}`);
   }
   return createPolicy({
-    rules: [...permissions, ...rights.rules],
+    rules: [...permissions, ...heldRules, ...rights.rules],
+    guards,
     allowsAll: rights.allowsAll,
     allowHosts: tools.fetch.allowHosts,
     home: env.HOME,
@@ -126,17 +146,15 @@ type PolicyRequest = Pick<ApplicationRequest, "env"> & { readonly flags: Pick<Ru
 async function toolsOf(
   { cwd, env, flags }: ApplicationRequest,
   configuration: Configuration,
-  programs: Programs,
+  { programs, guards }: { programs: Programs; guards: GuardPlaces },
 ): Promise<Tool[]> {
   const { builtInTools } = await import("../tools/built-in.ts");
-  const protectedPaths = (["config", "data", "state"] as const).flatMap((kind) => userFolderIfAny(kind, env) ?? []);
-  const { dbPath, isEphemeral } = keepOf(flags, configuration);
-  if (!isEphemeral && dbPath !== undefined) protectedPaths.push(databaseFile(dbPath, env));
+  const aroundWrite = flags.isBare ? undefined : writeInProject({ cwd, env }, guards);
   const { terminal, fetch } = configuration.tools;
   return builtInTools({
     root: cwd,
     programs,
-    protectedPaths,
+    writes: { guards, aroundWrite },
     terminalTimeoutMs: terminal.timeoutMs,
     environment: env,
     allowHosts: fetch.allowHosts,

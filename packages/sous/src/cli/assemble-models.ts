@@ -57,6 +57,11 @@ export async function modelSource(places: ModelPlaces, { provider, model }: Conf
   };
 }
 
+/** The file of a model that is a script; undefined for others. */
+export function scriptFile(model: string): string | undefined {
+  return model.startsWith(SCRIPT) ? model.slice(SCRIPT.length) : undefined;
+}
+
 function providerOf(choice: string): string {
   return choice.slice(0, choice.indexOf("/"));
 }

@@ -54,11 +54,11 @@ async function checkConfiguration(
   }
 }
 
-function checkTrust({ root, state, present, problem: reason }: ProjectTrust): Check {
+function checkTrust({ root, state, present, problem: reason, changes }: ProjectTrust): Check {
   const name = "trust";
   const files = present.join(", ");
   if (reason !== undefined) return problem(name, reason, "sous trust --revoke, then sous trust");
-  if (present.length === 0) return ok(name, `not needed: ${root} has no files for sous`);
+  if (present.length === 0 && state !== "changed") return ok(name, `not needed: ${root} has no files for sous`);
   switch (state) {
     case "trusted":
       return ok(name, `${root} is trusted: ${files}`);
@@ -67,8 +67,8 @@ function checkTrust({ root, state, present, problem: reason }: ProjectTrust): Ch
     case "changed":
       return warning(
         name,
-        `${root} has changed since it was trusted, so these are not read: ${files}`,
-        "look at them, then sous trust",
+        `${root} has changed since it was trusted (${changes.join(", ")}), so nothing of it is read`,
+        "look at what has changed, then sous trust",
       );
     default:
       return state satisfies never;

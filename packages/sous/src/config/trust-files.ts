@@ -6,6 +6,9 @@ import { join } from "node:path";
 import { messageOf, UserError } from "../core/errors.ts";
 import { isThere, readRegular, realInside } from "./trust-read.ts";
 
+/** The one file of a project that file tools write, when a person has said yes. */
+export const NOTES = "AGENTS.md";
+
 /** Everything of a project that sous may read, once it is trusted. */
 const PROJECT_PLACES: readonly string[] = [
   ".sous",
@@ -13,7 +16,7 @@ const PROJECT_PLACES: readonly string[] = [
   ".gemini/agents",
   ".opencode/agent",
   ".opencode/agents",
-  "AGENTS.md",
+  NOTES,
   ".mcp.json",
 ];
 
@@ -31,6 +34,8 @@ export type ProjectFile = {
   /** Undefined for what is not a file, and for links out of the project. */
   readonly content: Buffer | undefined;
 };
+
+export type FileHash = { readonly path: string; readonly sha256: string };
 
 export type ProjectSnapshot = { readonly sha256: string; readonly files: readonly ProjectFile[] };
 
@@ -73,6 +78,19 @@ export async function readProject(root: string): Promise<ProjectSnapshot> {
     if (bytes > MAX_BYTES) throw tooMuch(`its files are larger than ${MAX_BYTES / 1024 / 1024} MB together`);
     files.push({ path, target, content });
   }
+}
+
+/** One hash for each file, to say later which of them have changed. */
+export function hashesOf(files: readonly ProjectFile[]): FileHash[] {
+  return files.map((file) => ({ path: file.path, sha256: fingerprint([file]) }));
+}
+
+/** The same project with other content in one file. */
+export function withContent({ files }: Pick<ProjectSnapshot, "files">, path: string, content: Buffer): ProjectSnapshot {
+  const others = files.filter((each) => each.path !== path);
+  const target = files.find((each) => each.path === path)?.target;
+  const changed = [...others, { path, target, content }].sort((one, other) => (one.path < other.path ? -1 : 1));
+  return { sha256: fingerprint(changed), files: changed };
 }
 
 /** Lengths before contents: no two sets of files make the same bytes. */

@@ -5,12 +5,23 @@ import { chmod, lstat, mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { messageOf, UserError } from "../core/errors.ts";
+import type { FileHash } from "./trust-files.ts";
 import { readRegular } from "./trust-read.ts";
 
 /** One project, by its real path. */
-export type TrustRecord = { readonly path: string; readonly sha256: string; readonly at: string };
+export type TrustRecord = {
+  readonly path: string;
+  /** Of all its files together. */
+  readonly sha256: string;
+  readonly at: string;
+  readonly files: readonly FileHash[];
+  /** What its configuration denied and asked about: it holds on when the files have changed. */
+  readonly rules: readonly NarrowingRule[];
+};
 
-const MAX_BYTES = 4 * 1024 * 1024;
+export type NarrowingRule = { readonly effect: "ask" | "deny"; readonly pattern: string };
+
+const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_RECORDS = 5000;
 /** Nobody holds the lock for longer. */
 const STALE_MS = 10_000;
@@ -38,14 +49,33 @@ export async function readTrustRecords(stateFolder: string): Promise<TrustRecord
 function parse(content: Buffer): TrustRecord[] {
   const value: unknown = JSON.parse(content.toString("utf8"));
   const records = typeof value === "object" && value !== null && "projects" in value ? value.projects : undefined;
-  if (!Array.isArray(records) || !records.every(isRecord)) throw new Error("it is damaged");
-  return records;
+  if (!Array.isArray(records)) throw new Error("it is damaged");
+  return records.map(toRecord);
 }
 
-function isRecord(value: unknown): value is TrustRecord {
-  if (typeof value !== "object" || value === null) return false;
-  const { path, sha256, at } = value as Partial<Record<keyof TrustRecord, unknown>>;
-  return typeof path === "string" && typeof sha256 === "string" && typeof at === "string";
+function toRecord(value: unknown): TrustRecord {
+  const { path, sha256, at, files, rules } = fieldsOf(value);
+  if (typeof path !== "string" || typeof sha256 !== "string" || typeof at !== "string")
+    throw new Error("it is damaged");
+  // A record of before there were these lists matches no project, so that trust has to be given again.
+  if (files === undefined && rules === undefined) return { path, sha256: "", at, files: [], rules: [] };
+  if (!Array.isArray(files) || !Array.isArray(rules) || !files.every(isHash) || !rules.every(isRule))
+    throw new Error("it is damaged");
+  return { path, sha256, at, files, rules };
+}
+
+function isHash(value: unknown): value is FileHash {
+  const { path, sha256 } = fieldsOf(value);
+  return typeof path === "string" && typeof sha256 === "string";
+}
+
+function isRule(value: unknown): value is NarrowingRule {
+  const { effect, pattern } = fieldsOf(value);
+  return (effect === "ask" || effect === "deny") && typeof pattern === "string";
+}
+
+function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
 }
 
 /** One change at a time, whole or not at all: what one process takes back another does not write again. */

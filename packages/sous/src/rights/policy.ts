@@ -4,9 +4,11 @@ import { isAbsolute } from "node:path";
 import type { ApprovalRequest, RuleAnswer } from "../core/approval.ts";
 import type { PermissionRule } from "../core/configuration.ts";
 import { UserError } from "../core/errors.ts";
+import type { FileGuard, GuardPlaces } from "../core/guarded-files.ts";
 import { type Action, fileActions, type ReadOptions, readAction } from "./action.ts";
 import { type ActionText, describeAction } from "./action-text.ts";
 import type { CommandReading } from "./command-reading.ts";
+import { fileGuard, guardedWrite } from "./guarded-writes.ts";
 import { createRemembered } from "./remembered.ts";
 import { compilePattern, countParts, type RulePattern } from "./rule-pattern.ts";
 
@@ -16,6 +18,8 @@ export type PolicyOptions = ReadOptions & {
   readonly allowsAll?: boolean | undefined;
   /** Hosts that fetch may reach without a question. */
   readonly allowHosts?: readonly string[] | undefined;
+  /** Where the files lie that writes are asked about, whatever is allowed; unset asks about none. */
+  readonly guards?: GuardPlaces | undefined;
 };
 
 export type Policy = {
@@ -40,7 +44,8 @@ export type Judgement = {
 export type ReadyRule = PermissionRule & { readonly matcher: RulePattern };
 
 /** Deny wins over ask, and ask over allow, wherever the rules stand. Throws for a rule that cannot be understood. */
-export function createPolicy({ rules, allowsAll = false, allowHosts = [], ...reading }: PolicyOptions): Policy {
+export function createPolicy(options: PolicyOptions): Policy {
+  const { rules, allowsAll = false, allowHosts = [], guards, ...reading } = options;
   const hostRules = allowHosts.map((host): PermissionRule => {
     return { effect: "allow", pattern: `fetch(${host})`, origin: "tools.fetch.allow_hosts" };
   });
@@ -49,7 +54,8 @@ export function createPolicy({ rules, allowsAll = false, allowHosts = [], ...rea
   const explain = (request: ApprovalRequest): Judgement => {
     const action = readAction(request, reading);
     const files = action.kind === "command" ? fileActions(action.reading, request.cwd, reading) : [];
-    const judgement = judge({ action, files, rules: ready, answers: remembered.of(request.agent), allowsAll });
+    const guard = guards && guardOn(action, files, request.cwd, guards, reading);
+    const judgement = judge({ action, files, guard, rules: ready, answers: remembered.of(request.agent), allowsAll });
     return action.kind === "command" ? { ...judgement, reading: action.reading } : judgement;
   };
   return {
@@ -64,29 +70,50 @@ type Case = {
   readonly action: Action;
   /** What a command does with files by itself. */
   readonly files: readonly Action[];
+  /** What is refused or asked about whatever the rules allow. */
+  readonly guard: FileGuard | undefined;
   readonly rules: readonly ReadyRule[];
   /** What the person has answered before. */
   readonly answers: readonly ReadyRule[];
   readonly allowsAll: boolean;
 };
 
-function judge({ action, files, rules, answers, allowsAll }: Case): Judgement {
+/** The strictest guard on what a call would write. The tools that write refuse by themselves what is always refused. */
+function guardOn(
+  action: Action,
+  files: readonly Action[],
+  cwd: string,
+  places: GuardPlaces,
+  { realPath }: ReadOptions,
+): FileGuard | undefined {
+  const asked = guardedWrite(action, cwd, places, realPath);
+  if (asked !== undefined) return { effect: "ask", reason: asked };
+  const found = files.flatMap((file) => fileGuard(file, cwd, places, realPath) ?? []);
+  return found.find(({ effect }) => effect === "refuse") ?? found[0];
+}
+
+function judge({ action, files, guard, rules, answers, allowsAll }: Case): Judgement {
   const all = [action, ...files];
   const denying = [...rules, ...answers].find((rule) => rule.effect === "deny" && touchesAny(rule, all));
   if (denying !== undefined) return { answer: { effect: "deny", reason: named(denying) }, by: named(denying) };
+  if (guard?.effect === "refuse") return { answer: { effect: "deny", reason: guard.reason }, by: GUARD };
   const unclear = notUnderstood(action, rules);
   if (unclear !== undefined && !isAllowed(action, [...rules, ...answers].filter(isExact))) {
     const { reason, by } = unclear;
     return { answer: allowsAll ? { effect: "deny", reason } : { effect: "ask", reason }, by };
   }
+  const isAnswered = isAllowed(action, answers);
+  if (guard !== undefined && !isAnswered) return { answer: { effect: "ask", reason: guard.reason }, by: GUARD };
   if (allowsAll) return { answer: { effect: "allow" }, by: "--yes" };
-  if (isAllowed(action, answers)) return { answer: { effect: "allow" }, by: "an answer of before" };
+  if (isAnswered) return { answer: { effect: "allow" }, by: "an answer of before" };
   const asking = rules.find((rule) => rule.effect === "ask" && touchesAny(rule, all));
   if (asking !== undefined) return { answer: { effect: "ask" }, by: named(asking) };
   const allowing = action.kind === "follow-up" ? [] : allowingRules(action, files, rules);
   if (allowing === undefined) return { answer: undefined, by: "no rule" };
   return { answer: { effect: "allow" }, by: [...new Set(allowing.map(named))].join(", ") };
 }
+
+const GUARD = "the files that sous guards";
 
 /** A command that is not understood is never free while a rule denies or asks about single commands. */
 function notUnderstood(action: Action, rules: readonly ReadyRule[]): { reason: string; by: string } | undefined {

@@ -9,15 +9,15 @@ import { grepTool } from "./grep.ts";
 import { listFilesTool } from "./list-files.ts";
 import { readFileTool } from "./read-file.ts";
 import { terminalTool } from "./terminal.ts";
-import { writeFileTool } from "./write-file.ts";
+import { type WriteToolOptions, writeFileTool } from "./write-file.ts";
 
 export type BuiltInOptions = {
   /** The workspace; the working directory of the run when unset. */
   root?: string | undefined;
   /** Starts the commands of `terminal`, and ripgrep; without it there is no `terminal`. */
   programs?: Programs | undefined;
-  /** Absolute paths of files and folders that no file tool writes: the database, the configuration, the list of trust. */
-  protectedPaths?: readonly string[] | undefined;
+  /** How files are written: which are guarded, and what is done around a write. */
+  writes?: Pick<WriteToolOptions, "guards" | "aroundWrite"> | undefined;
   terminalTimeoutMs?: number | undefined;
   /** Our variables: the secrets among them are taken out of what commands print. */
   environment?: Readonly<Record<string, string | undefined>> | undefined;
@@ -28,15 +28,15 @@ export type BuiltInOptions = {
 const DEFAULT_TERMINAL_TIMEOUT_MS = 120_000;
 
 export function builtInTools(options: BuiltInOptions = {}): Tool[] {
-  const { root, programs, protectedPaths, environment, allowHosts } = options;
+  const { root, programs, writes, environment, allowHosts } = options;
   const timeoutMs = options.terminalTimeoutMs ?? DEFAULT_TERMINAL_TIMEOUT_MS;
   return [
     readFileTool(root),
     listFilesTool(root),
     globTool(root),
     grepTool(root, programs),
-    writeFileTool({ root, protectedPaths }),
-    editFileTool({ root, protectedPaths }),
+    writeFileTool({ root, ...writes }),
+    editFileTool({ root, ...writes }),
     ...(programs === undefined ? [] : [terminalTool({ programs, root, timeoutMs, environment })]),
     fetchTool({ allowHosts }),
   ];

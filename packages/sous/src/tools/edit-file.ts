@@ -8,7 +8,7 @@ import { describeNearest } from "./edit-nearest.ts";
 import { openTarget } from "./file-target.ts";
 import { protectPaths } from "./protected-paths.ts";
 import { openWorkspace } from "./workspace.ts";
-import { encode, type WriteToolOptions } from "./write-file.ts";
+import { encode, justWrite, type WriteToolOptions } from "./write-file.ts";
 
 /** Of the places that are named when a text occurs more than once. */
 const MAX_NAMED = 20;
@@ -22,7 +22,7 @@ const input = z.strictObject({
   all: z.boolean().optional().describe("Replace every occurrence; without it there must be exactly one."),
 });
 
-export function editFileTool({ root, protectedPaths = [] }: WriteToolOptions = {}): Tool {
+export function editFileTool({ root, guards, aroundWrite = justWrite }: WriteToolOptions = {}): Tool {
   return tool({
     name: "edit_file",
     displayName: "Edit file",
@@ -39,12 +39,13 @@ export function editFileTool({ root, protectedPaths = [] }: WriteToolOptions = {
         throw new ToolFailure("The old and the new text are the same, so there is nothing to do.");
       const workspace = await openWorkspace(root ?? cwd);
       await using target = await openTarget(workspace, path, {
-        protectedPaths: await protectPaths(protectedPaths),
+        protectedPaths: protectPaths(workspace, guards),
         makeFolders: false,
       });
       const text = decode(await target.read(), target.name);
       const replacements = findReplacements(text, { name: target.name, old, replacement, all });
-      await target.replace(encode(path, applied(text, replacements)), signal);
+      const bytes = encode(path, applied(text, replacements));
+      await aroundWrite(target.real, bytes, () => target.replace(bytes, signal));
       const places = replacements.length === 1 ? "1 place" : `${replacements.length} places`;
       return {
         success: true,

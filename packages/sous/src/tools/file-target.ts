@@ -10,11 +10,13 @@ import { basename, dirname, join } from "node:path";
 import { ToolFailure } from "../core/errors.ts";
 import { printable } from "./printable.ts";
 import type { ProtectedPaths } from "./protected-paths.ts";
-import { askedInside, isInside, nameInside, outside, pathOf, type Workspace } from "./workspace.ts";
+import { askedInside, isInside, nameInside, outside, pathOf, refuseHardLink, type Workspace } from "./workspace.ts";
 
 export type FileTarget = AsyncDisposable & {
   /** Below the top, with forward slashes. */
   readonly name: string;
+  /** Absolute, without links. */
+  readonly real: string;
   /** Undefined when there is no file yet. */
   readonly existing: Stats | undefined;
   /** All of the existing file. */
@@ -40,13 +42,22 @@ export async function openTarget(
   if (asked === workspace.root || /[/\\]\.{0,2}$/.test(path)) {
     throw new ToolFailure(`${path} names a folder. Give the path of a file.`);
   }
-  refuseProtected(workspace, asked, path, protectedPaths);
   const name = basename(asked);
-  const folder = await openFolder(workspace, dirname(asked), { path, name, protectedPaths, makeFolders });
+  const refuseProtected = (real: string): void => {
+    const reason = protectedPaths.reason(asked, join(real, name));
+    if (reason !== undefined) {
+      throw new ToolFailure(`${path} is not written: ${reason}. Ask the person to change it, if it must be changed.`);
+    }
+  };
+  refuseProtected(dirname(asked));
+  const folder = await openFolder(workspace, dirname(asked), { path, refuseProtected, makeFolders });
   try {
     const existing = await statsOf(join(folder.path, name), path);
+    const real = join(folder.real, name);
+    if (existing !== undefined) refuseHardLink(existing, nameInside(workspace, real), path);
     return {
-      name: printable(nameInside(workspace, join(folder.real, name))),
+      name: printable(nameInside(workspace, real)),
+      real,
       existing,
       read: () => readAll(join(folder.path, name), existing, path),
       replace: (content, signal) => replaceFile(workspace, folder, { name, path, existing, content, signal }),
@@ -60,10 +71,11 @@ export async function openTarget(
 
 /** `path` leads to the very folder that was checked, whatever happens to its name; `real` is where it lies. */
 type OpenFolder = { handle: FileHandle; path: string; real: string };
-type Wanted = { path: string; name: string; protectedPaths: ProtectedPaths; makeFolders: boolean };
+/** `refuseProtected` takes the folder without links in which the file would lie. */
+type Wanted = { path: string; refuseProtected(folder: string): void; makeFolders: boolean };
 
 async function openFolder(workspace: Workspace, asked: string, wanted: Wanted): Promise<OpenFolder> {
-  const { path, name, protectedPaths } = wanted;
+  const { path, refuseProtected } = wanted;
   const { real, missing } = await existingPart(workspace, asked, path);
   if (missing.length > 0 && !wanted.makeFolders)
     throw new ToolFailure(`No file at ${path}. Use glob to find its name.`);
@@ -72,7 +84,7 @@ async function openFolder(workspace: Workspace, asked: string, wanted: Wanted): 
       `${path.slice(0, 200)} needs ${missing.length} new folders; at most ${MAX_NEW_FOLDERS} are made.`,
     );
   }
-  refuseProtected(workspace, join(real, ...missing, name), path, protectedPaths);
+  refuseProtected(join(real, ...missing));
   let folder = await openAt(workspace, real, real, path);
   for (const part of missing) {
     const above = folder;
@@ -86,7 +98,7 @@ async function openFolder(workspace: Workspace, asked: string, wanted: Wanted): 
   }
   try {
     // A link swapped in on the way may have led to another folder of the workspace.
-    refuseProtected(workspace, join(folder.real, name), path, protectedPaths);
+    refuseProtected(folder.real);
     return folder;
   } catch (error) {
     await folder.handle.close();
@@ -130,13 +142,6 @@ async function openAt(workspace: Workspace, at: string, real: string, path: stri
   } catch (error) {
     await handle.close();
     throw error;
-  }
-}
-
-function refuseProtected(workspace: Workspace, real: string, path: string, protectedPaths: ProtectedPaths): void {
-  const reason = protectedPaths.reason(nameInside(workspace, real), real);
-  if (reason !== undefined) {
-    throw new ToolFailure(`${path} is not written: ${reason}. Ask the person to change it, if it must be changed.`);
   }
 }
 

@@ -13,6 +13,7 @@ import { type ScanEnd, scanLines, textOfLine } from "./line-scan.ts";
 import { filesHolding } from "./ripgrep.ts";
 import { type FoundFile, skippedFolders, walkFiles } from "./walk.ts";
 import {
+  HardLinkFailure,
   locate,
   nameInside,
   type OpenedFile,
@@ -93,6 +94,7 @@ type Search = {
   files: Set<string>;
   steps: number;
   longLines: number;
+  hardLinks: number;
   notices: Set<string>;
   isOver: boolean;
 };
@@ -109,6 +111,7 @@ function newSearch(pattern: LinearPattern, limit: number, programs: Programs | u
     files: new Set(),
     steps: 0,
     longLines: 0,
+    hardLinks: 0,
     notices: new Set(),
     isOver: false,
   };
@@ -140,7 +143,7 @@ async function searchFolder(
   try {
     for await (const found of walkFiles(workspace, { start, includeIgnored, wanted, onLimit, signal })) {
       if (holding?.has(top === "." ? found.name : found.name.slice(top.length + 1)) === false) continue;
-      const opening = openQuietly(workspace, found);
+      const opening = openQuietly(workspace, found, search);
       // It is awaited when its turn comes, and may have failed before.
       opening.catch(() => undefined);
       ahead.push(opening);
@@ -167,10 +170,15 @@ async function filesWith(
 }
 
 /** A file that cannot be opened is left out of the search, as one that is gone. */
-async function openQuietly(workspace: Workspace, { name, real }: FoundFile): Promise<OpenedFile | undefined> {
+async function openQuietly(
+  workspace: Workspace,
+  { name, real }: FoundFile,
+  search: Search,
+): Promise<OpenedFile | undefined> {
   try {
     return await openKnownFile(workspace, real, name);
   } catch (error) {
+    if (error instanceof HardLinkFailure) search.hardLinks += 1;
     if (error instanceof ToolFailure) return undefined;
     throw error;
   }
@@ -238,7 +246,8 @@ function shownPart(text: string, matchEnd: number): string {
 }
 
 function result(search: Search, pattern: string): ToolResult {
-  const { lines, files, longLines, notices, isOver } = search;
+  const { lines, files, longLines, hardLinks, notices, isOver } = search;
+  if (hardLinks > 0) notices.add(`hard links not searched, because their files may lie outside: ${hardLinks}`);
   if (longLines > 0)
     notices.add(`${longLines} lines are longer than ${MAX_SEARCHED_BYTES} bytes; only their beginning was searched`);
   const notes = [...notices].map((notice) => `[${notice}]`);

@@ -43,6 +43,7 @@ export async function openKnownFile(workspace: Workspace, real: string, path: st
   try {
     const stats = await handle.stat();
     refuseUnlessFile(stats, path);
+    refuseHardLink(stats, nameInside(workspace, real), path);
     await refuseIfElsewhere(workspace, handle, real, path);
     return {
       handle,
@@ -132,6 +133,26 @@ function refuseUnlessFile(stats: Stats, path: string): void {
   if (stats.isFile()) return;
   if (stats.isDirectory()) throw new ToolFailure(`${path} is a folder. Use list_files to see what it holds.`);
   throw new ToolFailure(`${path} is not a regular file (a device, pipe, socket or link) and is not opened.`);
+}
+
+/** A file with several names, of which one may lie outside the workspace. A walk leaves it out and says so. */
+export class HardLinkFailure extends ToolFailure {}
+
+/** Installers of packages link files of a store into these folders. */
+const LINKED_FOLDERS: ReadonlySet<string> = new Set(["node_modules", "site-packages"]);
+
+/**
+ * Where the other names of a file lie cannot be known, so a hard link is refused. Below folders of installed packages it
+ * is not, when everybody on the machine may read the file: a secret that lies outside is private.
+ */
+export function refuseHardLink(stats: Stats, name: string, path: string): void {
+  if (stats.nlink <= 1) return;
+  const isInstalled = name.split("/").some((part) => LINKED_FOLDERS.has(part)) && (stats.mode & 0o004) !== 0;
+  if (isInstalled) return;
+  throw new HardLinkFailure(
+    `${path} is a hard link: the same file has another name, perhaps outside the workspace, so it is not opened. ` +
+      "Go on without it, or ask the person for a copy.",
+  );
 }
 
 /** Asks an open file where it lies. True when the kernel said so itself. */

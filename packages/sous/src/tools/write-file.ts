@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { ToolFailure } from "../core/errors.ts";
+import type { GuardPlaces } from "../core/guarded-files.ts";
 import { type Tool, type ToolResult, tool } from "../core/tool.ts";
 import { MAX_WRITTEN_BYTES, openTarget } from "./file-target.ts";
 import { protectPaths } from "./protected-paths.ts";
@@ -15,11 +16,16 @@ const input = z.strictObject({
 export type WriteToolOptions = {
   /** The workspace; the working directory of the run when unset. */
   root?: string | undefined;
-  /** Absolute paths that stay as they are, besides what is always protected. */
-  protectedPaths?: readonly string[] | undefined;
+  /** Where guarded files lie, besides those that are known by their names. */
+  guards?: GuardPlaces | undefined;
+  /** Called in place of the last step, which it must take: `write` puts the content where `file` is. */
+  aroundWrite?: AroundWrite | undefined;
 };
 
-export function writeFileTool({ root, protectedPaths = [] }: WriteToolOptions = {}): Tool {
+/** `file` is absolute and without links. */
+export type AroundWrite = (file: string, content: Uint8Array, write: () => Promise<void>) => Promise<void>;
+
+export function writeFileTool({ root, guards, aroundWrite = justWrite }: WriteToolOptions = {}): Tool {
   return tool({
     name: "write_file",
     displayName: "Write file",
@@ -35,11 +41,11 @@ export function writeFileTool({ root, protectedPaths = [] }: WriteToolOptions = 
       const bytes = encode(path, content);
       const workspace = await openWorkspace(root ?? cwd);
       await using target = await openTarget(workspace, path, {
-        protectedPaths: await protectPaths(protectedPaths),
+        protectedPaths: protectPaths(workspace, guards),
         makeFolders: true,
       });
       const { name, existing } = target;
-      await target.replace(bytes, signal);
+      await aroundWrite(target.real, bytes, () => target.replace(bytes, signal));
       const lines = countLines(content);
       const before = existing === undefined ? "" : `; before it had ${existing.size} bytes`;
       return {
@@ -50,6 +56,8 @@ export function writeFileTool({ root, protectedPaths = [] }: WriteToolOptions = 
     },
   });
 }
+
+export const justWrite: AroundWrite = (_file, _content, write) => write();
 
 /** The bytes of a text, if a file may hold them. */
 export function encode(path: string, content: string): Buffer {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { link, mkdir, readFile, rename, stat, symlink, unlink, writeFile } from "node:fs/promises";
+import { link, mkdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
@@ -105,14 +105,14 @@ suite("B5.1: nothing outside the workspace is written", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  test("B5.1: a hard link to a file outside is replaced, and the file outside stays as it is", async () => {
+  test("B5.1: a hard link to a file outside is neither replaced nor edited, and nothing of it is shown", async () => {
     await using place = await besideCanaries();
-    assert.match(await write({ path: "hard-link", content: "mine" }, place.work), /^Replaced/);
-    await unlink(join(place.work, "hard-link"));
-    await link(join(place.tree, "canary.txt"), join(place.work, "hard-link"));
-    assert.match(await edit({ path: "hard-link", old: "sings", new: "is mute" }, place.work), /^Edited/);
-    assert.equal(await readFile(join(place.tree, "canary.txt"), "utf8"), CANARY);
-    assert.equal(await readFile(join(place.work, "hard-link"), "utf8"), "the canary is mute\n");
+    const whole = await contentsOf(place.tree);
+    assert.match(await write({ path: "hard-link", content: "mine" }, place.work), /^failed: hard-link is a hard link/);
+    const edited = await edit({ path: "hard-link", old: "sings", new: "is mute" }, place.work);
+    assert.match(edited, /^failed: hard-link is a hard link/);
+    assert.doesNotMatch(edited, /canary/);
+    assert.deepEqual(await contentsOf(place.tree), whole);
   });
 
   test("B5.1: 200 races between a write and a folder that becomes a link to the outside", async () => {
@@ -208,18 +208,15 @@ suite("B4.5: what other programs obey is not written, there or not", () => {
     await mkdir(join(place.work, "state/trust"), { recursive: true });
     await writeFile(join(place.work, "state/sous.db"), CANARY);
     await symlink("state", join(place.work, "state-link"));
-    const protectedPaths = [
-      join(place.work, "state-link/sous.db"),
-      join(place.work, "state/trust"),
-      "/nowhere/config.yaml",
-    ];
+    const refused = [join(place.work, "state/sous.db"), join(place.work, "state/trust"), "/nowhere/config.yaml"];
+    const guards = { top: place.work, refused };
     const whole = await contentsOf(place.tree);
     const paths = ["sous.db", "SOUS.DB", "sous.db-wal", "sous.db-shm", "trust/new.json", "trust", "Trust/a/b.json"];
     for (const path of paths.flatMap((name) => [`state/${name}`, `state-link/${name}`])) {
-      assert.match(await write({ path, content: "obey" }, place.work, { protectedPaths }), /^failed: /, path);
+      assert.match(await write({ path, content: "obey" }, place.work, { guards }), /^failed: /, path);
     }
     assert.deepEqual(await contentsOf(place.tree), whole);
-    assert.match(await write({ path: "state/sous.dbx", content: "" }, place.work, { protectedPaths }), /^Created/);
+    assert.match(await write({ path: "state/sous.dbx", content: "" }, place.work, { guards }), /^Created/);
   });
 
   test("B4.5: names that only look alike are written", async () => {

@@ -7,6 +7,7 @@ import { openApplication } from "../../src/cli/assemble-application.ts";
 import { Conversation } from "../../src/cli/chat/conversation.ts";
 import type { OptionValues } from "../../src/cli/options.ts";
 import { type RUN_OPTIONS, readRunFlags } from "../../src/cli/run-flags.ts";
+import type { Approve } from "../../src/core/approval.ts";
 import type { SousEvent } from "../../src/core/event.ts";
 import { RunError, type RunResult } from "../../src/core/runtime.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
@@ -27,7 +28,7 @@ export type Command = AsyncDisposable & {
   run(
     script: object,
     flags?: Flags,
-    given?: { cwd?: string; env?: Record<string, string | undefined>; at?: string },
+    given?: { cwd?: string; env?: Record<string, string | undefined>; at?: string; ask?: Approve },
   ): Promise<Ran>;
 };
 
@@ -51,7 +52,7 @@ export async function openCommand(files: Record<string, string> = {}): Promise<C
       await giveTrust(folder, snapshot, { env });
     },
     state: async (cwd = root) => (await findTrust({ cwd, env })).state,
-    async run(script, flags = {}, { cwd = root, env: more = {}, at } = {}) {
+    async run(script, flags = {}, { cwd = root, env: more = {}, at, ask } = {}) {
       write("answers.json", JSON.stringify(script));
       const model = `script/${join(tree.path, "answers.json")}`;
       const keep = flags["db-path"] === undefined ? { ephemeral: true } : {};
@@ -62,7 +63,7 @@ export async function openCommand(files: Record<string, string> = {}): Promise<C
         cwd,
         // Not copied: a variable may do something when it is looked at.
         env: Object.defineProperties({ ...env }, Object.getOwnPropertyDescriptors(more)),
-        ask: undefined,
+        ask,
         warn: (line) => void warnings.push(line),
       });
       const conversation = new Conversation(application, (event) => void events.push(event));

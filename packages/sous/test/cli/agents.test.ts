@@ -47,7 +47,9 @@ test("a project is shown, trusted, used, and asked about again after a change", 
   await writeFile(join(here.root, ".mcp.json"), "{}");
   const changed = await here.run("agents", "show", "reviewer");
   assert.equal(changed.code, 1);
-  assert.match(changed.stderr, /changed since it was trusted/);
+  assert.match(changed.stderr, /changed since it was trusted \(changed \.mcp\.json\)/);
+  const again = await here.run("trust", "--yes");
+  assert.match(again.stdout, /What has changed since it was trusted:\n {2}changed \.mcp\.json\nTrusted/);
 });
 
 test("E3: check tells every problem with file, line and column, and ends with 3 when an agent is not loaded", async () => {

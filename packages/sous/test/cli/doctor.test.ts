@@ -3,12 +3,23 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
+import { giveTrust, reviewTrust } from "../../src/cli/assemble-agents.ts";
 import { exitCodeOf, toJson } from "../../src/cli/commands/doctor.ts";
 import type { Check } from "../../src/cli/doctor-check.ts";
 import { type DoctorRequest, examine } from "../../src/cli/doctor-examine.ts";
@@ -197,6 +208,16 @@ suite("the setup", () => {
     assert.match(stateIn(checks, "configuration"), /^ok: valid, 0 of/);
     assert.equal(stateIn(checks, "agents"), "ok: no agent files");
     assert.equal(codeOf(checks), 0);
+  });
+  test("B4.2: says what has changed in a project that was trusted, also when nothing of it is left", async () => {
+    const { env, path } = home();
+    const project = join(path, "project");
+    mkdirSync(project, { recursive: true });
+    writeFileSync(join(project, "AGENTS.md"), "Be brief.\n");
+    await giveTrust(realpathSync(project), (await reviewTrust(project)).snapshot, { env });
+    rmSync(join(project, "AGENTS.md"));
+    const checks = await examined({ env, cwd: project });
+    assert.match(stateIn(checks, "trust"), /^warning: .* has changed since it was trusted \(removed AGENTS\.md\)/);
   });
   test("has the agents of the user, and one that cannot be loaded is a problem", async () => {
     const { env, config } = home();

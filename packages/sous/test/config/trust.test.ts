@@ -5,7 +5,7 @@ import { chmod, lstat, mkdir, readFile, rename, rm, symlink, writeFile } from "n
 import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
 import { type ProjectTrust, revoke, trust, trustOf } from "../../src/config/trust.ts";
-import { readProject } from "../../src/config/trust-files.ts";
+import { hashesOf, readProject } from "../../src/config/trust-files.ts";
 import { readTrustRecords } from "../../src/config/trust-record.ts";
 import { projectRoot } from "../../src/config/trust-root.ts";
 import { UserError } from "../../src/core/errors.ts";
@@ -60,6 +60,8 @@ suite("B4.2: trust", () => {
       ],
       problem: undefined,
       files: [],
+      changes: [],
+      heldRules: [],
     });
     await give(here);
     assert.equal(await stateIn(here.root, here), "trusted");
@@ -208,8 +210,9 @@ suite("B8.1: the file of trust", () => {
     await give(here);
     assert.equal((await lstat(here.stateFolder)).mode & 0o777, 0o700);
     assert.equal((await lstat(join(here.stateFolder, "trust.json"))).mode & 0o777, 0o600);
+    const { sha256, files } = await readProject(here.root);
     assert.deepEqual(await readTrustRecords(here.stateFolder), [
-      { path: here.root, sha256: (await readProject(here.root)).sha256, at: AT.toISOString() },
+      { path: here.root, sha256, at: AT.toISOString(), files: hashesOf(files), rules: [] },
     ]);
   });
 

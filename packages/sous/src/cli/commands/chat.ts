@@ -118,12 +118,13 @@ function greeting({ agent, agents }: Application): string {
 
 /** Without a model somebody at a terminal is shown the ways to go on; the number is the code to end with. */
 async function openOrExplain(
-  { flags }: ChatRequest,
+  { flags, logFile }: ChatRequest,
   output: Output,
   answers: Pick<ApplicationRequest, "ask" | "warn">,
 ): Promise<Application | number> {
   try {
-    return await openApplication({ flags, cwd: process.cwd(), env: process.env, ...answers });
+    const optionFiles = logFile === undefined ? [] : [logFile];
+    return await openApplication({ flags, cwd: process.cwd(), env: process.env, optionFiles, ...answers });
   } catch (error) {
     if (!(error instanceof MissingKey)) throw error;
     return firstRun(error.message, output);
@@ -182,7 +183,7 @@ async function chatInLines(request: ChatRequest, output: Output): Promise<number
   const reader = createInterface({ input: process.stdin, terminal: false });
   const lines = new LineAnswers(reader, tell);
   const isPerson = process.stdin.isTTY === true;
-  const { flags } = request;
+  const { flags, logFile } = request;
   try {
     const questions = new Questions(
       (asked) => unlogged.describe(asked, output.columns - 4),
@@ -193,6 +194,7 @@ async function chatInLines(request: ChatRequest, output: Output): Promise<number
       cwd: process.cwd(),
       env: process.env,
       ask: isPerson ? questions.ask : undefined,
+      optionFiles: logFile === undefined ? [] : [logFile],
       warn: tell,
     });
     using log = await openChatLog(request, unlogged);

@@ -4,6 +4,7 @@ import type { RuleAnswer } from "../../core/approval.ts";
 import { findTrust, trustWarning } from "../assemble-agents.ts";
 import { type Judgement, policyFor, ROOT_NAME } from "../assemble-application.ts";
 import { readConfiguration } from "../assemble-configuration.ts";
+import { guardPlaces } from "../assemble-guards.ts";
 import { EXIT, usageError } from "../exit-codes.ts";
 import { inertLine } from "../inert.ts";
 import { DISPLAY_OPTIONS, quoted, readColor, readOptions, refusePositionals } from "../options.ts";
@@ -42,7 +43,13 @@ export async function permissions(parameters: readonly string[]): Promise<number
     progress.printText(`warning: ${inertLine(line, 1000)}`);
   const rules = (values.allow ?? []).map((pattern) => ({ effect: "allow", pattern, origin: "--allow" }) as const);
   const rights = { tools: undefined, denyTools: [], rules, allowsAll: values.yes };
-  const policy = await policyFor({ flags: { rights }, env: place.env }, configuration);
+  const guards = await guardPlaces(
+    { ...place, configFile: values.config, dbPath: undefined, optionFiles: [] },
+    configuration,
+    trust,
+  );
+  const bounds = { heldRules: trust.heldRules, guards };
+  const policy = await policyFor({ flags: { rights }, env: place.env }, configuration, bounds);
   const input = { command };
   const who = { runId: "", path: ROOT_NAME, agent: ROOT_NAME, callId: "" };
   const judgement = policy.explain({ ...who, toolName: "terminal", input, cwd: place.cwd });

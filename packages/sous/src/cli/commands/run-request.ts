@@ -61,9 +61,14 @@ export function likelyFormat(parameters: readonly string[]): OutputFormat {
   return format ?? (options.includes("--json") ? "json" : "text");
 }
 
+/** The schema itself, and not the name of a file. */
+export function isInlineSchema(given: string): boolean {
+  return given.trimStart().startsWith("{");
+}
+
 /** Throws a `CommandError` that says what is wrong with it. */
 export async function readOutputSchema(given: string): Promise<JsonSchema> {
-  const isInline = given.trimStart().startsWith("{");
+  const isInline = isInlineSchema(given);
   const place = isInline ? "--output-schema" : `--output-schema ${inertLine(given, 200)}`;
   const text = isInline ? given : await readForeign(given).catch(asUsage("--output-schema"));
   let schema: unknown;

@@ -13,7 +13,7 @@ import { openRunLog } from "./run-log.ts";
 import { openOutlet } from "./run-outlet.ts";
 import { type RunOutput, runOutput } from "./run-output.ts";
 import { exitSoon, patienceAfter } from "./run-patience.ts";
-import { likelyFormat, type RunRequest, readOutputSchema, readRunRequest } from "./run-request.ts";
+import { isInlineSchema, likelyFormat, type RunRequest, readOutputSchema, readRunRequest } from "./run-request.ts";
 import { readTask } from "./run-task.ts";
 import { type Stops, watchHeadless } from "./run-watch.ts";
 
@@ -76,7 +76,9 @@ async function perform(request: RunRequest, output: RunOutput, stops: Stops): Pr
   // A signal is heard between two turns of the event loop, and until here there may have been none.
   await setImmediate();
   stop.throwIfAborted();
-  const opening = openApplication({ flags, cwd: process.cwd(), env, ask: undefined, warn: tell });
+  const schemaFile = outputSchema === undefined || isInlineSchema(outputSchema) ? undefined : outputSchema;
+  const optionFiles = [file, schemaFile].filter((each) => each !== undefined);
+  const opening = openApplication({ flags, cwd: process.cwd(), env, ask: undefined, optionFiles, warn: tell });
   await using application = await openUnlessStopped(opening, stop);
   const enabled = application.configuration.agent.subagent.telemetryEnabled;
   using log = await openRunLog({ flags: flags.log, file, env, enabled });

@@ -1,7 +1,7 @@
 /** `sous trust`: shows what a project wants, and on a yes lets sous read it. `--revoke` takes it back. */
 
 import { personAtTerminal } from "../ask-person.ts";
-import { findProject, findTrust, giveTrust, reviewTrust, takeTrust } from "../assemble-agents.ts";
+import { findTrust, giveTrust, reviewTrust, takeTrust } from "../assemble-agents.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
 import { plural } from "../figures.ts";
 import { inertLine } from "../inert.ts";
@@ -23,18 +23,25 @@ export async function trust(parameters: readonly string[]): Promise<number> {
   const output = openOutput(process.stdout, { color: readColor(values.color), isAscii: values.ascii });
   const place = { cwd: process.cwd(), env: process.env };
   if (values.revoke) {
+    const before = await findTrust(place);
     const wasTrusted = await takeTrust(place);
-    const root = inertLine(await findProject(place.cwd), 1000);
+    const root = inertLine(before.root, 1000);
     output.printText(wasTrusted ? `${root} is no longer trusted.` : `${root} was not trusted.`);
     return EXIT.ok;
   }
-  const { root, state, present } = await findTrust(place);
+  const { root, state, present, changes } = await findTrust(place);
   if (present.length === 0 && state !== "changed") {
     output.printText(`${inertLine(root, 1000)} has no files for sous: there is nothing to trust.`);
     return EXIT.ok;
   }
   const { snapshot, review } = await reviewTrust(root);
-  output.print(reviewLines(root, snapshot, review, output));
+  output.print([
+    ...reviewLines(root, snapshot, review, output),
+    ...section(
+      "What has changed since it was trusted",
+      changes.map((change) => inertLine(change, 1000)),
+    ),
+  ]);
   if (state === "trusted") {
     output.printText("It is trusted already.");
     return EXIT.ok;

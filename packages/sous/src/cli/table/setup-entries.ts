@@ -85,7 +85,7 @@ export const TRUST: CommandEntry = {
   name: "trust",
   about: "let sous read the settings and agents of this folder",
   text: [
-    "Before that nothing of a project is read or started. Trust is for this folder as it is now: when one of these files changes, it must be given again.",
+    "Before that nothing of a project is read or started. Trust is for this folder as it is now: when one of these files changes, it must be given again. Until then what the project denied or asked about still holds, and a command with nobody to ask ends with 3.",
   ],
   usage: ["trust [--yes]", "trust --revoke"],
   examples: ["sous trust", "sous trust --revoke"],
