@@ -1,0 +1,44 @@
+/** Attempts to write with a redirection of the terminal what no file tool writes, judged by the files. */
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { suite, test } from "node:test";
+import { calling, openCommand, saying } from "./whole-command.ts";
+
+suite("B4.5: a redirection does not write what file tools do not write, whatever is allowed", () => {
+  const refused: [how: string, command: string, file: string][] = [
+    ["settings of a project", "echo 'x: 1' > .sous/config.yaml", ".sous/config.yaml"],
+    ["behind a cd", "cd .git && echo x > config", ".git/config"],
+    ["behind a cd that fails", "cd nowhere; echo x > .git/config", ".git/config"],
+    ["appended", "echo x >> .git/hooks", ".git/hooks"],
+    ["both streams", "echo x &> .bashrc", ".bashrc"],
+    ["clobbered", "echo x >| .bashrc", ".bashrc"],
+    ["by a here-document", "cat > .vscode <<'E'\nx\nE", ".vscode"],
+    ["without words for it", "printf x > ./a/../.gitconfig", ".gitconfig"],
+    ["asked about, and nobody is there", "echo x > AGENTS.md", "AGENTS.md"],
+    ["a repository", "echo 'ref: x' > HEAD", "HEAD"],
+    ["npm's settings", "echo x > .npmrc", ".npmrc"],
+    ["in quotes", "echo x > '.np'\"mrc\"", ".npmrc"],
+    ["by its number", "echo x 1>.npmrc", ".npmrc"],
+    ["the other stream", "ls 2> .npmrc", ".npmrc"],
+    ["in the home folder", "echo x > ~/.profile", "../home/.profile"],
+    ["in the home folder by its variable", "echo x > $HOME/.profile", "../home/.profile"],
+  ];
+  for (const [how, command, file] of refused) {
+    test(`${how}: ${JSON.stringify(command)}`, async () => {
+      await using tree = await openCommand();
+      const before = existsSync(join(tree.root, file)) ? readFileSync(join(tree.root, file), "utf8") : undefined;
+      await tree.run({ sous: [calling(["terminal", { command }]), saying("Done.")] }, { yes: true });
+      const after = existsSync(join(tree.root, file)) ? readFileSync(join(tree.root, file), "utf8") : undefined;
+      assert.equal(after, before);
+    });
+  }
+
+  test("what is as any file is written, so the rows above can fail", async () => {
+    await using tree = await openCommand();
+    const command = "cd . && echo x > notes.txt";
+    await tree.run({ sous: [calling(["terminal", { command }]), saying("Done.")] }, { yes: true });
+    assert.equal(readFileSync(join(tree.root, "notes.txt"), "utf8"), "x\n");
+  });
+});
