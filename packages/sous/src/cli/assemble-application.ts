@@ -19,6 +19,7 @@ import {
 } from "./assemble-agents.ts";
 import { readConfiguration } from "./assemble-configuration.ts";
 import { modelSource } from "./assemble-models.ts";
+import { openProjectPrograms } from "./assemble-programs.ts";
 import { usageError } from "./exit-codes.ts";
 import { inertLine } from "./inert.ts";
 import { openForRun } from "./keep-runs.ts";
@@ -38,8 +39,7 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
   const keep = keepOf(flags, configuration);
   await using opened = new AsyncDisposableStack();
   const store = request.store ?? opened.use(await openForRun(keep));
-  const { openPrograms } = await import("../process/programs.ts");
-  const programs = opened.use(openPrograms({ stateFolder: userFolderIfAny("state", env), environment: env }));
+  const programs = opened.use(await openProjectPrograms(request, project));
   const policy = await policyFor(request, configuration);
   const tools = await toolsOf(request, configuration, programs);
   const files = onProviderOf(await agentFiles(request, project), configuration.model, request.warn);

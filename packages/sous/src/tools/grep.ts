@@ -154,7 +154,7 @@ async function filesWith(
 ): Promise<ReadonlySet<string> | undefined> {
   if (programs === undefined || pattern.required === undefined) return undefined;
   const skipped = skippedFolders(includeIgnored);
-  return filesHolding(programs, workspace, { folder, text: pattern.required, skipped, signal });
+  return filesHolding(programs, { folder, text: pattern.required, skipped, signal });
 }
 
 /** A file that cannot be opened is left out of the search, as one that is gone. */
