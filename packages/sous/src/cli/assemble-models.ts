@@ -76,7 +76,7 @@ async function givenKey(
   const file = await programs.find(program);
   if (file === undefined)
     throw new MissingKey(
-      `provider.api_key_command (${inertLine(program, 80)}) is not found outside the project: give a name in PATH or an absolute path`,
+      `provider.api_key_command (${inertLine(program, 80)}) is not found outside the project: name a program in PATH, or give the absolute path of one outside`,
     );
   const { exitCode, output } = await programs.run({
     program: file,

@@ -146,7 +146,7 @@ class OpenPrograms implements Programs {
       ...gitEnvironment({ isTrusted: this.#place?.projects[0]?.isTrusted === true }),
       // An empty PATH means the working folder, and none at all may mean it too.
       PATH: path.join(delimiter) || SYSTEM_PATH,
-      HOME: (await isTheirs(HOME)) ? (ownHome() ?? HOME) : HOME,
+      HOME: (await isTheirs(HOME)) ? (ownHome() ?? "/") : HOME,
       // ssh and others start it.
       SHELL: (await isTheirs(SHELL)) ? undefined : SHELL,
     };

@@ -121,7 +121,7 @@ async function searchFolder(
   const wanted = asked.glob === undefined ? undefined : compileGlob(asked.glob);
   const includeIgnored = asked.include_ignored ?? false;
   const onLimit = (): void => void search.notices.add("the workspace is too large to be searched whole; give a path");
-  const holding = await filesWith(search, workspace, start, includeIgnored, signal);
+  const holding = await filesWith(search, start, includeIgnored, signal);
   const top = nameInside(workspace, start);
   const ahead: Promise<OpenedFile | undefined>[] = [];
   const searchNext = async (): Promise<void> => {
@@ -147,7 +147,6 @@ async function searchFolder(
 /** Undefined when every file must be read. */
 async function filesWith(
   { pattern, programs }: Search,
-  workspace: Workspace,
   folder: string,
   includeIgnored: boolean,
   signal: AbortSignal,

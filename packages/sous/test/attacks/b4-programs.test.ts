@@ -11,7 +11,7 @@ import { readRunFlags } from "../../src/cli/run-flags.ts";
 import { type Command, calling, openCommand, saying } from "./whole-command.ts";
 
 const PACKAGE = "repository/packages/one";
-const NAMES = ["rg", "git", "bash", "sh", "node", "npm", "env", "cat"];
+const NAMES = ["rg", "git", "bash", "sh", "node", "env", "cat", "mkfifo", "grep", "sleep"];
 
 /** A monorepo, and in every folder that is named programs that leave a marker. */
 async function openMonorepo(folders: readonly string[]): Promise<Command> {

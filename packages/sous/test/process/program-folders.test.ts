@@ -25,9 +25,9 @@ import { answerOf } from "../tools/write-tools.ts";
 /** A repository with a package in it, and folders beside it. */
 class Lab implements AsyncDisposable {
   readonly path: string;
-  readonly #remove: () => Promise<void>;
+  readonly #remove: () => PromiseLike<void>;
 
-  private constructor(path: string, remove: () => Promise<void>) {
+  private constructor(path: string, remove: () => PromiseLike<void>) {
     this.path = path;
     this.#remove = remove;
   }
@@ -92,8 +92,8 @@ class Lab implements AsyncDisposable {
     return folder.startsWith("@") ? folder.slice(1) : this.in(folder);
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#remove();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#remove();
   }
 }
 
@@ -103,8 +103,15 @@ function command({ cwd }: ProgramPlace, program: string): ProgramRequest {
 
 /** Makes a file or folder look as if another user owned it. */
 function giveAway(path: string, t: TestContext): void {
-  if (process.getuid?.() === 0) chownSync(path, 54_321, 54_321);
-  else t.mock.method(process, "getuid", () => 54_321);
+  const { getuid } = process;
+  if (getuid?.() === 0) {
+    chownSync(path, 54_321, 54_321);
+    return;
+  }
+  process.getuid = () => 54_321;
+  t.after(() => {
+    process.getuid = getuid;
+  });
 }
 
 type Row = [what: string, path: readonly string[], prepare: (lab: Lab, t: TestContext) => void];
@@ -360,12 +367,7 @@ suite("Programs of a trusted project, for command lines", () => {
     const shell = { ...command(lab.place(), "bash"), args: ["-c", "echo $PATH"] };
     const { output } = await programs.run({ ...shell, mayUseProject: true });
     const folders = output.head.trim().split(":");
-    assert.deepEqual(folders, [
-      lab.in("repository/node_modules/.bin"),
-      lab.in("outside/tools"),
-      "/usr/bin",
-      "/bin",
-    ]);
+    assert.deepEqual(folders, [lab.in("repository/node_modules/.bin"), lab.in("outside/tools"), "/usr/bin", "/bin"]);
     assert.doesNotMatch((await programs.run(shell)).output.head, /repository/);
     await answerOf(grepTool(cwd, programs), { pattern: "needle" }, cwd);
     await assert.rejects(programs.run(command(lab.place(), "planted")), /outside the project/);
