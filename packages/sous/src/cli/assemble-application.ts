@@ -39,7 +39,7 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
   const keep = keepOf(flags, configuration);
   await using opened = new AsyncDisposableStack();
   const store = request.store ?? opened.use(await openForRun(keep));
-  const programs = opened.use(await openProjectPrograms(request, project));
+  const programs = await openProjectPrograms(request, project, opened);
   const policy = await policyFor(request, configuration);
   const tools = await toolsOf(request, configuration, programs);
   const files = onProviderOf(await agentFiles(request, project), configuration.model, request.warn);

@@ -12,21 +12,34 @@ import { userFolderIfAny } from "./paths.ts";
 
 type Place = Pick<ApplicationRequest, "cwd" | "env">;
 
-/** `project` is the one we are in, when it is trusted. */
+/** `project` is the one we are in, when it is trusted. They end with `opened`. */
 export async function openProjectPrograms(
-  { cwd, env, flags, warn }: ApplicationRequest,
+  { cwd, env, flags, ask, warn }: ApplicationRequest,
   project: ProjectTrust | undefined,
+  opened: AsyncDisposableStack,
 ): Promise<Programs> {
   const { openPrograms } = await import("../process/programs.ts");
   const isTrusted = async (root: string) => !flags.isBare && (await findTrust({ cwd: root, env })).state === "trusted";
-  const [nearest = cwd, ...around] = await surroundingProjects({ cwd, env });
-  const outer = await Promise.all(around.map(async (root) => ({ root, isTrusted: await isTrusted(root) })));
-  return openPrograms({
+  const roots = await surroundingProjects({ cwd, env });
+  const projects = await Promise.all(
+    roots.map(async (root, index) => ({
+      root,
+      isTrusted: index === 0 ? project !== undefined : await isTrusted(root),
+    })),
+  );
+  const atEnd = opened.use(new DisposableStack());
+  const programs = openPrograms({
     stateFolder: userFolderIfAny("state", env),
     environment: env,
-    place: { cwd, projects: [{ root: nearest, isTrusted: project !== undefined }, ...outer] },
-    onLeftOut: (folders) => warn(leftOutWarning(folders, flags)),
+    place: { cwd, projects },
+    onLeftOut(folders) {
+      const line = leftOutWarning(folders, flags);
+      // The view of a run that nobody talks to is drawn over what is written meanwhile.
+      if (ask === undefined) atEnd.defer(() => warn(line));
+      else warn(line);
+    },
   });
+  return opened.use(programs);
 }
 
 /** Where programs of ours are found, by name; undefined for what is not there. Starts nothing. */
@@ -42,12 +55,15 @@ export async function findPrograms<Name extends string>(
   return Object.fromEntries(found) as Record<Name, string | undefined>;
 }
 
-/** From the nearest outwards. A home that is a repository is no project: the working folder is, and the rest is the user's. */
+/**
+ * From the nearest outwards. A home that is a repository is no project: the working folder is, and the rest is the user's.
+ * At the top of the machine, where containers begin, there is none: every program lies below it.
+ */
 async function surroundingProjects({ cwd, env }: Place): Promise<string[]> {
   const { projectRoots } = await import("../config/trust-root.ts");
   const [real, roots, homes] = await Promise.all([realOf(cwd), projectRoots(cwd), homesAround(cwd, env)]);
   const projects = roots.filter((root) => root !== sep && !homes.some((home) => isInside(root, home)));
-  return projects.length === 0 ? [real] : projects;
+  return projects.length === 0 && real !== sep ? [real] : projects;
 }
 
 /** HOME counts where we are in it: one that a project has put beside its files would make the project smaller. */

@@ -1,6 +1,7 @@
 /** B4.1, R14: programs of a repository that PATH leads to, with the whole command. Judged by markers. */
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { chmod, symlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -139,7 +140,7 @@ suite("R14: B4.1: with a hostile PATH no program of an untrusted project is star
       flags: readRunFlags({ model, ephemeral: true }),
       cwd: command.root,
       env: { ...command.env, PATH: `${join(command.path, "repository/bin")}:/usr/bin:/bin` },
-      ask: undefined,
+      ask: async () => ({ allow: false, reason: "no" }),
       warn: (line) => void warnings.push(line),
     });
     const signal = new AbortController().signal;
@@ -179,6 +180,56 @@ suite("R14: B4.1: with a hostile PATH no program of an untrusted project is star
     assert.deepEqual(ran(command), []);
     await command.run(SCRIPT, ALLOWED, { cwd, env: { PATH: bin("home/bin") } });
     assert.ok(ran(command).includes("bash"));
+  });
+});
+
+test("at the top of the machine, where containers begin, programs are found", async () => {
+  await using command = await openCommand();
+  command.write("answers.json", JSON.stringify(SCRIPT));
+  await using application = await openApplication({
+    flags: readRunFlags({ model: `script/${join(command.path, "answers.json")}`, ephemeral: true }),
+    cwd: "/",
+    env: command.env,
+    ask: undefined,
+    warn: () => {},
+  });
+  assert.match((await application.programs.find("sh")) ?? "", /^\/(?:usr\/)?bin\/sh$/);
+});
+
+suite("B4.5: git, when the user has allowed git status", () => {
+  const CONFIG = (marker: string) =>
+    `[core]\n\trepositoryformatversion = 0\n\tworktree = ..\n\tfsmonitor = touch ${marker};:\n`;
+  for (const [what, folder, isRepository] of [
+    ["in a folder without .git", "plain", false],
+    ["in a package of a monorepo", "repository/packages/one", true],
+  ] as const) {
+    for (const isTrusted of [false, true]) {
+      const where = `${what}${isTrusted ? ", in a trusted project" : ""}`;
+      test(`B4.5: files that make a folder look like a repository start nothing ${where}`, async () => {
+        await using command = await openCommand(isRepository ? {} : { "plain/": "" });
+        const marker = join(command.path, "marker");
+        command.write(`${folder}/HEAD`, "ref: refs/heads/main\n");
+        command.write(`${folder}/config`, CONFIG(marker));
+        for (const name of ["objects/keep", "refs/keep"]) command.write(`${folder}/${name}`, "");
+        const cwd = join(command.path, folder);
+        if (isTrusted) await command.trust(isRepository ? command.root : cwd);
+        const script = { sous: [calling(["terminal", { command: "git status" }]), saying("Done.")] };
+        await command.run(script, ALLOWED, { cwd });
+        assert.equal(existsSync(marker), false);
+        execFileSync("sh", ["-c", "git status || true"], { cwd, env: { PATH: "/usr/bin:/bin" }, stdio: "ignore" });
+        assert.equal(existsSync(marker), true, "git itself did not start it either");
+      });
+    }
+  }
+
+  test("B4.5: a global configuration in a HOME that lies in the project is not obeyed", async () => {
+    await using command = await openCommand({ "repository/home/.gitconfig": "" });
+    const marker = join(command.path, "marker");
+    command.write("repository/home/.gitconfig", `[alias]\n\tlook = !touch ${marker}\n`);
+    const script = { sous: [calling(["terminal", { command: "git look" }]), saying("Done.")] };
+    const env = { HOME: join(command.root, "home"), XDG_CONFIG_HOME: join(command.path, "config") };
+    await command.run(script, { allow: ["terminal(git look*)"] }, { env });
+    assert.equal(existsSync(marker), false);
   });
 });
 
