@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import {
   chmodSync,
-  chownSync,
   existsSync,
+  lchownSync,
   linkSync,
   mkdirSync,
   readdirSync,
@@ -101,11 +101,12 @@ function command({ cwd }: ProgramPlace, program: string): ProgramRequest {
   return { program, args: [], cwd, maxOutputBytes: 4096 };
 }
 
-/** Makes a file or folder look as if another user owned it. */
+const { getuid = () => 0 } = process;
+
+/** Makes a file or folder look as if another user owned it; without the right to do so, as if we were another user. */
 function giveAway(path: string, t: TestContext): void {
-  const { getuid } = process;
-  if (getuid?.() === 0) {
-    chownSync(path, 54_321, 54_321);
+  if (getuid() === 0) {
+    lchownSync(path, 54_321, 54_321);
     return;
   }
   process.getuid = () => 54_321;
@@ -231,6 +232,16 @@ const STRANGE: readonly Row[] = [
     (lab, t) => {
       lab.plant("outside/theirs/bin");
       giveAway(lab.in("outside/theirs"), t);
+    },
+  ],
+  [
+    "a link of another user in a folder like /tmp",
+    ["outside/sticky/link"],
+    (lab, t) => {
+      lab.plant("outside/tools");
+      lab.link("outside/tools", "outside/sticky/link");
+      chmodSync(lab.in("outside/sticky"), 0o1777);
+      giveAway(lab.in("outside/sticky/link"), t);
     },
   ],
   [
@@ -407,6 +418,20 @@ suite("Programs of a trusted project, for command lines", () => {
       });
       await programs.run({ ...command(lab.place(), "bash"), args: ["-c", "inner; outer"], mayUseProject: true });
       assert.deepEqual(lab.ran(), ran);
+    }
+  });
+
+  test("are found where another user owns the whole project, as in a container", async (t) => {
+    await using lab = await Lab.open();
+    lab.plant("repository/bin", ["planted"]);
+    for (const name of ["repository", "repository/bin", "repository/bin/planted"]) giveAway(lab.in(name), t);
+    for (const inner of [false, true]) {
+      await using programs = openPrograms({
+        environment: { PATH: `${lab.in("repository/bin")}:/usr/bin:/bin` },
+        place: lab.place({ inner }),
+      });
+      await programs.run({ ...command(lab.place(), "bash"), args: ["-c", "planted"], mayUseProject: true });
+      assert.deepEqual(lab.ran(), inner ? ["planted"] : []);
     }
   });
 
