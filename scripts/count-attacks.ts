@@ -11,7 +11,7 @@ const FILES = [
   "packages/sous/test/requirements/h-{rights,boundaries,shares,limits}.test.ts",
   "packages/sous/test/figures/r9-rights.test.ts",
   "packages/sous/test/tools/{workspace,grep}.test.ts",
-  "packages/sous/test/process/programs.test.ts",
+  "packages/sous/test/process/{programs,program-folders,git-environment}.test.ts",
   "packages/sous/test/store/sqlite-hostile.test.ts",
   "packages/sous/test/rerun/hostile.test.ts",
 ];

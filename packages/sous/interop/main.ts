@@ -5,12 +5,12 @@
 
 import { spawnSync } from "node:child_process";
 import { compareWithRipgrep } from "./compare-grep.ts";
-import { traceBeginnings } from "./trace-beginnings.ts";
+import { traceBeginnings, traceHostilePath } from "./trace-beginnings.ts";
 
 /** Behind the name of a part only that one is looked at: `npm run interop -- grep`. */
 const [only] = process.argv.slice(2);
 const missed: string[] = [];
-if (isWanted("trace") && isThere("strace", "strace")) missed.push(...traceBeginnings());
+if (isWanted("trace") && isThere("strace", "strace")) missed.push(...traceBeginnings(), ...traceHostilePath());
 if (isWanted("grep") && isThere("rg", "ripgrep")) for await (const line of compareWithRipgrep()) missed.push(line);
 for (const line of missed) console.log(`MISSED  ${line}`);
 process.exitCode = missed.length === 0 ? 0 : 1;

@@ -3,7 +3,12 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { beginnings, hostileEnvironment, hostileRepository } from "../test/figures/r14-hostile-repository.ts";
+import {
+  beginnings,
+  hostileEnvironment,
+  hostilePackage,
+  hostileRepository,
+} from "../test/figures/r14-hostile-repository.ts";
 
 const MAIN = join(import.meta.dirname, "../src/cli/main.ts");
 
@@ -28,4 +33,23 @@ export function* traceBeginnings(): Generator<string> {
     } else console.log(`reached ${name}: 0 programs started, 0 files of the project opened (${lines.length} calls)`);
   }
   if (hostile.markers().length > 0) yield `R14: programs of the repository ran: ${hostile.markers().join(", ")}`;
+}
+
+/** Tools and an allowed command, with the PATH that npx makes: which programs were started, and whose they were. */
+export function* traceHostilePath(): Generator<string> {
+  using hostile = hostilePackage([process.execPath, "--conditions=sous-source", MAIN]);
+  const log = join(hostile.home, "trace.txt");
+  const command = ["-f", "-o", log, "-e", "trace=execve,execveat", "npx", "--no", "-c", hostile.script];
+  const env = { PATH: process.env.PATH, HOME: hostile.home, TERM: "dumb" };
+  spawnSync("strace", command, { cwd: hostile.folder, env, stdio: "ignore" });
+  const execs = readFileSync(log, "utf8")
+    .split("\n")
+    .filter((line) => /\bexecve(at)?\(/.test(line));
+  // Behind our own start: what npm has started before is npm's own affair.
+  const ours = execs.slice(execs.findLastIndex((line) => line.includes(`"${process.execPath}"`)) + 1);
+  const theirs = ours.filter((line) => /execve(at)?\([^"]*"[^"]*node_modules\/\.bin\//.test(line));
+  const hasGit = ours.some((line) => line.includes('/git", ["git", "status"'));
+  if (theirs.length > 0 || !hasGit || hostile.markers().length > 0)
+    yield `R14 with a hostile PATH: ${theirs.length} programs of the project tried\n${theirs.join("\n")}`;
+  else console.log(`reached R14 with a hostile PATH: 0 programs of the project among ${ours.length}`);
 }

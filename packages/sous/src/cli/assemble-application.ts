@@ -23,6 +23,7 @@ import {
 import { readConfiguration } from "./assemble-configuration.ts";
 import { guardPlaces } from "./assemble-guards.ts";
 import { modelSource } from "./assemble-models.ts";
+import { openProjectPrograms } from "./assemble-programs.ts";
 import { CommandError, EXIT, usageError } from "./exit-codes.ts";
 import { inertLine } from "./inert.ts";
 import { openForRun } from "./keep-runs.ts";
@@ -45,8 +46,7 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
   const keep = keepOf(flags, configuration);
   await using opened = new AsyncDisposableStack();
   const store = request.store ?? opened.use(await openForRun(keep));
-  const { openPrograms } = await import("../process/programs.ts");
-  const programs = opened.use(openPrograms({ stateFolder: userFolderIfAny("state", env), environment: env }));
+  const programs = await openProjectPrograms(request, project, opened);
   const guards = await guardPlaces(guardRequest(request, configuration), configuration, trust);
   const policy = await policyFor(request, configuration, { heldRules: trust?.heldRules ?? [], guards });
   const tools = await toolsOf(request, configuration, { programs, guards });

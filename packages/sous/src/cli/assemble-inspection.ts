@@ -24,18 +24,6 @@ export async function inspectModel(
   return describeModel(choice, env, { baseUrl });
 }
 
-/** Where programs are found in PATH, by name; undefined for what is not there. */
-export async function findPrograms<Name extends string>(
-  names: readonly Name[],
-  env: Environment,
-): Promise<Record<Name, string | undefined>> {
-  const { openPrograms } = await import("../process/programs.ts");
-  // Without a folder for its records it looks for no leftovers, and ends none.
-  await using programs = openPrograms({ environment: env });
-  const found = await Promise.all(names.map(async (name) => [name, await programs.find(name)] as const));
-  return Object.fromEntries(found) as Record<Name, string | undefined>;
-}
-
 /** How many processes are left of runs whose own process is gone. */
 export async function countLeftovers(stateFolder: string): Promise<number> {
   const { countLeftovers: count } = await import("../process/group-record.ts");

@@ -68,7 +68,7 @@ function providerOf(choice: string): string {
 
 /** From the variable or the command that the user's configuration names. Says which of them failed, never what it held. */
 async function givenKey(
-  { cwd, env, programs }: ModelPlaces,
+  { env, programs }: ModelPlaces,
   { apiKeyEnv, apiKeyCommand }: Configuration["provider"],
 ): Promise<string | undefined> {
   if (apiKeyEnv !== undefined) {
@@ -78,10 +78,16 @@ async function givenKey(
   }
   if (apiKeyCommand === undefined) return undefined;
   const [program = "", ...args] = apiKeyCommand.split(/\s+/).filter((word) => word !== "");
+  const file = await programs.find(program);
+  if (file === undefined)
+    throw new MissingKey(
+      `provider.api_key_command (${inertLine(program, 80)}) is not found outside the project: name a program in PATH, or give the absolute path of one outside`,
+    );
   const { exitCode, output } = await programs.run({
-    program,
+    program: file,
     args,
-    cwd,
+    // Not in the project: many programs obey files of the folder they are started in.
+    cwd: "/",
     maxOutputBytes: MAX_KEY_BYTES,
     separateErrors: true,
     timeoutMs: KEY_TIMEOUT_MS,

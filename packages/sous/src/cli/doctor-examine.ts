@@ -1,7 +1,8 @@
 /** Everything `sous doctor` looks at, in the order in which it is told. */
 
 import { messageOf } from "../core/errors.ts";
-import { countLeftovers, findPrograms } from "./assemble-inspection.ts";
+import { countLeftovers } from "./assemble-inspection.ts";
+import { findPrograms } from "./assemble-programs.ts";
 import { type Check, ok, problem, warning } from "./doctor-check.ts";
 import { checkDatabase } from "./doctor-database.ts";
 import { checkDisk, checkFolders, checkSettingsFile } from "./doctor-folders.ts";
@@ -42,7 +43,7 @@ export async function examine(request: DoctorRequest): Promise<Check[]> {
       isOnline: flags.isOnline,
     })),
     ...(await checkRuns(request, setup.configuration?.agent.subagent.persistencePath)),
-    ...checkPrograms(await findPrograms(PROGRAM_NAMES, env)),
+    ...checkPrograms(await findPrograms(PROGRAM_NAMES, { cwd, env })),
     await checkLeftovers(env),
   ];
 }

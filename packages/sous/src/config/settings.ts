@@ -49,7 +49,7 @@ export const SETTINGS = {
       "provider.api_key_command",
       text({ allowed: "a program with its arguments on one line", example: "pass show anthropic" }),
       "never",
-      "A program whose standard output is the key. No shell reads the line.",
+      "A program whose standard output is the key, by its name in PATH or its absolute path, outside the project. It is started in /. No shell reads the line.",
     ),
     isSecret: true,
   },

@@ -11,13 +11,26 @@ import { isThere } from "./trust-read.ts";
  */
 export async function projectRoot(cwd: string, trusted: readonly string[] = []): Promise<string> {
   const start = await realFolder(cwd);
-  for (let folder = start; ; folder = dirname(folder)) {
-    if (trusted.includes(folder)) return folder;
-    if ((await isThere(join(folder, ".sous"))) || (await isThere(join(folder, ".git")))) return folder;
-    if (dirname(folder) === folder) return start;
-  }
+  for await (const root of rootsFrom(start, trusted)) return root;
+  return start;
+}
+
+/**
+ * All of them, from the nearest outwards; empty when there is none. For what a smaller project must not gain: a folder
+ * inside a repository may hold a `.sous` or `.git` of its own.
+ */
+export async function projectRoots(cwd: string): Promise<string[]> {
+  return Array.fromAsync(rootsFrom(await realFolder(cwd), []));
 }
 
 export function realFolder(cwd: string): Promise<string> {
   return realpath(cwd).catch(() => resolve(cwd));
+}
+
+async function* rootsFrom(start: string, trusted: readonly string[]): AsyncGenerator<string> {
+  for (let folder = start; ; folder = dirname(folder)) {
+    const isRoot = (await isThere(join(folder, ".sous"))) || (await isThere(join(folder, ".git")));
+    if (isRoot || trusted.includes(folder)) yield folder;
+    if (dirname(folder) === folder) return;
+  }
 }

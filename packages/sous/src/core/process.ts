@@ -1,12 +1,17 @@
 /** Other programs: how one is asked for, and what comes back. `process/` is the only place that starts them. */
 
 export type ProgramRequest = {
-  /** A name that is looked for in PATH, or an absolute path; never a line for a shell. */
+  /** A name that is looked for in PATH, or an absolute path; never a line for a shell, and never a file of the project. */
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;
   /** Besides the few variables every program gets; nothing else of ours is passed on. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
+  /**
+   * For a command line of the terminal tool or of a person: in a trusted project it finds the programs of the project too,
+   * where the user's PATH names their folder. Programs of ours do without.
+   */
+  readonly mayUseProject?: boolean | undefined;
   /** Of the output; the head and the tail are kept. */
   readonly maxOutputBytes: number;
   /** Standard error by itself, for output that is parsed; the order of the two is lost then. */
@@ -47,6 +52,6 @@ export type Programs = AsyncDisposable & {
    */
   run(request: ProgramRequest): Promise<ProgramResult>;
   start(request: ProgramRequest): Promise<BackgroundProgram>;
-  /** Where a program of this name is found in PATH; undefined when it is not there. Starts nothing. */
+  /** Where a program of ours is found in PATH; undefined when it is not there, or in the project only. Starts nothing. */
   find(program: string): Promise<string | undefined>;
 };

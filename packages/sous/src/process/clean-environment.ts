@@ -1,25 +1,27 @@
 /** The variables a program gets: a short list of harmless ones, what was named for it, and nothing else of ours. */
 
-import { delimiter, isAbsolute } from "node:path";
-
 /** By this variable everything that a program has started is found again, also in a process group of its own. */
 export const MARK_VARIABLE = "SOUS_RUN";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** `mark` is added to the one we carry ourselves, so that whoever started us finds our programs too. */
-export function cleanEnvironment(ours: Variables, named: Variables, mark: string): Record<string, string> {
+export type EnvironmentParts = {
+  readonly ours: Variables;
+  /** For this one program; what would load or start other code is dropped. */
+  readonly named: Variables;
+  /** What nobody changes: where programs are found, and what git may do. */
+  readonly imposed: Variables;
+  /** Added to the mark we carry ourselves, so that whoever started us finds our programs too. */
+  readonly mark: string;
+};
+
+export function cleanEnvironment({ ours, named, imposed, mark }: EnvironmentParts): Record<string, string> {
   const clean: Record<string, string> = {};
   for (const name of PASSED_ON) add(clean, name, ours[name]);
-  if (clean.PATH !== undefined) clean.PATH = withoutRelative(clean.PATH);
   for (const [name, value] of Object.entries(named)) if (!LOADER.test(name)) add(clean, name, value);
+  for (const [name, value] of Object.entries(imposed)) add(clean, name, value);
   clean[MARK_VARIABLE] = `${outerMark(ours)}${mark}`;
   return clean;
-}
-
-/** A relative folder is one of the workspace, where a stranger may have put a program with the name of an allowed one. */
-function withoutRelative(path: string): string {
-  return path.split(delimiter).filter(isAbsolute).join(delimiter);
 }
 
 /** The mark that whoever started us gave us; it is kept only in the form that we write. */
@@ -28,9 +30,9 @@ export function outerMark(ours: Variables): string {
   return /^(?:[0-9a-f]{32}-\d+\/){1,16}$/.test(outer) ? outer : "";
 }
 
-/** Names, not patterns: anything can stand behind a name that only begins like one of these. */
+/** Names, not patterns: anything can stand behind a name that only begins like one of these. PATH, HOME and SHELL are imposed. */
 const PASSED_ON: readonly string[] = (
-  "PATH HOME USER LOGNAME SHELL TERM TZ TMPDIR LANG LANGUAGE LC_ALL LC_ADDRESS LC_COLLATE LC_CTYPE LC_IDENTIFICATION " +
+  "USER LOGNAME TERM TZ TMPDIR LANG LANGUAGE LC_ALL LC_ADDRESS LC_COLLATE LC_CTYPE LC_IDENTIFICATION " +
   "LC_MEASUREMENT LC_MESSAGES LC_MONETARY LC_NAME LC_NUMERIC LC_PAPER LC_TELEPHONE LC_TIME"
 ).split(" ");
 

@@ -7,14 +7,17 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
+import { userInfo } from "node:os";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { ToolFailure } from "../core/errors.ts";
 import type { BackgroundProgram, ProgramRequest, ProgramResult, Programs } from "../core/process.ts";
 import { cleanEnvironment, MARK_VARIABLE, outerMark } from "./clean-environment.ts";
+import { gitEnvironment } from "./git-environment.ts";
 import { GroupRecord, reapLeftovers } from "./group-record.ts";
 import { Guard } from "./guard.ts";
 import { markedProcesses, signalMarked, startOf } from "./process-table.ts";
+import { FolderJudge, type LeftOutFolder, type ProgramFolders, type ProgramPlace } from "./program-folders.ts";
 import { type RunningProgram, startProgram } from "./running-program.ts";
 
 export type ProgramsOptions = {
@@ -22,18 +25,24 @@ export type ProgramsOptions = {
   stateFolder?: string | undefined;
   /** Our own variables: a few of them are passed on. */
   environment: Readonly<Record<string, string | undefined>>;
+  /** No program of ours comes from the projects here; without it there are none. */
+  place?: ProgramPlace | undefined;
+  /** Called once, at the first command line that does without some folders of PATH. */
+  onLeftOut?: ((folders: readonly LeftOutFolder[]) => void) | undefined;
   clock?: Clock | undefined;
 };
 
 /** Starts nothing by itself; kills what an earlier one of us left behind. Whoever opens it writes `await using`. */
-export function openPrograms({ stateFolder, environment, clock = machineClock }: ProgramsOptions): Programs {
-  if (stateFolder !== undefined) reapLeftovers(stateFolder);
-  return new OpenPrograms(stateFolder, environment, clock);
+export function openPrograms(options: ProgramsOptions): Programs {
+  if (options.stateFolder !== undefined) reapLeftovers(options.stateFolder);
+  return new OpenPrograms(options);
 }
 
 class OpenPrograms implements Programs {
   readonly #environment: ProgramsOptions["environment"];
+  readonly #place: ProgramPlace | undefined;
   readonly #clock: Clock;
+  #onLeftOut: ProgramsOptions["onLeftOut"];
   /** Found in the variables of everything that is started here; each program adds a number of its own. */
   readonly #mark = `${randomBytes(16).toString("hex")}-`;
   readonly #guard: Guard;
@@ -43,8 +52,10 @@ class OpenPrograms implements Programs {
   #started = 0;
   #closed: Promise<void> | undefined;
 
-  constructor(stateFolder: string | undefined, environment: ProgramsOptions["environment"], clock: Clock) {
+  constructor({ stateFolder, environment, place, onLeftOut, clock = machineClock }: ProgramsOptions) {
     this.#environment = environment;
+    this.#place = place;
+    this.#onLeftOut = onLeftOut;
     this.#clock = clock;
     this.#record = new GroupRecord(stateFolder, this.#mark);
     // Whoever started us ends the guard together with what it guards, so it carries the mark that we carry.
@@ -61,13 +72,8 @@ class OpenPrograms implements Programs {
   }
 
   async find(program: string): Promise<string | undefined> {
-    if (isAbsolute(program)) return (await isProgram(program)) ? program : undefined;
-    if (program === "" || /[/\0]/.test(program)) return undefined;
-    for (const folder of (this.#environment.PATH ?? DEFAULT_PATH).split(delimiter)) {
-      // An empty or relative folder would be one of the workspace, where a stranger may have put a program.
-      if (isAbsolute(folder) && (await isProgram(join(folder, program)))) return join(folder, program);
-    }
-    return undefined;
+    const judge = new FolderJudge(this.#place);
+    return this.#find(program, judge, (await judge.folders(this.#path)).ours);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -85,13 +91,17 @@ class OpenPrograms implements Programs {
 
   async #startOne(request: ProgramRequest, isBackground: boolean): Promise<RunningProgram> {
     this.#refuse(request);
-    const file = await this.find(request.program);
-    if (file === undefined) throw new ToolFailure(`There is no program named ${request.program} on this machine.`);
+    const judge = new FolderJudge(this.#place);
+    const folders = await judge.folders(this.#path);
+    const file = await this.#find(request.program, judge, folders.ours);
+    if (file === undefined)
+      throw new ToolFailure(`There is no program named ${request.program} on this machine outside the project.`);
+    const imposed = await this.#imposed(request, judge, folders);
     this.#started += 1;
     const mark = `${this.#mark}${this.#started}/`;
     const program = await startProgram(request, {
       file,
-      environment: cleanEnvironment(this.#environment, request.environment ?? {}, mark),
+      environment: cleanEnvironment({ ours: this.#environment, named: request.environment ?? {}, imposed, mark }),
       mark,
       isBackground,
       clock: this.#clock,
@@ -104,6 +114,42 @@ class OpenPrograms implements Programs {
     this.#running.add(program);
     void program.ended.then(() => this.#running.delete(program));
     return program;
+  }
+
+  get #path(): string {
+    return this.#environment.PATH ?? DEFAULT_PATH;
+  }
+
+  /** An absolute path is the word of whoever wrote it, unless the project could change what is there. */
+  async #find(program: string, judge: FolderJudge, folders: readonly string[]): Promise<string | undefined> {
+    if (isAbsolute(program)) {
+      const isTheirs = (await judge.projectOf(program)) !== undefined;
+      return !isTheirs && (await isProgram(program)) ? program : undefined;
+    }
+    if (program === "" || /[/\0]/.test(program)) return undefined;
+    for (const folder of folders) {
+      const file = join(folder, program);
+      if ((await isProgram(file)) && (await judge.mayBeOurs(file))) return file;
+    }
+    return undefined;
+  }
+
+  async #imposed({ mayUseProject = false }: ProgramRequest, judge: FolderJudge, folders: ProgramFolders) {
+    if (mayUseProject && folders.leftOut.length > 0) {
+      this.#onLeftOut?.(folders.leftOut);
+      this.#onLeftOut = undefined;
+    }
+    const { HOME, SHELL } = this.#environment;
+    const isTheirs = async (path = "/") => !isAbsolute(path) || (await judge.projectOf(path))?.isTrusted === false;
+    const path = mayUseProject ? folders.commands : folders.ours;
+    return {
+      ...gitEnvironment({ isTrusted: this.#place?.projects[0]?.isTrusted === true }),
+      // An empty PATH means the working folder, and none at all may mean it too.
+      PATH: path.join(delimiter) || SYSTEM_PATH,
+      HOME: (await isTheirs(HOME)) ? (ownHome() ?? "/") : HOME,
+      // ssh and others start it.
+      SHELL: (await isTheirs(SHELL)) ? undefined : SHELL,
+    };
   }
 
   #refuse({ signal }: ProgramRequest): void {
@@ -148,6 +194,7 @@ const NO_GUARD =
   "No program is started without the guard that ends it with us, and the guard cannot be started: /bin/sh is missing, or this machine has no room for more.";
 const MOST_SWEEPS = 40;
 const DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin";
+const SYSTEM_PATH = "/usr/bin:/bin";
 
 /** Node takes a longer time for none at all. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -160,6 +207,17 @@ const machineClock: Clock = {
     return { [Symbol.dispose]: () => clearTimeout(timer) };
   },
 };
+
+/** As the machine knows it, whatever the variables say. */
+function ownHome(): string | undefined {
+  try {
+    return userInfo().homedir;
+  } catch (error) {
+    // In some containers our number has no name.
+    if (error instanceof Error && "code" in error) return undefined;
+    throw error;
+  }
+}
 
 async function isProgram(path: string): Promise<boolean> {
   try {

@@ -133,7 +133,7 @@ async function searchFolder(
   const wanted = asked.glob === undefined ? undefined : compileGlob(asked.glob);
   const includeIgnored = asked.include_ignored ?? false;
   const onLimit = (): void => void search.notices.add("the workspace is too large to be searched whole; give a path");
-  const holding = await filesWith(search, workspace, start, includeIgnored, signal);
+  const holding = await filesWith(search, start, includeIgnored, signal);
   const top = nameInside(workspace, start);
   const ahead: Promise<OpenedFile | undefined>[] = [];
   const searchNext = async (): Promise<void> => {
@@ -159,14 +159,13 @@ async function searchFolder(
 /** Undefined when every file must be read. */
 async function filesWith(
   { pattern, programs }: Search,
-  workspace: Workspace,
   folder: string,
   includeIgnored: boolean,
   signal: AbortSignal,
 ): Promise<ReadonlySet<string> | undefined> {
   if (programs === undefined || pattern.required === undefined) return undefined;
   const skipped = skippedFolders(includeIgnored);
-  return filesHolding(programs, workspace, { folder, text: pattern.required, skipped, signal });
+  return filesHolding(programs, { folder, text: pattern.required, skipped, signal });
 }
 
 /** A file that cannot be opened is left out of the search, as one that is gone. */

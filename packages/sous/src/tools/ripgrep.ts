@@ -5,7 +5,6 @@
 
 import { ToolFailure } from "../core/errors.ts";
 import type { Programs } from "../core/process.ts";
-import { isInside, type Workspace } from "./workspace.ts";
 
 export type TextSearch = {
   /** A real path inside the workspace. */
@@ -25,14 +24,12 @@ const TIMEOUT_MS = 20_000;
 /** Files by their path below `folder`; undefined when nobody can tell, and every file must be read. */
 export async function filesHolding(
   programs: Programs,
-  workspace: Workspace,
   { folder, text, skipped, signal }: TextSearch,
 ): Promise<ReadonlySet<string> | undefined> {
   // To ripgrep, line ends are more than characters.
   if (text.length < MIN_LENGTH || /[\0\n\r]/.test(text)) return undefined;
   const program = await programs.find("rg");
-  // A program that comes with the workspace is somebody else's.
-  if (program === undefined || isInside(workspace.root, program)) return undefined;
+  if (program === undefined) return undefined;
   const args = [...FLAGS, ...Array.from(skipped, (name) => `--glob=!${name}`), "--", text, "./"];
   const limits = { maxOutputBytes: MAX_OUTPUT_BYTES, timeoutMs: TIMEOUT_MS };
   const request = { program, args, cwd: folder, ...limits, separateErrors: true, signal };

@@ -93,6 +93,7 @@ async function requestFor(
     args: bash === undefined ? ["-c", command] : ["--noprofile", "--norc", "-c", command],
     cwd: real,
     environment: { TERM: "dumb", NO_COLOR: "1", PWD: real },
+    mayUseProject: true,
     maxOutputBytes: KEPT_OUTPUT_BYTES,
   };
 }

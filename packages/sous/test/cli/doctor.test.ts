@@ -170,8 +170,10 @@ test("programs are looked for and not started", async () => {
     writeFileSync(join(bin, name), `#!/bin/sh\ntouch ${marker}\n`);
     chmodSync(join(bin, name), 0o755);
   }
-  const checks = await examined({ env: { ...env, PATH: bin } });
+  const checks = await examined({ env: { ...env, PATH: bin }, cwd: mkdtempSync(join(root, "work-")) });
   for (const name of ["bash", "git", "rg"]) assert.equal(stateIn(checks, name), `ok: ${join(bin, name)}`);
+  const inside = await examined({ env: { ...env, PATH: bin }, cwd: path });
+  assert.match(stateIn(inside, "bash"), /^warning: not found in PATH/);
   assert.equal(existsSync(marker), false);
   const without = await examined({ env: { ...env, PATH: "" } });
   assert.match(stateIn(without, "bash"), /^warning: not found in PATH/);

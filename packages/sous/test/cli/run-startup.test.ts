@@ -1,7 +1,7 @@
 /** `sous run` that is told to stop before its run has begun: the exit code of the signal, and a result all the same. */
 
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
@@ -64,7 +64,10 @@ suite("J1: a signal before the run has begun", { concurrency: true }, () => {
       PATH: process.env.PATH ?? "",
     };
     const flags = ["--config", config, "--output-format", "stream-json"];
-    const ended = await sous(["run", "Go.", ...flags], { cwd: folder.path, env });
+    // A key program in the project itself is refused.
+    const work = join(folder.path, "work");
+    mkdirSync(work);
+    const ended = await sous(["run", "Go.", ...flags], { cwd: work, env });
     assert.equal(ended.code, 143, ended.stderr);
     assert.deepEqual(lastLine(ended.stdout), [1, "result", "cancelled", "cancelled"]);
     assert.ok(await isSoonGone(Number(readFileSync(pid, "utf8"))), "its guard has killed it");

@@ -1,9 +1,11 @@
 /** R14 by effect: nothing of a repository is read or run before it is trusted. The trace is in `npm run interop`. */
 
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { test } from "node:test";
-import { sous } from "../cli/sous-process.ts";
-import { beginnings, hostileEnvironment, hostileRepository } from "./r14-hostile-repository.ts";
+import { promisify } from "node:util";
+import { compiled, MAIN, sous } from "../cli/sous-process.ts";
+import { beginnings, hostileEnvironment, hostilePackage, hostileRepository } from "./r14-hostile-repository.ts";
 
 test("R14: no command hangs on a pipe of an untrusted repository or starts one of its programs", async () => {
   using hostile = hostileRepository({ asPipes: true });
@@ -39,4 +41,22 @@ test("R14: the canaries are seen: the same repository, once it is trusted, is re
   });
   assert.equal(code, 3, stderr);
   assert.match(stderr, /\.sous\/config\.yaml/);
+});
+
+test("R14: with the PATH that npm run and npx really make, no program of the repository is started", async () => {
+  const command = [process.execPath, "--conditions=sous-source", MAIN];
+  const started = await Promise.all(
+    ["npm", "npx"].map(async (program) => {
+      using hostile = hostilePackage(command);
+      const args = program === "npm" ? ["run", "--silent", "look"] : ["--no", "-c", hostile.script];
+      const env = { PATH: process.env.PATH, HOME: hostile.home, NODE_COMPILE_CACHE: compiled, TERM: "dumb" };
+      const place = { cwd: hostile.folder, env, timeout: 60_000 };
+      const { stdout, stderr } = await promisify(execFile)(program, args, place);
+      assert.match(stdout, /Looked\./);
+      // It was in PATH, and a command was run without it.
+      assert.match(stderr, /commands do not find the programs in .*repository\/node_modules\/\.bin/);
+      return hostile.markers();
+    }),
+  );
+  assert.deepEqual(started, [[], []]);
 });

@@ -95,6 +95,52 @@ export function beginnings(script: string): readonly (readonly string[])[] {
   ];
 }
 
+export type HostilePackage = Disposable & {
+  readonly folder: string;
+  readonly home: string;
+  /** A script of npm: the model looks around and asks for `git status`, which is allowed. */
+  readonly script: string;
+  markers(): string[];
+};
+
+/** What npm itself starts is not among them: that is npm's own affair. */
+const BESIDE_NPM: readonly string[] = ["rg", "git", "bash", "cat", "env"];
+
+/** A package in a repository, and in every `node_modules/.bin` around it programs that leave a marker. */
+export function hostilePackage(command: readonly string[]): HostilePackage {
+  const place = mkdtempSync(join(tmpdir(), "sous-hostile-"));
+  const folder = join(place, "repository/packages/one");
+  const home = join(place, "home");
+  const ran = join(place, "ran");
+  for (const each of [folder, home, ran, join(place, "repository/.git")]) mkdirSync(each, { recursive: true });
+  for (const above of ["repository/packages/one", "repository/packages", "repository", "."]) {
+    const bin = join(place, above, "node_modules/.bin");
+    mkdirSync(bin, { recursive: true });
+    for (const name of BESIDE_NPM)
+      writeFileSync(join(bin, name), `#!/bin/sh\n: > '${join(ran, name)}'\n`, { mode: 0o755 });
+  }
+  writeFileSync(join(folder, "file.txt"), "needle\n");
+  const calls = [
+    { tool: "glob", input: { pattern: "**/*.txt" } },
+    { tool: "grep", input: { pattern: "needle" } },
+    { tool: "read_file", input: { path: "file.txt" } },
+    { tool: "terminal", input: { command: "git status --short" } },
+  ];
+  const answers = join(place, "answers.json");
+  writeFileSync(answers, JSON.stringify({ sous: [{ calls }, { text: "Looked." }] }));
+  const model = ["--model", `script/${answers}`, "--allow", "terminal(git status*)", "--ephemeral"];
+  const words = [...command, "run", "Look", ...model].map((word) => `'${word}'`);
+  const script = `${words.join(" ")} < /dev/null`;
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "one", scripts: { look: script } }));
+  return {
+    folder,
+    home,
+    script,
+    markers: () => BESIDE_NPM.filter((name) => existsSync(join(ran, name))),
+    [Symbol.dispose]: () => rmSync(place, { recursive: true, force: true }),
+  };
+}
+
 /** With the repository in front of everything else in PATH. */
 export function hostileEnvironment({ folder, home }: HostileRepository): Record<string, string> {
   return { HOME: home, PATH: `${folder}:${folder}/node_modules/.bin:/usr/bin:/bin`, TERM: "dumb" };

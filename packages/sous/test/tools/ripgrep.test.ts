@@ -61,13 +61,6 @@ suite("H6: grep with ripgrep", () => {
     });
   }
 
-  test("B5.2: a program that lies in the workspace is not started", async () => {
-    await using tree = await temporaryTree({ ...FILES, rg: "" });
-    const { programs, requests } = programsWith({}, join(tree.path, "rg"));
-    assert.equal(await answerOf(grepTool(undefined, programs), { pattern: "needle" }, tree.path), ALL);
-    assert.deepEqual(requests, []);
-  });
-
   test("H6: it is not asked about what it cannot answer: no plain text, letters of any case, line ends", async () => {
     await using tree = await temporaryTree(FILES);
     const { programs, requests } = programsWith({});

@@ -11,6 +11,7 @@ export async function runShell(programs: Programs, line: string, options: ShellO
   const result = await programs.run({
     program: "sh",
     args: ["-c", line],
+    mayUseProject: true,
     maxOutputBytes: MAX_OUTPUT_BYTES,
     ...options,
   });

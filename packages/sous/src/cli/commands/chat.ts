@@ -68,7 +68,8 @@ async function chatInTerminal(request: ChatRequest, output: Output): Promise<num
     () => chatting?.onQuestion(),
   );
   const warnings: string[] = [];
-  const opened = await openOrExplain(request, output, { ask: questions.ask, warn: (line) => warnings.push(line) });
+  const warn = (line: string) => (chatting === undefined ? warnings.push(line) : chatting.say([line]));
+  const opened = await openOrExplain(request, output, { ask: questions.ask, warn });
   if (typeof opened === "number") return opened;
   await using unlogged = opened;
   using log = await openChatLog(request, unlogged);

@@ -1,0 +1,173 @@
+/** Where programs may come from: no folder that a project, or another user of the machine, can fill. */
+
+import { stat } from "node:fs/promises";
+import { delimiter, dirname, isAbsolute, join } from "node:path";
+import { PathReader, type Step } from "./path-steps.ts";
+
+/** Where we work. */
+export type ProgramPlace = {
+  readonly cwd: string;
+  /** The projects around the working folder, the innermost first. */
+  readonly projects: readonly { readonly root: string; readonly isTrusted: boolean }[];
+};
+
+/** A folder of PATH that is there and is not used. */
+export type LeftOutFolder = {
+  readonly folder: string;
+  /** `above`: the `node_modules` of a folder that the project lies in. */
+  readonly why: "project" | "above" | "others-write";
+  /** Of the project that it lies in. */
+  readonly root?: string | undefined;
+};
+
+export type ProgramFolders = {
+  /** For programs of ours. */
+  readonly ours: readonly string[];
+  /** For command lines: those, and the folders of trusted projects, in the order of PATH. */
+  readonly commands: readonly string[];
+  /** What command lines do without. */
+  readonly leftOut: readonly LeftOutFolder[];
+};
+
+/** Where a path leads, and through whose hands. */
+type Verdict = {
+  readonly isThere: boolean;
+  readonly project: Project | undefined;
+  readonly isAbove: boolean;
+  /** Somebody else could put another file there. */
+  readonly isOthers: boolean;
+};
+
+type Project = ProgramPlace["projects"][number] & { readonly folder: Step | undefined };
+
+/** Looks at the machine as it is now; what changes later is seen by the next one. */
+export class FolderJudge {
+  readonly #place: ProgramPlace | undefined;
+  readonly #reader = new PathReader();
+  readonly #owners: Promise<ReadonlySet<number>> = trustedOwners();
+  readonly #projects: Promise<readonly Project[]>;
+  readonly #above: Promise<ReadonlySet<string>>;
+
+  constructor(place: ProgramPlace | undefined) {
+    this.#place = place;
+    this.#projects = this.#findProjects();
+    this.#above = this.#findAbove();
+  }
+
+  /** The folders of a PATH. Relative ones would be folders of the workspace, and are left out without a word. */
+  async folders(path: string): Promise<ProgramFolders> {
+    const given = [...new Set(path.split(delimiter).filter(isAbsolute))];
+    const judged = await Promise.all(given.map(async (folder) => ({ folder, verdict: await this.#judge(folder) })));
+    const ours = judged.filter(({ verdict }) => verdict.isThere && isOutside(verdict)).map(({ folder }) => folder);
+    const commands = judged.filter(({ verdict }) => isForCommands(verdict)).map(({ folder }) => folder);
+    const leftOut = judged.flatMap(({ folder, verdict }) => {
+      if (!verdict.isThere || isForCommands(verdict)) return [];
+      return [{ folder, why: whyNot(verdict), root: verdict.project?.root }];
+    });
+    return { ours, commands, leftOut };
+  }
+
+  /** Whether a program of ours may be this file, wherever links lead. */
+  async mayBeOurs(file: string): Promise<boolean> {
+    const verdict = await this.#judge(file);
+    return verdict.isThere && isOutside(verdict);
+  }
+
+  /** The project that a path passes through, whether or not it is there. */
+  async projectOf(path: string): Promise<ProgramPlace["projects"][number] | undefined> {
+    return (await this.#judge(path)).project;
+  }
+
+  async #judge(path: string): Promise<Verdict> {
+    const [{ steps, isThere }, owners, projects, above] = await Promise.all([
+      this.#reader.follow(path),
+      this.#owners,
+      this.#projects,
+      this.#above,
+    ]);
+    const project = innermost(steps, projects);
+    // Whoever trusts a project trusts its owner with it: in a container that is often another user than we are.
+    const owner = project?.isTrusted ? project.folder?.owner : undefined;
+    const isOurs = (step: Step) => owners.has(step.owner) || step.owner === owner;
+    const isEnd = (step: Step) => isThere && step === steps.at(-1);
+    return {
+      isThere,
+      project,
+      isAbove: project === undefined && steps.some(({ identity }) => above.has(identity)),
+      isOthers: steps.some((step) => !isOurs(step) || isReplaceable(step, isEnd(step)) || isOfProcess(step)),
+    };
+  }
+
+  async #findProjects(): Promise<readonly Project[]> {
+    const projects = this.#place?.projects ?? [];
+    return Promise.all(
+      projects.map(async (project) => {
+        const { steps, isThere } = await this.#reader.follow(project.root);
+        return { ...project, folder: isThere ? steps.at(-1) : undefined };
+      }),
+    );
+  }
+
+  /** The `node_modules` of the working folder and of every folder above it: `npx` and `npm run` put all of them into PATH. */
+  async #findAbove(): Promise<ReadonlySet<string>> {
+    if (this.#place === undefined) return new Set();
+    const { steps } = await this.#reader.follow(this.#place.cwd);
+    const folders = new Set([...steps.map(({ path }) => path), ...ancestorsOf(this.#place.cwd)]);
+    const found = await Promise.all(
+      [...folders].map(async (folder) => {
+        const { steps: within, isThere } = await this.#reader.follow(join(folder, "node_modules"));
+        return isThere ? within.at(-1)?.identity : undefined;
+      }),
+    );
+    return new Set(found.filter((identity) => identity !== undefined));
+  }
+}
+
+function isOutside({ project, isAbove, isOthers }: Verdict): boolean {
+  return project === undefined && !isAbove && !isOthers;
+}
+
+/** A folder of a trusted project may still be made by the command itself; of others only what is there counts. */
+function isForCommands(verdict: Verdict): boolean {
+  if (verdict.project?.isTrusted) return !verdict.isOthers;
+  return verdict.isThere && isOutside(verdict);
+}
+
+function whyNot({ project, isAbove, isOthers }: Verdict): LeftOutFolder["why"] {
+  if (project !== undefined && !project.isTrusted) return "project";
+  return isAbove && !isOthers ? "above" : "others-write";
+}
+
+/** The last project on the way: the one that a folder belongs to when projects lie in each other. */
+function innermost(steps: readonly Step[], projects: readonly Project[]): Project | undefined {
+  for (const step of steps.toReversed()) {
+    const found = projects.find((project) => project.folder?.identity === step.identity);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** In a sticky folder like `/tmp` others may add files, and not replace ours: it may be on the way, and not the end. */
+function isReplaceable(step: Step, isEnd: boolean): boolean {
+  if (step.isLink || !step.isOpenToAll) return false;
+  return isEnd || !step.isSticky;
+}
+
+/** `/proc/self/cwd` is another folder for every process. */
+function isOfProcess({ path }: Step): boolean {
+  return path === "/proc" || path.startsWith("/proc/");
+}
+
+function ancestorsOf(folder: string): string[] {
+  const above = dirname(folder);
+  return above === folder ? [folder] : [folder, ...ancestorsOf(above)];
+}
+
+/** The superuser, we, and whoever owns the system: in a namespace the superuser's files may have another number. */
+async function trustedOwners(): Promise<ReadonlySet<number>> {
+  const system = await stat("/usr").then(
+    ({ uid }) => [uid],
+    () => [],
+  );
+  return new Set([0, process.getuid?.() ?? 0, ...system]);
+}
