@@ -9,11 +9,11 @@ import type { ToolContext } from "../core/tool.ts";
 import { approvalRequest } from "./approval-request.ts";
 
 export class ToolCallContext implements ToolContext, Disposable {
-  readonly #call: ToolCallPart;
+  readonly #call: Pick<ToolCallPart, "callId" | "toolName">;
   readonly #run: Run;
   #scope: Scope | undefined;
 
-  constructor(run: Run, call: ToolCallPart) {
+  constructor(run: Run, call: Pick<ToolCallPart, "callId" | "toolName">) {
     this.#run = run;
     this.#call = call;
   }

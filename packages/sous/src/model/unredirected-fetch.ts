@@ -27,7 +27,7 @@ function isRedirect({ status, type, redirected }: Response): boolean {
 
 function targetOf({ headers, redirected, url }: Response, asked: URL): string {
   const location = redirected ? url : headers.get("location");
-  const target = location === null ? null : URL.parse(location, asked);
+  const target = location === null ? null : URL.parse(location, asked.href);
   if (target === null || target.host === "") return "an address that cannot be read";
   return target.host === asked.host ? `${target.origin}${target.pathname.slice(0, 100)}` : target.host;
 }

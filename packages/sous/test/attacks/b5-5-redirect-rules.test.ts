@@ -74,7 +74,10 @@ suite("B5.5: a redirect reaches no host that a rule denies", () => {
       "the second host on the way",
       { rules: [DENY], allowHosts: ALL_BELOW, way: ["http://docs.example.com:PORT/", EVIL] },
     ],
-    ["a host below one", { rules: ["deny fetch(*.evil.example.com)"], allowsAll: true, way: [EVIL.replace("//", "//a.")] }],
+    [
+      "a host below one",
+      { rules: ["deny fetch(*.evil.example.com)"], allowsAll: true, way: [EVIL.replace("//", "//a.")] },
+    ],
     ["a host when everything else is allowed", { rules: [DENY], allowsAll: true, way: [EVIL] }],
     ["a host when all of fetch is allowed", { rules: [DENY, "allow fetch"], way: [EVIL] }],
     ["a host that another rule allows", { rules: [DENY, "allow fetch(evil.example.com:PORT)"], way: [EVIL] }],
