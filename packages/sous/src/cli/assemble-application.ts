@@ -25,6 +25,7 @@ import { openForRun } from "./keep-runs.ts";
 import { databaseFile, userFolderIfAny } from "./paths.ts";
 import { rootPrompt } from "./root-prompt.ts";
 import type { RunFlags } from "./run-flags.ts";
+import { alsoHide, withoutSecretsIn } from "./without-secrets.ts";
 
 /** The name of the root in paths, events and rules. */
 export const ROOT_NAME = "sous";
@@ -52,6 +53,7 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
     import("../runtime.ts"),
     modelSource({ cwd, env, programs }, configuration),
   ]);
+  alsoHide(models.secrets);
   const host = systemHost({ cwd, environment: { ...env, ...models.secrets } });
   const options: RuntimeOptions = {
     host,
@@ -76,7 +78,11 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
     store,
     programs,
     checkModel: async (name) => void (await models.resolve(name)),
-    describe: (action, columns) => policy.describe(action, columns),
+    // The rule is about what would run; what a person is shown has a mark where a secret is.
+    describe: (action, columns) => {
+      const { rule } = policy.describe(action, columns);
+      return { ...policy.describe({ ...action, input: withoutSecretsIn(action.input) }, columns), rule };
+    },
     remember: (rule, agentName) => rules.remember(rule, agentName),
     [Symbol.asyncDispose]: () => lives.disposeAsync(),
   };

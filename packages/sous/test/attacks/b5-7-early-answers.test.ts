@@ -188,7 +188,9 @@ function lineStage() {
     told,
     ask,
     lines,
-    wait: (milliseconds: number) => void (now += milliseconds),
+    wait(milliseconds: number): void {
+      now += milliseconds;
+    },
     end: () => void input.end(),
     async type(text: string): Promise<void> {
       input.write(text);

@@ -62,15 +62,10 @@ export class LineAnswers implements AsyncIterable<string> {
   }
 
   #take({ text, typedAt }: Line, questions: Questions): void {
-    const { tell } = this.#parts;
     const said = text.trim();
-    if (questions.first === undefined) return tell(`The question was withdrawn; nobody heard: ${inertLine(said, 80)}`);
     const settle = questions.answering(typedAt);
-    if (settle === undefined)
-      return tell(
-        `The question has only just appeared: read it, then answer again. Nobody heard: ${inertLine(said, 80)}`,
-      );
-    if (/^y(?:es)?$/i.test(said)) settle({ allow: true });
+    if (settle === undefined) this.#parts.tell(`${whyNot(questions)}. Nobody heard: ${inertLine(said, 80)}`);
+    else if (/^y(?:es)?$/i.test(said)) settle({ allow: true });
     else settle({ allow: false, reason: /^(?:no?)?$/i.test(said) ? undefined : said });
   }
 
@@ -86,4 +81,9 @@ export class LineAnswers implements AsyncIterable<string> {
     if (done === true) return undefined;
     return { text: value, typedAt: this.#times.shift() ?? Number.NEGATIVE_INFINITY };
   }
+}
+
+function whyNot({ first }: Questions): string {
+  if (first === undefined) return "The question was withdrawn";
+  return "The question has only just appeared: read it, then answer again";
 }
