@@ -1,6 +1,7 @@
 /** The reliability figures in full. Each line is printed with its seed; the process fails when a figure is missed. */
 
 import { drawOn } from "../src/budget/shared-account.ts";
+import { runCraftedRows } from "../test/figures/b8-crafted-rows.ts";
 import { runRivals, runSleepers } from "../test/figures/kill-rivals.ts";
 import { runCrashSchedules } from "../test/figures/r1-crashes.ts";
 import { runFaultSchedules } from "../test/figures/r1-schedules.ts";
@@ -177,13 +178,20 @@ const FIGURES: readonly Figure[] = [
       return { figure, isReached: different.length + networkCalls + providersLoaded === 0 && events >= 10_000 };
     },
   },
+  {
+    name: "B8 every value of a database changed in turn, and all commands that read",
+    async measure(seed) {
+      const figure = await runCraftedRows({ seed, share: 1 });
+      return { figure, isReached: figure.found.length === 0 && figure.attempts > 5_000 };
+    },
+  },
 ];
 
 /** `npm run soak -- R1 R7` measures only those; `--seed N` repeats an earlier run. */
 async function main(parameters: readonly string[]): Promise<number> {
   const seedAt = parameters.indexOf("--seed");
   const seed = seedAt === -1 ? Math.floor(Math.random() * 2 ** 31) : Number(parameters[seedAt + 1]);
-  const wanted = parameters.filter((each) => /^R\d+$/.test(each));
+  const wanted = parameters.filter((each) => /^[RB]\d+$/.test(each));
   let missed = 0;
   for (const { name, measure } of FIGURES) {
     if (wanted.length > 0 && !wanted.some((each) => name.startsWith(`${each} `))) continue;

@@ -26,6 +26,7 @@ class ListeningContext implements ToolContext {
   readonly path: string;
   readonly depth: number;
   readonly maxDepth: number;
+  readonly rulesOn: ToolContext["rulesOn"] = () => undefined;
   readonly children: ChildControl = NO_CHILDREN;
   readonly spawn: ToolContext["spawn"];
 

@@ -25,7 +25,8 @@ export async function saveCassette(
   file: string,
   signal?: AbortSignal,
 ): Promise<void> {
-  writeCassette(file, toCassette(await readRecording(store, runId, signal), runId));
+  const cassette = toCassette(await readRecording(store, runId, signal), runId);
+  writeCassette(file, redactorFor(systemHost()).value(cassette));
 }
 
 /**

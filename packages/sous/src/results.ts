@@ -1,6 +1,7 @@
 /** From ended runs to what the caller of the library gets. */
 
 import type { RunOutcome } from "./core/outcome.ts";
+import type { Redactor } from "./core/redact.ts";
 import type { Run } from "./core/run.ts";
 import { RunError, type RunResult, withoutRun } from "./core/runtime.ts";
 import type { SpawnReply } from "./core/spawn.ts";
@@ -23,7 +24,15 @@ export function rootResult(run: Run, outcome: RunOutcome, tree: Tree): RunResult
     costUsd = addCost(costUsd, each.costUsd);
   }
   const { runId } = run.who;
-  return { ...fromOutcome(outcome), usage, costUsd, runId, agents, denied: tree.denied.splice(0), lost: tree.lost };
+  return {
+    ...fromOutcome(outcome, tree.redactor),
+    usage,
+    costUsd,
+    runId,
+    agents,
+    denied: tree.denied.splice(0),
+    lost: tree.lost,
+  };
 }
 
 /** One input of a fan-out. A refused one is a failed result of its own; nothing is thrown. */
@@ -32,7 +41,7 @@ export function toResult<Output>(reply: SpawnReply, tree: Tree): RunResult<Outpu
     const { outcome, totalUsage, totalCostUsd, runId, agentId, path } = reply.report;
     const isBelow = (other: string) => other === path || other.startsWith(`${path}/`);
     return {
-      ...fromOutcome(outcome),
+      ...fromOutcome(outcome, tree.redactor),
       usage: totalUsage,
       costUsd: totalCostUsd,
       runId,
@@ -49,6 +58,7 @@ export function toResult<Output>(reply: SpawnReply, tree: Tree): RunResult<Outpu
 
 function fromOutcome(
   outcome: RunOutcome,
+  redactor: Redactor,
 ): Pick<RunResult, "status" | "stopReason" | "text" | "output" | "turns" | "durationMs" | "error"> {
   const { status, stopReason, text, output, turns, durationMs, fault } = outcome;
   return {
@@ -58,6 +68,7 @@ function fromOutcome(
     output,
     turns,
     durationMs,
-    error: fault && { type: fault.type, message: fault.message },
+    // Providers quote the key that they refuse.
+    error: fault && { type: fault.type, message: redactor.text(fault.message) },
   };
 }

@@ -30,6 +30,7 @@ import { openForRun } from "./keep-runs.ts";
 import { userFolderIfAny } from "./paths.ts";
 import { rootPrompt } from "./root-prompt.ts";
 import type { RunFlags } from "./run-flags.ts";
+import { alsoHide, withoutSecretsIn } from "./without-secrets.ts";
 
 export type { Judgement } from "../rights/policy.ts";
 
@@ -60,6 +61,7 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
     import("../runtime.ts"),
     modelSource({ cwd, env, programs }, configuration),
   ]);
+  alsoHide(models.secrets);
   const host = systemHost({ cwd, environment: { ...env, ...models.secrets } });
   const options: RuntimeOptions = {
     host,
@@ -84,7 +86,11 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
     store,
     programs,
     checkModel: async (name) => void (await models.resolve(name)),
-    describe: (action, columns) => policy.describe(action, columns),
+    // The rule is about what would run; what a person is shown has a mark where a secret is.
+    describe: (action, columns) => {
+      const { rule } = policy.describe(action, columns);
+      return { ...policy.describe({ ...action, input: withoutSecretsIn(action.input) }, columns), rule };
+    },
     remember: (rule, agentName) => rules.remember(rule, agentName),
     [Symbol.asyncDispose]: () => lives.disposeAsync(),
   };

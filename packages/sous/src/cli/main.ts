@@ -95,6 +95,8 @@ async function help(command: string | undefined): Promise<number> {
 async function run(load: () => Promise<Command>, parameters: readonly string[], owesResult: boolean): Promise<number> {
   try {
     const held = owesResult ? holdSignals() : undefined;
+    const { guardStreams } = await import("./without-secrets.ts");
+    guardStreams();
     const command = await load();
     return await command(parameters, held);
   } catch (error) {

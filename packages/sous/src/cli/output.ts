@@ -3,6 +3,7 @@
 import { visibleJson } from "../core/clean-text.ts";
 import { chooseStyle, type Style } from "./style.ts";
 import { breakLine } from "./width.ts";
+import { withoutSecrets, withoutSecretsIn } from "./without-secrets.ts";
 
 export type Output = {
   readonly style: Style;
@@ -31,7 +32,7 @@ export function openOutput(stream: NodeJS.WriteStream, { color, isAscii }: Displ
     isTerminal,
     print,
     printText(text) {
-      const lines = text.split("\n");
+      const lines = withoutSecrets(text).split("\n");
       print(isTerminal ? lines.flatMap((line) => breakLine(line, columns)) : lines);
     },
   };
@@ -44,5 +45,5 @@ export function tell(text: string): void {
 
 /** Never coloured, one object. */
 export function printJson(value: unknown): void {
-  process.stdout.write(`${visibleJson(JSON.stringify(value, undefined, 2))}\n`);
+  process.stdout.write(`${visibleJson(JSON.stringify(withoutSecretsIn(value), undefined, 2))}\n`);
 }

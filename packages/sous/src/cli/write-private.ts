@@ -5,6 +5,7 @@ import { open, rename, rm } from "node:fs/promises";
 import { messageOf } from "../core/errors.ts";
 import { CommandError } from "./exit-codes.ts";
 import { inertLine } from "./inert.ts";
+import { withoutSecrets } from "./without-secrets.ts";
 
 const PRIVATE = 0o600;
 
@@ -24,7 +25,7 @@ export async function writePrivate(file: string, text: string, force: boolean): 
 async function write(file: string, text: string): Promise<void> {
   const handle = await open(file, "wx", PRIVATE);
   try {
-    await handle.writeFile(text);
+    await handle.writeFile(withoutSecrets(text));
   } catch (error) {
     await rm(file, { force: true });
     throw error;

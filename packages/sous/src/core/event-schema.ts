@@ -31,7 +31,7 @@ export function parseStoredEvent(value: unknown): StoredEvent {
 }
 
 /** The end of the year 9999: what is later has no date as RFC 3339 writes it. */
-const LATEST_TIME = 253_402_300_799_999;
+export const LATEST_TIME = 253_402_300_799_999;
 
 export const storedEventSchema = once(() => {
   const { amount, assistantMessage, count, filePart } = messageSchemas();

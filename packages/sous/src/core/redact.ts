@@ -1,9 +1,11 @@
 /** Takes secrets out of texts: values that are known, and what has the shape of a key. What was taken out is marked. */
 
-import { KnownTexts } from "./known-texts.ts";
+import { type KnownText, KnownTexts } from "./known-texts.ts";
 import type { FilePart } from "./message.ts";
+import { findDecoded } from "./secret-decodings.ts";
+import { PieceRedactor } from "./secret-pieces.ts";
 import { KNOWN_SHAPES, urlPasswords } from "./secret-shapes.ts";
-import { spellingsOf } from "./secret-spellings.ts";
+import { asBytes, spellingsOf } from "./secret-spellings.ts";
 import type { Secret } from "./secret-variables.ts";
 import { tokenShapes } from "./token-shapes.ts";
 
@@ -14,17 +16,28 @@ export type Redactor = {
   value<T>(value: T): T;
   /** A file that holds a secret is replaced as a whole: half of a picture helps nobody. */
   file(file: FilePart): FilePart;
+  /** For a text that comes in pieces: what stands in place of the next one, which may go on with what the last one began. */
+  pieces(): (piece: string) => string;
 };
 
 /** A part of a text that must not be kept. */
 export type Span = { start: number; end: number; name: string };
 
 /** Hides nothing. */
-export const NO_REDACTION: Redactor = { text: (text) => text, value: (value) => value, file: (file) => file };
+export const NO_REDACTION: Redactor = {
+  text: (text) => text,
+  value: (value) => value,
+  file: (file) => file,
+  pieces: () => asItIs,
+};
 
 /** Knows the shapes of keys, and these values in whatever spelling they appear. */
 export function createRedactor(secrets: readonly Secret[]): Redactor {
   return new TextRedactor(secrets);
+}
+
+function asItIs(text: string): string {
+  return text;
 }
 
 /** What stands in place of a secret: the name of its variable or its kind, and nothing of the secret itself. */
@@ -53,12 +66,17 @@ type Fields = Readonly<Record<string, unknown>>;
 
 class TextRedactor implements Redactor {
   readonly #known: KnownTexts;
+  /** The values alone; undefined when there are none. */
+  readonly #values: KnownTexts | undefined;
   readonly #clean: string[] = new Array<string>(REMEMBERED).fill("");
   #nextClean = 0;
   #lastClean = "";
 
   constructor(secrets: readonly Secret[]) {
-    this.#known = new KnownTexts([...secrets.filter(canBeHidden(secrets)).flatMap(spellingsOf), ...KNOWN_SHAPES]);
+    const hidden = secrets.filter(canBeHidden(secrets));
+    const spellings: KnownText[] = hidden.flatMap(spellingsOf);
+    this.#known = new KnownTexts([...spellings, ...KNOWN_SHAPES]);
+    this.#values = hidden.length === 0 ? undefined : new KnownTexts([...spellings, ...hidden.flatMap(asBytes)]);
   }
 
   text(text: string): string {
@@ -98,12 +116,22 @@ class TextRedactor implements Redactor {
     return { ...named, mediaType: "text/plain", data: btoa(markOf("a file that holds a secret")) };
   }
 
+  pieces(): (piece: string) => string {
+    const values = this.#values;
+    if (values === undefined) return (piece) => this.text(piece);
+    const redactor = new PieceRedactor((text) => values.find(text), markOf);
+    return (piece) => this.text(redactor.next(piece));
+  }
+
   #redact(text: string): string | undefined {
     const known = this.#known.find(text);
     const tokens = tokenShapes(text);
     const passwords = urlPasswords(text);
-    if (known === undefined && tokens === undefined && passwords === undefined) return undefined;
-    return withoutSpans(text, [...(known ?? []), ...(tokens ?? []), ...(passwords ?? [])]);
+    const values = this.#values;
+    const decoded = values === undefined ? undefined : findDecoded(text, (plain) => values.find(plain));
+    if (known === undefined && tokens === undefined && passwords === undefined && decoded === undefined)
+      return undefined;
+    return withoutSpans(text, [...(known ?? []), ...(tokens ?? []), ...(passwords ?? []), ...(decoded ?? [])]);
   }
 
   #value(value: unknown, depth: number): unknown {

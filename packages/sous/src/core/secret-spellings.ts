@@ -17,6 +17,12 @@ export function spellingsOf({ name, value }: Secret): KnownText[] {
   return spellings;
 }
 
+/** As it is found where bytes were written down one by one: each of them is a character there. */
+export function asBytes({ name, value }: Secret): KnownText[] {
+  const bytes = String.fromCharCode(...new TextEncoder().encode(value));
+  return bytes === value ? [] : [beginning(bytes, name)];
+}
+
 function asPartOfUrl(value: string): string {
   return encodeURIComponent(value.toWellFormed());
 }

@@ -1,6 +1,7 @@
 /** Tools: what a model may call, what comes back, and the registry that holds them. */
 
 import type { AgentDefinition } from "./agent.ts";
+import type { RuleAnswer } from "./approval.ts";
 import { UserError } from "./errors.ts";
 import type { FilePart } from "./message.ts";
 import type { AnySchema, JsonSchema, OutputOf } from "./schema.ts";
@@ -37,6 +38,11 @@ export type ToolContext = {
   readonly path: string;
   readonly depth: number;
   readonly maxDepth: number;
+  /**
+   * What the rules of the user say about this call with another input, for a tool that is led somewhere else while it
+   * runs. Undefined when no rule speaks of it. Asks nobody.
+   */
+  rulesOn(input: unknown): RuleAnswer | undefined;
   /** Hands a task to a child and waits for it. The runtime supplies it, so tools never import the loop. */
   spawn(request: SpawnRequest): Promise<SpawnReply>;
   /** The children this run already has. */

@@ -68,6 +68,7 @@ class TreeJournal implements Journal {
   readonly #bus: Bus;
   readonly #redactor: Redactor;
   readonly #fence: number | undefined;
+  readonly #streams = new WeakMap<RunIdentity, Record<DeltaBody["type"], (piece: string) => string>>();
   #nextSeq: number;
   /** The batch that is being written or shown: one at a time, so that nothing overtakes it. */
   #inFlight: Batch | undefined;
@@ -115,7 +116,7 @@ class TreeJournal implements Journal {
   delta(who: RunIdentity, body: DeltaBody): void {
     if (!this.#bus.isWatched) return;
     const time = this.#clock.lately?.() ?? this.#clock.now();
-    const event = buildDelta(time, who, redactDelta(body, this.#redactor));
+    const event = buildDelta(time, who, redactDelta(body, this.#pieces(who, body.type)));
     const waiting = this.#waiting;
     if (waiting !== undefined) {
       if (waiting.shown === waiting.stored) waiting.shown = [...waiting.stored];
@@ -125,6 +126,16 @@ class TreeJournal implements Journal {
     } else {
       this.#bus.publish(event);
     }
+  }
+
+  /** A run streams an answer and its thoughts, each of them piece by piece. */
+  #pieces(who: RunIdentity, type: DeltaBody["type"]): (piece: string) => string {
+    let streams = this.#streams.get(who);
+    if (streams === undefined) {
+      streams = { "text-delta": this.#redactor.pieces(), "reasoning-delta": this.#redactor.pieces() };
+      this.#streams.set(who, streams);
+    }
+    return streams[type];
   }
 
   settled(): Promise<void> | undefined {

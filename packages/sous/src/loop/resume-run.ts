@@ -56,7 +56,7 @@ async function callBackground(run: Run): Promise<void> {
     const ready = run.profile.tools.byName.get(toolName);
     if (ready === undefined) continue;
     const parsed = await ready.schema.parse(input);
-    using context = new ToolCallContext(run, callId);
+    using context = new ToolCallContext(run, { callId, toolName });
     // What it answers was read before the restart.
     if (parsed.ok) await ready.tool.execute(parsed.value, context);
   }

@@ -8,6 +8,7 @@ import type { EarlierCall } from "../core/run-state.ts";
 import type { Parsed } from "../core/schema.ts";
 import { depthMessage, isSubagentToolName } from "../core/subagent-names.ts";
 import type { Tool, ToolResult } from "../core/tool.ts";
+import { approvalRequest } from "./approval-request.ts";
 import { askConsent, deniedByRule, NOBODY_THERE, notAllowed } from "./ask-consent.ts";
 import { UNKNOWN_OUTCOME } from "./repair-history.ts";
 import { afterToolCall, beforeToolCall, orAborted } from "./run-hooks.ts";
@@ -38,7 +39,7 @@ export function runToolCall(call: ToolCallPart, run: Run, earlier?: EarlierCall)
     run.emit({ type: "tool-call-start", callId: call.callId, toolName: call.toolName, input: call.input });
     run.toolCount += 1;
   }
-  const context = new ToolCallContext(run, call.callId);
+  const context = new ToolCallContext(run, call);
   const begun: Begun = { call, run, context, startedAt: run.tree.clock.monotonic() };
   let value: unknown;
   try {
@@ -165,9 +166,8 @@ function consentTo(
   tool: Tool,
   run: Run,
 ): Promise<ToolResult | undefined> | ToolResult | undefined {
-  const { callId, toolName } = call;
-  const { runId, path } = run.who;
-  const request = { runId, path, agent: run.profile.agentName, callId, toolName, input, cwd: run.tree.cwd };
+  const { toolName } = call;
+  const request = approvalRequest(call, input, run);
   const rule = run.tree.rules?.decide(request);
   if (rule?.effect === "deny") return failedResult(deniedByRule(toolName, rule.reason), { error_type: "consent" });
   const mustAsk = rule === undefined ? tool.tier === "confirm" : rule.effect === "ask";

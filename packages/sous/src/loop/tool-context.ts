@@ -1,18 +1,25 @@
 /** What a tool is given besides its input. Everything is looked up when asked for, so an idle context costs little. */
 
+import type { RuleAnswer } from "../core/approval.ts";
+import type { ToolCallPart } from "../core/message.ts";
 import type { Run } from "../core/run.ts";
 import { Scope } from "../core/scope.ts";
 import type { ChildControl, SpawnReply, SpawnRequest } from "../core/spawn.ts";
 import type { ToolContext } from "../core/tool.ts";
+import { approvalRequest } from "./approval-request.ts";
 
 export class ToolCallContext implements ToolContext, Disposable {
-  readonly callId: string;
+  readonly #call: Pick<ToolCallPart, "callId" | "toolName">;
   readonly #run: Run;
   #scope: Scope | undefined;
 
-  constructor(run: Run, callId: string) {
+  constructor(run: Run, call: Pick<ToolCallPart, "callId" | "toolName">) {
     this.#run = run;
-    this.callId = callId;
+    this.#call = call;
+  }
+
+  get callId(): string {
+    return this.#call.callId;
   }
 
   /** One per call, so that listeners a tool leaves behind go with it. */
@@ -39,6 +46,10 @@ export class ToolCallContext implements ToolContext, Disposable {
 
   get maxDepth(): number {
     return this.#run.tree.maxDepth;
+  }
+
+  get rulesOn(): (input: unknown) => RuleAnswer | undefined {
+    return (input) => this.#run.tree.rules?.decide(approvalRequest(this.#call, input, this.#run));
   }
 
   get children(): ChildControl {

@@ -6,6 +6,7 @@ import type { Model } from "../core/model.ts";
 import { type AdapterOptions, fromAiSdk } from "./ai-sdk.ts";
 import { copilotFetch, copilotTokenAddress } from "./copilot.ts";
 import { isProviderName, PROVIDERS, type ProviderFacts, type ProviderName } from "./providers.ts";
+import { unredirectedFetch } from "./unredirected-fetch.ts";
 
 /** Variables by name, as in `process.env`; empty ones count as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -38,7 +39,7 @@ export async function resolveModel(
     apiKey: apiKey ?? "",
     baseUrl: addressOf(choice, environment, options.baseUrl),
     headers: { ...options.headers },
-    fetch: options.fetch ?? globalThis.fetch,
+    fetch: unredirectedFetch(options.fetch),
     environment,
   };
   return fromAiSdk(await LOADERS[provider](setup), {

@@ -2,6 +2,7 @@
 
 import type { RunIdentity, StoredEvent } from "../core/event.ts";
 import type { ReadOptions, RunQuery, RunRecord, Store } from "../core/store.ts";
+import { checkedRecord } from "./check-record.ts";
 import { toColumn } from "./column-text.ts";
 import { decodeEvent } from "./event-row.ts";
 import { readBlobs } from "./postgres-blobs.ts";
@@ -18,7 +19,7 @@ export function createReader(connection: Connection, schema: string): Reader {
 
   async function records(text: string, values: unknown[]): Promise<RunRecord[]> {
     const isAlive = livingOwners();
-    return (await query(plannedStatement(text), values)).map((row) => recordOf(row, isAlive));
+    return (await query(plannedStatement(text), values)).map((row) => checkedRecord(recordOf(row, isAlive)));
   }
 
   return {

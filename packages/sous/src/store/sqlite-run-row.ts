@@ -1,11 +1,12 @@
 /** One run as a row of a database: written when it starts and when it ends, and read as something that anybody may have written. */
 
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
-import { StoreError } from "../core/errors.ts";
+import type { StoreError } from "../core/errors.ts";
 import type { EventOf, RunIdentity } from "../core/event.ts";
 import { textOf } from "../core/message.ts";
 import type { RunRecord } from "../core/store.ts";
 import { noUsage, type Usage } from "../core/usage.ts";
+import { checkedRecord, damagedRun } from "./check-record.ts";
 import { fromColumn, toColumn } from "./column-text.ts";
 import { hashOf, isForBlobs } from "./event-row.ts";
 import { keepBlob } from "./sqlite-blobs.ts";
@@ -124,6 +125,7 @@ export function parseRunRow(row: Row, blob: (hash: string) => string | undefined
     allowedTools: toolsOf(row),
     ...lost,
   };
+  checkedRecord(record);
   return { tree: whole(row, "root"), number: whole(row, "number"), firstSeq: whole(row, "first_seq"), record };
 }
 
@@ -202,8 +204,7 @@ function json(row: Row, column: string): unknown {
 }
 
 function damaged({ id, number }: Row, column: string): StoreError {
-  const which = typeof id === "string" ? id.slice(0, 100) : `number ${number}`;
-  return new StoreError(`Run ${which} is damaged in the store: it has no usable ${column}`);
+  return damagedRun(typeof id === "string" ? id : `number ${number}`, column);
 }
 
 const STATUSES: readonly Exclude<RunRecord["status"], "interrupted">[] = [

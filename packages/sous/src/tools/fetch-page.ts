@@ -21,8 +21,8 @@ export type Network = {
   resolve: Resolve;
   /** Whether a connection may be made. */
   mayConnect(address: string, port: number): boolean;
-  /** Whether a redirect to another host, with its port when that is unusual, may be followed without asking anew. */
-  mayFollow(host: string): boolean;
+  /** Asked about every redirect: whether it may lead to another host without a question. Throws for what a rule denies. */
+  mayFollow(to: URL): boolean;
 };
 
 export type Page = {
@@ -91,8 +91,9 @@ function redirected(from: URL, location: string, network: Network): URL {
   if (from.protocol === "https:" && to.protocol === "http:") {
     throw new ToolFailure(`${from.href} redirects to ${to.href}, which is not encrypted. It was not followed.`);
   }
+  const mayFollow = network.mayFollow(to);
   // Consent was given for one host.
-  if (to.host !== from.host && !network.mayFollow(to.host)) {
+  if (to.host !== from.host && !mayFollow) {
     throw new ToolFailure(`${from.href} redirects to another host. Call fetch with ${to.href} to go on there.`);
   }
   return to;

@@ -41,7 +41,7 @@ export type Stage = AsyncDisposable & {
   kept: string[];
   type(keys: string): void;
   /** Lets time pass for the questions: nobody has typed for a while. */
-  pause(): void;
+  pause(milliseconds?: number): void;
 };
 
 /** An application without files, network and configuration. */
@@ -115,8 +115,8 @@ export function openStage(script: Script, options: StageOptions = {}): Stage {
     type(keys) {
       for (const key of [...decoder.feed(Buffer.from(keys)), ...decoder.flush()]) opened.onKey(key);
     },
-    pause() {
-      ahead += 1000;
+    pause(milliseconds = 1000) {
+      ahead += milliseconds;
     },
     async [Symbol.asyncDispose]() {
       opened.quit();

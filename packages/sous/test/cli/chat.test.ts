@@ -5,10 +5,15 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { MIN_SHOWN_MS } from "../../src/cli/chat/questions.ts";
 import { steady } from "./chat-stage.ts";
 import { assertGolden } from "./golden.ts";
 import { compiled, MAIN } from "./sous-process.ts";
 import { CommandInTerminal } from "./terminal-screen.ts";
+
+/** The command has a clock of its own: a question must really have been there for a while before it can be answered. */
+const LONG_ENOUGH_MS = MIN_SHOWN_MS + 50;
 
 type Folder = AsyncDisposable & { cwd: string; env: Record<string, string> };
 
@@ -223,9 +228,13 @@ suite("sous chat without a screen", () => {
     const { screen } = command;
     command.type("go\n");
     await screen.until("y once");
+    await setTimeout(LONG_ENOUGH_MS);
     command.type("y\n");
     await screen.until("cat marker");
     await screen.until((text) => text.split("y once").length === 3);
+    command.type("yes\n");
+    await screen.until("Nobody heard: yes");
+    await setTimeout(LONG_ENOUGH_MS);
     command.type("too late\n");
     await screen.until("Finished.");
     command.type("/quit\n");

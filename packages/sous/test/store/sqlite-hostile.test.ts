@@ -59,6 +59,18 @@ suite("B8.2: a database with rows that cannot be", () => {
     ["a status nobody knows", "UPDATE runs SET status = 'evil' WHERE id = 'scout'", ["run", "tree", "list"]],
     ["tools that are no list", "UPDATE runs SET allowed_tools = '{' WHERE id = 'scout'", ["run", "tree", "list"]],
     ["usage of nothing", `UPDATE runs SET usage = '{"__proto__":1}' WHERE id = 'scout'`, ["run", "tree", "list"]],
+    ["a start after all dates", "UPDATE runs SET started_at = 9e15 WHERE id = 'scout'", ["run", "tree", "list"]],
+    ["a start before all dates", "UPDATE runs SET started_at = -1 WHERE id = 'scout'", ["run", "tree", "list"]],
+    ["an end without an end", "UPDATE runs SET ended_at = 9e999 WHERE id = 'scout'", ["run", "tree", "list"]],
+    ["a depth that no tree has", "UPDATE runs SET depth = 101 WHERE id = 'scout'", ["run", "tree", "list"]],
+    ["half a turn", "UPDATE runs SET turns = 0.5 WHERE id = 'scout'", ["run", "tree", "list"]],
+    ["fewer tools than none", "UPDATE runs SET tool_count = -1 WHERE id = 'scout'", ["run", "tree", "list"]],
+    ["money that was earned", "UPDATE runs SET cost_usd = -0.5 WHERE id = 'scout'", ["run", "tree", "list"]],
+    [
+      "more tokens than a number counts",
+      `UPDATE runs SET usage = '{"totalTokens":1e308}' WHERE id = 'scout'`,
+      ["run", "tree", "list"],
+    ],
     ["a task that was taken away", "UPDATE runs SET task = x'00' WHERE id = 'scout'", ["run", "tree", "list"]],
     [
       "a label of more than a megabyte",

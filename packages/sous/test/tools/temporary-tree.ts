@@ -29,6 +29,7 @@ export function contextIn(cwd: string, signal: AbortSignal = new AbortController
     path: "lead",
     depth: 0,
     maxDepth: 3,
+    rulesOn: () => undefined,
     spawn: () => Promise.reject(new Error("these tools have no children")),
     children: {
       list: () => [],

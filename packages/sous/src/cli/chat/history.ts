@@ -3,6 +3,7 @@
 import { constants } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
+import { withoutSecrets } from "../without-secrets.ts";
 import { writePrivate } from "../write-private.ts";
 import { MAX_HISTORY } from "./editor.ts";
 
@@ -45,7 +46,7 @@ async function append(file: string, line: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: PRIVATE_FOLDER });
   const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
   await using handle = await open(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, PRIVATE_FILE);
-  await handle.appendFile(toLine(line));
+  await handle.appendFile(toLine(withoutSecrets(line)));
 }
 
 /** JSON, because an entry may have several lines. */

@@ -1,6 +1,5 @@
 /** `sous chat` in a terminal: keys, a line to type in, children that can be chosen, questions that can be answered. */
 
-import type { ApprovalAnswer } from "../../core/approval.ts";
 import { messageOf, StoreError, UserError } from "../../core/errors.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { Application } from "../application.ts";
@@ -8,12 +7,14 @@ import { CommandError } from "../exit-codes.ts";
 import { inertLine } from "../inert.ts";
 import type { Style } from "../style.ts";
 import { breakLine } from "../width.ts";
+import { withoutSecrets } from "../without-secrets.ts";
 import { Chat } from "./chat.ts";
 import { type ChatScene, chatFrame, isLongQuestion } from "./chat-view.ts";
 import type { History } from "./history.ts";
 import type { Key, KeyName } from "./keys.ts";
 import { LiveScreen, type Screen } from "./live-screen.ts";
 import { echoLines, PromptLine } from "./prompt-line.ts";
+import { QuestionKeys } from "./question-keys.ts";
 import type { Questions } from "./questions.ts";
 import { COMMAND_NAMES } from "./slash-commands.ts";
 
@@ -26,8 +27,6 @@ export type InteractiveParts = {
   questions: Questions;
 };
 
-/** Whoever is just typing does not mean to answer a question that appears under their fingers. */
-const QUIET_MS = 400;
 const IN_SHELL = "the shell line is running; Ctrl-C stops it";
 
 export class InteractiveChat implements Disposable {
@@ -37,9 +36,8 @@ export class InteractiveChat implements Disposable {
   readonly #screen: LiveScreen;
   readonly #end: () => void;
   readonly #line: PromptLine;
+  readonly #keys: QuestionKeys;
   #selected: string | undefined;
-  #lastKeyAt = Number.NEGATIVE_INFINITY;
-  #wantsToAnswer = false;
   #isWrappingUp = false;
 
   constructor(parts: InteractiveParts) {
@@ -49,10 +47,21 @@ export class InteractiveChat implements Disposable {
     this.ended = promise;
     this.#end = resolve;
     this.#line = new PromptLine(parts.history.entries);
+    const { questions } = parts;
+    this.#keys = new QuestionKeys({
+      questions,
+      application,
+      style,
+      line: this.#line,
+      say: (lines) => this.say(lines),
+    });
     this.#screen = new LiveScreen({
       screen,
       clock: application.clock,
-      draw: (size) => chatFrame(this.#scene(), size, style),
+      draw: (size) => {
+        questions.shown(application.clock.monotonic());
+        return chatFrame(this.#scene(), size, style);
+      },
       isMoving: () => this.chat.conversation.isLive,
     });
     this.chat = new Chat({
@@ -70,7 +79,9 @@ export class InteractiveChat implements Disposable {
 
   say(lines: readonly string[]): void {
     this.#screen.print(
-      lines.flatMap((line) => (line.includes("\u001b") ? [line] : breakLine(line, this.#screen.size.columns - 1))),
+      lines
+        .map(withoutSecrets)
+        .flatMap((line) => (line.includes("\u001b") ? [line] : breakLine(line, this.#screen.size.columns - 1))),
     );
   }
 
@@ -81,12 +92,13 @@ export class InteractiveChat implements Disposable {
 
   /** Somebody else is to have the terminal for a while. */
   clear(): void {
+    this.#parts.questions.hidden();
     this.#screen.clear();
   }
 
   /** Another question is the first one now, or there is none. */
   onQuestion(): void {
-    this.#wantsToAnswer = false;
+    this.#keys.onQuestion();
     if (this.#line.purpose?.kind === "reason") this.#line.putBack();
     const { first } = this.#parts.questions;
     const { size } = this.#screen;
@@ -124,67 +136,13 @@ export class InteractiveChat implements Disposable {
   }
 
   onKey(key: Key): void {
-    const now = this.#parts.application.clock.monotonic();
-    const quiet = now - this.#lastKeyAt;
-    this.#lastKeyAt = now;
     this.#line.hint = undefined;
-    if (!(this.#takesAnswer(key, quiet) || this.#takesChoice(key))) this.#takesLine(key);
+    if (!(this.#keys.takes(key) || this.#takesChoice(key))) this.#takesLine(key);
     this.#screen.refresh();
   }
 
   [Symbol.dispose](): void {
     this.#screen[Symbol.dispose]();
-  }
-
-  /** True when the key was an answer to the first question. */
-  #takesAnswer(key: Key, quiet: number): boolean {
-    const { questions } = this.#parts;
-    const { first } = questions;
-    if (first === undefined || this.#line.purpose?.kind === "reason") return false;
-    if (isKey(key, "interrupt")) return this.#answer({ allow: false });
-    if (!this.#wantsToAnswer) {
-      if (isKey(key, "escape")) {
-        this.#wantsToAnswer = true;
-        return true;
-      }
-      if (!this.#line.isFree) return false;
-      if (quiet < QUIET_MS) return key.type === "text" && /^[yanr]$/.test(key.text);
-    }
-    switch (key.type === "text" ? key.text : "") {
-      case "y":
-        return this.#answer({ allow: true });
-      case "a":
-        return this.#answerAlways();
-      case "n":
-        return this.#answer({ allow: false });
-      case "r":
-        this.#line.take({ kind: "reason" });
-        return true;
-      default:
-        return false;
-    }
-  }
-
-  #answer(answer: ApprovalAnswer, word = answer.allow ? "allowed once" : "not allowed"): true {
-    const { questions, style } = this.#parts;
-    const { first } = questions;
-    if (first !== undefined) {
-      const status = answer.allow ? "completed" : "cancelled";
-      const action = inertLine(first.action.lines.join(" "), 200);
-      this.say([`${style.glyphs.status[status]} ${word}: ${inertLine(first.request.toolName, 80)}  ${action}`]);
-    }
-    questions.answer(answer);
-    return true;
-  }
-
-  #answerAlways(): true {
-    const { questions, application } = this.#parts;
-    const { first } = questions;
-    const rule = first?.action.rule;
-    if (first === undefined || rule === undefined) return true;
-    const { agent } = first.request;
-    application.remember(rule, agent);
-    return this.#answer({ allow: true }, `allowed for ${inertLine(agent, 60)} from now on`);
   }
 
   /** True when the key was about a child: walking the tree, or what to do with the one that is chosen. */
@@ -236,7 +194,7 @@ export class InteractiveChat implements Disposable {
     const entered = this.#line.enter();
     if (entered === undefined) return;
     const { text, purpose } = entered;
-    if (purpose?.kind === "reason") this.#answer({ allow: false, reason: text.trim() || undefined });
+    if (purpose?.kind === "reason") this.#keys.answer({ allow: false, reason: text.trim() || undefined });
     if (purpose?.kind === "steer" && text.trim() !== "") {
       const isHeard = this.chat.steer(purpose.path, text);
       this.say([isHeard ? `${purpose.path} is told: ${inertLine(text)}` : `${purpose.path} has ended.`]);
@@ -286,7 +244,7 @@ export class InteractiveChat implements Disposable {
       transcript: this.chat.transcript,
       editor,
       purpose: purpose?.kind === "reason" ? "why not" : purpose?.path,
-      question: first && { first, count, isHeld: isAsking && !this.#wantsToAnswer && !this.#line.isFree },
+      question: first && { first, count, isHeld: isAsking && this.#keys.isHeld },
       selected: this.#selected,
       hint: hint ?? (this.chat.isInShell ? IN_SHELL : undefined),
       now: application.clock.now(),

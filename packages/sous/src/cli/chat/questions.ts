@@ -1,4 +1,7 @@
-/** Questions for the person at the terminal: asked one after the other, withdrawn when nobody waits for the answer. */
+/**
+ * Questions for the person at the terminal: asked one after the other, withdrawn when nobody waits for the answer. Every
+ * way to answer goes through here, and so does the rule that decides whether what was typed is an answer at all.
+ */
 
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "../../core/approval.ts";
 import type { ActionWords } from "../application.ts";
@@ -10,12 +13,23 @@ export type Question = {
 
 export type DescribeAction = (request: ApprovalRequest) => ActionWords;
 
+/** Settles the question it was made for. */
+export type Settle = (answer: ApprovalAnswer) => void;
+
 type Waiting = Question & { answer(answer: ApprovalAnswer): void };
+
+/**
+ * How long a question must have been in sight before anything is its answer. Nobody reads and decides faster, so what is
+ * typed earlier was meant for something else: the question before, which was withdrawn or answered, or a message.
+ */
+export const MIN_SHOWN_MS = 700;
 
 export class Questions {
   readonly #waiting: Waiting[] = [];
   readonly #describe: DescribeAction;
   readonly #changed: () => void;
+  /** When the first question came into sight; undefined while it is not. */
+  #shownAt: number | undefined;
 
   /** `changed` is called when another question is the first, or there is none. */
   constructor(describe: DescribeAction, changed: () => void) {
@@ -43,16 +57,34 @@ export class Questions {
     return promise;
   };
 
-  /** Answers the first question. */
-  answer(answer: ApprovalAnswer): void {
+  /** The first question is in sight now. Whoever shows it says so, each time; only the first time counts. Monotonic. */
+  shown(now: number): void {
+    if (this.first !== undefined) this.#shownAt ??= now;
+  }
+
+  /** The first question is out of sight: it must be read again. */
+  hidden(): void {
+    this.#shownAt = undefined;
+  }
+
+  /** The way to answer the first question with what was typed at this time; undefined when it is no answer. */
+  answering(typedAt: number): Settle | undefined {
     const [first] = this.#waiting;
-    if (first !== undefined) this.#settle(first, answer);
+    if (first === undefined || this.#shownAt === undefined || typedAt - this.#shownAt < MIN_SHOWN_MS) return undefined;
+    return (answer) => this.#settle(first, answer);
+  }
+
+  /** A no to the first question, at any time: nothing is let through by it. */
+  refuse(): void {
+    const [first] = this.#waiting;
+    if (first !== undefined) this.#settle(first, { allow: false });
   }
 
   #settle(waiting: Waiting, answer: ApprovalAnswer): void {
     const at = this.#waiting.indexOf(waiting);
     if (at < 0) return;
     this.#waiting.splice(at, 1);
+    if (at === 0) this.#shownAt = undefined;
     waiting.answer(answer);
     this.#changed();
   }

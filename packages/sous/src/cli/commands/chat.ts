@@ -182,7 +182,7 @@ async function findEarlier({ store }: Application, given: string | undefined): P
 async function chatInLines(request: ChatRequest, output: Output): Promise<number> {
   using interrupts = catchInterrupts({ wrapsUp: true });
   const reader = createInterface({ input: process.stdin, terminal: false });
-  const lines = new LineAnswers(reader, tell);
+  const lines = new LineAnswers({ reader, clock: SCREEN_CLOCK, tell });
   const isPerson = process.stdin.isTTY === true;
   const { flags, logFile } = request;
   try {

@@ -9,6 +9,7 @@ import { CommandError, usageError } from "../exit-codes.ts";
 import { inertLine } from "../inert.ts";
 import { quoted } from "../options.ts";
 import type { LogLevel, RunFlags } from "../run-flags.ts";
+import { withoutSecrets } from "../without-secrets.ts";
 
 export type RunLog = Disposable & LifecycleLog & { readonly isOnStderr: boolean };
 
@@ -27,7 +28,7 @@ export async function openRunLog({ flags, file, env, enabled }: RunLogOptions): 
   const descriptor = file === undefined ? undefined : openLog(file);
   const write = (line: string): void => {
     if (descriptor === undefined) process.stderr.write(`${line}\n`);
-    else writeSync(descriptor, `${line}\n`);
+    else writeSync(descriptor, `${withoutSecrets(line)}\n`);
   };
   const log = await openLifecycleLog({ write, format: flags.format, level: level ?? "info", enabled });
   return {

@@ -7,6 +7,7 @@ import { type Display, openOutput } from "../output.ts";
 import { resultJson } from "../run-json.ts";
 import { openStreamJson, type StreamStart } from "../stream-json.ts";
 import { breakLine } from "../width.ts";
+import { withoutSecretsIn } from "../without-secrets.ts";
 import type { Outlet } from "./run-outlet.ts";
 
 export const OUTPUT_FORMATS = ["text", "json", "stream-json"] as const;
@@ -22,9 +23,15 @@ export type RunOutput = {
 export function runOutput(format: OutputFormat, outlet: Outlet, display: Display): RunOutput {
   switch (format) {
     case "text":
-      return { follow: async () => {}, end: (result) => outlet.write(answerText(result, display)) };
+      return {
+        follow: async () => {},
+        end: (result) => outlet.write(answerText(withoutSecretsIn(result), display)),
+      };
     case "json":
-      return { follow: async () => {}, end: (result) => outlet.write(`${prettyJson(resultJson(result))}\n`) };
+      return {
+        follow: async () => {},
+        end: (result) => outlet.write(`${prettyJson(resultJson(withoutSecretsIn(result)))}\n`),
+      };
     case "stream-json":
       return streamOutput(outlet);
     default:
@@ -46,7 +53,7 @@ function streamOutput(outlet: Outlet): RunOutput {
       }
       await iterator.return?.();
     },
-    end: (result) => stream.result(result),
+    end: (result) => stream.result(withoutSecretsIn(result)),
   };
 }
 

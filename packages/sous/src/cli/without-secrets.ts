@@ -1,0 +1,42 @@
+/**
+ * The last door before the outside: the secrets of this machine are taken out of all that a command prints, logs or
+ * exports, whoever wrote it. Events have lost them before; answers, errors and stored runs of others come past here only.
+ */
+
+import { createRedactor, type Redactor } from "../core/redact.ts";
+import { type Secret, secretsOf } from "../core/secret-variables.ts";
+
+/** One for the process, as its streams are. */
+const known: { secrets: Secret[]; redactor: Redactor | undefined } = { secrets: [], redactor: undefined };
+
+/** A key that no variable of a known name holds. */
+export function alsoHide(secrets: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(secrets)) known.secrets.push({ name, value });
+  known.redactor = undefined;
+}
+
+/** For text that is about to be cut into lines: a secret that is cut is not found any more. */
+export function withoutSecrets(text: string): string {
+  return redactor().text(text);
+}
+
+/** For a value that is about to become JSON, so that it stays JSON. */
+export function withoutSecretsIn<T>(value: T): T {
+  return redactor().value(value);
+}
+
+/** From now on nothing that is written to stdout or stderr has a secret in it. */
+export function guardStreams(): void {
+  for (const stream of [process.stdout, process.stderr]) guard(stream);
+}
+
+function guard(stream: NodeJS.WriteStream): void {
+  const write = stream.write.bind(stream) as (...given: unknown[]) => boolean;
+  stream.write = (chunk: unknown, ...rest: unknown[]) =>
+    write(typeof chunk === "string" ? withoutSecrets(chunk) : chunk, ...rest);
+}
+
+function redactor(): Redactor {
+  known.redactor ??= createRedactor([...secretsOf(process.env), ...known.secrets]);
+  return known.redactor;
+}

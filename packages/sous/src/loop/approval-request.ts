@@ -1,0 +1,15 @@
+/** One call of a run as the rules and the person are asked about it. */
+
+import type { ApprovalRequest } from "../core/approval.ts";
+import type { ToolCallPart } from "../core/message.ts";
+import type { Run } from "../core/run.ts";
+
+/** `input` is what would run: the parsed input, or another one that a tool asks about while it runs. */
+export function approvalRequest(
+  { callId, toolName }: Pick<ToolCallPart, "callId" | "toolName">,
+  input: unknown,
+  { who, profile, tree }: Run,
+): ApprovalRequest {
+  const { runId, path } = who;
+  return { runId, path, agent: profile.agentName, callId, toolName, input, cwd: tree.cwd };
+}
