@@ -1,11 +1,11 @@
 /** The pattern of a rule: `terminal(git status*)`, `write_file(.env*)`, `fetch(example.com)`, or a tool alone. */
 
+import { matchesGlob } from "../core/matches-glob.ts";
 import { type Action, type ActionKind, kindOf, namedAgent } from "./action.ts";
 import { compileCommandPattern } from "./command-pattern.ts";
 import { compileFieldPattern } from "./field-pattern.ts";
 import { compileHostPattern } from "./host-pattern.ts";
 import { compilePathPattern } from "./path-pattern.ts";
-import { matchesGlob } from "./wildcard.ts";
 
 export type RulePattern = {
   /** For a rule that allows: surely this, part by part, so that several rules can allow a compound action together. */

@@ -105,7 +105,7 @@ function shownLine(line: string): string {
 
 /** Each with its line ending. */
 function linesOf(text: string): string[] {
-  return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+  return text.match(/[^\n]+\n?|\n/g) ?? [];
 }
 
 function lineStarts(lines: readonly string[]): number[] {

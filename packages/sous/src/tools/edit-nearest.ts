@@ -1,5 +1,6 @@
 /** Says what comes nearest to a text that was not found, so that the next attempt can be exact. */
 
+import { spaceAtEnd } from "../core/trim-end.ts";
 import { truncateLine } from "./truncate.ts";
 
 const MAX_PLACES = 3;
@@ -60,7 +61,7 @@ function spaceDifference(lines: readonly string[], wanted: readonly string[], fi
     if (there !== given) {
       return `: line ${first + index + 1} begins with ${spaceName(there)}, the old text with ${spaceName(given)}`;
     }
-    const [after, givenAfter] = [/\s*$/.exec(found)?.[0] ?? "", /\s*$/.exec(line)?.[0] ?? ""];
+    const [after, givenAfter] = [spaceAtEnd(found), spaceAtEnd(line)];
     if (after !== givenAfter) {
       return `: line ${first + index + 1} ends with ${spaceName(after)}, the old text with ${spaceName(givenAfter)}`;
     }

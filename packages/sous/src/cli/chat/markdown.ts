@@ -1,5 +1,6 @@
 /** Markdown as it arrives, rendered line by line: what is complete is shown once, the unfinished line is known. */
 
+import { trimEndOf } from "../../core/trim-end.ts";
 import { inert } from "../inert.ts";
 import type { Colour, Style } from "../style.ts";
 import { breakLine, cutToWidth, displayWidth } from "../width.ts";
@@ -59,14 +60,13 @@ export class MarkdownStream {
       this.#fence = fence.slice(0, 3);
       return [paint("dim", cutToWidth(line.slice(indent.length), columns, glyphs.more))];
     }
-    const heading = /^#{1,6} +(.*?)(?: +#+)?$/.exec(line);
+    const heading = /^#{1,6} /.exec(line);
     if (heading !== null) {
-      const plain = inline(heading[1] ?? "").plain;
+      const plain = inline(withoutHashes(line.slice(heading[0].length).trimStart())).plain;
       return breakLine(plain, columns).map((each) => paint("bold", each));
     }
-    if (/^ {0,3}([-*_])(?: *\1){2,}$/.test(line))
-      return [paint("dim", (glyphs.more === "..." ? "-" : "─").repeat(Math.min(columns, 40)))];
-    const [, lead = "", rest = line] = /^( *(?:[-*+]|\d{1,9}[.)]|>) +)(.*)$/.exec(line) ?? [];
+    if (isRule(line)) return [paint("dim", (glyphs.more === "..." ? "-" : "─").repeat(Math.min(columns, 40)))];
+    const [, lead = "", rest = line] = /^( *(?:[-*+]|\d{1,9}[.)]|>) +)([\s\S]*)/.exec(line) ?? [];
     return this.#hanging(lead, inline(rest), columns);
   }
 
@@ -86,6 +86,18 @@ const LONGEST_LINE = 4000;
 /** Code is never broken between words: that would change what it says. */
 function codeLines(line: string, columns: number): string[] {
   return displayWidth(line) <= columns ? [line] : breakLine(line, columns);
+}
+
+/** `# Title #` is a title too: what closes it is no part of it. */
+function withoutHashes(title: string): string {
+  const kept = trimEndOf(title, "#");
+  return kept !== title && kept.endsWith(" ") ? trimEndOf(kept, " ") : title;
+}
+
+/** Three or more of the same sign, with nothing but spaces between them. */
+function isRule(line: string): boolean {
+  if (!/^(?:[- ]+|[* ]+|[_ ]+)$/.test(line)) return false;
+  return !line.startsWith("    ") && line.replaceAll(" ", "").length >= 3;
 }
 
 /** `code`, **bold**, *emphasis*, [links](address); everything else as it is. */
@@ -109,7 +121,7 @@ function inline(text: string): Painted {
 }
 
 const INLINE =
-  /`(?<code>[^`]+)`|\*\*(?<bold>[^*\s](?:[^*]*[^*\s])?)\*\*|(?<![\w*])\*(?<light>[^*\s](?:[^*]*[^*\s])?)\*(?![\w*])|\[(?<name>[^\]]*)\]\((?<address>[^)\s]+)\)/g;
+  /`(?<code>[^`]+)`|\*\*(?<bold>[^*\s](?:[^*]*[^*\s])?)\*\*|(?<![\w*])\*(?<light>[^*\s](?:[^*]*[^*\s])?)\*(?![\w*])|\[(?<name>[^\][]*)\]\((?<address>[^)\s[]+)\)/g;
 
 function paintBroken({ plain, spans }: Painted, columns: number, { paint }: Style): string[] {
   let offset = 0;
