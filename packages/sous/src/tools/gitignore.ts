@@ -16,6 +16,8 @@ type Rule = { segments: Segment[]; isNegated: boolean; isForFolders: boolean };
 type RuleFile = { rules: Rule[]; depth: number };
 
 const MAX_RULES = 5000;
+/** As long as a path can be; a longer line is no rule that people write. */
+const MAX_RULE_LENGTH = 4096;
 const NO_FILE: RuleFile = { rules: [], depth: 0 };
 
 export const NO_RULES: IgnoreRules = ignoreRules([]);
@@ -48,7 +50,7 @@ function parseRules(text: string): Rule[] {
   const rules: Rule[] = [];
   for (const line of text.split(/\r?\n/)) {
     const written = withoutBlanks(line);
-    if (written === "" || written.startsWith("#")) continue;
+    if (written === "" || written.startsWith("#") || written.length > MAX_RULE_LENGTH) continue;
     const isNegated = written.startsWith("!");
     const pattern = isNegated ? written.slice(1) : written;
     const isForFolders = pattern.endsWith("/");

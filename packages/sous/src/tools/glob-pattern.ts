@@ -139,9 +139,12 @@ function mayStart(segments: readonly Segment[], names: readonly Name[]): boolean
 function compileName(name: string): Place[] {
   const characters = [...name];
   const places: Place[] = [];
+  let isUnclosed = false;
   for (let index = 0; index < characters.length; index++) {
     const character = characters[index] ?? "";
-    const set = character === "[" ? compileSet(characters, index) : undefined;
+    const set = character === "[" && !isUnclosed ? compileSet(characters, index) : undefined;
+    // Those behind a bracket that never closes are ordinary too: the rest was looked through once.
+    if (character === "[" && set === undefined) isUnclosed = true;
     if (set !== undefined) {
       places.push(set.has);
       index = set.end;

@@ -227,7 +227,7 @@ export function blockBuilder({ isPlain, maxLength }: { isPlain: boolean; maxLeng
     const all = (rows ?? []).filter((row) => row.some((cell) => cell !== ""));
     rows = undefined;
     tables = 0;
-    const columns = Math.max(0, ...all.map((row) => row.length));
+    const columns = all.reduce((most, row) => Math.max(most, row.length), 0);
     if (columns < 2 || isPlain) {
       for (const row of all) push(row.join("  ").trim());
       return;

@@ -71,6 +71,8 @@ export function automatonOf(tree: Node): Automaton {
     if (max === 0) return EMPTY;
     const piece = build(body, isRepeated || max > 1);
     if (max === 1) return min === 0 ? optional(piece) : piece;
+    // `(a?){30}` can leave out any of the thirty.
+    if (piece.isNullable) twice.push("a repetition of what may be empty");
     // Counting to a bound is a constant, unless there are several ways to count.
     const isBounded = max !== Infinity && !varies(body);
     if (isBounded) {

@@ -15,18 +15,23 @@ export function expressionsIn({ path, text }: SourceFile): FoundExpression[] {
   const { program, errors } = parseSync(path, text);
   if (errors[0] !== undefined) throw new Error(`${path} cannot be parsed: ${errors[0].message}`);
   const found: FoundExpression[] = [];
-  const made = (node: { start: number; end: number; callee: { type: string; name?: string } }): void => {
-    if (node.callee.type !== "Identifier" || node.callee.name !== "RegExp") return;
-    found.push({ path, written: text.slice(node.start, node.end).replace(/\s+/g, " "), literal: undefined });
-  };
   new Visitor({
     Literal: (node) => {
       if (!("regex" in node)) return;
       const { pattern: source, flags } = node.regex;
       found.push({ path, written: `/${source}/${flags}`, literal: { source, flags } });
     },
-    NewExpression: made,
-    CallExpression: made,
+    NewExpression: (node) => {
+      if (node.callee.type === "Identifier") addMade(node.callee.name, node.start, node.end);
+    },
+    CallExpression: (node) => {
+      if (node.callee.type === "Identifier") addMade(node.callee.name, node.start, node.end);
+    },
   }).visit(program);
   return found;
+
+  function addMade(name: string, start: number, end: number): void {
+    if (name !== "RegExp") return;
+    found.push({ path, written: text.slice(start, end).replace(/\s+/g, " "), literal: undefined });
+  }
 }

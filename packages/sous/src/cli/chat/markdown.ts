@@ -27,7 +27,7 @@ export class MarkdownStream {
       lines.push(this.#rest);
       this.#rest = "";
     }
-    return lines.flatMap((line) => this.#render(line, columns));
+    return lines.flatMap(piecesOf).flatMap((line) => this.#render(line, columns));
   }
 
   /** The line that is still being written, as it would look now. */
@@ -83,6 +83,14 @@ export class MarkdownStream {
 
 const LONGEST_LINE = 4000;
 
+/** A whole answer can come at once, and nobody writes such lines. */
+function piecesOf(line: string): string[] {
+  if (line.length <= LONGEST_LINE) return [line];
+  return line.match(PIECES) ?? [];
+}
+
+const PIECES = /[\s\S]{1,4000}/gu;
+
 /** Code is never broken between words: that would change what it says. */
 function codeLines(line: string, columns: number): string[] {
   return displayWidth(line) <= columns ? [line] : breakLine(line, columns);
@@ -125,6 +133,7 @@ const INLINE =
 
 function paintBroken({ plain, spans }: Painted, columns: number, { paint }: Style): string[] {
   let offset = 0;
+  let next = 0;
   return breakLine(plain, columns).map((line, index) => {
     // A space at a break is the break.
     if (index > 0 && plain[offset] === " ") offset += 1;
@@ -132,12 +141,15 @@ function paintBroken({ plain, spans }: Painted, columns: number, { paint }: Styl
     offset += line.length;
     let painted = "";
     let done = from;
-    for (const span of spans) {
+    // Both are in order: a span that goes on beyond this line is the next one's first.
+    for (let span = spans[next]; span !== undefined && span.from < offset; span = spans[++next]) {
       const start = Math.max(span.from, from);
       const end = Math.min(span.to, offset);
-      if (start >= end) continue;
-      painted += plain.slice(done, start) + paint(span.colour, plain.slice(start, end));
-      done = end;
+      if (start < end) {
+        painted += plain.slice(done, start) + paint(span.colour, plain.slice(start, end));
+        done = end;
+      }
+      if (span.to > offset) break;
     }
     return painted + plain.slice(done, offset);
   });
