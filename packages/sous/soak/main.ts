@@ -17,6 +17,9 @@ import { runRightsTrees } from "../test/figures/r9-rights.ts";
 import { runFailedWrites } from "../test/figures/r11-writes.ts";
 import { measureMemory } from "../test/figures/r12-memory.ts";
 import { runReplays } from "../test/figures/r13-replay.ts";
+import { measureExpressions } from "../test/figures/r16-expressions.ts";
+import { HOSTILE_TEXTS } from "../test/figures/r16-texts.ts";
+import { runTextTrials } from "../test/figures/r16-trials.ts";
 import { traceSyncs } from "../test/figures/sync-trace.ts";
 
 type Figure = { readonly name: string; measure(seed: number): Promise<{ figure: unknown; isReached: boolean }> };
@@ -167,6 +170,20 @@ const FIGURES: readonly Figure[] = [
       const figure = await runReplays({ seed, trees: 10, events: 10_000 });
       const { different, networkCalls, providersLoaded, events } = figure;
       return { figure, isReached: different.length + networkCalls + providersLoaded === 0 && events >= 10_000 };
+    },
+  },
+  {
+    name: `R16 ${HOSTILE_TEXTS.length} texts of strangers that were built to be slow`,
+    async measure() {
+      const late = await runTextTrials({ texts: HOSTILE_TEXTS, endings: ["deadline", "TERM"], lanes: 1 });
+      return { figure: { texts: HOSTILE_TEXTS.length, late }, isReached: late.length === 0 };
+    },
+  },
+  {
+    name: "R16 every expression of the sources: 16 times the text in under 40 times the time",
+    async measure() {
+      const figure = measureExpressions();
+      return { figure, isReached: figure.slow.length === 0 && figure.expressions > 300 };
     },
   },
 ];

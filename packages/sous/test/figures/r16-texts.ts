@@ -1,7 +1,7 @@
 /** R16: texts of strangers that were built to be slow, of 1 to 5 MB where their reader takes so much. */
 
 import { type HostileText, type Place, toolCalls } from "./r16-place.ts";
-import { HOSTILE_SCHEMAS } from "./r16-schemas.ts";
+import { HOSTILE_SCHEMAS, type HostileSchema } from "./r16-schemas.ts";
 
 const MB = 1024 * 1024;
 
@@ -92,7 +92,7 @@ function answer(name: string, piece: string): HostileText {
 const ANSWERS: readonly HostileText[] = [
   answer("marks of Markdown", "**a"),
   answer("brackets", "[a]("),
-  answer("tabs", "\t"),
+  answer("tabs", "a\t"),
   answer("codes of terminals", "\u001b["),
 ];
 
@@ -191,7 +191,7 @@ const PAGES: readonly HostileText[] = [
   page("attributes", () => `<a ${fill("b ")}`),
 ];
 
-const SCHEMAS: readonly HostileText[] = HOSTILE_SCHEMAS.map(({ name, schema, answer: text }) => ({
+const SCHEMAS: readonly HostileText[] = HOSTILE_SCHEMAS.filter(isWritable).map(({ name, schema, answer: text }) => ({
   name: `schema: ${name}`,
   kind: "command",
   async prepare(place: Place) {
@@ -203,6 +203,15 @@ const SCHEMAS: readonly HostileText[] = HOSTILE_SCHEMAS.map(({ name, schema, ans
     return place.script(script);
   },
 }));
+
+/** What cannot be written as JSON cannot come from a model. */
+function isWritable({ schema }: HostileSchema): boolean {
+  try {
+    return JSON.stringify(schema) !== undefined;
+  } catch {
+    return false;
+  }
+}
 
 export const HOSTILE_TEXTS: readonly HostileText[] = [
   ...IGNORE_FILES,
