@@ -13,6 +13,8 @@ import { encode, type WriteToolOptions } from "./write-file.ts";
 
 /** Of the places that are named when a text occurs more than once. */
 const MAX_NAMED = 20;
+/** Of the places that one call changes. */
+const MAX_PLACES = 100_000;
 /** A NUL among the first bytes marks a binary file, as in git and grep. */
 const BINARY_BYTES = 8000;
 
@@ -81,6 +83,12 @@ function findReplacements(text: string, { name, old, replacement, all }: Wanted)
     throw new ToolFailure(`${name} was not changed: the new text is already there, wherever the old text is.`);
   }
   if (found.length > 1 && !all) throw new ToolFailure(ambiguous(flat, found, name));
+  if (found.length > MAX_PLACES) {
+    throw new ToolFailure(
+      `The old text occurs ${found.length} times in ${name}, and at most ${MAX_PLACES} places are changed at once. ` +
+        "Give more of the text around the ones you mean.",
+    );
+  }
   return withEndings(text, flat, found, sought.length).map(({ start, end, ending }) => ({
     start,
     end,

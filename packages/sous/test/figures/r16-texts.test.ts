@@ -7,11 +7,11 @@ import { runTextTrials } from "./r16-trials.ts";
 
 const SIX = [
   "ignore file: blanks within a line",
-  "ignore file: one long path behind stars",
-  "edit_file: equal lines, and what is sought is nearly there",
-  "agent file: stars in a permission",
+  "ignore file: brackets that never close",
+  "edit_file: one long line",
+  "agent file: tools with commas",
+  "provider error: limits",
   "page: tables in tables",
-  "page: blanks in code",
 ];
 
 test("R16: there are at least forty hostile texts, and their names are unique", () => {

@@ -25,8 +25,8 @@ const MANY_FILES = Object.fromEntries(Array.from({ length: 2000 }, (_, index) =>
 const DEEP_FILE = { [`${"a/".repeat(1500)}b`]: "" };
 
 const IGNORE_FILES: readonly HostileText[] = [
-  ignoreFile("blanks within a line", `a${fill(" ")}b`),
-  ignoreFile("blanks behind a backslash", `a\\${fill(" ")}b`),
+  ignoreFile("blanks within a line", `a${fill(" ", 250_000)}b`),
+  ignoreFile("blanks behind a backslash", `a\\${fill(" ", 250_000)}b`),
   ignoreFile("brackets that never close", fill("[", 4000).concat("\n").repeat(64)),
   ignoreFile("quoted brackets", fill("[\\]", 4000).concat("\n").repeat(64)),
   ignoreFile("stars in a name", fill("*a*a*a*a*a*a*a*a*a*b\n"), MANY_FILES),
