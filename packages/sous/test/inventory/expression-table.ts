@@ -23,15 +23,6 @@ export const UNPROVED: readonly UnprovedExpression[] = [
     reason: "looks at no more than the last 1,000 characters before the cursor",
   },
   {
-    path: "core/secret-shapes.ts",
-    written: String.raw`/(?:\s|\\[nrt]|\d{1,6}[\t:|→]|[#>|*]){0,40}/y`,
-    reason: "takes at most 40 pieces of at most 7 characters, and no two of its choices begin alike",
-    worst: {
-      expression: /(?:\s|\\[nrt]|\d{1,6}[\t:|→]|[#>|*]){0,40}/g,
-      text: (length) => "123456 ".repeat(length / 7),
-    },
-  },
-  {
     path: "core/token-shapes.ts",
     written: 'new RegExp(SHAPES.map(({ pattern }) => `(${pattern.source})`).join("|"), "y")',
     reason: "joins expressions that are each proved, as choices at one place; every repetition in them is bounded",

@@ -56,9 +56,10 @@ type Graph = {
   readonly next: readonly (readonly number[])[];
   /** The samples of the alphabet that each place takes. */
   readonly takes: readonly Set<number>[];
-  readonly isFree: readonly boolean[];
   /** Places on one cycle have the same number; those on no cycle have none. */
   readonly cycles: readonly (number | undefined)[];
+  /** The same without the places where an attempt can stop and succeed: behind those no text is lost. */
+  readonly failing: readonly (number | undefined)[];
 };
 
 function doubtAboutAutomaton(automaton: Automaton, isAnchored: boolean, flags: string): string | undefined {
@@ -68,7 +69,7 @@ function doubtAboutAutomaton(automaton: Automaton, isAnchored: boolean, flags: s
   for (const left of pumped) {
     if (hasTwoWaysRound(graph, left)) return `${graph.names[left]} can be repeated in two ways`;
     for (const right of pumped) {
-      if (left !== right && graph.isFree[right] !== true && canShare(graph, left, right)) {
+      if (left !== right && graph.failing[right] !== undefined && canShare(graph, left, right)) {
         return `${graph.names[left]} and then ${graph.names[right]} can take the same text and fail after it`;
       }
     }
@@ -94,7 +95,8 @@ function graphOf({ places, first }: Automaton, isAnchored: boolean, flags: strin
     unbounded.push([start, ...first]);
     isFree.push(false);
   }
-  return { names, next, takes: merged(takes, alphabet), isFree, cycles: cyclesOf(unbounded) };
+  const failing = unbounded.map((targets, place) => (isFree[place] ? [] : targets.filter((each) => !isFree[each])));
+  return { names, next, takes: merged(takes, alphabet), cycles: cyclesOf(unbounded), failing: cyclesOf(failing) };
 }
 
 /** Characters that every place takes alike are one: the searches below then have fewer steps. */
@@ -197,6 +199,8 @@ function search(
   function steps(place: number, walker: number): readonly number[] {
     const home = stays[walker];
     const all = graph.next[place] ?? [];
-    return home === undefined ? all : all.filter((each) => graph.cycles[each] === graph.cycles[home]);
+    if (home === undefined) return all;
+    const cycles = walker === 2 ? graph.failing : graph.cycles;
+    return all.filter((each) => cycles[each] === cycles[home]);
   }
 }

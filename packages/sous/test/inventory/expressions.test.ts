@@ -81,6 +81,7 @@ suite("R16: the proof takes expressions that are fast", () => {
     ["^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"],
     ["^-(?!.*c)"],
     ["\\n{3,}", "g"],
+    ["(?:\\s|\\\\[nrt])+", "g"],
   ];
   for (const [source, flags = ""] of fast) {
     test(`R16: /${source}/${flags} is fast`, () => assert.equal(doubtAbout(source, flags), undefined));
