@@ -18,6 +18,9 @@ import { runRightsTrees } from "../test/figures/r9-rights.ts";
 import { runFailedWrites } from "../test/figures/r11-writes.ts";
 import { measureMemory } from "../test/figures/r12-memory.ts";
 import { runReplays } from "../test/figures/r13-replay.ts";
+import { measureExpressions } from "../test/figures/r16-expressions.ts";
+import { HOSTILE_TEXTS } from "../test/figures/r16-texts.ts";
+import { runTextTrials } from "../test/figures/r16-trials.ts";
 import { traceSyncs } from "../test/figures/sync-trace.ts";
 import { tryCommands } from "../test/rights/shell-trial.ts";
 
@@ -183,6 +186,20 @@ const FIGURES: readonly Figure[] = [
     async measure(seed) {
       const figure = await runCraftedRows({ seed, share: 1 });
       return { figure, isReached: figure.found.length === 0 && figure.attempts > 5_000 };
+    },
+  },
+  {
+    name: `R16 ${HOSTILE_TEXTS.length} texts of strangers that were built to be slow`,
+    async measure() {
+      const late = await runTextTrials({ texts: HOSTILE_TEXTS, endings: ["deadline", "TERM"], lanes: 1 });
+      return { figure: { texts: HOSTILE_TEXTS.length, late }, isReached: late.length === 0 };
+    },
+  },
+  {
+    name: "R16 every expression of the sources: 16 times the text in under 40 times the time",
+    async measure() {
+      const figure = measureExpressions();
+      return { figure, isReached: figure.slow.length === 0 && figure.expressions > 300 };
     },
   },
 ];

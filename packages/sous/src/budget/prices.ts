@@ -16,14 +16,20 @@ export function priceOf(modelId: string): ModelFacts | undefined {
   const models = ownValue(PRICES, ownValue(SAME_PRICES, provider) ?? provider);
   if (models === undefined) return undefined;
   const name = modelId.slice(slash + 1);
-  const row = ownValue(models, name) ?? ownValue(models, name.replace(VERSION, ""));
+  const row = ownValue(models, name) ?? ownValue(models, withoutVersion(name));
   return row === undefined ? undefined : toFacts(row);
 }
 
 /** Other doors to the same models at the same prices. */
 const SAME_PRICES: Readonly<Record<string, string>> = { "openai-chat": "openai" };
 
-const VERSION = /(?:@.*|-\d{8}|-\d{4}-\d{2}-\d{2}|-\d{3})$/;
+const VERSION = /(?:-\d{8}|-\d{4}-\d{2}-\d{2}|-\d{3})$/;
+
+/** `name@20250101` and `name-2025-01-01` are `name`. */
+function withoutVersion(name: string): string {
+  const at = name.indexOf("@");
+  return at === -1 ? name.replace(VERSION, "") : name.slice(0, at);
+}
 
 /** Names come from people: `constructor` is not a model. */
 function ownValue<Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined {

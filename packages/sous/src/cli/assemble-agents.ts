@@ -201,7 +201,7 @@ export async function withAgentRules(
       {
         rules: createPolicy({ rules, allowsAll: allowsAll && rules.length > 0 }),
         only: createPolicy({ rules: only }),
-        limited: new Set(only.map(({ pattern }) => pattern.replace(/\(.*$/s, ""))),
+        limited: new Set(only.map(({ pattern }) => pattern.split("(", 1)[0] ?? "")),
         origin: only[0]?.origin ?? "",
       },
     ]),

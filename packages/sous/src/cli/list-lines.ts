@@ -46,7 +46,8 @@ function cutStart(path: string, columns: number, mark: string): string {
   if (displayWidth(path) <= columns) return path;
   const names = path.split("/");
   if (names.length === 1) return cutToWidth(path, columns, mark);
-  names.shift();
+  // Each takes a column at least, so only the last ones can fit.
+  names.splice(0, Math.max(1, names.length - columns));
   while (names.length > 1 && displayWidth(`${mark}/${names.join("/")}`) > columns) names.shift();
   return cutToWidth(`${mark}/${names.join("/")}`, columns, mark);
 }

@@ -16,7 +16,17 @@ export function rootPrompt({ cwd, projectNotes }: RootPromptFacts): string {
 
 /** Notes end where we end them, however they spell our mark. */
 function kept(notes: string): string {
-  return notes.replace(/<(?=\s*\/?\s*agents_md)/gi, "&lt;");
+  let shown = "";
+  let done = 0;
+  for (const { index } of notes.matchAll(/agents_md/gi)) {
+    const between = notes.slice(done, index);
+    const outside = between.trimEnd();
+    const opening = outside.endsWith("/") ? outside.slice(0, -1).trimEnd() : outside;
+    const end = opening.endsWith("<") ? opening.length - 1 : undefined;
+    shown += end === undefined ? between : `${between.slice(0, end)}&lt;${between.slice(end + 1)}`;
+    done = index;
+  }
+  return shown + notes.slice(done);
 }
 
 /** The name of a folder is chosen by whoever made it: it must not pass for a paragraph of ours. */

@@ -150,7 +150,6 @@ function notesOf(messages: readonly Message[], events: readonly StoredEvent[]): 
       answers.push(`turn ${event.turn}, ${tokens(event.usage.totalTokens, event.usage.estimated)}${finish}`);
     }
   }
-  return messages.map(
-    ({ role }) => (role === "user" ? users.shift() : role === "assistant" ? answers.shift() : "") ?? "",
-  );
+  const next = { user: users.values(), assistant: answers.values() };
+  return messages.map(({ role }) => (role === "user" || role === "assistant" ? (next[role].next().value ?? "") : ""));
 }

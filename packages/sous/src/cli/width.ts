@@ -11,16 +11,19 @@ export function displayWidth(text: string): number {
 
 /** Cuts to at most `columns`, with `mark` at the end when something was cut. */
 export function cutToWidth(text: string, columns: number, mark = "…"): string {
-  if (displayWidth(text) <= columns) return text;
-  if (columns < displayWidth(mark)) return "";
-  let kept = "";
-  let width = displayWidth(mark);
+  if (text.length <= columns && isPlain(text)) return text;
+  const markWidth = displayWidth(mark);
+  let width = 0;
+  let end = 0;
+  let kept = 0;
+  // Ends with the first character that does not fit: the text may be much longer than a line.
   for (const character of charactersOf(text)) {
     width += characterWidth(character);
-    if (width > columns) break;
-    kept += character;
+    if (width > columns) return columns < markWidth ? "" : text.slice(0, kept).trimEnd() + mark;
+    end += character.length;
+    if (width + markWidth <= columns) kept = end;
   }
-  return kept.trimEnd() + mark;
+  return text;
 }
 
 /** Cuts or fills to exactly `columns`. */
@@ -99,6 +102,7 @@ export function* charactersOf(text: string): Generator<string> {
   for (const { segment } of segmenter.segment(text)) yield segment;
 }
 
+const MAX_LOOKED_AT = 100;
 const WIDE = /^(?:\p{Emoji_Presentation}|\p{Regional_Indicator}{2}|\p{Extended_Pictographic}\ufe0f)/u;
 const NO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}\p{Cc}]+$/u;
 /** East Asian wide and full-width blocks. */
@@ -123,6 +127,7 @@ const WIDE_BLOCKS: readonly (readonly [from: number, to: number])[] = [
 function characterWidth(character: string): number {
   const point = character.codePointAt(0) ?? 0;
   if (point >= 0x20 && point < 0x7f) return 1;
-  if (NO_WIDTH.test(character)) return 0;
+  // Piled-up marks make one character of any length; its beginning says enough.
+  if (NO_WIDTH.test(character.slice(0, MAX_LOOKED_AT))) return 0;
   return WIDE.test(character) || WIDE_BLOCKS.some(([from, to]) => point >= from && point <= to) ? 2 : 1;
 }

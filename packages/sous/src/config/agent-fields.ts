@@ -38,7 +38,7 @@ function slugOf(name: string): string {
   const slug = name
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-+|-+$/g, "")
+    .replace(/^-|-$/g, "")
     .slice(0, 48);
   return slug === "" ? "scout" : slug;
 }

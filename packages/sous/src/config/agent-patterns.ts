@@ -23,7 +23,7 @@ const FILE_TOOLS = ["read_file", "write_file", "edit_file"];
 function withFolders(path: string): string[] {
   const [first = "", ...rest] = path.split(/\*+/);
   if (rest.length === 0) return [path];
-  if (rest.length > MOST_STARS) return [`${first.replace(/[^/]*$/, "")}**`];
+  if (rest.length > MOST_STARS) return [`${first.slice(0, first.lastIndexOf("/") + 1)}**`];
   let paths = [first];
   for (const piece of rest) paths = paths.flatMap((each) => [`${each}*${piece}`, `${each}*/**/*${piece}`]);
   return paths;

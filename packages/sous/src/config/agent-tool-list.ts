@@ -104,7 +104,19 @@ function readEntries(draft: AgentDraft, key: string): Entry[] | undefined {
 
 /** At commas that are not inside parentheses; a line without commas at its spaces. */
 function splitNames(text: string): string[] {
-  const parts = text.split(/,(?![^(]*\))/);
+  const parts: string[] = [];
+  let end = text.length;
+  // From the end, so that a comma knows whether the next parenthesis behind it closes.
+  let isInside = false;
+  for (let at = text.length - 1; at >= 0; at--) {
+    const character = text[at];
+    if (character === "(" || character === ")") isInside = character === ")";
+    if (character !== "," || isInside) continue;
+    parts.push(text.slice(at + 1, end));
+    end = at;
+  }
+  parts.push(text.slice(0, end));
+  parts.reverse();
   return parts.length > 1 || text.includes("(") ? parts : text.trim().split(/\s+/);
 }
 

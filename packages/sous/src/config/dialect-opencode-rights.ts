@@ -1,6 +1,7 @@
 /** What an agent of opencode may do: `tools` and `permission` as one list of statements, of which the last that matches holds. */
 
 import type { PermissionEffect } from "../core/configuration.ts";
+import { matchesGlob } from "../core/matches-glob.ts";
 import { nearest } from "../core/nearest.ts";
 import type { AgentDraft } from "./agent-draft.ts";
 import { isEffect, warnOfAllow } from "./agent-effects.ts";
@@ -34,7 +35,7 @@ export function readOpencodeRights(draft: AgentDraft): void {
   const general = statements.findLast(({ tool, input }) => tool === "*" && input === "*");
   if (general?.effect === "deny") draft.limitTools(general.path, '"*": deny');
   for (const group of GROUPS) {
-    const own = statements.filter(({ tool }) => group.names.some((name) => matches(tool, name)));
+    const own = statements.filter(({ tool }) => group.names.some((name) => matchesGlob(tool, name)));
     decide(draft, group.tools, own);
   }
   decideChildren(draft, statements);
@@ -188,13 +189,4 @@ function checkTool(draft: AgentDraft, statement: Statement): Statement[] {
     draft.warn("SOUS-A006", path, `sous has no tool ${tool}: it is left out`, fix);
   else draft.refuse("SOUS-A006", path, `there is no tool ${tool} that could be restricted`, fix, "key");
   return [];
-}
-
-/** `*` is any text and `?` one character. */
-function matches(pattern: string, name: string): boolean {
-  const source = pattern
-    .replace(/[^A-Za-z0-9_*?]/g, "\\$&")
-    .replaceAll("*", ".*")
-    .replaceAll("?", ".");
-  return new RegExp(`^${source}$`, "s").test(name);
 }

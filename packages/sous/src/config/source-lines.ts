@@ -19,4 +19,4 @@ export function hideSecrets(text: string): string {
 const redactor = createRedactor([]);
 const MAX_LINE = 2000;
 const NAMED =
-  /((?:api[_-]?key\w*|(?:access|auth|bearer)[_-]?token|\btoken|secret\w*|passw(?:or)?d\w*|authorization)["']?\s*[:=]\s*)(?!null\b)\S[^\n]*/gi;
+  /((?:api[_-]?key\w{0,100}|(?:access|auth|bearer)[_-]?token|\btoken|secret\w{0,100}|passw(?:or)?d\w{0,100}|authorization)["']?\s*[:=]\s*)(?!null\b)\S[^\n]*/gi;

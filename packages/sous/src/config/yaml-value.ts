@@ -18,41 +18,63 @@ const MAX_VALUES = 20_000;
 const FORBIDDEN_KEYS = new Set(["__proto__", "constructor", "prototype"]);
 
 export function toValue(contents: Node): { value: unknown; positions: Positions; problems: readonly Problem[] } {
+  const places: Spots = new Map();
   const walk: Walk = {
     anchors: new Map(),
     open: new Set(),
-    places: new Map(),
     problems: [],
     values: 0,
     via: undefined,
   };
-  const value = readNode(contents, [], walk);
-  return { value, positions: { get: (path) => walk.places.get(toKey(path)) }, problems: walk.problems };
+  const value = readNode(contents, { below: places, depth: 0 }, walk);
+  return { value, positions: { get: (path) => spotAt(places, path) }, problems: walk.problems };
 }
 
 type Walk = {
   readonly anchors: Map<string, ParsedNode>;
   /** Collections that are being read: an alias of one of them has no end. */
   readonly open: Set<ParsedNode>;
-  readonly places: Map<string, Position>;
   readonly problems: Problem[];
   values: number;
   /** The outermost alias that is being followed: what is too much below it is its fault. */
   via: number | undefined;
 };
 
-function readNode(node: Node, path: Path, walk: Walk): unknown {
+/** A tree, so that a long key is there once, however much stands below it. */
+type Spots = Map<string | number, Spot>;
+type Spot = Position & { readonly below: Spots };
+
+/** Where a value is being read. */
+type Here = { readonly below: Spots; readonly depth: number };
+
+function spotAt(places: Spots, path: Path): Position | undefined {
+  let spot: Spot | undefined;
+  for (const step of path) {
+    spot = (spot?.below ?? places).get(step);
+    if (spot === undefined) return undefined;
+  }
+  return spot;
+}
+
+/** Notes where the value of this key begins. */
+function enter({ below, depth }: Here, step: string | number, position: Position): Here {
+  const spot: Spot = { ...position, below: new Map() };
+  below.set(step, spot);
+  return { below: spot.below, depth: depth + 1 };
+}
+
+function readNode(node: Node, here: Here, walk: Walk): unknown {
   if (node === null || node === undefined) return null;
   walk.values += 1;
   const offset = walk.via ?? node.range[0];
   if (walk.values > MAX_VALUES)
     return refuseOnce(walk, offset, "the text stands for too many values", "make it smaller");
-  if (path.length > MAX_DEPTH) return refuseOnce(walk, offset, "the values are nested too deeply", "use fewer levels");
-  if (isAlias(node)) return followAlias(node, path, walk);
+  if (here.depth > MAX_DEPTH) return refuseOnce(walk, offset, "the values are nested too deeply", "use fewer levels");
+  if (isAlias(node)) return followAlias(node, here, walk);
   if (node.anchor !== undefined) walk.anchors.set(node.anchor, node);
   if (isScalar(node)) return scalarOf(node.value);
   walk.open.add(node);
-  const value = isMap(node) ? mapOf(node, path, walk) : isSeq(node) ? listOf(node, path, walk) : null;
+  const value = isMap(node) ? mapOf(node, here, walk) : isSeq(node) ? listOf(node, here, walk) : null;
   walk.open.delete(node);
   return value;
 }
@@ -62,19 +84,17 @@ function scalarOf(value: unknown): unknown {
   return typeof value === "bigint" ? Number(value) : value;
 }
 
-function listOf(node: YAMLSeq.Parsed, path: Path, walk: Walk): unknown[] {
+function listOf(node: YAMLSeq.Parsed, here: Here, walk: Walk): unknown[] {
   const list: unknown[] = [];
   for (const [index, item] of node.items.entries()) {
     if (isFull(walk)) break;
-    const itemPath = [...path, index];
     const offset = item.range[0];
-    walk.places.set(toKey(itemPath), { key: offset, value: offset });
-    list.push(readNode(item, itemPath, walk));
+    list.push(readNode(item, enter(here, index, { key: offset, value: offset }), walk));
   }
   return list;
 }
 
-function mapOf(node: YAMLMap.Parsed, path: Path, walk: Walk): Record<string, unknown> {
+function mapOf(node: YAMLMap.Parsed, here: Here, walk: Walk): Record<string, unknown> {
   const map: Record<string, unknown> = Object.create(null);
   for (const { key, value } of node.items) {
     if (isFull(walk)) break;
@@ -86,9 +106,8 @@ function mapOf(node: YAMLMap.Parsed, path: Path, walk: Walk): Record<string, unk
       continue;
     }
     if (isScalar(key) && key.anchor !== undefined) walk.anchors.set(key.anchor, key);
-    const valuePath = [...path, name];
-    walk.places.set(toKey(valuePath), { key: offset, value: value?.range[0] ?? offset });
-    map[name] = readNode(value, valuePath, walk);
+    const inside = enter(here, name, { key: offset, value: value?.range[0] ?? offset });
+    map[name] = readNode(value, inside, walk);
   }
   return map;
 }
@@ -102,7 +121,7 @@ function refuseKey(name: string, map: Record<string, unknown>): Omit<Problem, "o
   return { message: `the key ${JSON.stringify(name.slice(0, 80))} is there twice`, fix: "keep one of them" };
 }
 
-function followAlias(node: Alias.Parsed, path: Path, walk: Walk): unknown {
+function followAlias(node: Alias.Parsed, here: Here, walk: Walk): unknown {
   const name = node.source.slice(0, 80);
   const target = walk.anchors.get(node.source);
   const offset = node.range[0];
@@ -110,7 +129,7 @@ function followAlias(node: Alias.Parsed, path: Path, walk: Walk): unknown {
   if (walk.open.has(target)) return refuse(walk, offset, `the alias *${name} contains itself`, "write the value out");
   const { via } = walk;
   walk.via ??= offset;
-  const value = readNode(target, path, walk);
+  const value = readNode(target, here, walk);
   walk.via = via;
   return value;
 }
@@ -129,8 +148,4 @@ function refuse(walk: Walk, offset: number, message: string, fix: string): null 
 /** The walk comes back from every level once the limit is passed; the first place is the one to tell. */
 function refuseOnce(walk: Walk, offset: number, message: string, fix: string): null {
   return walk.problems.some((problem) => problem.message === message) ? null : refuse(walk, offset, message, fix);
-}
-
-function toKey(path: Path): string {
-  return JSON.stringify(path);
 }

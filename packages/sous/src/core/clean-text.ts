@@ -52,13 +52,11 @@ const SUSPECT =
   // biome-ignore lint/suspicious/noControlCharactersInRegex lint/suspicious/noMisleadingCharacterClass: halves and controls are what is looked for.
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\udb40]/;
 
-// Whole escape sequences: colours and cursor moves, and strings such as links (OSC 8) and the clipboard (OSC 52).
-const CSI = "(?:\\u001b\\[|\\u009b)[0-?]*[ -/]*[@-~]?";
+// Whole escape sequences: colours and cursor moves; strings such as links (OSC 8) and the clipboard (OSC 52); short ones.
 // A string that never ends goes on to the end of its line at most, so that it cannot swallow the rest.
-const STRING =
-  "(?:\\u001b[\\]PX^_]|[\\u0090\\u0098\\u009d-\\u009f])[^\\u0007\\u001b\\u009c\\r\\n]*(?:\\u0007|\\u001b\\\\|\\u009c)?";
-const SHORT = "\\u001b[ -/]*[0-~]?";
-const SEQUENCE = new RegExp(`${CSI}|${STRING}|${SHORT}`, "g");
+const SEQUENCE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out.
+  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]?|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u009c\r\n]*(?:\u0007|\u001b\\|\u009c)?|\u001b[ -/]*[0-~]?/g;
 
 /** Tag characters, with the black flag before them: three flags are written with tags. */
 const TAGS = /\u{1f3f4}?[\u{e0000}-\u{e007f}]+/gu;

@@ -155,12 +155,14 @@ class TextRedactor implements Redactor {
 
   #fields(fields: Fields, depth: number): Fields {
     let copy: Map<string, unknown> | undefined;
+    const counts = new Map<string, number>();
     for (const key in fields) {
       const field = fields[key];
       const name = this.text(key);
       const shown = this.#value(field, depth + 1);
       if (copy === undefined && (name !== key || shown !== field)) copy = fieldsBefore(key, fields);
-      copy?.set(freeName(name, copy), shown);
+      if (copy === undefined) continue;
+      copy.set(freeName(name, copy, counts), shown);
     }
     return copy === undefined ? fields : Object.fromEntries(copy);
   }
@@ -179,10 +181,14 @@ function fieldsBefore(key: string, fields: Fields): Map<string, unknown> {
   return before;
 }
 
-/** Two names that are redacted alike stay two fields. */
-function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
+/** Two names that are redacted alike stay two fields. `counts` has the last number that each name was given. */
+function freeName(name: string, taken: ReadonlyMap<string, unknown>, counts: Map<string, number>): string {
   let free = name;
-  for (let count = 2; taken.has(free); count++) free = `${name} ${count}`;
+  while (taken.has(free)) {
+    const count = (counts.get(name) ?? 1) + 1;
+    counts.set(name, count);
+    free = `${name} ${count}`;
+  }
   return free;
 }
 

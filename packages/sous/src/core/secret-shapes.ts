@@ -24,7 +24,7 @@ function privateKey(text: string, index: number): Span | undefined {
   const start = index - header[0].length;
   const dashes = text.indexOf("-----", body);
   const blockEnd = dashes < 0 || dashes - body > LONGEST_BLOCK ? undefined : endOf(BLOCK_END, text, dashes);
-  const end = blockEnd ?? endOfKeyLines(text, body);
+  const end = blockEnd ?? endOfKeyLines(text, body, nextHeader(text, body));
   return hasKeyMaterial(text, body, end) ? { start, end, name: "private key" } : undefined;
 }
 
@@ -40,14 +40,23 @@ const KEY_LINE = /[A-Za-z0-9+/]{16,4096}={0,2}|[A-Za-z0-9+/]{0,15}={1,2}|[A-Za-z
 /** How the key is encrypted, or what made it. */
 const KEY_NOTE = /[A-Za-z-]{1,40}: [^\n\\]{1,120}/y;
 
-function endOfKeyLines(text: string, from: number): number {
+function endOfKeyLines(text: string, from: number, limit: number): number {
   let end = from;
-  for (;;) {
+  while (end < limit) {
     const start = endOf(BETWEEN_LINES, text, end) ?? end;
     const next = endOf(KEY_NOTE, text, start) ?? endOf(KEY_LINE, text, start);
     if (next === undefined) return end;
     end = next;
   }
+  return limit;
+}
+
+const HEADER = /-----BEGIN [A-Z0-9 ]{0,24}PRIVATE KEY(?: BLOCK)?-----/g;
+
+/** A key ends where the next one begins: each is looked through once, however many there are. */
+function nextHeader(text: string, from: number): number {
+  HEADER.lastIndex = from;
+  return HEADER.exec(text)?.index ?? text.length;
 }
 
 /** A row as long as this is key material; shorter ones are words. */
@@ -83,7 +92,8 @@ function basicCredentials(text: string, index: number): Span | undefined {
 
 function isUserAndPassword(encoded: string): boolean {
   try {
-    return /^[\x20-\x7e]*:[\x20-\x7e]*$/.test(atob(encoded));
+    const decoded = atob(encoded);
+    return decoded.includes(":") && /^[\x20-\x7e]*$/.test(decoded);
   } catch {
     return false;
   }

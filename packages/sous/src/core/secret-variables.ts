@@ -68,10 +68,11 @@ function isPlainAddress(value: string): boolean {
 function passwordsIn(value: string): string[] {
   const inUrl = /:\/\/[^\s/:@]*:([^\s/]+)@/.exec(value)?.[1];
   if (inUrl !== undefined) return [...new Set([inUrl, decoded(inUrl)])];
-  const inList = value.matchAll(
-    /(?:^|;)\s*(?:AccountKey|SharedAccessKey|SharedAccessSignature|Password|Pwd)=([^;]+)/gi,
-  );
-  return [...inList].map(([, password = ""]) => password.trim());
+  return value.split(";").flatMap((setting) => {
+    const [, password] =
+      /^\s*(?:AccountKey|SharedAccessKey|SharedAccessSignature|Password|Pwd)=([\s\S]+)/i.exec(setting) ?? [];
+    return password === undefined ? [] : [password.trim()];
+  });
 }
 
 function decoded(text: string): string {

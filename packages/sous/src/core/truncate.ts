@@ -86,16 +86,21 @@ function isLowSurrogate(unit: number): boolean {
 }
 
 /** Keeps the beginning and the end, and says in between how much is missing. */
-export function truncateMiddle(text: string, maxBytes: number): Truncated {
-  const originalBytes = utf8Length(text);
-  if (originalBytes <= maxBytes) return { text, originalBytes, keptBytes: originalBytes, truncated: false };
+export function truncateMiddle(whole: string, maxBytes: number): Truncated {
+  const originalBytes = utf8Length(whole);
+  if (originalBytes <= maxBytes) return { text: whole, originalBytes, keptBytes: originalBytes, truncated: false };
   // A unit is at least a byte, so what is kept and where it is cut lies near the ends; the rest is not looked at again.
   const near = Math.ceil(maxBytes / 2) + 2 * WINDOW;
-  const head = truncateUtf8(text.slice(0, near), Math.ceil(maxBytes / 2));
-  const tail = truncateUtf8Start(text.slice(-near), Math.floor(maxBytes / 2));
+  const head = truncateUtf8(whole.slice(0, near), Math.ceil(maxBytes / 2));
+  const tail = truncateUtf8Start(whole.slice(-near), Math.floor(maxBytes / 2));
   const keptBytes = head.keptBytes + tail.keptBytes;
-  const notice = `\n[Notice: ${originalBytes - keptBytes} of ${originalBytes} bytes were cut here]\n`;
-  return { text: head.text + notice + tail.text, originalBytes, keptBytes, truncated: true };
+  const text = head.text + cutNotice(originalBytes - keptBytes, originalBytes) + tail.text;
+  return { text, originalBytes, keptBytes, truncated: true };
+}
+
+/** What stands where a text was cut. */
+export function cutNotice(cutBytes: number, originalBytes: number): string {
+  return `\n[Notice: ${cutBytes} of ${originalBytes} bytes were cut here]\n`;
 }
 
 /** A page of a text: at most `maxBytes` from the byte `offset` on, and where the next page begins. */

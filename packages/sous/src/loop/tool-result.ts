@@ -3,9 +3,18 @@
 import { cleanText } from "../core/clean-text.ts";
 import { messageOf } from "../core/errors.ts";
 import { type FilePart, isFilePart, type ToolCallPart } from "../core/message.ts";
+import type { Redactor } from "../core/redact.ts";
 import type { Run } from "../core/run.ts";
 import type { ToolResult } from "../core/tool.ts";
-import { MAX_RESULT_BYTES, truncateMiddle } from "../core/truncate.ts";
+import {
+  cutNotice,
+  MAX_RESULT_BYTES,
+  type Truncated,
+  truncateMiddle,
+  truncateUtf8,
+  truncateUtf8Start,
+} from "../core/truncate.ts";
+import { utf8Length } from "../core/usage.ts";
 import { isJson, toJson } from "./to-json.ts";
 
 /** A string is the text, a `ToolResult` is itself, anything else is shown as JSON. What is behind this can be trusted. */
@@ -81,11 +90,8 @@ export function boundResult(result: ToolResult, call: ToolCallPart, run: Run): {
   let output = isError ? result.error || result.output || "The tool failed without saying why" : result.output;
   // A failed result may still carry text worth reading, such as the partial report of a child.
   if (isError && result.error && result.output !== "") output = `${result.error}\n${result.output}`;
-  // Before the cut: half a secret is no longer known as one, and neither is one with a colour in the middle.
-  output = run.tree.redactor.text(cleanText(output));
-  if (output.length * 3 <= MAX_RESULT_BYTES) return { output, isError };
-  const cut = truncateMiddle(output, MAX_RESULT_BYTES);
-  if (!cut.truncated) return { output, isError };
+  const cut = boundText(output, run.tree.redactor);
+  if (!cut.truncated) return { output: cut.text, isError };
   run.emit({
     type: "truncation",
     subject: "tool-result",
@@ -94,4 +100,24 @@ export function boundResult(result: ToolResult, call: ToolCallPart, run: Run): {
     keptBytes: cut.keptBytes,
   });
   return { output: cut.text, isError };
+}
+
+/** Far more than a model is given. To clean it takes a fraction of a second at most. */
+const MAX_CLEANED = 1_000_000;
+
+/** Cleaned before the cut: half a secret is no longer known as one, and neither is one with a colour in the middle. */
+function boundText(output: string, redactor: Redactor): Truncated {
+  const clean = (text: string): string => redactor.text(cleanText(text));
+  if (output.length <= MAX_CLEANED) {
+    const text = clean(output);
+    if (text.length * 3 <= MAX_RESULT_BYTES) return { text, originalBytes: 0, keptBytes: 0, truncated: false };
+    return truncateMiddle(text, MAX_RESULT_BYTES);
+  }
+  // The middle goes anyway; what a secret at its edges would lose is far from what is kept.
+  const head = truncateUtf8(clean(output.slice(0, MAX_CLEANED / 2)), MAX_RESULT_BYTES / 2);
+  const tail = truncateUtf8Start(clean(output.slice(-MAX_CLEANED / 2)), MAX_RESULT_BYTES / 2);
+  const originalBytes = utf8Length(output);
+  const keptBytes = head.keptBytes + tail.keptBytes;
+  const text = head.text + cutNotice(originalBytes - keptBytes, originalBytes) + tail.text;
+  return { text, originalBytes, keptBytes, truncated: true };
 }

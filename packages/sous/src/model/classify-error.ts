@@ -35,13 +35,13 @@ export function classifyError(error: unknown, circumstances: Circumstances): Mod
 
 /** Out of money or of a quota that does not come back soon. */
 const SPENT =
-  /insufficient[_ ](quota|credits?|balance|funds)|billing_(hard_limit|not_active)|credit balance|spend(ing)? limit|usage limit[^\n]*regain|quota_exceeded|payment required|Per(Day|Month)Per/i;
+  /insufficient[_ ](quota|credits?|balance|funds)|billing_(hard_limit|not_active)|credit balance|spend(ing)? limit|usage limit[^\n]{0,400}regain|quota_exceeded|payment required|Per(Day|Month)Per/i;
 /** What Google also says when only a minute's share is used up: then it says how long to wait, too. */
 const MAYBE_SPENT = /exceeded your current quota/i;
 
 /** Every provider and server has its own words for a prompt that is too long. */
 const TOO_LONG =
-  /context_length|context[ _]length|maximum context|context[ _]window|context limit|context[ _]size|prompt is too long|input is too long|input token count[^\n]*exceeds|prompt token count[^\n]*exceeds|max_prompt_tokens|request_too_large|maximum model length/i;
+  /context_length|context[ _]length|maximum context|context[ _]window|context limit|context[ _]size|prompt is too long|input is too long|input token count[^\n]{0,400}exceeds|prompt token count[^\n]{0,400}exceeds|max_prompt_tokens|request_too_large|maximum model length/i;
 
 const BROKEN_CONNECTION =
   /ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EPIPE|ENETUNREACH|EHOSTUNREACH|UND_ERR|socket hang up|other side closed|fetch failed|cannot connect|\bterminated\b|premature close|timed? ?out|TimeoutError|ConnectionRefused|ConnectionClosed/i;

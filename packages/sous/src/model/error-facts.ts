@@ -14,6 +14,9 @@ export type ErrorFacts = {
   text: string;
 };
 
+/** Of each text: a server can answer with a whole page, and what is wrong stands at its beginning. */
+const MAX_LENGTH = 20_000;
+
 /** Never throws, whatever it is given: adapters throw errors, plain objects and strings. */
 export function readErrorFacts(error: unknown): ErrorFacts {
   const shape: Shape = isRecord(error) ? error : {};
@@ -31,10 +34,13 @@ export function readErrorFacts(error: unknown): ErrorFacts {
   ];
   return {
     name,
-    message,
+    message: message.slice(0, MAX_LENGTH),
     status: statusOf(shape),
     headers: toHeaders(shape.responseHeaders),
-    text: words.filter((word) => typeof word === "string").join("\n"),
+    text: words
+      .filter((word) => typeof word === "string")
+      .map((word) => word.slice(0, MAX_LENGTH))
+      .join("\n"),
   };
 }
 

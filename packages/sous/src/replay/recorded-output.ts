@@ -1,13 +1,13 @@
 /** The output schema of a recorded agent: what its instructions say of it, and what it made of the recorded answers. */
 
 import type { AgentOptions } from "../core/agent.ts";
+import { insideFence } from "../core/fenced.ts";
 import { textOf } from "../core/message.ts";
 import type { RunRecording } from "../core/recording.ts";
 import type { JsonSchema, StandardResult, StandardSchema } from "../core/schema.ts";
 
 /** The words before the schema, as the loop writes them (`loop/parse-output.ts`). */
 const MARK = "When you are done, answer with nothing but JSON that matches this JSON Schema:\n";
-const FENCED = /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/;
 const MISMATCH = "The answer does not match the output schema: ";
 
 /** The instructions as they were given, and the schema that was added to them. */
@@ -44,7 +44,7 @@ function verdictsOf(runs: readonly RunRecording[]): Map<string, Verdict> {
     let cutText = "";
     const judge = (verdict: Verdict) => {
       const said = cutText + text;
-      verdicts.set(JSON.stringify(parse(FENCED.exec(said)?.[1] ?? said)) ?? "", verdict);
+      verdicts.set(JSON.stringify(parse(insideFence(said) ?? said)) ?? "", verdict);
     };
     for (const event of events) {
       if (event.type === "message-end") text = textOf(event.message);

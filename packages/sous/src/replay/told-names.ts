@@ -4,7 +4,6 @@ import type { Recording, RunRecording } from "../core/recording.ts";
 
 const UNKNOWN_TOOL = /^(?:Unknown tool|You may not use the tool): /;
 const TOO_DEEP = "Maximum subagent recursion depth";
-const KNOWN_AGENTS = /^Unknown agent: .*? Known: (.*)\.$/s;
 
 /** What `agent` is called in the record of a child that a call made up. */
 export const MADE_UP = "subagent";
@@ -21,8 +20,19 @@ export function isTooDeep(output: string): boolean {
 
 /** The tools a run was told it has, when it called one it had not. */
 export function toolsTold(output: string): string[] {
-  const list = UNKNOWN_TOOL.test(output) ? /Your tools: (.*)\.$/s.exec(output)?.[1] : undefined;
+  const list = UNKNOWN_TOOL.test(output) ? listBehind(output, "Your tools: ") : undefined;
   return list?.split(", ") ?? [];
+}
+
+function knownAgents(message: string): string | undefined {
+  return message.startsWith("Unknown agent: ") ? listBehind(message, " Known: ", "Unknown agent: ".length) : undefined;
+}
+
+/** What stands between the first `words` and the full stop at the end. */
+function listBehind(text: string, words: string, from = 0): string | undefined {
+  const at = text.indexOf(words, from);
+  const start = at + words.length;
+  return at !== -1 && start < text.length && text.endsWith(".") ? text.slice(start, -1) : undefined;
 }
 
 /** The agents that runs were told of: first those of their own definition, then those that anybody may name. */
@@ -40,7 +50,7 @@ export function agentsTold(
 ): AgentsTold {
   const lists = new Map<RunRecording, string[]>();
   for (const event of events) {
-    const list = event.type === "spawn-refused" ? KNOWN_AGENTS.exec(event.message)?.[1]?.split(", ") : undefined;
+    const list = event.type === "spawn-refused" ? knownAgents(event.message)?.split(", ") : undefined;
     const run = runs.get(event.runId);
     if (list !== undefined && run !== undefined) lists.set(leaderOf(run), list);
   }

@@ -1,6 +1,6 @@
 /** `owner=acme, repo=*` in a rule for a tool whose input has no meaning of its own here, such as one of MCP. */
 
-import { matchesGlob } from "./wildcard.ts";
+import { matchesGlob } from "../core/matches-glob.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -15,8 +15,10 @@ export type FieldPattern = {
 export function compileFieldPattern(text: string): FieldPattern | string {
   const pairs: [name: string, value: string][] = [];
   for (const pair of text.split(",")) {
-    const [, name, value] = /^\s*([\w.-]+)\s*=\s*(.*?)\s*$/s.exec(pair) ?? [];
-    if (name === undefined || value === undefined) {
+    const equals = pair.indexOf("=");
+    const name = pair.slice(0, Math.max(0, equals)).trim();
+    const value = pair.slice(equals + 1).trim();
+    if (!/^[\w.-]+$/.test(name)) {
       return "it must name fields of the input, such as owner=acme, repo=*; a rule for exactly one input begins with =";
     }
     pairs.push([name, value]);

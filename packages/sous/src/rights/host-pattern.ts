@@ -1,5 +1,7 @@
 /** `example.com`, `*.example.com` and `example.com:8443` in a rule for fetch. */
 
+import { trimEndOf } from "../core/trim-end.ts";
+
 export type HostAction = {
   readonly kind: "host";
   /** As it would be connected to: small letters, punycode, no trailing dot, with a port that is not the usual one. */
@@ -36,7 +38,7 @@ export function readHost(url: unknown): HostAction | undefined {
   if (typeof url !== "string" || !URL.canParse(url)) return undefined;
   const { protocol, hostname, port, username, password } = new URL(url);
   if ((protocol !== "https:" && protocol !== "http:") || hostname === "") return undefined;
-  const host = hostname.replace(/\.+$/, "") + (port === "" ? "" : `:${port}`);
+  const host = trimEndOf(hostname, ".") + (port === "" ? "" : `:${port}`);
   const origin = protocol === "https:" ? host : `http://${host}`;
   return { kind: "host", host, origin, isPlain: username === "" && password === "" };
 }

@@ -1,6 +1,6 @@
 /** `src/**` in a rule for a file tool. As in .gitignore, a pattern without a slash matches names at any depth. */
 
-import { matchesGlob } from "./wildcard.ts";
+import { matchesGlob } from "../core/matches-glob.ts";
 
 export type PathPattern = {
   /** For a rule that allows: the file itself, spelled like this. */

@@ -1,12 +1,12 @@
 /** The pattern of a rule: `terminal(git status*)`, `write_file(.env*)`, `fetch(example.com)`, or a tool alone. */
 
+import { matchesGlob } from "../core/matches-glob.ts";
 import { type Action, type ActionKind, kindOf, namedAgent } from "./action.ts";
 import { compileCommandPattern } from "./command-pattern.ts";
 import { readCommandLine } from "./command-reading.ts";
 import { compileFieldPattern } from "./field-pattern.ts";
 import { compileHostPattern } from "./host-pattern.ts";
 import { compilePathPattern } from "./path-pattern.ts";
-import { matchesGlob } from "./wildcard.ts";
 
 export type RulePattern = {
   /** `tool`: every call of it. `exact`: one action as it stands. Both hold for a command that is not understood, too. */

@@ -1,6 +1,7 @@
 /** What exports for people have in common: figures as words, hidden characters made visible, pictures that are pictures. */
 
 import type { FilePart } from "../core/message.ts";
+import { trimEndOf } from "../core/trim-end.ts";
 import type { Usage } from "../core/usage.ts";
 
 /** `0.4 s`, `58 s`, `1 min 12 s`, `2 h 5 min`. */
@@ -77,6 +78,6 @@ export function pictureAddress({ mediaType, data }: FilePart): string | undefine
 export function fileInWords({ mediaType, data, filename }: FilePart): string {
   const name = filename === undefined ? "a file" : filename;
   if (/^https?:/.test(data)) return `${name} (${mediaType}) at ${data}`;
-  const base64 = data.slice(data.startsWith("data:") ? data.indexOf(",") + 1 : 0).replace(/=+$/, "");
+  const base64 = trimEndOf(data.slice(data.startsWith("data:") ? data.indexOf(",") + 1 : 0), "=");
   return `${name} (${mediaType}, ${countInWords(Math.floor((base64.length * 3) / 4), "byte")})`;
 }

@@ -19,7 +19,7 @@ export type Script = { readonly [pathPattern: string]: ScriptLines };
 /** The lines of the exact path, else those of the pattern that spells out the most of it. */
 export function findLines(script: Script, path: string): ScriptLines {
   if (Object.hasOwn(script, path)) return script[path] ?? [];
-  const patterns = Object.keys(script).filter((pattern) => pattern.includes("*") && toRegExp(pattern).test(path));
+  const patterns = Object.keys(script).filter((pattern) => pattern.includes("*") && fitsPath(pattern, path));
   const [longest] = patterns.sort((one, other) => literalLength(other) - literalLength(one));
   if (longest === undefined) {
     throw new ModelError(
@@ -35,10 +35,25 @@ function literalLength(pattern: string): number {
   return pattern.replaceAll("*", "").length - (pattern.includes("**") ? 0.5 : 0);
 }
 
-function toRegExp(pattern: string): RegExp {
-  const source = pattern.replaceAll(/\*\*|\*|[^*]+/g, (piece) => {
-    if (piece === "**") return ".*";
-    return piece === "*" ? "[^/]+" : piece.replaceAll(/[\\^$.|?+()[\]{}]/g, "\\$&");
-  });
-  return new RegExp(`^${source}$`, "s");
+/** Steps through the path with every place of the pattern that fits so far: no text makes it try again. */
+function fitsPath(pattern: string, path: string): boolean {
+  const places = pattern.match(/\*\*|\*|[^*]/gu) ?? [];
+  let open = withSkipped(new Set([0]), places);
+  for (const character of path) {
+    const next = new Set<number>();
+    for (const place of open) {
+      const expected = places[place];
+      if (expected === "**") next.add(place);
+      else if (expected === "*" && character !== "/") next.add(place).add(place + 1);
+      else if (expected === character) next.add(place + 1);
+    }
+    open = withSkipped(next, places);
+  }
+  return open.has(places.length);
+}
+
+/** `**` also stands for nothing. */
+function withSkipped(open: Set<number>, places: readonly string[]): Set<number> {
+  for (const place of open) if (places[place] === "**") open.add(place + 1);
+  return open;
 }

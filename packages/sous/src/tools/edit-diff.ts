@@ -9,9 +9,13 @@ export type Replacement = { start: number; end: number; text: string };
 const CONTEXT = 2;
 const MAX_LINE_BYTES = 400;
 const MAX_BYTES = 8 * 1024;
+/** More have no room in the answer: each takes at least five bytes of it. */
+const MAX_REPLACEMENTS = 2000;
+const NOT_SHOWN = "[the rest of the change is not shown]";
 
 /** `replacements` in order, at least one, none within another. */
-export function describeChange(before: string, replacements: readonly Replacement[]): string {
+export function describeChange(before: string, all: readonly Replacement[]): string {
+  const replacements = all.slice(0, MAX_REPLACEMENTS);
   const lines = linesOf(before);
   const starts = lineStarts(lines);
   const shown: string[] = [];
@@ -24,11 +28,12 @@ export function describeChange(before: string, replacements: readonly Replacemen
     bytes += Buffer.byteLength(hunk.text);
     if (bytes > MAX_BYTES) {
       if (index === 0) shown.push(truncateUtf8(hunk.text, MAX_BYTES).text);
-      shown.push(`[the rest of the change is not shown]`);
+      shown.push(NOT_SHOWN);
       break;
     }
     shown.push(hunk.text);
   }
+  if (bytes <= MAX_BYTES && all.length > replacements.length) shown.push(NOT_SHOWN);
   return shown.join("\n");
 }
 
@@ -105,7 +110,7 @@ function shownLine(line: string): string {
 
 /** Each with its line ending. */
 function linesOf(text: string): string[] {
-  return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+  return text.match(/[^\n]+\n?|\n/g) ?? [];
 }
 
 function lineStarts(lines: readonly string[]): number[] {

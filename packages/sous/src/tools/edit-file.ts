@@ -6,12 +6,15 @@ import { type Tool, type ToolResult, tool } from "../core/tool.ts";
 import { describeChange, type Replacement } from "./edit-diff.ts";
 import { describeNearest } from "./edit-nearest.ts";
 import { openTarget } from "./file-target.ts";
+import { occurrencesOf } from "./occurrences.ts";
 import { protectPaths } from "./protected-paths.ts";
 import { openWorkspace } from "./workspace.ts";
 import { encode, justWrite, type WriteToolOptions } from "./write-file.ts";
 
 /** Of the places that are named when a text occurs more than once. */
 const MAX_NAMED = 20;
+/** Of the places that one call changes. */
+const MAX_PLACES = 100_000;
 /** A NUL among the first bytes marks a binary file, as in git and grep. */
 const BINARY_BYTES = 8000;
 
@@ -71,14 +74,22 @@ type Wanted = { name: string; old: string; replacement: string; all: boolean };
 function findReplacements(text: string, { name, old, replacement, all }: Wanted): Replacement[] {
   const flat = text.replaceAll("\r\n", "\n");
   const sought = old.replaceAll("\r\n", "\n");
-  const found = positionsOf(flat, sought, all ? sought.length : 1);
+  const places = occurrencesOf(flat, sought);
+  const found = all ? apart(places, sought.length) : places;
   const written = replacement.replaceAll("\r\n", "\n");
-  if (found.length === 0) throw new ToolFailure(notFound(flat, sought, written, name));
+  const done = occurrencesOf(flat, written);
+  if (found.length === 0) throw new ToolFailure(notFound(flat, sought, done, name));
   // A call that is made again after a crash must not change the same place twice.
-  if (written.includes(sought) && found.every((at) => isWithin(flat, at, sought, written))) {
+  if (areWithin(found, sought.length, done, written.length)) {
     throw new ToolFailure(`${name} was not changed: the new text is already there, wherever the old text is.`);
   }
   if (found.length > 1 && !all) throw new ToolFailure(ambiguous(flat, found, name));
+  if (found.length > MAX_PLACES) {
+    throw new ToolFailure(
+      `The old text occurs ${found.length} times in ${name}, and at most ${MAX_PLACES} places are changed at once. ` +
+        "Give more of the text around the ones you mean.",
+    );
+  }
   return withEndings(text, flat, found, sought.length).map(({ start, end, ending }) => ({
     start,
     end,
@@ -86,24 +97,33 @@ function findReplacements(text: string, { name, old, replacement, all }: Wanted)
   }));
 }
 
-function positionsOf(text: string, sought: string, step: number): number[] {
-  const found: number[] = [];
-  for (let at = text.indexOf(sought); at !== -1; at = text.indexOf(sought, at + step)) found.push(at);
-  return found;
+/** Without those that overlap the one before. */
+function apart(places: readonly number[], length: number): number[] {
+  let end = 0;
+  return places.filter((at) => {
+    if (at < end) return false;
+    end = at + length;
+    return true;
+  });
 }
 
-function notFound(flat: string, sought: string, written: string, name: string): string {
-  const at = written === "" ? -1 : flat.indexOf(written);
+/** `done` are the places where the new text is. */
+function notFound(flat: string, sought: string, done: readonly number[], name: string): string {
   const near =
-    at === -1
+    done.length === 0
       ? describeNearest(flat, sought)
-      : `The new text is already there, at line ${lineNumbers(flat, [at]).join()}: perhaps the change was made before.`;
+      : `The new text is already there, at line ${lineNumbers(flat, done.slice(0, 1)).join()}: perhaps the change was made before.`;
   return `The old text is not in ${name}. ${near}`;
 }
 
-/** Whether the old text at this place is a part of the new text. */
-function isWithin(flat: string, at: number, sought: string, written: string): boolean {
-  return positionsOf(written, sought, 1).some((offset) => flat.startsWith(written, at - offset) && at >= offset);
+/** Whether every old text is a part of a new text that is there. Both lists in order. */
+function areWithin(found: readonly number[], length: number, done: readonly number[], doneLength: number): boolean {
+  let last = -1;
+  return found.every((at) => {
+    while ((done[last + 1] ?? Number.POSITIVE_INFINITY) <= at) last += 1;
+    const start = done[last];
+    return start !== undefined && at + length <= start + doneLength;
+  });
 }
 
 function ambiguous(flat: string, found: readonly number[], name: string): string {

@@ -1,5 +1,6 @@
 /** Says what comes nearest to a text that was not found, so that the next attempt can be exact. */
 
+import { spaceAtEnd } from "../core/trim-end.ts";
 import { truncateLine } from "./truncate.ts";
 
 const MAX_PLACES = 3;
@@ -37,12 +38,25 @@ function sameButSpace(lines: readonly string[], wanted: readonly string[]): numb
   const from = sought.findIndex((line) => line !== "");
   if (from === -1) return [];
   const to = sought.findLastIndex((line) => line !== "");
+  return placesOf(sought.slice(from, to + 1), plain, MAX_PLACES + from)
+    .filter((at) => at >= from)
+    .map((at) => at - from)
+    .slice(0, MAX_PLACES);
+}
+
+/** Where all lines of `sought` follow each other, at most `max` places: each line is looked at once (Knuth, Morris, Pratt). */
+function placesOf(sought: readonly string[], lines: readonly string[], max: number): number[] {
+  // borders[n]: how many of the first n lines of what is sought are also the last of them.
+  const borders = [-1];
+  for (let at = 0, length = -1; at < sought.length; at++) {
+    while (length >= 0 && sought[length] !== sought[at]) length = borders[length] ?? -1;
+    borders.push(++length);
+  }
   const found: number[] = [];
-  for (let at = plain.indexOf(sought[from] ?? ""); at !== -1; at = plain.indexOf(sought[from] ?? "", at + 1)) {
-    let index = from;
-    while (index <= to && plain[at + index - from] === sought[index]) index += 1;
-    if (index > to && at >= from) found.push(at - from);
-    if (found.length === MAX_PLACES) break;
+  for (let at = 0, length = 0; at < lines.length && found.length < max; at++) {
+    while (length >= 0 && sought[length] !== lines[at]) length = borders[length] ?? -1;
+    length += 1;
+    if (length === sought.length) found.push(at - length + 1);
   }
   return found;
 }
@@ -60,7 +74,7 @@ function spaceDifference(lines: readonly string[], wanted: readonly string[], fi
     if (there !== given) {
       return `: line ${first + index + 1} begins with ${spaceName(there)}, the old text with ${spaceName(given)}`;
     }
-    const [after, givenAfter] = [/\s*$/.exec(found)?.[0] ?? "", /\s*$/.exec(line)?.[0] ?? ""];
+    const [after, givenAfter] = [spaceAtEnd(found), spaceAtEnd(line)];
     if (after !== givenAfter) {
       return `: line ${first + index + 1} ends with ${spaceName(after)}, the old text with ${spaceName(givenAfter)}`;
     }

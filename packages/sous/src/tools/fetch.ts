@@ -51,12 +51,14 @@ export function fetchTool({ allowHosts = [], network, timeoutMs = DEFAULT_TIMEOU
       };
       using deadline = deadlineFor(timeoutMs, signal);
       const reached: Network = { ...publicNetwork, mayFollow, ...network };
-      const page = await fetchPage(url, reached, isText, deadline.signal).catch((error: unknown) => {
+      try {
+        const page = await fetchPage(url, reached, isText, deadline.signal);
+        return await pageResult(page, format, deadline.signal);
+      } catch (error) {
         if (deadline.isOver())
           throw new ToolFailure(`${url} did not answer in full within ${timeoutMs} ms. Try again later.`);
         throw error;
-      });
-      return pageResult(page, format);
+      }
     },
   });
 }

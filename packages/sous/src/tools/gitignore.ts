@@ -1,10 +1,12 @@
 /** What .gitignore files say about a path: the last rule that matches wins, and a deeper file wins over a higher one. */
 
-import { compileSegments, matchesPath, type Segment } from "./glob-pattern.ts";
+import { trimEndOf } from "../core/trim-end.ts";
+import { compileSegments, matchesPath, pathNames, type Segment } from "./glob-pattern.ts";
+import type { Pauses } from "./pauses.ts";
 
 export type IgnoreRules = {
   /** `name` is below the workspace, with forward slashes. */
-  ignores(name: string, isFolder: boolean): boolean;
+  ignores(name: string, isFolder: boolean, pauses: Pauses): Promise<boolean>;
   /** The rules below a folder that has a .gitignore of its own. */
   within(folder: string, text: string): IgnoreRules;
 };
@@ -14,18 +16,26 @@ type Rule = { segments: Segment[]; isNegated: boolean; isForFolders: boolean };
 type RuleFile = { rules: Rule[]; depth: number };
 
 const MAX_RULES = 5000;
+/** As long as a path can be; a longer line is no rule that people write. */
+const MAX_RULE_LENGTH = 4096;
+const NO_FILE: RuleFile = { rules: [], depth: 0 };
 
 export const NO_RULES: IgnoreRules = ignoreRules([]);
 
 /** `files` from the top down. */
 function ignoreRules(files: readonly RuleFile[]): IgnoreRules {
   return {
-    ignores(name, isFolder) {
-      const names = name.split("/");
-      for (const { rules, depth } of files.toReversed()) {
+    async ignores(name, isFolder, pauses) {
+      const names = pathNames(name);
+      for (let file = files.length - 1; file >= 0; file--) {
+        const { rules, depth } = files[file] ?? NO_FILE;
         const below = names.slice(depth);
-        const rule = rules.findLast((each) => (isFolder || !each.isForFolders) && matchesPath(each.segments, below));
-        if (rule !== undefined) return !rule.isNegated;
+        for (let index = rules.length - 1; index >= 0; index--) {
+          if (pauses.isDue()) await pauses.rest();
+          const rule = rules[index];
+          if (rule === undefined || (rule.isForFolders && !isFolder)) continue;
+          if (matchesPath(rule.segments, below)) return !rule.isNegated;
+        }
       }
       return false;
     },
@@ -39,9 +49,8 @@ function ignoreRules(files: readonly RuleFile[]): IgnoreRules {
 function parseRules(text: string): Rule[] {
   const rules: Rule[] = [];
   for (const line of text.split(/\r?\n/)) {
-    // Spaces at the end do not count unless the last one is quoted.
-    const written = line.replace(/(?<!\\) +$/, "");
-    if (written === "" || written.startsWith("#")) continue;
+    const written = withoutBlanks(line);
+    if (written === "" || written.startsWith("#") || written.length > MAX_RULE_LENGTH) continue;
     const isNegated = written.startsWith("!");
     const pattern = isNegated ? written.slice(1) : written;
     const isForFolders = pattern.endsWith("/");
@@ -52,4 +61,10 @@ function parseRules(text: string): Rule[] {
     if (rules.length === MAX_RULES) break;
   }
   return rules;
+}
+
+/** Spaces at the end do not count; behind a backslash the first one does. */
+function withoutBlanks(line: string): string {
+  const kept = trimEndOf(line, " ");
+  return kept.endsWith("\\") && kept !== line ? `${kept} ` : kept;
 }

@@ -20,11 +20,11 @@ export function compileGlob(pattern: string): GlobPattern {
   const choices = expandBraces(written).map((each) => compileSegments(each.includes("/") ? each : `**/${each}`));
   return {
     matches: (path) => {
-      const names = path.split("/");
+      const names = pathNames(path);
       return choices.some((segments) => matchesPath(segments, names));
     },
     mayMatchBelow: (folder) => {
-      const names = folder === "." ? [] : folder.split("/");
+      const names = folder === "." ? [] : pathNames(folder);
       return choices.some((segments) => mayStart(segments, names));
     },
   };
@@ -93,15 +93,23 @@ export function compileSegments(pattern: string): Segment[] {
   return names.map((name) => (name === "**" ? "**" : compileName(name)));
 }
 
+/** The characters of one name. */
+export type Name = readonly string[];
+
+/** Taken apart once: a path is compared with thousands of rules. */
+export function pathNames(path: string): Name[] {
+  return path.split("/").map((name) => [...name]);
+}
+
 /** Lets the last `**` seen take one name more whenever the rest does not fit: no other choice can do better. */
-export function matchesPath(segments: readonly Segment[], names: readonly string[]): boolean {
+export function matchesPath(segments: readonly Segment[], names: readonly Name[]): boolean {
   let segment = 0;
   let name = 0;
   let star = -1;
   let starEnd = 0;
   while (name < names.length) {
     const expected = segments[segment];
-    const found = names[name] ?? "";
+    const found = names[name] ?? [];
     if (expected === "**") {
       star = segment;
       starEnd = name;
@@ -119,7 +127,7 @@ export function matchesPath(segments: readonly Segment[], names: readonly string
   return segment === segments.length;
 }
 
-function mayStart(segments: readonly Segment[], names: readonly string[]): boolean {
+function mayStart(segments: readonly Segment[], names: readonly Name[]): boolean {
   for (const [index, name] of names.entries()) {
     const segment = segments[index];
     if (segment === "**") return true;
@@ -131,9 +139,12 @@ function mayStart(segments: readonly Segment[], names: readonly string[]): boole
 function compileName(name: string): Place[] {
   const characters = [...name];
   const places: Place[] = [];
+  let isUnclosed = false;
   for (let index = 0; index < characters.length; index++) {
     const character = characters[index] ?? "";
-    const set = character === "[" ? compileSet(characters, index) : undefined;
+    const set = character === "[" && !isUnclosed ? compileSet(characters, index) : undefined;
+    // Those behind a bracket that never closes are ordinary too: the rest was looked through once.
+    if (character === "[" && set === undefined) isUnclosed = true;
     if (set !== undefined) {
       places.push(set.has);
       index = set.end;
@@ -171,8 +182,7 @@ function compileSet(
 }
 
 /** The same algorithm within a name. */
-function matchesName(places: readonly Place[], name: string): boolean {
-  const characters = [...name];
+function matchesName(places: readonly Place[], characters: Name): boolean {
   let place = 0;
   let index = 0;
   let star = -1;

@@ -2,6 +2,7 @@
 
 import { type HtmlToken, htmlTokens } from "./html-tokens.ts";
 import { type Block, blockBuilder } from "./markdown-builder.ts";
+import type { Pauses } from "./pauses.ts";
 
 export type HtmlPage = { title: string; text: string };
 
@@ -32,12 +33,17 @@ const MAY_BE_HIDDEN = new Set(
 );
 
 /** `base` is where the page was found: links are shown in full. */
-export function htmlToMarkdown(html: string, { base, isPlain }: { base: string; isPlain: boolean }): HtmlPage {
+export async function htmlToMarkdown(
+  html: string,
+  { base, isPlain }: { base: string; isPlain: boolean },
+  pauses: Pauses,
+): Promise<HtmlPage> {
   const blocks = blockBuilder({ isPlain, maxLength: MAX_LENGTH });
   let title = "";
   let isTitle = false;
   let hidden: { name: string; depth: number } | undefined;
   for (const token of htmlTokens(html)) {
+    if (pauses.isDue()) await pauses.rest();
     if (hidden !== undefined) {
       hidden = afterHidden(hidden, token);
     } else if (token.type === "text") {

@@ -76,11 +76,12 @@ function readTag(html: string, start: number): Tag {
     at += matchAt(/[\s/]+/y, html, at).length;
     const name = matchAt(/[^\s/>=]+/y, html, at);
     at += name.length;
-    const equals = matchAt(/\s*=\s*/y, html, at);
+    const equals = at + matchAt(/\s+/y, html, at).length;
+    const hasValue = html[equals] === "=";
     // An equals sign without a name before it is passed over.
-    if (name === "" && equals === "") break;
-    at += equals.length;
-    const value = equals === "" ? { text: "", length: 0 } : readValue(html, at);
+    if (name === "" && !hasValue) break;
+    if (hasValue) at = equals + 1 + matchAt(/\s+/y, html, equals + 1).length;
+    const value = hasValue ? readValue(html, at) : { text: "", length: 0 };
     at += value.length;
     if (name !== "" && attributes.size < MAX_ATTRIBUTES && !attributes.has(name.toLowerCase())) {
       attributes.set(name.toLowerCase(), value.text);

@@ -1,5 +1,7 @@
 /** Builds Markdown block by block: the caller says what begins and ends, here the pieces become lines. */
 
+import { spaceAtEnd } from "../core/trim-end.ts";
+
 /** Text around what is marked. */
 type Mark = { before: string; after: string };
 
@@ -153,8 +155,8 @@ export function blockBuilder({ isPlain, maxLength }: { isPlain: boolean; maxLeng
     for (const open of marks.splice(0).reverse()) wrap(open);
     const text = pieces
       .join("")
-      .replace(/ *\n */g, "\n")
       .replace(/ {2,}/g, " ")
+      .replace(/ ?\n ?/g, "\n")
       .trim();
     pieces = [];
     return text;
@@ -169,8 +171,8 @@ export function blockBuilder({ isPlain, maxLength }: { isPlain: boolean; maxLeng
       return;
     }
     length += mark.before.length + mark.after.length;
-    const [before = "", after = ""] = [/^\s*/.exec(inner)?.[0], /\s*$/.exec(inner)?.[0]];
-    pieces.push(before, mark.before, words, mark.after, after);
+    const before = inner.slice(0, inner.length - inner.trimStart().length);
+    pieces.push(before, mark.before, words, mark.after, spaceAtEnd(inner));
   }
 
   /** One block, with its place in lists and quotes before every line. */
@@ -190,7 +192,7 @@ export function blockBuilder({ isPlain, maxLength }: { isPlain: boolean; maxLeng
 
   function closeCode(): void {
     if (code === undefined) return;
-    const text = pieces.join("").replace(/^\n|\s+$/g, "");
+    const text = pieces.join("").replace(/^\n/, "").trimEnd();
     const { language } = code;
     code = undefined;
     pieces = [];
@@ -225,7 +227,7 @@ export function blockBuilder({ isPlain, maxLength }: { isPlain: boolean; maxLeng
     const all = (rows ?? []).filter((row) => row.some((cell) => cell !== ""));
     rows = undefined;
     tables = 0;
-    const columns = Math.max(0, ...all.map((row) => row.length));
+    const columns = all.reduce((most, row) => Math.max(most, row.length), 0);
     if (columns < 2 || isPlain) {
       for (const row of all) push(row.join("  ").trim());
       return;

@@ -5,6 +5,7 @@ import type { ToolResult } from "../core/tool.ts";
 import { truncateUtf8 } from "../core/truncate.ts";
 import { MAX_BYTES, type Page } from "./fetch-page.ts";
 import { htmlToMarkdown } from "./html-to-markdown.ts";
+import { pausesFor } from "./pauses.ts";
 
 /** Of one answer, and of the words of a page that says no. */
 const MAX_SHOWN_BYTES = 48 * 1024;
@@ -12,10 +13,10 @@ const MAX_REFUSAL_BYTES = 2 * 1024;
 
 export type PageFormat = "markdown" | "text" | "raw";
 
-export function pageResult(page: Page, format: PageFormat): ToolResult {
+export async function pageResult(page: Page, format: PageFormat, signal: AbortSignal): Promise<ToolResult> {
   const { url, status, contentType, body, isCut } = page;
   const text = decode(page);
-  const shown = isHtml(contentType, text) && format !== "raw" ? asWords(text, url, format) : text;
+  const shown = isHtml(contentType, text) && format !== "raw" ? await asWords(text, page, format, signal) : text;
   const metadata = { url: url.href, status, content_type: contentType, bytes: body.length, truncated: isCut };
   if (status < 200 || status > 299) {
     const words = truncateUtf8(shown, MAX_REFUSAL_BYTES).text;
@@ -33,8 +34,9 @@ export function pageResult(page: Page, format: PageFormat): ToolResult {
   };
 }
 
-function asWords(html: string, url: URL, format: "markdown" | "text"): string {
-  const { title, text } = htmlToMarkdown(html, { base: url.href, isPlain: format === "text" });
+async function asWords(html: string, { url }: Page, format: "markdown" | "text", signal: AbortSignal): Promise<string> {
+  const options = { base: url.href, isPlain: format === "text" };
+  const { title, text } = await htmlToMarkdown(html, options, pausesFor(signal));
   return title === "" ? text : `Title: ${title}\n\n${text}`;
 }
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { ToolFailure } from "../core/errors.ts";
 import { type IgnoreRules, NO_RULES } from "./gitignore.ts";
 import type { GlobPattern } from "./glob-pattern.ts";
+import { pausesFor } from "./pauses.ts";
 import { type FolderEntry, nameInside, openKnownFile, readFolder, type Workspace } from "./workspace.ts";
 
 export type WalkOptions = {
@@ -38,6 +39,7 @@ export async function* walkFiles(workspace: Workspace, options: WalkOptions): As
   const top = nameInside(workspace, start);
   const rules = includeIgnored ? NO_RULES : await rulesAbove(workspace, top);
   const pending: Pending[] = [{ name: top, real: start, isFolder: true, rules }];
+  const pauses = pausesFor(signal);
   let seen = 0;
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     signal.throwIfAborted();
@@ -54,13 +56,14 @@ export async function* walkFiles(workspace: Workspace, options: WalkOptions): As
     const below = includeIgnored ? NO_RULES : await rulesWithin(workspace, next, entries);
     // Taken from the end, so the first name goes in last.
     for (const { name, kind } of entries.reverse()) {
+      if (pauses.isDue()) await pauses.rest();
       if (kind === "link" || kind === "other") continue;
       const isFolder = kind === "folder";
       const path = next.name === "." ? name : `${next.name}/${name}`;
       if (isFolder && skippedFolders(includeIgnored).has(name)) continue;
       const fromStart = top === "." ? path : path.slice(top.length + 1);
       const isWanted = isFolder ? wanted?.mayMatchBelow(fromStart) : wanted?.matches(fromStart);
-      if (isWanted === false || below.ignores(path, isFolder)) continue;
+      if (isWanted === false || (await below.ignores(path, isFolder, pauses))) continue;
       pending.push({ name: path, real: join(next.real, name), isFolder, rules: below });
     }
   }

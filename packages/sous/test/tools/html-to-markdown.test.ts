@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { htmlToMarkdown } from "../../src/tools/html-to-markdown.ts";
+import { pausesFor } from "../../src/tools/pauses.ts";
 
-function markdown(html: string, isPlain = false): string {
-  return htmlToMarkdown(html, { base: "https://example.com/docs/", isPlain }).text;
+const pauses = pausesFor(new AbortController().signal);
+
+async function markdown(html: string, isPlain = false): Promise<string> {
+  return (await htmlToMarkdown(html, { base: "https://example.com/docs/", isPlain }, pauses)).text;
 }
 
 suite("H6: pages as Markdown", () => {
@@ -36,21 +39,22 @@ suite("H6: pages as Markdown", () => {
     ["attributes with brackets in them", '<a title="a > b" href="/x">y</a>', "[y](https://example.com/x)"],
     ["words with places to break", "a\u00adb\u200bc", "abc"],
   ];
-  for (const [what, html, read] of rows) test(`H6: ${what}`, () => assert.equal(markdown(html), read));
+  for (const [what, html, read] of rows) test(`H6: ${what}`, async () => assert.equal(await markdown(html), read));
 
-  test("H6: the title is told apart", () => {
-    const page = htmlToMarkdown("<head><title>A &amp;\n B</title></head><p>c", {
-      base: "https://example.com",
-      isPlain: false,
-    });
+  test("H6: the title is told apart", async () => {
+    const options = { base: "https://example.com", isPlain: false };
+    const page = await htmlToMarkdown("<head><title>A &amp;\n B</title></head><p>c", options, pauses);
     assert.deepEqual(page, { title: "A & B", text: "c" });
   });
 
-  test("H6: plain text has no marks", () => {
-    assert.equal(markdown('<h1>A</h1><ul><li><b>b</b> <a href="/c">c</a></ul><pre>d</pre>', true), "A\n\n- b c\n\nd");
+  test("H6: plain text has no marks", async () => {
+    assert.equal(
+      await markdown('<h1>A</h1><ul><li><b>b</b> <a href="/c">c</a></ul><pre>d</pre>', true),
+      "A\n\n- b c\n\nd",
+    );
   });
 
-  test("H6: depth and length are bounded, whatever the page is", () => {
+  test("H6: depth and length are bounded, whatever the page is", async () => {
     const pieces = [
       "<b>",
       "<div>",
@@ -65,7 +69,9 @@ suite("H6: pages as Markdown", () => {
       "<",
       "<script>",
     ];
-    for (const piece of pieces) assert.ok(markdown(`<table><tr>${piece.repeat(20_000)}`).length < 2_000_000, piece);
-    for (const piece of pieces) assert.ok(markdown(piece.repeat(20_000)).length < 2_000_000, piece);
+    for (const piece of pieces) {
+      assert.ok((await markdown(`<table><tr>${piece.repeat(20_000)}`)).length < 2_000_000, piece);
+      assert.ok((await markdown(piece.repeat(20_000))).length < 2_000_000, piece);
+    }
   });
 });

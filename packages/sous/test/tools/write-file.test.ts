@@ -111,6 +111,14 @@ suite("H6: edit_file", () => {
     assert.deepEqual(await contentsOf(tree.path), { a: "$& $1 $`" });
   });
 
+  test("H6: more than 100,000 places are not changed at once, and a text that overlaps itself is found in bounded time", async () => {
+    await using tree = await temporaryTree({ many: "a\n".repeat(100_001), long: "ab".repeat(500_000) });
+    const many = await edit({ path: "many", old: "a", new: "b", all: true }, tree.path);
+    assert.match(many, /^failed: The old text occurs 100001 times in many, and at most 100000 places are changed/);
+    const long = await edit({ path: "long", old: "ba".repeat(50_000), new: "c" }, tree.path);
+    assert.match(long, /^failed: The old text occurs 450000 times in long/);
+  });
+
   test("H6: binary files and other encodings are not damaged", async () => {
     await using tree = await temporaryTree({ binary: "a\0b", latin: Buffer.from("caf\xe9", "latin1") });
     assert.match(await edit({ path: "binary", old: "a", new: "b" }, tree.path), /^failed: binary is a binary file/);

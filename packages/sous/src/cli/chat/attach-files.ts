@@ -50,7 +50,8 @@ async function readMentioned(root: string, { path, mustBeThere }: FileMention): 
 
 /** As a code block whose fence the text itself does not contain. */
 export function fenced(title: string, text: string): string {
-  const longest = Math.max(2, ...Array.from(text.matchAll(/^`+/gm), ([ticks]) => ticks.length));
+  let longest = 2;
+  for (const [ticks] of text.matchAll(/^`+/gm)) longest = Math.max(longest, ticks.length);
   const fence = "`".repeat(longest + 1);
   return `${title}:\n${fence}\n${text.endsWith("\n") ? text : `${text}\n`}${fence}`;
 }

@@ -29,12 +29,21 @@ export async function complete(
       head,
       sources.commands.map((name) => `/${name}`),
     );
-  const [word] = /(?:^|(?<=\s))@[^\s"]*$/.exec(head) ?? [];
+  const word = lastMention(head);
   if (word === undefined) return undefined;
   const from = head.length - word.length;
   const isPath = /^@(?:\.{1,2}\/|.*\/)/.test(word);
   const agents = isPath || head.slice(0, from).trim() !== "" ? [] : sources.agents.map((name) => `@${name}`);
   return choose(from, word, [...agents, ...(await filesFor(word.slice(1), sources.cwd))]);
+}
+
+/** `@` at the start of a word, and what follows it up to the end; undefined when the last word is no such thing. */
+function lastMention(head: string): string | undefined {
+  let start = head.length;
+  while (start > 0 && !/[\s"]/.test(head.charAt(start - 1))) start -= 1;
+  // What stands behind a quotation mark is part of a quoted name.
+  const isWord = start === 0 || head.charAt(start - 1) !== '"';
+  return isWord && head[start] === "@" ? head.slice(start) : undefined;
 }
 
 function choose(from: number, word: string, names: readonly string[]): Completion | undefined {

@@ -66,7 +66,8 @@ export class LiveScreen implements Disposable {
   /** Lines that are done and scroll away as they are. */
   print(lines: readonly string[]): void {
     if (lines.length === 0) return;
-    this.#finished.push(...lines);
+    // One by one: an answer can have more lines than a call takes arguments.
+    for (const line of lines) this.#finished.push(line);
     this.refresh();
   }
 

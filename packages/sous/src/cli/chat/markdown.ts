@@ -1,5 +1,6 @@
 /** Markdown as it arrives, rendered line by line: what is complete is shown once, the unfinished line is known. */
 
+import { trimEndOf } from "../../core/trim-end.ts";
 import { inert } from "../inert.ts";
 import type { Colour, Style } from "../style.ts";
 import { breakLine, cutToWidth, displayWidth } from "../width.ts";
@@ -26,7 +27,7 @@ export class MarkdownStream {
       lines.push(this.#rest);
       this.#rest = "";
     }
-    return lines.flatMap((line) => this.#render(line, columns));
+    return lines.flatMap(piecesOf).flatMap((line) => this.#render(line, columns));
   }
 
   /** The line that is still being written, as it would look now. */
@@ -59,14 +60,13 @@ export class MarkdownStream {
       this.#fence = fence.slice(0, 3);
       return [paint("dim", cutToWidth(line.slice(indent.length), columns, glyphs.more))];
     }
-    const heading = /^#{1,6} +(.*?)(?: +#+)?$/.exec(line);
+    const heading = /^#{1,6} /.exec(line);
     if (heading !== null) {
-      const plain = inline(heading[1] ?? "").plain;
+      const plain = inline(withoutHashes(line.slice(heading[0].length).trimStart())).plain;
       return breakLine(plain, columns).map((each) => paint("bold", each));
     }
-    if (/^ {0,3}([-*_])(?: *\1){2,}$/.test(line))
-      return [paint("dim", (glyphs.more === "..." ? "-" : "─").repeat(Math.min(columns, 40)))];
-    const [, lead = "", rest = line] = /^( *(?:[-*+]|\d{1,9}[.)]|>) +)(.*)$/.exec(line) ?? [];
+    if (isRule(line)) return [paint("dim", (glyphs.more === "..." ? "-" : "─").repeat(Math.min(columns, 40)))];
+    const [, lead = "", rest = line] = /^( *(?:[-*+]|\d{1,9}[.)]|>) +)([\s\S]*)/.exec(line) ?? [];
     return this.#hanging(lead, inline(rest), columns);
   }
 
@@ -83,9 +83,29 @@ export class MarkdownStream {
 
 const LONGEST_LINE = 4000;
 
+/** A whole answer can come at once, and nobody writes such lines. */
+function piecesOf(line: string): string[] {
+  if (line.length <= LONGEST_LINE) return [line];
+  return line.match(PIECES) ?? [];
+}
+
+const PIECES = /[\s\S]{1,4000}/gu;
+
 /** Code is never broken between words: that would change what it says. */
 function codeLines(line: string, columns: number): string[] {
   return displayWidth(line) <= columns ? [line] : breakLine(line, columns);
+}
+
+/** `# Title #` is a title too: what closes it is no part of it. */
+function withoutHashes(title: string): string {
+  const kept = trimEndOf(title, "#");
+  return kept !== title && kept.endsWith(" ") ? trimEndOf(kept, " ") : title;
+}
+
+/** Three or more of the same sign, with nothing but spaces between them. */
+function isRule(line: string): boolean {
+  if (!/^(?:[- ]+|[* ]+|[_ ]+)$/.test(line)) return false;
+  return !line.startsWith("    ") && line.replaceAll(" ", "").length >= 3;
 }
 
 /** `code`, **bold**, *emphasis*, [links](address); everything else as it is. */
@@ -109,10 +129,11 @@ function inline(text: string): Painted {
 }
 
 const INLINE =
-  /`(?<code>[^`]+)`|\*\*(?<bold>[^*\s](?:[^*]*[^*\s])?)\*\*|(?<![\w*])\*(?<light>[^*\s](?:[^*]*[^*\s])?)\*(?![\w*])|\[(?<name>[^\]]*)\]\((?<address>[^)\s]+)\)/g;
+  /`(?<code>[^`]+)`|\*\*(?<bold>[^*\s](?:[^*]*[^*\s])?)\*\*|(?<![\w*])\*(?<light>[^*\s](?:[^*]*[^*\s])?)\*(?![\w*])|\[(?<name>[^\][]*)\]\((?<address>[^)\s[]+)\)/g;
 
 function paintBroken({ plain, spans }: Painted, columns: number, { paint }: Style): string[] {
   let offset = 0;
+  let next = 0;
   return breakLine(plain, columns).map((line, index) => {
     // A space at a break is the break.
     if (index > 0 && plain[offset] === " ") offset += 1;
@@ -120,12 +141,15 @@ function paintBroken({ plain, spans }: Painted, columns: number, { paint }: Styl
     offset += line.length;
     let painted = "";
     let done = from;
-    for (const span of spans) {
+    // Both are in order: a span that goes on beyond this line is the next one's first.
+    for (let span = spans[next]; span !== undefined && span.from < offset; span = spans[++next]) {
       const start = Math.max(span.from, from);
       const end = Math.min(span.to, offset);
-      if (start >= end) continue;
-      painted += plain.slice(done, start) + paint(span.colour, plain.slice(start, end));
-      done = end;
+      if (start < end) {
+        painted += plain.slice(done, start) + paint(span.colour, plain.slice(start, end));
+        done = end;
+      }
+      if (span.to > offset) break;
     }
     return painted + plain.slice(done, offset);
   });
