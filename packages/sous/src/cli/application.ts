@@ -40,8 +40,8 @@ export type Application = AsyncDisposable & {
   checkModel(name: string): Promise<void>;
   /** What a call would do, exactly and in words that are harmless to show. */
   describe(request: ApprovalRequest, columns?: number): ActionWords;
-  /** Holds for this agent until the command ends. */
-  remember(rule: PermissionRule, agentName: string): void;
+  /** Holds for the agent that asks, in the same place below the same agents, until the command ends. */
+  remember(rule: PermissionRule, request: ApprovalRequest): void;
 };
 
 export type ActionWords = {

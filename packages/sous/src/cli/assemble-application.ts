@@ -10,6 +10,7 @@ import type { Tool } from "../core/tool.ts";
 import type { Application, ApplicationRequest } from "./application.ts";
 import {
   findTrust,
+  lineOf,
   loadAgents,
   onProviderOf,
   type ProjectTrust,
@@ -77,7 +78,7 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
     programs,
     checkModel: async (name) => void (await models.resolve(name)),
     describe: (action, columns) => policy.describe(action, columns),
-    remember: (rule, agentName) => rules.remember(rule, agentName),
+    remember: (rule, request) => rules.remember(rule, lineOf(request)),
     [Symbol.asyncDispose]: () => lives.disposeAsync(),
   };
 }

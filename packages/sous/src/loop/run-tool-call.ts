@@ -167,12 +167,17 @@ function consentTo(
 ): Promise<ToolResult | undefined> | ToolResult | undefined {
   const { callId, toolName } = call;
   const { runId, path } = run.who;
-  const request = { runId, path, agent: run.profile.agentName, callId, toolName, input, cwd: run.tree.cwd };
+  const { agentName: agent } = run.profile;
+  const request = { runId, path, agent, above: agentsAbove(run), callId, toolName, input, cwd: run.tree.cwd };
   const rule = run.tree.rules?.decide(request);
   if (rule?.effect === "deny") return failedResult(deniedByRule(toolName, rule.reason), { error_type: "consent" });
   const mustAsk = rule === undefined ? tool.tier === "confirm" : rule.effect === "ask";
   if (!mustAsk) return undefined;
   return askConsent(rule?.effect === "ask" ? { ...request, reason: rule.reason } : request, run);
+}
+
+function agentsAbove({ parent }: Run): string[] {
+  return parent === undefined ? [] : [...agentsAbove(parent), parent.profile.agentName];
 }
 
 /** True for a call that does nothing outside: a child that it starts keeps it, together with its own start, before it acts. */

@@ -182,9 +182,8 @@ export class InteractiveChat implements Disposable {
     const { first } = questions;
     const rule = first?.action.rule;
     if (first === undefined || rule === undefined) return true;
-    const { agent } = first.request;
-    application.remember(rule, agent);
-    return this.#answer({ allow: true }, `allowed for ${inertLine(agent, 60)} from now on`);
+    application.remember(rule, first.request);
+    return this.#answer({ allow: true }, `allowed for ${inertLine(first.request.agent, 60)} from now on`);
   }
 
   /** True when the key was about a child: walking the tree, or what to do with the one that is chosen. */
