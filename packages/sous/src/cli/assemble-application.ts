@@ -7,6 +7,7 @@ import type { Budget, DelegationLimits } from "../core/limits.ts";
 import type { Programs } from "../core/process.ts";
 import type { RuntimeOptions } from "../core/runtime.ts";
 import type { Tool } from "../core/tool.ts";
+import type { BackgroundCommands } from "../tools/terminal-background.ts";
 import type { Application, ApplicationRequest } from "./application.ts";
 import {
   findTrust,
@@ -42,7 +43,8 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
   const { openPrograms } = await import("../process/programs.ts");
   const programs = opened.use(openPrograms({ stateFolder: userFolderIfAny("state", env), environment: env }));
   const policy = await policyFor(request, configuration);
-  const tools = await toolsOf(request, configuration, programs);
+  const commands = await openCommands(programs, env);
+  const tools = await toolsOf(request, configuration, { programs, commands });
   const files = onProviderOf(await agentFiles(request, project), configuration.model, request.warn);
   // What the root may not use it cannot pass on: a file does not widen what was typed.
   const agents = toDefinitions(files, chosen(tools, flags.rights));
@@ -76,6 +78,7 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
     },
     store,
     programs,
+    commands,
     checkModel: async (name) => void (await models.resolve(name)),
     describe: (action, columns) => policy.describe(action, columns),
     remember: (rule, request) => rules.remember(rule, lineOf(request)),
@@ -116,7 +119,7 @@ async function policyFor({ flags: { rights } }: ApplicationRequest, { permission
 async function toolsOf(
   { cwd, env, flags }: ApplicationRequest,
   configuration: Configuration,
-  programs: Programs,
+  { programs, commands }: { programs: Programs; commands: BackgroundCommands },
 ): Promise<Tool[]> {
   const { builtInTools } = await import("../tools/built-in.ts");
   const protectedPaths = (["config", "data", "state"] as const).flatMap((kind) => userFolderIfAny(kind, env) ?? []);
@@ -130,7 +133,17 @@ async function toolsOf(
     terminalTimeoutMs: terminal.timeoutMs,
     environment: env,
     allowHosts: fetch.allowHosts,
+    background: commands,
   });
+}
+
+async function openCommands(programs: Programs, env: ApplicationRequest["env"]): Promise<BackgroundCommands> {
+  const [{ BackgroundCommands }, { createRedactor }, { secretsOf }] = await Promise.all([
+    import("../tools/terminal-background.ts"),
+    import("../core/redact.ts"),
+    import("../core/secret-variables.ts"),
+  ]);
+  return new BackgroundCommands(programs, createRedactor(secretsOf(env)));
 }
 
 async function agentFiles(request: ApplicationRequest, project: ProjectTrust | undefined) {

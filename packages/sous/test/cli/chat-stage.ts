@@ -71,6 +71,7 @@ function scriptedApplication(
     runOptions,
     store,
     programs: PROGRAMS,
+    commands: { end: async () => {}, moveTo: () => {} },
     async checkModel(name) {
       if (name.startsWith("none/")) throw new UserError(`No model provider is called "none"`);
     },
