@@ -9,6 +9,8 @@ import type { ProjectSnapshot } from "../config/trust-files.ts";
 import type { ProjectReview } from "../config/trust-review.ts";
 import { type AgentDefinition, agent } from "../core/agent.ts";
 import type { ApprovalRequest, RuleAnswer } from "../core/approval.ts";
+import type { Configuration } from "../core/configuration.ts";
+import { providerOf, whyNotNamed } from "../core/model-name.ts";
 import type { Tool } from "../core/tool.ts";
 import type { Policy } from "../rights/policy.ts";
 import { CommandError } from "./exit-codes.ts";
@@ -132,19 +134,20 @@ export async function takeTrust({ cwd, env }: Place): Promise<boolean> {
 
 /**
  * A project was trusted to be read, not to choose whose server gets a task and which key pays for it: an agent of it that
- * names another provider runs on the model of its caller.
+ * names another provider runs on the model of its caller, unless the user's configuration lists that model.
  */
 export function onProviderOf(
   files: readonly AgentFile[],
-  model: string | undefined,
+  { model, models }: Pick<Configuration, "model" | "models">,
   warn: (line: string) => void,
 ): AgentFile[] {
-  const provider = model?.split("/", 1)[0];
+  const own = model === undefined ? undefined : providerOf(model);
   return files.map((file) => {
-    const isForeign = file.model !== undefined && file.model !== "inherit" && file.model.split("/", 1)[0] !== provider;
-    if (file.scope !== "project" || !isForeign) return file;
+    if (file.scope !== "project" || file.model === undefined || file.model === "inherit") return file;
+    if (whyNotNamed(file.model, own, models.allow) === undefined) return file;
     const where = `${file.file}:${file.origins.fields.model?.line ?? 1}`;
-    warn(inertLine(`${where}: the model ${file.model} is ignored: a project may only choose a model of your provider`));
+    const why = "a project may only choose a model of your provider, or one that models.allow lists";
+    warn(inertLine(`${where}: the model ${file.model} is ignored: ${why}`, 300));
     return { ...file, model: undefined };
   });
 }

@@ -2,7 +2,7 @@
 
 import type { AgentDefinition } from "../core/agent.ts";
 import type { Configuration } from "../core/configuration.ts";
-import { MissingKey } from "../core/errors.ts";
+import { MissingKey, UnpricedModel } from "../core/errors.ts";
 import type { Budget, DelegationLimits } from "../core/limits.ts";
 import type { Programs } from "../core/process.ts";
 import type { RuntimeOptions } from "../core/runtime.ts";
@@ -45,7 +45,7 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
   const policy = await policyFor(request, configuration);
   const commands = await openCommands(programs, env);
   const tools = await toolsOf(request, configuration, { programs, commands });
-  const files = onProviderOf(await agentFiles(request, project), configuration.model, request.warn);
+  const files = onProviderOf(await agentFiles(request, project), configuration, request.warn);
   // What the root may not use it cannot pass on: a file does not widen what was typed.
   const agents = toDefinitions(files, chosen(tools, flags.rights));
   const rules = await withAgentRules(policy, files, { allowsAll: flags.rights.allowsAll });
@@ -62,6 +62,7 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
     requireStore: keep.isRequired,
     approve: createConsent(rules, ask),
     maxConcurrentCalls: configuration.provider.maxConcurrentCalls,
+    models: { allow: configuration.models.allow, prices: configuration.prices },
   };
   const root = await rootAgent(request, { configuration, tools, agents, project });
   const lives = opened.move();
@@ -79,7 +80,11 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
     store,
     programs,
     commands,
-    checkModel: async (name) => void (await models.resolve(name)),
+    async checkModel(name) {
+      const { priceFor } = await import("../budget/prices.ts");
+      const isPriced = priceFor(await models.resolve(name), configuration.prices) !== undefined;
+      if (flags.limits.costUsd !== undefined && !isPriced) throw new UnpricedModel(name);
+    },
     describe: (action, columns) => policy.describe(action, columns),
     remember: (rule, request) => rules.remember(rule, lineOf(request)),
     [Symbol.asyncDispose]: () => lives.disposeAsync(),
