@@ -24,7 +24,6 @@ export function modelList(): ValueType<readonly string[]> {
       });
       return complaints.length > 0 ? { complaints } : { value: given.map(String) };
     },
-    fromText: (variable) => variable.split(/[\s,]+/).filter((entry) => entry !== ""),
     show: (value) => (value.length === 0 ? "none" : value.join(", ")),
   };
 }
