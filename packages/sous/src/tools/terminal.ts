@@ -36,7 +36,8 @@ export function terminalTool({ programs, root, timeoutMs, environment = process.
       "Runs a command with bash (sh where there is no bash) in the workspace and returns its output, standard output and " +
       "standard error together. Every call is a shell of its own: cd and variables are forgotten afterwards. Nothing can " +
       "be typed in. Long output is cut in the middle. Whatever the command leaves running is ended with it; for a server " +
-      "or a watcher use background: true, which returns an id at once, and then output_of or stop with that id.",
+      "or a watcher use background: true, which returns an id at once, and then output_of or stop with that id. What a " +
+      "subagent has started this way ends with the subagent.",
     category: "execute",
     tier: "confirm",
     effect: "unsafe",
