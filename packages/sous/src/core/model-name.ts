@@ -33,6 +33,6 @@ export function whyNotNamed(name: string, own: string | undefined, allow: readon
     return `${JSON.stringify(name.slice(0, MAX_LENGTH))} is not a model: write provider/model, or leave model out for your own`;
   const provider = providerOf(name);
   if (provider === own || allow.includes(name) || allow.includes(`${provider}/*`)) return undefined;
-  const reach = own === undefined ? "models" : `models of "${own}" and those`;
-  return `The model ${name} is of the provider "${provider}", and a call may name only ${reach} that models.allow lists. Leave model out to use your own`;
+  // The same words for every run: a rerun has the models of its recording by their names, however they were given.
+  return `The model ${name} is of the provider "${provider}", and a call may name only models of its run's own provider and those that models.allow lists. Leave model out to use your own`;
 }

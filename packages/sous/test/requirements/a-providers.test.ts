@@ -45,7 +45,7 @@ suite("A4: providers", () => {
     const [read] = stage.resultsOf("lead");
     assert.match(
       read?.output ?? "",
-      /^The model nowhere\/none is of the provider "nowhere", and a call may name only models that models.allow lists/,
+      /^The model nowhere\/none is of the provider "nowhere", and a call may name only models of its run/,
     );
     assert.equal(stage.eventsOf("run-start").length, 1);
   });
