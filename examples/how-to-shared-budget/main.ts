@@ -10,7 +10,8 @@ import { says, scriptedModel, uses } from "sous/testing";
 const folder = mkdtempSync(join(tmpdir(), "sous-example-"));
 process.on("exit", () => rmSync(folder, { recursive: true }));
 const file = join(folder, "runs.db");
-const model = scriptedModel({ lead: [[says("In src/retry.ts."), uses({ input: 1_000, output: 100 })]] });
+const answers = { lead: [[says("In src/retry.ts."), uses({ input: 1_000, output: 100 })]] };
+const model = scriptedModel(answers, { price: { input: 0, output: 0 } });
 const lead = agent({ name: "lead", model });
 
 // #region open

@@ -23,6 +23,8 @@ class ListeningContext implements ToolContext {
   readonly signal: AbortSignal = new AbortController().signal;
   readonly cwd: string;
   readonly runId: string;
+  readonly agentId: string;
+  readonly ancestorIds: readonly string[] = [];
   readonly path: string;
   readonly depth: number;
   readonly maxDepth: number;
@@ -34,6 +36,7 @@ class ListeningContext implements ToolContext {
     this.callId = callId;
     this.cwd = tree.cwd;
     this.runId = who.runId;
+    this.agentId = who.agentId;
     this.path = who.path;
     this.depth = who.depth;
     this.maxDepth = tree.maxDepth;
@@ -42,6 +45,9 @@ class ListeningContext implements ToolContext {
       return HEARD;
     };
   }
+
+  /** A tool for children leaves nothing else behind. */
+  defer(): void {}
 }
 
 /** A good ending, so that a tool that stops at the first failure asks for all it would ask for. */

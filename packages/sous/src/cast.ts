@@ -60,7 +60,15 @@ export async function castFor(playback: Playback, options: RerunOptions): Promis
 function profilesFor({ start }: RunRecording, resolveModel: Cast["models"]): Profiles {
   const limits = start.terms?.limits ?? DEFAULT_LIMITS;
   const unknown = () => undefined;
-  return new Profiles({ resolveModel, priceOf: unknown, windowOf: unknown, limits, agents: [], now: () => 0 });
+  return new Profiles({
+    resolveModel,
+    priceOf: unknown,
+    windowOf: unknown,
+    allowedModels: [],
+    limits,
+    agents: [],
+    now: () => 0,
+  });
 }
 
 function findAgent(agents: readonly AgentDefinition[], name: string): AgentDefinition {

@@ -48,6 +48,7 @@ export type { RunStatus, StopReason } from "./core/outcome.ts";
 export {
   type AgentSummary,
   type ForkOptions,
+  type ModelOptions,
   type ResumeOptions,
   RunError,
   type RunHandle,
@@ -74,6 +75,7 @@ export type {
 } from "./core/spawn.ts";
 export type { RunQuery, RunRecord, Store } from "./core/store.ts";
 export {
+  type CleanUp,
   type Tool,
   type ToolCategory,
   type ToolContext,

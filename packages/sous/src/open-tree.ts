@@ -3,7 +3,7 @@
 import { ChildTime } from "./budget/child-time.ts";
 import { createDeadlines } from "./budget/deadlines.ts";
 import { openLedger } from "./budget/ledger.ts";
-import { priceOf } from "./budget/prices.ts";
+import { priceFor, priceOf } from "./budget/prices.ts";
 import { createRunSlots } from "./budget/run-slots.ts";
 import { drawOn } from "./budget/shared-account.ts";
 import { withinBudget } from "./budget/within-budget.ts";
@@ -78,7 +78,8 @@ export function openTree({ options, runOptions, host, store, newId, models }: Sh
     asking: { clock, random, journal, callsAtOnce: options.maxConcurrentCalls },
     profiles: new Profiles({
       resolveModel: models,
-      priceOf: (model) => model.price ?? priceOf(model.id)?.price,
+      priceOf: (model) => priceFor(model, options.models?.prices),
+      allowedModels: options.models?.allow ?? [],
       windowOf: (model) => model.contextWindow ?? priceOf(model.id)?.contextWindow,
       limits,
       agents: options.agents ?? [],

@@ -6,19 +6,19 @@ import { toTools } from "./core/foreign-tool.ts";
 import { guardsOf } from "./core/hooks.ts";
 import { DEFAULT_LIMITS, type DelegationLimits } from "./core/limits.ts";
 import type { Model } from "./core/model.ts";
+import { providerOf } from "./core/model-name.ts";
 import { nowOrLater, type Steps, wait } from "./core/now-or-later.ts";
 import { Refused } from "./core/refused.ts";
-import type { DeclaredRights, Rights } from "./core/rights.ts";
+import type { DeclaredRights } from "./core/rights.ts";
 import type { RunProfile } from "./core/run.ts";
-import type { Schema } from "./core/schema.ts";
 import type { SpawnRequest } from "./core/spawn.ts";
-import { isSubagentToolName } from "./core/subagent-names.ts";
 import type { Tool } from "./core/tool.ts";
 import type { Price } from "./core/usage.ts";
-import { outputInstructions } from "./loop/parse-output.ts";
+import { withOutput } from "./loop/parse-output.ts";
 import { narrow, narrowAgain, rootRights, toStoredRights } from "./rights/narrow.ts";
 import { compileSchema } from "./schema/compile.ts";
 import { cancelTool, listTool, waitTool } from "./subagents/background.ts";
+import { checkAllowed, checkModel } from "./subagents/check-spawn.ts";
 import { reportTool, sendTool } from "./subagents/follow-up.ts";
 import { namedAgentTool } from "./subagents/named-agent.ts";
 import { parallelTool } from "./subagents/parallel.ts";
@@ -32,6 +32,8 @@ const NAMED_MAX_TURNS = 100;
 export type ProfileParts = {
   resolveModel(choice: ModelChoice): Model | Promise<Model>;
   priceOf(model: Model): Price | undefined;
+  /** Models that a call may name besides those of its run's own provider. */
+  allowedModels: readonly string[];
   /** Tokens the model can read and write in one call, when known. */
   windowOf(model: Model): number | undefined;
   limits: DelegationLimits;
@@ -45,6 +47,8 @@ export class Profiles {
   /** Children that a call did not change: by parent profile, then by definition. A promise while it is being built. */
   readonly #known = new WeakMap<RunProfile, Map<AgentDefinition | undefined, RunProfile | Promise<RunProfile>>>();
   readonly #namedTools = new WeakMap<AgentDefinition, Tool>();
+  /** Models that were found by their name. Any other has no provider that a call could name. */
+  readonly #foundByName = new WeakSet<Model>();
 
   constructor(parts: ProfileParts) {
     this.#parts = parts;
@@ -179,6 +183,8 @@ export class Profiles {
       const tools = forkedSet(parent.tools, base.tools);
       return { ...changed, model: same, price, contextWindow, instructions, tools };
     }
+    const own = this.#foundByName.has(parent.model) ? providerOf(parent.model.id) : undefined;
+    checkModel(model, own, this.#parts.allowedModels);
     const chosen = model === undefined ? base.model : yield* wait(this.#model(model, parent.model));
     const tools = allowedTools === undefined ? base.tools : onlyAllowed(base.tools, rights);
     const { priceOf, windowOf } = this.#parts;
@@ -237,7 +243,14 @@ export class Profiles {
     if (choice === undefined && inherited !== undefined) return inherited;
     if (choice === undefined)
       throw new UserError('No model: give the agent one, such as model: "anthropic/claude-sonnet-4-5"');
-    return this.#parts.resolveModel(choice);
+    const found = this.#parts.resolveModel(choice);
+    return typeof choice === "string" ? this.#rememberName(found) : found;
+  }
+
+  #rememberName(found: Model | Promise<Model>): Model | Promise<Model> {
+    if (found instanceof Promise) return found.then((model) => this.#rememberName(model));
+    this.#foundByName.add(found);
+    return found;
   }
 }
 
@@ -279,22 +292,4 @@ function catalogOf(own: readonly Tool[], subagents: readonly AgentDefinition[] =
 
 function ordinaryNames(tools: readonly Tool[]): string[] {
   return tools.filter((each) => each.category !== "subagent").map((each) => each.name);
-}
-
-function checkAllowed(allowed: readonly string[], rights: Rights): void {
-  for (const name of allowed) {
-    if (isSubagentToolName(name)) throw new Refused("invalid_input", `Subagent cannot have '${name}' in allowed_tools`);
-    if (!rights.use.has(name)) {
-      const known = [...rights.use].join(", ");
-      throw new Refused(
-        "invalid_input",
-        `Unknown tool in allowed_tools: ${name}. ${known === "" ? "You have none to pass on." : `Known: ${known}.`}`,
-      );
-    }
-  }
-}
-
-function withOutput(instructions: string | undefined, output: Schema | undefined): string | undefined {
-  if (output === undefined) return instructions;
-  return instructions === undefined ? outputInstructions(output) : `${instructions}\n\n${outputInstructions(output)}`;
 }

@@ -115,6 +115,8 @@ async function play(stage: Stage): Promise<{ result: RunResult; verdict: RunsCom
     approve: recordedApprove(playback),
     // A run that waited for its turn to ask waits for its answer instead.
     maxConcurrentCalls: Number.MAX_SAFE_INTEGER,
+    // A model that ran then was one that could be named.
+    models: { allow: [...recording.runs.values()].map(({ start }) => start.model) },
     host: { clock: playback.clock },
   };
   let result: RunResult | undefined;

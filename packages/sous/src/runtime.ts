@@ -2,11 +2,14 @@
 
 import type { AgentDefinition } from "./core/agent.ts";
 import { ulidSource } from "./core/clock.ts";
+import { UserError } from "./core/errors.ts";
 import { DEFAULT_LIMITS, smallerBudget } from "./core/limits.ts";
 import { messageFrom, type UserInput } from "./core/message.ts";
+import { checkAllowEntries } from "./core/model-name.ts";
 import { checkWhole } from "./core/options.ts";
 import {
   type ForkOptions,
+  type ModelOptions,
   type ResumeOptions,
   RunError,
   type RunHandle,
@@ -15,6 +18,7 @@ import {
   type RuntimeOptions,
 } from "./core/runtime.ts";
 import type { ToolRegistry } from "./core/tool.ts";
+import { isPrice } from "./core/usage.ts";
 import { runFanOut } from "./fan-out.ts";
 import { systemHost } from "./host.ts";
 import { modelCache } from "./model/cache.ts";
@@ -46,7 +50,15 @@ export type FanOutOptions = RunOptions & {
 
 /** Shared parts for several runs. The bare `run` and `fanOut` make a runtime of their own. */
 export function createRuntime(options: RuntimeOptions = {}): Runtime {
+  checkModelOptions(options.models);
   return runtimeOn(modelCache(options.host?.environment ?? process.env), options);
+}
+
+function checkModelOptions({ allow = [], prices = {} }: ModelOptions = {}): void {
+  checkAllowEntries(allow);
+  const wrong = Object.entries(prices).find(([, price]) => !isPrice(price));
+  if (wrong !== undefined)
+    throw new UserError(`models.prices[${JSON.stringify(wrong[0])}] needs input and output, each 0 or more`);
 }
 
 /** A runtime whose models come from somewhere else than the machine's providers, such as a recording. */

@@ -1,6 +1,7 @@
 /** From a draft to a running child: it pays, gets its path and its place, and runs while its parent rests or goes on. */
 
 import { type Admission, pay } from "./budget/admission.ts";
+import { checkPrice } from "./budget/check-price.ts";
 import { wakeUp } from "./budget/run-slots.ts";
 import { recordedReport, reportOf } from "./child-report.ts";
 import type { Account, RunSlot } from "./core/limits.ts";
@@ -123,7 +124,9 @@ export class ChildStarter {
     try {
       checkWrapUp(parent);
       const lastWords = lastWordsNeed(conversation.promptTokens, profile);
-      const paying = pay({ above, account, lastWords, scope, childTime, slots, isCounted: earlier !== undefined });
+      const fee = { above, account, lastWords, scope, childTime, slots, isCounted: earlier !== undefined };
+      const checking = checkPrice(profile, account);
+      const paying = checking instanceof Promise ? checking.then(() => pay(fee)) : pay(fee);
       return paying instanceof Promise ? paying.catch(giveUp) : paying;
     } catch (error) {
       return giveUp(error);

@@ -1,5 +1,6 @@
 /** One tree of runs: a root, everything below it, and what they share. The only place where a run starts a run. */
 
+import { checkPrice } from "./budget/check-price.ts";
 import { setDeadline } from "./budget/run-deadline.ts";
 import { wakeUp } from "./budget/run-slots.ts";
 import type { Reader } from "./child-report.ts";
@@ -145,10 +146,11 @@ export class Tree implements TreePorts {
 
   /** The root of the tree, before its first run. */
   async openRoot(agentId: string, definition: AgentDefinition): Promise<AgentEntry> {
+    const { root: account, budget } = this.#parts.spending;
     const profile = await this.#parts.profiles.root(definition);
+    await checkPrice(profile, account);
     const known = this.earlierRuns?.restoredRoot(profile);
     if (known !== undefined) return known;
-    const { root: account, budget } = this.#parts.spending;
     const { name: label } = definition;
     return this.book.add({ agentId, parent: undefined, label, profile, account, budget, isBackground: false });
   }

@@ -14,8 +14,9 @@ export function openLedger(budget: Budget): Ledger {
 }
 
 /** An account in one process: it answers at once. */
-export type Ledger = Omit<Account, "open" | "startExecution" | "reserveWrapUp"> & {
+export type Ledger = Omit<Account, "open" | "startExecution" | "reserveWrapUp" | "limitsMoney"> & {
   open(budget: Budget): Ledger;
+  limitsMoney(): boolean;
   startExecution(): void;
   reserveWrapUp(need: CallNeed, instead?: Lease): LocalWrapUp;
 };
@@ -83,6 +84,10 @@ class LedgerAccount implements Ledger {
 
   charge(spent: Spent): void {
     this.#funds?.giveBack(NOTHING, spent.tokens, spent.costUsd);
+  }
+
+  limitsMoney(): boolean {
+    return this.#funds?.meters.some(({ unit }) => unit === "costUsd") ?? false;
   }
 
   /** What nobody has spent or reserved; a limit that is not set is not mentioned. */

@@ -1,5 +1,6 @@
 /** What a model costs and holds, from the shipped table. */
 
+import type { Model } from "../core/model.ts";
 import type { Price } from "../core/usage.ts";
 import { PRICES, type PriceRow } from "./prices-table.ts";
 
@@ -7,8 +8,8 @@ export type ModelFacts = { price: Price; contextWindow: number };
 
 /**
  * Finds `provider/model`, also with a version behind it (`-20250929`, `-2025-04-14`, `-001`, `@20251101`). Undefined when
- * the table does not know it: then the cost is shown as unknown and only tokens are enforced. That holds for models
- * that run at home too, because nobody can say what those cost.
+ * the table does not know it: then the cost is shown as unknown, and where money is limited the model is refused. That holds
+ * for models that run at home too, because nobody can say what those cost.
  */
 export function priceOf(modelId: string): ModelFacts | undefined {
   const slash = modelId.indexOf("/");
@@ -19,6 +20,13 @@ export function priceOf(modelId: string): ModelFacts | undefined {
   const row = ownValue(models, name) ?? ownValue(models, withoutVersion(name));
   return row === undefined ? undefined : toFacts(row);
 }
+
+/** What a model costs: as the user says, else as the model says, else by the table. */
+export function priceFor({ id, price }: Pick<Model, "id" | "price">, users: Prices = {}): Price | undefined {
+  return ownValue(users, id) ?? price ?? priceOf(id)?.price;
+}
+
+type Prices = Readonly<Record<string, Price>>;
 
 /** Other doors to the same models at the same prices. */
 const SAME_PRICES: Readonly<Record<string, string>> = { "openai-chat": "openai" };

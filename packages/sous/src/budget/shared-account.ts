@@ -12,7 +12,8 @@ import { type Draw, leastNeed, purseNeed, SharedLease } from "./shared-lease.ts"
 
 /** What the tree may spend by its own budget, and only as long as `shared` has it. */
 export function drawOn(shared: SharedBudget, own: Ledger, clock: Clock): Account {
-  return new SharedAccount(own, { line: purseLineOf(shared), clock });
+  const limitsMoney = async () => (await shared.left()).costUsd !== undefined;
+  return new SharedAccount(own, { line: purseLineOf(shared), clock }, limitsMoney);
 }
 
 class SharedAccount implements Account {
@@ -20,16 +21,18 @@ class SharedAccount implements Account {
   readonly isMetered = true;
   readonly #own: Ledger;
   readonly #draw: Draw;
+  readonly #purseLimitsMoney: () => Promise<boolean>;
 
-  constructor(own: Ledger, draw: Draw) {
+  constructor(own: Ledger, draw: Draw, purseLimitsMoney: () => Promise<boolean>) {
     this.#own = own;
     this.#draw = draw;
+    this.#purseLimitsMoney = purseLimitsMoney;
   }
 
   /** A share is compared with what is left to this tree alone: what others will take meanwhile nobody knows. */
   open(budget: Budget): Account {
     const own = this.#own.open(budget);
-    return own === this.#own ? this : new SharedAccount(own, this.#draw);
+    return own === this.#own ? this : new SharedAccount(own, this.#draw, this.#purseLimitsMoney);
   }
 
   startExecution(): void | Promise<void> {
@@ -96,6 +99,10 @@ class SharedAccount implements Account {
   /** What a tree had spent before a restart, the purse has counted then. */
   charge(spent: Spent): void {
     this.#own.charge(spent);
+  }
+
+  limitsMoney(): boolean | Promise<boolean> {
+    return this.#own.limitsMoney() || this.#purseLimitsMoney();
   }
 
   left(): Budget {

@@ -38,12 +38,21 @@ export type Application = AsyncDisposable & {
   readonly store: Store | undefined;
   /** For the lines a person runs with `!`. */
   readonly programs: Programs;
+  readonly commands: ConversationCommands;
   /** Rejects in one sentence when there is no such model, or no key for it. */
   checkModel(name: string): Promise<void>;
   /** What a call would do, exactly and in words that are harmless to show. */
   describe(request: ApprovalRequest, columns?: number): ActionWords;
-  /** Holds for this agent until the command ends. */
-  remember(rule: PermissionRule, agentName: string): void;
+  /** Holds for the agent that asks, in the same place below the same agents, until the command ends. */
+  remember(rule: PermissionRule, request: ApprovalRequest): void;
+};
+
+/** What the agents of a conversation have left running in the background. */
+export type ConversationCommands = {
+  /** Ends what this root and everything below it has started, or all there is. */
+  end(rootId?: string): Promise<void>;
+  /** From now on the commands of the root belong to this one, with which its conversation goes on. */
+  moveTo(rootId: string): void;
 };
 
 export type ActionWords = {

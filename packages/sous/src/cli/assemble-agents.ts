@@ -9,7 +9,9 @@ import type { ProjectSnapshot } from "../config/trust-files.ts";
 import type { ProjectReview } from "../config/trust-review.ts";
 import { type AgentDefinition, agent } from "../core/agent.ts";
 import type { ApprovalRequest, RuleAnswer } from "../core/approval.ts";
+import type { Configuration } from "../core/configuration.ts";
 import type { GuardPlaces } from "../core/guarded-files.ts";
+import { providerOf, whyNotNamed } from "../core/model-name.ts";
 import type { Tool } from "../core/tool.ts";
 import type { Policy } from "../rights/policy.ts";
 import type { AroundWrite } from "../tools/write-file.ts";
@@ -152,19 +154,20 @@ export async function takeTrust({ cwd, env }: Place): Promise<boolean> {
 
 /**
  * A project was trusted to be read, not to choose whose server gets a task and which key pays for it: an agent of it that
- * names another provider runs on the model of its caller.
+ * names another provider runs on the model of its caller, unless the user's configuration lists that model.
  */
 export function onProviderOf(
   files: readonly AgentFile[],
-  model: string | undefined,
+  { model, models }: Pick<Configuration, "model" | "models">,
   warn: (line: string) => void,
 ): AgentFile[] {
-  const provider = model?.split("/", 1)[0];
+  const own = model === undefined ? undefined : providerOf(model);
   return files.map((file) => {
-    const isForeign = file.model !== undefined && file.model !== "inherit" && file.model.split("/", 1)[0] !== provider;
-    if (file.scope !== "project" || !isForeign) return file;
+    if (file.scope !== "project" || file.model === undefined || file.model === "inherit") return file;
+    if (whyNotNamed(file.model, own, models.allow) === undefined) return file;
     const where = `${file.file}:${file.origins.fields.model?.line ?? 1}`;
-    warn(inertLine(`${where}: the model ${file.model} is ignored: a project may only choose a model of your provider`));
+    const why = "a project may only choose a model of your provider, or one that models.allow lists";
+    warn(inertLine(`${where}: the model ${file.model} is ignored: ${why}`, 300));
     return { ...file, model: undefined };
   });
 }
@@ -188,14 +191,18 @@ export function toDefinitions(files: readonly AgentFile[], tools: readonly Tool[
   );
 }
 
-/** The rules of files hold for the calls of their agents. With those of the user the stricter answer counts. */
+/**
+ * The rules of a file hold for the calls of its agent and of everything below it. The strictest answer counts, the user's among
+ * them; what a file allows, it allows to its own agent only. An answer that is remembered holds for agents of the same name
+ * below the same agents.
+ */
 export async function withAgentRules(
   policy: Policy,
   files: readonly AgentFile[],
   { allowsAll }: { allowsAll: boolean },
 ): Promise<Policy> {
   const { createPolicy } = await import("../rights/policy.ts");
-  const own = new Map(
+  const rulesOf = new Map(
     files.map(({ name, rules, only }) => [
       name,
       {
@@ -206,22 +213,32 @@ export async function withAgentRules(
       },
     ]),
   );
-  const decide = (request: ApprovalRequest): RuleAnswer | undefined => {
-    const users = policy.decide(request);
-    const files = own.get(request.agent);
-    if (files === undefined) return users;
-    const isOutside = files.limited.has(request.toolName) && files.only.decide(request)?.effect !== "allow";
-    if (isOutside) return { effect: "deny", reason: `not among the calls that its file allows (${files.origin})` };
-    return stricter(users, files.rules.decide(request));
+  const decide = (given: ApprovalRequest): RuleAnswer | undefined => {
+    const request = { ...given, agent: lineOf(given) };
+    let answer = policy.decide(request);
+    for (const [index, name] of [given.agent, ...given.above].entries()) {
+      const file = rulesOf.get(name);
+      if (file === undefined) continue;
+      const isOutside = file.limited.has(request.toolName) && file.only.decide(request)?.effect !== "allow";
+      if (isOutside) return { effect: "deny", reason: `not among the calls that the file allows (${file.origin})` };
+      const own = file.rules.decide(request);
+      if (index === 0 || own?.effect !== "allow") answer = stricter(answer, own);
+    }
+    return answer;
   };
   return {
     ...policy,
     decide,
-    remember: (rule, agentName) => {
-      policy.remember(rule, agentName);
-      own.get(agentName)?.rules.remember(rule, agentName);
+    remember: (rule, line) => {
+      policy.remember(rule, line);
+      for (const name of new Set(line.split("/"))) rulesOf.get(name)?.rules.remember(rule, line);
     },
   };
+}
+
+/** Who asks, for answers that are remembered: the names from the root down. No name has a slash. */
+export function lineOf({ above, agent }: Pick<ApprovalRequest, "above" | "agent">): string {
+  return [...above, agent].join("/");
 }
 
 function stricter(one: RuleAnswer | undefined, other: RuleAnswer | undefined): RuleAnswer | undefined {

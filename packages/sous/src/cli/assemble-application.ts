@@ -1,17 +1,20 @@
 /** From flags, configuration and files to the runtime that `sous run` and `sous chat` use. Everything is loaded late. */
 
+import { isAbsolute, relative } from "node:path";
 import type { AgentDefinition } from "../core/agent.ts";
 import type { Configuration, PermissionRule } from "../core/configuration.ts";
-import { MissingKey } from "../core/errors.ts";
+import { MissingKey, UnpricedModel } from "../core/errors.ts";
 import type { GuardPlaces } from "../core/guarded-files.ts";
 import type { Budget, DelegationLimits } from "../core/limits.ts";
 import type { Programs } from "../core/process.ts";
 import type { RuntimeOptions } from "../core/runtime.ts";
 import type { Tool } from "../core/tool.ts";
 import type { Policy } from "../rights/policy.ts";
+import type { BackgroundCommands } from "../tools/terminal-background.ts";
 import type { Application, ApplicationRequest } from "./application.ts";
 import {
   findTrust,
+  lineOf,
   loadAgents,
   onProviderOf,
   type ProjectTrust,
@@ -50,8 +53,9 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
   const programs = await openProjectPrograms(request, project, opened);
   const guards = await guardPlaces(guardRequest(request, configuration), configuration, trust);
   const policy = await policyFor(request, configuration, { heldRules: trust?.heldRules ?? [], guards });
-  const tools = await toolsOf(request, configuration, { programs, guards });
-  const files = onProviderOf(await agentFiles(request, project), configuration.model, request.warn);
+  const commands = await openCommands(programs, env);
+  const tools = await toolsOf(request, configuration, { programs, guards, commands });
+  const files = onProviderOf(await agentFiles(request, project), configuration, request.warn);
   // What the root may not use it cannot pass on: a file does not widen what was typed.
   const agents = toDefinitions(files, chosen(tools, flags.rights));
   const rules = await withAgentRules(policy, files, { allowsAll: flags.rights.allowsAll });
@@ -69,6 +73,7 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
     requireStore: keep.isRequired,
     approve: createConsent(rules, ask),
     maxConcurrentCalls: configuration.provider.maxConcurrentCalls,
+    models: { allow: configuration.models.allow, prices: configuration.prices },
   };
   const root = await rootAgent(request, { configuration, tools, agents, project });
   const lives = opened.move();
@@ -85,13 +90,18 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
     },
     store,
     programs,
-    checkModel: async (name) => void (await models.resolve(name)),
+    commands,
+    async checkModel(name) {
+      const { priceFor } = await import("../budget/prices.ts");
+      const isPriced = priceFor(await models.resolve(name), configuration.prices) !== undefined;
+      if (flags.limits.costUsd !== undefined && !isPriced) throw new UnpricedModel(name);
+    },
     // The rule is about what would run; what a person is shown has a mark where a secret is.
     describe: (action, columns) => {
       const { rule } = policy.describe(action, columns);
       return { ...policy.describe({ ...action, input: withoutSecretsIn(action.input) }, columns), rule };
     },
-    remember: (rule, agentName) => rules.remember(rule, agentName),
+    remember: (rule, asked) => rules.remember(rule, lineOf(asked)),
     [Symbol.asyncDispose]: () => lives.disposeAsync(),
   };
 }
@@ -142,9 +152,16 @@ export async function policyFor(
     guards,
     allowsAll: rights.allowsAll,
     allowHosts: tools.fetch.allowHosts,
-    home: env.HOME,
+    home: knownHome(env.HOME, guards),
     variables: tools.terminal.inertVariables,
   });
+}
+
+/** Programs get another home folder when it lies in the project; then nobody knows what ~ stands for. */
+function knownHome(home: string | undefined, { top }: GuardPlaces): string | undefined {
+  if (home === undefined || !isAbsolute(home)) return undefined;
+  const way = relative(top, home);
+  return way.startsWith("..") || isAbsolute(way) ? home : undefined;
 }
 
 type PolicyRequest = Pick<ApplicationRequest, "env"> & { readonly flags: Pick<RunFlags, "rights"> };
@@ -152,7 +169,7 @@ type PolicyRequest = Pick<ApplicationRequest, "env"> & { readonly flags: Pick<Ru
 async function toolsOf(
   { cwd, env, flags }: ApplicationRequest,
   configuration: Configuration,
-  { programs, guards }: { programs: Programs; guards: GuardPlaces },
+  { programs, guards, commands }: { programs: Programs; guards: GuardPlaces; commands: BackgroundCommands },
 ): Promise<Tool[]> {
   const { builtInTools } = await import("../tools/built-in.ts");
   const aroundWrite = flags.isBare ? undefined : writeInProject({ cwd, env }, guards);
@@ -164,7 +181,17 @@ async function toolsOf(
     terminalTimeoutMs: terminal.timeoutMs,
     environment: env,
     allowHosts: fetch.allowHosts,
+    background: commands,
   });
+}
+
+async function openCommands(programs: Programs, env: ApplicationRequest["env"]): Promise<BackgroundCommands> {
+  const [{ BackgroundCommands }, { createRedactor }, { secretsOf }] = await Promise.all([
+    import("../tools/terminal-background.ts"),
+    import("../core/redact.ts"),
+    import("../core/secret-variables.ts"),
+  ]);
+  return new BackgroundCommands(programs, createRedactor(secretsOf(env)));
 }
 
 async function agentFiles(request: ApplicationRequest, project: ProjectTrust | undefined) {

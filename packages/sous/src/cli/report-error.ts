@@ -1,6 +1,6 @@
 /** What a person or a script hears when a command cannot do what it was asked. */
 
-import { MissingKey, messageOf, StoreError, stackOf, UserError } from "../core/errors.ts";
+import { MissingKey, messageOf, StoreError, stackOf, UnpricedModel, UserError } from "../core/errors.ts";
 import { ConfigurationError } from "../core/problem.ts";
 import { errorPicture } from "./error-picture.ts";
 import { CommandError, EXIT } from "./exit-codes.ts";
@@ -41,6 +41,7 @@ export function showProblems({ problems }: ConfigurationError, display: Display)
 export function exitCodeFor(error: unknown): number {
   if (error instanceof CommandError) return error.exitCode;
   if (error instanceof ConfigurationError) return isTyped(error) ? EXIT.usage : EXIT.configuration;
+  if (error instanceof UnpricedModel) return EXIT.configuration;
   return error instanceof MissingKey ? EXIT.key : EXIT.failed;
 }
 

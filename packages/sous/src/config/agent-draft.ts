@@ -119,20 +119,6 @@ export class AgentDraft {
     return { line: this.#at(path, "key").line, text };
   }
 
-  /** Rules are for the calls of one agent. Children would make theirs under another name. */
-  keepRulesHeld(): void {
-    const isHeld = this.#only.length > 0 || this.#rules.some(({ effect }) => effect === "deny");
-    if (!isHeld || !this.#children.isAllowed || this.#children.isDenied) return;
-    this.#children.isDenied = true;
-    this.#fields.set("delegate", { line: 0, text: "none, because its children would not be held to its rules" });
-    this.warn(
-      "SOUS-A007",
-      [],
-      "an agent that is denied single calls has no children: they would not be held to that",
-      "deny whole tools",
-    );
-  }
-
   /** Undefined when something is wrong with the file. */
   finish(): AgentFile | undefined {
     const name = this.#values.get("name");

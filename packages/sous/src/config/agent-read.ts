@@ -38,7 +38,6 @@ export function readAgentFile(source: AgentSource): ReadAgent {
   }
   if (dialect === "opencode") readOpencodeRights(draft);
   if (dialect === "gemini") geminiDefaults(draft);
-  draft.keepRulesHeld();
   complete(draft);
   if (dialect === "opencode") withholdOpencode(draft);
   return { agent: draft.finish(), problems: draft.problems };

@@ -101,6 +101,8 @@ function build(from: Resolver, env: Environment): Configuration {
       fetch: { allowHosts: from.valueOf(SETTINGS.allowHosts) },
     },
     permissions: from.rules(SETTINGS.permissions).map(({ effect, pattern, origin }) => ({ effect, pattern, origin })),
+    models: { allow: from.valueOf(SETTINGS.allowModels) },
+    prices: from.valueOf(SETTINGS.prices),
   };
   from.servers(SETTINGS.agentServers);
   from.servers(SETTINGS.mcpServers);

@@ -1,6 +1,7 @@
 /** Every setting, described once: files, variables, `config explain`, the schema for editors and the reference follow from this. */
 
 import { DEFAULT_CONVERSATION } from "../core/conversation.ts";
+import { modelList, prices } from "./model-types.ts";
 import { permissions } from "./permission-type.ts";
 import { agentServers, mcpServers } from "./server-type.ts";
 import { address, hosts, model, text, variableName, variableNames } from "./text-types.ts";
@@ -197,6 +198,20 @@ export const SETTINGS = {
     [],
     "add",
     "Rules that decide about a tool call before a person is asked. A project may only ask or deny.",
+  ),
+  allowModels: given(
+    "models.allow",
+    modelList(),
+    [],
+    "never",
+    "Models that a call, or an agent of a project, may name besides those of the run's own provider: provider/model, or provider/*.",
+  ),
+  prices: given(
+    "prices",
+    prices(),
+    {},
+    "never",
+    "US dollars per million tokens by model; each has input and output, and may have cache_read and cache_write. Where money is limited, a model needs a price here or in the table of sous.",
   ),
   agentServers: {
     ...given("agent_servers", agentServers(), {}, "add", "Agents of others that speak ACP, by name."),

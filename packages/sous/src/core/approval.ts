@@ -5,8 +5,10 @@ export type ApprovalRequest = {
   readonly runId: string;
   /** Which run asks: the full path from the root. */
   readonly path: string;
-  /** The name of the definition that it follows. */
+  /** The name of the definition that it follows; `subagent` for a child made up by a call. */
   readonly agent: string;
+  /** The same of every run above it, from the root down: what binds one of them binds this call. */
+  readonly above: readonly string[];
   readonly callId: string;
   readonly toolName: string;
   /** The parsed input: exactly what would run. */

@@ -1,6 +1,7 @@
 /** The settings of the command line once they are read, checked and merged: what `config/` makes and `cli/` uses. */
 
 import type { ConversationLimits } from "./conversation.ts";
+import type { Price } from "./usage.ts";
 
 export type PermissionEffect = "allow" | "ask" | "deny";
 
@@ -58,4 +59,7 @@ export type Configuration = {
     readonly fetch: { readonly allowHosts: readonly string[] };
   };
   readonly permissions: readonly PermissionRule[];
+  readonly models: { readonly allow: readonly string[] };
+  /** US dollars per million tokens, by `provider/model`. */
+  readonly prices: Readonly<Record<string, Price>>;
 };

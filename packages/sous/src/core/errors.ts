@@ -15,6 +15,17 @@ export class MissingKey extends UserError {
   override name = "MissingKey";
 }
 
+/** What a model costs could not be counted, and a limit in USD must hold. */
+export class UnpricedModel extends UserError {
+  override name = "UnpricedModel";
+
+  constructor(modelId: string) {
+    super(
+      `The model ${modelId} has no price, and this run has a limit in USD: name another model, or set prices.${modelId} in the configuration`,
+    );
+  }
+}
+
 /** The closed set of reasons a child can fail for; metrics and refusals use the same words. */
 export type ErrorType =
   | "depth_limit"

@@ -97,6 +97,8 @@ export type Account = {
    * knows of it already.
    */
   charge(spent: Spent): void;
+  /** Whether money is limited here, above, or by a budget that is shared: then nothing may be asked whose price is unknown. */
+  limitsMoney(): boolean | Promise<boolean>;
   /** Without what others have who share in it. */
   left(): Budget;
   /** Undefined when those who share in it know of everything that was spent and given back so far. Never rejects. */

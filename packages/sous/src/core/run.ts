@@ -15,7 +15,7 @@ import type { Rights, StoredRights } from "./rights.ts";
 import type { Schema } from "./schema.ts";
 import type { Scope } from "./scope.ts";
 import type { ChildControl, ChildReport, SpawnReply, SpawnRequest, SummaryMode } from "./spawn.ts";
-import type { Tool } from "./tool.ts";
+import type { CleanUp, Tool } from "./tool.ts";
 import type { ToolLog } from "./tool-log.ts";
 import { addCost, addUsage, noUsage, type Price, type Usage } from "./usage.ts";
 import { UsedIds } from "./used-ids.ts";
@@ -163,6 +163,10 @@ export class Run {
   openChildren = 0;
   /** Called when the last of these is gone. */
   onChildless: (() => void) | undefined;
+  /** What its tools want done at its end; undefined while they want nothing. */
+  cleanUps: CleanUp[] | undefined;
+  /** Its tools have nothing more to leave behind: its end is being recorded. */
+  isCleanedUp = false;
   /** Kept when whoever started it wants to know what its tools did. */
   toolLog: ToolLog | undefined;
   /** Told of its end before its place is free for another. */

@@ -12,9 +12,20 @@ import type { RunStatus, StopReason } from "./outcome.ts";
 import type { RootBudget, SharedBudget } from "./shared-budget.ts";
 import type { CancelMode } from "./spawn.ts";
 import type { Store } from "./store.ts";
-import { noUsage, type Usage } from "./usage.ts";
+import { noUsage, type Price, type Usage } from "./usage.ts";
 
-/** The parts all runs of a runtime share. */
+/** Which models calls may name, and what models cost. */
+export type ModelOptions = {
+  /**
+   * What a call may name besides the models of its run's own provider: `provider/model`, or `provider/*` for all of one. A run
+   * on a model object has no provider that a name leads to. Definitions are not calls: they name what they like.
+   */
+  allow?: readonly string[] | undefined;
+  /** US dollars per million tokens, by `provider/model`. Goes before the price of a model object and before the shipped table. */
+  prices?: Readonly<Record<string, Price>> | undefined;
+};
+
+/** The parts all runs of a runtime share. Eight: each is another thing, and none is needed to begin. */
 export type RuntimeOptions = {
   /** In memory when unset, where everything stays until the runtime is forgotten: some 2 KB for each turn. */
   store?: Store | undefined;
@@ -25,6 +36,7 @@ export type RuntimeOptions = {
   limits?: Partial<DelegationLimits> | undefined;
   /** Definitions a call may name in `agent`. */
   agents?: readonly AgentDefinition[] | undefined;
+  models?: ModelOptions | undefined;
   /** Model calls at once, per model. */
   maxConcurrentCalls?: number | undefined;
   /** Clock, randomness, working directory, variables: a test's own, or the machine's. */

@@ -35,6 +35,10 @@ export type ToolContext = {
   readonly callId: string;
   readonly cwd: string;
   readonly runId: string;
+  /** The agent that calls; the same over its follow-ups. */
+  readonly agentId: string;
+  /** The agents above it, from the root down. */
+  readonly ancestorIds: readonly string[];
   readonly path: string;
   readonly depth: number;
   readonly maxDepth: number;
@@ -47,7 +51,15 @@ export type ToolContext = {
   spawn(request: SpawnRequest): Promise<SpawnReply>;
   /** The children this run already has. */
   readonly children: ChildControl;
+  /**
+   * Has something done when the run ends, however it ends: for what a call leaves behind, such as a server. The end of the run
+   * waits for it, up to 5 seconds. For a run that has ended it is done at once. What it throws is ignored.
+   */
+  defer(cleanUp: CleanUp): void;
 };
+
+/** Ends what a call has left behind. */
+export type CleanUp = () => void | PromiseLike<void>;
 
 export type Tool<Input = unknown> = {
   readonly name: string;

@@ -41,6 +41,14 @@ export function addCost(sum: number | null, more: number | null): number | null 
 /** US dollars per million tokens. */
 export type Price = { input: number; output: number; cachedInput?: number; cacheWrite?: number };
 
+export function isPrice(given: unknown): given is Price {
+  if (typeof given !== "object" || given === null) return false;
+  const { input, output, cachedInput = 0, cacheWrite = 0 } = given as Partial<Record<keyof Price, unknown>>;
+  return [input, output, cachedInput, cacheWrite].every(
+    (each) => typeof each === "number" && each >= 0 && each < Number.POSITIVE_INFINITY,
+  );
+}
+
 /** What a call cost, in US dollars; null when the price is unknown, or cannot be: a model may be anybody's code. */
 export function costOf(usage: Readonly<Usage>, price: Price | undefined): number | null {
   if (price === undefined) return null;

@@ -8,8 +8,13 @@ import type { Run } from "../core/run.ts";
 export function approvalRequest(
   { callId, toolName }: Pick<ToolCallPart, "callId" | "toolName">,
   input: unknown,
-  { who, profile, tree }: Run,
+  run: Run,
 ): ApprovalRequest {
-  const { runId, path } = who;
-  return { runId, path, agent: profile.agentName, callId, toolName, input, cwd: tree.cwd };
+  const { runId, path } = run.who;
+  const { agentName: agent } = run.profile;
+  return { runId, path, agent, above: agentsAbove(run), callId, toolName, input, cwd: run.tree.cwd };
+}
+
+function agentsAbove({ parent }: Run): string[] {
+  return parent === undefined ? [] : [...agentsAbove(parent), parent.profile.agentName];
 }

@@ -46,3 +46,9 @@ function withoutFence(text: string): string {
 export function outputInstructions(schema: Schema): string {
   return `When you are done, answer with nothing but JSON that matches this JSON Schema:\n${JSON.stringify(schema.jsonSchema)}`;
 }
+
+/** The instructions of an agent that must answer in a shape. */
+export function withOutput(instructions: string | undefined, output: Schema | undefined): string | undefined {
+  if (output === undefined) return instructions;
+  return instructions === undefined ? outputInstructions(output) : `${instructions}\n\n${outputInstructions(output)}`;
+}

@@ -5,6 +5,7 @@ import type { RunOutcome } from "../core/outcome.ts";
 import type { BilledAnswer, Run } from "../core/run.ts";
 import type { RunState } from "../core/run-state.ts";
 import { truncateUtf8 } from "../core/truncate.ts";
+import { cleanUpAfter } from "./clean-up.ts";
 import { completed, outOfTurns, wrappedUp } from "./close-run.ts";
 import { type Ending, endingOf, toOutcome } from "./ending.ts";
 import { notify, readInbox } from "./inbox.ts";
@@ -33,11 +34,16 @@ export function runAgent(run: Run, work: (run: Run) => Promise<Ending> = fromThe
 async function finish(ending: Ending, run: Run, startedAt: number): Promise<RunOutcome> {
   let outcome: RunOutcome | undefined;
   try {
-    // Somebody outside may speak to a child while others are being stopped, so this looks until none is left.
-    for (let closing = run.tree.closeChildren(run); closing !== undefined; closing = run.tree.closeChildren(run)) {
-      await closing;
+    try {
+      // Somebody outside may speak to a child while others are being stopped, so this looks until none is left.
+      for (let closing = run.tree.closeChildren(run); closing !== undefined; closing = run.tree.closeChildren(run)) {
+        await closing;
+      }
+      run.tree.closeOrphans(run);
+    } finally {
+      const cleaning = cleanUpAfter(run);
+      if (cleaning !== undefined) await cleaning;
     }
-    run.tree.closeOrphans(run);
     outcome = toOutcome(ending, run, run.tree.clock.monotonic() - startedAt);
     noteTruncation(run, outcome);
     // A schema may turn the answer into what only this process can hold, such as a date.

@@ -5,8 +5,9 @@ import type { ToolCallPart } from "../core/message.ts";
 import type { Run } from "../core/run.ts";
 import { Scope } from "../core/scope.ts";
 import type { ChildControl, SpawnReply, SpawnRequest } from "../core/spawn.ts";
-import type { ToolContext } from "../core/tool.ts";
+import type { CleanUp, ToolContext } from "../core/tool.ts";
 import { approvalRequest } from "./approval-request.ts";
+import { defer } from "./clean-up.ts";
 
 export class ToolCallContext implements ToolContext, Disposable {
   readonly #call: Pick<ToolCallPart, "callId" | "toolName">;
@@ -36,6 +37,16 @@ export class ToolCallContext implements ToolContext, Disposable {
     return this.#run.who.runId;
   }
 
+  get agentId(): string {
+    return this.#run.who.agentId;
+  }
+
+  get ancestorIds(): readonly string[] {
+    const ids: string[] = [];
+    for (let above = this.#run.parent; above !== undefined; above = above.parent) ids.unshift(above.who.agentId);
+    return ids;
+  }
+
   get path(): string {
     return this.#run.who.path;
   }
@@ -59,6 +70,10 @@ export class ToolCallContext implements ToolContext, Disposable {
   /** Bound when it is asked for: a context is taken apart like any other argument. */
   get spawn(): (request: SpawnRequest) => Promise<SpawnReply> {
     return (request) => this.#run.tree.spawn(this.#run, this.callId, request);
+  }
+
+  get defer(): (cleanUp: CleanUp) => void {
+    return (cleanUp) => defer(this.#run, cleanUp);
   }
 
   [Symbol.dispose](): void {

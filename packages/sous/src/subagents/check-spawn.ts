@@ -1,9 +1,11 @@
 /** What the gate checks before anything is spent: depth, then input. */
 
+import { whyNotNamed } from "../core/model-name.ts";
 import { Refused } from "../core/refused.ts";
+import type { Rights } from "../core/rights.ts";
 import type { Run } from "../core/run.ts";
 import type { SpawnRequest } from "../core/spawn.ts";
-import { depthMessage } from "../core/subagent-names.ts";
+import { depthMessage, isSubagentToolName } from "../core/subagent-names.ts";
 
 /** Configuration and definitions reach further than a call of the model may. */
 const MAX_TURNS = 1000;
@@ -36,5 +38,25 @@ function checkNotOwnTask(request: SpawnRequest, parent: Run): void {
     if (run.task !== request.task) continue;
     if (agentName !== undefined && agentName !== run.profile.agentName) continue;
     throw new Refused("invalid_input", "This is the task you were given: do it yourself");
+  }
+}
+
+/** A model that a call names; an object is given by code. `own` is the provider of the run that calls. */
+export function checkModel(choice: unknown, own: string | undefined, allow: readonly string[]): void {
+  if (typeof choice !== "string") return;
+  const problem = whyNotNamed(choice, own, allow);
+  if (problem !== undefined) throw new Refused("invalid_input", problem);
+}
+
+export function checkAllowed(allowed: readonly string[], rights: Rights): void {
+  for (const name of allowed) {
+    if (isSubagentToolName(name)) throw new Refused("invalid_input", `Subagent cannot have '${name}' in allowed_tools`);
+    if (!rights.use.has(name)) {
+      const known = [...rights.use].join(", ");
+      throw new Refused(
+        "invalid_input",
+        `Unknown tool in allowed_tools: ${name}. ${known === "" ? "You have none to pass on." : `Known: ${known}.`}`,
+      );
+    }
   }
 }

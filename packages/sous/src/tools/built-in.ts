@@ -9,6 +9,7 @@ import { grepTool } from "./grep.ts";
 import { listFilesTool } from "./list-files.ts";
 import { readFileTool } from "./read-file.ts";
 import { terminalTool } from "./terminal.ts";
+import type { BackgroundCommands } from "./terminal-background.ts";
 import { type WriteToolOptions, writeFileTool } from "./write-file.ts";
 
 export type BuiltInOptions = {
@@ -23,12 +24,14 @@ export type BuiltInOptions = {
   environment?: Readonly<Record<string, string | undefined>> | undefined;
   /** Hosts that `fetch` may be redirected to without asking anew. */
   allowHosts?: readonly string[] | undefined;
+  /** Where commands in the background are kept, for whoever ends them with a conversation. */
+  background?: BackgroundCommands | undefined;
 };
 
 const DEFAULT_TERMINAL_TIMEOUT_MS = 120_000;
 
 export function builtInTools(options: BuiltInOptions = {}): Tool[] {
-  const { root, programs, writes, environment, allowHosts } = options;
+  const { root, programs, writes, environment, allowHosts, background } = options;
   const timeoutMs = options.terminalTimeoutMs ?? DEFAULT_TERMINAL_TIMEOUT_MS;
   return [
     readFileTool(root),
@@ -37,7 +40,7 @@ export function builtInTools(options: BuiltInOptions = {}): Tool[] {
     grepTool(root, programs),
     writeFileTool({ root, ...writes }),
     editFileTool({ root, ...writes }),
-    ...(programs === undefined ? [] : [terminalTool({ programs, root, timeoutMs, environment })]),
+    ...(programs === undefined ? [] : [terminalTool({ programs, root, timeoutMs, environment, background })]),
     fetchTool({ allowHosts }),
   ];
 }

@@ -18,15 +18,17 @@ export type TerminalOptions = {
   readonly timeoutMs: number;
   /** Our variables: the secrets among them are taken out of what commands print. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Where commands in the background are kept, for whoever ends them with a conversation. */
+  readonly background?: BackgroundCommands | undefined;
 };
 
 /** Linux takes no longer single argument than 128 KB. */
 const MAX_COMMAND_LENGTH = 30_000;
 
-export function terminalTool({ programs, root, timeoutMs, environment = process.env }: TerminalOptions): Tool {
+export function terminalTool({ programs, root, timeoutMs, environment = process.env, ...more }: TerminalOptions): Tool {
   const input = inputSchema(timeoutMs);
   const redactor = createRedactor(secretsOf(environment));
-  const background = new BackgroundCommands(programs, redactor);
+  const background = more.background ?? new BackgroundCommands(programs, redactor);
   return tool({
     name: "terminal",
     displayName: "Terminal",
@@ -34,7 +36,8 @@ export function terminalTool({ programs, root, timeoutMs, environment = process.
       "Runs a command with bash (sh where there is no bash) in the workspace and returns its output, standard output and " +
       "standard error together. Every call is a shell of its own: cd and variables are forgotten afterwards. Nothing can " +
       "be typed in. Long output is cut in the middle. Whatever the command leaves running is ended with it; for a server " +
-      "or a watcher use background: true, which returns an id at once, and then output_of or stop with that id.",
+      "or a watcher use background: true, which returns an id at once, and then output_of or stop with that id. What a " +
+      "subagent has started this way ends with the subagent.",
     category: "execute",
     tier: "confirm",
     effect: "unsafe",
@@ -44,11 +47,11 @@ export function terminalTool({ programs, root, timeoutMs, environment = process.
       if ([command, output_of, stop].filter((each) => each !== undefined).length !== 1) {
         throw new ToolFailure("Give exactly one of command, output_of and stop.");
       }
-      if (output_of !== undefined) return background.outputOf(output_of);
-      if (stop !== undefined) return background.stop(stop);
+      if (output_of !== undefined) return background.outputOf(output_of, context);
+      if (stop !== undefined) return background.stop(stop, context);
       const limitMs = call.timeout === undefined ? undefined : Math.ceil(call.timeout * 1000);
       const request = await requestFor({ command: command ?? "", cwd: call.cwd, root, programs }, context);
-      if (call.background) return background.start({ ...request, timeoutMs: limitMs }, context.signal);
+      if (call.background) return background.start({ ...request, timeoutMs: limitMs }, context);
       return runCommand(programs, { ...request, timeoutMs: limitMs ?? timeoutMs, signal: context.signal }, redactor);
     },
   });

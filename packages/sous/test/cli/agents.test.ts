@@ -92,11 +92,12 @@ suite("words that sous agents does not take are usage", () => {
   }
 });
 
-const request = (agent: string, toolName: string, input: unknown): ApprovalRequest => ({
+const request = (agent: string, toolName: string, input: unknown, above = ["sous"]): ApprovalRequest => ({
   runId: "run-1",
   path: `sous/${agent}`,
   callId: "call-1",
   agent,
+  above,
   toolName,
   input,
   cwd: "/work",
@@ -163,9 +164,31 @@ suite("H3: the rules of a file hold for the calls of its agent, and the stricter
     assert.equal(all.decide(request("historian", "terminal", { command: "git push" }))?.effect, "deny");
   });
   test("an answer that was to be remembered is", () => {
-    policy.remember({ effect: "allow", pattern: "write_file(docs/b.md)", origin: "answer" }, "historian");
+    policy.remember({ effect: "allow", pattern: "write_file(docs/b.md)", origin: "answer" }, "sous/historian");
     assert.equal(write("docs/b.md"), "allow");
     assert.equal(write("docs/c.md"), "ask");
+  });
+  test("B1.1: everything below the agent is held to them, whatever its name", () => {
+    for (const above of [["sous", "historian"], ["sous", "historian", "subagent"], ["historian"]]) {
+      const below = (toolName: string, input: object) =>
+        policy.decide(request("subagent", toolName, input, above))?.effect;
+      assert.equal(below("terminal", { command: "git push" }), "deny");
+      assert.equal(below("terminal", { command: "git log -3" }), "allow");
+      assert.deepEqual(
+        ["src/a.ts", "docs/a.md", "notes.txt"].map((path) => below("write_file", { path, content: "" })),
+        ["deny", "ask", "allow"],
+      );
+    }
+  });
+  test("B1.1: an answer that is remembered for a child holds for no agent of another name or in another place", () => {
+    const rule = { effect: "allow", pattern: "write_file(docs/d.md)", origin: "answer" } as const;
+    policy.remember(rule, "sous/historian/subagent");
+    const write = (agent: string, above: string[]) =>
+      policy.decide(request(agent, "write_file", { path: "docs/d.md", content: "" }, above))?.effect;
+    assert.equal(write("subagent", ["sous", "historian"]), "allow");
+    assert.equal(write("historian", ["sous"]), "ask");
+    assert.equal(write("subagent", ["sous", "historian", "subagent"]), "ask");
+    assert.equal(write("other", ["sous", "historian"]), "ask");
   });
 });
 

@@ -71,11 +71,12 @@ function scriptedApplication(
     runOptions,
     store,
     programs: PROGRAMS,
+    commands: { end: async () => {}, moveTo: () => {} },
     async checkModel(name) {
       if (name.startsWith("none/")) throw new UserError(`No model provider is called "none"`);
     },
     describe: (request, width) => describeAction(request, { width }),
-    remember: (rule, agentName) => void remembered.push({ rule, agentName }),
+    remember: (rule, request) => void remembered.push({ rule, agentName: request.agent }),
     async [Symbol.asyncDispose]() {},
   };
   return { application, model, remembered };

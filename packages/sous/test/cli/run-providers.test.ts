@@ -87,6 +87,17 @@ suite("A4, J1: sous run with a provider", { concurrency: 3 }, () => {
     assert.match(sentence(ended), /^error: anthropic\/nobody refused the request \(HTTP 404\): model: nobody$/);
   });
 
+  test("B1.4: a model without a price under --budget ends with 3 and one sentence, and is not asked", async () => {
+    await using server = await startAimock(TREE);
+    const ended = await ask("anthropic/nobody", server.environment, ["--quiet", "--budget", "1"]);
+    assert.equal(ended.code, 3);
+    assert.match(
+      sentence(ended),
+      /^error: The model anthropic\/nobody has no price, and this run has a limit in USD: /,
+    );
+    assert.equal(server.requests().length, 0);
+  });
+
   test("A4: a provider that asks for patience gets it, and stderr says so", async () => {
     const busy: Fixture = {
       match: { userMessage: "Look around", hasToolResult: false, sequenceIndex: 0 },

@@ -33,4 +33,6 @@ export const DEFAULT_CONFIGURATION: Configuration = {
   },
   tools: { terminal: { timeoutMs: 120_000, inertVariables: [] }, fetch: { allowHosts: [] } },
   permissions: [],
+  models: { allow: [] },
+  prices: {},
 };

@@ -249,6 +249,43 @@ const TABLE: Record<string, Row> = {
     ],
     read: ({ permissions }) => permissions,
   },
+  "models.allow": {
+    good: [
+      ["[]", []],
+      ['[openai/gpt-5, "ollama/*"]', ["openai/gpt-5", "ollama/*"]],
+    ],
+    bad: [
+      ["openai/gpt-5", /must be a list/],
+      ['["*"]', /must be provider\/model/],
+      ['["*/*"]', /must be provider\/model/],
+      ["[openai]", /must be provider\/model/],
+      ['["openai/gpt-*"]', /must be provider\/model/],
+      ["[OpenAI/gpt-5]", /must be provider\/model/],
+      ["[openai/../x]", /must be provider\/model/],
+      ["[1]", /must be provider\/model/],
+    ],
+    read: ({ models }) => models.allow,
+  },
+  prices: {
+    good: [
+      ["{ ollama/llama3.2: { input: 0, output: 0 } }", { "ollama/llama3.2": { input: 0, output: 0 } }],
+      [
+        "{ a/b: { input: 0.5, output: 1.5, cache_read: 0.05, cache_write: 0.6 } }",
+        { "a/b": { input: 0.5, output: 1.5, cachedInput: 0.05, cacheWrite: 0.6 } },
+      ],
+    ],
+    bad: [
+      ["[]", /must be prices by provider\/model/],
+      ["{ llama: { input: 0, output: 0 } }", /must be the name of a model/],
+      ["{ a/b: 3 }", /must have input and output/],
+      ["{ a/b: { input: 1 } }", /must have input and output/],
+      ["{ a/b: { input: -1, output: 0 } }", /must be 0 or more/],
+      ["{ a/b: { input: free, output: 0 } }", /must be a number of US dollars/],
+      ["{ a/b: { input: .inf, output: 0 } }", /must be a number of US dollars/],
+      ["{ a/b: { input: 1, output: 0, cached: 1 } }", /is not known/],
+    ],
+    read: ({ prices }) => ({ ...prices }),
+  },
   agent_servers: {
     good: [["{ claude: { command: claude-code-acp, args: [] } }", undefined]],
     bad: [
@@ -320,9 +357,9 @@ suite("E1: the variable of each says the same:", () => {
   }
 });
 
-test("E1: only lists of rules and of servers have no variable", () => {
+test("E1: only rules, models, prices and servers have no variable", () => {
   const without = ALL_SETTINGS.filter((setting) => variableOf(setting) === undefined).map(({ key }) => key);
-  assert.deepEqual(without, ["permissions", "agent_servers", "mcp_servers"]);
+  assert.deepEqual(without, ["permissions", "models.allow", "prices", "agent_servers", "mcp_servers"]);
 });
 
 test("E2: nothing set is as the requirements say", async () => {

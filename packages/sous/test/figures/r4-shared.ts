@@ -32,6 +32,7 @@ function withPurse(account: Account, tables: PurseTables): Ledger {
     reserveWrapUp: (need, instead) => account.reserveWrapUp(need, instead),
     charge: (spent) => account.charge(spent),
     flushed: () => account.flushed(),
+    limitsMoney: () => account.limitsMoney(),
     left() {
       const [own, purse] = [account.left(), leftIn(tables)];
       for (const unit of ["tokens", "costUsd", "executions"] as const)

@@ -78,6 +78,7 @@ const PARTS: ConstructorParameters<typeof RealProfiles>[0] = {
   resolveModel: () => MODEL,
   priceOf: () => undefined,
   windowOf: () => undefined,
+  allowedModels: [],
   limits: { ...DEFAULT_LIMITS, maxDepth: 6 },
   agents: [],
   now: () => 0,

@@ -43,7 +43,10 @@ suite("A4: providers", () => {
     });
     await stage.run(stage.lead());
     const [read] = stage.resultsOf("lead");
-    assert.match(read?.output ?? "", /^No model provider is called "nowhere"/);
+    assert.match(
+      read?.output ?? "",
+      /^The model nowhere\/none is of the provider "nowhere", and a call may name only models of its run/,
+    );
     assert.equal(stage.eventsOf("run-start").length, 1);
   });
 

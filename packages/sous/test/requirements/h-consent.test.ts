@@ -54,6 +54,7 @@ suite("H4: a question", () => {
         runId,
         path: "lead/a/b/c",
         agent: "subagent",
+        above: ["lead", "subagent", "subagent"],
         callId,
         toolName: "write",
         input: { path: "x", text: "y" },

@@ -32,13 +32,30 @@ suite("H1: cost", () => {
     assert.equal(result.text, "Last words.");
   });
 
-  test("H1: an unknown price is shown as unknown, and only tokens are enforced", async () => {
-    const { result } = await runTree({
+  test("H1: an unknown price is shown as unknown, and is refused where money is limited", async () => {
+    const plan = {
       script: { lead: [[says("Done."), uses({ input: 1000, output: 100 })]] },
       lead: { delegate: false },
-      run: { budget: { costUsd: 0.000001 } },
-    });
+    };
+    const { result } = await runTree({ ...plan, run: { budget: { tokens: 100_000 } } });
     assert.deepEqual([result.status, result.costUsd], ["completed", null]);
+    await assert.rejects(runTree({ ...plan, run: { budget: { costUsd: 100 } } }), {
+      name: "UnpricedModel",
+      message:
+        "The model scripted/model has no price, and this run has a limit in USD: name another model, or set prices.scripted/model in the configuration",
+    });
+  });
+
+  test("H1: a price that the runtime is given counts, also one of 0", async () => {
+    const script = { lead: [[says("Done."), uses({ input: 1000, output: 100 })]] };
+    for (const [price, cost] of [
+      [{ input: 10, output: 100 }, 0.02],
+      [{ input: 0, output: 0 }, 0],
+    ] as const) {
+      const runtime = { models: { prices: { "scripted/model": price } } };
+      const { result } = await runTree({ script, lead: { delegate: false }, runtime, run: { budget: { costUsd: 1 } } });
+      assert.deepEqual([result.status, result.costUsd], ["completed", cost]);
+    }
   });
 });
 

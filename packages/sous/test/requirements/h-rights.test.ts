@@ -206,6 +206,7 @@ suite("H3, B1.2, B1.3: on every path, and when a tool is dispatched", () => {
       resolveModel: () => scriptedModel(),
       priceOf: () => undefined,
       windowOf: () => undefined,
+      allowedModels: [],
       limits: DEFAULT_LIMITS,
       agents: [],
       now: () => 0,

@@ -5,7 +5,9 @@ import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
 import type { StoredEvent } from "../../src/core/event.ts";
 import { rerun } from "../../src/rerun.ts";
+import { createRuntime } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
+import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { after, calls, fails, hangs, says, stopsAtLength, thinks } from "../../src/testing/steps.ts";
 import { openStage, simpleTool } from "../requirements/support.ts";
 import { differenceOf, rerunBothWays, storeOf } from "./support.ts";
@@ -357,3 +359,18 @@ function headOf(events: readonly StoredEvent[], seq: number): object {
   const { time, runId, agentId, parentId } = events.find((event) => event.seq === seq) ?? {};
   return { time, runId, agentId, parentId };
 }
+
+test("G4: a rerun refuses the models that calls could not name then, and takes those that ran", async () => {
+  const store = openMemoryStore();
+  const price = { input: 1, output: 2 };
+  const named = (label: string, model: string) => calls("subagent", { label, task_prompt: `Part ${label}.`, model });
+  const model = scriptedModel({
+    lead: [named("a", "openai/gpt-5"), named("b", "ollama/x"), named("c", "../x"), says("Done.")],
+  });
+  const models = { prices: { "scripted/model": price } };
+  const { runId } = await createRuntime({ store, models }).run(agent({ name: "lead", model, delegate: true }), "Go.", {
+    budget: { costUsd: 1 },
+  });
+  const again = await rerun(runId, { store });
+  assert.deepEqual([again.matches, again.firstDifference], [true, undefined]);
+});

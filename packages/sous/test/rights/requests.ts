@@ -10,6 +10,7 @@ export function requestFor(toolName: string, input: unknown, more: Partial<Appro
     path: "lead/scout",
     callId: "call",
     agent: "scout",
+    above: ["lead"],
     cwd: "/workspace",
     toolName,
     input,

@@ -7,10 +7,11 @@ import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
 import { ToolFailure } from "../../src/core/errors.ts";
 import type { Programs } from "../../src/core/process.ts";
+import type { RunHandle } from "../../src/core/runtime.ts";
 import { openPrograms } from "../../src/process/programs.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
+import { calls, type Step, says } from "../../src/testing/steps.ts";
 import { terminalTool } from "../../src/tools/terminal.ts";
 import { type TemporaryTree, temporaryTree } from "./temporary-tree.ts";
 
@@ -23,12 +24,15 @@ type Call = {
   stop?: string;
 };
 
-/** One tool over several runs of a real runtime; `ask` gives what the model reads of each call. */
+/** One tool over several messages to a real runtime; `ask` gives what the model reads of each call. */
 class Bench implements AsyncDisposable {
   readonly tree: TemporaryTree;
   readonly programs: Programs;
   readonly #tool;
   readonly #environment: Record<string, string | undefined>;
+  readonly #answers: Step[] = [];
+  #heard: string[] = [];
+  #last: RunHandle | undefined;
 
   private constructor(tree: TemporaryTree, environment: Record<string, string | undefined>, timeoutMs: number) {
     this.tree = tree;
@@ -41,17 +45,24 @@ class Bench implements AsyncDisposable {
     return new Bench(await temporaryTree(), environment, timeoutMs);
   }
 
+  /** The next messages of one conversation: commands in the background go on from one to the next. */
   async ask(...inputs: Call[]): Promise<string[]> {
-    const model = scriptedModel({ lead: [...inputs.map((input) => calls("terminal", input)), says("Done.")] });
+    this.#answers.push(...inputs.map((input) => calls("terminal", input)), says("Done."));
+    this.#heard = [];
+    this.#last = this.#last?.followUp("Go on.") ?? this.#begin();
+    await this.#last;
+    return this.#heard;
+  }
+
+  #begin(): RunHandle {
+    const model = scriptedModel({ lead: () => this.#answers.shift() ?? says("Done.") });
     const runtime = createRuntime({
       approve: () => ({ allow: true }),
       host: { cwd: this.tree.path, environment: this.#environment },
     });
-    const heard: string[] = [];
-    await runtime.run(agent({ name: "lead", model, tools: [this.#tool] }), "Go.", {
-      onEvent: (event) => event.type === "tool-call-end" && heard.push(event.output),
+    return runtime.run(agent({ name: "lead", model, tools: [this.#tool] }), "Go.", {
+      onEvent: (event) => void (event.type === "tool-call-end" && this.#heard.push(event.output)),
     });
-    return heard;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -20,6 +20,8 @@ export class Conversation {
   agent: AgentDefinition;
   readonly #application: Application;
   readonly #onEvent: EventListener;
+  /** For runs of the conversation itself. */
+  readonly #onOwnEvent: EventListener;
   #start: Start = { kind: "new" };
   /** The last run of the root; a follow-up goes on from it. */
   #last: RunHandle | undefined;
@@ -31,6 +33,11 @@ export class Conversation {
   constructor(application: Application, onEvent: EventListener) {
     this.#application = application;
     this.#onEvent = onEvent;
+    this.#onOwnEvent = (event) => {
+      // Also a copy of the conversation, or one that goes on from a summary, has the commands of the root before it.
+      if (event.type === "run-start" && event.parentId === null) application.commands.moveTo(event.agentId);
+      onEvent(event);
+    };
     this.agent = application.agent;
   }
 
@@ -57,14 +64,14 @@ export class Conversation {
     const deny = [...(this.agent.deny ?? []), ...(definition.deny ?? [])];
     const called = definition.with({ model, tools: definition.tools ?? this.agent.tools, deny });
     const handle = runtime.run(called, task, { ...runOptions, onEvent: this.#onEvent });
-    const result = await this.#watch(handle);
+    const result = await this.#watch(handle).finally(() => this.#application.commands.end(handle.id));
     this.add(`I asked the agent ${definition.name}: ${task}\n\nIt answered: ${result.text || result.status}`);
     return result;
   }
 
   /** Goes on with a stored run that was interrupted, without a word. */
   goOn(runId: string): Promise<RunResult> {
-    const handle = this.#application.runtime.resume(runId, { agent: this.agent, onEvent: this.#onEvent });
+    const handle = this.#application.runtime.resume(runId, { agent: this.agent, onEvent: this.#onOwnEvent });
     return this.#watch(handle, this.#takes(handle));
   }
 
@@ -72,6 +79,11 @@ export class Conversation {
   add(text: string): void {
     const kept = text.length <= MAX_CONTEXT ? text : `${text.slice(0, MAX_CONTEXT).toWellFormed()}\n[cut]`;
     this.#context.push(kept);
+  }
+
+  /** Before another conversation begins: what this one has left running in the background ends. */
+  endCommands(): Promise<void> {
+    return this.#application.commands.end();
   }
 
   startNew(): void {
@@ -109,7 +121,7 @@ export class Conversation {
   #begin(message: string): RunHandle {
     const { runtime, runOptions } = this.#application;
     const start = this.#start;
-    const common = { agent: this.agent, message, onEvent: this.#onEvent };
+    const common = { agent: this.agent, message, onEvent: this.#onOwnEvent };
     switch (start.kind) {
       case "resume":
         return runtime.resume(start.runId, { ...common, moreBudget: { tokens: start.moreTokens } });
@@ -122,9 +134,9 @@ export class Conversation {
         });
       case "follow-up":
         if (this.#last !== undefined) return this.#last.followUp(message);
-        return runtime.run(this.agent, message, { ...runOptions, onEvent: this.#onEvent });
+        return runtime.run(this.agent, message, { ...runOptions, onEvent: this.#onOwnEvent });
       case "new":
-        return runtime.run(this.agent, message, { ...runOptions, onEvent: this.#onEvent });
+        return runtime.run(this.agent, message, { ...runOptions, onEvent: this.#onOwnEvent });
       default:
         return start satisfies never;
     }

@@ -85,9 +85,8 @@ export class QuestionKeys {
     const { first } = questions;
     const rule = first?.action.rule;
     if (first === undefined || rule === undefined) return;
-    const { agent } = first.request;
-    application.remember(rule, agent);
-    this.answer({ allow: true }, `allowed for ${inertLine(agent, 60)} from now on`);
+    application.remember(rule, first.request);
+    this.answer({ allow: true }, `allowed for ${inertLine(first.request.agent, 60)} from now on`);
   }
 
   #tell({ allow }: ApprovalAnswer, word: string): void {

@@ -94,7 +94,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   resume: { about: "earlier conversations; /resume ID goes on with one", run: resume },
   new: {
     about: "forget this conversation and begin another",
-    run: (_, { conversation, say }) => {
+    run: async (_, { conversation, say }) => {
+      await conversation.endCommands();
       conversation.startNew();
       say(["A new conversation."]);
     },
@@ -177,6 +178,7 @@ export async function goOnWith(
   if (record.parentId !== null)
     throw new CommandError(`${inertLine(id, 60)} is a child; go on with its root: /resume ${inertLine(rootId, 60)}`);
   if (status === "running") throw new CommandError(`Another process works on ${inertLine(id, 60)}`);
+  await conversation.endCommands();
   say([`Going on with: ${inertLine(record.task, 200)}`]);
   if (status === "interrupted") return conversation.goOn(id);
   conversation.resumeFrom(id);

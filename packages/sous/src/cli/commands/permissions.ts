@@ -51,7 +51,7 @@ export async function permissions(parameters: readonly string[]): Promise<number
   const bounds = { heldRules: trust.heldRules, guards };
   const policy = await policyFor({ flags: { rights }, env: place.env }, configuration, bounds);
   const input = { command };
-  const who = { runId: "", path: ROOT_NAME, agent: ROOT_NAME, callId: "" };
+  const who = { runId: "", path: ROOT_NAME, agent: ROOT_NAME, callId: "", above: [] };
   const judgement = policy.explain({ ...who, toolName: "terminal", input, cwd: place.cwd });
   if (values.json) printJson(judgementJson(command, judgement));
   else openOutput(process.stdout, display).printText(judgementLines(judgement).map(inert).join("\n"));
