@@ -1,7 +1,7 @@
 /** What a call would do, in the words that rules and people use: the command, the real path, the host, the agents. */
 
 import { realpathSync } from "node:fs";
-import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { ApprovalRequest } from "../core/approval.ts";
 import { type CommandContext, type CommandReading, readCommandLine } from "./command-reading.ts";
 import { type HostAction, readHost } from "./host-pattern.ts";
@@ -49,7 +49,7 @@ export function readAction({ toolName, input, cwd }: ApprovalRequest, options: R
     case "path": {
       const isFolder = FOLDER_TOOLS.has(toolName);
       const path = fields.path ?? (isFolder ? "." : undefined);
-      if (typeof path !== "string") return { ...whole, kind: "unknown" };
+      if (typeof path !== "string" || path.length > MAX_PATH) return { ...whole, kind: "unknown" };
       const found = readPath(path, cwd, realPath);
       return { ...whole, kind: "path", ...found, isFolder, exact: found.path };
     }
@@ -81,6 +81,9 @@ export function namedAgent(toolName: string): string | undefined {
   const name = /^subagent_(.+)$/.exec(toolName)?.[1];
   return name === undefined || SUBAGENT_WORDS.has(name) ? undefined : name;
 }
+
+/** Systems have no longer ones. */
+const MAX_PATH = 8192;
 
 const FILE_TOOLS = new Set(["read_file", "write_file", "edit_file"]);
 const FOLDER_TOOLS = new Set(["list_files", "glob", "grep"]);
@@ -125,17 +128,20 @@ function isTop(name: string, value: unknown, toPath: (path: string) => string): 
   return name === "cwd" && typeof value === "string" && toPath(value) === ".";
 }
 
+/** A file that the shell opens; not `isSure` when another program of the line could change what it is. */
+export type FileAction = Action & { readonly isSure: boolean };
+
 /** What the shell would do with a file, as the tool that does the same. */
 export function fileActions(
   { files }: CommandReading,
   cwd: string,
   { realPath = realpathSync.native }: ReadOptions,
-): Action[] {
-  return files.flatMap(({ kind, paths }) =>
-    paths.map((path): Action => {
+): FileAction[] {
+  return files.flatMap(({ kind, paths, isSure }) =>
+    paths.map((path): FileAction => {
       const found = readPath(path, cwd, realPath);
       const toolName = kind === "write" ? "write_file" : "read_file";
-      return { toolName, kind: "path", ...found, isFolder: false, exact: found.path };
+      return { toolName, kind: "path", ...found, isFolder: false, exact: found.path, isSure };
     }),
   );
 }
@@ -148,11 +154,14 @@ function readPath(path: string, cwd: string, realPath: RealPath): { path: string
 
 /** Follows the links of the part that exists; what does not exist yet has none. */
 function realOf(path: string, realPath: RealPath): string {
-  try {
-    return realPath(path);
-  } catch {
-    const folder = dirname(path);
-    return folder === path ? path : join(realOf(folder, realPath), relative(folder, path));
+  const missing: string[] = [];
+  for (let folder = path; ; folder = dirname(folder)) {
+    try {
+      return join(realPath(folder), ...missing.reverse());
+    } catch {
+      if (dirname(folder) === folder) return path;
+      missing.push(basename(folder));
+    }
   }
 }
 

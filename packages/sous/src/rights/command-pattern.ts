@@ -22,7 +22,8 @@ export function compileCommandPattern(text: string, home?: string): CommandPatte
   const pattern = withoutEnd(command.words);
   return {
     covers: ({ views, problem: why }) => why === undefined && coversCommand(pattern, views),
-    touches: ({ views }) => views.some(({ words }) => mayBegin(pattern.words, words)),
+    touches: ({ views }) =>
+      views.some(({ words }) => mayBegin(pattern.words, words)) || mayStart(pattern.words, views.at(-1)?.words ?? []),
   };
 }
 
@@ -44,7 +45,7 @@ function coversCommand(pattern: Pattern, views: readonly View[]): boolean {
   if (whole === undefined || last === undefined) return false;
   if (views.length === 1) return begins(pattern, whole.words);
   if (!pattern.takesFurtherWords && !pattern.words.some(isFree) && begins(pattern, whole.words)) return true;
-  if (last.finds === "path") return begins(pattern, last.words);
+  if (last.finds !== "package") return begins(pattern, last.words);
   // What the project chooses is named together with its starter: `npx vitest*`, and neither `vitest*` nor `npx*`.
   const starter = views.at(-2);
   if (starter === undefined || starter.finds === "package") return false;
@@ -71,8 +72,8 @@ function isSameWord(expected: ShellWord, word: ShellWord | undefined): boolean {
 }
 
 /** Options and their values between the words do not hide them: `git -C . push` is a push. An open word may be anything. */
-function mayBegin(expected: readonly ShellWord[], words: readonly ShellWord[]): boolean {
-  let at = 0;
+function mayBegin(expected: readonly ShellWord[], words: readonly ShellWord[], start = 0): boolean {
+  let at = start;
   for (const [index, wanted] of expected.entries()) {
     for (let isAfterOption = false; ; at++) {
       const word = words[at];
@@ -87,6 +88,37 @@ function mayBegin(expected: readonly ShellWord[], words: readonly ShellWord[]): 
   }
   return true;
 }
+
+/** A program that is not known may start what it is given: as further words, or as the text of one. */
+function mayStart(expected: readonly ShellWord[], [program, ...rest]: readonly ShellWord[]): boolean {
+  if (program === undefined || expected.length === 0 || STARTS_NOTHING.has(programName(program.text))) return false;
+  return rest.some((word, index) => {
+    if (word.isOpen) return false;
+    const parts = word.text
+      .split(/[\s=,;:]+/)
+      .flatMap(part)
+      .slice(0, MAX_PARTS);
+    return mayBegin(expected, rest, index) || parts.some((_, at) => mayBegin(expected, parts, at));
+  });
+}
+
+/** Texts of arguments are looked at so far. */
+const MAX_PARTS = 50;
+
+function part(text: string): ShellWord[] {
+  return text === "" ? [] : [{ text, isOpen: false }];
+}
+
+/** Programs of daily work that start none of their arguments; those with options that do are in `programs-table.ts`. */
+const STARTS_NOTHING = new Set(
+  (
+    "[ basename bat black bundle cargo cat cd chmod chown clang cmp composer cp curl cut date df diff dirname docker du echo eslint " +
+    "exit expr false fd file find fmt fold gcc git go gofmt grep gunzip gzip head help id jq kill less ln ls make md5sum mkdir " +
+    "mktemp mv mypy npm od paste pip pip3 pnpm prettier printf ps pwd pytest readlink realpath rg rm rmdir ruff rsync sed seq " +
+    "sha256sum shasum sleep sort stat strings tail tar tee test touch tr tree true tsc type umask uname uniq unzip uv vitest wc " +
+    "wget which whoami xxd yarn yq zip"
+  ).split(" "),
+);
 
 /** By its name alone too, and however it is spelled: not every file system tells `RM` from `rm`. */
 function isProgram(wanted: string, word: string): boolean {

@@ -2,12 +2,15 @@
 
 import { isAbsolute, join } from "node:path";
 import { readShellCommand, type SimpleCommand } from "./shell-command.ts";
+import type { ShellWord } from "./shell-words.ts";
 import { INERT_VARIABLES, type Understood, understand } from "./understand-command.ts";
 
 export type FileUse = {
   readonly kind: "read" | "write";
   /** Relative to the workspace, or absolute. Several when a `cd` before it may have failed. */
   readonly paths: readonly string[];
+  /** False when another program of the same line could change what the paths lead to. */
+  readonly isSure: boolean;
 };
 
 export type CommandReading = {
@@ -15,6 +18,8 @@ export type CommandReading = {
   readonly files: readonly FileUse[];
   /** Why the command is not understood as a whole; undefined when it is. */
   readonly problem: string | undefined;
+  /** True when it is understood but for a file that the shell opens. */
+  readonly hasUnknownFile: boolean;
   /** Its words in one spelling, when it is one command of plain words and nothing else. */
   readonly canonical: string | undefined;
 };
@@ -35,10 +40,12 @@ export function readCommandLine(text: string, { home, variables = [], folder }: 
   // To start in another folder is what `cd` does, so rules see it as one.
   if (folder !== undefined)
     parts.unshift({ views: [{ words: ["cd", folder].map(plain), finds: "itself" }], problem: undefined });
+  const unclear = problem ?? parts.find((part) => part.problem !== undefined)?.problem;
   return {
     parts,
     files: found.files,
-    problem: problem ?? parts.find((part) => part.problem !== undefined)?.problem ?? found.problem,
+    problem: unclear ?? found.problem,
+    hasUnknownFile: unclear === undefined && found.problem !== undefined,
     canonical: problem === undefined ? canonicalOf(commands) : undefined,
   };
 }
@@ -46,6 +53,7 @@ export function readCommandLine(text: string, { home, variables = [], folder }: 
 /** These join streams, or throw away what they get. */
 const HARMLESS_FILE = /^\/dev\/(?:null|stdin|stdout|stderr)$/;
 const MAX_FOLDERS = 16;
+const MAX_PATH = 4096;
 
 /** Follows `cd` as far as its folder is known. A file is sought in every folder where the shell may be by then. */
 function filesOf(
@@ -55,35 +63,54 @@ function filesOf(
 ): { files: FileUse[]; problem: string | undefined } {
   const files: FileUse[] = [];
   let folders: readonly string[] | undefined = [start];
-  for (const { words, redirections } of commands) {
+  for (const [index, { words, redirections }] of commands.entries()) {
+    const isSure = commands.every((other, at) => at === index || isCalm(other));
     for (const { kind, target } of redirections) {
       if (HARMLESS_FILE.test(target.text)) continue;
-      const from: readonly string[] | undefined = isAbsolute(target.text) ? [""] : folders;
-      if (from === undefined) return { files, problem: `the folder of ${target.text} is not known` };
-      files.push({ kind, paths: from.map((folder) => (folder === "" ? target.text : join(folder, target.text))) });
+      const paths = pathsOf(target.text, folders);
+      if (paths === undefined) return { files, problem: `which file ${target.text.slice(0, 60)} is, is not known` };
+      files.push({ kind, paths, isSure });
     }
-    if (words[0]?.text === "cd")
-      folders = foldersAfter(
-        folders,
-        words.slice(1).map(({ text, isOpen }) => (isOpen ? undefined : text)),
-        home,
-      );
+    // The shell itself knows `time`.
+    const own = words.slice(words.findIndex(({ text }) => text !== "time" && text !== "-p"));
+    if (own[0]?.text === "cd") folders = foldersAfter(folders, own.slice(1), home);
   }
   return { files, problem: undefined };
+}
+
+/** The kernel follows a link before it goes up from it, so `..` behind a name may lead anywhere. */
+function pathsOf(target: string, folders: readonly string[] | undefined): readonly string[] | undefined {
+  if (target.length > MAX_PATH || /[^/.]\/+(?:\.\/+)*\.\.(?:\/|$)/.test(target)) return undefined;
+  if (isAbsolute(target)) return [target];
+  const isUp = /^(?:\.\/+)*\.\.(?:\/|$)/.test(target);
+  return isUp && folders !== undefined && folders.length > 1
+    ? undefined
+    : folders?.map((folder) => join(folder, target));
 }
 
 /** Undefined when nobody knows where it leads. */
 function foldersAfter(
   folders: readonly string[] | undefined,
-  [target, more]: readonly (string | undefined)[],
+  words: readonly ShellWord[],
   home: string | undefined,
 ): readonly string[] | undefined {
-  const wanted = target ?? home;
-  if (folders === undefined || more !== undefined || wanted === undefined || wanted.startsWith("-")) return undefined;
+  const [target, more] = words;
+  if (folders === undefined || more !== undefined || target?.isOpen === true) return undefined;
+  const wanted = target === undefined ? home : target.text;
+  if (wanted === undefined || wanted === "" || wanted.startsWith("-") || wanted.length > MAX_PATH) return undefined;
   const next = folders.map((folder) => (isAbsolute(wanted) ? wanted : join(folder, wanted)));
   const all = [...new Set([...folders, ...next])];
   return all.length > MAX_FOLDERS ? undefined : all;
 }
+
+/** Another program could put a link in the place of a file before the shell opens it. */
+function isCalm({ words }: SimpleCommand): boolean {
+  return CALM.has(words[0]?.text ?? "");
+}
+
+const CALM = new Set(
+  "[ : cat cd cut date echo false grep head ls mkdir printf pwd rg set sleep sort tail test tr true uniq wc".split(" "),
+);
 
 /** The same text for commands that are the same to the shell. */
 function canonicalOf([command, more]: readonly SimpleCommand[]): string | undefined {

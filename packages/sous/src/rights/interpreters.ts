@@ -2,10 +2,11 @@
 
 import type { ShellWord } from "./shell-words.ts";
 
-const SHELLS = "sh bash dash zsh ksh mksh ash fish csh tcsh yash elvish nu pwsh powershell cmd rbash";
+const SHELL_NAME =
+  /^(?:(?:r|l|m|pd|o|po|y)?(?:sh|bash|dash|ash|zsh|ksh|csh|tcsh)(?:93)?(?:[-.\d].*)?|fish|elvish|nu|pwsh|powershell|cmd)$/;
 const OTHERS =
   "python pypy node nodejs perl ruby jruby php lua luajit rscript ts-node tsx esno jiti coffee babel-node swipl raku crystal " +
-  "nim scala groovy kotlin elixir escript ocaml runghc runhaskell deno osh";
+  "nim scala groovy kotlin elixir escript ocaml runghc runhaskell deno erb";
 
 type Interpreter = {
   /** Options that change nothing about where the code comes from. */
@@ -16,43 +17,37 @@ type Interpreter = {
   readonly instead?: (words: readonly string[]) => boolean;
 };
 
-const SHELL: Interpreter = { options: /^-[eux]+$/ };
+const SHELL: Interpreter = { options: /^-(?:[eux]+|n)$/ };
 const OTHER: Interpreter = { options: /^$/ };
-
-/** Modules of Python that run no code which their arguments hold. */
-const MODULES =
-  /^(?:pytest|unittest|pip|venv|http\.server|json\.tool|compileall|py_compile|ensurepip|build|mypy|ruff|black|isort|flake8|pylint)$/;
 
 const SPECIAL: Readonly<Record<string, Interpreter>> = {
   python: {
     options: /^-(?:[uBOEsSIqb]|OO)$/,
     withValue: /^-[WX]$/,
-    instead: ([first = "", module = ""]) => first === "-m" && MODULES.test(module),
   },
   node: {
     options:
-      /^--(?:test(?:-only|-name-pattern=.*|-concurrency=\d+|-reporter=(?:spec|tap|dot|junit|lcov))?|watch|check|no-warnings|enable-source-maps|trace-warnings|trace-uncaught|max-old-space-size=\d+)$/,
+      /^--(?:test(?:-only|-name-pattern=.*|-concurrency=\d+|-reporter=(?:spec|tap|dot|junit|lcov))?|watch|check|experimental-strip-types|no-warnings|enable-source-maps|trace-warnings|trace-uncaught|max-old-space-size=\d+)$/,
     instead: (words) => words.length === 0,
   },
   deno: { options: /^$/, instead: ([first = ""]) => /^(?:test|fmt|lint|check|info|doc)$/.test(first) },
 };
 
 const KNOWN: ReadonlyMap<string, Interpreter> = new Map([
-  ...SHELLS.split(" ").map((name) => [name, SHELL] as const),
   ...OTHERS.split(" ").map((name) => [name, OTHER] as const),
   ...Object.entries(SPECIAL),
 ]);
 
 /** Why the code that would run is not known; undefined for a file, and for what is no interpreter. */
 export function codeProblem(name: string, rest: readonly ShellWord[]): string | undefined {
-  const interpreter = KNOWN.get(name === "nodejs" ? "node" : name);
+  const interpreter = SHELL_NAME.test(name) ? SHELL : KNOWN.get(name === "nodejs" ? "node" : name);
   if (interpreter === undefined) return undefined;
   if (rest.length === 1 && /^(?:--version|-V|-v|--help|-h)$/.test(rest[0]?.text ?? "")) return undefined;
   let at = 0;
   for (; at < rest.length; at++) {
     const { text, isOpen } = rest[at] ?? { text: "", isOpen: true };
     if (isOpen) break;
-    if (interpreter.withValue?.test(text)) at += 1;
+    if (interpreter.withValue?.test(text) && rest[at + 1]?.isOpen === false) at += 1;
     else if (!interpreter.options.test(text)) break;
   }
   const words = rest.slice(at);
@@ -65,7 +60,10 @@ export function codeProblem(name: string, rest: readonly ShellWord[]): string | 
   return `may run code that is no file: ${file.text || "its first word is known only when it runs"}`;
 }
 
-function isFile({ text, isOpen }: ShellWord): boolean {
-  if (text === "" || /^[-+]/.test(text) || (isOpen && /^[*?[]/.test(text))) return false;
-  return !/^\/+(?:dev|proc)\//.test(text) && !/^(?:data|https?|file|node|npm|jsr):/i.test(text);
+/** The path of a script. Names of devices are none, wherever `cd` has led; nor is a word that could be a subcommand. */
+export function isFile(word: ShellWord | undefined): boolean {
+  if (word === undefined || word.isOpen || /^[-+]/.test(word.text) || !/[./]/.test(word.text)) return false;
+  const name = word.text.slice(word.text.lastIndexOf("/") + 1);
+  const isDevice = /^(?:stdin|stdout|stderr|tty|fd|\d+|)$/.test(name) || /(?:^|\/)(?:dev|proc)\//.test(word.text);
+  return !isDevice && !/^(?:data|https?|file|node|npm|jsr):/i.test(word.text);
 }

@@ -5,7 +5,7 @@ import type { ApprovalRequest, RuleAnswer } from "../core/approval.ts";
 import type { PermissionRule } from "../core/configuration.ts";
 import { UserError } from "../core/errors.ts";
 import type { FileGuard, GuardPlaces } from "../core/guarded-files.ts";
-import { type Action, fileActions, type ReadOptions, readAction } from "./action.ts";
+import { type Action, type FileAction, fileActions, type ReadOptions, readAction } from "./action.ts";
 import { type ActionText, describeAction } from "./action-text.ts";
 import type { CommandReading } from "./command-reading.ts";
 import { fileGuard, guardedWrite } from "./guarded-writes.ts";
@@ -69,7 +69,7 @@ export function createPolicy(options: PolicyOptions): Policy {
 type Case = {
   readonly action: Action;
   /** What a command does with files by itself. */
-  readonly files: readonly Action[];
+  readonly files: readonly FileAction[];
   /** What is refused or asked about whatever the rules allow. */
   readonly guard: FileGuard | undefined;
   readonly rules: readonly ReadyRule[];
@@ -118,7 +118,9 @@ const GUARD = "the files that sous guards";
 /** A command that is not understood is never free while a rule denies or asks about single commands. */
 function notUnderstood(action: Action, rules: readonly ReadyRule[]): { reason: string; by: string } | undefined {
   if (action.kind !== "command" || action.reading.problem === undefined) return undefined;
-  const binding = rules.find(({ effect, matcher }) => effect !== "allow" && matcher.isFor(action.toolName));
+  // A file that nobody knows may be one that must not be written.
+  const tools = action.reading.hasUnknownFile ? [action.toolName, "write_file", "read_file"] : [action.toolName];
+  const binding = rules.find(({ effect, matcher }) => effect !== "allow" && tools.some((name) => matcher.isFor(name)));
   if (binding === undefined) return undefined;
   const by = named(binding);
   return { by, reason: `${by} holds, and this command is not understood: ${action.reading.problem}. ${INSTEAD}` };
@@ -128,7 +130,11 @@ const INSTEAD =
   "Write simple commands: plain words and quotes, joined by ; && || | or line ends, without variables, substitutions and code for other programs";
 
 /** The rules that allow every part together; undefined when a part is left. */
-function allowingRules(action: Action, files: readonly Action[], rules: readonly ReadyRule[]): ReadyRule[] | undefined {
+function allowingRules(
+  action: Action,
+  files: readonly FileAction[],
+  rules: readonly ReadyRule[],
+): ReadyRule[] | undefined {
   const allowing = rules.filter(({ effect }) => effect === "allow");
   const found: ReadyRule[] = [];
   const parts = countParts(action);
@@ -140,8 +146,9 @@ function allowingRules(action: Action, files: readonly Action[], rules: readonly
   if (parts === 0) return undefined;
   // A rule for single commands says nothing about the files behind `>` and `<`.
   if (found.every(({ matcher }) => matcher.scope !== "pattern")) return found;
-  const mayUse = (file: Action): boolean =>
-    isInside(file) && (file.toolName === "read_file" || allowing.some(({ matcher }) => matcher.covers(file, 0)));
+  const mayUse = (file: FileAction): boolean =>
+    isInside(file) &&
+    (file.toolName === "read_file" || (file.isSure && allowing.some(({ matcher }) => matcher.covers(file, 0))));
   return files.every(mayUse) ? found : undefined;
 }
 

@@ -8,12 +8,16 @@ export type ProgramRow = {
   readonly programs: string;
   /** Completes the sentence "NAME …". */
   readonly does: string;
-  /** Options of one letter, alone or among others behind one dash. Without letters, long and words: always. */
+  /** Options of one letter, alone or among others behind one dash. Without any of these: always. */
   readonly letters?: string;
   /** Long options, with or without `=`; beginnings of them count, as most programs take them. */
   readonly long?: string;
-  /** Whole words, also with `=` or `:` and more behind them. */
+  /** Whole words, also with `=` and more behind them. */
   readonly words?: string;
+  /** Beginnings of words. */
+  readonly begins?: string;
+  /** Long options may have any number of dashes. */
+  readonly hasAnyDashes?: true;
 };
 
 const RUNS = "runs what its arguments say";
@@ -79,7 +83,24 @@ export const PROGRAM_ROWS: readonly ProgramRow[] = [
   { programs: "bconsole byebug pdb jupyter julia octave maxima sage R sbcl clisp ecl guile racket gforth", does: CODE },
   { programs: "socat nc ncat netcat openvpn aria2c certbot restic borg distcc msgfilter capistrano", does: RUNS },
   { programs: "m4 latex pdflatex xelatex lualatex tex xetex luatex latexmk gs ghostscript troff groff", does: CODE },
+  {
+    programs:
+      "choom debconf mispipe lckdo zrun niceload eatmydata ccache sccache dbus-run-session dbus-launch gpg-agent",
+    does: RUNS,
+  },
+  {
+    programs:
+      "xvfb-run just conda mamba micromamba systemd-inhibit octave-cli slogin editor sensible-editor xdotool tsocks",
+    does: RUNS,
+  },
   // Options.
+  { programs: "rustup", does: RUNS, words: "run" },
+  { programs: "ghc", does: CODE, letters: "e" },
+  { programs: "diff3 sdiff", does: RUNS, long: "diff-program" },
+  { programs: "prove", does: RUNS, letters: "e", long: "exec" },
+  { programs: "dpkg-architecture", does: RUNS, letters: "c" },
+  { programs: "pylint", does: CODE, long: "init-hook load-plugins" },
+  { programs: "mypy", does: RUNS, long: "python-executable" },
   {
     programs: "find gfind",
     does: "starts or deletes with these",
@@ -94,35 +115,34 @@ export const PROGRAM_ROWS: readonly ProgramRow[] = [
     long: "to-command checkpoint-action use-compress-program info-script new-volume-script rsh-command rmt-command",
   },
   { programs: "cpio", does: RUNS, long: "rsh-command" },
-  { programs: "zip", does: RUNS, words: "-TT --unzip-command" },
-  { programs: "unzip 7z", does: RUNS, words: "-TT" },
+  { programs: "zip", does: RUNS, begins: "-TT", long: "unzip-command" },
+  { programs: "unzip 7z", does: RUNS, begins: "-TT" },
   { programs: "sort gsort", does: RUNS, long: "compress-program" },
   { programs: "split gsplit csplit", does: RUNS, long: "filter" },
   { programs: "install ginstall", does: RUNS, long: "strip-program" },
   { programs: "rsync", does: RUNS, letters: "e", long: "rsh rsync-path" },
   { programs: "wget", does: RUNS, letters: "e", long: "execute use-askpass" },
   { programs: "curl", does: "reads options from a file", letters: "K", long: "config" },
-  { programs: "make gmake bmake", does: CODE, letters: "E", long: "eval" },
   { programs: "cmake ctest cpack", does: RUNS, words: "-E" },
   {
     programs: "gcc g++ cc c++ c89 c99 clang clang++ gfortran tcc",
     does: RUNS,
-    words: "-wrapper -fplugin -specs --specs -Xclang -load -B",
+    begins: "-wrapper -fplugin -specs --specs -Xclang -load -B @",
   },
   { programs: "go", does: RUNS, words: "-exec --exec -toolexec --toolexec -vettool --vettool tool" },
   { programs: "cargo rustc", does: RUNS, letters: "C", long: "config codegen" },
-  { programs: "java", does: RUNS, words: "-XX:OnError -XX:OnOutOfMemoryError -javaagent -agentpath -agentlib" },
-  { programs: "mvn mvnw", does: RUNS, words: "exec:exec exec:java groovy:execute -Dexec.executable -Dexec.args" },
+  { programs: "java", does: RUNS, begins: "-XX:OnError -XX:OnOutOfMemoryError -javaagent -agent @" },
+  { programs: "mvn mvnw", does: RUNS, begins: "exec: groovy: -Dexec." },
   { programs: "gradle gradlew", does: RUNS, letters: "I", long: "init-script" },
   { programs: "rake", does: CODE, letters: "ep", long: "execute execute-print execute-continue" },
-  { programs: "rails", does: CODE, words: "runner r console c dbconsole db" },
+  { programs: "rails", does: CODE, words: "runner r console c dbconsole" },
   { programs: "cabal stack dune", does: RUNS, words: "exec run runghc repl" },
   { programs: "mix", does: CODE, letters: "e", long: "eval" },
   { programs: "gem", does: RUNS, words: "exec open" },
   { programs: "composer", does: RUNS, words: "exec" },
   { programs: "pandoc", does: RUNS, letters: "FL", long: "filter lua-filter" },
   { programs: "svn", does: RUNS, long: "diff-cmd diff3-cmd editor-cmd config-option" },
-  { programs: "hg", does: RUNS, long: "config debugger" },
+  { programs: "hg", does: RUNS, letters: "e", long: "config debugger ssh", words: "bisect" },
   { programs: "gpg gpg2", does: RUNS, long: "exec-path photo-viewer agent-program" },
   { programs: "tcpdump", does: RUNS, letters: "z" },
   { programs: "ip", does: RUNS, words: "netns vrf" },
@@ -136,7 +156,7 @@ export const PROGRAM_ROWS: readonly ProgramRow[] = [
   {
     programs: "apt apt-get apt-cache aptitude yum dnf zypper apk",
     does: RUNS,
-    letters: "o",
+    letters: "oc",
     long: "option config-file",
   },
   { programs: "pytest py.test", does: "loads code that it is given", long: "pdbcls" },
@@ -144,11 +164,12 @@ export const PROGRAM_ROWS: readonly ProgramRow[] = [
   { programs: "systemctl journalctl timedatectl", does: "starts an editor or a pager", words: "edit" },
   // Subcommands.
   {
-    programs: "npm pnpm yarn",
+    programs: "npm",
     does: RUNS,
-    long: "script-shell shell node-options shell-mode git editor viewer browser",
+    long: "script-shell shell node-options shell-mode git editor viewer browser userconfig globalconfig",
+    hasAnyDashes: true,
   },
-  { programs: "npm.config npm.set pnpm.config yarn.config", does: "changes what later commands do" },
+  { programs: "npm.config npm.set", does: "changes what later commands do" },
   { programs: "git.clone", does: RUNS, letters: "uc", long: "upload-pack config template" },
   { programs: "git.init", does: "copies hooks", long: "template" },
   { programs: "git.fetch git.ls-remote", does: RUNS, long: "upload-pack exec" },
@@ -159,7 +180,12 @@ export const PROGRAM_ROWS: readonly ProgramRow[] = [
   { programs: "git.cherry-pick git.revert git.stash", does: "may start a merge program", long: "strategy" },
   { programs: "git.bisect", does: RUNS, words: "run visualize view" },
   { programs: "git.grep", does: RUNS, letters: "O", long: "open-files-in-pager" },
-  { programs: "git.log git.diff git.show git.blame git.format-patch", does: RUNS, long: "ext-diff textconv" },
+  {
+    programs:
+      "git.log git.diff git.show git.blame git.format-patch git.shortlog git.rev-list git.reflog git.whatchanged git.diff-tree git.diff-index git.diff-files",
+    does: "starts a program or writes a file",
+    long: "ext-diff textconv output",
+  },
   { programs: "git.cat-file", does: RUNS, long: "textconv filters" },
 ];
 

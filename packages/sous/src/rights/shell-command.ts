@@ -3,6 +3,7 @@
  * is outside of this grammar is a problem and not a guess: nothing that evaluates is read.
  */
 
+import { HereDocuments } from "./here-documents.ts";
 import {
   type Problem,
   readWord,
@@ -10,6 +11,7 @@ import {
   type Source,
   skipContinuations,
   take,
+  WILDCARD,
   type WrittenWord,
 } from "./shell-words.ts";
 
@@ -18,10 +20,12 @@ export type Joint = ";" | "&&" | "||" | "|" | "&";
 /** A file that the shell opens by itself. What only joins streams, and here-documents, are not listed. */
 export type Redirection = { readonly kind: "read" | "write"; readonly target: ShellWord };
 
+export type Assignment = { readonly name: string; readonly value: string };
+
 export type SimpleCommand = {
   /** What stands before it; undefined for the first. */
   readonly joint: Joint | undefined;
-  readonly assignments: readonly string[];
+  readonly assignments: readonly Assignment[];
   /** The program and its arguments. */
   readonly words: readonly ShellWord[];
   readonly redirections: readonly Redirection[];
@@ -44,6 +48,8 @@ export type ReadOptions = {
 
 const MAX_COMMAND_LENGTH = 16_384;
 const MAX_COMMANDS = 50;
+/** Of one simple command. */
+const MAX_FILES = 10;
 
 /** Characters that no quote makes harmless: they move the cursor, or stand for something else here. */
 const UNREADABLE = /[\p{Cc}\p{Co}\p{Cs}]/gu;
@@ -60,22 +66,20 @@ export function readShellCommand(text: string, options: ReadOptions = {}): Shell
 
 type Growing = {
   joint: Joint | undefined;
-  assignments: string[];
+  assignments: Assignment[];
   words: ShellWord[];
   redirections: Redirection[];
   hasStreams: boolean;
   /** Behind `&>` other shells than bash begin a new command, so no word may follow. */
   isClosed: boolean;
 };
-type Document = { name: string; isLiteral: boolean };
 
 class CommandReader {
   readonly commands: SimpleCommand[] = [];
   readonly #source: Source;
   readonly #options: ReadOptions;
   #current: Growing = newCommand(undefined);
-  /** Here-documents of this line; their bodies follow its end. */
-  #documents: Document[] = [];
+  readonly #documents = new HereDocuments();
 
   constructor(text: string, options: ReadOptions) {
     this.#source = { text, at: 0 };
@@ -93,22 +97,20 @@ class CommandReader {
       }
       const character = source.text[source.at];
       if (character === undefined) return this.#finish();
-      const problem =
-        character === "#"
-          ? void take(source, /#[^\n]*/y)
-          : character === "\n"
-            ? this.#endLine()
-            : character === ";" || character === "|" || (character === "&" && !this.#isArrow())
-              ? this.#readJoint()
-              : /[<>&]/.test(character)
-                ? this.#readRedirection()
-                : this.#readNext();
+      const problem = this.#readToken(character);
       if (problem !== undefined) return problem;
     }
   }
 
+  #readToken(character: string): string | undefined {
+    if (character === "#") return void take(this.#source, /#[^\n]*/y);
+    if (character === "\n") return this.#endLine();
+    if (/[<>]/.test(character) || (character === "&" && this.#isArrow())) return this.#readRedirection();
+    return /[;|&]/.test(character) ? this.#readJoint() : this.#readNext();
+  }
+
   #finish(): string | undefined {
-    if (this.#documents.length > 0) return "a here-document has no end";
+    if (this.#documents.areOpen) return "a here-document has no end";
     const problem = this.#endCommand();
     if (problem !== undefined) return problem;
     if (this.#needsMore() || this.commands.length === 0) return "it is not complete";
@@ -137,30 +139,12 @@ class CommandReader {
 
   #endLine(): string | undefined {
     this.#source.at += 1;
-    for (const document of this.#documents.splice(0)) {
-      const problem = this.#skipBody(document);
-      if (problem !== undefined) return problem;
-    }
+    const unread = this.#documents.readBodies(this.#source);
+    if (unread !== undefined) return unread;
     if (this.#isEmpty()) return undefined;
     const problem = this.#endCommand();
     this.#current = newCommand(";");
     return problem;
-  }
-
-  #skipBody({ name, isLiteral }: Document): string | undefined {
-    const source = this.#source;
-    const start = source.at;
-    for (;;) {
-      const end = source.text.indexOf("\n", source.at);
-      const line = source.text.slice(source.at, end === -1 ? undefined : end);
-      const bodyEnd = source.at;
-      source.at = end === -1 ? source.text.length : end + 1;
-      if (line === name) {
-        const isPlain = isLiteral || !/[$`\\]/.test(source.text.slice(start, bodyEnd));
-        return isPlain ? undefined : `the here-document ${name} contains $, \` or \\: write <<'${name}'`;
-      }
-      if (end === -1) return "a here-document has no end";
-    }
   }
 
   #readJoint(): string | undefined {
@@ -169,8 +153,12 @@ class CommandReader {
     const second = this.#source.text[this.#source.at];
     const isDouble = second === first && first !== ";";
     if (isDouble) this.#source.at += 1;
-    else if (second === first || (first === ";" && second === "&") || (first === "|" && second === "&"))
-      return `${first}${second} is not known`;
+    else if (second === first || (first === ";" && second === "&")) return `${first}${second} is not known`;
+    // Both streams go into the pipe.
+    else if (first === "|" && second === "&") {
+      this.#source.at += 1;
+      this.#current.hasStreams = true;
+    }
     const joint = (isDouble ? first + second : first) as Joint;
     if (this.#isEmpty()) return `nothing stands before ${joint}`;
     const problem = this.#endCommand();
@@ -194,7 +182,7 @@ class CommandReader {
     }
     this.#current.isClosed ||= arrow.startsWith("&");
     this.#current.hasStreams ||= /&$|<</.test(arrow);
-    if (arrow === "<<") return this.#readDocument();
+    if (arrow === "<<") return this.#documents.readName(source);
     if (arrow === ">&" || arrow === "<&") {
       return take(source, /[0-9](?=[ \t\n;&|<>]|$)/y) === undefined ? `${arrow} needs one digit` : undefined;
     }
@@ -207,18 +195,9 @@ class CommandReader {
     if ("problem" in target) return target.problem;
     if (target.isNumber && this.#isBeforeArrow()) return `nothing stands behind ${arrow}`;
     if (target.isOpen || target.text === "") return `the file behind ${arrow} is not known`;
+    if (this.#current.redirections.length >= MAX_FILES) return `it opens more than ${MAX_FILES} files`;
     this.#current.redirections.push({ kind: arrow === "<" ? "read" : "write", target });
     return this.#refuseArrowAfter(target);
-  }
-
-  #readDocument(): string | undefined {
-    const source = this.#source;
-    take(source, /[ \t]+/y);
-    const written = take(source, /(?:'\w+'|"\w+"|\\?\w+)(?=[ \t\n;&|<>])/y);
-    if (written === undefined) return "<< needs a plain word, such as <<'EOF'";
-    const name = /\w+/.exec(written)?.[0] ?? "";
-    this.#documents.push({ name, isLiteral: written !== name });
-    return undefined;
   }
 
   /** An assignment or a word. */
@@ -226,31 +205,43 @@ class CommandReader {
     const source = this.#source;
     const { words, assignments } = this.#current;
     const isStart = words.length === 0;
-    const name = isStart && !this.#options.isPattern ? take(source, /[A-Za-z_][A-Za-z0-9_]*(?==)/y) : undefined;
+    const name = isStart && !this.#options.isPattern ? this.#takeAssigned() : undefined;
     if (name !== undefined) {
-      source.at += 1;
       const value = readWord(source, { place: "literal" });
       if ("problem" in value) return value.problem;
-      assignments.push(name);
+      assignments.push({ name, value: value.text });
       return this.#refuseArrowAfter(value);
     }
     const word = this.#readWordAt(isStart);
     if ("problem" in word) return word.problem;
     // Before an arrow it is the number of a stream.
-    if (word.isNumber && this.#isBeforeArrow()) return undefined;
+    if (word.isNumber && this.#isBeforeArrow()) return word.text.length === 1 ? undefined : "a stream has one digit";
     if (this.#current.isClosed) return "words follow &>";
-    if (isStart && !isProgram(word.text)) return `${word.text || "''"} is not the name of a program`;
+    if (isStart && !isProgram(word.text.replaceAll(WILDCARD, "*")))
+      return `${word.text || "''"} is not the name of a program`;
     words.push({ text: word.text, isOpen: word.isOpen });
     return this.#refuseArrowAfter(word);
   }
 
+  /** The name in front of `=`, behind which it stands then. */
+  #takeAssigned(): string | undefined {
+    const start = this.#source.at;
+    const name = take(this.#source, /[A-Za-z_][A-Za-z0-9_]*/y);
+    if (name !== undefined && this.#source.text[this.#source.at] === "=") {
+      this.#source.at += 1;
+      return name;
+    }
+    this.#source.at = start;
+    return undefined;
+  }
+
   #readWordAt(isStart: boolean): WrittenWord | Problem {
     if (this.#options.isPattern) return readWord(this.#source, { place: "pattern", home: this.#options.home });
-    const start = this.#source.text.slice(this.#source.at, this.#source.at + 1);
+    const start = this.#source.at;
     const word = readWord(this.#source, { place: "argument", home: this.#options.home });
     if (!isStart || "problem" in word) return word;
-    if (word.isOpen || /[~$]/.test(start)) return { problem: "its program is known only when it runs" };
-    return word;
+    const isExpanded = word.isOpen || /[~$]/.test(this.#source.text.slice(start, this.#source.at));
+    return isExpanded ? { problem: "its program is known only when it runs" } : word;
   }
 
   /** `{name}>file` sets a variable. */
@@ -273,10 +264,15 @@ const KEYWORDS = new Set(
   "if then else elif fi do done case esac while until for in select function coproc ! { } [[ ]]".split(" "),
 );
 
-/** False for a word of the shell's own language, for a job (`%1`), and for what would be an assignment without its quotes. */
+/**
+ * False for a word of the shell's own language, for a job (`%1`), for what would be an assignment without its quotes, and
+ * for letters that some file systems take for others.
+ */
 export function isProgram(word: string): boolean {
-  return word !== "" && !word.includes("=") && !word.startsWith("%") && !KEYWORDS.has(word);
+  return /^[!-$&-<>-~ ][!-<>-~ ]*$/.test(word) && word.length <= MAX_PROGRAM && !KEYWORDS.has(word);
 }
+
+const MAX_PROGRAM = 1024;
 
 function newCommand(joint: Joint | undefined): Growing {
   return { joint, assignments: [], words: [], redirections: [], hasStreams: false, isClosed: false };

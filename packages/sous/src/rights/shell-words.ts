@@ -35,6 +35,8 @@ const PLAIN = /[A-Za-z0-9_@%+=:,./^!\]#-]+/y;
 const BRACES = /\{[A-Za-z0-9_-]*\}/y;
 /** A commit message as models write it: the whole word is `"$(cat <<'X' … X )"`. */
 const QUOTED_DOCUMENT = /"\$\(cat <<[ ]?'(\w+)'\n/y;
+/** Its bash 3.2 looks for quotes and brackets in the text of a here-document inside `$(…)`. */
+const HAS_OLD_BASH = process.platform === "darwin";
 /** What cannot be seen, and what some shells take for a blank. Harmless inside quotes. */
 const UNSEEN = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
@@ -85,7 +87,7 @@ function readPiece(source: Source, character: string, word: Growing, options: Pi
     case '"':
       return options.isFirst && options.place === "argument" && source.text.startsWith('"$(', source.at)
         ? readDocument(source, word)
-        : readDouble(source, word);
+        : readDouble(source, word, options);
     case "\\":
       return readEscaped(source, word);
     case "$":
@@ -118,14 +120,23 @@ function readSingle(source: Source, word: Growing): string | undefined {
   return undefined;
 }
 
-function readDouble(source: Source, word: Growing): string | undefined {
+const EXPANDED = '$ in "…" is expanded; use single quotes for plain text';
+
+function readDouble(source: Source, word: Growing, { place, home }: PieceOptions): string | undefined {
   for (source.at += 1; source.at < source.text.length; source.at++) {
     const character = source.text[source.at];
     if (character === '"') {
       source.at += 1;
       return undefined;
     }
-    if (character === "$") return '$ in "…" is expanded; use single quotes for plain text';
+    if (character === "$" && place === "argument") {
+      if (take(source, /\$\?/y) !== undefined) addStatus(word);
+      else if (take(source, /\$HOME(?=["/ ])/y) !== undefined) addHome(word, home);
+      else return EXPANDED;
+      source.at -= 1;
+      continue;
+    }
+    if (character === "$") return EXPANDED;
     if (character === "`") return "a backtick runs a command";
     const next = source.text[source.at + 1];
     if (character !== "\\" || next === undefined || !'"\\$`\n'.includes(next)) {
@@ -148,21 +159,15 @@ function readDocument(source: Source, word: Growing): string | undefined {
   if (end === 0) return "a here-document has no end";
   const body = source.text.slice(start, end);
   source.at = end + name.length + 1;
-  if (take(source, /[ \t]*\)"/y) === undefined) return "$(…) runs a command";
-  // Old versions of bash look for the closing bracket in the body, too.
-  if (!isBalanced(body)) return "a here-document inside $(…) holds a ) without its (";
+  take(source, /[ \t]+/y);
+  if (!source.text.startsWith(')"', source.at)) return "$(…) runs a command";
+  source.at += 2;
+  if (HAS_OLD_BASH && /['"`\\()]/.test(body)) return "the bash of this system may misread the text inside $(…)";
   if (source.at < source.text.length && !WORD_END.test(source.text[source.at] ?? "")) return "text follows $(…)";
-  word.text += body.replace(/\n*$/, "");
+  let bodyEnd = body.length;
+  while (body[bodyEnd - 1] === "\n") bodyEnd -= 1;
+  word.text += body.slice(0, bodyEnd);
   return undefined;
-}
-
-function isBalanced(text: string): boolean {
-  let depth = 0;
-  for (const character of text) {
-    if (character === "(") depth += 1;
-    if (character === ")" && --depth < 0) return false;
-  }
-  return true;
 }
 
 function readEscaped(source: Source, word: Growing): string | undefined {
@@ -176,11 +181,9 @@ function readEscaped(source: Source, word: Growing): string | undefined {
 
 function readVariable(source: Source, word: Growing, { place, home }: PieceOptions): string | undefined {
   if (place !== "argument" && place !== "pattern") return VARIABLE;
-  if (place === "argument" && take(source, /\$\?/y) !== undefined) {
-    word.isOpen = true;
-    return undefined;
-  }
-  return take(source, /\$HOME(?![A-Za-z0-9_])/y) === undefined ? VARIABLE : addHome(word, home);
+  if (place === "argument" && take(source, /\$\?/y) !== undefined) return addStatus(word);
+  // Behind a line that goes on, more of the name could follow.
+  return take(source, /\$HOME(?=[/ \t\n;&|<>]|$)/y) === undefined ? VARIABLE : addHome(word, home);
 }
 
 const VARIABLE = "$ is expanded; only $HOME and $? are understood, and any $ in single quotes";
@@ -197,6 +200,12 @@ function readTilde(source: Source, word: Growing, { place, home, isFirst }: Piec
   const next = source.text[source.at];
   if (next !== undefined && next !== "/" && !WORD_END.test(next)) return "~ names the home folder of a user";
   return addHome(word, home);
+}
+
+/** A number, whichever it is: so it is one word and no option. */
+function addStatus(word: Growing): undefined {
+  word.text += "0";
+  word.isOpen = true;
 }
 
 /** A home folder with blanks or globs in its name would become several words: then nobody can tell which. */

@@ -1,13 +1,13 @@
 /** From the words of a simple command to the programs it starts, or to the reason why that is not known. */
 
 import { builtinProblem, isBuiltin, mayBeOption } from "./builtins.ts";
-import { codeProblem } from "./interpreters.ts";
+import { codeProblem, isFile } from "./interpreters.ts";
 import { knownNames } from "./program-name.ts";
 import { PROGRAM_ROWS, type ProgramRow, SUBCOMMANDS, type Subcommands } from "./programs-table.ts";
 import { scriptProblem } from "./sed-script.ts";
 import { isProgram, type SimpleCommand } from "./shell-command.ts";
 import type { ShellWord } from "./shell-words.ts";
-import { unwrap, type Wrapped } from "./wrappers.ts";
+import { isInert, unwrap, type Wrapped } from "./wrappers.ts";
 
 /** The same command, looked at from outside or through the programs that start it. */
 export type View = {
@@ -27,16 +27,16 @@ export type Understood = {
 export const INERT_VARIABLES: readonly string[] = (
   "CI NODE_ENV DEBUG NO_COLOR FORCE_COLOR CLICOLOR COLUMNS LINES PORT HOST TZ LANG LANGUAGE LC_ALL LC_CTYPE LC_MESSAGES " +
   "LC_NUMERIC LC_TIME LC_COLLATE LOG_LEVEL VERBOSE RUST_BACKTRACE RUST_LOG CARGO_TERM_COLOR PYTHONUNBUFFERED " +
-  "PYTHONDONTWRITEBYTECODE GOOS GOARCH TERM SOURCE_DATE_EPOCH"
+  "PYTHONDONTWRITEBYTECODE GOOS GOARCH SOURCE_DATE_EPOCH"
 ).split(" ");
 
 const MAX_LEVELS = 4;
 
 export function understand({ assignments, words }: SimpleCommand, variables: ReadonlySet<string>): Understood {
   const views: View[] = [];
-  const set = assignments.find((name) => !variables.has(name));
+  const set = assignments.find(({ name, value }) => !isInert(name, value, variables));
   const problem = look(words, "itself", views, variables);
-  return { views, problem: set === undefined ? problem : `it sets the variable ${set}` };
+  return { views, problem: set === undefined ? problem : `it sets the variable ${set.name}` };
 }
 
 /** Looks at a command and through it. The sentence says why it is not understood. */
@@ -57,7 +57,8 @@ function look(
   for (const name of names) {
     const wrapped = unwrap(name, rest, variables);
     if (typeof wrapped === "string") return say(name, wrapped);
-    if (wrapped !== undefined) return look(wrapped.inner, joined(finds, wrapped.finds), views, variables);
+    if (wrapped === undefined) continue;
+    return look(wrapped.inner, foundBehind(program.text, finds, wrapped.finds), views, variables);
   }
   for (const name of names) {
     const found = codeProblem(name, rest) ?? programProblem(name, rest);
@@ -66,9 +67,11 @@ function look(
   return undefined;
 }
 
-/** Behind `timeout 5 npx …` the project decides, too. */
-function joined(outer: View["finds"], found: Wrapped["finds"]): Wrapped["finds"] {
-  return outer === "package" ? "package" : found;
+/** Behind `timeout 5 npx …` the project decides, too, and `./timeout` may be anything. */
+function foundBehind(starter: string, outer: View["finds"], found: Wrapped["finds"]): View["finds"] {
+  if (outer === "package" || starter.includes("/")) return "package";
+  // The shell itself knows `time`, so what follows may be a builtin.
+  return starter === "time" ? outer : found;
 }
 
 function say(name: string, problem: string | undefined): string | undefined {
@@ -78,26 +81,30 @@ function say(name: string, problem: string | undefined): string | undefined {
 function programProblem(name: string, rest: readonly ShellWord[]): string | undefined {
   if (/^ld(?:-.*|64)?\.so/.test(name) || name === "ld-linux" || name === "ld-musl") return "starts another program";
   if (name === "sed" || name === "gsed") return scriptProblem(rest);
-  if (/^[gb]?make$/.test(name)) {
-    const problem = makeProblem(rest);
-    if (problem !== undefined) return problem;
-  }
+  if (/^[gb]?make$/.test(name)) return makeProblem(rest);
   const subcommands = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
   if (subcommands === undefined) return rowProblem(ROWS.get(name), withDash(name, rest));
-  const first = rest.findIndex((word, index) => !isGlobal(word, rest[index - 1], subcommands));
+  const first = subcommandAt(rest, subcommands);
   const word = rest[first];
   if (word === undefined) return undefined;
   const own = rest.slice(first + 1);
   if (name === "git" && word.text === "config") return configProblem(own);
   if (word.isOpen || !subcommands.known.has(word.text)) return `has no command that is known: ${word.text}`;
   if (name === "npm" && word.text === "init" && own.some(({ text }) => !text.startsWith("-"))) return "runs a package";
+  if (name === "npm" && own.some(({ text }) => /[$`]/.test(text))) return "may give $ or a backtick to a shell";
   return rowProblem(ROWS.get(name), rest) ?? rowProblem(ROWS.get(`${name}.${word.text}`), own);
 }
 
-/** An option before the subcommand that is known, or its value. */
-function isGlobal(word: ShellWord, before: ShellWord | undefined, { options, withValue }: Subcommands): boolean {
-  if (word.isOpen) return false;
-  return withValue.test(word.text) || withValue.test(before?.text ?? "") || options.test(word.text);
+/** Behind the options that are known, each with its value. */
+function subcommandAt(rest: readonly ShellWord[], { options, withValue }: Subcommands): number {
+  let at = 0;
+  for (; at < rest.length; at++) {
+    const { text, isOpen } = rest[at] ?? { text: "", isOpen: true };
+    if (isOpen) break;
+    if (withValue.test(text) && rest[at + 1]?.isOpen === false) at += 1;
+    else if (!options.test(text)) break;
+  }
+  return at;
 }
 
 /** Reading is harmless, and so are a few names; the others say which programs git starts. */
@@ -112,16 +119,19 @@ function configProblem(rest: readonly ShellWord[]): string | undefined {
 
 /** A variable of make can hold commands, and a Makefile can come from the input. */
 function makeProblem(rest: readonly ShellWord[]): string | undefined {
-  const isCode = (text: string): boolean =>
-    /^[^-=]*[:+?!]*=.*[^\w./:,+@%=-]/s.test(text) || /^\.?SHELL\w*[:+?!]*=/.test(text);
-  if (rest.some(({ text }) => isCode(text))) return "is given a variable that may hold a command";
-  const isInput = rest.some(({ text }, index) => {
-    const file =
-      /^(?:-f|--file=|--makefile=)(.+)$/s.exec(text)?.[1] ??
-      (/^(?:-f|--file|--makefile)$/.test(text) ? rest[index + 1]?.text : undefined);
-    return file !== undefined && (file === "-" || /^\/+(?:dev|proc)\//.test(file));
-  });
-  return isInput ? "reads rules from its input" : undefined;
+  for (let at = 0; at < rest.length; at++) {
+    const { text, isOpen } = rest[at] ?? { text: "", isOpen: true };
+    if (isOpen || text.includes("=")) return "may be given a variable that holds a command";
+    if (text === "-C" || text === "-f") {
+      at += 1;
+      if (text === "-f" && !isFile(rest[at])) return "may read rules from its input";
+      if (rest[at] === undefined || rest[at]?.isOpen || rest[at]?.text.startsWith("-"))
+        return "has an option without a value";
+    } else if (text.startsWith("-") && !/^-(?:j\d*|[skBn]+)$/.test(text)) {
+      return `has an option that is not known: ${text.slice(0, 60)}`;
+    }
+  }
+  return undefined;
 }
 
 const ROWS: ReadonlyMap<string, ProgramRow> = new Map(
@@ -137,21 +147,30 @@ function withDash(name: string, rest: readonly ShellWord[]): readonly ShellWord[
 
 function rowProblem(row: ProgramRow | undefined, rest: readonly ShellWord[]): string | undefined {
   if (row === undefined) return undefined;
-  const { letters, long, words, does } = row;
-  if (letters === undefined && long === undefined && words === undefined) return does;
-  const found = rest.find((word) => mayBeOption(word) || isListed(word.text, row));
+  const { does, ...when } = row;
+  if (Object.keys(when).length === 1) return does;
+  const found = optionsOf(rest).find((word) => mayBeOption(word) || isListed(word.text, row));
   if (found === undefined) return undefined;
   return found.isOpen ? `${does}, and a glob may become such an option` : `${does}: ${found.text.slice(0, 60)}`;
 }
 
-function isListed(text: string, { letters = "", long = "", words = "" }: ProgramRow): boolean {
-  if (/^--./.test(text)) {
-    const name = text.slice(2).split("=", 1)[0] ?? "";
-    if (long.split(" ").some((each) => each !== "" && each.startsWith(name))) return true;
-  } else if (text.startsWith("-") && [...letters].some((letter) => text.includes(letter))) return true;
-  return words
-    .split(" ")
-    .some(
-      (each) => each !== "" && (text === each || (text.startsWith(each) && /^[=:/]/.test(text.slice(each.length)))),
-    );
+/** Up to a `--` that is surely not the value of an option. */
+function optionsOf(rest: readonly ShellWord[]): readonly ShellWord[] {
+  const end = rest.findIndex(({ text }, index) => text === "--" && !(rest[index - 1]?.text.startsWith("-") ?? false));
+  return end === -1 ? rest : rest.slice(0, end);
+}
+
+function isListed(
+  text: string,
+  { letters = "", long = "", words = "", begins = "", hasAnyDashes }: ProgramRow,
+): boolean {
+  const name = (hasAnyDashes ? /^-+([^-].*)$/s : /^--(.+)$/s).exec(text)?.[1]?.split("=", 1)[0];
+  if (name !== undefined && listOf(long).some((each) => each.startsWith(name))) return true;
+  if (/^-[^-]/.test(text) && [...letters].some((letter) => text.includes(letter))) return true;
+  if (listOf(begins).some((each) => text.startsWith(each))) return true;
+  return listOf(words).some((each) => text === each || text.startsWith(`${each}=`));
+}
+
+function listOf(text: string): string[] {
+  return text === "" ? [] : text.split(" ");
 }

@@ -11,6 +11,11 @@ import type { ShellWord } from "./shell-words.ts";
  */
 export type Wrapped = { readonly inner: readonly ShellWord[]; readonly finds: "path" | "package" };
 
+/** A variable that is known to be harmless, with a value that no program takes for code. */
+export function isInert(name: string, value: string, variables: ReadonlySet<string>): boolean {
+  return variables.has(name) && /^[\w./:,+@%*-]*$/.test(value);
+}
+
 type Read = (rest: readonly ShellWord[], variables: ReadonlySet<string>) => Wrapped | string | undefined;
 
 /** Undefined for a program that starts no other one here; the sentence says what is not known about it. */
@@ -19,13 +24,15 @@ export function unwrap(
   rest: readonly ShellWord[],
   variables: ReadonlySet<string>,
 ): Wrapped | string | undefined {
+  const own = /^git-([a-z-]+)$/.exec(name)?.[1];
+  if (own !== undefined) return { inner: [closed("git"), closed(own), ...rest], finds: "package" };
   return Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name]?.(rest, variables) : undefined;
 }
 
 const WRAPPERS: Readonly<Record<string, Read>> = {
   time: (rest) => behind(rest, /^-p$/),
   nohup: (rest) => behind(rest, /^--$/),
-  nice: (rest) => behind(rest, /^(?:-n-?\d+|-\d+|--adjustment=-?\d+)$/, /^-n$/),
+  nice: (rest) => behind(rest, /^(?:-n-?\d+|-\d+|--adjustment=-?\d+|--)$/, /^-n$/),
   timeout: readTimeout,
   env: readEnv,
   xargs: readXargs,
@@ -33,16 +40,20 @@ const WRAPPERS: Readonly<Record<string, Read>> = {
   bunx: (rest) => fromPackage(behind(rest, /^--bun$/)),
   pnpx: (rest) => fromPackage(behind(rest, /^$/)),
   uvx: (rest) => fromPackage(behind(rest, /^$/)),
-  npm: (rest) => subcommand(rest, { exec: /^(?:-y|--yes|--no|--)$/, x: /^(?:-y|--yes|--no|--)$/ }),
-  uv: (rest) => subcommand(rest, { run: /^--$/ }),
-  pipx: (rest) => subcommand(rest, { run: /^--$/ }),
-  poetry: (rest) => subcommand(rest, { run: /^$/ }),
-  pdm: (rest) => subcommand(rest, { run: /^$/ }),
-  pipenv: (rest) => subcommand(rest, { run: /^$/ }),
-  hatch: (rest) => subcommand(rest, { run: /^$/ }),
-  rye: (rest) => subcommand(rest, { run: /^$/ }),
-  pixi: (rest) => subcommand(rest, { run: /^$/ }),
-  bundle: (rest) => subcommand(rest, { exec: /^$/ }),
+  npm: (rest) => npmExec(rest),
+  python: readModule,
+  pypy: readModule,
+  uv: (rest) =>
+    subcommand(rest, "run", "add build cache export init lock pip publish python remove sync tree venv version"),
+  pipx: (rest) => subcommand(rest, "run", "ensurepath inject install list uninstall upgrade"),
+  poetry: (rest) =>
+    subcommand(rest, "run", "add build check env export init install lock publish remove search show update version"),
+  pdm: (rest) => subcommand(rest, "run", "add build info init install list lock remove sync update"),
+  pipenv: (rest) => subcommand(rest, "run", "check graph install lock sync uninstall update"),
+  hatch: (rest) => subcommand(rest, "run", "build clean dep fmt new project publish status version"),
+  rye: (rest) => subcommand(rest, "run", "add build fetch init install list lock pin remove sync"),
+  pixi: (rest) => subcommand(rest, "run", "add init install list lock remove update"),
+  bundle: (rest) => subcommand(rest, "exec", "add check clean info init install list lock outdated show update"),
   pnpm: (rest) => manager(rest, /^(?:run|exec|dlx)$/),
   yarn: (rest) => manager(rest, /^(?:run|exec|dlx)$/),
   bun: (rest) => manager(rest, /^(?:run|x)$/),
@@ -51,7 +62,7 @@ const WRAPPERS: Readonly<Record<string, Read>> = {
 /** Subcommands of pnpm, yarn and bun that start nothing by name. Any other word is a script or a program. */
 const MANAGING = new Set(
   (
-    "add audit cache ci config dedupe fetch i import info init install licenses link list ls outdated pack pm prune publish " +
+    "add audit cache ci dedupe fetch i import info init install licenses link list ls outdated pack pm prune publish " +
     "rebuild remove rm root store t test un uninstall unlink up update upgrade version why"
   ).split(" "),
 );
@@ -62,8 +73,10 @@ function behind(rest: readonly ShellWord[], options: RegExp, withValue?: RegExp)
   for (; at < rest.length; at++) {
     const word = rest[at];
     if (word === undefined || word.isOpen) break;
-    if (withValue?.test(word.text)) at += 1;
-    else if (!options.test(word.text)) break;
+    if (withValue?.test(word.text)) {
+      at += 1;
+      if (rest[at]?.isOpen !== false) return "has a value that is known only when it runs";
+    } else if (!options.test(word.text)) break;
   }
   return inner(rest.slice(at));
 }
@@ -76,25 +89,58 @@ function inner(words: readonly ShellWord[]): Wrapped | string {
   return { inner: words, finds: "path" };
 }
 
+/** What the project chooses: the name of a program or a script, and no code. */
 function fromPackage(found: Wrapped | string): Wrapped | string {
   if (typeof found === "string") return found;
   const [program, ...rest] = found.inner;
-  // `npx vitest@2 run` starts vitest.
-  const text = program?.text.replace(/(?<=[^@/])@[^/]*$/, "") ?? "";
-  return { inner: [{ text, isOpen: false }, ...rest], finds: "package" };
+  const text = withoutVersion(program?.text ?? "");
+  if (!/^[\w@./+:-]+$/.test(text)) return "may run code that is no name of a program";
+  if (rest.some((word) => /[$`]/.test(word.text))) return "may give $ or a backtick to a shell";
+  return { inner: [closed(text), ...rest], finds: "package" };
 }
 
-function subcommand(rest: readonly ShellWord[], known: Readonly<Record<string, RegExp>>): Wrapped | string | undefined {
+/** `npx vitest@2 run` starts vitest. */
+function withoutVersion(text: string): string {
+  const at = text.lastIndexOf("@");
+  const isVersion = at > 0 && !/[@/]/.test(text[at - 1] ?? "") && !text.includes("/", at);
+  return isVersion ? text.slice(0, at) : text;
+}
+
+/** One word starts a program, others are known to start none. */
+function subcommand(rest: readonly ShellWord[], runs: string, known: string): Wrapped | string | undefined {
   const [first, ...more] = rest;
-  if (first === undefined || first.isOpen) return undefined;
-  const options = Object.hasOwn(known, first.text) ? known[first.text] : undefined;
-  return options === undefined ? undefined : fromPackage(behind(more, options));
+  if (first === undefined || isAskedFor(first)) return undefined;
+  if (!first.isOpen && first.text === runs) return fromPackage(behind(more, /^--$/));
+  return !first.isOpen && known.split(" ").includes(first.text)
+    ? undefined
+    : `has no command that is known: ${first.text}`;
+}
+
+function npmExec([first, ...more]: readonly ShellWord[]): Wrapped | string | undefined {
+  if (first === undefined || first.isOpen || !/^(?:exec|x)$/.test(first.text)) return undefined;
+  return fromPackage(behind(more, /^(?:-y|--yes|--no|--)$/));
+}
+
+/** `python -m pytest`: a module that the project may bring, as it may bring a program. */
+function readModule([option, module, ...rest]: readonly ShellWord[]): Wrapped | string | undefined {
+  if (option?.text !== "-m") return undefined;
+  const isKnown = module !== undefined && !module.isOpen && MODULES.test(module.text);
+  return isKnown ? fromPackage({ inner: [module, ...rest], finds: "path" }) : "runs a module that is not known";
+}
+
+/** Modules of Python that run no code which their arguments hold. */
+const MODULES =
+  /^(?:pytest|unittest|pip|venv|http\.server|json\.tool|compileall|py_compile|ensurepip|build|mypy|ruff|black|isort|flake8|pylint)$/;
+
+function isAskedFor({ text, isOpen }: ShellWord): boolean {
+  return !isOpen && /^(?:--version|-v|-V|--help|-h)$/.test(text);
 }
 
 function manager(rest: readonly ShellWord[], runs: RegExp): Wrapped | string | undefined {
   const [first, ...more] = rest;
-  if (first === undefined || /^(?:--version|-v|--help|-h)$/.test(first.text)) return undefined;
+  if (first === undefined || isAskedFor(first)) return undefined;
   if (first.isOpen) return "has a command that is known only when it runs";
+  if (/^(?:config|c|set)$/.test(first.text)) return "changes what later commands do";
   if (MANAGING.has(first.text)) return undefined;
   return fromPackage(runs.test(first.text) ? inner(more) : inner(rest));
 }
@@ -104,7 +150,7 @@ function readTimeout(rest: readonly ShellWord[]): Wrapped | string {
   const found = behind(rest, flags, /^-[ks]$/);
   if (typeof found === "string") return found;
   const [duration, ...words] = found.inner;
-  if (!/^\d*\.?\d+[smhd]?$/.test(duration?.text ?? "")) return "has no time that is known";
+  if (!/^(?:\d+(?:\.\d+)?|\.\d+)[smhd]?$/.test(duration?.text ?? "")) return "has no time that is known";
   return inner(words);
 }
 
@@ -114,8 +160,9 @@ function readEnv(rest: readonly ShellWord[], variables: ReadonlySet<string>): Wr
   let at = 0;
   for (; at < rest.length && rest[at]?.text.includes("="); at++) {
     const { text = "", isOpen = true } = rest[at] ?? {};
-    const name = text.slice(0, text.indexOf("="));
-    if (isOpen || !variables.has(name)) return `sets ${name}`;
+    const equals = text.indexOf("=");
+    const name = text.slice(0, equals);
+    if (isOpen || !isInert(name, text.slice(equals + 1), variables)) return `sets ${name}`;
   }
   return inner(rest.slice(at));
 }
@@ -123,23 +170,34 @@ function readEnv(rest: readonly ShellWord[], variables: ReadonlySet<string>): Wr
 /** What comes from its input stands behind the words, or in the place of a mark (`-I {}`). */
 function readXargs(rest: readonly ShellWord[]): Wrapped | string {
   let mark: string | undefined;
+  let isGrouped = false;
   let at = 0;
   for (; at < rest.length; at++) {
     const { text, isOpen } = rest[at] ?? { text: "", isOpen: true };
     if (isOpen) return "has an option that is known only when it runs";
-    if (text === "-I") mark = rest[++at]?.text;
-    else if (/^-I./.test(text)) mark = text.slice(2);
-    else if (/^-[nPLd]$/.test(text)) at += 1;
-    else if (!/^(?:-[0rt]+|-[nPL]\d+|-d.+|--null|--no-run-if-empty|--max-(?:args|procs|lines)=\d+)$/.test(text)) break;
+    isGrouped ||= /^-[nL]|^--max-(?:args|lines)/.test(text);
+    if (/^-[InPLd]$/.test(text)) {
+      at += 1;
+      if (rest[at]?.isOpen !== false) return "has a value that is known only when it runs";
+      if (text === "-I") mark = rest[at]?.text;
+    } else if (/^-I./.test(text)) mark = text.slice(2);
+    else if (!/^(?:-[0rt]+|-[nPL]\d+|-d.+|--null|--no-run-if-empty|--max-(?:args|procs|lines)=\d+|--)$/.test(text))
+      break;
   }
+  // The last of them counts, and which that is differs.
+  if (mark !== undefined && isGrouped) return "has -I together with -n or -L";
   const words = rest.slice(at);
-  if (words.length === 0) return { inner: [{ text: "echo", isOpen: false }, UNKNOWN], finds: "path" };
+  if (words.length === 0) return { inner: [closed("echo"), UNKNOWN], finds: "path" };
   const found = inner(words);
   if (typeof found === "string") return found;
   if (mark === undefined) return { ...found, inner: [...found.inner, UNKNOWN] };
   const place = mark;
   if (place === "" || words[0]?.text.includes(place)) return "has a program that is known only when it runs";
   return { ...found, inner: found.inner.map((word) => opened(word, place)) };
+}
+
+function closed(text: string): ShellWord {
+  return { text, isOpen: false };
 }
 
 const UNKNOWN: ShellWord = { text: "", isOpen: true };

@@ -225,6 +225,45 @@ export const LISTED_EVASIONS: readonly string[] = [
   "run-parts --regex x .; touch M",
   "at now <<< 'touch M'",
   "crontab <<< '* * * * * touch M'",
+  // Words of the shell in front of builtins.
+  "time eval 'touch M'",
+  "time -p eval 'touch M'",
+  "time time eval 'touch M'",
+  "time command touch M",
+  "time source /dev/stdin <<'E'\ntouch M\nE",
+  // A name that goes on in the next line.
+  "touch$HOME\\\nx M",
+  "/usr/bin/touch$HOME\\\n_ M",
+  // Code from the input under other names.
+  "bash ../../../../../../dev/stdin <<'E'\ntouch M\nE",
+  "bash /./dev/stdin <<'E'\ntouch M\nE",
+  "bash /de*/stdin <<'E'\ntouch M\nE",
+  "sh /tmp/../dev/fd/0 <<'E'\ntouch M\nE",
+  "cd /dev && bash stdin <<'E'\ntouch M\nE",
+  "cd / && python3 dev/stdin <<'E'\nimport os; os.system('touch M')\nE",
+  "make -f ../../../../../../dev/stdin x <<'E'\nx:;touch M\nE",
+  "make -sf - x <<'E'\nx:;touch M\nE",
+  "make --makef=- x <<'E'\nx:;touch M\nE",
+  "make 'a-b:=$(shell touch M)' x",
+  "VERBOSE='$(shell touch M)' make",
+  // Options that become others.
+  "printf '%s\\n' . -exec touch M ';' | xargs -I X -n 5 find",
+  "echo > 1; echo > touch; echo M | xargs -n [1t]* echo",
+  "echo > 1; echo > touch; nice -n [1t]* echo",
+  "git -C -C --config-env=core.fsmonitor=TERM status",
+  "npm test -script-shell=/usr/bin/touch",
+  "npm test ---script-shell /usr/bin/touch",
+  "python3 -m pip config --editor touch edit",
+  // Starters that no table has.
+  "unknown-starter touch M",
+  "unknown-starter --then 'touch M'",
+  "unknown-starter --run=touch,M",
+  "bundle e touch M",
+  "git-difftool --extcmd='touch M;'",
+  "perl5.36-x86_64-linux-gnu -e 'system q(touch M)'",
+  "rksh -c 'touch M'",
+  "deno eval 'touch M'",
+  "node inspect x.js <<'E'\ntouch M\nE",
 ];
 
 /** Under rules that allow `test *`, `printf*`, `echo*`, `ls*`, `wc*`, `cat*`, `git status*`, `find*`, `timeout*`, `npm test*`. */
@@ -313,6 +352,17 @@ export const LISTED_WIDENINGS: readonly string[] = [
   "sed -n '1w M' /etc/hostname",
   "sed -n 's/.*/x/w M' /etc/hostname",
   "sed -n '1e touch M' /etc/hostname",
+  "sed -n 's/[/]/;s/e;s/x/y/' /etc/hostname > M",
+  "time test -v 'a[$(touch M)]'",
+  "time printf -v 'a[$(touch M)]' x",
+  "./timeout 9 git status; echo x > M",
+  "echo x > /tmp/../$HOME/../M",
+  "cd marks* && echo x > M",
+  "echo a | xargs -n [1t]* echo > M",
+  "printf '%s\\n' . -exec touch M ';' | xargs -I X -n 5 find",
+  "git status --output=M",
+  "npm test -script-shell=/usr/bin/touch > M",
+  "npm test --userconfig=M > M",
 ];
 
 const plain = fc.constantFrom(

@@ -23,6 +23,56 @@ export const UNPROVED: readonly UnprovedExpression[] = [
     reason: "looks at no more than the last 1,000 characters before the cursor",
   },
   {
+    path: "core/secret-decodings.ts",
+    written: String.raw`/^[ \t]*[0-9a-f]{4,16}:?[ \t]+((?:[0-9a-f]{2}){1,8}(?:[ \t]{1,2}(?:[0-9a-f]{2}){1,8}){0,63})(?:[ \t]{2,}[^\r\n]*|[ \t]*\|[^\r\n]*)?(?:\r?\n|$)/gim`,
+    reason: "begins at the start of a line only, and what may overlap takes the rest of the line, which always ends it",
+    worst: {
+      expression:
+        /^[ \t]*[0-9a-f]{4,16}:?[ \t]+((?:[0-9a-f]{2}){1,8}(?:[ \t]{1,2}(?:[0-9a-f]{2}){1,8}){0,63})(?:[ \t]{2,}[^\r\n]*|[ \t]*\|[^\r\n]*)?(?:\r?\n|$)/gim,
+      text: (length) => `0000 aa${" ".repeat(length)}\r0000 a`,
+    },
+  },
+  {
+    path: "core/secret-decodings.ts",
+    written: String.raw`/(?:[0-9a-f]{2}(?:(?:[\s:,.-]|\\n){1,5}(?:0x|\\x)?)?){7,}[0-9a-f]{2}/gi`,
+    reason: "fails only before the eighth byte, and each byte with what follows it has a bounded length",
+    worst: {
+      expression: /(?:[0-9a-f]{2}(?:(?:[\s:,.-]|\\n){1,5}(?:0x|\\x)?)?){7,}[0-9a-f]{2}/gi,
+      text: (length) => "aa:aa:aa:aa:aa:aa:aa:x".repeat(length / 22),
+    },
+  },
+  {
+    path: "core/secret-decodings.ts",
+    written: String.raw`/\b\d{1,3}(?:[\s,;]{1,6}\d{1,3}\b){7,}/g`,
+    reason: "fails only before the eighth number, and each number with what follows it has a bounded length",
+    worst: {
+      expression: /\b\d{1,3}(?:[\s,;]{1,6}\d{1,3}\b){7,}/g,
+      text: (length) => "1,1,1,1,1,1,1,x".repeat(length / 15),
+    },
+  },
+  {
+    path: "core/secret-decodings.ts",
+    written: "new RegExp(`[%\\\\\\\\&${UNSEEN}]`)",
+    reason: "one character",
+  },
+  {
+    path: "core/secret-decodings.ts",
+    written: String.raw`/^[ \t]*[0-9a-f]{4,16}:?[ \t]/im`,
+    reason: "begins at the start of a line only, and takes nothing of the next one",
+    worst: { expression: /^[ \t]*[0-9a-f]{4,16}:?[ \t]/im, text: (length) => " ".repeat(length) },
+  },
+  {
+    path: "core/secret-decodings.ts",
+    written: 'new RegExp(ESCAPE, "gi")',
+    reason: "choices of bounded length",
+  },
+  {
+    path: "core/secret-decodings.ts",
+    written: String.raw`/^[ \t]*[0-9a-f]{6,16}:?[ \t]+|\s+/gim`,
+    reason: "the first choice begins at the start of a line only, and nothing follows the second one",
+    worst: { expression: /^[ \t]*[0-9a-f]{6,16}:?[ \t]+|\s+/gim, text: (length) => " ".repeat(length) },
+  },
+  {
     path: "core/token-shapes.ts",
     written: 'new RegExp(SHAPES.map(({ pattern }) => `(${pattern.source})`).join("|"), "y")',
     reason: "joins expressions that are each proved, as choices at one place; every repetition in them is bounded",
@@ -32,39 +82,14 @@ export const UNPROVED: readonly UnprovedExpression[] = [
     },
   },
   {
-    path: "loop/parse-output.ts",
-    written: "/^\\s*```(?:json)?\\s*\\n([\\s\\S]*?)\\n?```\\s*$/",
-    reason: "being replaced: see core/fenced.ts",
-  },
-  {
-    path: "rights/shell-command.ts",
-    written: '/"((?:[^"\\\\$`\\n]|\\\\[^\\n])*)"/y',
-    reason: "being replaced by a parser; a command has a length limit",
-  },
-  {
-    path: "rights/suspect-command.ts",
-    written: String.raw`/^(?:if|then|else|elif|do|while|until|!|time|-p|--|coproc|function|\{|[A-Za-z_]\w*(?:\[.*\])?\+?=.*)$/s`,
-    reason: "being replaced by a parser; a command has a length limit",
-  },
-  {
     path: "tools/html-tokens.ts",
     written: 'new RegExp(`</${name}(?=[\\\\s/>])`, "gi")',
     reason: "the name is one of our own list of elements; no repetition",
     worst: { expression: /<\/script(?=[\s/>])/gi, text: (length) => "</script".repeat(length / 8) },
   },
   {
-    path: "tools/pattern-syntax.ts",
+    path: "core/pattern-syntax.ts",
     written: 'new RegExp(`^\\\\p{${found?.[1]}}$`, "u")',
     reason: "one class of characters, tried on one character",
-  },
-  {
-    path: "tools/protected-paths.ts",
-    written: "/:.*$/s",
-    reason: "one name of a path, and paths have at most 4,000 characters",
-  },
-  {
-    path: "tools/protected-paths.ts",
-    written: "/[. ]+$/",
-    reason: "one name of a path, and paths have at most 4,000 characters",
   },
 ];
