@@ -30,7 +30,6 @@ import { openProjectPrograms } from "./assemble-programs.ts";
 import { CommandError, EXIT, usageError } from "./exit-codes.ts";
 import { inertLine } from "./inert.ts";
 import { openForRun } from "./keep-runs.ts";
-import { userFolderIfAny } from "./paths.ts";
 import { rootPrompt } from "./root-prompt.ts";
 import type { RunFlags } from "./run-flags.ts";
 import { alsoHide, withoutSecretsIn } from "./without-secrets.ts";

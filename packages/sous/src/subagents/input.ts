@@ -20,7 +20,7 @@ const SpawnInput = z.strictObject({
     .describe("Exactly these of your tools; an empty list means none. Omit for all of them."),
   max_turns: z.int().min(1).max(MAX_CALL_TURNS).optional().describe("How many turns it may take, 1 to 50."),
   agent: notBlank.optional().describe("The name of a predefined agent to use."),
-  model: notBlank.optional().describe("Another model of your provider, as provider/model; the user may allow others."),
+  model: notBlank.optional().describe("provider/model, of your provider."),
   system_prompt: notBlank.optional().describe("Instructions for the child instead of the default ones."),
   timeout_ms: z.int().min(1).optional().describe("Stop it after this many milliseconds."),
   output_schema: z.record(z.string(), z.unknown()).optional().describe("A JSON Schema its answer must match."),
