@@ -51,7 +51,7 @@ export type Application = AsyncDisposable & {
 export type ConversationCommands = {
   /** Ends what this root and everything below it has started, or all there is. */
   end(rootId?: string): Promise<void>;
-  /** From now on the commands of the root belong to this one, with which its conversation goes on. */
+  /** From now on the commands of the root belong to this run, which continues its conversation. */
   moveTo(rootId: string): void;
 };
 

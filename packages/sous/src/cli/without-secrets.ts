@@ -1,6 +1,6 @@
 /**
  * The last door before the outside: the secrets of this machine are taken out of all that a command prints, logs or
- * exports, whoever wrote it. Events have lost them before; answers, errors and stored runs of others come past here only.
+ * exports, whatever the source. Events have lost them before; answers, errors and stored runs of others come past here only.
  */
 
 import { createRedactor, type Redactor } from "../core/redact.ts";

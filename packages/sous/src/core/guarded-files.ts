@@ -81,7 +81,7 @@ function placeGuard(parts: readonly string[], top: readonly string[], places: Gu
   for (const home of (places.homes ?? []).map(partsOf)) {
     const [first = ""] = isWithin(parts, home) ? parts.slice(home.length) : [];
     const isSetting = SETTINGS_IN_HOME.some((each) => isWithin(parts, [...home, ...each]));
-    // Whoever works on a project in such a folder of the home is asked by the names below its top.
+    // A project inside such a folder of the home is judged by the names below its top.
     if (isSetting || (first.startsWith(".") && !isWithin(top, [...home, first])))
       return { effect: "ask", reason: "programs obey such files of your home folder without being called" };
   }

@@ -25,7 +25,7 @@ export function checkAllowEntries(allow: readonly string[]): void {
 }
 
 /**
- * Why somebody who is not the user may not have this model; undefined when they may. The name of a model says whose server gets
+ * Why a call or a project may not have this model; undefined when it may. The name of a model says whose server gets
  * a task and which key pays for it. `own` is the provider of the run, undefined when it has none that a name leads to.
  */
 export function whyNotNamed(name: string, own: string | undefined, allow: readonly string[]): string | undefined {

@@ -238,7 +238,7 @@ export function caseTest(test: PointTest, ignoreCase: boolean): PointTest {
   };
 }
 
-/** Remembers the answers for ASCII, so that a large set costs no more than a small one. */
+/** Remembers the answers for ASCII, so that a large set costs as much as a small one. */
 function quickForAscii(test: PointTest): PointTest {
   const known = new Int8Array(128);
   return (point) => {

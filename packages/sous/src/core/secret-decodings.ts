@@ -96,7 +96,7 @@ function numbersOf(run: string): string {
   return (run.match(/\d+/g) ?? []).map((digits) => String.fromCharCode(Number(digits))).join("");
 }
 
-/** Code units are put together in portions: a call takes only so many arguments. */
+/** Code units are put together in portions: the number of arguments of a call is limited. */
 const PORTION = 4096;
 
 function bytesOf(digits: string): string {

@@ -6,7 +6,7 @@ import type { Run } from "../core/run.ts";
 import type { Parsed, Schema } from "../core/schema.ts";
 import { isJson } from "./to-json.ts";
 
-/** Parsing is one step that nothing interrupts: a slow machine takes a second for so many characters, if they are many keys. */
+/** Parsing is one step that nothing interrupts: a slow machine takes a second for this many characters of short keys. */
 const MAX_LENGTH = 2_000_000;
 const LENGTH_AT_ONCE = 100_000;
 const inTurn = oneAtATime(setImmediate);

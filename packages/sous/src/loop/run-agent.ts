@@ -35,7 +35,7 @@ async function finish(ending: Ending, run: Run, startedAt: number): Promise<RunO
   let outcome: RunOutcome | undefined;
   try {
     try {
-      // Somebody outside may speak to a child while others are being stopped, so this looks until none is left.
+      // A program outside may send to a child while others are being stopped, so repeat until none is left.
       for (let closing = run.tree.closeChildren(run); closing !== undefined; closing = run.tree.closeChildren(run)) {
         await closing;
       }

@@ -11,7 +11,7 @@ export type EnvironmentParts = {
   readonly named: Variables;
   /** What nobody changes: where programs are found, and what git may do. */
   readonly imposed: Variables;
-  /** Added to the mark we carry ourselves, so that whoever started us finds our programs too. */
+  /** Added to the mark we carry ourselves, so that the process that started us finds our programs too. */
   readonly mark: string;
 };
 

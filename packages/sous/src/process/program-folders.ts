@@ -34,7 +34,7 @@ type Verdict = {
   readonly isThere: boolean;
   readonly project: Project | undefined;
   readonly isAbove: boolean;
-  /** Somebody else could put another file there. */
+  /** Another user could put another file there. */
   readonly isOthers: boolean;
 };
 
@@ -86,7 +86,7 @@ export class FolderJudge {
       this.#above,
     ]);
     const project = innermost(steps, projects);
-    // Whoever trusts a project trusts its owner with it: in a container that is often another user than we are.
+    // Trust in a project includes its owner: in a container that is often another user than we are.
     const owner = project?.isTrusted ? project.folder?.owner : undefined;
     const isOurs = (step: Step) => owners.has(step.owner) || step.owner === owner;
     const isEnd = (step: Step) => isThere && step === steps.at(-1);
@@ -163,7 +163,7 @@ function ancestorsOf(folder: string): string[] {
   return above === folder ? [folder] : [folder, ...ancestorsOf(above)];
 }
 
-/** The superuser, we, and whoever owns the system: in a namespace the superuser's files may have another number. */
+/** The superuser, this user, and the owner of the system: in a namespace the superuser's files may have another number. */
 async function trustedOwners(): Promise<ReadonlySet<number>> {
   const system = await stat("/usr").then(
     ({ uid }) => [uid],

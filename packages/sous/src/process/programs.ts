@@ -120,7 +120,7 @@ class OpenPrograms implements Programs {
     return this.#environment.PATH ?? DEFAULT_PATH;
   }
 
-  /** An absolute path is the word of whoever wrote it, unless the project could change what is there. */
+  /** An absolute path is taken as it was written, unless the project could change what is there. */
   async #find(program: string, judge: FolderJudge, folders: readonly string[]): Promise<string | undefined> {
     if (isAbsolute(program)) {
       const isTheirs = (await judge.projectOf(program)) !== undefined;

@@ -182,7 +182,7 @@ function readEscaped(source: Source, word: Growing): string | undefined {
 function readVariable(source: Source, word: Growing, { place, home }: PieceOptions): string | undefined {
   if (place !== "argument" && place !== "pattern") return VARIABLE;
   if (place === "argument" && take(source, /\$\?/y) !== undefined) return addStatus(word);
-  // Behind a line that goes on, more of the name could follow.
+  // After a line continuation, more of the name could follow.
   return take(source, /\$HOME(?=[/ \t\n;&|<>]|$)/y) === undefined ? VARIABLE : addHome(word, home);
 }
 

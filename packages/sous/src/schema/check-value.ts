@@ -1,4 +1,4 @@
-/** Checks values against schemas so that the process goes on hearing deadlines and signals. */
+/** Checks values against schemas so that the process still hears deadlines and signals. */
 
 import { setImmediate } from "node:timers/promises";
 import { oneAtATime } from "../core/one-at-a-time.ts";

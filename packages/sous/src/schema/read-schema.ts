@@ -176,7 +176,7 @@ function boundDepth(value: unknown, depth: number): void {
 }
 
 /**
- * Refuses schemas that meet one value too often: without an end because they refer to themselves, or so many times that
+ * Refuses schemas that meet one value too often: without an end because they refer to themselves, or so often that
  * the references double at every step. What a schema does with the parts of a value is bounded by the value.
  */
 function boundForOneValue(nodes: readonly SchemaNode[]): void {

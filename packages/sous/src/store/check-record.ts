@@ -1,10 +1,10 @@
-/** Whether a run that comes out of a database can be one: whoever shows it counts on its numbers. */
+/** Checks the numbers of a run from a database: formatters rely on them. */
 
 import { StoreError } from "../core/errors.ts";
 import { LATEST_TIME } from "../core/event-schema.ts";
 import type { RunRecord } from "../core/store.ts";
 
-/** Ten times what a runtime allows; whoever draws a tree indents by it. */
+/** Ten times what a runtime allows; trees are indented by it. */
 const MAX_DEPTH = 100;
 
 /** The record itself. Throws a `StoreError` that names the run and the column. */

@@ -24,7 +24,7 @@ export type BuiltInOptions = {
   environment?: Readonly<Record<string, string | undefined>> | undefined;
   /** Hosts that `fetch` may be redirected to without asking anew. */
   allowHosts?: readonly string[] | undefined;
-  /** Where commands in the background are kept, for whoever ends them with a conversation. */
+  /** Where commands in the background are kept, so that the end of a conversation can end them. */
   background?: BackgroundCommands | undefined;
 };
 

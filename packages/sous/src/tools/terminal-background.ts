@@ -1,6 +1,6 @@
 /**
  * Commands that go on while the model does something else. Each belongs to the run that started it and to those above it; nobody
- * else can read, stop or find it. A child's command ends with its run. A root's goes on until it is stopped, until its
+ * else can read, stop or find it. A child's command ends with its run. A root's runs until it is stopped, until its
  * conversation is over (`end`), or until the programs are closed.
  */
 
@@ -82,7 +82,7 @@ export class BackgroundCommands {
     return this.#end(ids.map(([id]) => id));
   }
 
-  /** A conversation that goes on as another root keeps what its root has started. */
+  /** A conversation that continues under another root keeps what its root has started. */
   moveTo(rootId: string): void {
     for (const command of this.#commands.values()) if (command.owners.length === 1) command.owners = [rootId];
   }
@@ -125,7 +125,7 @@ export class BackgroundCommands {
     };
   }
 
-  /** The same words for a command of somebody else and for one that never was. */
+  /** The same words for another agent's command and for one that does not exist. */
   #find(id: string, { agentId }: Caller): Command {
     const found = this.#commands.get(id);
     if (found?.owners.includes(agentId)) return found;

@@ -18,7 +18,7 @@ export type TerminalOptions = {
   readonly timeoutMs: number;
   /** Our variables: the secrets among them are taken out of what commands print. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Where commands in the background are kept, for whoever ends them with a conversation. */
+  /** Where commands in the background are kept, so that the end of a conversation can end them. */
   readonly background?: BackgroundCommands | undefined;
 };
 

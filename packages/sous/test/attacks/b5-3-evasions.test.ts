@@ -4,13 +4,9 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { before, suite, test } from "node:test";
-import {
-  ALLOWED_RULES,
-  generatedEvasions,
-  generatedWidenings,
-  LISTED_EVASIONS,
-  LISTED_WIDENINGS,
-} from "./b5-3-forms.ts";
+import { LISTED_EVASIONS } from "./b5-3-evasion-forms.ts";
+import { generatedEvasions, generatedWidenings } from "./b5-3-generated-forms.ts";
+import { ALLOWED_RULES, LISTED_WIDENINGS } from "./b5-3-widening-forms.ts";
 import { calling, type Flags, openCommand, saying } from "./whole-command.ts";
 
 /** Runs all of them in one chat with the real terminal; gives the attempts whose marker was made. */

@@ -6,7 +6,7 @@ import { guardOf } from "../../src/core/guarded-files.ts";
 import { NAME_ROWS } from "../../src/core/guarded-names.ts";
 
 const nothing = (): boolean => false;
-const effectOf = (path: string): string => guardOf(`/work/${path}`, { top: "/work" }, nothing)?.effect ?? "free";
+const effectOf = (path: string): string => guardOf(`/project/${path}`, { top: "/project" }, nothing)?.effect ?? "free";
 
 suite("B4.5: the table of guarded files", () => {
   for (const { effect, names, reason } of NAME_ROWS) {

@@ -34,7 +34,7 @@ export class Conversation {
     this.#application = application;
     this.#onEvent = onEvent;
     this.#onOwnEvent = (event) => {
-      // Also a copy of the conversation, or one that goes on from a summary, has the commands of the root before it.
+      // A copy of the conversation, or one continued from a summary, keeps the commands of the root before it.
       if (event.type === "run-start" && event.parentId === null) application.commands.moveTo(event.agentId);
       onEvent(event);
     };

@@ -141,7 +141,7 @@ function paintBroken({ plain, spans }: Painted, columns: number, { paint }: Styl
     offset += line.length;
     let painted = "";
     let done = from;
-    // Both are in order: a span that goes on beyond this line is the next one's first.
+    // Both are in order: a span that extends beyond this line is the first of the next one.
     for (let span = spans[next]; span !== undefined && span.from < offset; span = spans[++next]) {
       const start = Math.max(span.from, from);
       const end = Math.min(span.to, offset);

@@ -16,7 +16,7 @@ export type QuestionKeysParts = {
   say(lines: readonly string[]): void;
 };
 
-/** Whoever is just typing does not mean to answer, and a key that is held down is pressed once. */
+/** A person in the middle of typing does not mean to answer, and a key that is held down counts once. */
 const QUIET_MS = 400;
 const TOO_EARLY = "The question has only just appeared: read it, then press the key again";
 

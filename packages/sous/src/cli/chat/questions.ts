@@ -57,7 +57,7 @@ export class Questions {
     return promise;
   };
 
-  /** The first question is in sight now. Whoever shows it says so, each time; only the first time counts. Monotonic. */
+  /** The first question is in sight now. The screen that draws it reports this each time; only the first report counts. Monotonic. */
   shown(now: number): void {
     if (this.first !== undefined) this.#shownAt ??= now;
   }
