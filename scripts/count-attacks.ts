@@ -9,6 +9,7 @@ const FILES = [
   "packages/sous/test/attacks/secrets.test.ts",
   "packages/sous/test/config/*.test.ts",
   "packages/sous/test/requirements/h-{rights,boundaries,shares,limits}.test.ts",
+  "packages/sous/test/{rights,inventory}/*.test.ts",
   "packages/sous/test/figures/r9-rights.test.ts",
   "packages/sous/test/tools/{workspace,grep}.test.ts",
   "packages/sous/test/process/{programs,program-folders,git-environment}.test.ts",

@@ -59,6 +59,8 @@ export type ActionWords = {
   readonly title: string;
   /** All of it, wrapped and never cut. */
   readonly lines: readonly string[];
+  /** Why a rule has the person asked, where it says so. */
+  readonly why: readonly string[];
   /** What "always for this agent" would remember: this action and no other. */
   readonly rule: PermissionRule | undefined;
 };

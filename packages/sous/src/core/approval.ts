@@ -27,8 +27,8 @@ export type Approve = (request: ApprovalRequest, signal: AbortSignal) => Promise
 /** What the rules of the user say about a call. */
 export type RuleAnswer =
   | { effect: "allow" }
-  /** `reason` names the rule and what to write instead; without it the action speaks for itself. */
-  | { effect: "ask"; reason?: string | undefined }
+  /** `reason` names the rule; without it the action speaks for itself. `advice` is for the model, when nobody is there. */
+  | { effect: "ask"; reason?: string | undefined; advice?: string | undefined }
   | { effect: "deny"; reason: string };
 
 /** Rules before the person. Undefined leaves a call to the tier of its tool. */

@@ -12,7 +12,11 @@ import { failedResult } from "./tool-result.ts";
 export const NOBODY_THERE: NonNullable<ToolResult["metadata"]> = Object.freeze({ error_type: "consent" });
 
 /** Undefined when the call may run, else the failed result the model reads. */
-export async function askConsent(request: ApprovalRequest, run: Run): Promise<ToolResult | undefined> {
+export async function askConsent(
+  request: ApprovalRequest,
+  run: Run,
+  advice = "Go on without it",
+): Promise<ToolResult | undefined> {
   const { callId, toolName, input, reason: why } = request;
   run.emit({ type: "approval-request", callId, toolName, input: asKept(input) });
   const question = run.tree.approve(run, request);
@@ -21,7 +25,7 @@ export async function askConsent(request: ApprovalRequest, run: Run): Promise<To
     const reason = "nobody is there to give it";
     run.emit({ type: "approval-end", callId, allowed: false, by: "nobody", reason });
     const because = why === undefined ? "" : ` (${why})`;
-    return failedResult(`${toolName} needs consent, and ${reason}${because}. Go on without it.`, NOBODY_THERE);
+    return failedResult(`${toolName} needs consent, and ${reason}${because}. ${advice}.`, NOBODY_THERE);
   }
   let answer: ApprovalAnswer;
   try {

@@ -172,7 +172,8 @@ function consentTo(
   if (rule?.effect === "deny") return failedResult(deniedByRule(toolName, rule.reason), { error_type: "consent" });
   const mustAsk = rule === undefined ? tool.tier === "confirm" : rule.effect === "ask";
   if (!mustAsk) return undefined;
-  return askConsent(rule?.effect === "ask" ? { ...request, reason: rule.reason } : request, run);
+  if (rule?.effect !== "ask") return askConsent(request, run);
+  return askConsent({ ...request, reason: rule.reason }, run, rule.advice);
 }
 
 /** True for a call that does nothing outside: a child that it starts keeps it, together with its own start, before it acts. */

@@ -9,6 +9,8 @@ export type ActionText = {
   readonly title: string;
   /** The whole action, one row of the terminal each. */
   readonly lines: readonly string[];
+  /** Why a rule has the person asked, where it says so. */
+  readonly why: readonly string[];
   /** What "always for this agent" would remember: this action and no other. */
   readonly rule: PermissionRule;
 };
@@ -22,11 +24,8 @@ export function describeAction(request: ApprovalRequest, { realPath, width = 76 
   const columns = Math.max(MIN_WIDTH, width);
   return {
     title: `${visible(request.path)} wants to use ${visible(request.toolName)}`,
-    lines: [
-      ...mainLines(action, columns),
-      ...fieldLines(action, request.input, columns),
-      ...(request.reason === undefined ? [] : textLines(`asked because ${request.reason}`, columns)),
-    ],
+    lines: [...mainLines(action, columns), ...fieldLines(action, request.input, columns)],
+    why: request.reason === undefined ? [] : textLines(`asked because ${request.reason}`, columns),
     rule: { effect: "allow", pattern: `${request.toolName}(=${action.exact})`, origin: "an answer in this chat" },
   };
 }

@@ -100,7 +100,8 @@ function judge({ action, files, guard, rules, answers, allowsAll }: Case): Judge
   const unclear = notUnderstood(action, rules);
   if (unclear !== undefined && !isAllowed(action, [...rules, ...answers].filter(isExact))) {
     const { reason, by } = unclear;
-    return { answer: allowsAll ? { effect: "deny", reason } : { effect: "ask", reason }, by };
+    const denied = { effect: "deny", reason: `${reason}. ${INSTEAD}` } as const;
+    return { answer: allowsAll ? denied : { effect: "ask", reason, advice: INSTEAD }, by };
   }
   const isAnswered = isAllowed(action, answers);
   if (guard !== undefined && !isAnswered) return { answer: { effect: "ask", reason: guard.reason }, by: GUARD };
@@ -123,7 +124,7 @@ function notUnderstood(action: Action, rules: readonly ReadyRule[]): { reason: s
   const binding = rules.find(({ effect, matcher }) => effect !== "allow" && tools.some((name) => matcher.isFor(name)));
   if (binding === undefined) return undefined;
   const by = named(binding);
-  return { by, reason: `${by} holds, and this command is not understood: ${action.reading.problem}. ${INSTEAD}` };
+  return { by, reason: `${by} holds, and this command is not understood: ${action.reading.problem}` };
 }
 
 const INSTEAD =

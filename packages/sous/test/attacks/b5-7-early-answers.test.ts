@@ -120,7 +120,7 @@ suite("B5.7: a key before a question could be read is no answer", () => {
 
   test("B5.7: a question that was never drawn cannot be answered, however long it waits", async () => {
     const questions = new Questions(
-      () => ({ title: "?", lines: [], rule: undefined }),
+      () => ({ title: "?", lines: [], why: [], rule: undefined }),
       () => {},
     );
     const asked = questions.ask(requestFor("terminal", { command: "touch marker" }), new AbortController().signal);
@@ -179,7 +179,7 @@ function lineStage() {
   const clock = { monotonic: () => now };
   const lines = new LineAnswers({ reader, clock, tell: (text) => told.push(text) });
   const questions = new Questions(
-    ({ input: asked }) => ({ title: "asks", lines: [JSON.stringify(asked)], rule: undefined }),
+    ({ input: asked }) => ({ title: "asks", lines: [JSON.stringify(asked)], why: [], rule: undefined }),
     () => void lines.answer(questions),
   );
   const ask = (command: string, signal = new AbortController().signal): Promise<ApprovalAnswer> =>

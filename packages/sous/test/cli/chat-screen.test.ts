@@ -184,7 +184,7 @@ suite("frames", () => {
 
   test("all choices of a question are shown, however narrow the terminal is", () => {
     const rule = { effect: "allow", pattern: "terminal(make)", origin: "" } as const;
-    const action = { title: "sous wants to use terminal", lines: ["make"], rule };
+    const action = { title: "sous wants to use terminal", lines: ["make"], why: [], rule };
     const who = { runId: "r", path: "sous", agent: "sous", above: [], callId: "c" };
     const request = { ...who, toolName: "terminal", input: {}, cwd: "/" };
     const question = { first: { request, action }, count: 1, isHeld: false };

@@ -61,8 +61,8 @@ export function isLongQuestion({ action }: Question, size: ScreenSize): boolean 
   return head.length + rest > third;
 }
 
-function actionLines({ lines }: Pick<Question["action"], "lines">, columns: number): string[] {
-  return lines.flatMap((line) => breakLine(`  ${line}`, columns));
+function actionLines({ lines, why }: Question["action"], columns: number): string[] {
+  return [...lines, ...why].flatMap((line) => breakLine(`  ${line}`, columns));
 }
 
 function questionLines({ question }: ChatScene, columns: number, maxLines: number, style: Style): string[] {

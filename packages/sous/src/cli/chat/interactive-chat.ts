@@ -103,7 +103,7 @@ export class InteractiveChat implements Disposable {
     const { first } = this.#parts.questions;
     const { size } = this.#screen;
     if (first !== undefined && isLongQuestion(first, size))
-      this.say([first.action.title, ...first.action.lines.map((line) => `  ${line}`)]);
+      this.say([first.action.title, ...[...first.action.lines, ...first.action.why].map((line) => `  ${line}`)]);
     this.#screen.refresh();
   }
 

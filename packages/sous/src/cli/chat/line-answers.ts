@@ -56,7 +56,7 @@ export class LineAnswers implements AsyncIterable<string> {
     if (first === this.#told) return;
     this.#told = first;
     if (first === undefined) return;
-    tell([first.action.title, ...first.action.lines.map((line) => `  ${line}`)].join("\n"));
+    tell([first.action.title, ...[...first.action.lines, ...first.action.why].map((line) => `  ${line}`)].join("\n"));
     tell("y once, n no; anything else is a no and the reason for it");
     questions.shown(clock.monotonic());
   }
