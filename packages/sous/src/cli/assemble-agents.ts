@@ -13,7 +13,7 @@ import type { Configuration } from "../core/configuration.ts";
 import type { GuardPlaces } from "../core/guarded-files.ts";
 import { providerOf, whyNotNamed } from "../core/model-name.ts";
 import type { Tool } from "../core/tool.ts";
-import type { Policy } from "../rights/policy.ts";
+import type { Policy, PolicyOptions } from "../rights/policy.ts";
 import type { AroundWrite } from "../tools/write-file.ts";
 import { CommandError } from "./exit-codes.ts";
 import { inertLine } from "./inert.ts";
@@ -199,15 +199,15 @@ export function toDefinitions(files: readonly AgentFile[], tools: readonly Tool[
 export async function withAgentRules(
   policy: Policy,
   files: readonly AgentFile[],
-  { allowsAll }: { allowsAll: boolean },
+  { allowsAll, ...reading }: Pick<PolicyOptions, "home" | "variables"> & { allowsAll: boolean },
 ): Promise<Policy> {
   const { createPolicy } = await import("../rights/policy.ts");
   const rulesOf = new Map(
     files.map(({ name, rules, only }) => [
       name,
       {
-        rules: createPolicy({ rules, allowsAll: allowsAll && rules.length > 0 }),
-        only: createPolicy({ rules: only }),
+        rules: createPolicy({ rules, allowsAll: allowsAll && rules.length > 0, ...reading }),
+        only: createPolicy({ rules: only, ...reading }),
         limited: new Set(only.map(({ pattern }) => pattern.split("(", 1)[0] ?? "")),
         origin: only[0]?.origin ?? "",
       },

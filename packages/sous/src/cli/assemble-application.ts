@@ -9,7 +9,7 @@ import type { Budget, DelegationLimits } from "../core/limits.ts";
 import type { Programs } from "../core/process.ts";
 import type { RuntimeOptions } from "../core/runtime.ts";
 import type { Tool } from "../core/tool.ts";
-import type { Policy } from "../rights/policy.ts";
+import type { Policy, PolicyOptions } from "../rights/policy.ts";
 import type { BackgroundCommands } from "../tools/terminal-background.ts";
 import type { Application, ApplicationRequest } from "./application.ts";
 import {
@@ -57,7 +57,8 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
   const files = onProviderOf(await agentFiles(request, project), configuration, request.warn);
   // What the root may not use it cannot pass on: a file does not widen what was typed.
   const agents = toDefinitions(files, chosen(tools, flags.rights));
-  const rules = await withAgentRules(policy, files, { allowsAll: flags.rights.allowsAll });
+  const { allowsAll } = flags.rights;
+  const rules = await withAgentRules(policy, files, { allowsAll, ...commandReading(request, configuration, guards) });
   const [{ createConsent }, { systemHost }, { runtimeOn }, models] = await Promise.all([
     import("../rights/consent.ts"),
     import("../host.ts"),
@@ -137,9 +138,10 @@ type Bounds = { heldRules: readonly PermissionRule[]; guards: GuardPlaces };
 /** The rules of the configuration and of the command line. */
 export async function policyFor(
   { flags: { rights }, env }: PolicyRequest,
-  { permissions, tools }: Configuration,
+  configuration: Configuration,
   { heldRules, guards }: Bounds,
 ): Promise<Policy> {
+  const { permissions, tools } = configuration;
   const { createPolicy } = await import("../rights/policy.ts");
   const { checkPattern } = await import("../rights/rule-pattern.ts");
   for (const { pattern } of rights.rules) {
@@ -151,9 +153,17 @@ export async function policyFor(
     guards,
     allowsAll: rights.allowsAll,
     allowHosts: tools.fetch.allowHosts,
-    home: knownHome(env.HOME, guards),
-    variables: tools.terminal.inertVariables,
+    ...commandReading({ env }, configuration, guards),
   });
+}
+
+/** What commands of the terminal mean here. */
+function commandReading(
+  { env }: Pick<ApplicationRequest, "env">,
+  { tools }: Configuration,
+  guards: GuardPlaces,
+): Pick<PolicyOptions, "home" | "variables"> {
+  return { home: knownHome(env.HOME, guards), variables: tools.terminal.inertVariables };
 }
 
 /** Programs get another home folder when it lies in the project; then nobody knows what ~ stands for. */

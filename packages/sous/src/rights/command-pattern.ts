@@ -93,13 +93,20 @@ function mayBegin(expected: readonly ShellWord[], words: readonly ShellWord[], s
 function mayStart(expected: readonly ShellWord[], [program, ...rest]: readonly ShellWord[]): boolean {
   if (program === undefined || expected.length === 0 || STARTS_NOTHING.has(programName(program.text))) return false;
   return rest.some((word, index) => {
-    if (word.isOpen) return false;
+    if (word.isOpen) return mayBecome(word.text, expected[0]?.text ?? "");
     const parts = word.text
       .split(/[\s=,;:]+/)
       .flatMap(part)
       .slice(0, MAX_PARTS);
     return mayBegin(expected, rest, index) || parts.some((_, at) => mayBegin(expected, parts, at));
   });
+}
+
+/** What stands before the first free place must be the beginning of the name. */
+function mayBecome(open: string, wanted: string): boolean {
+  const fixed = /^[^*?[]*/.exec(open)?.[0] ?? "";
+  const name = wanted.split(WILDCARD, 1)[0] ?? "";
+  return name.toLowerCase().startsWith(fixed.toLowerCase()) || fixed.toLowerCase().startsWith(name.toLowerCase());
 }
 
 /** Texts of arguments are looked at so far. */
@@ -112,9 +119,9 @@ function part(text: string): ShellWord[] {
 /** Programs of daily work that start none of their arguments; those with options that do are in `programs-table.ts`. */
 const STARTS_NOTHING = new Set(
   (
-    "[ basename bat black bundle cargo cat cd chmod chown clang cmp composer cp curl cut date df diff dirname docker du echo eslint " +
-    "exit expr false fd file find fmt fold gcc git go gofmt grep gunzip gzip head help id jq kill less ln ls make md5sum mkdir " +
-    "mktemp mv mypy npm od paste pip pip3 pnpm prettier printf ps pwd pytest readlink realpath rg rm rmdir ruff rsync sed seq " +
+    "[ basename bat black bundle cargo cat cd chmod chown clang cmp command composer cp curl cut date df diff dirname docker du echo eslint " +
+    "exit expr false fd file find fmt fold gcc git go gofmt grep gunzip gzip head help id jq kill killall less ln ls make md5sum mkdir " +
+    "mktemp mv mypy npm od paste pgrep pip pip3 pkill pnpm prettier printf ps pwd pytest readlink realpath rg rm rmdir ruff rsync sed seq " +
     "sha256sum shasum sleep sort stat strings tail tar tee test touch tr tree true tsc type umask uname uniq unzip uv vitest wc " +
     "wget which whoami xxd yarn yq zip"
   ).split(" "),

@@ -256,6 +256,8 @@ export const LISTED_EVASIONS: readonly string[] = [
   "unknown-starter touch M",
   "unknown-starter --then 'touch M'",
   "unknown-starter --run=touch,M",
+  "echo touch M | xargs unknown-starter",
+  "unknown-starter [t]ouch M",
   "bundle e touch M",
   "git-difftool --extcmd='touch M;'",
   "perl5.36-x86_64-linux-gnu -e 'system q(touch M)'",
