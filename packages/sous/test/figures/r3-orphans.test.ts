@@ -30,7 +30,8 @@ suite("R3: two seconds after INT, TERM and KILL nothing is left of what a run ha
   });
 });
 
-suite("R3: the figure finds", () => {
+// Most of it is waiting for what should have ended.
+suite("R3: the figure finds", { concurrency: true }, () => {
   const source = (file: string) => import.meta.resolve(`../../src/process/${file}`);
   const faults: [what: string, mutation: Mutation, options?: Partial<OrphanOptions>][] = [
     ["a guard that does nothing", { in: source("guard.ts"), find: "quiet=0\nfor round", replace: "exit 0\nfor round" }],
