@@ -24,7 +24,7 @@ import { namedAgentTool } from "./subagents/named-agent.ts";
 import { parallelTool } from "./subagents/parallel.ts";
 import { CHILD_INSTRUCTIONS } from "./subagents/prompts.ts";
 import { subagentTool } from "./subagents/spawn.ts";
-import { forkedSet, onlyAllowed, toolSet } from "./tool-set.ts";
+import { catalogOf, forkedSet, onlyAllowed, toolSet } from "./tool-set.ts";
 
 const ROOT_MAX_TURNS = 50;
 const NAMED_MAX_TURNS = 100;
@@ -69,12 +69,14 @@ export class Profiles {
     const own = toTools(definition.tools);
     const catalog = catalogOf(own, definition.subagents);
     const declared = declare(definition, own, catalog);
+    const model = await this.#model(definition.model, undefined);
     const made = {
       rights: rootRights({ ...declared, tools: declared.tools ?? [] }),
       own,
       catalog,
       depth: 0,
-      model: await this.#model(definition.model, undefined),
+      model,
+      provider: this.#providerOf(model),
       instructions: definition.instructions,
       maxTurns: definition.maxTurns ?? ROOT_MAX_TURNS,
     };
@@ -128,6 +130,7 @@ export class Profiles {
     const own = definition?.tools === undefined ? [...parent.catalog.values()] : toTools(definition.tools);
     const catalog = catalogOf(own, definition?.subagents);
     const declared = definition === undefined ? UNDECLARED : declare(definition, own, catalog);
+    const model = yield* wait(this.#model(definition?.model, parent.model));
     return yield* this.#build(
       definition ?? { subagents: parent.subagents, delegate: parent.delegate, hooks: guardsOf(parent.hooks) },
       {
@@ -135,7 +138,8 @@ export class Profiles {
         own,
         catalog,
         depth: parent.depth + 1,
-        model: yield* wait(this.#model(definition?.model, parent.model)),
+        model,
+        provider: definition?.model === undefined ? parent.provider : this.#providerOf(model),
         instructions: definition === undefined ? CHILD_INSTRUCTIONS : definition.instructions,
         maxTurns:
           definition?.maxTurns ?? (definition === undefined ? this.#parts.limits.defaultMaxTurns : NAMED_MAX_TURNS),
@@ -179,21 +183,21 @@ export class Profiles {
     };
     // A fork keeps the parent's model, prefix and definitions byte for byte; what it may not use is refused at dispatch.
     if (context === "fork") {
-      const { model: same, price, contextWindow, instructions } = parent;
+      const { model: same, provider, price, contextWindow, instructions } = parent;
       const tools = forkedSet(parent.tools, base.tools);
-      return { ...changed, model: same, price, contextWindow, instructions, tools };
+      return { ...changed, model: same, provider, price, contextWindow, instructions, tools };
     }
-    const own = this.#foundByName.has(parent.model) ? providerOf(parent.model.id) : undefined;
-    checkModel(model, own, this.#parts.allowedModels);
+    checkModel(model, parent.provider, this.#parts.allowedModels);
     const chosen = model === undefined ? base.model : yield* wait(this.#model(model, parent.model));
     const tools = allowedTools === undefined ? base.tools : onlyAllowed(base.tools, rights);
     const { priceOf, windowOf } = this.#parts;
-    return { ...changed, model: chosen, price: priceOf(chosen), contextWindow: windowOf(chosen), tools };
+    const provider = model === undefined ? base.provider : parent.provider;
+    return { ...changed, model: chosen, provider, price: priceOf(chosen), contextWindow: windowOf(chosen), tools };
   }
 
   *#build(
     source: Pick<AgentDefinition, "subagents" | "delegate"> & Partial<AgentDefinition>,
-    made: Pick<RunProfile, "rights" | "catalog" | "depth" | "model" | "instructions" | "maxTurns"> & {
+    made: Pick<RunProfile, "rights" | "catalog" | "depth" | "model" | "provider" | "instructions" | "maxTurns"> & {
       own: readonly Tool[];
     },
   ): Steps<RunProfile> {
@@ -247,6 +251,11 @@ export class Profiles {
     return typeof choice === "string" ? this.#rememberName(found) : found;
   }
 
+  /** Undefined for a model that the developer has made: a name would lead to another key. */
+  #providerOf(model: Model): string | undefined {
+    return this.#foundByName.has(model) ? providerOf(model.id) : undefined;
+  }
+
   #rememberName(found: Model | Promise<Model>): Model | Promise<Model> {
     if (found instanceof Promise) return found.then((model) => this.#rememberName(model));
     this.#foundByName.add(found);
@@ -269,25 +278,6 @@ function declare(
     delegate: [...catalog.keys()],
     deny: definition.deny,
   };
-}
-
-/** The agent's own tools and those of everybody it may call, at any depth; its own come first. */
-function catalogOf(own: readonly Tool[], subagents: readonly AgentDefinition[] = []): ReadonlyMap<string, Tool> {
-  const catalog = new Map<string, Tool>();
-  const seen = new Set<AgentDefinition>();
-  const collect = (tools: readonly Tool[], below: readonly AgentDefinition[]): void => {
-    for (const each of tools) {
-      if (each.category !== "subagent" && !catalog.has(each.name)) catalog.set(each.name, each);
-    }
-    const called = [...below, ...tools.flatMap((each) => (each.agent === undefined ? [] : [each.agent]))];
-    for (const each of called) {
-      if (seen.has(each)) continue;
-      seen.add(each);
-      collect(toTools(each.tools), each.subagents ?? []);
-    }
-  };
-  collect(own, subagents);
-  return catalog;
 }
 
 function ordinaryNames(tools: readonly Tool[]): string[] {

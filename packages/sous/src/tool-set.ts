@@ -1,6 +1,8 @@
 /** The tools of a run, ready for dispatch, and what its model is shown of them. */
 
+import type { AgentDefinition } from "./core/agent.ts";
 import { messageOf, UserError } from "./core/errors.ts";
+import { toTools } from "./core/foreign-tool.ts";
 import { type Steps, wait } from "./core/now-or-later.ts";
 import type { Rights } from "./core/rights.ts";
 import type { ReadyTool, ToolSet } from "./core/run.ts";
@@ -48,4 +50,23 @@ export function forkedSet(shown: ToolSet, own: ToolSet): ToolSet {
     tool.category !== "subagent" || own.isDeepest || own.byName.has(name);
   const kept = [...shown.byName].filter(([name, ready]) => isItsOwn(name, ready));
   return { ...shown, byName: new Map(kept), isDeepest: own.isDeepest };
+}
+
+/** The agent's own tools and those of everybody it may call, at any depth; its own come first. */
+export function catalogOf(own: readonly Tool[], subagents: readonly AgentDefinition[] = []): ReadonlyMap<string, Tool> {
+  const catalog = new Map<string, Tool>();
+  const seen = new Set<AgentDefinition>();
+  const collect = (tools: readonly Tool[], below: readonly AgentDefinition[]): void => {
+    for (const each of tools) {
+      if (each.category !== "subagent" && !catalog.has(each.name)) catalog.set(each.name, each);
+    }
+    const called = [...below, ...tools.flatMap((each) => (each.agent === undefined ? [] : [each.agent]))];
+    for (const each of called) {
+      if (seen.has(each)) continue;
+      seen.add(each);
+      collect(toTools(each.tools), each.subagents ?? []);
+    }
+  };
+  collect(own, subagents);
+  return catalog;
 }

@@ -9,7 +9,7 @@ import type { ProjectSnapshot } from "../config/trust-files.ts";
 import type { ProjectReview } from "../config/trust-review.ts";
 import { type AgentDefinition, agent } from "../core/agent.ts";
 import type { ApprovalRequest, RuleAnswer } from "../core/approval.ts";
-import type { Configuration } from "../core/configuration.ts";
+import type { Configuration, PermissionRule } from "../core/configuration.ts";
 import type { GuardPlaces } from "../core/guarded-files.ts";
 import { providerOf, whyNotNamed } from "../core/model-name.ts";
 import type { Tool } from "../core/tool.ts";
@@ -203,24 +203,32 @@ export async function withAgentRules(
 ): Promise<Policy> {
   const { createPolicy } = await import("../rights/policy.ts");
   const rulesOf = new Map(
-    files.map(({ name, rules, only }) => [
-      name,
-      {
-        rules: createPolicy({ rules, allowsAll: allowsAll && rules.length > 0, ...reading }),
-        only: createPolicy({ rules: only, ...reading }),
-        limited: new Set(only.map(({ pattern }) => pattern.split("(", 1)[0] ?? "")),
-        origin: only[0]?.origin ?? "",
-      },
-    ]),
+    files.map(({ name, rules: given, only, deny, file }) => {
+      // A tool that is denied as a whole is denied to redirections of the terminal, too.
+      const denied = deny.map((tool): PermissionRule => ({ effect: "deny", pattern: tool, origin: file }));
+      const rules = [...given, ...denied.filter(({ pattern }) => /^(?:write|read)_file$/.test(pattern))];
+      return [
+        name,
+        {
+          rules: createPolicy({ rules, allowsAll: allowsAll && rules.length > 0, ...reading }),
+          only: createPolicy({ rules: only, ...reading }),
+          limited: new Set(only.map(({ pattern }) => pattern.split("(", 1)[0] ?? "")),
+          origin: only[0]?.origin ?? "",
+        },
+      ] as const;
+    }),
   );
   const decide = (given: ApprovalRequest): RuleAnswer | undefined => {
     const request = { ...given, agent: lineOf(given) };
+    const files = fileRequests(request, policy);
     let answer = policy.decide(request);
     for (const [index, name] of [given.agent, ...given.above].entries()) {
       const file = rulesOf.get(name);
       if (file === undefined) continue;
-      const isOutside = file.limited.has(request.toolName) && file.only.decide(request)?.effect !== "allow";
-      if (isOutside) return { effect: "deny", reason: `not among the calls that the file allows (${file.origin})` };
+      const isOutside = (asked: ApprovalRequest): boolean =>
+        file.limited.has(asked.toolName) && file.only.decide(asked)?.effect !== "allow";
+      if ([request, ...files].some(isOutside))
+        return { effect: "deny", reason: `not among the calls that the file allows (${file.origin})` };
       const own = file.rules.decide(request);
       if (index === 0 || own?.effect !== "allow") answer = stricter(answer, own);
     }
@@ -234,6 +242,14 @@ export async function withAgentRules(
       for (const name of new Set(line.split("/"))) rulesOf.get(name)?.rules.remember(rule, line);
     },
   };
+}
+
+/** What a command does with files by itself, as calls of the tools that do the same. */
+function fileRequests(request: ApprovalRequest, { explain }: Policy): ApprovalRequest[] {
+  const used = request.toolName === "terminal" ? (explain(request).reading?.files ?? []) : [];
+  return used.flatMap(({ kind, paths }) =>
+    paths.map((path) => ({ ...request, toolName: kind === "write" ? "write_file" : "read_file", input: { path } })),
+  );
 }
 
 /** Who asks, for answers that are remembered: the names from the root down. No name has a slash. */

@@ -32,7 +32,7 @@ import { inertLine } from "./inert.ts";
 import { openForRun } from "./keep-runs.ts";
 import { rootPrompt } from "./root-prompt.ts";
 import type { RunFlags } from "./run-flags.ts";
-import { alsoHide, withoutSecretsIn } from "./without-secrets.ts";
+import { alsoHide, withoutValuesIn } from "./without-secrets.ts";
 
 export type { Judgement } from "../rights/policy.ts";
 
@@ -96,10 +96,11 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
       const isPriced = priceFor(await models.resolve(name), configuration.prices) !== undefined;
       if (flags.limits.costUsd !== undefined && !isPriced) throw new UnpricedModel(name);
     },
-    // The rule is about what would run; what a person is shown has a mark where a secret is.
+    // A person sees all that would run, but for known values. What they do not see they cannot allow for always.
     describe: (action, columns) => {
-      const { rule } = policy.describe(action, columns);
-      return { ...policy.describe({ ...action, input: withoutSecretsIn(action.input) }, columns), rule };
+      const input = withoutValuesIn(action.input);
+      const shown = policy.describe({ ...action, input }, columns);
+      return input === action.input ? shown : { ...shown, rule: undefined };
     },
     remember: (rule, asked) => rules.remember(rule, lineOf(asked)),
     [Symbol.asyncDispose]: () => lives.disposeAsync(),

@@ -1,6 +1,6 @@
 /** What of the files on this machine is guarded for a command: what it was started with, and what programs obey. */
 
-import { readdir, realpath, stat } from "node:fs/promises";
+import { readdir, readlink, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, delimiter, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -38,7 +38,11 @@ export async function guardPlaces(
   const links = (trust?.files ?? []).filter(({ target }) => target !== undefined);
   const [top, refused, asked, homes, programFolders] = await Promise.all([
     trust?.root ?? findProject(cwd),
-    withReal([...startedWith(request, model), ...(await keyFiles(cwd, provider.apiKeyCommand))]),
+    withReal([
+      ...startedWith(request, model),
+      ...(await linkedOwn(env)),
+      ...(await keyFiles(cwd, provider.apiKeyCommand)),
+    ]),
     withReal(obeyed(env, cwd)),
     withReal([env.HOME || homedir()].filter(isAbsolute)),
     withReal((env.PATH ?? "").split(delimiter).filter(isAbsolute)),
@@ -48,16 +52,49 @@ export async function guardPlaces(
   return { top, refused, asked: [...asked, ...trusted, ...linked], homes, programFolders };
 }
 
+/** Large folders of the home in which programs keep data and no settings. */
+const DATA_FOLDERS = new Set([
+  ".cache",
+  ".local",
+  ".npm",
+  ".nvm",
+  ".cargo",
+  ".rustup",
+  ".gradle",
+  ".m2",
+  ".pyenv",
+  ".rbenv",
+]);
+const MAX_FOLDERS = 200;
+
 /** Where links among the settings of the home lead: people keep those in a repository, and work on them there. */
 async function linkedSettings(home: string, cwd: string): Promise<string[]> {
-  const linksIn = async (folder: string): Promise<string[]> => {
-    const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-    const links = entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => join(folder, name));
-    return Promise.all(links.map(realPathOf));
-  };
-  const [top, settings] = await Promise.all([linksIn(home), linksIn(join(home, ".config"))]);
+  const [top, inside] = await Promise.all([entriesOf(home), entriesOf(join(home, ".config"))]);
+  const folders = [
+    ...top.folders.filter((name) => name.startsWith(".") && !DATA_FOLDERS.has(name)),
+    ...inside.folders.map((name) => join(".config", name)),
+  ];
+  const deeper = await Promise.all(folders.slice(0, MAX_FOLDERS).map((name) => entriesOf(join(home, name))));
+  const settings = [inside, ...deeper].flatMap(({ links }) => links);
   // A link in the home to a folder that holds the workspace is a way to it.
-  return [...top.filter((path) => !holds(path, cwd)), ...settings];
+  const own = (await Promise.all(top.links.map((each) => realPathOf(each)))).filter((path) => !holds(path, cwd));
+  return [...own, ...(await Promise.all(settings.map((each) => realPathOf(each))))];
+}
+
+async function entriesOf(folder: string): Promise<{ links: string[]; folders: string[] }> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  return {
+    links: entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => join(folder, name)),
+    folders: entries.filter((entry) => entry.isDirectory()).map(({ name }) => name),
+  };
+}
+
+/** The files of our own settings, wherever links lead. */
+async function linkedOwn(env: GuardRequest["env"]): Promise<string[]> {
+  const folder = userFolderIfAny("config", env);
+  if (folder === undefined) return [];
+  const [own, agents] = await Promise.all([entriesOf(folder), entriesOf(join(folder, "agents"))]);
+  return [join(folder, "config.yaml"), join(folder, "agents"), ...own.links, ...agents.links];
 }
 
 /** A folder of data that holds the workspace says nothing about a file in it; one of settings does. */
@@ -117,15 +154,21 @@ function holds(folder: string, cwd: string): boolean {
 /** Each path as it is written, and without links. */
 async function withReal(paths: readonly string[]): Promise<string[]> {
   const named = paths.map((path) => resolve(path));
-  return [...new Set([...named, ...(await Promise.all(named.map(realPathOf)))])];
+  return [...new Set([...named, ...(await Promise.all(named.map((each) => realPathOf(each))))])];
 }
 
-/** The path without links as far as it exists. */
-async function realPathOf(path: string): Promise<string> {
+/** Links that lead nowhere yet are followed so far. */
+const MAX_LINKS = 40;
+
+/** The path without links, also where what a link leads to is not there yet. */
+async function realPathOf(path: string, depth = 0): Promise<string> {
   try {
     return await realpath(path);
   } catch {
     const above = dirname(path);
-    return above === path ? path : join(await realPathOf(above), basename(path));
+    if (above === path || depth > MAX_LINKS) return path;
+    const target = await readlink(path).catch(() => undefined);
+    if (target !== undefined) return realPathOf(resolve(above, target), depth + 1);
+    return join(await realPathOf(above, depth), basename(path));
   }
 }

@@ -3,6 +3,7 @@
 import { realpath } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { resolve, sep } from "node:path";
+import { UserError } from "../core/errors.ts";
 import type { Programs } from "../core/process.ts";
 import type { LeftOutFolder } from "../process/program-folders.ts";
 import type { ApplicationRequest } from "./application.ts";
@@ -61,9 +62,23 @@ export async function findPrograms<Name extends string>(
  */
 async function surroundingProjects({ cwd, env }: Place): Promise<string[]> {
   const { projectRoots } = await import("../config/trust-root.ts");
-  const [real, roots, homes] = await Promise.all([realOf(cwd), projectRoots(cwd), homesAround(cwd, env)]);
+  const trusted = await trustedFolders(env);
+  const [real, roots, homes] = await Promise.all([realOf(cwd), projectRoots(cwd, trusted), homesAround(cwd, env)]);
   const projects = roots.filter((root) => root !== sep && !homes.some((home) => isInside(root, home)));
   return projects.length === 0 && real !== sep ? [real] : projects;
+}
+
+/** A folder that was trusted is a project, also without a mark in it. */
+async function trustedFolders(env: Place["env"]): Promise<string[]> {
+  const stateFolder = userFolderIfAny("state", env);
+  if (stateFolder === undefined) return [];
+  const { readTrustRecords } = await import("../config/trust-record.ts");
+  const records = await readTrustRecords(stateFolder).catch((error: unknown) => {
+    // What is wrong with the list is said where trust is looked up.
+    if (error instanceof UserError) return [];
+    throw error;
+  });
+  return records.map(({ path }) => path);
 }
 
 /** HOME counts where we are in it: one that a project has put beside its files would make the project smaller. */

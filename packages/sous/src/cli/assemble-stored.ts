@@ -3,13 +3,15 @@
 import type { AgentDefinition } from "../core/agent.ts";
 import type { Clock } from "../core/clock.ts";
 import type { RunStart, StoredEvent } from "../core/event.ts";
+import { providerOf, whyNotNamed } from "../core/model-name.ts";
 import type { Store } from "../core/store.ts";
 import type { Tool } from "../core/tool.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Application } from "./application.ts";
 import { assembleDemo, DEMO_MODEL } from "./assemble.ts";
 import { openApplication, ROOT_NAME } from "./assemble-application.ts";
-import { CommandError } from "./exit-codes.ts";
+import { readConfiguration } from "./assemble-configuration.ts";
+import { CommandError, EXIT } from "./exit-codes.ts";
 import { inertLine } from "./inert.ts";
 import { tell } from "./output.ts";
 import type { RunFlags } from "./run-flags.ts";
@@ -28,6 +30,7 @@ export async function assembleStored(stored: StoredTree, { flags, cwd, env }: Pl
     const demo = await assembleDemo(cwd, { store, requireStore: flags.keep.isRequired });
     return { ...demo, [Symbol.asyncDispose]: async () => {} };
   }
+  await checkStoredModel(start.model, { flags, cwd, env });
   // Its model is known, so that none has to be chosen.
   const known = { ...flags, model: flags.model ?? start.model };
   const application = await openApplication({
@@ -51,6 +54,25 @@ export async function assembleStored(stored: StoredTree, { flags, cwd, env }: Pl
     await application[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/**
+ * A database may come from anybody. The model that it names says whose server gets the conversation and which key pays, so it
+ * is one that a call could name: of the provider that the user has chosen, or listed in `models.allow`.
+ */
+async function checkStoredModel(model: string, { flags, cwd, env }: Place): Promise<void> {
+  const { configuration } = await readConfiguration({ flags, cwd, env, project: undefined });
+  const { model: own, models, provider } = configuration;
+  if (own === model) return;
+  const hasSettings = [provider.baseUrl, provider.apiKeyEnv, provider.apiKeyCommand].some((each) => each !== undefined);
+  if (own === undefined && !hasSettings) return;
+  const why = whyNotNamed(model, own && providerOf(own), models.allow);
+  if (why === undefined) return;
+  const shown = inertLine(model, 80);
+  throw new CommandError(
+    `This run was on ${shown}, which is not of the provider in your settings: set SOUS_MODEL=${shown} to use it, or list it in models.allow`,
+    EXIT.configuration,
+  );
 }
 
 /** A definition cannot be stored, and a child that was made up by a call needs none. */

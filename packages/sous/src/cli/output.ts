@@ -3,7 +3,7 @@
 import { visibleJson } from "../core/clean-text.ts";
 import { chooseStyle, type Style } from "./style.ts";
 import { breakLine } from "./width.ts";
-import { withoutSecrets, withoutSecretsIn } from "./without-secrets.ts";
+import { withoutSecretsIn, withoutValues } from "./without-secrets.ts";
 
 export type Output = {
   readonly style: Style;
@@ -32,7 +32,7 @@ export function openOutput(stream: NodeJS.WriteStream, { color, isAscii }: Displ
     isTerminal,
     print,
     printText(text) {
-      const lines = withoutSecrets(text).split("\n");
+      const lines = withoutValues(text).split("\n");
       print(isTerminal ? lines.flatMap((line) => breakLine(line, columns)) : lines);
     },
   };

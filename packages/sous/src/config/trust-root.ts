@@ -19,18 +19,26 @@ export async function projectRoot(cwd: string, trusted: readonly string[] = []):
  * All of them, from the nearest outwards; empty when there is none. For what a smaller project must not gain: a folder
  * inside a repository may hold a `.sous` or `.git` of its own.
  */
-export async function projectRoots(cwd: string): Promise<string[]> {
-  return Array.fromAsync(rootsFrom(await realFolder(cwd), []));
+export async function projectRoots(cwd: string, trusted: readonly string[] = []): Promise<string[]> {
+  return Array.fromAsync(rootsFrom(await realFolder(cwd), [...trusted], MARKS));
 }
+
+const OWN_MARKS = [".sous", ".git"];
+/** Other repositories are projects, too, whose programs are not ours. */
+const MARKS = [...OWN_MARKS, ".hg", ".jj", ".svn"];
 
 export function realFolder(cwd: string): Promise<string> {
   return realpath(cwd).catch(() => resolve(cwd));
 }
 
-async function* rootsFrom(start: string, trusted: readonly string[]): AsyncGenerator<string> {
+async function* rootsFrom(
+  start: string,
+  trusted: readonly string[],
+  marks: readonly string[] = OWN_MARKS,
+): AsyncGenerator<string> {
   for (let folder = start; ; folder = dirname(folder)) {
-    const isRoot = (await isThere(join(folder, ".sous"))) || (await isThere(join(folder, ".git")));
-    if (isRoot || trusted.includes(folder)) yield folder;
+    const found = await Promise.all(marks.map((mark) => isThere(join(folder, mark))));
+    if (found.includes(true) || trusted.includes(folder)) yield folder;
     if (dirname(folder) === folder) return;
   }
 }

@@ -26,12 +26,22 @@ const MAX_PATH = 8192;
 /** Undefined for a file that is as any other. `path` is absolute and normal; `isThere` looks without following links. */
 export function guardOf(path: string, places: GuardPlaces, isThere: (path: string) => boolean): FileGuard | undefined {
   if (path.length > MAX_PATH) return { effect: "refuse", reason: "its path is too long" };
-  const parts = partsOf(path);
-  const refused = (places.refused ?? []).map(partsOf);
+  const verdicts = [partsOf(path), partsOf(path, plainPart)].map((parts) => guardOfParts(path, parts, places, isThere));
+  // Folding must not hide what the plain name is.
+  return verdicts.find((guard) => guard?.effect === "refuse") ?? verdicts.find((guard) => guard !== undefined);
+}
+
+function guardOfParts(
+  path: string,
+  parts: readonly string[],
+  places: GuardPlaces,
+  isThere: (path: string) => boolean,
+): FileGuard | undefined {
+  const refused = (places.refused ?? []).map((each) => partsOf(each));
   if (refused.some((each) => isWithin(parts, each) || isBeside(parts, each)))
     return { effect: "refuse", reason: "it belongs to sous, or sous was started with it" };
   const top = partsOf(places.top);
-  const below = isWithin(parts, top) ? parts.slice(top.length) : parts;
+  const below = namesBelow(parts, top, places, isThere);
   return (
     namedGuard(below, "refuse") ??
     namedGuard(below, "ask") ??
@@ -39,6 +49,24 @@ export function guardOf(path: string, places: GuardPlaces, isThere: (path: strin
     placeGuard(parts, top, places) ??
     dotGuard(below)
   );
+}
+
+/**
+ * Names count from the top of the project. In a folder of settings of the home (`~/.ssh`) they count from the home, unless a
+ * repository of its own lies deeper in it (`~/.claude/worktrees/x`).
+ */
+function namesBelow(
+  parts: readonly string[],
+  top: readonly string[],
+  { homes = [], top: written }: GuardPlaces,
+  isThere: (path: string) => boolean,
+): readonly string[] {
+  if (!isWithin(parts, top)) return parts;
+  const home = homes
+    .map((each) => partsOf(each))
+    .find((each) => isWithin(top, each) && top[each.length]?.startsWith("."));
+  const isOwnProject = home !== undefined && top.length > home.length + 1 && isThere(`${written}/.git`);
+  return parts.slice(home === undefined || isOwnProject ? top.length : home.length);
 }
 
 /** What completes a folder as a repository, or is obeyed in one; each only beside a HEAD, without which git sees none. */
@@ -78,7 +106,7 @@ function placeGuard(parts: readonly string[], top: readonly string[], places: Gu
   const folder = parts.slice(0, -1);
   if ((places.programFolders ?? []).some((each) => isSame(folder, partsOf(each))))
     return { effect: "ask", reason: "its folder is in PATH, so it can take the place of a program" };
-  for (const home of (places.homes ?? []).map(partsOf)) {
+  for (const home of (places.homes ?? []).map((each) => partsOf(each))) {
     const [first = ""] = isWithin(parts, home) ? parts.slice(home.length) : [];
     const isSetting = SETTINGS_IN_HOME.some((each) => isWithin(parts, [...home, ...each]));
     // A project inside such a folder of the home is judged by the names below its top.
@@ -86,7 +114,7 @@ function placeGuard(parts: readonly string[], top: readonly string[], places: Gu
       return { effect: "ask", reason: "programs obey such files of your home folder without being called" };
   }
   const [, first = ""] = parts;
-  if (SYSTEM_FOLDERS.includes(first) && top.length < 2)
+  if (SYSTEM_FOLDERS.includes(first) && top[1] !== first)
     return { effect: "ask", reason: "it lies among the programs and settings of the system" };
   return undefined;
 }
@@ -134,8 +162,8 @@ function matchesPart(part: string, name: string): boolean {
   return part.length >= before.length + after.length && part.startsWith(before) && part.endsWith(after);
 }
 
-function partsOf(path: string): string[] {
-  const parts = path.split(/[/\\]/).map(foldedPart);
+function partsOf(path: string, fold = foldedPart): string[] {
+  const parts = path.split(/[/\\]/).map(fold);
   // The root keeps the empty part before its slash, and a slash at the end adds none.
   return parts.filter((part, index) => index === 0 || part !== "");
 }
@@ -167,4 +195,9 @@ function foldedPart(part: string): string {
   let end = colon === -1 ? plain.length : colon;
   while (end > 0 && (plain[end - 1] === "." || plain[end - 1] === " ")) end -= 1;
   return plain.slice(0, end).toLowerCase();
+}
+
+/** As it is written, but for its case. */
+function plainPart(part: string): string {
+  return part.toLowerCase();
 }

@@ -52,7 +52,8 @@ export const NAME_ROWS: readonly NameRow[] = [
     names: [
       ...["agents.md", "agents.*.md", "agent.md", "claude.md", "claude.*.md", "gemini.md", "gemini.*.md", "qwen.md"],
       ...["crush.md", "crush.*.md", "warp.md", "copilot-instructions.md", "*.instructions.md"],
-      ...["opencode.json", "opencode.jsonc", "crush.json"],
+      ...["opencode.json", "opencode.jsonc", "crush.json", "opencode.md", "codex.md", "iflow.md", "codebuddy.md"],
+      ...["replit.md", "knowledge.md", "skill.md", "mcp.json"],
     ],
     reason: "agents take it as instructions from you",
   },
@@ -84,13 +85,18 @@ export const NAME_ROWS: readonly NameRow[] = [
         "post-update",
       ],
       ...["lefthook.yml", "lefthook.yaml", "lefthook.toml", "lefthook.json", "lefthook-local.*", "gitconfig"],
+      ...["push-to-checkout", "proc-receive", "hk.pkl", "prek.toml", "captainhook.json", "grumphp.yml"],
+      ...["_darcs/", "_mtn/"],
     ],
     reason: "git runs it by itself where it is set up as a hook or included as settings",
   },
   {
     effect: "ask",
-    names: ["mise.toml", "mise.*.toml", "mise/config.toml", "mise/config.*.toml", "mise/conf.d/"],
-    reason: "mise runs what it names when a shell enters the folder",
+    names: [
+      ...["mise.toml", "mise.*.toml", "mise/config.toml", "mise/config.*.toml", "mise/conf.d/"],
+      ...["flake.nix", "devenv.nix", "devbox.json", "bin/activate", "bin/activate.*"],
+    ],
+    reason: "shells run what it names when they enter the folder or the environment",
   },
   {
     effect: "ask",
@@ -101,6 +107,7 @@ export const NAME_ROWS: readonly NameRow[] = [
     effect: "ask",
     names: [
       ...["_vimrc", "_gvimrc", "_exrc", "_emacs", "_netrc", "*.sublime-project", "*.sublime-workspace"],
+      ...["_lvimrc", "_dir-locals.el", "*.ipr", "*.iws", "nbproject/"],
       ...["*.desktop", "autorun.inf", "desktop.ini"],
     ],
     reason: "an editor or the desktop obeys it without being told to",

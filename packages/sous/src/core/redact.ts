@@ -33,7 +33,15 @@ export const NO_REDACTION: Redactor = {
 
 /** Knows the shapes of keys, and these values in whatever spelling they appear. */
 export function createRedactor(secrets: readonly Secret[]): Redactor {
-  return new TextRedactor(secrets);
+  return new TextRedactor(secrets, true);
+}
+
+/**
+ * Knows these values alone. For texts of which nothing else may be hidden: a model can write what has the shape of a key
+ * around anything, but it does not know the values.
+ */
+export function createValueRedactor(secrets: readonly Secret[]): Redactor {
+  return new TextRedactor(secrets, false);
 }
 
 function asItIs(text: string): string {
@@ -72,10 +80,13 @@ class TextRedactor implements Redactor {
   #nextClean = 0;
   #lastClean = "";
 
-  constructor(secrets: readonly Secret[]) {
+  readonly #hidesShapes: boolean;
+
+  constructor(secrets: readonly Secret[], hidesShapes: boolean) {
     const hidden = secrets.filter(canBeHidden(secrets));
     const spellings: KnownText[] = hidden.flatMap(spellingsOf);
-    this.#known = new KnownTexts([...spellings, ...KNOWN_SHAPES]);
+    this.#hidesShapes = hidesShapes;
+    this.#known = new KnownTexts(hidesShapes ? [...spellings, ...KNOWN_SHAPES] : spellings);
     this.#values = hidden.length === 0 ? undefined : new KnownTexts([...spellings, ...hidden.flatMap(asBytes)]);
   }
 
@@ -125,8 +136,8 @@ class TextRedactor implements Redactor {
 
   #redact(text: string): string | undefined {
     const known = this.#known.find(text);
-    const tokens = tokenShapes(text);
-    const passwords = urlPasswords(text);
+    const tokens = this.#hidesShapes ? tokenShapes(text) : undefined;
+    const passwords = this.#hidesShapes ? urlPasswords(text) : undefined;
     const values = this.#values;
     const decoded = values === undefined ? undefined : findDecoded(text, (plain) => values.find(plain));
     if (known === undefined && tokens === undefined && passwords === undefined && decoded === undefined)

@@ -40,6 +40,11 @@ export type RunProfile = {
   readonly nickname: string | undefined;
   readonly instructions: string | undefined;
   readonly model: Model;
+  /**
+   * The provider of which its calls may name models: that of the model which the root or a definition was given. A model
+   * that a call has named, or that was inherited, changes nothing about it. Undefined when no name leads to the model.
+   */
+  readonly provider: string | undefined;
   readonly price: Price | undefined;
   readonly contextWindow: number | undefined;
   readonly tools: ToolSet;

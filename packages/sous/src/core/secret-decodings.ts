@@ -58,6 +58,9 @@ const DECODINGS: readonly Decoding[] = [
   { isLikely: MAY_ESCAPE, pattern: new RegExp(ESCAPE, "gi"), decode: unescaped },
   // Lines that were wrapped, as base64 wraps them, also as part of JSON, and letters that are set apart, as od sets them.
   { isLikely: /\s|\\[nrt]/, pattern: /(?:\s|\\{1,4}[nrt])+/g },
+  // Lines with numbers in front, as read_file and `cat -n` print them, and with a name, as grep does.
+  { isLikely: /\n[ \t]{0,12}\d{1,7}\t/, pattern: /^[ \t]{0,12}\d{1,7}\t|\s+/gm },
+  { isLikely: /:\d{1,7}:/, pattern: /^[^\s:]{1,200}:\d{1,7}:|\s+/gm },
   { isLikely: MAY_DUMP, pattern: /^[ \t]*[0-9a-f]{6,16}:?[ \t]+|\s+/gim },
   { isLikely: MAY_DUMP, pattern: DUMP_LINE, decode: (_line, bytes) => bytesOf(digitsOf(bytes)) },
   { isLikely: MAY_DUMP, pattern: DUMP_LINE, decode: (_line, bytes) => turned(bytesOf(digitsOf(bytes))) },

@@ -33,6 +33,8 @@ const UNTRUSTED_VARIABLES: Readonly<Record<string, string>> = {
   GIT_EDITOR: ":",
   GIT_SEQUENCE_EDITOR: ":",
   GIT_TERMINAL_PROMPT: "0",
+  // A partial clone would ask its remote, by a program that its configuration names, for commands that only look.
+  GIT_NO_LAZY_FETCH: "1",
   // Of several proxies in the configuration git takes the first, so this one cannot be told there.
   GIT_PROXY_COMMAND: "",
 };

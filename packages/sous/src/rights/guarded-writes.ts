@@ -26,6 +26,8 @@ export function fileGuard(
   realPath: RealPath = realpathSync.native,
 ): FileGuard | undefined {
   const guards = guardsOf(action, cwd, places, realPath);
+  if (action.kind === "path" && WRITING_TOOLS.has(action.toolName) && isHardLink(resolve(cwd, action.path)))
+    return { effect: "refuse", reason: "it would write a hard link: the same file has another name" };
   const [first] = guards;
   const refused = guards.find(({ effect }) => effect === "refuse");
   if (refused !== undefined)
@@ -47,6 +49,16 @@ function guardsOf(action: Action, cwd: string, places: GuardPlaces, realPath: Re
   if (!WRITING_TOOLS.has(action.toolName) || action.kind !== "path") return [];
   const workspace = realOrSame(cwd, realPath);
   return [action.path, action.named].flatMap((path) => guardOfFile(resolve(workspace, path), places) ?? []);
+}
+
+/** The shell writes into the file that is there, whatever its other names are. */
+function isHardLink(path: string): boolean {
+  try {
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    return stats?.isFile() === true && stats.nlink > 1;
+  } catch {
+    return true;
+  }
 }
 
 /** What may not be looked at counts as there: then a person is asked. */

@@ -30,9 +30,11 @@ export async function filesHolding(
   if (text.length < MIN_LENGTH || /[\0\n\r]/.test(text)) return undefined;
   const program = await programs.find("rg");
   if (program === undefined) return undefined;
-  const args = [...FLAGS, ...Array.from(skipped, (name) => `--glob=!${name}`), "--", text, "./"];
+  const start = folder.endsWith("/") ? folder : `${folder}/`;
+  const args = [...FLAGS, ...Array.from(skipped, (name) => `--glob=!${name}`), "--", text, start];
   const limits = { maxOutputBytes: MAX_OUTPUT_BYTES, timeoutMs: TIMEOUT_MS };
-  const request = { program, args, cwd: folder, ...limits, separateErrors: true, signal };
+  // Not in the workspace: what answers to the name may be a program that obeys files of its folder, as shims do.
+  const request = { program, args, cwd: "/", ...limits, separateErrors: true, signal };
   const result = await programs.run(request).catch((error: unknown) => {
     // It cannot be started: then it cannot help.
     if (error instanceof ToolFailure) return undefined;
@@ -42,7 +44,7 @@ export async function filesHolding(
   if (result === undefined || result.stopped !== undefined || result.output.droppedBytes > 0) return undefined;
   // 0: some found, 1: none; anything else: not everything was searched.
   if (result.exitCode !== 0 && result.exitCode !== 1) return undefined;
-  return namesIn(result.output.head + result.output.tail);
+  return namesIn(result.output.head + result.output.tail, start);
 }
 
 /** Everything ripgrep would leave out or read in its own way is switched off: it compares bytes of all regular files. */
@@ -62,8 +64,8 @@ const FLAGS = [
 ];
 
 /** Undefined when there is anything but names. */
-function namesIn(output: string): ReadonlySet<string> | undefined {
+function namesIn(output: string, start: string): ReadonlySet<string> | undefined {
   const names = output.split("\0");
-  if (names.pop() !== "" || !names.every((name) => name.startsWith("./"))) return undefined;
-  return new Set(names.map((name) => name.slice(2)));
+  if (names.pop() !== "" || !names.every((name) => name.startsWith(start))) return undefined;
+  return new Set(names.map((name) => name.slice(start.length)));
 }

@@ -7,7 +7,7 @@ import { openApplication } from "../../src/cli/assemble-application.ts";
 import { readRunFlags } from "../../src/cli/run-flags.ts";
 import { agent } from "../../src/core/agent.ts";
 import { RunError, type RunResult, type RuntimeOptions } from "../../src/core/runtime.ts";
-import { createRuntime } from "../../src/runtime.ts";
+import { createRuntime, runtimeOn } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, says } from "../../src/testing/steps.ts";
@@ -313,4 +313,22 @@ suite("B1.4, B1.6: the same for programs that embed the runtime", () => {
     const steps: Parameters<typeof calls> = ["subagent_scout", { task: TASK }];
     assert.notEqual((await tryInCode({ run: { budget: { from: shared } }, subagents: [scout], steps })).asked, 0);
   });
+});
+
+test("B1.1: a child on a model that models.allow lists names no other model of that provider", async () => {
+  const model = scriptedModel({
+    lead: [calls("subagent", { label: "a", task_prompt: "x", model: "other/small" }), says("Done.")],
+    "lead/a": [calls("subagent", { label: "b", task_prompt: "y", model: "other/large" }), says("Tried.")],
+    "lead/a/b": [says("Large.")],
+  });
+  const asked: string[] = [];
+  const runtime = runtimeOn(
+    (choice) => {
+      asked.push(String(choice));
+      return { ...model, id: String(choice) };
+    },
+    { models: { allow: ["other/small"] } },
+  );
+  await runtime.run(agent({ name: "lead", model: "own/main", delegate: true }), "Go.");
+  assert.deepEqual([...new Set(asked)], ["own/main", "other/small"]);
 });

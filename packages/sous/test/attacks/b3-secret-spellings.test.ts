@@ -47,6 +47,16 @@ const SPELLINGS: Record<string, (text: string) => string> = {
   "base64 in lines of 20 that end as on Windows": (text) => wrapped(Buffer.from(text).toString("base64"), 20, "\r\n"),
   "base64 with indented lines": (text) => wrapped(Buffer.from(text).toString("base64"), 60, "\n    "),
   "base64 for URLs in lines": (text) => wrapped(Buffer.from(text).toString("base64url"), 64),
+  "base64 behind numbers of lines": (text) =>
+    wrapped(Buffer.from(text).toString("base64"), 60)
+      .split("\n")
+      .map((line, index) => `${index + 1}\t${line}`)
+      .join("\n"),
+  "base64 behind names and numbers, as grep prints it": (text) =>
+    wrapped(Buffer.from(text).toString("base64"), 60)
+      .split("\n")
+      .map((line, index) => `notes/b64.txt:${index + 1}:${line}`)
+      .join("\n"),
   "hex in small letters": hex,
   "hex in capitals": (text) => hex(text).toUpperCase(),
   "hex with blanks": (text) => each(text, inHex, " "),

@@ -230,3 +230,22 @@ test("B1.1: an agent file does not widen what was typed: --tools holds for its a
   assert.equal(ended.stdout.trim(), "Done.");
   assert.equal(await lstat(marker).catch(() => "none"), "none");
 });
+
+test("B1.1: single calls and denied tools of a file hold for redirections of its commands, too", async () => {
+  const read = (lines: string[]) => {
+    const text = ["---", "name: helper", "description: x", ...lines, "---", "Help."].join("\n");
+    const { agent } = readAgentFile({ file: "helper.md", text, dialect: "sous", scope: "user" });
+    assert.ok(agent !== undefined);
+    return agent;
+  };
+  const effectOf = async (lines: string[], line: string) => {
+    const users = createPolicy({ rules: [], allowsAll: true });
+    const policy = await withAgentRules(users, [read(lines)], { allowsAll: true });
+    return policy.decide(request("helper", "terminal", { command: line }))?.effect;
+  };
+  const single = ['tools: ["write_file(src/**)", terminal]'];
+  assert.equal(await effectOf(single, "echo x > marker"), "deny");
+  assert.equal(await effectOf(single, "echo x > src/a"), "allow");
+  assert.equal(await effectOf(["deny: [write_file]"], "echo x > marker"), "deny");
+  assert.equal(await effectOf(["deny: [write_file]"], "echo x"), "allow");
+});

@@ -4,6 +4,7 @@ import type { AgentDefinition } from "../../core/agent.ts";
 import type { EventListener } from "../../core/event.ts";
 import { RunError, type RunHandle, type RunResult } from "../../core/runtime.ts";
 import type { CancelMode } from "../../core/spawn.ts";
+import type { Tool } from "../../core/tool.ts";
 import type { Application } from "../application.ts";
 
 /** What the next message goes on from. */
@@ -62,11 +63,18 @@ export class Conversation {
     const model = definition.model ?? this.agent.model;
     // Who calls an agent by its name has not taken back what the flags keep from everybody.
     const deny = [...(this.agent.deny ?? []), ...(definition.deny ?? [])];
-    const called = definition.with({ model, tools: definition.tools ?? this.agent.tools, deny });
+    const called = definition.with({ model, tools: definition.tools ?? this.#toolsFor(definition), deny });
     const handle = runtime.run(called, task, { ...runOptions, onEvent: this.#onEvent });
     const result = await this.#watch(handle).finally(() => this.#application.commands.end(handle.id));
     this.add(`I asked the agent ${definition.name}: ${task}\n\nIt answered: ${result.text || result.status}`);
     return result;
+  }
+
+  /** What the root has; to call agents only for one that may have children. */
+  #toolsFor({ delegate }: AgentDefinition): AgentDefinition["tools"] {
+    const { tools } = this.agent;
+    if (delegate || !Array.isArray(tools)) return tools;
+    return (tools as readonly Tool[]).filter(({ category }) => category !== "subagent");
   }
 
   /** Goes on with a stored run that was interrupted, without a word. */

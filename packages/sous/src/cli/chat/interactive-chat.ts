@@ -7,7 +7,7 @@ import { CommandError } from "../exit-codes.ts";
 import { inertLine } from "../inert.ts";
 import type { Style } from "../style.ts";
 import { breakLine } from "../width.ts";
-import { withoutSecrets } from "../without-secrets.ts";
+import { withoutValues } from "../without-secrets.ts";
 import { Chat } from "./chat.ts";
 import { type ChatScene, chatFrame, isLongQuestion } from "./chat-view.ts";
 import type { History } from "./history.ts";
@@ -80,7 +80,7 @@ export class InteractiveChat implements Disposable {
   say(lines: readonly string[]): void {
     this.#screen.print(
       lines
-        .map(withoutSecrets)
+        .map(withoutValues)
         .flatMap((line) => (line.includes("\u001b") ? [line] : breakLine(line, this.#screen.size.columns - 1))),
     );
   }
