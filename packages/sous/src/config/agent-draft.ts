@@ -12,6 +12,9 @@ type Field = "name" | "nickname" | "description" | "model" | "maxTurns" | "timeo
 export type KeyReader = (draft: AgentDraft, key: string) => void;
 export type KeyReaders = Readonly<Record<string, KeyReader>>;
 
+/** Every call of the agent is compared with all of them. */
+const MAX_RULES = 500;
+
 export class AgentDraft {
   readonly source: AgentSource;
   readonly settings: FrontMatter["settings"];
@@ -91,7 +94,7 @@ export class AgentDraft {
   }
 
   rule(effect: PermissionEffect, pattern: string, path: Path): void {
-    const wrong = this.source.checkRule?.(pattern);
+    const wrong = this.#tooMany() ?? this.source.checkRule?.(pattern);
     if (wrong === undefined) this.#rules.push(this.#toRule(effect, pattern, path));
     else if (effect === "allow") this.warn("SOUS-A006", path, wrong, "correct the pattern, or remove it");
     else this.refuse("SOUS-A006", path, wrong, "correct the pattern, or deny the tool as a whole");
@@ -99,9 +102,14 @@ export class AgentDraft {
 
   /** The tool may only make calls that this pattern, or another one for it, covers. */
   only(pattern: string, path: Path): void {
-    const wrong = this.source.checkRule?.(pattern);
+    const wrong = this.#tooMany() ?? this.source.checkRule?.(pattern);
     if (wrong === undefined) this.#only.push(this.#toRule("allow", pattern, path));
     else this.refuse("SOUS-A006", path, wrong, "correct the pattern, or leave the tool out");
+  }
+
+  #tooMany(): string | undefined {
+    const isFull = this.#rules.length + this.#only.length >= MAX_RULES;
+    return isFull ? `an agent has at most ${MAX_RULES} rules` : undefined;
   }
 
   #toRule(effect: PermissionEffect, pattern: string, path: Path): PermissionRule {

@@ -44,7 +44,7 @@ export class KnownTexts {
         const span = text.startsWith(start, index) ? check(text, index) : undefined;
         if (span === undefined) continue;
         found ??= [];
-        found.push(span);
+        addSpan(found, span);
       }
       last += 1;
     }
@@ -63,6 +63,13 @@ export class KnownTexts {
       else others.push(known);
     }
   }
+}
+
+/** What a value of one repeated character finds at every place is one span. */
+function addSpan(found: Span[], span: Span): void {
+  const last = found.at(-1);
+  if (last?.name !== span.name || span.start >= last.end) found.push(span);
+  else if (span.end > last.end) found[found.length - 1] = { ...last, end: span.end };
 }
 
 function pairOf(first: number, second: number): number {

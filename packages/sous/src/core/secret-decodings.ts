@@ -30,7 +30,7 @@ export function findDecoded(text: string, find: FindValues): Span[] | undefined 
     const spans = find(decode === undefined ? text.replace(pattern, "") : text.replace(pattern, decode));
     if (spans === undefined) continue;
     found ??= [];
-    found.push(...toOriginal(text, decoding, spans));
+    for (const span of toOriginal(text, decoding, spans)) found.push(span);
   }
   return found;
 }

@@ -1,6 +1,6 @@
 /** What a call would do, in the words that rules and people use: the command, the real path, the host, the agents. */
 
-import { realpathSync } from "node:fs";
+import { readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { ApprovalRequest } from "../core/approval.ts";
 import { type CommandContext, type CommandReading, readCommandLine } from "./command-reading.ts";
@@ -85,6 +85,9 @@ export function namedAgent(toolName: string): string | undefined {
 /** Systems have no longer ones. */
 const MAX_PATH = 8192;
 
+/** As many as the kernel follows. */
+const MAX_LINKS = 40;
+
 const FILE_TOOLS = new Set(["read_file", "write_file", "edit_file"]);
 const FOLDER_TOOLS = new Set(["list_files", "glob", "grep"]);
 const SUBAGENT_WORDS = new Set(["spawn", "delegate", "wait", "cancel", "list", "send", "report"]);
@@ -153,15 +156,26 @@ function readPath(path: string, cwd: string, realPath: RealPath): { path: string
 }
 
 /** Follows the links of the part that exists; what does not exist yet has none. */
-function realOf(path: string, realPath: RealPath): string {
+function realOf(path: string, realPath: RealPath, links = 0): string {
   const missing: string[] = [];
   for (let folder = path; ; folder = dirname(folder)) {
     try {
       return join(realPath(folder), ...missing.reverse());
     } catch {
-      if (dirname(folder) === folder) return path;
+      if (dirname(folder) === folder || links > MAX_LINKS) return path;
+      const target = linkTarget(folder);
+      if (target !== undefined) return realOf(join(target, ...missing.reverse()), realPath, links + 1);
       missing.push(basename(folder));
     }
+  }
+}
+
+/** Where a link leads although nothing is there yet: what is written to it is made there. */
+function linkTarget(path: string): string | undefined {
+  try {
+    return resolve(dirname(path), readlinkSync(path));
+  } catch {
+    return undefined;
   }
 }
 

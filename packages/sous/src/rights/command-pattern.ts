@@ -1,5 +1,6 @@
 /** `git status*` in a rule for the terminal: which simple commands it stands for. */
 
+import { isBuiltin } from "./builtins.ts";
 import { programName } from "./program-name.ts";
 import { readShellCommand } from "./shell-command.ts";
 import { type ShellWord, WILDCARD } from "./shell-words.ts";
@@ -23,7 +24,7 @@ export function compileCommandPattern(text: string, home?: string): CommandPatte
   return {
     covers: ({ views, problem: why }) => why === undefined && coversCommand(pattern, views),
     touches: ({ views }) =>
-      views.some(({ words }) => mayBegin(pattern.words, words)) || mayStart(pattern.words, views.at(-1)?.words ?? []),
+      views.some(({ words }) => mayBegin(pattern.words, words)) || mayStart(pattern.words, views.at(-1)),
   };
 }
 
@@ -90,7 +91,10 @@ function mayBegin(expected: readonly ShellWord[], words: readonly ShellWord[], s
 }
 
 /** A program that is not known may start what it is given: as further words, or as the text of one. */
-function mayStart(expected: readonly ShellWord[], [program, ...rest]: readonly ShellWord[]): boolean {
+function mayStart(expected: readonly ShellWord[], view: View | undefined): boolean {
+  const [program, ...rest] = view?.words ?? [];
+  // Builtins that are understood start nothing; those that are not are never free.
+  if (view?.finds === "itself" && program !== undefined && isBuiltin(program.text)) return false;
   if (program === undefined || expected.length === 0 || STARTS_NOTHING.has(programName(program.text))) return false;
   return rest.some((word, index) => {
     if (word.isOpen) return mayBecome(word.text, expected[0]?.text ?? "");
@@ -119,7 +123,7 @@ function part(text: string): ShellWord[] {
 /** Programs of daily work that start none of their arguments; those with options that do are in `programs-table.ts`. */
 const STARTS_NOTHING = new Set(
   (
-    "[ basename bat black bundle cargo cat cd chmod chown clang cmp command composer cp curl cut date df diff dirname docker du echo eslint " +
+    "[ basename black bundle cargo cat cd chmod chown clang cmp composer cp curl cut date df diff dirname docker du echo eslint " +
     "exit expr false fd file find fmt fold gcc git go gofmt grep gunzip gzip head help id jq kill killall less ln ls make md5sum mkdir " +
     "mktemp mv mypy npm od paste pgrep pip pip3 pkill pnpm prettier printf ps pwd pytest readlink realpath rg rm rmdir ruff rsync sed seq " +
     "sha256sum shasum sleep sort stat strings tail tar tee test touch tr tree true tsc type umask uname uniq unzip uv vitest wc " +
@@ -129,7 +133,7 @@ const STARTS_NOTHING = new Set(
 
 /** By its name alone too, and however it is spelled: not every file system tells `RM` from `rm`. */
 function isProgram(wanted: string, word: string): boolean {
-  return mayBeWord(wanted.toLowerCase(), word.toLowerCase()) || mayBeWord(wanted.toLowerCase(), programName(word));
+  return mayBeWord(wanted.toLowerCase(), word.toLowerCase()) || mayBeWord(programName(wanted), programName(word));
 }
 
 function mayBeWord(wanted: string, word: string): boolean {

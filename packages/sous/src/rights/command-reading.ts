@@ -80,9 +80,11 @@ function filesOf(
 
 /** The kernel follows a link before it goes up from it, so `..` behind a name may lead anywhere. */
 function pathsOf(target: string, folders: readonly string[] | undefined): readonly string[] | undefined {
-  if (target.length > MAX_PATH || /[^/.]\/+(?:\.\/+)*\.\.(?:\/|$)/.test(target)) return undefined;
+  const names = target.split("/").filter((name) => name !== "" && name !== ".");
+  const up = names.lastIndexOf("..");
+  if (target.length > MAX_PATH || names.slice(0, up + 1).some((name) => name !== "..")) return undefined;
   if (isAbsolute(target)) return [target];
-  const isUp = /^(?:\.\/+)*\.\.(?:\/|$)/.test(target);
+  const isUp = up !== -1;
   return isUp && folders !== undefined && folders.length > 1
     ? undefined
     : folders?.map((folder) => join(folder, target));

@@ -42,7 +42,7 @@ const KNOWN: ReadonlyMap<string, Interpreter> = new Map([
 export function codeProblem(name: string, rest: readonly ShellWord[]): string | undefined {
   const interpreter = SHELL_NAME.test(name) ? SHELL : KNOWN.get(name === "nodejs" ? "node" : name);
   if (interpreter === undefined) return undefined;
-  if (rest.length === 1 && /^(?:--version|-V|-v|--help|-h)$/.test(rest[0]?.text ?? "")) return undefined;
+  if (rest.length === 1 && isAskedFor(name, rest[0]?.text ?? "")) return undefined;
   let at = 0;
   for (; at < rest.length; at++) {
     const { text, isOpen } = rest[at] ?? { text: "", isOpen: true };
@@ -58,6 +58,19 @@ export function codeProblem(name: string, rest: readonly ShellWord[]): string | 
   if (file === undefined) return "runs code from its input";
   if (isFile(file)) return undefined;
   return `may run code that is no file: ${file.text || "its first word is known only when it runs"}`;
+}
+
+/** Letters mean the version to some, and to others that they say what they read from their input. */
+function isAskedFor(name: string, option: string): boolean {
+  const letters: Readonly<Record<string, string>> = {
+    node: "-v",
+    nodejs: "-v",
+    python: "-V",
+    perl: "-v",
+    ruby: "--version",
+    php: "-v",
+  };
+  return /^--(?:version|help)$/.test(option) || (Object.hasOwn(letters, name) && letters[name] === option);
 }
 
 /** The path of a script. Names of devices are none, wherever `cd` has led; nor is a word that could be a subcommand. */

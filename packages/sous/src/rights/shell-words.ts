@@ -158,6 +158,8 @@ function readDocument(source: Source, word: Growing): string | undefined {
   const end = source.text.startsWith(`${name}\n`, start) ? start : source.text.indexOf(`\n${name}\n`, start) + 1;
   if (end === 0) return "a here-document has no end";
   const body = source.text.slice(start, end);
+  // Inside of $(…) some shells take a line for the end that only begins with the name.
+  if (body.startsWith(name) || body.includes(`\n${name}`)) return "a line of the text inside $(…) begins like its end";
   source.at = end + name.length + 1;
   take(source, /[ \t]+/y);
   if (!source.text.startsWith(')"', source.at)) return "$(…) runs a command";

@@ -118,7 +118,11 @@ function subcommand(rest: readonly ShellWord[], runs: string, known: string): Wr
 
 function npmExec([first, ...more]: readonly ShellWord[]): Wrapped | string | undefined {
   if (first === undefined || first.isOpen || !/^(?:exec|x)$/.test(first.text)) return undefined;
-  return fromPackage(behind(more, /^(?:-y|--yes|--no|--)$/));
+  // Without `--` npm takes options for its own wherever they stand.
+  const end = more.findIndex(({ text, isOpen }) => isOpen || !/^(?:-y|--yes|--no)$/.test(text));
+  return more[end]?.text === "--"
+    ? fromPackage(inner(more.slice(end + 1)))
+    : "is known only with -- before the program";
 }
 
 /** `python -m pytest`: a module that the project may bring, as it may bring a program. */

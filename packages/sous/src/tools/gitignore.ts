@@ -1,7 +1,7 @@
 /** What .gitignore files say about a path: the last rule that matches wins, and a deeper file wins over a higher one. */
 
 import { trimEndOf } from "../core/trim-end.ts";
-import { compileSegments, matchesPath, pathNames, type Segment } from "./glob-pattern.ts";
+import { compileSegments, matchesPath, pathNames, placesOf, type Segment } from "./glob-pattern.ts";
 import type { Pauses } from "./pauses.ts";
 
 export type IgnoreRules = {
@@ -13,12 +13,14 @@ export type IgnoreRules = {
 
 type Rule = { segments: Segment[]; isNegated: boolean; isForFolders: boolean };
 /** `depth` is how many names lead to the folder of the file. */
-type RuleFile = { rules: Rule[]; depth: number };
+type RuleFile = { rules: Rule[]; depth: number; places: number };
 
 const MAX_RULES = 5000;
+/** Of all files that hold for a path: it is compared with each rule, so this bounds the time for one path. */
+const MAX_PLACES = 100_000;
 /** As long as a path can be; a longer line is no rule that people write. */
 const MAX_RULE_LENGTH = 4096;
-const NO_FILE: RuleFile = { rules: [], depth: 0 };
+const NO_FILE: RuleFile = { rules: [], depth: 0, places: 0 };
 
 export const NO_RULES: IgnoreRules = ignoreRules([]);
 
@@ -41,13 +43,16 @@ function ignoreRules(files: readonly RuleFile[]): IgnoreRules {
     },
     within(folder, text) {
       const depth = folder === "." ? 0 : folder.split("/").length;
-      return ignoreRules([...files, { rules: parseRules(text), depth }]);
+      const known = files.reduce((sum, { places }) => sum + places, 0);
+      return ignoreRules([...files, { ...parseRules(text, MAX_PLACES - known), depth }]);
     },
   };
 }
 
-function parseRules(text: string): Rule[] {
+/** Rules beyond the room that is left are not read. */
+function parseRules(text: string, room: number): Omit<RuleFile, "depth"> {
   const rules: Rule[] = [];
+  let places = 0;
   for (const line of text.split(/\r?\n/)) {
     const written = withoutBlanks(line);
     if (written === "" || written.startsWith("#") || written.length > MAX_RULE_LENGTH) continue;
@@ -57,10 +62,13 @@ function parseRules(text: string): Rule[] {
     const path = isForFolders ? pattern.slice(0, -1) : pattern;
     // A slash at the start or in the middle ties the pattern to the folder of the file.
     const segments = compileSegments(path.includes("/") ? path : `**/${path}`);
-    if (segments.length > 0) rules.push({ segments, isNegated, isForFolders });
+    if (segments.length === 0) continue;
+    places += placesOf(segments);
+    if (places > room) break;
+    rules.push({ segments, isNegated, isForFolders });
     if (rules.length === MAX_RULES) break;
   }
-  return rules;
+  return { rules, places };
 }
 
 /** Spaces at the end do not count; behind a backslash the first one does. */

@@ -18,6 +18,8 @@ export function compileGlob(pattern: string): GlobPattern {
     throw new ToolFailure(`"${pattern}" is not a pattern inside the workspace. Try **/*.ts or src/**.`);
   }
   const choices = expandBraces(written).map((each) => compileSegments(each.includes("/") ? each : `**/${each}`));
+  if (choices.reduce((sum, segments) => sum + placesOf(segments), 0) > MAX_PLACES)
+    throw new ToolFailure("The pattern is too large with all choices of its braces. Use a shorter one.");
   return {
     matches: (path) => {
       const names = pathNames(path);
@@ -31,6 +33,13 @@ export function compileGlob(pattern: string): GlobPattern {
 }
 
 const MAX_CHOICES = 256;
+/** Of all choices together: a path is compared with each of them. */
+const MAX_PLACES = 8192;
+
+/** How large a compiled pattern is: the time to compare a path with it grows with this. */
+export function placesOf(segments: readonly Segment[]): number {
+  return segments.reduce((sum, segment) => sum + (segment === "**" ? 1 : segment.length), 0);
+}
 
 /** `a{b,c}` → `ab`, `ac`; braces nest. A brace without a comma or an end is an ordinary character. */
 function expandBraces(pattern: string): string[] {
@@ -171,7 +180,8 @@ function compileSet(
   for (let index = first; index < characters.length; index++) {
     let from = characters[index] ?? "";
     if (from === "]" && index > first) {
-      return { has: (found) => ranges.some(([low, high]) => low <= found && found <= high) !== isNegated, end: index };
+      const isIn = testOf(ranges);
+      return { has: (found) => isIn(found) !== isNegated, end: index };
     }
     if (from === "\\") from = characters[++index] ?? "\\";
     const isRange = characters[index + 1] === "-" && characters[index + 2] !== "]" && index + 2 < characters.length;
@@ -179,6 +189,19 @@ function compileSet(
     if (isRange) index += 2;
   }
   return undefined;
+}
+
+/** Single characters are looked up; ranges that touch are joined, so that few are left. */
+function testOf(ranges: readonly [from: string, to: string][]): (character: string) => boolean {
+  const singles = new Set(ranges.filter(([from, to]) => from === to).map(([from]) => from));
+  const joined: [from: string, to: string][] = [];
+  const wide = ranges.filter(([from, to]) => from < to).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  for (const [from, to] of wide) {
+    const last = joined.at(-1);
+    if (last === undefined || last[1] < from) joined.push([from, to]);
+    else if (last[1] < to) last[1] = to;
+  }
+  return (character) => singles.has(character) || joined.some(([from, to]) => from <= character && character <= to);
 }
 
 /** The same algorithm within a name. */

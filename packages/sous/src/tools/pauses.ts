@@ -9,7 +9,7 @@ export type Pauses = {
   rest(): Promise<void>;
 };
 
-const MAX_STEPS = 64;
+const MAX_STEPS = 4;
 const MAX_MILLISECONDS = 10;
 
 export function pausesFor(signal: AbortSignal): Pauses {

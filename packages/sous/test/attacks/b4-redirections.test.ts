@@ -1,7 +1,7 @@
 /** Attempts to write with a redirection of the terminal what no file tool writes, judged by the files. */
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { calling, openCommand, saying } from "./whole-command.ts";
@@ -32,6 +32,26 @@ suite("B4.5: a redirection does not write what file tools do not write, whatever
       await tree.run({ sous: [calling(["terminal", { command }]), saying("Done.")] }, { yes: true });
       const after = existsSync(join(tree.root, file)) ? readFileSync(join(tree.root, file), "utf8") : undefined;
       assert.equal(after, before);
+    });
+  }
+
+  const links: [how: string, from: string, to: string, command: string, file: string][] = [
+    ["a link to a hook that is not there", "hk", ".git/hooks/post-checkout", "echo x > hk", ".git/hooks/post-checkout"],
+    ["a link to settings that are not there", "sc", ".sous/config.yaml", "echo x > sc", ".sous/config.yaml"],
+    ["a link out of the workspace", "rc", "../home/.bashrc", "echo x >> rc", "../home/.bashrc"],
+    ["a link to a link", "l1", "l2", "echo x > l1", ".npmrc"],
+    ["up from a link whose name ends in a dot", "h.", ".git/refs", "echo x >> h./../config", ".git/config"],
+  ];
+  for (const [how, from, to, command, file] of links) {
+    test(`${how}: ${command}`, async () => {
+      await using tree = await openCommand({ "repository/.git/hooks/": "", "repository/.git/refs/": "" });
+      symlinkSync(to, join(tree.root, from));
+      if (to === "l2") symlinkSync(file, join(tree.root, "l2"));
+      await tree.run(
+        { sous: [calling(["terminal", { command }]), saying("Done.")] },
+        { allow: ["terminal(echo*)", "write_file"] },
+      );
+      assert.equal(existsSync(join(tree.root, file)), false);
     });
   }
 

@@ -229,6 +229,17 @@ export const LISTED_EVASIONS: readonly string[] = [
   "time time eval 'touch M'",
   "time command touch M",
   "time source /dev/stdin <<'E'\ntouch M\nE",
+  // The end of a here-document as bash sees it.
+  'echo "$(cat <<\'X\'\nhello\nX)"; touch M; echo "\nX\n)"',
+  'git commit -m "$(cat <<\'X\'\nhello\nXyz )"; touch M; echo "\nX\n)"',
+  // Options that do not only ask for the version.
+  "echo touch M | bash -v",
+  "echo touch M | sh -V",
+  "bash -v <<'E'\ntouch M\nE",
+  "echo 'import os; os.system(\"touch M\")' | python3 -v",
+  "nohup command touch M",
+  "env command touch M",
+  "npm exec vitest --script-shell=/usr/bin/touch",
   // A name that goes on in the next line.
   "touch$HOME\\\nx M",
   "/usr/bin/touch$HOME\\\n_ M",

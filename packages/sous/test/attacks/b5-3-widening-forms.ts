@@ -91,6 +91,8 @@ export const LISTED_WIDENINGS: readonly string[] = [
   "time test -v 'a[$(touch M)]'",
   "time printf -v 'a[$(touch M)]' x",
   "./timeout 9 git status; echo x > M",
+  'echo "$(cat <<\'X\'\nhello\nX)"; touch M; echo "\nX\n)"',
+  "echo x | bash -v > M",
   "echo x > /tmp/../$HOME/../M",
   "cd marks* && echo x > M",
   "echo a | xargs -n [1t]* echo > M",

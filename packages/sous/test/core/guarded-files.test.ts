@@ -31,8 +31,10 @@ suite("B4.5: the table of guarded files", () => {
 
   test("B4.5: names are judged from the top of the project, so the folders above it do not count", () => {
     const places = { top: "/home/me/.claude/worktrees/one", homes: ["/home/me"] };
-    assert.equal(guardOf("/home/me/.claude/worktrees/one/src/main.ts", places, nothing), undefined);
-    assert.equal(guardOf("/home/me/.claude/worktrees/one/.claude/x", places, nothing)?.effect, "refuse");
+    const isRepository = (path: string): boolean => path === "/home/me/.claude/worktrees/one/.git";
+    assert.equal(guardOf("/home/me/.claude/worktrees/one/src/main.ts", places, isRepository), undefined);
+    assert.equal(guardOf("/home/me/.claude/worktrees/one/src/main.ts", places, nothing)?.effect, "refuse");
+    assert.equal(guardOf("/home/me/.claude/worktrees/one/.claude/x", places, isRepository)?.effect, "refuse");
     assert.equal(guardOf("/home/me/.claude/settings.json", places, nothing)?.effect, "refuse");
     assert.equal(guardOf("/home/me/.bash_aliases", places, nothing)?.effect, "refuse");
   });

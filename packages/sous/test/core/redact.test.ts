@@ -193,3 +193,11 @@ test("hiding nothing gives back what it was given", () => {
   const file = { type: "file", mediaType: "text/plain", data: VALUE } as const;
   assert.deepEqual([NO_REDACTION.text(VALUE), NO_REDACTION.value(file), NO_REDACTION.file(file)], [VALUE, file, file]);
 });
+
+test("R16: a value of one repeated character is hidden in long texts of that character, in one piece", () => {
+  const redactor = createRedactor([{ name: "API_KEY", value: "x".repeat(32) }]);
+  const mark = "[redacted: API_KEY]";
+  assert.equal(redactor.text(`a ${"x".repeat(200_000)} b`), `a ${mark} b`);
+  assert.ok(redactor.text("x ".repeat(100_000)).length < 100);
+  assert.ok(redactor.text("%78".repeat(100_000)).length < 100);
+});

@@ -262,6 +262,20 @@ suite("B5.3: a rule that denies looks at every part and through programs that st
   });
 });
 
+suite("B5.3: a denied program is denied under every path", () => {
+  const rows: [rule: string, commands: string[]][] = [
+    ["./deploy.sh*", [".//deploy.sh", "././deploy.sh", "sub/../deploy.sh", "timeout 5 .//deploy.sh", "deploy.sh x"]],
+    ["/usr/bin/touch*", ["touch x", "/bin/touch x", "/usr//bin/touch x", "/usr/bin/../bin/touch x"]],
+  ];
+  for (const [rule, commands] of rows) {
+    for (const text of commands) {
+      test(`${rule} | ${text}`, () => {
+        assert.equal(decideOn([`deny terminal(${rule})`], "terminal", command(text), { allowsAll: true }), "deny");
+      });
+    }
+  }
+});
+
 suite("H4: rules for file tools", () => {
   judge("write_file", [
     ["allow write_file(src/**)", { path: "src/a/b.ts" }, "allow"],

@@ -151,3 +151,9 @@ test("list_files shows one folder, and what each name is", async () => {
   assert.equal(await answer("list_files", { path: "a" }, tree.path), "inner.txt");
   assert.equal(await answer("list_files", { path: "empty" }, tree.path), "[the folder is empty]");
 });
+
+test("R16: a pattern that is large with all choices of its braces is refused", () => {
+  const pattern = `*[${"b".repeat(900)}]*${"{,}".repeat(7)}`;
+  assert.throws(() => compileGlob(`${"a*".repeat(400)}${"{,}".repeat(7)}`), /too large/);
+  assert.equal(compileGlob(pattern).matches("abc"), true);
+});
