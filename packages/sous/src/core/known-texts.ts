@@ -40,13 +40,15 @@ export class KnownTexts {
         continue;
       }
       const index = last - START_LENGTH + 1;
+      last += 1;
       for (const { start, check } of this.#byLastPair.get(pair) ?? []) {
         const span = text.startsWith(start, index) ? check(text, index) : undefined;
         if (span === undefined) continue;
         found ??= [];
+        // A value of one repeated character is found at every place: what follows is one span, and is not looked at again.
+        if (isRepeated(found.at(-1), span)) last = Math.max(last, span.end + START_LENGTH - 1);
         addSpan(found, span);
       }
-      last += 1;
     }
     return found;
   }
@@ -65,11 +67,17 @@ export class KnownTexts {
   }
 }
 
-/** What a value of one repeated character finds at every place is one span. */
+function isRepeated(last: Span | undefined, { start, end, name }: Span): boolean {
+  return last?.name === name && (last.end === end - 1 || (last.isRepeated === true && last.end === start));
+}
+
+/** Overlapping spans of one value become one. */
 function addSpan(found: Span[], span: Span): void {
   const last = found.at(-1);
-  if (last?.name !== span.name || span.start >= last.end) found.push(span);
-  else if (span.end > last.end) found[found.length - 1] = { ...last, end: span.end };
+  const isOne = last?.name === span.name && (span.start < last.end || isRepeated(last, span));
+  if (last === undefined || !isOne) found.push(span);
+  else if (span.end > last.end)
+    found[found.length - 1] = { ...last, end: span.end, isRepeated: isRepeated(last, span) };
 }
 
 function pairOf(first: number, second: number): number {

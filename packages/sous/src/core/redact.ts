@@ -21,7 +21,13 @@ export type Redactor = {
 };
 
 /** A part of a text that must not be kept. */
-export type Span = { start: number; end: number; name: string };
+export type Span = {
+  start: number;
+  end: number;
+  name: string;
+  /** True for a value of one repeated character, in a longer text of that character. */
+  isRepeated?: boolean;
+};
 
 /** Hides nothing. */
 export const NO_REDACTION: Redactor = {
