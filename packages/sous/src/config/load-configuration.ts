@@ -1,6 +1,6 @@
 /** The configuration of a command: flags, variables, the project's file, the user's file and the defaults, checked and merged. */
 
-import { isAbsolute, join, relative, resolve } from "node:path";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import type { Configuration } from "../core/configuration.ts";
 import { type ConfigurationCode, ConfigurationError, type Problem, type ProblemPlace } from "../core/problem.ts";
 import { type Environment, readEnvironment } from "./environment.ts";
@@ -49,7 +49,9 @@ export async function loadConfiguration(sources: ConfigurationSources): Promise<
     layers.filter((layer) => layer !== undefined),
     checkRule,
   );
-  const configuration = build(resolver, env);
+  // The file lies in the folder `.sous` of the project.
+  const root = sources.project && dirname(dirname(resolve(sources.cwd, sources.project.file)));
+  const configuration = build(resolver, env, root);
   const problems = [...user.problems, ...project.problems, ...resolver.problems];
   if (problems.length > 0) throw new ConfigurationError(inOrder(problems));
   return {
@@ -59,7 +61,7 @@ export async function loadConfiguration(sources: ConfigurationSources): Promise<
   };
 }
 
-function build(from: Resolver, env: Environment): Configuration {
+function build(from: Resolver, env: Environment, projectRoot: string | undefined): Configuration {
   const configuration: Configuration = {
     model: from.optional(SETTINGS.model),
     provider: {
@@ -100,7 +102,9 @@ function build(from: Resolver, env: Environment): Configuration {
       },
       fetch: { allowHosts: from.valueOf(SETTINGS.allowHosts) },
     },
-    permissions: from.rules(SETTINGS.permissions).map(({ effect, pattern, origin }) => ({ effect, pattern, origin })),
+    permissions: from.rules(SETTINGS.permissions).map(({ effect, pattern, origin, isProject }) => {
+      return isProject ? { effect, pattern, origin, root: projectRoot } : { effect, pattern, origin };
+    }),
     models: { allow: from.valueOf(SETTINGS.allowModels) },
     prices: from.valueOf(SETTINGS.prices),
   };

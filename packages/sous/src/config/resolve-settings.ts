@@ -24,9 +24,11 @@ export type Resolver = {
   valueOf<Value>(setting: Given<Value>): Value;
   optional<Value>(setting: Setting<Value>): Value | undefined;
   /** Those of the user, then those of the project. */
-  rules(setting: Given<readonly GivenRule[]>): readonly (GivenRule & { readonly origin: string })[];
+  rules(setting: Given<readonly GivenRule[]>): readonly ResolvedRule[];
   servers(setting: Given<Servers>): Servers;
 };
+
+export type ResolvedRule = GivenRule & { readonly origin: string; readonly isProject: boolean };
 
 const DEFAULT: Origin = { layer: "default", where: "default" };
 
@@ -96,7 +98,7 @@ export function createResolver(layers: readonly Layer[], checkRule: CheckRule): 
     optional,
     valueOf: (setting) => optional(setting) ?? setting.default,
     rules(setting) {
-      const rules: (GivenRule & { origin: string })[] = [];
+      const rules: ResolvedRule[] = [];
       const origins: Origin[] = [];
       for (const { name, entry } of entriesFor(setting)) {
         const read = readEntry(setting, entry);
@@ -105,7 +107,8 @@ export function createResolver(layers: readonly Layer[], checkRule: CheckRule): 
           name === "project" ? narrowingRules(read.value, entry) : { taken: read.value, ignored: [] };
         for (const each of ignored) ignore(each, setting);
         for (const rule of taken) checkPattern(setting, entry, rule);
-        rules.push(...taken.map((rule) => ({ ...rule, origin: entry.origin([rule.index]).where })));
+        const isProject = name === "project";
+        rules.push(...taken.map((rule) => ({ ...rule, origin: entry.origin([rule.index]).where, isProject })));
         if (taken.length > 0) origins.push(entry.origin());
       }
       keep(setting, rules, together(origins), []);

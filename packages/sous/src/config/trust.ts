@@ -144,7 +144,7 @@ function changesSince(record: TrustRecord, files: readonly ProjectFile[]): strin
 
 function rulesOf({ path, rules }: TrustRecord): PermissionRule[] {
   const origin = `${join(path, ".sous/config.yaml")} as it was when it was trusted`;
-  return rules.map((rule) => ({ ...rule, origin }));
+  return rules.map((rule) => ({ ...rule, origin, root: path }));
 }
 
 function pathsOf(records: readonly TrustRecord[]): string[] {

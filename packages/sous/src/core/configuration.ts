@@ -11,6 +11,8 @@ export type PermissionRule = {
   readonly pattern: string;
   /** For people: the file and line, the flag or the answer it came from. */
   readonly origin: string;
+  /** The folder that its paths are relative to, for a rule of a project; the workspace when unset. */
+  readonly root?: string | undefined;
 };
 
 export type ProviderSettings = {

@@ -12,6 +12,8 @@ export type PathAction = {
   readonly path: string;
   /** The same without following links. */
   readonly named: string;
+  /** Both as absolute paths, for rules that begin elsewhere. */
+  readonly absolute: { readonly path: string; readonly named: string };
   /** True for a tool that looks at everything below. */
   readonly isFolder: boolean;
 };
@@ -149,10 +151,21 @@ export function fileActions(
   );
 }
 
-function readPath(path: string, cwd: string, realPath: RealPath): { path: string; named: string } {
+function readPath(path: string, cwd: string, realPath: RealPath): Pick<PathAction, "path" | "named" | "absolute"> {
   const asked = resolve(cwd, path);
   const real = realOf(asked, realPath);
-  return { path: below(realOf(resolve(cwd), realPath), real), named: below(resolve(cwd), asked) };
+  return {
+    path: below(realOf(resolve(cwd), realPath), real),
+    named: below(resolve(cwd), asked),
+    absolute: { path: real, named: asked },
+  };
+}
+
+/** The same action as it is seen from another folder. */
+export function seenFrom(root: string, action: Action): Action {
+  if (action.kind !== "path") return action;
+  const { path, named } = action.absolute;
+  return { ...action, path: below(root, path), named: below(root, named) };
 }
 
 /** Follows the links of the part that exists; what does not exist yet has none. */

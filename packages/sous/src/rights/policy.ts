@@ -5,7 +5,7 @@ import type { ApprovalRequest, RuleAnswer } from "../core/approval.ts";
 import type { PermissionRule } from "../core/configuration.ts";
 import { UserError } from "../core/errors.ts";
 import type { FileGuard, GuardPlaces } from "../core/guarded-files.ts";
-import { type Action, type FileAction, fileActions, type ReadOptions, readAction } from "./action.ts";
+import { type Action, type FileAction, fileActions, type ReadOptions, readAction, seenFrom } from "./action.ts";
 import { type ActionText, describeAction } from "./action-text.ts";
 import type { CommandReading } from "./command-reading.ts";
 import { fileGuard, guardedWrite } from "./guarded-writes.ts";
@@ -178,5 +178,14 @@ function readyRule(rule: PermissionRule, home: string | undefined): ReadyRule {
   const matcher = compilePattern(rule.pattern, home);
   // A rule that is not understood must not become no rule at all.
   if (typeof matcher === "string") throw new UserError(`${matcher} (${rule.effect} in ${rule.origin})`);
-  return { ...rule, matcher };
+  return { ...rule, matcher: rule.root === undefined ? matcher : relativeTo(rule.root, matcher) };
+}
+
+/** The paths of a project's rule begin at the top of the project, wherever in it we work. */
+function relativeTo(root: string, matcher: RulePattern): RulePattern {
+  return {
+    ...matcher,
+    covers: (action, part) => matcher.covers(seenFrom(root, action), part),
+    touches: (action) => matcher.touches(seenFrom(root, action)),
+  };
 }

@@ -280,3 +280,26 @@ suite("B4.2: a write that the person allowed keeps the trust of the project, and
     assert.equal(await command.state(), "trusted");
   });
 });
+
+suite("B1.7: rules of a project about paths begin at its top, wherever in it we work", () => {
+  const files = {
+    "repository/.sous/config.yaml":
+      'permissions: [ { deny: "write_file(infra/prod.yaml)" }, { deny: "write_file(/locked/**)" } ]\n',
+    "repository/infra/": "",
+    "repository/locked/x/.git/HEAD": "",
+  };
+  const rows: [cwd: string, path: string][] = [
+    [".", "infra/prod.yaml"],
+    ["infra", "prod.yaml"],
+    ["locked/x", "a"],
+  ];
+  for (const [cwd, path] of rows) {
+    test(`B1.7: ${path} in ${cwd}`, async () => {
+      await using command = await openCommand(files);
+      await command.trust();
+      const script = { sous: [calling(["write_file", { path, content: "x" }]), saying("Done.")] };
+      await command.run(script, { yes: true }, { cwd: join(command.root, cwd) });
+      assert.equal(existsSync(join(command.root, cwd, path)), false);
+    });
+  }
+});

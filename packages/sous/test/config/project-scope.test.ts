@@ -156,10 +156,12 @@ mcp_servers: { theirs: { command: x } }
   const { maxDepth, maxTotalCost, maxTotalTokens, onFull } = configuration.agent.subagent;
   assert.deepEqual([maxDepth, maxTotalCost, maxTotalTokens, onFull], [1, 0.5, 1000, "refuse"]);
   assert.equal(configuration.tools.terminal.timeoutMs, 10_000);
-  assert.deepEqual(configuration.permissions, [
-    { effect: "deny", pattern: "terminal(rm*)", origin: "user.yaml:4" },
-    { effect: "deny", pattern: "write_file(.env*)", origin: "project.yaml:5" },
-    { effect: "ask", pattern: "fetch", origin: "project.yaml:6" },
+  // Only those of the project say where their paths begin.
+  const rules = configuration.permissions.map(({ root, ...rule }) => ({ ...rule, hasRoot: root !== undefined }));
+  assert.deepEqual(rules, [
+    { effect: "deny", pattern: "terminal(rm*)", origin: "user.yaml:4", hasRoot: false },
+    { effect: "deny", pattern: "write_file(.env*)", origin: "project.yaml:5", hasRoot: true },
+    { effect: "ask", pattern: "fetch", origin: "project.yaml:6", hasRoot: true },
   ]);
   assert.deepEqual(Object.keys(origins.get("mcp_servers")?.value ?? {}), ["mine", "theirs"]);
 });
