@@ -5,6 +5,7 @@ import type { ModelChoice } from "../core/agent.ts";
 import type { Configuration } from "../core/configuration.ts";
 import { MissingKey, messageOf } from "../core/errors.ts";
 import type { Model } from "../core/model.ts";
+import { providerOf } from "../core/model-name.ts";
 import type { Programs } from "../core/process.ts";
 import type { ResolveOptions } from "../model/resolve.ts";
 import { CommandError } from "./exit-codes.ts";
@@ -60,10 +61,6 @@ export async function modelSource(places: ModelPlaces, { provider, model }: Conf
 /** The file of a model that is a script; undefined for others. */
 export function scriptFile(model: string): string | undefined {
   return model.startsWith(SCRIPT) ? model.slice(SCRIPT.length) : undefined;
-}
-
-function providerOf(choice: string): string {
-  return choice.slice(0, choice.indexOf("/"));
 }
 
 /** From the variable or the command that the user's configuration names. Says which of them failed, never what it held. */

@@ -1,6 +1,6 @@
 /** The builtins of bash that are understood. Every other one changes the shell, or evaluates what it is given. */
 
-import type { ShellWord } from "./shell-words.ts";
+import { mayBeOption, type ShellWord } from "./shell-words.ts";
 
 const BUILTINS = new Set(
   (
@@ -49,9 +49,4 @@ function printfProblem([format, ...rest]: readonly ShellWord[]): string | undefi
 function isKnownSet(rest: readonly ShellWord[]): boolean {
   const text = rest.map((word) => (word.isOpen ? "?" : word.text)).join(" ");
   return /^(?:[-+][eux]+|[-+][eux]*o pipefail)(?: (?:[-+][eux]+|[-+][eux]*o pipefail))*$/.test(text);
-}
-
-/** A glob may become an option: a file can have any name. */
-export function mayBeOption({ text, isOpen }: ShellWord): boolean {
-  return isOpen && /^(?:$|[-*?[])/.test(text);
 }

@@ -3,7 +3,7 @@
 import { isBuiltin } from "./builtins.ts";
 import { programName } from "./program-name.ts";
 import { readShellCommand } from "./shell-command.ts";
-import { type ShellWord, WILDCARD } from "./shell-words.ts";
+import { closedWord, type ShellWord, WILDCARD } from "./shell-words.ts";
 import type { Understood, View } from "./understand-command.ts";
 import { standsFor } from "./wildcard.ts";
 
@@ -36,7 +36,7 @@ function withoutEnd(words: readonly ShellWord[]): Pattern {
   const stem = last.slice(0, -1);
   if (!last.endsWith(WILDCARD) || !/^$|[\p{L}\p{N}]$/u.test(stem)) return { words, takesFurtherWords: false };
   const before = words.slice(0, -1);
-  return { words: stem === "" ? before : [...before, { text: stem, isOpen: false }], takesFurtherWords: true };
+  return { words: stem === "" ? before : [...before, closedWord(stem)], takesFurtherWords: true };
 }
 
 /** Something that only starts another program is allowed by what it starts, or word for word. */
@@ -117,7 +117,7 @@ function mayBecome(open: string, wanted: string): boolean {
 const MAX_PARTS = 50;
 
 function part(text: string): ShellWord[] {
-  return text === "" ? [] : [{ text, isOpen: false }];
+  return text === "" ? [] : [closedWord(text)];
 }
 
 /** Programs of daily work that start none of their arguments; those with options that do are in `programs-table.ts`. */

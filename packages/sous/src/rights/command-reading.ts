@@ -2,7 +2,7 @@
 
 import { isAbsolute, join } from "node:path";
 import { readShellCommand, type SimpleCommand } from "./shell-command.ts";
-import type { ShellWord } from "./shell-words.ts";
+import { closedWord, type ShellWord } from "./shell-words.ts";
 import { INERT_VARIABLES, type Understood, understand } from "./understand-command.ts";
 
 export type FileUse = {
@@ -39,7 +39,7 @@ export function readCommandLine(text: string, { home, variables = [], folder }: 
   const found = filesOf(commands, folder ?? ".", home);
   // To start in another folder is what `cd` does, so rules see it as one.
   if (folder !== undefined)
-    parts.unshift({ views: [{ words: ["cd", folder].map(plain), finds: "itself" }], problem: undefined });
+    parts.unshift({ views: [{ words: ["cd", folder].map(closedWord), finds: "itself" }], problem: undefined });
   const unclear = problem ?? parts.find((part) => part.problem !== undefined)?.problem;
   return {
     parts,
@@ -124,8 +124,4 @@ function canonicalOf([command, more]: readonly SimpleCommand[]): string | undefi
 
 function quoted(text: string): string {
   return /^[\w@%+:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;
-}
-
-function plain(text: string): { text: string; isOpen: false } {
-  return { text, isOpen: false };
 }

@@ -1,6 +1,6 @@
 /** Which scripts of sed only print, delete and replace. Its commands `e` and `w`, and the flag `e`, do more. */
 
-import type { ShellWord } from "./shell-words.ts";
+import { mayBeOption, type ShellWord } from "./shell-words.ts";
 
 /** The sed of this system takes the word behind a bare `-i` for an ending. */
 const HAS_OTHER_SED = process.platform === "darwin";
@@ -22,7 +22,7 @@ export function scriptProblem(rest: readonly ShellWord[]): string | undefined {
     } else if (!isOption && !hasScript) {
       hasScript = true;
       if (!isHarmless(rest[at])) return "may run or write with its script";
-    } else if (isOpen && /^(?:$|[-*?[])/.test(text)) return "may get an option from a glob";
+    } else if (mayBeOption({ text, isOpen })) return "may get an option from a glob";
   }
   return undefined;
 }

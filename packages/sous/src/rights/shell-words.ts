@@ -6,6 +6,16 @@ export type ShellWord = {
   readonly isOpen: boolean;
 };
 
+/** A word that the shell passes on as it stands. */
+export function closedWord(text: string): ShellWord {
+  return { text, isOpen: false };
+}
+
+/** A glob may become an option: a file can have any name. */
+export function mayBeOption({ text, isOpen }: ShellWord): boolean {
+  return isOpen && /^(?:$|[-*?[])/.test(text);
+}
+
 /** Text that is read from left to right. */
 export type Source = { readonly text: string; at: number };
 

@@ -1,12 +1,12 @@
 /** From the words of a simple command to the programs it starts, or to the reason why that is not known. */
 
-import { builtinProblem, isBuiltin, mayBeOption } from "./builtins.ts";
+import { builtinProblem, isBuiltin } from "./builtins.ts";
 import { codeProblem, isFile } from "./interpreters.ts";
 import { knownNames } from "./program-name.ts";
 import { PROGRAM_ROWS, type ProgramRow, SUBCOMMANDS, type Subcommands } from "./programs-table.ts";
 import { scriptProblem } from "./sed-script.ts";
 import { isProgram, type SimpleCommand } from "./shell-command.ts";
-import type { ShellWord } from "./shell-words.ts";
+import { mayBeOption, type ShellWord } from "./shell-words.ts";
 import { isInert, unwrap, type Wrapped } from "./wrappers.ts";
 
 /** The same command, looked at from outside or through the programs that start it. */

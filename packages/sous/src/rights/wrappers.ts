@@ -3,7 +3,7 @@
  * see. An option that is not listed here makes the command one that is not understood.
  */
 
-import type { ShellWord } from "./shell-words.ts";
+import { closedWord, type ShellWord } from "./shell-words.ts";
 
 /**
  * `path`: the program behind it is the one that the shell would have found, so a rule that allows it allows this, too.
@@ -25,7 +25,7 @@ export function unwrap(
   variables: ReadonlySet<string>,
 ): Wrapped | string | undefined {
   const own = /^git-([a-z-]+)$/.exec(name)?.[1];
-  if (own !== undefined) return { inner: [closed("git"), closed(own), ...rest], finds: "package" };
+  if (own !== undefined) return { inner: [closedWord("git"), closedWord(own), ...rest], finds: "package" };
   return Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name]?.(rest, variables) : undefined;
 }
 
@@ -96,7 +96,7 @@ function fromPackage(found: Wrapped | string): Wrapped | string {
   const text = withoutVersion(program?.text ?? "");
   if (!/^[\w@./+:-]+$/.test(text)) return "may run code that is no name of a program";
   if (rest.some((word) => /[$`]/.test(word.text))) return "may give $ or a backtick to a shell";
-  return { inner: [closed(text), ...rest], finds: "package" };
+  return { inner: [closedWord(text), ...rest], finds: "package" };
 }
 
 /** `npx vitest@2 run` starts vitest. */
@@ -191,17 +191,13 @@ function readXargs(rest: readonly ShellWord[]): Wrapped | string {
   // The last of them counts, and which that is differs.
   if (mark !== undefined && isGrouped) return "has -I together with -n or -L";
   const words = rest.slice(at);
-  if (words.length === 0) return { inner: [closed("echo"), UNKNOWN], finds: "path" };
+  if (words.length === 0) return { inner: [closedWord("echo"), UNKNOWN], finds: "path" };
   const found = inner(words);
   if (typeof found === "string") return found;
   if (mark === undefined) return { ...found, inner: [...found.inner, UNKNOWN] };
   const place = mark;
   if (place === "" || words[0]?.text.includes(place)) return "has a program that is known only when it runs";
   return { ...found, inner: found.inner.map((word) => opened(word, place)) };
-}
-
-function closed(text: string): ShellWord {
-  return { text, isOpen: false };
 }
 
 const UNKNOWN: ShellWord = { text: "", isOpen: true };
