@@ -1,4 +1,4 @@
-/** A child that has passed the checks of its input and its rights, and has neither paid nor got a path. */
+/** A child that has a path and has passed the checks of its input and its rights, and has not paid yet. */
 
 import type { Account, Budget } from "./core/limits.ts";
 import type { Run } from "./core/run.ts";
@@ -7,6 +7,7 @@ import type { Start } from "./tree-parts.ts";
 
 export type Draft = Omit<Start, "entry" | "runId" | "parent"> & {
   readonly label: string;
+  readonly path: string;
   readonly parent: Run;
   readonly above: Account;
   readonly account: Account;

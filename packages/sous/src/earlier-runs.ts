@@ -1,5 +1,6 @@
 /** The runs of a tree before its restart: brought back into its book, gone on with, or brought to an end. */
 
+import { priceOf } from "./budget/prices.ts";
 import { recordedReport } from "./child-report.ts";
 import { closeRecorded } from "./close-recorded.ts";
 import { Conversation } from "./core/conversation.ts";
@@ -11,7 +12,7 @@ import type { StoredRights } from "./core/rights.ts";
 import type { Run, RunProfile } from "./core/run.ts";
 import type { ToolLogEntry } from "./core/tool-log.ts";
 import { repairHistory } from "./loop/repair-history.ts";
-import { restoreCounts } from "./loop/resume-run.ts";
+import { notYetCharged, restoreCounts, unheardAnswer } from "./loop/resume-run.ts";
 import type { Recorded, RecordedCall, RecordedRun } from "./recorded.ts";
 import { toStoredRights, withinStored } from "./rights/narrow.ts";
 import { readHistory } from "./store/history.ts";
@@ -38,6 +39,7 @@ export class EarlierRuns {
     const restored = this.#book.get(this.recorded.root.state.start.agentId);
     if (restored !== undefined) return restored;
     for (const event of this.recorded.events) this.#replay(event);
+    this.#chargeUnheard(this.recorded.root, profile);
     this.#parts.spending.childTime.restore(this.recorded.childMs());
     const entry = this.entryOf(this.recorded.root);
     entry.profile = atMost(profile, this.recorded.root.state.start.rights);
@@ -51,7 +53,7 @@ export class EarlierRuns {
       if (event.depth > 0) above.countExecution();
       if (event.agentId !== event.runId) return;
       const parent = event.parentId === null ? undefined : this.#entry(event.parentId);
-      const account = event.depth === 0 ? root : openWithin(above, event.budget);
+      const account = event.depth === 0 ? root : openWithin(above, event.budget, event.path);
       const { agentId, path, label, agent: agentName, call } = event;
       // What was added since counts for the next restart too.
       const budget = event.depth === 0 ? this.#parts.spending.budget : event.budget;
@@ -60,6 +62,8 @@ export class EarlierRuns {
     } else if (event.type === "message-end" || event.type === "retry") {
       const { totalTokens } = event.type === "retry" ? event.spent : event.usage;
       this.#account(event.runId).charge({ tokens: totalTokens, costUsd: event.costUsd });
+    } else if (event.type === "spawn-refused" && event.childPath !== undefined) {
+      this.#book.noteRefused(event.agentId, event.childPath, event.label);
     } else if (event.type === "run-end") {
       const entry = this.#book.get(event.agentId);
       this.#chargeRest(event);
@@ -75,6 +79,20 @@ export class EarlierRuns {
     const tokens = usage.totalTokens - (counted?.usage.totalTokens ?? 0);
     const restUsd = costUsd === null ? null : costUsd - (counted?.costUsd ?? 0);
     if (tokens > 0) this.#account(runId).charge({ tokens, costUsd: restUsd });
+  }
+
+  /** Before anybody goes on: what a call could have cost is not there for others, also while its run waits for a place. */
+  #chargeUnheard({ state, runId, children }: RecordedRun, root: RunProfile): void {
+    const { unsettled, start, end } = state;
+    if (end === undefined && unsettled !== undefined) {
+      const unheard = unheardAnswer(
+        unsettled,
+        start.model === root.model.id ? root.price : priceOf(start.model)?.price,
+      );
+      unsettled.charged = notYetCharged(unsettled, unheard);
+      this.#account(runId).charge(unsettled.charged);
+    }
+    for (const child of children) this.#chargeUnheard(child, root);
   }
 
   #entry(runId: string): AgentEntry | undefined {
@@ -151,8 +169,9 @@ export class EarlierRuns {
       fault: { type, message },
       priceOf: (id) => (id === model.id ? price : undefined),
       append: (who, body) => {
-        if (body.type === "retry")
-          this.#account(who.runId).charge({ tokens: body.spent.totalTokens, costUsd: body.costUsd });
+        const unsettled = this.recorded.run(who.runId)?.state.unsettled;
+        if (body.type === "retry" && unsettled !== undefined)
+          this.#account(who.runId).charge(notYetCharged(unsettled, body));
         journal.append(who, body);
       },
       onEnd: (run, outcome) => {
@@ -179,12 +198,13 @@ export function atMost(profile: RunProfile, had: StoredRights): RunProfile {
 }
 
 /** Its share as it was, or what is left when that is less by now. */
-function openWithin(above: Account, budget: Budget | undefined): Account {
+function openWithin(above: Account, budget: Budget | undefined, path: string): Account {
   if (budget === undefined) return above;
+  const child = { path, above: undefined };
   try {
-    return above.open(budget);
+    return above.open(budget, child);
   } catch (error) {
     if (!(error instanceof BudgetExceeded)) throw error;
-    return above.open(smallerBudget(budget, above.left()) ?? {});
+    return above.open(smallerBudget(budget, above.left()) ?? {}, child);
   }
 }

@@ -36,19 +36,27 @@ export class Gate {
     this.#ordinarySummary = { mode: parts.limits.summary, prompt: undefined, maxBytes: parts.limits.outputMaxSize };
   }
 
-  /** In this order: depth, input, rights, ledger, path, place, record, start. Each refusal is a reply and costs nothing. */
-  spawn(parent: Run, callId: string, request: SpawnRequest): Promise<SpawnReply> {
+  /**
+   * In this order: depth, input, path, rights, ledger, record, start. Each refusal is a reply and costs nothing. The path is
+   * given before anything is waited for: the order of calls is the order of numbers.
+   */
+  async spawn(parent: Run, callId: string, request: SpawnRequest): Promise<SpawnReply> {
     const earlier = this.#parts.recorded?.take(parent.who.runId, callId, request.index ?? 0);
     if (earlier !== undefined)
       return this.#goOn(parent, earlier, request.options, () => this.#profile(parent, request));
+    let path: string | undefined;
     try {
       checkDepth(parent.who.depth + 1, this.#parts.limits.maxDepth);
       checkRequest(request, parent);
+      // It becomes part of the path, which every event of the child carries.
+      const label = this.#tree.redactor.text(request.label);
+      path = this.#tree.nextPath(parent, label);
       const building = this.#profile(parent, request);
-      if (building instanceof Promise) return this.#afterBuilding(building, parent, callId, request);
-      return this.#starter.start(this.#draft(parent, callId, request, building), request.options);
+      const profile = building instanceof Promise ? await building : building;
+      const draft = this.#draft(parent, callId, request, { label, path, profile });
+      return await this.#starter.start(draft, request.options);
     } catch (error) {
-      return Promise.resolve(this.#starter.refuse(error, parent, request.label));
+      return this.#starter.refuse(error, parent, request.label, path === undefined ? path : { path, waited: false });
     }
   }
 
@@ -56,23 +64,13 @@ export class Gate {
     return this.#parts.profiles.child(parent.profile, request);
   }
 
-  async #afterBuilding(
-    building: Promise<RunProfile>,
+  #draft(
     parent: Run,
     callId: string,
     request: SpawnRequest,
-  ): Promise<SpawnReply> {
-    try {
-      return await this.#starter.start(this.#draft(parent, callId, request, await building), request.options);
-    } catch (error) {
-      return this.#starter.refuse(error, parent, request.label);
-    }
-  }
-
-  #draft(parent: Run, callId: string, request: SpawnRequest, profile: RunProfile): Draft {
+    { label, path, profile }: Pick<Draft, "label" | "path" | "profile">,
+  ): Draft {
     const { index = 0, options } = request;
-    // It becomes part of the path, which every event of the child carries.
-    const label = this.#tree.redactor.text(request.label);
     const budget = smallerBudget(profile.budget, options?.budget);
     checkSeconds(budget?.seconds, parent);
     const above = this.#starter.accountBelow(parent);
@@ -81,11 +79,12 @@ export class Gate {
     const history = isFork ? closedPrefix(parent.conversation.messages) : NO_HISTORY;
     return {
       label,
+      path,
       entry: undefined,
       parent,
       profile,
       above,
-      account: budget === undefined ? above : above.open(budget),
+      account: budget === undefined ? above : above.open(budget, { path, above: parent.holding }),
       budget,
       task: message,
       conversation: new Conversation([...history, message], profile.tools.bytes),
@@ -121,6 +120,7 @@ export class Gate {
       const task = userMessage(message);
       const draft: Draft = {
         label: entry.label,
+        path: entry.path,
         entry,
         parent,
         profile,
@@ -137,7 +137,7 @@ export class Gate {
       };
       return await this.#starter.start(draft, undefined, callId === undefined ? "outside" : "parent");
     } catch (error) {
-      return this.#starter.refuse(error, parent, entry.label);
+      return this.#starter.refuse(error, parent, entry.label, { path: entry.path, waited: false });
     } finally {
       if (entry.status === "running") entry.status = status;
     }
@@ -172,6 +172,7 @@ export class Gate {
       const profile = atMost(await build(), start.rights);
       const draft: Draft = {
         label: entry.label,
+        path: entry.path,
         entry,
         parent,
         profile,

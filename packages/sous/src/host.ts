@@ -36,13 +36,14 @@ const systemClock: Clock = {
     return thisTurn;
   },
   monotonic: () => performance.now(),
-  timer(milliseconds, callback) {
+  timer(milliseconds, callback, isQuiet = false) {
     let rest = milliseconds;
     let timer: NodeJS.Timeout;
     const wait = (): void => {
       const now = Math.min(rest, LONGEST_TIMER_MS);
       rest -= now;
       timer = setTimeout(rest > 0 ? wait : callback, now);
+      if (isQuiet) timer.unref();
     };
     wait();
     return { [Symbol.dispose]: () => clearTimeout(timer) };

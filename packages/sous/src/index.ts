@@ -30,7 +30,7 @@ export type {
 } from "./core/event.ts";
 export type { ExternalAgents, ExternalAnswer, ExternalPrompt } from "./core/external-agent.ts";
 export { defineHooks, type HookCall, type HookDecision, type Hooks } from "./core/hooks.ts";
-export type { Budget, DelegationLimits, OnExhausted } from "./core/limits.ts";
+export type { Budget, DelegationLimits, HoldingState, LimitState, OnExhausted, SpendingState } from "./core/limits.ts";
 export type {
   AssistantMessage,
   FilePart,

@@ -4,13 +4,13 @@ import { ChildTime } from "./budget/child-time.ts";
 import { createDeadlines } from "./budget/deadlines.ts";
 import { openLedger } from "./budget/ledger.ts";
 import { priceFor, priceOf } from "./budget/prices.ts";
-import { createRunSlots } from "./budget/run-slots.ts";
-import { drawOn } from "./budget/shared-account.ts";
+import { purseLineOf } from "./budget/purse-line.ts";
+import { Slots } from "./budget/run-slots.ts";
 import { withinBudget } from "./budget/within-budget.ts";
 import type { ModelChoice } from "./core/agent.ts";
 import type { Host } from "./core/clock.ts";
 import { checkConversation, DEFAULT_CONVERSATION } from "./core/conversation.ts";
-import { checkLimits, DEFAULT_LIMITS } from "./core/limits.ts";
+import { type Budget, checkLimits, DEFAULT_LIMITS, type Ledger } from "./core/limits.ts";
 import type { Model } from "./core/model.ts";
 import { checkWord, withDefaults } from "./core/options.ts";
 import type { RunOptions, RuntimeOptions } from "./core/runtime.ts";
@@ -20,6 +20,7 @@ import { createJournal } from "./events/journal.ts";
 import { Profiles } from "./profiles.ts";
 import type { Recorded } from "./recorded.ts";
 import { redactorFor } from "./redaction.ts";
+import { tellBudgetNear } from "./spending-state.ts";
 import { readHistory } from "./store/history.ts";
 import { Tree } from "./tree.ts";
 
@@ -31,6 +32,8 @@ export type Shared = {
   store: Store;
   newId: () => string;
   models: (choice: ModelChoice) => Model | Promise<Model>;
+  /** Keeps the books in another way than by the rules, as a rerun does. */
+  openLedger?: ((budget: Budget) => Ledger) | undefined;
 };
 
 /** A stored tree that goes on: under whose claim, and from what. */
@@ -38,7 +41,8 @@ export type GoesOn = { readonly rootId: string; readonly fence: number; readonly
 
 export type OpenTree = ReturnType<typeof openTree>;
 
-export function openTree({ options, runOptions, host, store, newId, models }: Shared, goesOn?: GoesOn) {
+export function openTree(shared: Shared, goesOn?: GoesOn) {
+  const { options, runOptions, host, store, newId, models } = shared;
   const { clock, random, cwd } = host;
   const redactor = redactorFor(host);
   const limits = checkLimits(withDefaults(DEFAULT_LIMITS, options.limits, runOptions.limits));
@@ -65,8 +69,13 @@ export function openTree({ options, runOptions, host, store, newId, models }: Sh
   const deadlines = createDeadlines(clock);
   const { from, ...budget } = runOptions.budget ?? {};
   checkShared(from);
-  const ledger = openLedger(budget);
-  const root = from === undefined ? ledger : drawOn(from, ledger, clock);
+  const root =
+    shared.openLedger?.(budget) ??
+    openLedger(budget, {
+      slots: new Slots(limits.maxConcurrent, limits.onFull),
+      purse: from && purseLineOf(from, clock),
+      onNear: (limit, path) => tellBudgetNear(path, limit, tree.book, journal),
+    });
   const tree: Tree = new Tree({
     settings: {
       cwd,
@@ -90,8 +99,7 @@ export function openTree({ options, runOptions, host, store, newId, models }: Sh
       budget,
       sharedBudget: from?.name,
       root,
-      children: root.open(withinBudget(limits.children, budget)),
-      slots: createRunSlots(limits.maxConcurrent, limits.onFull),
+      children: root.openAs("children", withinBudget(limits.children, budget)),
       deadlines,
       childTime: new ChildTime(limits.children.seconds, clock, deadlines, (reason) => {
         for (const live of tree.book.live) if (live.who.depth === 1) live.scope.abort(reason);

@@ -62,6 +62,7 @@ export function rootHandle<Output>(
       else scope.abort(new Cancelled("The run was cancelled"));
       return true;
     },
+    spending: () => tree.spending(),
     send: (path, message) => sendTo(tree, path, message),
     followUp(next) {
       const previous = opened.last.then(() => entry);

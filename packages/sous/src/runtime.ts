@@ -62,12 +62,16 @@ function checkModelOptions({ allow = [], prices = {} }: ModelOptions = {}): void
 }
 
 /** A runtime whose models come from somewhere else than the machine's providers, such as a recording. */
-export function runtimeOn(models: Shared["models"], options: RuntimeOptions): Runtime {
+export function runtimeOn(
+  models: Shared["models"],
+  options: RuntimeOptions,
+  openLedger?: Shared["openLedger"],
+): Runtime {
   const host = systemHost(options.host);
   const store = options.store ?? openMemoryStore();
   const newId = ulidSource(host.clock.now, host.random);
   if (options.maxConcurrentCalls !== undefined) checkWhole("maxConcurrentCalls", options.maxConcurrentCalls, 1);
-  const parts = { options, host, store, newId, models };
+  const parts = { options, host, store, newId, models, openLedger };
   const open = (runOptions: RunOptions) => openTree({ ...parts, runOptions });
   return {
     run(definition, task, runOptions = {}) {

@@ -1,10 +1,10 @@
-/** From a draft to a running child: it pays, gets its path and its place, and runs while its parent rests or goes on. */
+/** From a draft to a running child: it pays for its start, and runs while its parent rests or does something else. */
 
-import { type Admission, pay } from "./budget/admission.ts";
+import { type Fee, pay } from "./budget/admission.ts";
 import { checkPrice } from "./budget/check-price.ts";
 import { wakeUp } from "./budget/run-slots.ts";
 import { recordedReport, reportOf } from "./child-report.ts";
-import type { Account, RunSlot } from "./core/limits.ts";
+import type { Account, RunSlot, Started } from "./core/limits.ts";
 import type { RunOutcome } from "./core/outcome.ts";
 import { Refused, toRefusal } from "./core/refused.ts";
 import { Cancelled, type Run } from "./core/run.ts";
@@ -12,7 +12,8 @@ import type { Scope } from "./core/scope.ts";
 import type { ChildReport, SpawnOptions, SpawnReply } from "./core/spawn.ts";
 import { ToolLog } from "./core/tool-log.ts";
 import { type Draft, NOT_STARTED } from "./draft.ts";
-import { lastWordsNeed } from "./model/ask-for-run.ts";
+import { callNeed } from "./model/ask-for-run.ts";
+import { tellBudgetWait } from "./spending-state.ts";
 import { childInfo } from "./subagents/agent-book.ts";
 import { addBackgroundChild, addOutsideChild, childGone } from "./subagents/background-children.ts";
 import type { Tree } from "./tree.ts";
@@ -32,126 +33,157 @@ export class ChildStarter {
     return parent?.parent === undefined ? this.#parts.spending.children : parent.account;
   }
 
-  refuse(error: unknown, parent: Run, label: string): SpawnReply {
+  /** `child` is what it would have been; undefined when it did not get that far. */
+  refuse(error: unknown, parent: Run, label: string, child?: { path: string; waited: boolean }): SpawnReply {
     const refusal = toRefusal(error);
     if (refusal === undefined) throw error;
     const { errorType, message } = refusal;
+    const childPath = child?.path;
+    const waited = child?.waited === true ? true : undefined;
     // Nothing comes after the end of a run, not even the refusal of a child that somebody wanted of it.
-    if (this.#tree.book.isLive(parent)) parent.emit({ type: "spawn-refused", label, errorType, message });
+    if (this.#tree.book.isLive(parent))
+      parent.emit({ type: "spawn-refused", label, childPath, waited, errorType, message });
     return { kind: "refused", errorType, message };
   }
 
   /**
    * Pays for the start and runs the child: in the background, or while its parent rests. What keeps it from starting is a
-   * reply; for one that had started before a restart it is thrown. A chain, not an async function: that would keep one
-   * more frame, and the draft, for every live child.
+   * reply; for one that had started before a restart it is thrown.
    */
-  start(draft: Draft, options?: SpawnOptions, from: "parent" | "outside" = "parent"): Promise<SpawnReply> {
-    const wait = new ParentWait(draft, options, from);
-    let started: Promise<Ended | SpawnReply>;
+  async start(draft: Draft, options: SpawnOptions = {}, from: "parent" | "outside" = "parent"): Promise<SpawnReply> {
+    const { parent, label, path, earlier, scope } = draft;
+    const isBackground = options.background === true;
+    const start = this.#enrol(draft, isBackground);
+    const run = this.#makeRun(start, options);
+    const rest = from === "parent" && !isBackground ? new ParentRest(parent, draft.call?.callId) : undefined;
+    const link = options.signal && stopWith(scope, options.signal);
     try {
-      const paying = this.#pay(draft);
-      started =
-        paying instanceof Promise
-          ? paying.then((admission) => this.#begin(draft, admission, options, wait))
-          : this.#begin(draft, paying, options, wait);
+      if (isBackground) return await this.#inBackground(run, start, draft, link);
+      using _link = link;
+      if (rest !== undefined) parent.waitingFor = `its child ${label}`;
+      const ended = this.#run(run, start, draft, rest === undefined ? undefined : draft.call?.callId);
+      if (rest === undefined && !scope.aborted)
+        addOutsideChild(
+          parent,
+          run,
+          ended.then((end) => this.#report(end, run)),
+        );
+      return { kind: "ended", report: this.#report(await ended, run) };
     } catch (error) {
-      started = Promise.reject(error);
+      if (earlier !== undefined) throw error;
+      return this.refuse(error, parent, label, { path, waited: run.waitedToStart });
+    } finally {
+      await rest?.end();
     }
-    return this.#reply(started, wait);
   }
 
-  #reply(started: Promise<Ended | SpawnReply>, wait: ParentWait): Promise<SpawnReply> {
-    return started.then(
-      (value) => wait.end(() => ("kind" in value ? value : { kind: "ended", report: this.#report(value, wait.run) })),
-      (error: unknown) =>
-        wait.end(() => {
-          if (wait.hadStarted) throw error;
-          return this.refuse(error, wait.parent, wait.label);
-        }),
-    );
+  /** Its parent does not wait for it; what keeps it from starting later is told to the parent then. */
+  async #inBackground(run: Run, start: Start, draft: Draft, link: Disposable | undefined): Promise<SpawnReply> {
+    const asked = Promise.withResolvers<void>();
+    const ended = this.#run(run, start, draft, undefined, asked.resolve);
+    const reported = ended.then((end) => this.#report(end, run)).finally(() => link?.[Symbol.dispose]());
+    await Promise.race([asked.promise, reported]);
+    const { parent, label, path } = draft;
+    reported.catch((error: unknown) => {
+      if (toRefusal(error)) this.refuse(error, parent, label, { path, waited: true });
+    });
+    addBackgroundChild(parent, run, label, reported);
+    return { kind: "started", child: childInfo(start.entry) };
   }
 
-  /** It is paid for. Settles with its end, or at once when it runs in the background. */
-  #begin(
+  /**
+   * Waits until it can start, then runs it to its end. `callId` is the call of its parent that waits for it; `onAsked` is
+   * told when it stands in the line, or has started.
+   */
+  async #run(
+    run: Run,
+    start: Start,
     draft: Draft,
-    { lastWords, place }: Admission,
-    options: SpawnOptions | undefined,
-    wait: ParentWait,
-  ): Promise<Ended | SpawnReply> {
-    const { parent, label, scope } = draft;
-    // A tool can keep its context, and a message can come from outside: whoever wanted the child may have ended.
-    if (!this.#tree.book.isLive(parent)) scope.abort(new Cancelled(NOT_STARTED));
-    const isBackground = options?.background === true;
-    const start = this.#named(draft, isBackground);
-    const run = this.#tree.makeRun(start);
-    start.entry.run = run;
-    run.lastWords = lastWords;
-    if (options?.keepToolLog)
-      run.toolLog = new ToolLog(draft.earlier && this.#tree.earlierRuns?.toolLog(draft.earlier));
-    run.onEnd = options?.onEnd;
-    wait.run = run;
-    const ended = this.#runChild(run, start, place);
-    if (wait.isAwaited) {
-      parent.waitingFor = `its child ${label}`;
-      return ended;
+    callId: string | undefined,
+    onAsked: () => void = () => {},
+  ): Promise<Ended> {
+    try {
+      const paying = this.#pay(run, draft, callId, onAsked);
+      run.waitedToStart = paying instanceof Promise;
+      const { holding, slot, first } = paying instanceof Promise ? await paying : paying;
+      run.holding = holding;
+      run.slot = slot;
+      const { promptTokens } = draft.conversation;
+      run.firstCall = first && { lease: first, promptTokens };
+      this.#checkStillWanted(run, draft);
+    } catch (error) {
+      this.#neverStarted(run, start);
+      return this.#closed(start, run.scope.aborted ? new Refused("cancelled", NOT_STARTED) : error);
     }
-    // The parent goes on meanwhile.
-    const reported = ended.then((end) => this.#report(end, run));
-    if (isBackground) {
-      const link = wait.takeLink();
-      const released = link === undefined ? reported : reported.finally(() => link[Symbol.dispose]());
-      addBackgroundChild(parent, run, label, released);
-      return Promise.resolve({ kind: "started", child: childInfo(start.entry) });
-    }
-    if (!scope.aborted) addOutsideChild(parent, run, reported);
-    return reported;
+    if (draft.earlier === undefined) draft.above.useExecution();
+    this.#tree.setDeadline(run, start.entry);
+    this.#parts.spending.childTime.start();
+    // Its end is told to the clock by the tree, together with everything else it gives back.
+    return this.#tree.execute(run, start);
   }
 
-  #report(ended: Ended, run: Run | undefined): ChildReport {
+  #pay(run: Run, draft: Draft, callId: string | undefined, onAsked: () => void): Started | Promise<Started> {
+    const { parent, above, account, conversation, profile, scope, earlier } = draft;
+    // A tool can keep its context, and a message can come from outside: the run that wanted the child may have ended.
+    if (!this.#tree.book.isLive(parent)) scope.abort(new Cancelled(NOT_STARTED));
+    checkWrapUp(parent);
+    const fee: Fee = {
+      path: run.who.path,
+      above: parent.holding,
+      callId,
+      // One that goes on after a restart may have to finish its tools first.
+      need: earlier === undefined ? callNeed(conversation.promptTokens, profile) : undefined,
+      scope,
+      onWait: (limit) => tellBudgetWait(run, limit, this.#parts.asking.journal),
+      onRefused: () => run.endWaits(),
+      counting: above,
+      account,
+      childTime: this.#parts.spending.childTime,
+      isCounted: earlier !== undefined,
+      onAsked,
+    };
+    const checking = checkPrice(profile, account);
+    return checking instanceof Promise ? checking.then(() => pay(fee)) : pay(fee);
+  }
+
+  /** The wait may have been long: what was true when it began is looked at again. */
+  #checkStillWanted(run: Run, { parent, above, earlier }: Draft): void {
+    try {
+      run.scope.throwIfAborted();
+      checkWrapUp(parent);
+      this.#parts.spending.childTime.check();
+    } catch (error) {
+      if (earlier === undefined) above.undoExecution();
+      throw error;
+    }
+  }
+
+  #report(ended: Ended, run: Run): ChildReport {
     if ("outcome" in ended) return ended;
-    const entry = run && this.#tree.book.get(run.who.agentId);
-    if (run === undefined || entry === undefined) throw new Error("A child that never was has ended");
+    const entry = this.#tree.book.get(run.who.agentId);
+    if (entry === undefined) throw new Error("A child that never was has ended");
     return reportOf(run, entry, ended, this.#tree.readerOf(run.parent));
   }
 
-  #pay({ parent, above, account, conversation, profile, scope, earlier }: Draft): Admission | Promise<Admission> {
-    const { childTime, slots } = this.#parts.spending;
-    const giveUp = (error: unknown): never => {
-      scope[Symbol.dispose]();
-      throw scope.aborted ? new Refused("cancelled", NOT_STARTED) : error;
-    };
-    try {
-      checkWrapUp(parent);
-      const lastWords = lastWordsNeed(conversation.promptTokens, profile);
-      const fee = { above, account, lastWords, scope, childTime, slots, isCounted: earlier !== undefined };
-      const checking = checkPrice(profile, account);
-      const paying = checking instanceof Promise ? checking.then(() => pay(fee)) : pay(fee);
-      return paying instanceof Promise ? paying.catch(giveUp) : paying;
-    } catch (error) {
-      return giveUp(error);
-    }
-  }
-
-  /** After all checks, and synchronously: the order of starts is the order of path numbers. */
-  #named(draft: Draft, isBackground: boolean): Start {
+  /** Makes it known under its path, before it has paid. */
+  #enrol(draft: Draft, isBackground: boolean): Start {
     const { book } = this.#tree;
-    const { parent, profile, label, account, budget } = draft;
+    const { parent, profile, label, path, account, budget } = draft;
     const runId = draft.earlier?.runId ?? this.#parts.records.newId();
     const above = book.get(parent.who.agentId);
-    const made = { agentId: runId, parent: above, label, profile, account, budget, isBackground };
+    const made = { agentId: runId, parent: above, path, label, profile, account, budget, isBackground };
     const entry = draft.entry ?? book.add(made);
     entry.profile = profile;
     const { task, conversation, origin, call, summary, scope, earlier } = draft;
     return { entry, runId, parent, profile, task, conversation, origin, call, summary, scope, earlier };
   }
 
-  #runChild(run: Run, start: Start, place: Admission["place"]): Promise<Ended> {
-    if (!(place instanceof Promise) && !run.scope.aborted) return this.#startChild(run, start, place);
-    return this.#takePlace(run, start, place).then(
-      (slot) => this.#startChild(run, start, slot),
-      (error: unknown) => this.#closed(start, error),
-    );
+  #makeRun(start: Start, { keepToolLog, onEnd }: SpawnOptions): Run {
+    const run = this.#tree.makeRun(start);
+    start.entry.run = run;
+    run.onEnd = onEnd;
+    if (keepToolLog) run.toolLog = new ToolLog(start.earlier && this.#tree.earlierRuns?.toolLog(start.earlier));
+    return run;
   }
 
   /** One that had started before a restart has an end and a report, also when it never got its place again. */
@@ -165,31 +197,8 @@ export class ChildStarter {
     return report;
   }
 
-  #startChild(run: Run, start: Start, slot: RunSlot): Promise<RunOutcome> {
-    const { childTime } = this.#parts.spending;
-    run.slot = slot;
-    this.#tree.setDeadline(run, start.entry);
-    childTime.start();
-    // Its end is told to the clock by the tree, together with everything else it gives back.
-    return this.#tree.execute(run, start);
-  }
-
-  /** The wait may have been long: what was true when it began is looked at again. */
-  async #takePlace(run: Run, start: Start, place: Admission["place"]): Promise<RunSlot> {
-    try {
-      run.slot = await place;
-      run.scope.throwIfAborted();
-      checkWrapUp(run.parent);
-      this.#parts.spending.childTime.check();
-      return run.slot;
-    } catch (error) {
-      if (start.earlier === undefined) this.accountBelow(run.parent).undoExecution();
-      this.#neverStarted(run, start);
-      throw run.scope.aborted ? new Refused("cancelled", NOT_STARTED) : error;
-    }
-  }
-
   #neverStarted(run: Run, start: Start): void {
+    run.endWaits();
     this.#tree.leave(run);
     start.entry.run = undefined;
     if (start.origin?.kind !== "follow-up" && start.earlier === undefined) this.#tree.book.forget(start.entry);
@@ -199,53 +208,25 @@ export class ChildStarter {
 /** How a child ended, or the report of one that ended before a restart. */
 type Ended = RunOutcome | ChildReport;
 
-/** What a parent does while a child starts and lives: it rests, if it waits for it. */
-class ParentWait {
-  readonly parent: Run;
-  readonly label: string;
-  /** False when the child runs in the background, or for somebody outside. */
-  readonly isAwaited: boolean;
-  /** Before a restart. */
-  readonly hadStarted: boolean;
-  /** The child, once it is paid for. */
-  run: Run | undefined;
-  readonly #resting: RunSlot | undefined;
-  #link: Disposable | undefined;
+/** A parent that waits for a child is at work no longer: it gives its place back before the child asks for one. */
+class ParentRest {
+  readonly #parent: Run;
+  readonly #slot: RunSlot | undefined;
+  /** The call that waits. */
+  readonly #callId: string | undefined;
 
-  constructor(draft: Draft, options: SpawnOptions | undefined, from: "parent" | "outside") {
-    const { parent, label, scope, earlier } = draft;
-    this.parent = parent;
-    this.label = label;
-    this.hadStarted = earlier !== undefined;
-    this.isAwaited = options?.background !== true && from === "parent";
-    this.#link = options?.signal && stopWith(scope, options.signal);
-    // Before the child asks for a place: a parent that waits for it is at work no longer.
-    this.#resting = this.isAwaited ? parent.slot : undefined;
-    this.#resting?.rest();
-    if (this.isAwaited) parent.openChildren += 1;
+  constructor(parent: Run, callId: string | undefined) {
+    this.#parent = parent;
+    this.#callId = callId;
+    this.#slot = parent.slot;
+    this.#slot?.rest();
+    parent.openChildren += 1;
   }
 
-  /** From now on somebody else lets go of the signal that stops the child. */
-  takeLink(): Disposable | undefined {
-    const link = this.#link;
-    this.#link = undefined;
-    return link;
-  }
-
-  /** The parent goes on, whatever comes of the reply. */
-  end(toReply: () => SpawnReply): SpawnReply | Promise<SpawnReply> {
-    let settle: () => SpawnReply;
-    try {
-      const reply = toReply();
-      settle = () => reply;
-    } catch (error) {
-      settle = () => {
-        throw error;
-      };
-    }
-    this.#link?.[Symbol.dispose]();
-    if (this.isAwaited) childGone(this.parent);
-    return this.#resting === undefined ? settle() : wakeUp(this.#resting, this.parent.scope).then(settle);
+  async end(): Promise<void> {
+    const { scope, holding } = this.#parent;
+    childGone(this.#parent);
+    if (this.#slot !== undefined) await wakeUp(this.#slot, scope, holding, this.#callId);
   }
 }
 

@@ -5,7 +5,7 @@ import type { Approve } from "./core/approval.ts";
 import type { Deadlines } from "./core/clock.ts";
 import type { Conversation } from "./core/conversation.ts";
 import type { RunCall, RunOrigin, TreeTerms } from "./core/event.ts";
-import type { Account, Budget, DelegationLimits, RunSlots } from "./core/limits.ts";
+import type { Account, Budget, DelegationLimits, Ledger } from "./core/limits.ts";
 import type { Message, UserMessage } from "./core/message.ts";
 import type { Run, RunProfile, SummaryPlan, TreePorts } from "./core/run.ts";
 import type { Scope } from "./core/scope.ts";
@@ -34,10 +34,9 @@ export type Spending = {
   readonly budget: Budget;
   /** The name of the shared budget it draws on. */
   readonly sharedBudget: string | undefined;
-  readonly root: Account;
+  readonly root: Ledger;
   /** What all children share; the root is not part of it. */
   readonly children: Account;
-  readonly slots: RunSlots;
   readonly deadlines: Deadlines;
   readonly childTime: ChildTime;
 };

@@ -2,14 +2,13 @@
 
 import { checkPrice } from "./budget/check-price.ts";
 import { setDeadline } from "./budget/run-deadline.ts";
-import { wakeUp } from "./budget/run-slots.ts";
+import { rest } from "./budget/run-slots.ts";
 import type { Reader } from "./child-report.ts";
 import type { AgentDefinition } from "./core/agent.ts";
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "./core/approval.ts";
-import { Conversation } from "./core/conversation.ts";
 import { messageOf, UserError } from "./core/errors.ts";
 import type { StoredBody, TreeTerms } from "./core/event.ts";
-import type { RunSlot } from "./core/limits.ts";
+import type { SpendingState } from "./core/limits.ts";
 import { type Message, textOf } from "./core/message.ts";
 import type { RunOutcome } from "./core/outcome.ts";
 import { type AskOptions, type BilledAnswer, Run, type TreePorts } from "./core/run.ts";
@@ -22,8 +21,10 @@ import { repairHistory } from "./loop/repair-history.ts";
 import { resumeRun } from "./loop/resume-run.ts";
 import { runAgent } from "./loop/run-agent.ts";
 import { tellHook } from "./loop/run-hooks.ts";
-import { askForRun, lastWordsIfPossible } from "./model/ask-for-run.ts";
+import { askForRun, reserveFor } from "./model/ask-for-run.ts";
 import type { RecordedCall } from "./recorded.ts";
+import { rootStart } from "./root-start.ts";
+import { spendingState } from "./spending-state.ts";
 import { AgentBook, type AgentEntry } from "./subagents/agent-book.ts";
 import { closeChildren, nextReport } from "./subagents/background-children.ts";
 import { type ControlPorts, childControl } from "./subagents/child-control.ts";
@@ -47,6 +48,9 @@ export class Tree implements TreePorts {
   readonly #gate: Gate;
   readonly #listeners: RunListeners;
   readonly #terms: TreeTerms;
+  /** When the root began, while it runs, and how long it ran otherwise. */
+  #startedAt: number | undefined;
+  #usedMs = 0;
 
   constructor(parts: TreeParts) {
     this.#parts = parts;
@@ -152,7 +156,8 @@ export class Tree implements TreePorts {
     const known = this.earlierRuns?.restoredRoot(profile);
     if (known !== undefined) return known;
     const { name: label } = definition;
-    return this.book.add({ agentId, parent: undefined, label, profile, account, budget, isBackground: false });
+    const made = { agentId, parent: undefined, path: label, label, profile, account, budget };
+    return this.book.add({ ...made, isBackground: false });
   }
 
   /** Runs the root, or goes on with it after an earlier run. `work` replaces the agent loop. */
@@ -161,12 +166,15 @@ export class Tree implements TreePorts {
     given: RootStart,
     work?: Parameters<typeof runAgent>[1],
   ): Promise<{ run: Run; outcome: RunOutcome }> {
-    const start = await this.#rootStart(entry, given);
+    const start = await rootStart(this, entry, given);
     const run = this.makeRun(start);
-    const lastWords = work === undefined ? lastWordsIfPossible(run) : undefined;
-    run.lastWords = lastWords instanceof Promise ? await lastWords : lastWords;
+    // What only holds others together draws on nothing itself.
+    run.holding = work === undefined ? this.#parts.spending.root.enter(entry.path) : undefined;
     this.setDeadline(run, entry);
+    this.#startedAt = this.clock.monotonic() - run.usedMs;
     const outcome = await this.execute(run, start, work);
+    this.#usedMs = this.clock.monotonic() - this.#startedAt;
+    this.#startedAt = undefined;
     try {
       await Promise.all([this.settled(), this.#parts.spending.root.flushed()]);
       return { run, outcome };
@@ -177,21 +185,6 @@ export class Tree implements TreePorts {
     } finally {
       if (this.lost !== undefined) this.#parts.records.endWithLoss();
     }
-  }
-
-  async #rootStart(entry: AgentEntry, { runId, task, scope, origin, earlier }: RootStart): Promise<Start> {
-    const { profile } = entry;
-    if (profile === undefined) throw new Error("The root has no profile");
-    const own = { entry, runId, parent: undefined, profile, call: undefined, summary: undefined, scope, earlier };
-    if (earlier !== undefined && this.earlierRuns !== undefined) {
-      const { start } = earlier.state;
-      const conversation = await this.earlierRuns.conversationOf(earlier, profile);
-      return { ...own, task: start.task, conversation, origin: start.origin };
-    }
-    const isFirst = runId === entry.agentId;
-    const from = origin ?? (isFirst ? undefined : { kind: "follow-up", runId: entry.lastRunId });
-    const history = from?.kind === "branch" ? from.history : isFirst ? [] : await this.history(entry.lastRunId);
-    return { ...own, task, conversation: new Conversation([...history, task], profile.tools.bytes), origin: from };
   }
 
   /** What an earlier run said and heard. Throws a `UserError` when not all of it was kept: half a memory is worse than none. */
@@ -208,13 +201,25 @@ export class Tree implements TreePorts {
     run.deadline = setDeadline(run, limit, this.#parts.spending.deadlines, this.clock);
   }
 
+  nextPath(parent: Run, label: string): string {
+    const above = this.book.get(parent.who.agentId);
+    if (above === undefined) throw new Error(`${parent.who.path} is not in the tree`);
+    return this.book.nextPath(above, label);
+  }
+
+  /** Every limit that holds, and who holds what of it. */
+  spending(): SpendingState {
+    const usedMs = this.#startedAt === undefined ? this.#usedMs : this.clock.monotonic() - this.#startedAt;
+    return spendingState(this.#parts.spending, this.book, usedMs);
+  }
+
   spawn(parent: Run, callId: string, request: SpawnRequest): Promise<SpawnReply> {
     return this.#gate.spawn(parent, callId, request);
   }
 
   /** A run that waits for a child or a person holds no place, so that those it waits for can have one. */
   whileResting<T>(run: Run, work: () => Promise<T>): Promise<T> {
-    return run.slot === undefined ? work() : rest(run, run.slot, work);
+    return run.slot === undefined ? work() : rest(run.slot, run, work);
   }
 
   makeRun({ entry, runId, parent, profile, task, conversation, summary, scope, earlier }: Start): Run {
@@ -248,7 +253,10 @@ export class Tree implements TreePorts {
     const { profile } = run;
     this.book.started(entry, run);
     if (profile.hooks?.onEvent !== undefined) this.#listeners.add(run.who.runId, profile.hooks.onEvent);
-    if (earlier !== undefined) return runAgent(run, (each) => resumeRun(each, earlier.state, work));
+    if (earlier !== undefined) {
+      if (run.hasAnswered) run.holding?.keep(reserveFor(run, run.conversation.promptTokens));
+      return runAgent(run, (each) => resumeRun(each, earlier.state, work));
+    }
     run.emit({
       type: "run-start",
       agent: profile.agentName,
@@ -270,6 +278,7 @@ export class Tree implements TreePorts {
   }
 
   ended(run: Run, outcome: RunOutcome | undefined): void {
+    run.endWaits();
     if (run.parent !== undefined) this.#parts.spending.childTime.end();
     this.book.ended(run, outcome);
     if (outcome?.fault !== undefined) void tellHook(run, outcome.fault.message);
@@ -280,19 +289,11 @@ export class Tree implements TreePorts {
   /** Gives back whatever the run holds, also when it never started. */
   leave(run: Run): void {
     run.deadline?.[Symbol.dispose]();
-    run.lastWords?.[Symbol.dispose]();
-    run.lastWords = undefined;
+    run.firstCall?.lease[Symbol.dispose]();
+    run.firstCall = undefined;
     run.slot?.[Symbol.dispose]();
     run.slot = undefined;
+    run.holding?.[Symbol.dispose]();
     run.scope[Symbol.dispose]();
-  }
-}
-
-async function rest<T>(run: Run, slot: RunSlot, work: () => Promise<T>): Promise<T> {
-  slot.rest();
-  try {
-    return await work();
-  } finally {
-    await wakeUp(slot, run.scope);
   }
 }

@@ -75,7 +75,13 @@ export const STORED = {
   },
   prune: { from: "required", dropped: "required", tokensBefore: "required", tokensAfter: "required" },
   truncation: { subject: "required", of: "required", originalBytes: "required", keptBytes: "required" },
-  "spawn-refused": { label: "required", errorType: "required", message: "required" },
+  "spawn-refused": {
+    label: "required",
+    childPath: "optional",
+    waited: "optional",
+    errorType: "required",
+    message: "required",
+  },
   stalled: { seconds: "required", waitingFor: "required" },
   steer: { text: "required" },
   notice: { reason: "required", text: "required" },
@@ -99,4 +105,6 @@ export const STORED = {
 export const DELTAS = {
   "text-delta": { text: "required" },
   "reasoning-delta": { text: "required" },
+  "budget-wait": { limit: "required" },
+  "budget-near": { limit: "required" },
 } satisfies FieldsOf<DeltaEvent["type"]>;

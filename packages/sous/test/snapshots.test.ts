@@ -58,7 +58,7 @@ test("events have the fields that were promised, and no others", async () => {
   const stage = await eventfulTree();
   const described: Record<string, Record<string, string>> = { ...STORED, ...DELTAS };
   const seen = new Set<string>();
-  for (const { type, ...event } of stage.events) {
+  for (const { type, ...event } of [...stage.events, ...(await crowdedTree()).events]) {
     seen.add(type);
     const own = described[type] ?? {};
     const required = Object.keys(own).filter((field) => own[field] === "required");
@@ -81,6 +81,17 @@ test("events have the fields that were promised, and no others", async () => {
   const unseen = Object.keys(described).filter((type) => !seen.has(type));
   assert.deepEqual(unseen, [], "the trees show every type");
 });
+
+/** Two children, and a budget that pays for the first call of one. */
+async function crowdedTree(): Promise<ReturnType<typeof openStage>> {
+  const task = (label: string) => ({ label, task_prompt: `Look at ${label}.` });
+  const stage = openStage({
+    lead: [calls("parallel_subagent", { tasks: [task("a"), task("b")] }), says("Done.")],
+    "lead/*": [[after(10), says("Seen.")]],
+  });
+  await stage.run(stage.lead(), "Look.", { budget: { tokens: 11_000 } });
+  return stage;
+}
 
 function section(title: string, text: string): string {
   return `# ${title}\n\n${text}\n`;

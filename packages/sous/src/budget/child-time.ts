@@ -2,6 +2,7 @@
 
 import type { Clock, Deadline, Deadlines } from "../core/clock.ts";
 import { BudgetExceeded } from "../core/errors.ts";
+import type { LimitState } from "../core/limits.ts";
 
 export class ChildTime {
   readonly #limitSeconds: number | undefined;
@@ -35,6 +36,14 @@ export class ChildTime {
   check(): void {
     if (this.#limitSeconds !== undefined && this.#usedSeconds() >= this.#limitSeconds)
       throw this.#exceeded(this.#limitSeconds);
+  }
+
+  /** The limit as it stands; undefined when there is none. */
+  state(): LimitState | undefined {
+    const limit = this.#limitSeconds;
+    return limit === undefined
+      ? undefined
+      : { of: "children", unit: "seconds", limit, spent: this.#usedSeconds(), reserved: 0 };
   }
 
   start(): void {

@@ -1,122 +1,89 @@
-/** What one account can draw on: its own meters and all above it, and the line of calls that wait for them. */
+/** What one account can draw on: its own limits and all above it. Taking goes through all of them or through none. */
 
-import type { BudgetExceeded } from "../core/errors.ts";
-import type { CallNeed, Lease } from "../core/limits.ts";
-import type { Scope } from "../core/scope.ts";
-import { CallLease } from "./call-lease.ts";
-import { affordableOutput, amountOf, isShort, leastOutput, type Meter, toNanoUsd } from "./meter.ts";
-import { WaitingLine } from "./waiting-line.ts";
+import { type Amount, amountAt, type Need, outputThatFits } from "../core/amount.ts";
+import type { Holder } from "./holder.ts";
+import type { Meter } from "./meter.ts";
 
-/** An amount in both units; a meter takes the one it counts. */
-export type Amount = { readonly tokens: number; readonly nanoUsd: number };
-
-export const NOTHING: Amount = Object.freeze({ tokens: 0, nanoUsd: 0 });
-
-type CallLine = WaitingLine<{ funds: Funds; need: CallNeed }, Lease>;
+/** What a run asks for in one step. */
+export type Wanted = {
+  readonly need: Need;
+  /** What its reserve grows by. */
+  readonly grow: Amount;
+  /** The reserve that this call spends. */
+  readonly instead: Amount;
+};
 
 export class Funds {
-  /** From the topmost account down. Taking goes through all of them or through none. */
+  /** From the topmost account down: what a parent draws on is the beginning of what its child draws on. */
   readonly meters: readonly Meter[];
-  /** The meters of the topmost account that has any: everybody in the line draws on these. */
-  readonly #top: readonly Meter[];
-  readonly #queue: { line: CallLine; round: number };
 
   constructor(own: readonly Meter[], above?: Funds) {
     this.meters = above === undefined ? own : [...above.meters, ...own];
-    this.#top = above === undefined ? own : above.#top;
-    this.#queue = above === undefined ? { line: new WaitingLine(), round: 1 } : above.#queue;
   }
 
-  /** A lease at once if there is enough and nobody who came earlier waits for it, else a promise of one. */
-  reserve(need: CallNeed, scope: Scope): Lease | Promise<Lease> {
-    const lease = this.#isBehindSomebody() ? undefined : this.lend(need, NOTHING);
-    if (lease !== undefined) return lease;
-    const shortage = this.#shortage(need);
-    if (shortage !== undefined) throw shortage;
-    const waiter = this.#queue.line.join({ funds: this, need: { ...need } }, scope, () => this.serve());
-    this.#markShort(need);
-    return waiter.promise;
+  get isLimited(): boolean {
+    return this.meters.some(({ limit }) => limit !== Number.POSITIVE_INFINITY);
   }
 
-  /** A lease with as much output as can be had, on top of what is already held; undefined below the least. */
-  lend(need: CallNeed, held: Amount): CallLease | undefined {
-    let output = need.outputCap;
+  /** How much output can be had now; undefined when it has to wait. `round` is that of the line that serves it. */
+  affordable(wanted: Wanted, round: number): number | undefined {
+    let output = wanted.need.most;
     for (const meter of this.meters) {
-      const available = meter.free + (meter.unit === "tokens" ? held.tokens : held.nanoUsd);
-      output = Math.min(output, affordableOutput(meter.unit, available, need));
+      const here = outputAt(meter, wanted, round);
+      if (here < leastAt(meter, wanted.need)) return undefined;
+      output = Math.min(output, here);
     }
-    if (output < leastOutput(need)) return undefined;
-    const lease = new CallLease(this, need.promptTokens + output, amountOf("costUsd", need, output), output);
-    for (const meter of this.meters) meter.inFlight += meter.unit === "tokens" ? lease.tokens : lease.nanoUsd;
-    return lease;
+    return output;
   }
 
-  /** Ends a reservation: its whole amount is free again, and what was really spent is gone. */
-  giveBack(reserved: Amount, spentTokens: number, spentUsd: number | null): void {
-    const spentNanoUsd = toNanoUsd(spentUsd);
+  /** Remembers and returns where this call is short: calls that come later wait behind it there. */
+  markShort(wanted: Wanted, round: number): Meter[] {
+    const short = this.meters.filter((meter) => outputAt(meter, wanted, round) < leastAt(meter, wanted.need));
+    for (const meter of short) meter.shortInRound = round;
+    return short;
+  }
+
+  /** The first limit that could not pay for the least even if all came back but what the runs above this one keep. */
+  neverEnough({ need }: Wanted, above: Holder | undefined): Meter | undefined {
+    return this.meters.find((meter, index) => {
+      const within = meter.limit - meter.spent - keptAbove(above, meter, index);
+      return outputThatFits(within, need.prompt[meter.unit], need.perToken[meter.unit]) < need.least;
+    });
+  }
+
+  /** Moves what a call takes from free to reserved. */
+  take({ need, grow, instead }: Wanted, output: number): Amount {
+    const amount = amountAt(need, output);
     for (const meter of this.meters) {
-      const isTokens = meter.unit === "tokens";
-      meter.inFlight -= isTokens ? reserved.tokens : reserved.nanoUsd;
-      meter.spent += isTokens ? spentTokens : spentNanoUsd;
+      meter.inFlight += amount[meter.unit];
+      meter.kept += grow[meter.unit] - instead[meter.unit];
     }
-    this.serve();
+    return amount;
   }
+}
 
-  /** Changes what is kept for last words. Returns the meter that has too little, if one has; then nothing is changed. */
-  keep(before: Amount, after: Amount): Meter | undefined {
-    const tokens = after.tokens - before.tokens;
-    const nanoUsd = after.nanoUsd - before.nanoUsd;
-    for (const meter of this.meters) {
-      const more = meter.unit === "tokens" ? tokens : nanoUsd;
-      if (more > 0 && more > meter.free) return meter;
-    }
-    for (const meter of this.meters) meter.kept += meter.unit === "tokens" ? tokens : nanoUsd;
-    this.serve();
-    return undefined;
-  }
+/** What a share of this size would take beyond what can be had: the same figure as for a call. */
+export function cannotShare(meter: Meter, index: number, limit: number, above: Holder | undefined): boolean {
+  return limit > meter.limit - meter.spent - keptAbove(above, meter, index);
+}
 
-  /** Ends a reservation of which nothing was spent. Those who wait are not served yet. */
-  withdraw(reserved: Amount): void {
-    for (const meter of this.meters) meter.inFlight -= meter.unit === "tokens" ? reserved.tokens : reserved.nanoUsd;
+/** The runs above wait for this one, or at least do not end before it: what they keep does not come back meanwhile. */
+function keptAbove(above: Holder | undefined, meter: Meter, index: number): number {
+  let kept = 0;
+  for (let each = above; each !== undefined; each = each.above) {
+    if (index < each.funds.meters.length) kept += each.kept[meter.unit];
   }
+  return kept;
+}
 
-  /** Lets whoever waits go on, in order. A call that is short holds up those behind it only where it is short. */
-  serve(): void {
-    const queue = this.#queue;
-    queue.round += 1;
-    for (let waiter = queue.line.first; waiter !== undefined; waiter = waiter.next) {
-      const { funds, need } = waiter.subject;
-      const shortage = funds.#shortage(need);
-      if (shortage !== undefined) {
-        waiter.reject(shortage);
-        continue;
-      }
-      const lease = funds.#isBehindSomebody() ? undefined : funds.lend(need, NOTHING);
-      if (lease !== undefined) waiter.resolve(lease);
-      else if (funds.#markShort(need)) return;
-    }
-  }
+function outputAt(meter: Meter, { need, grow, instead }: Wanted, round: number): number {
+  const { unit, free } = meter;
+  // Nobody overtakes a call that came earlier and is short here; what a run has kept for this very call is its own.
+  const open = meter.shortInRound === round ? Math.min(0, free) : free;
+  return outputThatFits(open + instead[unit], need.prompt[unit] + grow[unit], need.perToken[unit]);
+}
 
-  /** The first limit that could not give the least this call needs even if all calls in flight gave everything back. */
-  #shortage(need: CallNeed): BudgetExceeded | undefined {
-    for (const meter of this.meters) {
-      if (isShort(meter.unit, meter.reachable, need)) {
-        return meter.exceededBy(amountOf(meter.unit, need, leastOutput(need)));
-      }
-    }
-    return undefined;
-  }
-
-  #isBehindSomebody(): boolean {
-    for (const meter of this.meters) if (meter.shortInRound === this.#queue.round) return true;
-    return false;
-  }
-
-  /** Remembers where this call is short. True if that is at the top, where everybody else has to queue behind it. */
-  #markShort(need: CallNeed): boolean {
-    for (const meter of this.meters) {
-      if (isShort(meter.unit, meter.free, need)) meter.shortInRound = this.#queue.round;
-    }
-    return this.#top.some((meter) => meter.shortInRound === this.#queue.round);
-  }
+/** All that it asks for, unless waiting brings no more. */
+function leastAt(meter: Meter, need: Need): number {
+  return meter.isQuiet ? need.least : need.enough;
 }

@@ -1,101 +1,170 @@
 /** What a tree may spend, kept in one place: a tree of accounts in which nobody can take what another has reserved. */
 
+import { NO_AMOUNT, toNanoUsd, toUsd } from "../core/amount.ts";
 import { BudgetExceeded } from "../core/errors.ts";
-import { type Account, type Budget, type CallNeed, checkBudget, type Lease, type Spent } from "../core/limits.ts";
-import type { Scope } from "../core/scope.ts";
-import { CallLease } from "./call-lease.ts";
-import { Funds, NOTHING } from "./funds.ts";
-import { LastWordsLease } from "./last-words-lease.ts";
-import { Meter, toNanoUsd, toUsd } from "./meter.ts";
+import {
+  type Budget,
+  checkBudget,
+  type Holding,
+  type HoldingState,
+  type Lease,
+  type Ledger,
+  type LimitState,
+  type Spent,
+  type StartAsk,
+  type Started,
+} from "../core/limits.ts";
+import { cannotShare, Funds } from "./funds.ts";
+import { Holder } from "./holder.ts";
+import { Line, type OnNear } from "./line.ts";
+import { exceededAt, Meter } from "./meter.ts";
+import type { PurseLine } from "./purse-line.ts";
+import type { Slots } from "./run-slots.ts";
 
-/** The account of a root. Time is not kept here but by the deadlines of the tree. */
-export function openLedger(budget: Budget): Ledger {
-  return new LedgerAccount(undefined, []).open(budget);
-}
-
-/** An account in one process: it answers at once. */
-export type Ledger = Omit<Account, "open" | "startExecution" | "reserveWrapUp" | "limitsMoney"> & {
-  open(budget: Budget): Ledger;
-  limitsMoney(): boolean;
-  startExecution(): void;
-  reserveWrapUp(need: CallNeed, instead?: Lease): LocalWrapUp;
+/** What the accounts of a tree have in common. */
+export type LedgerParts = {
+  readonly slots: Slots;
+  /** What the tree shares with others. */
+  readonly purse?: PurseLine | undefined;
+  /** Told once for each limit that most of is spent, with the run that came near it. */
+  readonly onNear?: OnNear | undefined;
 };
 
-type LocalWrapUp = Disposable & { resize(need: CallNeed): boolean; take(need: CallNeed): Lease | undefined };
+/** The account of a root. Time is not kept here but by the deadlines of the tree. */
+export function openLedger(budget: Budget, parts: LedgerParts): Ledger {
+  const line = new Line(parts.slots, parts.purse, parts.onNear ?? (() => {}));
+  const shared = parts.purse && new Funds(parts.purse.meters);
+  const root = new LedgerAccount({ line, purse: parts.purse }, shared, []);
+  return root.openAs("tree", budget, undefined, true);
+}
 
 /** How many children may start. */
-type Executions = { readonly limit: number; started: number };
+type Executions = {
+  readonly of: string;
+  readonly limit: number;
+  /** Those that are set aside included. */
+  started: number;
+  /** For children that wait to start. */
+  aside: number;
+};
+
+type Common = { readonly line: Line; readonly purse: PurseLine | undefined };
 
 class LedgerAccount implements Ledger {
   /** Undefined when neither tokens nor money are limited here or above. */
   readonly #funds: Funds | undefined;
   readonly #executions: readonly Executions[];
+  readonly #common: Common;
   readonly isMetered: boolean;
 
-  constructor(funds: Funds | undefined, executions: readonly Executions[]) {
+  constructor(common: Common, funds: Funds | undefined, executions: readonly Executions[]) {
+    this.#common = common;
     this.#funds = funds;
     this.#executions = executions;
     this.isMetered = funds !== undefined;
   }
 
-  open(budget: Budget): Ledger {
+  open(budget: Budget, { path, above }: { path: string; above: Holding | undefined }): Ledger {
+    return this.openAs(path, budget, above instanceof Holder ? above : undefined);
+  }
+
+  openAs(of: string, budget: Budget, above?: Holder, isOfAll = false): Ledger {
     checkBudget(budget);
-    const meters = metersOf(budget);
-    const executions = isLimited(budget.executions) ? [{ limit: budget.executions, started: 0 }] : [];
+    const meters = metersOf(budget, of);
     for (const own of meters) {
-      for (const above of this.#funds?.meters ?? []) {
-        if (above.unit === own.unit && own.limit > above.free) throw above.exceededBy(own.limit);
+      own.isOfAll = isOfAll;
+      for (const [index, meter] of (this.#funds?.meters ?? []).entries()) {
+        if (meter.unit === own.unit && cannotShare(meter, index, own.limit, above))
+          throw exceededAt(meter.state(), { ...NO_AMOUNT, [own.unit]: own.limit }, true);
       }
     }
+    const executions = isLimited(budget.executions) ? [{ of, limit: budget.executions, started: 0, aside: 0 }] : [];
     for (const { limit } of executions) this.#checkExecutions(limit);
     // A child without limits of its own is its parent's account: a wide tree costs nothing.
     if (meters.length + executions.length === 0) return this;
-    return new LedgerAccount(meters.length === 0 ? this.#funds : new Funds(meters, this.#funds), [
-      ...this.#executions,
-      ...executions,
-    ]);
+    const funds = meters.length === 0 ? this.#funds : new Funds(meters, this.#funds);
+    return new LedgerAccount(this.#common, funds, [...this.#executions, ...executions]);
   }
 
-  startExecution(): void {
+  startExecution(): void | Promise<void> {
     for (const { limit, started } of this.#executions) {
       if (started >= limit) throw new BudgetExceeded("executions", started, limit);
     }
-    for (const executions of this.#executions) executions.started += 1;
+    this.#setAside(1);
+    return this.#common.purse === undefined ? undefined : this.#startShared(this.#common.purse);
+  }
+
+  #startShared(purse: PurseLine): void | Promise<void> {
+    const undo = (error: unknown): never => {
+      this.#setAside(-1);
+      throw error;
+    };
+    try {
+      const starting = purse.startExecution(this.#common.line);
+      return starting instanceof Promise ? starting.catch(undo) : starting;
+    } catch (error) {
+      return undo(error);
+    }
+  }
+
+  useExecution(): void {
+    for (const executions of this.#executions) executions.aside -= 1;
   }
 
   undoExecution(): void {
-    for (const executions of this.#executions) executions.started -= 1;
+    this.#setAside(-1);
+    this.#common.purse?.undoExecution();
   }
 
   countExecution(): void {
     for (const executions of this.#executions) executions.started += 1;
   }
 
-  reserve(need: CallNeed, scope: Scope): Lease | Promise<Lease> {
-    if (this.#funds === undefined) return FREE_LEASE;
-    scope.throwIfAborted();
-    return this.#funds.reserve(need, scope);
+  #setAside(change: 1 | -1): void {
+    for (const executions of this.#executions) {
+      executions.started += change;
+      executions.aside += change;
+    }
   }
 
-  reserveWrapUp(need: CallNeed, instead?: Lease): LocalWrapUp {
-    if (this.#funds === undefined) return FREE_LAST_WORDS;
-    return new LastWordsLease(this.#funds, need, instead instanceof CallLease ? instead : undefined);
+  enter(path: string): Holding {
+    if (this.#funds === undefined) return FREE_HOLDING;
+    const holder = new Holder(path, this.#funds, this.#common.line, undefined);
+    holder.enter();
+    return holder;
   }
 
-  charge(spent: Spent): void {
-    this.#funds?.giveBack(NOTHING, spent.tokens, spent.costUsd);
+  start(ask: StartAsk): Started | Promise<Started> {
+    ask.scope.throwIfAborted();
+    const { line } = this.#common;
+    const above = ask.above instanceof Holder ? ask.above : undefined;
+    if (this.#funds !== undefined) return line.start(new Holder(ask.path, this.#funds, line, above), ask);
+    if (line.slots.free > 0 && line.waitsToStart === 0)
+      return { holding: FREE_HOLDING, slot: line.slots.take(), first: undefined };
+    const waiting = line.start(new Holder(ask.path, NO_FUNDS, line, undefined), { ...ask, need: undefined });
+    return waiting instanceof Promise ? waiting.then(withoutCounting) : withoutCounting(waiting);
   }
 
-  limitsMoney(): boolean {
-    return this.#funds?.meters.some(({ unit }) => unit === "costUsd") ?? false;
+  charge({ tokens, costUsd }: Spent): void {
+    for (const meter of this.#funds?.meters ?? []) {
+      // What a tree had spent before a restart, the purse has counted then.
+      if (this.#common.purse?.meters.includes(meter)) continue;
+      meter.spent += meter.unit === "tokens" ? tokens : toNanoUsd(costUsd);
+    }
+    this.#common.line.changed();
+  }
+
+  limitsMoney(): boolean | Promise<boolean> {
+    const isLimitedHere = this.#limited().some(({ unit }) => unit === "nanoUsd");
+    return isLimitedHere || (this.#common.purse?.limitsMoney() ?? false);
   }
 
   /** What nobody has spent or reserved; a limit that is not set is not mentioned. */
   left(): Budget {
     const left: Budget = {};
-    for (const { unit, free } of this.#funds?.meters ?? []) {
-      const amount = Math.max(0, unit === "tokens" ? free : toUsd(free));
-      left[unit] = Math.min(left[unit] ?? amount, amount);
+    for (const { unit, free } of this.#limited()) {
+      const [name, amount] = unit === "tokens" ? (["tokens", free] as const) : (["costUsd", toUsd(free)] as const);
+      left[name] = Math.max(0, Math.min(left[name] ?? amount, amount));
     }
     for (const { limit, started } of this.#executions) {
       left.executions = Math.max(0, Math.min(left.executions ?? limit, limit - started));
@@ -103,7 +172,24 @@ class LedgerAccount implements Ledger {
     return left;
   }
 
-  flushed(): undefined {}
+  limits(): LimitState[] {
+    const executions = this.#executions.map(({ of, limit, started, aside }): LimitState => {
+      return { of, unit: "executions", limit, spent: started - aside, reserved: aside };
+    });
+    return [...this.#limited().map((meter) => meter.state()), ...executions, ...(this.#common.purse?.limits() ?? [])];
+  }
+
+  holdings(): HoldingState[] {
+    return [...this.#common.line.holders].map((holder) => holder.state());
+  }
+
+  flushed(): Promise<void> | undefined {
+    return this.#common.purse?.flushed(this.#common.line);
+  }
+
+  #limited(): Meter[] {
+    return this.#funds?.meters.filter(({ limit }) => limit !== Number.POSITIVE_INFINITY) ?? [];
+  }
 
   #checkExecutions(asked: number): void {
     for (const { limit, started } of this.#executions) {
@@ -112,6 +198,14 @@ class LedgerAccount implements Ledger {
   }
 }
 
+/** Of a child without limits that had to wait for its place: from then on it is counted nowhere. */
+function withoutCounting({ holding, slot }: Started): Started {
+  holding[Symbol.dispose]();
+  return { holding: FREE_HOLDING, slot, first: undefined };
+}
+
+const NO_FUNDS = new Funds([]);
+
 /** Shared by everybody who need not count: it covers any output. */
 const FREE_LEASE: Lease = Object.freeze({
   outputCap: Number.POSITIVE_INFINITY,
@@ -119,16 +213,21 @@ const FREE_LEASE: Lease = Object.freeze({
   [Symbol.dispose]: () => {},
 });
 
-const FREE_LAST_WORDS: LocalWrapUp = Object.freeze({
-  resize: () => true,
-  take: () => FREE_LEASE,
+const NOTHING_HELD: Disposable = Object.freeze({ [Symbol.dispose]: () => {} });
+
+const FREE_HOLDING: Holding = Object.freeze({
+  reserve: () => FREE_LEASE,
+  keep: () => {},
+  takeStep: () => {},
+  runCall: () => NOTHING_HELD,
+  wait: () => NOTHING_HELD,
   [Symbol.dispose]: () => {},
 });
 
-function metersOf({ tokens, costUsd }: Budget): Meter[] {
+function metersOf({ tokens, costUsd }: Budget, of: string): Meter[] {
   const meters: Meter[] = [];
-  if (isLimited(tokens)) meters.push(new Meter("tokens", Math.floor(tokens)));
-  if (isLimited(costUsd)) meters.push(new Meter("costUsd", toNanoUsd(costUsd)));
+  if (isLimited(tokens)) meters.push(new Meter("tokens", Math.floor(tokens), of));
+  if (isLimited(costUsd)) meters.push(new Meter("nanoUsd", toNanoUsd(costUsd), of));
   return meters;
 }
 

@@ -1,87 +1,75 @@
-/** One limit of one account: what may be spent, has been spent and is reserved. Money is counted in whole nano-dollars. */
+/** One limit of one account: what may be spent, has been spent and is reserved, and how many of its runs move. */
 
+import type { Amount, AmountUnit } from "../core/amount.ts";
+import { toUsd } from "../core/amount.ts";
 import { BudgetExceeded } from "../core/errors.ts";
-import type { CallNeed } from "../core/limits.ts";
-import { outputThatFits } from "../core/purse.ts";
-import type { Price } from "../core/usage.ts";
+import type { LimitState } from "../core/limits.ts";
+import type { Holder } from "./holder.ts";
 
-export type Unit = "tokens" | "costUsd";
+/** From this part of a limit on, people are told. */
+const NEAR = 0.8;
 
 export class Meter {
-  readonly unit: Unit;
+  readonly unit: AmountUnit;
   readonly limit: number;
+  /** Whose limit it is, for people: the tree, its children, or the path of a run with a share of its own. */
+  readonly of: string;
+  /** Every run of the tree draws on it. */
+  isOfAll = false;
   spent = 0;
   /** Reserved by calls: comes back, at least in part, when they end. */
   inFlight = 0;
-  /** Reserved for last words: not to be waited for. */
+  /** Reserved for last words. */
   kept = 0;
-  /** In which round of serving the line somebody was found short here; whoever comes later has to queue. */
+  /** How many runs draw on it and move. While one does, what others wait for may yet come back. */
+  moving = 0;
+  /** The run that settled last, until it has taken its next step: it may give back more, or ask first. */
+  lastSettled: Holder | undefined;
+  /** In which round of serving a call was found short here; calls that come later have to wait behind it. */
   shortInRound = 0;
+  #isNear = false;
 
-  constructor(unit: Unit, limit: number) {
+  constructor(unit: AmountUnit, limit: number, of: string) {
     this.unit = unit;
     this.limit = limit;
+    this.of = of;
   }
 
   get free(): number {
     return this.limit - this.spent - this.inFlight - this.kept;
   }
 
-  /** What would be free if every call in flight gave all of its reservation back. */
-  get reachable(): number {
-    return this.limit - this.spent - this.kept;
+  /** Nothing is in flight and nobody is about to take a step: waiting longer brings the first in line no more. */
+  get isQuiet(): boolean {
+    return this.inFlight === 0 && this.lastSettled === undefined;
   }
 
-  exceededBy(asked: number): BudgetExceeded {
-    const used = this.spent + this.inFlight + this.kept + asked;
-    return this.unit === "tokens"
-      ? new BudgetExceeded("tokens", used, this.limit)
-      : new BudgetExceeded("costUsd", toUsd(used), toUsd(this.limit));
+  /** True once: when what is spent has come near the limit. */
+  comesNear(): boolean {
+    if (this.#isNear || !isNear(this)) return false;
+    this.#isNear = true;
+    return true;
+  }
+
+  state(): LimitState {
+    const { unit, of } = this;
+    const [limit, spent, reserved] = [this.limit, this.spent, this.inFlight + this.kept];
+    return unit === "tokens"
+      ? { of, unit, limit, spent, reserved }
+      : { of, unit: "costUsd", limit: toUsd(limit), spent: toUsd(spent), reserved: toUsd(reserved) };
   }
 }
 
-/** True when `available` does not pay for the prompt and the least output. */
-export function isShort(unit: Unit, available: number, need: CallNeed): boolean {
-  return affordableOutput(unit, available, need) < leastOutput(need);
+export function isNear({ spent, limit }: Pick<LimitState, "spent" | "limit">): boolean {
+  return spent >= limit * NEAR;
 }
 
-/** The most output that `available` pays for after the prompt; negative when it does not even pay for that. */
-export function affordableOutput(unit: Unit, available: number, need: CallNeed): number {
-  const forPrompt = amountOf(unit, need, 0);
-  return outputThatFits(available, forPrompt, outputRate(unit, need.price));
-}
-
-/** What a call with this much output takes from a meter of this unit, at most. */
-export function amountOf(unit: Unit, need: CallNeed, output: number): number {
-  const rate = outputRate(unit, need.price);
-  return need.promptTokens * promptRate(unit, need.price) + (rate === 0 ? 0 : output * rate);
-}
-
-/** The output without which the call is not worth making. */
-export function leastOutput(need: CallNeed): number {
-  return Math.max(0, Math.min(need.minOutput, need.outputCap));
-}
-
-/** A prompt may be written to the cache, which some providers charge more for than reading it plainly. */
-function promptRate(unit: Unit, price: Price | undefined): number {
-  if (unit === "tokens") return 1;
-  return price === undefined ? 0 : nanoPerToken(Math.max(price.input, price.cacheWrite ?? 0));
-}
-
-export function outputRate(unit: Unit, price: Price | undefined): number {
-  if (unit === "tokens") return 1;
-  return price === undefined ? 0 : nanoPerToken(price.output);
-}
-
-/** Dollars per million tokens are thousands of nano-dollars per token. Rounded up, but not for noise such as 70.00000000000001. */
-function nanoPerToken(price: number): number {
-  return Math.ceil(Math.round(price * 1e6) / 1e3);
-}
-
-export function toNanoUsd(costUsd: number | null): number {
-  return costUsd === null ? 0 : Math.round(costUsd * 1e9);
-}
-
-export function toUsd(nanoUsd: number): number {
-  return nanoUsd / 1e9;
+/** What a refused call would have made of this limit. */
+export function exceededAt(
+  { unit, limit, spent, reserved }: LimitState,
+  asked: Amount,
+  isStart: boolean,
+): BudgetExceeded {
+  const amount = unit === "costUsd" ? toUsd(asked.nanoUsd) : asked.tokens;
+  return new BudgetExceeded(unit, spent + reserved + amount, limit, { spent, reserved, asked: amount, isStart });
 }

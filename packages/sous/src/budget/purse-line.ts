@@ -1,207 +1,293 @@
-/** How one process draws on a shared budget: its calls wait in one line, and what could not be written down is tried again. */
+/**
+ * How one process draws on a shared budget. What its runs have spent, hold and keep is added up here, and written into the
+ * books together with what they ask for: one step at a time, and while one is on its way the next is gathered.
+ */
 
 import type { Clock } from "../core/clock.ts";
-import { StoreError } from "../core/errors.ts";
-import { NO_AMOUNT, type PurseAmount, type PurseNeed } from "../core/purse.ts";
-import type { Scope } from "../core/scope.ts";
-import { NEW_PLACE, type PurseAsk, type PursePort, type PurseReply, type SharedBudget } from "../core/shared-budget.ts";
-import { type Waiter, WaitingLine } from "./waiting-line.ts";
+import type { LimitState } from "../core/limits.ts";
+import type { PurseAnswer, PurseReply, PurseState } from "../core/purse.ts";
+import type { PursePort, SharedBudget } from "../core/shared-budget.ts";
+import type { Line } from "./line.ts";
 
-type Granted = Extract<PurseReply, { kind: "granted" }>;
-type Eventually<T> = T | Promise<T>;
-type Waiting = { readonly need: PurseNeed; readonly clock: Clock };
+import { PurseAlarm } from "./purse-alarm.ts";
+import { purseLimits, shorterFor } from "./purse-limits.ts";
+import { PurseNear } from "./purse-near.ts";
+import { OwnRow } from "./purse-own-row.ts";
+import { type Asked, isSame, isUnanswered, noneLeft, type Start, stepFor } from "./purse-step.ts";
+import type { Waiter } from "./waiter.ts";
 
-const SHORTEST_PAUSE_MS = 5;
-const LONGEST_PAUSE_MS = 100;
-const MAX_RETRIES = 4;
-const FIRST_RETRY_MS = 50;
+/** With more than this many at once, the rest would wait behind the first anyway. */
+const MOST_ASKS = 32;
 
 const lines = new WeakMap<SharedBudget, PurseLine>();
 
-/** All trees of this process that were given the same object stand in the same line. */
-export function purseLineOf(shared: SharedBudget): PurseLine {
-  const line = lines.get(shared) ?? new PurseLine(shared.purse);
+/** All trees of this process that were given the same object draw together. */
+export function purseLineOf(shared: SharedBudget, clock: Clock): PurseLine {
+  const line = lines.get(shared) ?? new PurseLine(shared, clock);
   lines.set(shared, line);
   return line;
 }
 
 export class PurseLine {
-  readonly #purse: PursePort;
-  readonly #line = new WaitingLine<Waiting, Granted>();
-  /** Where this process stands among all who wait; only the first of its own line asks. */
-  #place: string | undefined;
-  /** True while somebody waits, and until the last who left has given up its place. */
-  #isServing = false;
-  #isPoked = false;
-  #wake: (() => void) | undefined;
-  readonly #pending = new Set<Promise<void>>();
-  /** What was spent on reservations that the store would not let us end. Until it does, they count as they are. */
-  readonly #unsettled = new Map<string, PurseAmount>();
+  readonly #of: string;
+  readonly #shared: SharedBudget;
+  /** The trees that have live runs or waiting ones. */
+  readonly #trees = new Set<Line>();
+  /** The trees that have not ended: a child of theirs that never starts gives its execution back. */
+  readonly #counting = new Set<Line>();
+  readonly #starts: Start[] = [];
+  #state: PurseState | undefined;
+  readonly #row: OwnRow;
+  /** From the moment a step is sent until everything in its answer is done. */
+  #isStepping = false;
+  /** A run was refused, or lost its reserve: others may be served by their own trees now. */
+  #mustServe = false;
+  /** Set when the books may have changed elsewhere, or it is time to be heard of. */
+  #isStale = false;
+  /** The last step failed: what it had to say is said with the next one. */
+  #isBroken = false;
+  readonly #alarm: PurseAlarm;
+  readonly #flushes: (() => void)[] = [];
+  readonly #near = new PurseNear();
 
-  constructor(purse: PursePort) {
-    this.#purse = purse;
+  constructor(shared: SharedBudget, clock: Clock) {
+    this.#shared = shared;
+    this.#of = `shared budget ${shared.name}`;
+    this.#row = new OwnRow(shared.purse, clock, this.#of);
+    this.#alarm = new PurseAlarm(shared.purse, clock, () => {
+      this.#isStale = true;
+      this.#isBroken = false;
+      this.#goOn();
+    });
   }
 
-  /** Waits while calls in flight anywhere could release enough; then throws `BudgetExceeded`. */
-  reserve(need: PurseNeed, scope: Scope, clock: Clock): Eventually<Granted> {
-    scope.throwIfAborted();
-    if (this.#unsettled.size > 0) this.#settleAgain(clock);
-    if (this.#isServing) return this.#join(need, scope, clock);
-    const reply = this.ask({ kind: "call", need, place: NEW_PLACE }, clock);
-    if (reply instanceof Promise) return reply.then((late) => this.#afterFirstTry(late, need, scope, clock));
-    return this.#afterFirstTry(reply, need, scope, clock);
+  get meters(): OwnRow["meters"] {
+    return this.#row.meters;
   }
 
-  /** One question that does not wait, unless the store itself has to be asked again. */
-  ask(ask: PurseAsk, clock: Clock): Eventually<PurseReply> {
-    return withPatience(() => this.#purse.reserve(ask), clock);
+  /** While asks are on their way nobody can say that nothing moves. */
+  get isAsking(): boolean {
+    return this.#isStepping;
   }
 
-  /** Ends a reservation. Does not fail: a store that is gone for long leaves it reserved, which is never too little. */
-  settle(leaseId: string, spent: PurseAmount, clock: Clock): void {
-    const keep = () => void this.#unsettled.set(leaseId, spent);
-    this.#inBackground(() => withPatience(() => this.#purse.settle(leaseId, spent), clock), keep);
+  join(tree: Line): void {
+    this.#trees.add(tree);
   }
 
   /** Throws `BudgetExceeded` when none is left. */
-  startExecution(clock: Clock): Eventually<void> {
-    const refusal = withPatience(() => this.#purse.startExecution(), clock);
-    return refusal instanceof Promise ? refusal.then(throwIfAny) : throwIfAny(refusal);
+  startExecution(tree: Line): void | Promise<void> {
+    this.#counting.add(tree);
+    const later = Promise.withResolvers<void>();
+    let result: { readonly error: unknown } | undefined;
+    const settle = (error: unknown) => {
+      result = { error };
+      if (error === undefined) later.resolve();
+      else later.reject(error);
+    };
+    this.#starts.push({ settle });
+    this.pump();
+    if (result === undefined) return later.promise;
+    later.promise.catch(() => {});
+    if (result.error !== undefined) throw result.error;
   }
 
-  /** Tried once: nobody could say whether a second try takes back a second one. What fails stays counted. */
   undoExecution(): void {
-    this.#inBackground(
-      () => this.#purse.undoExecution(),
-      () => {},
-    );
+    this.#row.executions -= 1;
+    this.pump();
   }
 
-  /** Undefined when everything has been written down. Never rejects. */
-  flushed(clock: Clock): Promise<void> | undefined {
-    return this.#pending.size + this.#unsettled.size === 0 ? undefined : this.#flush(clock);
+  limitsMoney(): boolean | Promise<boolean> {
+    if (this.#state !== undefined) return this.#state.limits.nanoUsd !== undefined;
+    return this.#shared.left().then(({ costUsd }) => costUsd !== undefined);
   }
 
-  async #flush(clock: Clock): Promise<void> {
-    await Promise.all(this.#pending);
-    this.#settleAgain(clock);
-    await Promise.all(this.#pending);
+  /** As the books were when they were last looked at. */
+  limits(): LimitState[] {
+    return this.#state === undefined ? [] : purseLimits(this.#state, this.#of);
   }
 
-  #settleAgain(clock: Clock): void {
-    const again = [...this.#unsettled];
-    this.#unsettled.clear();
-    for (const [leaseId, spent] of again) this.settle(leaseId, spent, clock);
+  /** At the end of a tree. Undefined when everything has been written down. Never rejects. */
+  flushed(tree: Line): Promise<void> | undefined {
+    this.#counting.delete(tree);
+    this.pump();
+    if (!this.#isStepping) return undefined;
+    return new Promise((resolve) => this.#flushes.push(resolve));
   }
 
-  #afterFirstTry(reply: PurseReply, need: PurseNeed, scope: Scope, clock: Clock): Eventually<Granted> {
-    if (reply.kind === "refused") throw reply.error;
-    if (reply.kind === "granted") {
-      if (!scope.aborted) return reply;
-      this.settle(reply.leaseId, NO_AMOUNT, clock);
-      throw scope.reason;
-    }
-    if (this.#isServing) this.#leave(reply.place);
-    else this.#place = reply.place;
-    return this.#join(need, scope, clock);
-  }
-
-  #join(need: PurseNeed, scope: Scope, clock: Clock): Promise<Granted> {
-    const waiter = this.#line.join({ need, clock }, scope, () => this.#poke());
-    if (!this.#isServing) void this.#serve();
-    return waiter.promise;
-  }
-
-  async #serve(): Promise<void> {
-    this.#isServing = true;
-    for (let first = this.#line.first; first !== undefined; first = this.#line.first) await this.#serveFirst(first);
-    this.#isServing = false;
-  }
-
-  /** Asks again and again, less and less often, until it is served, refused or gone. */
-  async #serveFirst(waiter: Waiter<Waiting, Granted>): Promise<void> {
-    const { need, clock } = waiter.subject;
-    let pauseMs = SHORTEST_PAUSE_MS;
-    while (this.#line.first === waiter) {
-      // Whoever has a place has just been told to wait.
-      if (this.#place !== undefined) await this.#pause(pauseMs, clock);
-      if (this.#line.first !== waiter) break;
-      pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
-      try {
-        const reply = await this.ask({ kind: "call", need, place: this.#place ?? NEW_PLACE }, clock);
-        this.#answer(waiter, reply);
-      } catch (error) {
-        if (this.#line.first === waiter) waiter.reject(error);
+  /** Writes down what has changed and asks for what is wanted; when a step is on its way, as soon as it is back. */
+  pump(): void {
+    this.#isBroken = false;
+    while (!this.#isStepping && !this.#isBroken) {
+      const hasNews = this.#hasNews();
+      if (this.#row.isLeaving || (!hasNews && this.#isOver)) {
+        this.#leave();
+        continue;
       }
+      if (!hasNews) break;
+      const asked: Asked = {
+        asks: this.#nextAsks(),
+        starts: this.#starts.splice(0),
+        flushes: this.#flushes.splice(0),
+        moves: this.#moves,
+        mayLower: this.#mayLower,
+      };
+      this.#isStale = false;
+      this.#isStepping = true;
+      const replying = this.#ask(stepFor(asked, this.#row.share()), asked);
+      if (replying instanceof Promise) replying.then(() => this.#goOn());
+      else if (this.#mustServe) this.#serveTrees();
     }
-    // The next one here comes after those who wait elsewhere by now.
-    if (this.#place !== undefined) this.#leave(this.#place);
-    this.#place = undefined;
+    if (!this.#isStepping) this.#rest();
   }
 
-  #answer(waiter: Waiter<Waiting, Granted>, reply: PurseReply): void {
-    const isThere = this.#line.first === waiter;
-    this.#place = reply.kind === "wait" ? reply.place : undefined;
-    if (reply.kind === "granted" && !isThere) this.settle(reply.leaseId, NO_AMOUNT, waiter.subject.clock);
-    if (reply.kind === "granted" && isThere) waiter.resolve(reply);
-    if (reply.kind === "refused" && isThere) waiter.reject(reply.error);
-  }
-
-  #leave(place: string): void {
-    this.#inBackground(
-      () => this.#purse.leaveLine(place),
-      () => {},
-    );
-  }
-
-  /** Until the time is over, or something has changed in this process. */
-  async #pause(milliseconds: number, clock: Clock): Promise<void> {
-    if (!this.#isPoked) {
-      using timer = new DisposableStack();
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-        timer.use(clock.timer(milliseconds, resolve));
-      });
-    }
-    this.#wake = undefined;
-    this.#isPoked = false;
-  }
-
-  #poke(): void {
-    this.#isPoked = this.#line.first !== undefined;
-    this.#wake?.();
-  }
-
-  #inBackground(step: () => Eventually<void>, onFailure: () => void): void {
-    const done = () => this.#poke();
+  #ask(step: Parameters<PursePort["step"]>[0], asked: Asked): void | Promise<void> {
+    const failed = (error: unknown) => this.#failed(error, asked);
     try {
-      const running = step();
-      if (running instanceof Promise) {
-        const ended: Promise<void> = running.then(done, onFailure).finally(() => this.#pending.delete(ended));
-        this.#pending.add(ended);
-      } else done();
-    } catch {
-      onFailure();
+      const reply = this.#row.step(step);
+      if (reply instanceof Promise) return reply.then((late) => this.#answered(late, asked)).catch(failed);
+      this.#answered(reply, asked);
+    } catch (error) {
+      failed(error);
     }
   }
-}
 
-/** A store that is busy for a moment is asked again; one that stays away is a `StoreError`, and nothing may be spent. */
-function withPatience<T>(step: () => Eventually<T>, clock: Clock, attempt = 0): Eventually<T> {
-  const again = async (error: unknown): Promise<T> => {
-    if (!(error instanceof StoreError) || attempt === MAX_RETRIES) throw error;
-    await new Promise<void>((resolve) => void clock.timer(FIRST_RETRY_MS * 2 ** attempt, resolve));
-    return withPatience(step, clock, attempt + 1);
-  };
-  try {
-    const result = step();
-    return result instanceof Promise ? result.catch(again) : result;
-  } catch (error) {
-    if (error instanceof StoreError) return again(error);
-    throw error;
+  /** A process without live trees needs no row, and a program that lives for long would leave ever more of them. */
+  get #isOver(): boolean {
+    const isEmpty = (tree: Line) => tree.holders.size + tree.waiters.length === 0;
+    return this.#row.isThere && !this.#row.isHolding && this.#counting.size === 0 && [...this.#trees].every(isEmpty);
   }
-}
 
-function throwIfAny(error: Error | undefined): void {
-  if (error !== undefined) throw error;
+  #leave(): void {
+    this.#isStepping = true;
+    const done = () => {
+      this.#isStepping = false;
+      this.#isBroken = this.#row.isLeaving;
+    };
+    try {
+      const leaving = this.#row.leave();
+      if (leaving instanceof Promise)
+        leaving
+          .catch(() => {})
+          .then(done)
+          .then(() => this.#goOn());
+      else done();
+    } catch {
+      done();
+    }
+  }
+
+  #goOn(): void {
+    const isBroken = this.#isBroken;
+    this.#serveTrees();
+    if (!isBroken) this.pump();
+    else if (!this.#isStepping) this.#rest();
+  }
+
+  #serveTrees(): void {
+    this.#mustServe = false;
+    for (const tree of [...this.#trees]) tree.serve();
+  }
+
+  #hasNews(): boolean {
+    if (this.#starts.length > 0 || this.#isStale) return true;
+    const { share, moves, mayLower, first } = this.#row.written;
+    if (!isSame(share, this.#row.share()) || (moves && !this.#moves)) return true;
+    // That it moves again, a call in flight shows.
+    if (!moves && this.#moves && this.meters[0].inFlight === 0) return true;
+    const asks = this.#nextAsks();
+    // One that has left must not hold up others from its place in the books.
+    if (first !== undefined && !asks.includes(first)) return true;
+    return asks.some(isUnanswered) || (asks.length > 0 && !mayLower && this.#mayLower);
+  }
+
+  get #moves(): boolean {
+    return this.meters[0].moving > 0;
+  }
+
+  get #mayLower(): boolean {
+    return this.meters[0].lastSettled === undefined;
+  }
+
+  /** Children that wait for a place ask for nothing yet. */
+  #nextAsks(): Waiter[] {
+    const askers = ({ candidates, slots }: Line) => {
+      let places = slots.free;
+      return candidates.filter(({ isStart }) => !isStart || places-- > 0);
+    };
+    return this.#inOrder(askers).slice(0, MOST_ASKS);
+  }
+
+  #answered(reply: PurseReply, { asks, starts, flushes, moves, mayLower }: Asked): void {
+    this.#state = reply.state;
+    this.#row.executions += reply.starts;
+    const first = asks.find((_, index) => reply.answers[index]?.kind === "wait");
+    // What was granted and is not taken differs from what this process has: the next step gives it back.
+    this.#row.written = { share: reply.share, moves, mayLower, first };
+    for (const [index, start] of starts.entries()) {
+      start.settle(index < reply.starts ? undefined : noneLeft(reply.state));
+    }
+    if (reply.wasLapsed) this.#forgetReserves();
+    // Who has lost its reserve needs more than it asked for, and has to ask again.
+    else for (const [index, waiter] of asks.entries()) this.#answer(waiter, reply.answers[index], reply.since);
+    if (reply.mustRefuse && !this.#moves && !this.#nextAsks().some(isUnanswered)) this.#refuseLast();
+    this.#near.tell(this.#trees, this.limits());
+    this.#isStepping = false;
+    for (const tell of flushes) tell();
+  }
+
+  #answer(waiter: Waiter, answer: PurseAnswer | undefined, now: number): void {
+    if (waiter.isSettled || answer === undefined) return;
+    if (answer.kind === "granted") waiter.holder.line.grant(waiter, answer.output);
+    else if (answer.kind === "never") this.#refuse(waiter, waiter.refusalAt(this.#shortOf(waiter)));
+    else {
+      waiter.since ??= now;
+      waiter.tell(this.#shortOf(waiter));
+    }
+  }
+
+  /** Nothing may be spent that is not in the books. What was to be written down is said with the next step. */
+  #failed(error: unknown, { asks, starts, flushes }: Asked): void {
+    this.#isBroken = true;
+    for (const start of starts) start.settle(error);
+    for (const waiter of asks) if (!waiter.isSettled) this.#refuse(waiter, error);
+    this.#isStepping = false;
+    for (const tell of flushes) tell();
+  }
+
+  #refuse(waiter: Waiter, error: unknown): void {
+    this.#mustServe = true;
+    waiter.holder.line.refuse(waiter, error);
+  }
+
+  /** Children that wait to start first, then the youngest run that waits. */
+  #refuseLast(): void {
+    const last = this.#inOrder(({ waiters }) => waiters).at(-1);
+    if (last === undefined) return;
+    this.#isStale = true;
+    this.#refuse(last, last.refusalAt(this.#shortOf(last)));
+  }
+
+  #shortOf(waiter: Waiter): LimitState {
+    return shorterFor(waiter.wanted, this.limits(), this.#of);
+  }
+
+  /** This process was taken for dead, and others may have what its runs kept. */
+  #forgetReserves(): void {
+    this.#mustServe = true;
+    for (const tree of this.#trees) for (const holder of tree.holders) holder.forgetReserve();
+  }
+
+  /** Live runs by their starts, then children that wait to start. */
+  #inOrder(of: (tree: Line) => readonly Waiter[]): Waiter[] {
+    const all = [...this.#trees].flatMap(of);
+    return all.sort((one, other) => Number(one.isStart) - Number(other.isStart) || one.order - other.order);
+  }
+
+  /** Until something changes: asks again after a while if something waits, and is heard of while anything is held. */
+  #rest(): void {
+    for (const tell of this.#flushes.splice(0)) tell();
+    for (const tree of this.#trees) if (tree.holders.size + tree.waiters.length === 0) this.#trees.delete(tree);
+    if (this.#trees.size === 0) this.#alarm.set(this.#isBroken ? "owing" : "idle");
+    else this.#alarm.set(this.#nextAsks().length > 0 ? "waiting" : "holding");
+  }
 }

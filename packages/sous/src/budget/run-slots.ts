@@ -1,66 +1,80 @@
 /** The gate of `max_concurrent`: how many runs of a tree may be at work, not counting those that wait for others. */
 
-import { ToolFailure } from "../core/errors.ts";
-import type { DelegationLimits, RunSlot, RunSlots } from "../core/limits.ts";
+import type { DelegationLimits, Holding, RunSlot } from "../core/limits.ts";
 import type { Scope } from "../core/scope.ts";
 import { type Waiter, WaitingLine } from "./waiting-line.ts";
 
-export function createRunSlots(limit: number, onFull: DelegationLimits["onFull"]): RunSlots {
-  const gate = new Gate(limit);
-  return {
-    take(scope) {
-      scope.throwIfAborted();
-      if (gate.enter()) return new GateSlot(gate);
-      if (onFull === "refuse") throw new ToolFailure("maximum concurrent subagent limit reached");
-      return gate.starting.join(undefined, scope, () => {}).promise;
-    },
-  };
-}
-
 /** Ends a rest. A stopped run needs no place any more, and what it waited for counts all the same. */
-export async function wakeUp(slot: RunSlot, scope: Scope): Promise<void> {
+export async function wakeUp(slot: RunSlot, scope: Scope, holding?: Holding, callId?: string): Promise<void> {
   try {
-    if (!scope.aborted) await slot.wake(scope);
+    if (!scope.aborted) await slot.wake(scope, holding, callId);
   } catch (error) {
     if (!scope.aborted) throw error;
   }
 }
 
-class Gate {
+/** Does something while a run holds no place. */
+export async function rest<T>(
+  slot: RunSlot,
+  { scope, holding }: { readonly scope: Scope; readonly holding: Holding | undefined },
+  work: () => Promise<T>,
+): Promise<T> {
+  slot.rest();
+  try {
+    return await work();
+  } finally {
+    await wakeUp(slot, scope, holding);
+  }
+}
+
+export class Slots {
+  /** A child that finds no place is refused instead of waiting for one. */
+  readonly refusesWhenFull: boolean;
   /** Runs that wait to go on; they come before those that wait to start. */
   readonly waking = new WaitingLine<GateSlot, void>();
-  readonly starting = new WaitingLine<undefined, RunSlot>();
-  #free: number;
+  free: number;
+  /** Told when a place is free that no run waits for to go on. */
+  onFree: () => void = () => {};
 
-  constructor(limit: number) {
-    this.#free = limit;
+  constructor(limit: number, onFull: DelegationLimits["onFull"]) {
+    this.free = limit;
+    this.refusesWhenFull = onFull === "refuse";
+  }
+
+  /** Only when one is free. */
+  take(): RunSlot {
+    this.free -= 1;
+    return new GateSlot(this);
   }
 
   enter(): boolean {
-    if (this.#free === 0) return false;
-    this.#free -= 1;
+    if (this.free === 0) return false;
+    this.free -= 1;
     return true;
   }
 
   leave(): void {
     const waking = this.waking.first;
-    const starting = this.starting.first;
     if (waking !== undefined) {
       waking.subject.hold();
       waking.resolve();
-    } else if (starting !== undefined) starting.resolve(new GateSlot(this));
-    else this.#free += 1;
+      return;
+    }
+    this.free += 1;
+    this.onFree();
   }
 }
 
 class GateSlot implements RunSlot {
-  readonly #gate: Gate;
+  readonly #gate: Slots;
   #isHeld = true;
   #isOpen = true;
   #rests = 0;
   #waking: Waiter<GateSlot, void> | undefined;
+  /** The run waits, as the ledger sees it. */
+  #wait: Disposable | undefined;
 
-  constructor(gate: Gate) {
+  constructor(gate: Slots) {
     this.#gate = gate;
   }
 
@@ -69,23 +83,22 @@ class GateSlot implements RunSlot {
     if (this.#rests === 1) this.#giveBack();
   }
 
-  wake(scope: Scope): void | Promise<void> {
+  wake(scope: Scope, holding?: Holding, callId?: string): void | Promise<void> {
     if (!this.#isOpen || this.#rests === 0) return;
     this.#rests -= 1;
     if (this.#rests > 0) return;
     scope.throwIfAborted();
     this.#isHeld = this.#gate.enter();
     if (this.#isHeld) return;
-    this.#waking = this.#gate.waking.join(this, scope, () => {
-      this.#waking = undefined;
-    });
+    this.#wait = holding?.wait(callId);
+    this.#waking = this.#gate.waking.join(this, scope, () => this.#wakes());
     return this.#waking.promise;
   }
 
   /** The gate lets it go on. */
   hold(): void {
     this.#isHeld = true;
-    this.#waking = undefined;
+    this.#wakes();
   }
 
   [Symbol.dispose](): void {
@@ -93,10 +106,16 @@ class GateSlot implements RunSlot {
     this.#giveBack();
   }
 
+  #wakes(): void {
+    this.#waking = undefined;
+    this.#wait?.[Symbol.dispose]();
+    this.#wait = undefined;
+  }
+
   #giveBack(): void {
     // Whoever waits to go on need not have the slot any more, because the run rests again or has ended.
     this.#waking?.resolve();
-    this.#waking = undefined;
+    this.#wakes();
     if (!this.#isHeld) return;
     this.#isHeld = false;
     this.#gate.leave();

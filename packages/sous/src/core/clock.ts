@@ -7,8 +7,11 @@ export type Clock = {
   lately?(): number;
   /** Milliseconds that never jump; for measuring and deadlines. */
   monotonic(): number;
-  /** Calls back once after at least `milliseconds`; disposing the timer before that prevents it. */
-  timer(milliseconds: number, callback: () => void): Disposable;
+  /**
+   * Calls back once after at least `milliseconds`; disposing the timer before that prevents it. One that is `isQuiet` does not
+   * keep the process alive.
+   */
+  timer(milliseconds: number, callback: () => void, isQuiet?: boolean): Disposable;
 };
 
 /** A moment after which something is called, once. Disposing it earlier prevents that. */

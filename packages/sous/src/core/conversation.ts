@@ -67,6 +67,13 @@ export class Conversation {
     this.#newBytes = 0;
   }
 
+  /** Without the answer at this place and the results of its calls. The answer still counts: what is known of the size is of both. */
+  dropCalls(index: number): void {
+    const results = this.messages[index + 1];
+    if (results !== undefined) this.#newBytes = Math.max(0, this.#newBytes - messageBytes(results));
+    this.messages = this.messages.toSpliced(index, 2);
+  }
+
   /** Goes on with fewer messages; the size is estimated anew. */
   replace(messages: Message[], overheadBytes: number): void {
     this.messages = messages;

@@ -95,14 +95,24 @@ export class StaleOwner extends StoreError {
   override name = "StaleOwner";
 }
 
+/** How a refused call or child stood to the limit: `used` is the sum of the three. */
+export type Shortage = { spent: number; reserved: number; asked: number; isStart: boolean };
+
 /** Which limit of a budget was reached, with the sentence people rely on (`Token limit exceeded: 10450/10000`). */
 export class BudgetExceeded extends Error {
   override name = "BudgetExceeded";
   readonly limit: "executions" | "tokens" | "costUsd" | "seconds";
 
-  constructor(limit: BudgetExceeded["limit"], used: number, allowed: number) {
-    super(budgetSentence(limit, used, allowed));
+  constructor(limit: BudgetExceeded["limit"], used: number, allowed: number, shortage?: Shortage) {
+    super(budgetSentence(limit, used, allowed) + (shortage === undefined ? "" : shortageWords(limit, shortage)));
     this.limit = limit;
+  }
+
+  /** As it was said before. */
+  static inWords(sentence: string): BudgetExceeded {
+    const error = new BudgetExceeded("tokens", 0, 0);
+    error.message = sentence;
+    return error;
   }
 }
 
@@ -111,15 +121,26 @@ function budgetSentence(limit: BudgetExceeded["limit"], used: number, allowed: n
     case "executions":
       return `Execution limit reached: ${used}/${allowed}`;
     case "tokens":
-      return `Token limit exceeded: ${used}/${allowed}`;
-    case "costUsd":
-      return `Cost limit exceeded: $${used.toFixed(4)}/$${allowed.toFixed(4)}`;
+      // What would still fit is refused when others came first and wait for more.
+      return used > allowed ? `Token limit exceeded: ${used}/${allowed}` : `Token limit reached: ${used}/${allowed}`;
+    case "costUsd": {
+      const [all, most] = [`$${used.toFixed(4)}`, `$${allowed.toFixed(4)}`];
+      return used > allowed ? `Cost limit exceeded: ${all}/${most}` : `Cost limit reached: ${all}/${most}`;
+    }
     case "seconds":
       // A timer is always a little late: that is not another second.
       return `Time limit exceeded: ${Math.max(Math.round(used), Math.ceil(allowed))}s/${allowed}s`;
     default:
       return limit satisfies never;
   }
+}
+
+/** Says that it was refused before anything was spent on it. */
+function shortageWords(limit: BudgetExceeded["limit"], { spent, reserved, asked, isStart }: Shortage): string {
+  const [was, held, wanted] = [spent, reserved, asked].map((each) =>
+    limit === "costUsd" ? `$${each.toFixed(4)}` : String(each),
+  );
+  return ` (spent ${was}, reserved ${held}, asked ${wanted}: ${isStart ? "it was not started" : "the call was not made"})`;
 }
 
 /** What was thrown, in words. Anything can be thrown, also what has none. */

@@ -101,7 +101,14 @@ export const storedEventSchema = once(() => {
       originalBytes: count,
       keptBytes: count,
     }),
-    event({ type: z.literal("spawn-refused"), label: z.string(), errorType, message: z.string() }),
+    event({
+      type: z.literal("spawn-refused"),
+      label: z.string(),
+      childPath: z.string().optional(),
+      waited: z.literal(true).optional(),
+      errorType,
+      message: z.string(),
+    }),
     event({ type: z.literal("stalled"), seconds: amount, waitingFor: z.string() }),
     event({ type: z.literal("steer"), text: z.string() }),
     event({

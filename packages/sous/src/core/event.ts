@@ -5,7 +5,7 @@
 
 import type { ConversationLimits } from "./conversation.ts";
 import type { ErrorType, ModelErrorKind } from "./errors.ts";
-import type { Budget, DelegationLimits, OnExhausted } from "./limits.ts";
+import type { Budget, DelegationLimits, LimitState, OnExhausted } from "./limits.ts";
 import type { AssistantMessage, FilePart, Message, UserMessage } from "./message.ts";
 import type { FinishReason } from "./model.ts";
 import type { RunOutcome } from "./outcome.ts";
@@ -127,8 +127,16 @@ export type StoredBody =
   | { type: "prune"; from: number; dropped: number; tokensBefore: number; tokensAfter: number }
   /** A text was too long for its reader and was cut. */
   | { type: "truncation"; subject: "report" | "tool-result"; of: string; originalBytes: number; keptBytes: number }
-  /** No child was made: depth, input, rights, budget or a full house. */
-  | { type: "spawn-refused"; label: string; errorType: ErrorType; message: string }
+  /** No child was made: depth, input, rights, budget or a full house. Its path, once given, is not given again. */
+  | {
+      type: "spawn-refused";
+      label: string;
+      childPath?: string | undefined;
+      /** It waited to start. Its call may have been told that it runs in the background. */
+      waited?: true | undefined;
+      errorType: ErrorType;
+      message: string;
+    }
   /** Nothing has happened in this run for a while. */
   | { type: "stalled"; seconds: number; waitingFor: string }
   /** Somebody outside spoke to a live run. */
@@ -144,11 +152,19 @@ export type StoredBody =
 
 export type NoticeReason = "summary" | "output-repair" | "wrap-up" | "empty-answer" | "cut-answer" | "no-report";
 
-export type DeltaBody =
+/** What a model says, piece by piece. */
+export type PieceBody =
   /** A piece of text, as it comes. */
   | { type: "text-delta"; text: string }
   /** A piece of the model's thinking. */
   | { type: "reasoning-delta"; text: string };
+
+export type DeltaBody =
+  | PieceBody
+  /** The run waits for this limit, to start or to go on, until its next event. */
+  | { type: "budget-wait"; limit: LimitState }
+  /** Most of this limit is spent. Once for each limit. */
+  | { type: "budget-near"; limit: LimitState };
 
 type Head = RunIdentity & { readonly time: number };
 type WithHead<Body, Extra> = Body extends unknown ? Readonly<Body> & Head & Extra : never;

@@ -4,7 +4,10 @@ import type { SousEvent } from "./event.ts";
 import type { RunHandle, RunResult } from "./runtime.ts";
 
 /** Everything a handle does besides being awaited. */
-export type HandleParts<Output> = Pick<RunHandle<Output>, "id" | "steer" | "cancel" | "send" | "followUp"> & {
+export type HandleParts<Output> = Pick<
+  RunHandle<Output>,
+  "id" | "steer" | "cancel" | "send" | "followUp" | "spending"
+> & {
   result: Promise<RunResult<Output>>;
   iterate(): AsyncIterator<SousEvent>;
 };

@@ -40,6 +40,7 @@ export function laterHandle<Output>(
       isCancelled ||= path === undefined;
       return path === undefined;
     },
+    spending: () => handle?.spending() ?? { limits: [], runs: [] },
     send: async (path, message) => (await ready).handle.send(path, message),
     followUp: (message) => laterHandle(id, async (onHandle) => onHandle((await ready).handle.followUp(message))),
   });

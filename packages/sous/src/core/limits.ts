@@ -1,5 +1,6 @@
 /** What a tree may spend: budgets as people give them, and the port of the ledger that keeps them. */
 
+import type { Amount } from "./amount.ts";
 import { UserError } from "./errors.ts";
 import { checkWhole, checkWord } from "./options.ts";
 import type { Scope } from "./scope.ts";
@@ -42,6 +43,9 @@ export function smallerBudget(one: Budget | undefined, other: Budget | undefined
 /** On exhaustion: `wrap-up` spends a kept reserve on one last turn without tools, `stop` ends at once. */
 export type OnExhausted = "wrap-up" | "stop";
 
+/** Output cap of a call when tokens or money are limited and its agent does not say. */
+export const METERED_OUTPUT = 4096;
+
 /** What one model call needs: its prompt, and as much output as can be had between the two bounds. */
 export type CallNeed = {
   promptTokens: number;
@@ -52,6 +56,19 @@ export type CallNeed = {
   price: Price | undefined;
 };
 
+/** What a run asks for in one step: a call, and what it must keep for its last words from then on. */
+export type CallAsk = {
+  readonly need: CallNeed;
+  /** Its reserve grows to this much together with the call. */
+  readonly lastWords: Amount;
+  /** Its last turn: the reserve is spent on it, and with this much output it does not wait for more. */
+  readonly closing: { readonly enoughOutput: number } | undefined;
+  /** What it holds already and gives back for this one: nobody who came later has it in between. */
+  readonly replaces?: Lease | undefined;
+  /** Told once, when it has to wait. */
+  onWait(limit: LimitState): void;
+};
+
 /** What a call really took; `tokens` includes input and output. */
 export type Spent = { tokens: number; costUsd: number | null };
 
@@ -59,16 +76,80 @@ export type Spent = { tokens: number; costUsd: number | null };
 export type Lease = Disposable & {
   /** How much output the reservation covers. */
   readonly outputCap: number;
-  settle(spent: Spent): void;
+  /** Out of what comes back, `lastWords` are kept for the run, or as much of them as there is. */
+  settle(spent: Spent, lastWords?: Amount): void;
 };
 
-/** The reserve a run keeps for its last words. */
-export type WrapUpLease = Disposable & {
-  /** Makes it cover this need; false when there is not enough left, and then it stays as it was. */
-  resize(need: CallNeed): boolean | Promise<boolean>;
-  /** Turns it into the lease of the last call, with as much more as is free; undefined if it cannot cover the need. */
-  take(need: CallNeed): Lease | undefined | Promise<Lease | undefined>;
+/**
+ * What one run holds of its account, and whether it moves or waits: only while nothing moves that draws on a limit may a
+ * run be refused. Disposed at the end of the run.
+ */
+export type Holding = Disposable & {
+  /** Waits in the order of the ledger; throws `BudgetExceeded`. */
+  reserve(ask: CallAsk, scope: Scope): Lease | Promise<Lease>;
+  /**
+   * For a run that goes on after a restart: keeps as much of this for its last words as is free. What others share in has to
+   * be asked for, together with its next call.
+   */
+  keep(lastWords: Amount): void;
+  /** The run does something else than ask: it runs a tool, or pauses before another attempt. */
+  takeStep(): void;
+  /** A tool call runs until it is disposed. From then on it waits for none of the children it has started. */
+  runCall(callId?: string): Disposable;
+  /** The run waits for children or for a place until it is disposed; with a call, that call of it does. */
+  wait(callId?: string): Disposable;
 };
+
+/** One limit as it stands. */
+export type LimitState = {
+  /** Whose it is: `tree`, `children`, the path of a run, or `shared budget NAME`. */
+  readonly of: string;
+  readonly unit: keyof Budget;
+  readonly limit: number;
+  readonly spent: number;
+  /** Held by calls in flight and kept for last words; of executions, set aside for children that wait to start. */
+  readonly reserved: number;
+};
+
+/** `tokens of the tree: 3900 spent and 4800 reserved of 10000`. */
+export function limitWords({ of, unit, limit, spent, reserved }: LimitState): string {
+  const amount = (value: number) => (unit === "costUsd" ? `$${value.toFixed(4)}` : String(value));
+  const name = unit === "costUsd" ? "money" : unit;
+  const whose = of === "tree" || of === "children" ? `the ${of}` : of;
+  return `${name} of ${whose}: ${amount(spent)} spent and ${amount(reserved)} reserved of ${amount(limit)}`;
+}
+
+/** What one run holds now. */
+export type HoldingState = {
+  readonly path: string;
+  /** By its call in flight. */
+  readonly inCall: { readonly tokens: number; readonly costUsd: number };
+  /** For its last words. */
+  readonly kept: { readonly tokens: number; readonly costUsd: number };
+  /** The limit it waits for. */
+  readonly waitsFor: LimitState | undefined;
+};
+
+/** Every limit of a tree, and who holds what of it. Runs without a limit in tokens or money are not listed. */
+export type SpendingState = { readonly limits: LimitState[]; readonly runs: HoldingState[] };
+
+/** What a child needs to start: all of it in one step. */
+export type StartAsk = {
+  readonly path: string;
+  /** Its parent. */
+  readonly above: Holding | undefined;
+  /** The call of its parent that waits for it from now on, until it ends or is refused. Undefined in the background. */
+  readonly callId?: string | undefined;
+  /** Its first call. One that goes on after a restart need not begin with one. */
+  readonly need: CallNeed | undefined;
+  readonly scope: Scope;
+  /** Told once, when it has to wait for its budget. */
+  onWait(limit: LimitState): void;
+  /** Told at once when it will never start, before its parent hears of it. */
+  onRefused(): void;
+};
+
+export type Started = { readonly holding: Holding; readonly slot: RunSlot; readonly first: Lease | undefined };
 
 /**
  * One node of the ledger: what this part of the tree may spend. Taking from it takes from every ancestor, or from none. Only
@@ -77,21 +158,23 @@ export type WrapUpLease = Disposable & {
 export type Account = {
   /** False when neither tokens nor money are limited here or above: reservations are then free and immediate. */
   readonly isMetered: boolean;
-  /** The account of a child with its own, smaller budget. Throws `BudgetExceeded` when it asks for more than is left. */
-  open(budget: Budget): Account;
-  /** Counts one child. Throws `BudgetExceeded` when none is left; once the child has started it stays counted. */
+  /** The account of a child with its own, smaller budget. Throws `BudgetExceeded` when it could never have as much. */
+  open(budget: Budget, child: { path: string; above: Holding | undefined }): Account;
+  /** Sets an execution aside for one child. Throws `BudgetExceeded` when none is left. */
   startExecution(): void | Promise<void>;
-  /** Takes the count back for a child that never started, such as one cancelled while it waited for a place. */
+  /** The child has started: the execution that was set aside for it is spent. */
+  useExecution(): void;
+  /** Takes it back for a child that never started, such as one cancelled while it waited. */
   undoExecution(): void;
   /** Counts a child that had started before a restart, whatever is left. Who shares in the account knows of it already. */
   countExecution(): void;
-  /** Reserves for one attempt. Waits while leases in flight could still release enough; then throws `BudgetExceeded`. */
-  reserve(need: CallNeed, scope: Scope): Lease | Promise<Lease>;
+  /** A run that need not wait to start: a root. */
+  enter(path: string): Holding;
   /**
-   * Opens the reserve of a run. Throws `BudgetExceeded` when not even that is left. `instead` is a lease it takes the
-   * place of, so that nobody who waits gets in between.
+   * A child starts when a place and its first call can be had in one step. Throws `BudgetExceeded` when it could never be
+   * paid, or when nothing moves and it came last.
    */
-  reserveWrapUp(need: CallNeed, instead?: Lease): WrapUpLease | Promise<WrapUpLease>;
+  start(ask: StartAsk): Started | Promise<Started>;
   /**
    * Counts what was spent without a reservation, such as a call found unsettled after a crash. Who shares in the account
    * knows of it already.
@@ -101,22 +184,29 @@ export type Account = {
   limitsMoney(): boolean | Promise<boolean>;
   /** Without what others have who share in it. */
   left(): Budget;
+  /** Every limit that holds here, from the top down. */
+  limits(): LimitState[];
   /** Undefined when those who share in it know of everything that was spent and given back so far. Never rejects. */
   flushed(): Promise<void> | undefined;
+};
+
+/** The account of a root: with what only the tree itself does. */
+export type Ledger = Account & {
+  /** The account of all children together. */
+  openAs(of: string, budget: Budget): Ledger;
+  /** Who holds what now. */
+  holdings(): HoldingState[];
 };
 
 /** The right of one run to be at work. Disposing it gives it back. */
 export type RunSlot = Disposable & {
   /** Gives the slot back while the run waits for a descendant or for consent. Rests are counted: each needs its `wake`. */
   rest(): void;
-  /** Ends one rest. The last one takes a slot again, before runs that have not started. */
-  wake(scope: Scope): void | Promise<void>;
-};
-
-/** How many runs of a tree may be at work at once. */
-export type RunSlots = {
-  /** First come, first served. Throws a `ToolFailure` when full and told to refuse instead of queueing. */
-  take(scope: Scope): RunSlot | Promise<RunSlot>;
+  /**
+   * Ends one rest. The last one takes a slot again, before runs that have not started; until then `holding` waits, or only
+   * this call of it.
+   */
+  wake(scope: Scope, holding?: Holding, callId?: string): void | Promise<void>;
 };
 
 /** The limits of delegation, as in the configuration (`agent.subagent`). */

@@ -26,6 +26,7 @@ export const AGENT_FILE_CODES = {
   "SOUS-A007": "an agent may do less than its file says",
   "SOUS-A008": "a file gives no agent here",
   "SOUS-A009": "an agent says too little of itself",
+  "SOUS-A010": "one call of an agent takes much of a limit",
 } as const;
 
 export type Problem = {

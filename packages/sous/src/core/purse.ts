@@ -1,11 +1,12 @@
 /**
- * The books of a shared budget as pure arithmetic: what each step does to them. A store loads them, lets one of these
- * functions change them and keeps them, all in one transaction. Money is counted in whole nano-dollars.
+ * The books of a shared budget as pure arithmetic: what one step of one process does to them. A store loads the books, lets
+ * `stepInPurse` make new ones and keeps those, all in one transaction.
+ *
+ * Every process has one row: what it has spent, holds and keeps in all, so a step can be repeated without counting twice.
  */
 
-import { BudgetExceeded } from "./errors.ts";
-
-export type PurseAmount = { readonly tokens: number; readonly nanoUsd: number };
+import { type Amount, type Need, NO_AMOUNT, plus, UNITS } from "./amount.ts";
+import { answerOf, awaitedBy, fullNeed, leastNeed, withGranted } from "./purse-answer.ts";
 
 /** Undefined = unlimited. */
 export type PurseLimits = {
@@ -14,199 +15,260 @@ export type PurseLimits = {
   readonly executions: number | undefined;
 };
 
-/** Somebody who waits for at least this much, and when it was last heard of. */
-export type PurseWaiter = PurseAmount & { readonly place: string; readonly seenAt: number };
-
-/** A loaded copy; the functions below change it in place. */
-export type Purse = {
-  limits: PurseLimits;
-  /** Gone for good. Holds also what was reserved by processes that died. */
-  spent: PurseAmount;
+/** What a process has taken, all told. */
+export type PurseShare = {
+  readonly spent: Amount;
   /** Reserved by calls: comes back, at least in part, when they end. */
-  inFlight: PurseAmount;
-  /** Reserved for last words: not to be waited for. */
-  kept: PurseAmount;
-  /** Children that have started. */
-  executions: number;
-  /** First come, first served: what those who came earlier wait for is not given to others. */
-  waiting: readonly PurseWaiter[];
+  readonly inFlight: Amount;
+  /** Reserved for last words. */
+  readonly kept: Amount;
+  /** Children that have started or wait to start. */
+  readonly executions: number;
 };
 
-export type PurseLeaseKind = "call" | "last-words";
-
-/** One reservation. A lapsed one is counted as spent, because its owner seems to be dead. */
-export type PurseLease = PurseAmount & { readonly kind: PurseLeaseKind; readonly isLapsed: boolean };
-
-/** An amount that grows with the output: `prompt` and so many times `perToken`, between `least` and `most`. */
-export type PurseNeed = {
-  readonly prompt: PurseAmount;
-  readonly perToken: PurseAmount;
-  readonly least: number;
-  readonly most: number;
+type Waiting = Amount & {
+  readonly since: number;
+  /** With this much it can be served as soon as nothing is in flight and nobody is before it. */
+  readonly least: Amount;
 };
 
-export type PurseRequest = {
-  readonly kind: PurseLeaseKind;
-  readonly need: PurseNeed;
-  /** A reservation that this one takes the place of: it counts as given back. */
-  readonly instead: PurseLease | undefined;
-  /** Where it stands in the line. Last words do not wait, and are not held up by those who do. */
-  readonly place: string | undefined;
+/** The row of one process. */
+export type PurseMember = PurseShare & {
+  readonly id: string;
+  /** The process, in words that other processes can check. */
+  readonly owner: string;
+  /** Whether any of its runs moves: then what others wait for may yet come back. */
+  readonly moves: boolean;
+  /** Since when it waits, and for how much: the full need of its first. Undefined when it does not wait. */
+  readonly waiting: Waiting | undefined;
+  readonly seenAt: number;
+  /** Not heard of for too long: what its calls hold counts as spent, and it keeps nothing. */
+  readonly isLapsed: boolean;
+};
+
+export type Purse = {
+  readonly limits: PurseLimits;
+  /** What was spent by processes that have no row any more. */
+  readonly past: Amount;
+  readonly pastExecutions: number;
+  readonly members: readonly PurseMember[];
+};
+
+/** What one call asks for. */
+export type PurseAsk = {
+  readonly need: Need;
+  /** What the reserve of its run grows by. */
+  readonly grow: Amount;
+  /** The reserve that this call spends: it ends in the same step. */
+  readonly instead: Amount;
+  /** What the runs above it keep: that cannot come back before this one has ended. */
+  readonly above: Amount;
+  /** When it was first told to wait. */
+  readonly since: number | undefined;
+};
+
+export type PurseStep = {
+  readonly id: string;
+  readonly owner: string;
   readonly now: number;
+  /** What it has taken, without what it asks for now. */
+  readonly share: PurseShare;
+  /** How many children it wants to start. */
+  readonly starts: number;
+  /** In the order in which they are to be served. */
+  readonly asks: readonly PurseAsk[];
+  readonly moves: boolean;
+  /** Its run that settled last has taken its next step: the first call may have less than all it asks for. */
+  readonly mayLower: boolean;
 };
 
-export type PurseAnswer =
-  | { readonly kind: "granted"; readonly lease: PurseLease; readonly output: number }
-  /** Calls in flight could still release enough. */
-  | { readonly kind: "wait" }
-  | { readonly kind: "refused"; readonly error: BudgetExceeded };
+export type PurseAnswer = { readonly kind: "granted"; readonly output: number } | { readonly kind: "wait" | "never" };
 
-export const NO_AMOUNT: PurseAmount = Object.freeze({ tokens: 0, nanoUsd: 0 });
+export type PurseReply = {
+  /** How many children may start. */
+  readonly starts: number;
+  /** One for each ask. `never`: it could not be paid even if everything came back that can. */
+  readonly answers: readonly PurseAnswer[];
+  /** Nothing moves anywhere, and this process came last: it has to refuse the last of its own. */
+  readonly mustRefuse: boolean;
+  /** It was taken for dead: what it kept is gone. */
+  readonly wasLapsed: boolean;
+  /** Where in the line an ask stands that was told to wait for the first time. */
+  readonly since: number;
+  /** What the books now say about this process. */
+  readonly share: PurseShare;
+  readonly state: PurseState;
+};
 
-/** Whoever was not heard of for so long has left the line without saying so. Longer than any pause between two tries. */
-export const WAITER_PATIENCE_MS = 5_000;
+/** The books as everybody may know them. */
+export type PurseState = {
+  readonly limits: PurseLimits;
+  readonly spent: Amount;
+  readonly reserved: Amount;
+  readonly executions: number;
+};
+
+/** What is known about the process of another row. `gone` for certain, or `late` and not seen running. */
+export type Liveness = (member: PurseMember) => "alive" | "late" | "gone";
 
 export function emptyPurse(limits: PurseLimits): Purse {
-  return { limits, spent: NO_AMOUNT, inFlight: NO_AMOUNT, kept: NO_AMOUNT, executions: 0, waiting: [] };
+  return { limits, past: NO_AMOUNT, pastExecutions: 0, members: [] };
 }
 
-/** Takes as much as there is between the two bounds. When it does not grant, only the line has changed. */
-export function takeFromPurse(purse: Purse, request: PurseRequest): PurseAnswer {
-  const { need, kind, instead, place, now } = request;
-  const before = { inFlight: purse.inFlight, kept: purse.kept, spent: purse.spent };
-  if (instead !== undefined) settleInPurse(purse, instead, NO_AMOUNT);
-  const error = shortage(purse, need, "reachable");
-  const ahead =
-    place === undefined ? NO_AMOUNT : stepForward(purse, place, now, error === undefined ? need : undefined);
-  const output = error === undefined ? affordable(purse, need, ahead) : -1;
-  if (output >= need.least) {
-    const lease = { ...amountAt(need, output), kind, isLapsed: false };
-    add(purse, columnOf(lease), lease, 1);
-    if (place !== undefined) leavePurseLine(purse, place);
-    return { kind: "granted", lease, output: isUnlimited(purse) ? Number.POSITIVE_INFINITY : output };
+/** One step of one process: its share is written down, then its asks are answered in their order. */
+export function stepInPurse(purse: Purse, step: PurseStep): { purse: Purse; reply: PurseReply } {
+  const before = purse.members.find(({ id }) => id === step.id);
+  const wasLapsed = before?.isLapsed === true;
+  const others = purse.members.filter(({ id }) => id !== step.id);
+  let share: PurseShare = wasLapsed ? { ...step.share, kept: NO_AMOUNT } : step.share;
+  const starts = startsAllowed(purse, others, share, step.starts);
+  share = { ...share, executions: share.executions + starts };
+  const arrival = arrivalOf(step, others);
+  const positions = positionsOf(step, arrival);
+  const line = others.filter(isInLine).sort(byPosition);
+  const answers: PurseAnswer[] = [];
+  /** Those before the next ask: other processes, and earlier asks of this one. */
+  const earlier: Amount[] = [];
+  let first: Waiting | undefined;
+  let ahead = 0;
+  let awaited = NO_AMOUNT;
+  let counted = 0;
+  for (const [index, ask] of step.asks.entries()) {
+    const since = positions[index] ?? arrival;
+    for (let other = line[ahead]; other?.waiting && isAhead(other, since, step.id); other = line[ahead]) {
+      earlier.push(other.waiting);
+      ahead += 1;
+    }
+    const room = { ...purse, members: [...others, memberOf(step, share)] };
+    const state = stateOf(room);
+    awaited = awaitedBy(state, earlier.slice(counted), awaited);
+    counted = earlier.length;
+    const mayLower = step.mayLower && earlier.length === 0 && nothingInFlight(room);
+    const answer = answerOf(state, ask, { awaited, mayLower, isVoid: wasLapsed });
+    answers.push(answer);
+    if (answer.kind === "wait") {
+      first ??= { ...fullNeed(ask), since, least: step.mayLower ? leastNeed(ask) : fullNeed(ask) };
+      earlier.push(fullNeed(ask));
+    } else if (answer.kind === "granted") {
+      share = withGranted(share, ask, answer.output, wasLapsed);
+      // Less is free now: those before may be short of more.
+      awaited = NO_AMOUNT;
+      counted = 0;
+    }
   }
-  const refusal = error ?? (place === undefined ? shortage(purse, need, "free") : undefined);
-  Object.assign(purse, before);
-  return refusal === undefined ? { kind: "wait" } : { kind: "refused", error: refusal };
-}
-
-/** Ends a reservation: its amount is free again, and what was really spent is gone. More than was reserved counts in full. */
-export function settleInPurse(purse: Purse, lease: PurseLease, spent: PurseAmount): void {
-  add(purse, columnOf(lease), lease, -1);
-  const tokens = wholeUnits(spent.tokens, lease.tokens);
-  add(purse, "spent", { tokens, nanoUsd: wholeUnits(spent.nanoUsd, lease.nanoUsd) }, 1);
-}
-
-/** Counts a reservation as spent. If its owner turns up after all, settling puts it right. */
-export function lapseInPurse(purse: Purse, lease: PurseLease): PurseLease {
-  const lapsed = { ...lease, isLapsed: true };
-  add(purse, columnOf(lease), lease, -1);
-  add(purse, columnOf(lapsed), lapsed, 1);
-  return lapsed;
-}
-
-/** Counts one child, or says why not. */
-export function startInPurse(purse: Purse): BudgetExceeded | undefined {
-  const { executions: limit } = purse.limits;
-  if (limit !== undefined && purse.executions >= limit)
-    return new BudgetExceeded("executions", purse.executions, limit);
-  purse.executions += 1;
-  return undefined;
-}
-
-export function leavePurseLine(purse: Purse, place: string): void {
-  purse.waiting = purse.waiting.filter((waiter) => waiter.place !== place);
-}
-
-/** The most output that `available` pays for after the prompt; negative when it does not even pay for that. */
-export function outputThatFits(available: number, forPrompt: number, perToken: number): number {
-  if (perToken > 0) return Math.floor((available - forPrompt) / perToken);
-  // What costs nothing is had even when the money is spent: of an unknown price only the tokens are enforced.
-  return forPrompt === 0 || forPrompt <= available ? Number.POSITIVE_INFINITY : -1;
-}
-
-const UNITS = ["tokens", "nanoUsd"] as const;
-
-/**
- * What those need at least who came earlier and still wait. Whoever has a place keeps it by asking; not every try must be
- * written down. Without a need it leaves the line.
- */
-function stepForward(purse: Purse, place: string, now: number, need: PurseNeed | undefined): PurseAmount {
-  // A clock that was set back must not make those immortal who were seen in what is now the future.
-  const living = purse.waiting.filter(
-    (waiter) => waiter.place === place || Math.abs(now - waiter.seenAt) <= WAITER_PATIENCE_MS,
-  );
-  const own = living.findIndex((waiter) => waiter.place === place);
-  const isFresh = Math.abs(now - (living[own]?.seenAt ?? Number.NEGATIVE_INFINITY)) < WAITER_PATIENCE_MS / 4;
-  const seen = need === undefined ? undefined : { place, seenAt: now, ...amountAt(need, need.least) };
-  if (seen === undefined) purse.waiting = living.filter((waiter) => waiter.place !== place);
-  else if (own === -1) purse.waiting = [...living, seen];
-  else if (!isFresh) purse.waiting = living.with(own, seen);
-  let ahead = NO_AMOUNT;
-  for (const waiter of own === -1 ? living : living.slice(0, own)) ahead = plus(ahead, waiter, 1);
-  return ahead;
-}
-
-function affordable(purse: Purse, need: PurseNeed, ahead: PurseAmount): number {
-  let output = need.most;
-  for (const unit of UNITS) {
-    const free = room(purse, unit, "free") - ahead[unit];
-    output = Math.min(output, outputThatFits(free, need.prompt[unit], need.perToken[unit]));
-  }
-  return output;
-}
-
-/** The first limit that cannot give the least; with `reachable` not even if all calls in flight gave everything back. */
-function shortage(purse: Purse, need: PurseNeed, kind: "free" | "reachable"): BudgetExceeded | undefined {
-  for (const unit of UNITS) {
-    const limit = purse.limits[unit];
-    const fits = outputThatFits(room(purse, unit, kind), need.prompt[unit], need.perToken[unit]);
-    if (limit === undefined || fits >= need.least) continue;
-    const asked = amountAt(need, need.least)[unit];
-    const used = purse.spent[unit] + purse.inFlight[unit] + purse.kept[unit] + asked;
-    return unit === "tokens"
-      ? new BudgetExceeded("tokens", used, limit)
-      : new BudgetExceeded("costUsd", used / 1e9, limit / 1e9);
-  }
-  return undefined;
-}
-
-function room(purse: Purse, unit: keyof PurseAmount, kind: "free" | "reachable"): number {
-  const reachable = (purse.limits[unit] ?? Number.POSITIVE_INFINITY) - purse.spent[unit] - purse.kept[unit];
-  return kind === "reachable" ? reachable : reachable - purse.inFlight[unit];
-}
-
-function amountAt({ prompt, perToken }: PurseNeed, output: number): PurseAmount {
+  const own: PurseMember = { ...memberOf(step, share), moves: step.moves, waiting: first };
+  const next = { ...purse, members: [...others, own] };
+  const mustRefuse = first !== undefined && nothingMoves(next) && isLastOfStuck(next, step.id);
   return {
-    tokens: prompt.tokens + output * perToken.tokens,
-    nanoUsd: prompt.nanoUsd + output * perToken.nanoUsd,
+    purse: next,
+    reply: { starts, answers, mustRefuse, wasLapsed, since: arrival, share, state: stateOf(next) },
   };
 }
 
-function columnOf({ kind, isLapsed }: PurseLease): "spent" | "inFlight" | "kept" {
-  if (isLapsed) return "spent";
-  return kind === "call" ? "inFlight" : "kept";
+/** Rows of processes that are gone become the past; of those that are only late, what their calls hold counts as spent. */
+export function lapseInPurse(purse: Purse, livenessOf: Liveness): Purse {
+  let next = purse;
+  for (const member of purse.members) {
+    const liveness = livenessOf(member);
+    if (liveness === "gone") next = leavePurse(next, member.id);
+    else if (liveness === "late" && !member.isLapsed) next = withMember(next, { ...member, isLapsed: true });
+  }
+  return next;
 }
 
-function add(purse: Purse, column: "spent" | "inFlight" | "kept", amount: PurseAmount, sign: 1 | -1): void {
-  purse[column] = plus(purse[column], amount, sign);
+/** The process has ended. What its calls held may have been spent; what it kept was not. */
+export function leavePurse(purse: Purse, id: string): Purse {
+  const member = purse.members.find((each) => each.id === id);
+  if (member === undefined) return purse;
+  return {
+    ...purse,
+    past: plus(purse.past, plus(member.spent, member.inFlight)),
+    pastExecutions: purse.pastExecutions + member.executions,
+    members: purse.members.filter((each) => each !== member),
+  };
 }
 
-function plus(one: PurseAmount, other: PurseAmount, sign: 1 | -1): PurseAmount {
-  return { tokens: sum(one.tokens, sign * other.tokens), nanoUsd: sum(one.nanoUsd, sign * other.nanoUsd) };
+export function stateOf({ limits, past, pastExecutions, members }: Purse): PurseState {
+  let spent = past;
+  let reserved = NO_AMOUNT;
+  let executions = pastExecutions;
+  for (const member of members) {
+    spent = plus(spent, member.isLapsed ? plus(member.spent, member.inFlight) : member.spent);
+    if (!member.isLapsed) reserved = plus(reserved, plus(member.inFlight, member.kept));
+    executions += member.executions;
+  }
+  return { limits, spent, reserved, executions };
 }
 
-/** Databases and JavaScript agree on whole numbers only up to here. */
-function sum(one: number, other: number): number {
-  return Math.min(one + other, Number.MAX_SAFE_INTEGER);
+/** True when another process waits, and would like to know that something has changed. */
+export function isAwaited({ members }: Purse, id: string): boolean {
+  return members.some((member) => member.id !== id && isInLine(member));
 }
 
-/** What a provider reports may be anything. What is no number counts as everything that was reserved. */
-function wholeUnits(reported: number, reserved: number): number {
-  if (Number.isNaN(reported)) return reserved;
-  return Math.min(Math.max(0, Math.ceil(reported)), Number.MAX_SAFE_INTEGER);
+/** After everybody who waits already, whatever the clocks of two machines say. */
+function arrivalOf({ now }: PurseStep, others: readonly PurseMember[]): number {
+  return Math.max(now, ...others.map(({ waiting, isLapsed }) => (isLapsed ? 0 : (waiting?.since ?? -1) + 1)));
 }
 
-function isUnlimited({ limits }: Purse): boolean {
-  return limits.tokens === undefined && limits.nanoUsd === undefined;
+/** Since when each ask has its position. One that is served before others of its process has theirs, if they came earlier. */
+function positionsOf({ asks }: PurseStep, arrival: number): number[] {
+  let earliest = arrival;
+  return asks
+    .map((_, index) => {
+      const { since = arrival } = asks[asks.length - 1 - index] ?? {};
+      earliest = Math.min(earliest, since);
+      return earliest;
+    })
+    .reverse();
+}
+
+function startsAllowed(purse: Purse, others: readonly PurseMember[], share: PurseShare, wanted: number): number {
+  const { executions: limit } = purse.limits;
+  if (limit === undefined) return wanted;
+  const started = others.reduce((sum, other) => sum + other.executions, purse.pastExecutions + share.executions);
+  return Math.max(0, Math.min(wanted, limit - started));
+}
+
+function isInLine({ waiting, isLapsed }: PurseMember): boolean {
+  return waiting !== undefined && !isLapsed;
+}
+
+function isAhead({ waiting, id }: PurseMember, since: number, own: string): boolean {
+  return waiting !== undefined && (waiting.since < since || (waiting.since === since && id < own));
+}
+
+function nothingInFlight({ members }: Purse): boolean {
+  return members.every(({ isLapsed, inFlight }) => isLapsed || (inFlight.tokens === 0 && inFlight.nanoUsd === 0));
+}
+
+function nothingMoves(purse: Purse): boolean {
+  return nothingInFlight(purse) && purse.members.every(({ isLapsed, moves }) => isLapsed || !moves);
+}
+
+/** True when this process is the last in line, and the first cannot be served. One that can has only not asked again yet. */
+function isLastOfStuck(purse: Purse, id: string): boolean {
+  const line = purse.members.filter(isInLine).sort(byPosition);
+  const [first] = line;
+  return line.at(-1)?.id === id && (first?.id === id || !canBeServed(purse, first?.waiting?.least ?? NO_AMOUNT));
+}
+
+function canBeServed(purse: Purse, least: Amount): boolean {
+  const { limits, spent, reserved } = stateOf(purse);
+  return UNITS.every((unit) => {
+    const limit = limits[unit];
+    return limit === undefined || least[unit] <= limit - spent[unit] - reserved[unit];
+  });
+}
+
+function byPosition(one: PurseMember, other: PurseMember): number {
+  const between = (one.waiting?.since ?? 0) - (other.waiting?.since ?? 0);
+  return between || (one.id < other.id ? -1 : 1);
+}
+
+function memberOf({ id, owner, now }: PurseStep, share: PurseShare): PurseMember {
+  return { id, owner, ...share, moves: true, waiting: undefined, seenAt: now, isLapsed: false };
+}
+
+function withMember(purse: Purse, changed: PurseMember): Purse {
+  return { ...purse, members: purse.members.map((each) => (each.id === changed.id ? changed : each)) };
 }

@@ -1,6 +1,7 @@
 /** What an interrupted run was in the middle of: a pure fold over its events. */
 
 import type { EventOf, NoticeReason, StoredEvent } from "./event.ts";
+import type { Spent } from "./limits.ts";
 import { type AssistantMessage, type ToolResultPart, textOf, toolCallsOf } from "./message.ts";
 import type { FinishReason } from "./model.ts";
 import { addCost, addUsage, noUsage, type Usage } from "./usage.ts";
@@ -24,9 +25,16 @@ export type RunState = {
   /** The last turn had begun. */
   closing: ClosingTurn | undefined;
   /** A question to the model that nobody heard the answer to. */
-  unsettled: { promptTokens: number; reserved: number } | undefined;
+  unsettled: UnheardQuestion | undefined;
   /** How long it ran, in all processes together. */
   usedMs: number;
+};
+
+export type UnheardQuestion = {
+  promptTokens: number;
+  reserved: number;
+  /** What the books have counted for it since the restart. */
+  charged?: Spent;
 };
 
 /** A call before a restart. `open`, `asked` and `denied` did not run, `started` may have, `ended` has. */
@@ -141,6 +149,8 @@ class RunFold {
         break;
       case "budget-warning":
         this.#exceeded = event.message;
+        // No further attempt was made.
+        state.unsettled = undefined;
         break;
       case "resume":
         // Whatever was asked before was settled by whoever went on.

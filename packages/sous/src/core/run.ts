@@ -6,7 +6,7 @@ import type { Clock, Deadline } from "./clock.ts";
 import type { Conversation, ConversationLimits } from "./conversation.ts";
 import type { NoticeReason, RunIdentity, StoredBody } from "./event.ts";
 import type { Hooks } from "./hooks.ts";
-import type { Account, Budget, OnExhausted, RunSlot, WrapUpLease } from "./limits.ts";
+import type { Account, Budget, Holding, Lease, OnExhausted, RunSlot } from "./limits.ts";
 import type { AssistantMessage } from "./message.ts";
 import type { FinishReason, Model, ModelSettings, ToolDefinition } from "./model.ts";
 import type { RunOutcome } from "./outcome.ts";
@@ -159,7 +159,18 @@ export class Run {
   isWrappingUp = false;
   /** Somewhere at or below this run an action needed consent and nobody was there. */
   lacksConsent = false;
-  lastWords: WrapUpLease | undefined;
+  /** What it holds of its account; undefined before its start. */
+  holding: Holding | undefined;
+  /** The reservation of its first call, made together with its start for a prompt of this size. */
+  firstCall: { readonly lease: Lease; readonly promptTokens: number } | undefined;
+  /** It could not start in the moment it was asked for. */
+  waitedToStart = false;
+  /** Its budget is spent: its last words are to be short. */
+  isExhausted = false;
+  /** The model has answered it at least once: from then on it may wrap up. */
+  hasAnswered = false;
+  /** Ended at once when the run has ended or will never start, before anything it holds is given back. */
+  waits: Disposable[] | undefined;
   slot: RunSlot | undefined;
   deadline: Deadline | undefined;
   /** Children that run while it goes on, by agent id. */
@@ -211,6 +222,12 @@ export class Run {
     this.usageBelow ??= noUsage();
     addUsage(this.usageBelow, usage);
     this.costBelowUsd = addCost(this.costBelowUsd, costUsd);
+  }
+
+  /** Whoever waits for its end moves again. */
+  endWaits(): void {
+    for (const wait of this.waits ?? []) wait[Symbol.dispose]();
+    this.waits = undefined;
   }
 
   receive(incoming: Incoming): void {

@@ -6,7 +6,7 @@ import type { Host } from "./clock.ts";
 import type { ConversationLimits } from "./conversation.ts";
 import type { ErrorType } from "./errors.ts";
 import type { EventListener, SousEvent } from "./event.ts";
-import type { Budget, DelegationLimits, OnExhausted } from "./limits.ts";
+import type { Budget, DelegationLimits, OnExhausted, SpendingState } from "./limits.ts";
 import type { UserInput } from "./message.ts";
 import type { RunStatus, StopReason } from "./outcome.ts";
 import type { RootBudget, SharedBudget } from "./shared-budget.ts";
@@ -156,6 +156,8 @@ export type RunHandle<Output = unknown> = PromiseLike<RunResult<Output>> &
     cancel(path?: string, options?: { mode?: CancelMode }): boolean;
     /** A further message to a finished child, or to a live one. */
     send(path: string, message: string): Promise<string>;
+    /** Every limit that holds in the tree, what is used and reserved of it, and which run holds what. */
+    spending(): SpendingState;
     /** After the end: goes on with the same conversation. */
     followUp(message: UserInput): RunHandle<Output>;
   };

@@ -1,8 +1,8 @@
 /** The port of a shared budget: a purse with a name in a store, on which trees in any number of processes draw. */
 
-import { type BudgetExceeded, StoreError, UserError } from "./errors.ts";
+import { StoreError, UserError } from "./errors.ts";
 import { type Budget, checkBudget } from "./limits.ts";
-import type { PurseAmount, PurseLeaseKind, PurseLimits, PurseNeed } from "./purse.ts";
+import type { PurseLimits, PurseReply, PurseStep } from "./purse.ts";
 
 /** Unset = unlimited. Time is not among them: it passes for everybody. */
 export type SharedLimits = Pick<Budget, "tokens" | "costUsd" | "executions">;
@@ -44,37 +44,22 @@ export type RootBudget = Budget & {
   from?: SharedBudget | undefined;
 };
 
+/** The row of one process in the books. Each open budget has one of its own. */
 export type PursePort = {
-  reserve(ask: PurseAsk): PurseReply | Promise<PurseReply>;
-  /** Ends a reservation with what was really spent. A second call, or one for an unknown id, changes nothing. */
-  settle(leaseId: string, spent: PurseAmount): void | Promise<void>;
-  /** Counts one child, or says why not. */
-  startExecution(): BudgetExceeded | undefined | Promise<BudgetExceeded | undefined>;
-  undoExecution(): void | Promise<void>;
-  /** Gives up a place in the line. */
-  leaveLine(place: string): void | Promise<void>;
+  /**
+   * One step as one transaction: it is kept whole or not at all, and may be repeated. A store that answers at once returns no
+   * promise. A process that makes no step for half a minute, and cannot be seen running, is taken for dead.
+   */
+  step(step: Omit<PurseStep, "id" | "owner" | "now">): PurseReply | Promise<PurseReply>;
+  /** Takes the row out of the books. What its calls still hold counts as spent. */
+  leave(): void | Promise<void>;
+  /** Tells when others may have changed the books; undefined when nobody tells, and they have to be asked. */
+  listen(onNews: () => void): Disposable | undefined;
 };
-
-export type PurseAsk = {
-  readonly kind: PurseLeaseKind;
-  readonly need: PurseNeed;
-  /** A reservation that ends in the same step, if this one is granted. */
-  readonly instead?: string | undefined;
-  /** `new` when it would wait, then the place it was given. Unset when it would rather be refused. */
-  readonly place?: string | undefined;
-};
-
-export type PurseReply =
-  | { readonly kind: "granted"; readonly leaseId: string; readonly output: number }
-  /** Not now, but calls in flight could release enough: ask again with this place. */
-  | { readonly kind: "wait"; readonly place: string }
-  | { readonly kind: "refused"; readonly error: BudgetExceeded };
-
-export const NEW_PLACE = "new";
 
 /** Throws a `UserError` for anything else, such as the promise of one that nobody waited for. */
 export function checkShared(from: SharedBudget | undefined): void {
-  if (from === undefined || typeof from?.purse?.reserve === "function") return;
+  if (from === undefined || typeof from?.purse?.step === "function") return;
   throw new UserError("budget.from must be a shared budget: await what sharedBudget() of a store returns");
 }
 

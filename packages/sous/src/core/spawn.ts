@@ -80,7 +80,12 @@ export type ChildReport = ChildInfo & {
   totalCostUsd: number | null;
 };
 
-export type ChildStatus = ChildInfo & { status: "running" | RunOutcome["status"]; background: boolean; turns: number };
+export type ChildStatus = ChildInfo & {
+  /** `waiting`: it has not started yet, because its budget or a place is missing. */
+  status: "waiting" | "running" | RunOutcome["status"];
+  background: boolean;
+  turns: number;
+};
 
 /** Control over the children of one run; everything refuses ids that are not its own children. */
 export type ChildControl = {

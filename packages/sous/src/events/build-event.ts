@@ -77,5 +77,6 @@ export function buildEvent(seq: number, time: number, who: RunIdentity, body: St
 
 export function buildDelta(time: number, who: RunIdentity, body: DeltaBody): DeltaEvent {
   const { runId, agentId, parentId, path, depth } = who;
+  if ("limit" in body) return { time, runId, agentId, parentId, path, depth, ...body };
   return { time, runId, agentId, parentId, path, depth, type: body.type, text: body.text };
 }

@@ -2,13 +2,21 @@
 
 import type { Clock } from "../core/clock.ts";
 import { messageOf, StaleOwner, StoreError } from "../core/errors.ts";
-import type { DeltaBody, EventListener, RunIdentity, SousEvent, StoredBody, StoredEvent } from "../core/event.ts";
+import type {
+  DeltaBody,
+  EventListener,
+  PieceBody,
+  RunIdentity,
+  SousEvent,
+  StoredBody,
+  StoredEvent,
+} from "../core/event.ts";
 import type { Journal } from "../core/journal.ts";
 import { NO_REDACTION, type Redactor } from "../core/redact.ts";
 import type { Store } from "../core/store.ts";
 import { buildDelta, buildEvent } from "./build-event.ts";
 import { type Bus, createBus } from "./bus.ts";
-import { redactBody, redactDelta } from "./redact-event.ts";
+import { redactBody, redactPiece } from "./redact-event.ts";
 
 export type JournalOptions = {
   store: Pick<Store, "isImmediate" | "append">;
@@ -68,7 +76,7 @@ class TreeJournal implements Journal {
   readonly #bus: Bus;
   readonly #redactor: Redactor;
   readonly #fence: number | undefined;
-  readonly #streams = new WeakMap<RunIdentity, Record<DeltaBody["type"], (piece: string) => string>>();
+  readonly #streams = new WeakMap<RunIdentity, Record<PieceBody["type"], (piece: string) => string>>();
   #nextSeq: number;
   /** The batch that is being written or shown: one at a time, so that nothing overtakes it. */
   #inFlight: Batch | undefined;
@@ -116,7 +124,7 @@ class TreeJournal implements Journal {
   delta(who: RunIdentity, body: DeltaBody): void {
     if (!this.#bus.isWatched) return;
     const time = this.#clock.lately?.() ?? this.#clock.now();
-    const event = buildDelta(time, who, redactDelta(body, this.#pieces(who, body.type)));
+    const event = buildDelta(time, who, "limit" in body ? body : redactPiece(body, this.#pieces(who, body.type)));
     const waiting = this.#waiting;
     if (waiting !== undefined) {
       if (waiting.shown === waiting.stored) waiting.shown = [...waiting.stored];
@@ -129,7 +137,7 @@ class TreeJournal implements Journal {
   }
 
   /** A run streams an answer and its thoughts, each of them piece by piece. */
-  #pieces(who: RunIdentity, type: DeltaBody["type"]): (piece: string) => string {
+  #pieces(who: RunIdentity, type: PieceBody["type"]): (piece: string) => string {
     let streams = this.#streams.get(who);
     if (streams === undefined) {
       streams = { "text-delta": this.#redactor.pieces(), "reasoning-delta": this.#redactor.pieces() };

@@ -1,6 +1,6 @@
 /** An event without the secrets that its texts may hold. */
 
-import type { DeltaBody, RunStart, StoredBody } from "../core/event.ts";
+import type { PieceBody, RunStart, StoredBody } from "../core/event.ts";
 import type { AssistantMessage, FilePart, Message, TextPart, ToolResultPart, UserMessage } from "../core/message.ts";
 import type { RunOutcome } from "../core/outcome.ts";
 import type { Redactor } from "../core/redact.ts";
@@ -53,7 +53,7 @@ export function redactBody(body: StoredBody, redactor: Redactor): StoredBody {
 }
 
 /** `redact` knows the pieces before this one. */
-export function redactDelta(body: DeltaBody, redact: (piece: string) => string): DeltaBody {
+export function redactPiece(body: PieceBody, redact: (piece: string) => string): PieceBody {
   const text = redact(body.text);
   return text === body.text ? body : { type: body.type, text };
 }

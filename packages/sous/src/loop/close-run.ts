@@ -1,12 +1,13 @@
 /** The turns after the work: a summary for the parent, a repaired output, last words when something ran out. */
 
 import { BudgetExceeded, ModelError } from "../core/errors.ts";
-import type { Run } from "../core/run.ts";
+import type { BilledAnswer, Run } from "../core/run.ts";
 import type { ClosingTurn } from "../core/run-state.ts";
 import { utf8Length } from "../core/usage.ts";
 import type { Ending } from "./ending.ts";
 import { NOTICES, notify, readInbox } from "./inbox.ts";
 import { parseOutput } from "./parse-output.ts";
+import { dropLastCalls } from "./prune.ts";
 import { runTurn } from "./run-turn.ts";
 
 /** The model stopped asking: checks its output, and lets it sum up for its parent. */
@@ -55,6 +56,7 @@ export async function wrapUpForBudget(run: Run): Promise<void> {
 /** Goes on with a last turn that a restart interrupted: asked already, and perhaps answered. */
 export async function resumeClosing(run: Run, closing: ClosingTurn): Promise<Ending> {
   const { reason, isAnswered, earlier, hasAnswer, exceeded } = closing;
+  run.isExhausted = exceeded !== undefined;
   if (reason === "output-repair") return repaired(run, isAnswered);
   if (isAnswered) run.text ||= earlier;
   else await sayLast(run, earlier);
@@ -103,11 +105,22 @@ async function lastTurn(run: Run, reason: "summary" | "wrap-up", text?: string):
 async function sayLast(run: Run, earlier: string): Promise<void> {
   let isSaid = false;
   try {
-    const { finish } = await runTurn(run, { closing: true, jsonOutput: false });
+    const { finish } = await lastWords(run);
     isSaid = finish !== "content-filter" && run.text !== "";
   } catch (error) {
     const isForgivable = error instanceof BudgetExceeded || error instanceof ModelError || run.scope.aborted;
     if (!isForgivable) throw error;
   }
   if (!isSaid && earlier !== "") run.text = earlier;
+}
+
+/** What a run has kept was measured by its last answer. If the results since then are too long for it, it speaks without them. */
+async function lastWords(run: Run): Promise<BilledAnswer> {
+  const options = { closing: true, jsonOutput: false };
+  try {
+    return await runTurn(run, options);
+  } catch (error) {
+    if (!(error instanceof BudgetExceeded) || run.scope.aborted || !dropLastCalls(run)) throw error;
+    return runTurn(run, options);
+  }
 }

@@ -17,7 +17,9 @@ export type Ending = {
 export async function endingOf(error: unknown, run: Run): Promise<Ending> {
   if (error instanceof BudgetExceeded && !run.scope.aborted) {
     run.emit({ type: "budget-warning", message: error.message });
-    if (run.tree.onExhausted === "wrap-up") await wrapUpForBudget(run);
+    run.isExhausted = true;
+    // One that has not been answered yet has nothing to sum up.
+    if (run.tree.onExhausted === "wrap-up" && run.hasAnswered) await wrapUpForBudget(run);
     if (!run.scope.aborted) return budgetEnding(error.message);
     return abortedEnding(run.scope.reason, run);
   }

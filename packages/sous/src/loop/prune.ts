@@ -18,6 +18,20 @@ export function pruneHard(run: Run): boolean {
 }
 
 /**
+ * Leaves out the last calls with their results, which nobody has answered yet: what a run has kept pays for its last words
+ * without them. False when the last answer called for nothing.
+ */
+export function dropLastCalls(run: Run): boolean {
+  const { conversation } = run;
+  const from = conversation.messages.findLastIndex(({ role }) => role === "assistant");
+  if (from < 1 || conversation.messages[from + 1]?.role !== "tool") return false;
+  const tokensBefore = conversation.promptTokens;
+  conversation.dropCalls(from);
+  run.emit({ type: "prune", from, dropped: 2, tokensBefore, tokensAfter: conversation.promptTokens });
+  return true;
+}
+
+/**
  * How many messages after the first may go. A turn begins with an assistant message and owns what follows it, so a call is
  * never parted from its result; the first message never goes.
  */

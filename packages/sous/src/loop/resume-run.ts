@@ -1,7 +1,8 @@
 /** Goes on with a run that a restart interrupted: what was done is taken as it is, what was open is done now. */
 
+import type { Spent } from "../core/limits.ts";
 import type { Run } from "../core/run.ts";
-import type { RunState } from "../core/run-state.ts";
+import type { RunState, UnheardQuestion } from "../core/run-state.ts";
 import { costOf, noUsage, type Price, type Usage } from "../core/usage.ts";
 import { resumeClosing } from "./close-run.ts";
 import type { Ending } from "./ending.ts";
@@ -21,6 +22,7 @@ export async function resumeRun(run: Run, state: RunState, work?: (run: Run) => 
 /** Gives the run what it had counted and said. */
 export function restoreCounts(run: Run, state: RunState): void {
   run.turns = state.turns;
+  run.hasAnswered = state.turns > 0;
   run.toolCount = state.toolCount;
   run.bill(state.usage, state.costUsd);
   run.text = state.text;
@@ -34,13 +36,24 @@ export function restoreCounts(run: Run, state: RunState): void {
 function settleQuestion(run: Run, { unsettled }: RunState): void {
   if (unsettled === undefined) return;
   const unheard = unheardAnswer(unsettled, run.profile.price);
-  run.account.charge({ tokens: unheard.spent.totalTokens, costUsd: unheard.costUsd });
+  run.account.charge(notYetCharged(unsettled, unheard));
   run.bill(unheard.spent, unheard.costUsd);
   run.emit(unheard);
 }
 
+/** What the books have still to count for a question: at the restart not every price is known. */
+export function notYetCharged(
+  { charged }: UnheardQuestion,
+  { spent, costUsd }: { readonly spent: Usage; readonly costUsd: number | null },
+): Spent {
+  return {
+    tokens: spent.totalTokens - (charged?.tokens ?? 0),
+    costUsd: costUsd === null ? null : costUsd - (charged?.costUsd ?? 0),
+  };
+}
+
 /** A question that the end of a process left open, as an attempt that failed. */
-export function unheardAnswer(asked: NonNullable<RunState["unsettled"]>, price: Price | undefined) {
+export function unheardAnswer(asked: UnheardQuestion, price: Price | undefined) {
   const { promptTokens: inputTokens, reserved } = asked;
   const outputTokens = Math.max(0, reserved - inputTokens);
   const totalTokens = inputTokens + outputTokens;

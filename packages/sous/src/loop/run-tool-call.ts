@@ -23,6 +23,8 @@ type Begun = {
   readonly run: Run;
   readonly context: ToolCallContext;
   readonly startedAt: number;
+  /** For the ledger: until it is disposed, something of the run moves, unless it waits for children. */
+  readonly running: Disposable | undefined;
 };
 
 /** A lost store is returned: whoever runs several calls waits for all of them before it throws. */
@@ -40,7 +42,13 @@ export function runToolCall(call: ToolCallPart, run: Run, earlier?: EarlierCall)
     run.toolCount += 1;
   }
   const context = new ToolCallContext(run, call);
-  const begun: Begun = { call, run, context, startedAt: run.tree.clock.monotonic() };
+  const begun = {
+    call,
+    run,
+    context,
+    startedAt: run.tree.clock.monotonic(),
+    running: run.holding?.runCall(call.callId),
+  };
   let value: unknown;
   try {
     const checking = (earlier && answerEarlier(earlier, call, run)) ?? check(call, run);
@@ -89,14 +97,17 @@ function fail(begun: Begun, error: unknown): Settled {
   const { scope } = begun.run;
   if (error instanceof StoreError) {
     begun.context[Symbol.dispose]();
+    begun.running?.[Symbol.dispose]();
     return error;
   }
   const stack = error instanceof ToolFailure ? undefined : stackOf(error);
   return end(begun, failedResult(scope.aborted ? "The call was cancelled" : messageOf(error)), stack);
 }
 
-function end({ call, run, context, startedAt }: Begun, result: ToolResult, stack: string | undefined): ToolResultPart {
+function end(begun: Begun, result: ToolResult, stack: string | undefined): ToolResultPart {
+  const { call, run, context, startedAt, running } = begun;
   context[Symbol.dispose]();
+  running?.[Symbol.dispose]();
   const { callId, toolName } = call;
   const { output, isError } = boundResult(result, call, run);
   // Whole milliseconds: a fraction would be an object of its own in memory, once per call.

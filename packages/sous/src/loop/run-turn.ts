@@ -35,6 +35,7 @@ export function takeAnswer(run: Run, { closing }: AskOptions, answer: BilledAnsw
   const { finish, usage, costUsd } = answer;
   const message = cleanAnswer(answer.message, !closing && mayCallAfter(finish), run.callIds);
   run.text = textOf(message);
+  run.hasAnswered = true;
   run.bill(usage, costUsd);
   run.conversation.addAnswer(message, usage.estimated ? undefined : usage);
   run.emit({ type: "message-end", turn: run.turns, message, finish, usage, costUsd });

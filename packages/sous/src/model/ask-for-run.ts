@@ -1,11 +1,17 @@
 /** A run's question to its model: what it needs, how it is paid, and what the tree hears of it. */
 
+import { type Amount, amountAt, NO_AMOUNT, toNeed } from "../core/amount.ts";
 import type { Clock, Random } from "../core/clock.ts";
-import { BudgetExceeded, StoreError } from "../core/errors.ts";
 import type { Journal } from "../core/journal.ts";
-import type { CallNeed, Lease, WrapUpLease } from "../core/limits.ts";
+import {
+  type CallAsk,
+  type CallNeed,
+  type Lease,
+  type LimitState,
+  limitWords,
+  METERED_OUTPUT,
+} from "../core/limits.ts";
 import type { Model, ModelCaller, ModelRequest, ModelSettings, OnDelta } from "../core/model.ts";
-import { nowOrLater, type Steps, wait } from "../core/now-or-later.ts";
 import type { AskOptions, BilledAnswer, Run, RunProfile } from "../core/run.ts";
 import { Scope } from "../core/scope.ts";
 import { type Usage, utf8Length } from "../core/usage.ts";
@@ -20,11 +26,12 @@ export type AskPorts = {
   readonly callsAtOnce: number | undefined;
 };
 
-/** Output cap of a call when tokens or money are limited, and the least a call is worth making for. */
-const METERED_OUTPUT = 4096;
+/** The least a call is worth making for. */
 const MIN_OUTPUT = 512;
 const LAST_WORDS_OUTPUT = 512;
 const MIN_LAST_WORDS = 64;
+/** More tokens than the notice that asks for last words has. */
+const WRAP_UP_NOTICE = 64;
 
 /** One question: a lease and a slot for each attempt, the turn recorded before the first. */
 export function askForRun(run: Run, options: AskOptions, ports: AskPorts): Promise<BilledAnswer> {
@@ -56,7 +63,7 @@ class RunQuestion implements Question, ModelRequest {
     this.#run = run;
     this.#options = options;
     this.#ports = ports;
-    this.need = options.closing ? lastWordsNeed(conversation.promptTokens, profile) : callNeed(run);
+    this.need = needOf(run, options);
     this.governor = governorOf(profile.model, ports.clock, ports.callsAtOnce);
     this.instructions = profile.instructions;
     this.messages = conversation.messages;
@@ -85,11 +92,36 @@ class RunQuestion implements Question, ModelRequest {
 
   lease(): Lease | Promise<Lease> {
     this.receivedBytes = 0;
-    return leaseFor(this.#run, this.need, this.#options);
+    const run = this.#run;
+    const { firstCall } = run;
+    run.firstCall = undefined;
+    const first = firstCall && coveringLease(firstCall, this.need);
+    if (first !== undefined) return first;
+    if (run.holding === undefined) throw new Error(`${run.who.path} asks before it has started`);
+    const { closing } = this.#options;
+    const lastWords = run.hasAnswered && !closing ? reserveFor(run, this.need.promptTokens) : NO_AMOUNT;
+    const ask: CallAsk = {
+      need: this.need,
+      lastWords,
+      closing: closing ? { enoughOutput: LAST_WORDS_OUTPUT } : undefined,
+      replaces: firstCall?.lease,
+      onWait: (limit) => this.#waitsFor(limit),
+    };
+    return run.holding.reserve(ask, run.scope);
+  }
+
+  lastWordsAfter({ inputTokens, outputTokens }: Usage): Amount {
+    return this.#options.closing ? NO_AMOUNT : reserveFor(this.#run, inputTokens + outputTokens);
+  }
+
+  #waitsFor(limit: LimitState): void {
+    this.#run.waitingFor = `its budget: ${limitWords(limit)}`;
+    this.#ports.journal.delta(this.#run.who, { type: "budget-wait", limit });
   }
 
   onReady(lease: Lease, attempt: number): Promise<void> | undefined {
     const { promptTokens } = this.need;
+    this.#run.waitingFor = "the model";
     const reserved = Number.isFinite(lease.outputCap) ? promptTokens + lease.outputCap : 0;
     if (attempt === 1) this.#run.emit({ type: "turn-start", turn: this.#run.turns, promptTokens, reserved });
     return this.#ports.journal.settled();
@@ -123,6 +155,7 @@ class RunQuestion implements Question, ModelRequest {
     const { kind, message } = error;
     this.#run.text = "";
     this.#run.bill(usage, costUsd);
+    this.#run.holding?.takeStep();
     this.#run.emit({ type: "retry", attempt, delayMs, kind, message, spent: usage, costUsd });
   }
 
@@ -150,60 +183,39 @@ class RunQuestion implements Question, ModelRequest {
   }
 }
 
-/** What a run keeps back for its last words: its next prompt and a short answer. */
-export function lastWordsNeed(promptTokens: number, { price }: Pick<RunProfile, "price">): CallNeed {
+/** What was added to the prompt since the start, such as a word from outside, is taken from the output. */
+function coveringLease({ lease, promptTokens }: NonNullable<Run["firstCall"]>, need: CallNeed): Lease | undefined {
+  const added = Math.max(0, need.promptTokens - promptTokens);
+  const outputCap = lease.outputCap - added;
+  const { input = 0, cacheWrite = 0, output = 0 } = need.price ?? {};
+  // Only where a token of the output is no cheaper than one of the prompt.
+  if (outputCap < need.minOutput || output < Math.max(input, cacheWrite)) return added === 0 ? lease : undefined;
+  if (added === 0) return lease;
+  const settle: Lease["settle"] = (spent, lastWords) => lease.settle(spent, lastWords);
+  return { outputCap, settle, [Symbol.dispose]: () => lease[Symbol.dispose]() };
+}
+
+/** The last words of a run: its prompt as it is then, and a short answer. */
+function lastWordsNeed(promptTokens: number, { price }: Pick<RunProfile, "price">): CallNeed {
   return { promptTokens, outputCap: LAST_WORDS_OUTPUT, minOutput: MIN_LAST_WORDS, price };
 }
 
-function callNeed({ conversation, profile }: Run): CallNeed {
-  const outputCap = profile.settings.maxOutputTokens ?? METERED_OUTPUT;
-  return {
-    promptTokens: conversation.promptTokens,
-    outputCap,
-    minOutput: Math.min(MIN_OUTPUT, outputCap),
-    price: profile.price,
-  };
+function needOf({ conversation: { promptTokens }, profile, isExhausted }: Run, { closing }: AskOptions): CallNeed {
+  if (!closing) return callNeed(promptTokens, profile);
+  // A summary or a repaired output is a whole answer; what it has kept is enough for it to begin.
+  return isExhausted
+    ? lastWordsNeed(promptTokens, profile)
+    : { ...callNeed(promptTokens, profile), minOutput: MIN_LAST_WORDS };
 }
 
-/** An ordinary turn keeps the reserve for last words in step with the history; a closing one spends it. */
-function leaseFor(run: Run, need: CallNeed, { closing }: AskOptions): Lease | Promise<Lease> {
-  const { account, scope } = run;
-  if (!account.isMetered) return account.reserve(need, scope);
-  return nowOrLater(closing ? lastLease(run, need) : ordinaryLease(run, need));
+/** What an ordinary call needs. */
+export function callNeed(promptTokens: number, { settings, price }: Pick<RunProfile, "settings" | "price">): CallNeed {
+  const outputCap = settings.maxOutputTokens ?? METERED_OUTPUT;
+  return { promptTokens, outputCap, minOutput: Math.min(MIN_OUTPUT, outputCap), price };
 }
 
-function* lastLease(run: Run, need: CallNeed): Steps<Lease> {
-  const { account, lastWords, scope } = run;
-  run.lastWords = undefined;
-  using _reserve = lastWords;
-  return (yield* wait(lastWords?.take(need))) ?? (yield* wait(account.reserve(need, scope)));
-}
-
-function* ordinaryLease(run: Run, need: CallNeed): Steps<Lease> {
-  const { account, lastWords, conversation, profile, scope } = run;
-  // The answer to come will be part of the last prompt too; a short one is assumed.
-  const next = lastWordsNeed(conversation.promptTokens + LAST_WORDS_OUTPUT, profile);
-  if (lastWords === undefined || (yield* wait(lastWords.resize(next))))
-    return yield* wait(account.reserve(need, scope));
-  // What is short now may come back from siblings; a reserve that cannot grow even then means: wrap up with what it holds.
-  const lease = yield* wait(account.reserve(need, scope));
-  if (yield* wait(lastWords.resize(next))) return lease;
-  lease[Symbol.dispose]();
-  // Throws, with the numbers of the limit that is short.
-  (yield* wait(account.reserveWrapUp(next)))[Symbol.dispose]();
-  return yield* wait(account.reserve(need, scope));
-}
-
-/** The reserve of a root. A budget too small even for last words shows at the first question, as an ending like any other. */
-export function lastWordsIfPossible(run: Run): WrapUpLease | undefined | Promise<WrapUpLease | undefined> {
-  return run.account.isMetered ? nowOrLater(lastWordsOf(run)) : undefined;
-}
-
-function* lastWordsOf({ account, conversation, profile }: Run): Steps<WrapUpLease | undefined> {
-  try {
-    return yield* wait(account.reserveWrapUp(lastWordsNeed(conversation.promptTokens, profile)));
-  } catch (error) {
-    if (error instanceof BudgetExceeded || error instanceof StoreError) return undefined;
-    throw error;
-  }
+/** What a run keeps for its last words: from its first answer on, and not when it is to stop at once. */
+export function reserveFor({ profile, tree }: Run, promptTokens: number): Amount {
+  if (tree.onExhausted === "stop") return NO_AMOUNT;
+  return amountAt(toNeed(lastWordsNeed(promptTokens + WRAP_UP_NOTICE, profile)), LAST_WORDS_OUTPUT);
 }

@@ -1,5 +1,6 @@
 /** One question to a model, seen from a run: budget, a slot, the attempt, and what to do when the attempt fails. */
 
+import type { Amount } from "../core/amount.ts";
 import type { Clock, Random } from "../core/clock.ts";
 import { ModelError, messageOf, StoreError } from "../core/errors.ts";
 import type { CallNeed, Lease } from "../core/limits.ts";
@@ -21,6 +22,8 @@ export type Question = {
   readonly random: Random;
   /** A lease for one attempt; each attempt has its own. */
   lease(): Lease | Promise<Lease>;
+  /** What the run keeps for its last words after an answer of this size. */
+  lastWordsAfter(usage: Usage): Amount;
   /** The request of one attempt. */
   request(lease: Lease): ModelRequest;
   /** Called when the run is stopped before the attempt has ended. */
@@ -176,7 +179,7 @@ function settleAnswer(answer: ModelAnswer, lease: Lease, question: Question): Bi
   const { need } = question;
   const usage = answer.usage ?? estimateUsage(need, question.receivedBytes || utf8Length(textOf(message)));
   const costUsd = costOf(usage, need.price);
-  lease.settle({ tokens: usage.totalTokens, costUsd });
+  lease.settle({ tokens: usage.totalTokens, costUsd }, question.lastWordsAfter(usage));
   return { message, finish, usage, costUsd };
 }
 

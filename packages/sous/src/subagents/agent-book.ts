@@ -43,7 +43,7 @@ export type AgentEntry = {
 /** Runs that wait for each other stand in a line as long as the tree is deep. Among more, nobody counts who waits. */
 const LONGEST_LINE = 12;
 
-type NewEntry = Pick<AgentEntry, "agentId" | "parent" | "label" | "account" | "budget" | "isBackground"> & {
+type NewEntry = Pick<AgentEntry, "agentId" | "parent" | "path" | "label" | "account" | "budget" | "isBackground"> & {
   profile: RunProfile;
 };
 
@@ -55,12 +55,22 @@ export class AgentBook {
   readonly #byId = new Map<string, AgentEntry>();
   readonly #live = new Map<string, Run>();
 
-  /** Assigns the path, synchronously: the order of calls is the order of numbers. */
+  /** The path of the next child with this label. Given once, also when the child is refused then. */
+  nextPath(parent: AgentEntry, label: string): string {
+    parent.counters ??= new Map();
+    return childPath(parent.path, label, parent.counters);
+  }
+
   add({ profile, ...made }: NewEntry): AgentEntry {
-    const { parent, label } = made;
-    if (parent !== undefined) parent.counters ??= new Map();
-    const path = parent?.counters === undefined ? label : childPath(parent.path, label, parent.counters);
-    return this.#enter({ ...made, path, agentName: profile.agentName }, profile);
+    return this.#enter({ ...made, agentName: profile.agentName }, profile);
+  }
+
+  /** A child that was refused before the restart had this path. */
+  noteRefused(parentId: string, path: string, label: string): void {
+    const parent = this.#byId.get(parentId);
+    if (parent === undefined) return;
+    parent.counters ??= new Map();
+    notePath(path, label, parent.counters);
   }
 
   /** Gives an agent the place it had. */
@@ -230,6 +240,8 @@ export function childInfo(entry: AgentEntry): ChildInfo {
 }
 
 export function childStatus(entry: AgentEntry): ChildStatus {
-  const turns = entry.turns + (entry.run?.turns ?? 0);
-  return { ...childInfo(entry), status: entry.status, background: entry.isBackground, turns };
+  const { run, isBackground: background } = entry;
+  const turns = entry.turns + (run?.turns ?? 0);
+  const isWaiting = run !== undefined && run.holding === undefined;
+  return { ...childInfo(entry), status: isWaiting ? "waiting" : entry.status, background, turns };
 }

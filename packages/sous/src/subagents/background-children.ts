@@ -27,14 +27,22 @@ export function addOutsideChild(parent: Run, child: Run, ended: Promise<ChildRep
   ended.then(forget, forget);
 }
 
-/** The reports of the named children, or of all: each is taken out of its way to the inbox. */
-export async function takeReports(parent: Run, agentIds: readonly string[] | undefined): Promise<ChildReport[]> {
+/**
+ * The reports of the named children, or of all: each is taken out of its way to the inbox. `callId` is the call that waits
+ * for them.
+ */
+export async function takeReports(
+  parent: Run,
+  agentIds: readonly string[] | undefined,
+  callId: string | undefined,
+): Promise<ChildReport[]> {
   const isWanted = (agentId: string) => agentIds === undefined || agentIds.includes(agentId);
   const arrived = takeFromInbox(parent, isWanted);
   const waiting = [...(parent.background ?? [])]
     .filter(([agentId, child]) => isWanted(agentId) && !child.isDelivered)
     .map(([, child]) => child);
   for (const child of waiting) child.isDelivered = true;
+  using _wait = waitForAll(parent, waiting, callId);
   try {
     // One that never started has no report: its parent is told by a notice.
     const ended = Promise.all(waiting.map((child) => child.ended.catch(() => undefined)));
@@ -52,6 +60,12 @@ export async function takeReports(parent: Run, agentIds: readonly string[] | und
   }
 }
 
+/** Until the child has ended, whatever became of it. */
+export async function untilEnded(parent: Run, child: BackgroundChild, callId: string | undefined): Promise<void> {
+  using _wait = waitForAll(parent, [child], callId);
+  await child.ended.catch(() => {});
+}
+
 /** Waits until there is something to read or it should wrap up; false when no child is left to report. */
 export async function nextReport(parent: Run): Promise<boolean> {
   const { background } = parent;
@@ -62,21 +76,56 @@ export async function nextReport(parent: Run): Promise<boolean> {
   }
   while (background.size > 0) {
     if (parent.isWrappingUp || (parent.inbox !== undefined && parent.inbox.length > 0)) return true;
-    await untilAborted(nextNews(parent, background), parent.scope);
+    using wait = waitForOne(parent, background);
+    await untilAborted(nextNews(parent, background, wait), parent.scope);
   }
   return parent.inbox !== undefined && parent.inbox.length > 0;
 }
 
 /** The end of a child, or a word from outside. */
-function nextNews(parent: Run, children: ReadonlyMap<string, BackgroundChild>): Promise<void> {
+function nextNews(
+  parent: Run,
+  children: ReadonlyMap<string, BackgroundChild>,
+  wait: Disposable | undefined,
+): Promise<void> {
   return new Promise((resolve) => {
     const tell = () => {
       if (parent.onIncoming === tell) parent.onIncoming = undefined;
+      wait?.[Symbol.dispose]();
       resolve();
     };
     parent.onIncoming = tell;
     for (const child of children.values()) child.ended.then(tell, tell);
   });
+}
+
+/** For the ledger: the parent waits until the last of them has ended. */
+function waitForAll(
+  parent: Run,
+  children: readonly BackgroundChild[],
+  callId: string | undefined,
+): Disposable | undefined {
+  let left = children.length;
+  if (left === 0) return undefined;
+  const wait = parent.holding?.wait(callId);
+  const oneEnded = () => {
+    left -= 1;
+    if (left === 0) wait?.[Symbol.dispose]();
+  };
+  for (const { run } of children) addWait(run, { [Symbol.dispose]: oneEnded });
+  return wait;
+}
+
+/** For the ledger: the parent waits until one of them has ended. */
+function waitForOne(parent: Run, children: ReadonlyMap<string, BackgroundChild>): Disposable | undefined {
+  const wait = parent.holding?.wait();
+  if (wait !== undefined) for (const { run } of children.values()) addWait(run, wait);
+  return wait;
+}
+
+function addWait(run: Run, wait: Disposable): void {
+  run.waits ??= [];
+  run.waits.push(wait);
 }
 
 /** A child that its parent waited for is no more. */

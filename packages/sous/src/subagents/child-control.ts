@@ -3,7 +3,7 @@
 import { Cancelled, type Run } from "../core/run.ts";
 import type { CancelMode, ChildControl, SpawnReply } from "../core/spawn.ts";
 import { type AgentBook, type AgentEntry, childInfo, childStatus, tell } from "./agent-book.ts";
-import { takeReports } from "./background-children.ts";
+import { takeReports, untilEnded } from "./background-children.ts";
 
 /** What the tree does for a control. */
 export type ControlPorts = {
@@ -37,13 +37,13 @@ export function childControl(parent: Run, ports: ControlPorts, callId: string | 
       tell(entry, { kind: "steer", text: message });
       return { kind: "told", child: childInfo(entry) };
     },
-    wait: (agentIds) => ports.whileResting(parent, () => takeReports(parent, agentIds)),
+    wait: (agentIds) => ports.whileResting(parent, () => takeReports(parent, agentIds, callId)),
     async cancel(agentId, mode) {
       const entry = own(agentId);
       if (entry === undefined) return undefined;
-      const ended = parent.background?.get(agentId)?.ended;
+      const child = parent.background?.get(agentId);
       if (entry.run !== undefined) stopRun(entry.run, mode, book);
-      if (ended !== undefined) await ports.whileResting(parent, () => ended.then(ignore, ignore));
+      if (child !== undefined) await ports.whileResting(parent, () => untilEnded(parent, child, callId));
       return childStatus(entry);
     },
     async report(agentId) {
@@ -73,5 +73,3 @@ function unknownChild(agentId: string): SpawnReply {
   const message = `No subagent with the id ${agentId}. subagent_list shows those you started.`;
   return { kind: "refused", errorType: "invalid_input", message };
 }
-
-function ignore(): void {}

@@ -79,6 +79,8 @@ function advance(progress: SubagentProgress, event: SousEvent): boolean {
       return true;
     case "text-delta":
     case "reasoning-delta":
+    case "budget-wait":
+    case "budget-near":
     case "tool-call-end":
     case "approval-request":
     case "approval-end":

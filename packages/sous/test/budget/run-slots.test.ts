@@ -1,42 +1,45 @@
-/** The gate of `max_concurrent`. */
+/** The gate of `max_concurrent`. How children get a slot together with their first call is tested with the ledger. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { createRunSlots } from "../../src/budget/run-slots.ts";
+import { openLedger } from "../../src/budget/ledger.ts";
+import { Slots, wakeUp } from "../../src/budget/run-slots.ts";
 import { ToolFailure } from "../../src/core/errors.ts";
-import type { RunSlot, RunSlots } from "../../src/core/limits.ts";
+import type { RunSlot } from "../../src/core/limits.ts";
 import { Scope } from "../../src/core/scope.ts";
+import { importWithout } from "../mutation.ts";
+import { begin, need, queue, spend, start, stateOf, tokens } from "./ledger-runs.ts";
 
 const SCOPE = new Scope();
 
 suite("run slots", () => {
   test("C8: a full gate lets runs queue, first come first served", async () => {
-    const { slots, order, start } = setUp(1);
-    const first = takeNow(slots);
-    const [second, third] = [start("second"), start("third")];
+    const { order, take } = setUp(1);
+    const first = await take("first");
+    const [second, third] = [take("second"), take("third")];
     await settled();
-    assert.deepEqual(order, []);
+    assert.deepEqual(order, ["first"]);
     first[Symbol.dispose]();
     (await second)[Symbol.dispose]();
     await third;
-    assert.deepEqual(order, ["second", "third"]);
+    assert.deepEqual(order, ["first", "second", "third"]);
   });
 
   test("C8: a full gate that is told to refuse does so at once", () => {
-    const slots = createRunSlots(2, "refuse");
-    const first = takeNow(slots);
-    takeNow(slots);
-    assert.throws(() => slots.take(SCOPE), new ToolFailure("maximum concurrent subagent limit reached"));
+    const { takeNow } = setUp(2, "refuse");
+    const first = takeNow();
+    takeNow();
+    assert.throws(takeNow, new ToolFailure("maximum concurrent subagent limit reached"));
     first[Symbol.dispose]();
     first[Symbol.dispose]();
-    takeNow(slots);
-    assert.throws(() => slots.take(SCOPE), ToolFailure);
+    takeNow();
+    assert.throws(takeNow, ToolFailure);
   });
 
   test("H5: a run that waits for a descendant has no slot, so nesting deeper than the limit ends", async () => {
-    const slots = createRunSlots(1, "queue");
+    const { take, takeNow } = setUp(1);
     const nest = async (depth: number): Promise<number> => {
-      using slot = await slots.take(SCOPE);
+      using slot = await take(`${depth}`);
       if (depth === 0) return 0;
       slot.rest();
       const below = await nest(depth - 1);
@@ -44,15 +47,15 @@ suite("run slots", () => {
       return below + 1;
     };
     assert.equal(await nest(20), 20);
-    takeNow(slots);
+    takeNow();
   });
 
-  test("a run whose children have ended goes on before new ones start", async () => {
-    const { slots, order, start } = setUp(1);
-    const parent = takeNow(slots);
+  test("a run whose children have ended continues before new ones start", async () => {
+    const { order, take, takeNow } = setUp(1);
+    const parent = takeNow();
     parent.rest();
-    const child = takeNow(slots);
-    void start("new");
+    const child = takeNow();
+    void take("new");
     const woken = Promise.resolve(parent.wake(SCOPE)).then(() => order.push("parent"));
     child[Symbol.dispose]();
     await woken;
@@ -63,101 +66,139 @@ suite("run slots", () => {
   });
 
   test("a run that rests twice needs its slot again only after it was woken twice", () => {
-    const slots = createRunSlots(1, "refuse");
-    const parent = takeNow(slots);
+    const { takeNow } = setUp(1, "refuse");
+    const parent = takeNow();
     parent.rest();
     parent.rest();
-    const child = takeNow(slots);
+    const child = takeNow();
     assert.equal(parent.wake(SCOPE), undefined, "it still rests, so there is nothing to wait for");
     child[Symbol.dispose]();
     assert.equal(parent.wake(SCOPE), undefined);
-    assert.throws(() => slots.take(SCOPE), ToolFailure);
+    assert.throws(takeNow, ToolFailure);
     assert.equal(parent.wake(SCOPE), undefined, "a wake without a rest changes nothing");
     parent[Symbol.dispose]();
-    takeNow(slots);
+    takeNow();
   });
 
-  test("a run that rests again while it waits to go on does not take a slot it cannot use", async () => {
-    const slots = createRunSlots(1, "refuse");
-    const parent = takeNow(slots);
+  test("a run that rests again while it waits to continue does not take a slot it cannot use", async () => {
+    const { takeNow } = setUp(1, "refuse");
+    const parent = takeNow();
     parent.rest();
-    const child = takeNow(slots);
+    const child = takeNow();
     const woken = parent.wake(SCOPE);
     parent.rest();
     await woken;
     child[Symbol.dispose]();
-    const other = takeNow(slots);
+    const other = takeNow();
     const wokenAgain = parent.wake(SCOPE);
     assert.ok(wokenAgain instanceof Promise);
     other[Symbol.dispose]();
     await wokenAgain;
-    assert.throws(() => slots.take(SCOPE), ToolFailure);
+    assert.throws(takeNow, ToolFailure);
   });
 
-  test("whoever waits leaves the line when its scope aborts, and the next one goes on", async () => {
-    const { slots, order, start } = setUp(1);
-    const parent = takeNow(slots);
+  test("a run that waits leaves the line when its scope aborts, and the next one is served", async () => {
+    const { account, order, take, takeNow } = setUp(1);
+    const parent = takeNow();
     parent.rest();
-    const child = takeNow(slots);
+    const child = takeNow();
     const [wakeScope, startScope] = [new Scope(), new Scope()];
     const woken = parent.wake(wakeScope);
-    const started = slots.take(startScope);
-    void start("last");
+    const started = start(account, "stopped", undefined, { scope: startScope });
+    void take("last");
     const reason = new Error("stopped");
     wakeScope.abort(reason);
     startScope.abort(reason);
     await assert.rejects(async () => woken, reason);
     await assert.rejects(async () => started, reason);
-    assert.throws(() => slots.take(startScope), reason);
+    assert.throws(() => start(account, "late", undefined, { scope: startScope }), reason);
     parent[Symbol.dispose]();
     child[Symbol.dispose]();
     await settled();
     assert.deepEqual(order, ["last"]);
   });
 
-  test("a run that is stopped before it goes on gives back nothing it does not have", async () => {
-    const slots = createRunSlots(1, "refuse");
-    const parent = takeNow(slots);
+  test("a run that is stopped before it continues gives back nothing it does not have", async () => {
+    const { takeNow } = setUp(1, "refuse");
+    const parent = takeNow();
     parent.rest();
-    const child = takeNow(slots);
+    const child = takeNow();
     const woken = parent.wake(SCOPE);
     parent[Symbol.dispose]();
     await woken;
     assert.equal(parent.wake(SCOPE), undefined);
-    assert.throws(() => slots.take(SCOPE), ToolFailure);
+    assert.throws(takeNow, ToolFailure);
     child[Symbol.dispose]();
-    takeNow(slots);
+    takeNow();
   });
 
-  test("a run whose scope has aborted is not woken", () => {
-    const slots = createRunSlots(1, "refuse");
-    const parent = takeNow(slots);
+  test("a run whose scope has aborted is not woken, and ends its rest without a slot", async () => {
+    const { takeNow } = setUp(1, "refuse");
+    const parent = takeNow();
     parent.rest();
     const scope = new Scope();
     const reason = new Error("stopped");
     scope.abort(reason);
     assert.throws(() => parent.wake(scope), reason);
+    await wakeUp(parent, scope);
     parent[Symbol.dispose]();
-    takeNow(slots);
-    assert.throws(() => slots.take(SCOPE), ToolFailure);
+    takeNow();
+    assert.throws(takeNow, ToolFailure);
   });
 });
 
-function setUp(limit: number) {
-  const slots = createRunSlots(limit, "queue");
+suite("a run that waits for a slot", () => {
+  test("waits as the ledger sees it, so that another can be refused and give its slot up", async () => {
+    const { youngest, wake } = full(Slots);
+    assert.equal(await stateOf(youngest), "waits", "the parent moves");
+    const woken = wake();
+    assert.equal(await stateOf(youngest), "refused");
+    assert.ok(woken instanceof Promise);
+  });
+
+  test("moves while another of its calls runs", async () => {
+    const { youngest, parent, wake } = full(Slots);
+    const tool = parent.runCall();
+    using _ = parent.runCall();
+    wake("1");
+    assert.equal(await stateOf(youngest), "waits");
+    tool[Symbol.dispose]();
+    assert.equal(await stateOf(youngest), "refused");
+  });
+
+  test("these tests notice a gate that does not say that a run waits for it", async () => {
+    const { Slots: Mutant } = await importWithout<typeof import("../../src/budget/run-slots.ts")>(
+      import.meta.resolve("../../src/budget/run-slots.ts"),
+      { find: "this.#wait = holding?.wait(callId);", replace: "" },
+    );
+    const { youngest, wake } = full(Mutant);
+    wake();
+    assert.equal(await stateOf(youngest), "waits");
+  });
+
+  /** The only slot belongs to a child that waits for budget; its parent rests. */
+  function full(gate: typeof Slots) {
+    const account = openLedger({ tokens: 10_000 }, { slots: new gate(1, "queue") });
+    const { holding: parent, slot, first } = begin(account, "parent", need(100, { outputCap: 5_000 }));
+    spend(first, 2_000, tokens(3_000));
+    slot.rest();
+    const child = begin(account, "child", need(100, { outputCap: 4_000 }));
+    spend(child.first, 1_000);
+    child.holding.takeStep();
+    const youngest = queue(child.holding, need(3_950));
+    return { youngest, parent, wake: (callId?: string) => slot.wake(SCOPE, parent, callId) };
+  }
+});
+
+function setUp(limit: number, onFull: "queue" | "refuse" = "queue") {
+  const account = openLedger({}, { slots: new Slots(limit, onFull) });
   const order: string[] = [];
-  const start = async (name: string): Promise<RunSlot> => {
-    const slot = await slots.take(SCOPE);
+  const take = async (name: string): Promise<RunSlot> => {
+    const { slot } = await start(account, name, undefined);
     order.push(name);
     return slot;
   };
-  return { slots, order, start };
-}
-
-function takeNow(slots: RunSlots): RunSlot {
-  const slot = slots.take(SCOPE);
-  assert.ok(!(slot instanceof Promise), "had to wait");
-  return slot;
+  return { account, order, take, takeNow: () => begin(account, "run", undefined).slot };
 }
 
 function settled(): Promise<void> {

@@ -1,316 +1,331 @@
-/** H1 over a shared budget: an account that draws on a ledger and on a purse at once, in one process and on stores that fail. */
+/** A tree whose runs draw on a shared budget as well as on limits of their own. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { openLedger } from "../../src/budget/ledger.ts";
-import { drawOn } from "../../src/budget/shared-account.ts";
-import { BudgetExceeded, StoreError } from "../../src/core/errors.ts";
-import type { Account, Budget, CallNeed, Lease, WrapUpLease } from "../../src/core/limits.ts";
+import { setTimeout as pause } from "node:timers/promises";
+import { BudgetExceeded } from "../../src/core/errors.ts";
+import type { Holding, Lease } from "../../src/core/limits.ts";
 import { Scope } from "../../src/core/scope.ts";
-import type { PursePort, SharedBudget, SharedLimits } from "../../src/core/shared-budget.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { granted, need as purseNeed } from "../../src/testing/purse-asks.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { ask, child, keep, later, moment, NEVER, now, openProcesses, spent } from "./shared-trees.ts";
 
-const NEVER = new Scope();
-
-suite("an account that draws on a shared budget", () => {
-  test("takes from its own ledger and from the purse, as much output as both can give", async () => {
-    const { shared, tree } = await open({ tokens: 1000 }, { tokens: 600 });
-    using call = now(tree.reserve(need(100, 10, 5000), NEVER));
+suite("a tree that draws on a shared budget", () => {
+  test("takes from its own limit and from the purse, as much output as both can give", async () => {
+    const { here } = await openProcesses({ tokens: 1000 });
+    const tree = here.tree({ tokens: 600 });
+    using call = now(tree.enter("lead").reserve(ask(100, 10, 5000), NEVER));
     assert.equal(call.outputCap, 500);
-    assert.deepEqual([tree.left(), await shared.left()], [{ tokens: 0 }, { tokens: 400 }]);
-    const { shared: small, tree: rich } = await open({ tokens: 300 }, { tokens: 600 });
-    using cut = now(rich.reserve(need(100, 10, 5000), NEVER));
+    assert.deepEqual([tree.left(), await here.shared.left()], [{ tokens: 0 }, { tokens: 400 }]);
+    const { here: poor } = await openProcesses({ tokens: 300 });
+    using cut = now(poor.run({ tokens: 600 }).reserve(ask(100, 10, 5000), NEVER));
     assert.equal(cut.outputCap, 200);
-    assert.deepEqual(await small.left(), { tokens: 0 });
+    assert.deepEqual(await poor.shared.left(), { tokens: 0 });
   });
 
   test("takes from both or from none", async () => {
-    const { shared, tree } = await open({ tokens: 1000 }, { tokens: 600 });
-    assert.throws(() => tree.reserve(need(700, 10), NEVER), new BudgetExceeded("tokens", 710, 600));
-    const { shared: small, tree: rich } = await open({ tokens: 300 }, { tokens: 600 });
-    assert.throws(() => rich.reserve(need(400, 10), NEVER), new BudgetExceeded("tokens", 410, 300));
+    const { here } = await openProcesses({ tokens: 1000 });
+    const tree = here.tree({ tokens: 600 });
+    assert.throws(() => tree.enter("lead").reserve(ask(700, 10), NEVER), exceeds("710/600"));
+    const { here: poor } = await openProcesses({ tokens: 300 });
+    const rich = poor.tree({ tokens: 600 });
+    assert.throws(() => rich.enter("lead").reserve(ask(400, 10), NEVER), exceeds("410/300"));
     assert.deepEqual(
-      [tree.left(), await shared.left(), rich.left(), await small.left()],
+      [tree.left(), await here.shared.left(), rich.left(), await poor.shared.left()],
       [{ tokens: 600 }, { tokens: 1000 }, { tokens: 600 }, { tokens: 300 }],
     );
   });
 
   test("settles and gives back in both", async () => {
-    const { shared, tree } = await open({ tokens: 1000, costUsd: 1 }, { tokens: 600 });
-    const call = now(tree.reserve({ ...need(100, 10, 200), price: { input: 1, output: 10 } }, NEVER));
-    assert.deepEqual(await shared.left(), { tokens: 700, costUsd: 0.9979 });
+    const { here } = await openProcesses({ tokens: 1000, costUsd: 1 });
+    const tree = here.tree({ tokens: 600 });
+    const run = tree.enter("lead");
+    const call = now(run.reserve(ask(100, 10, 200, { price: { input: 1, output: 10 } }), NEVER));
+    assert.deepEqual(await here.shared.left(), { tokens: 700, costUsd: 0.9979 });
     call.settle({ tokens: 150, costUsd: 0.0005 });
     call.settle({ tokens: 150, costUsd: 0.0005 });
     call[Symbol.dispose]();
-    assert.deepEqual([tree.left(), await shared.left()], [{ tokens: 450 }, { tokens: 850, costUsd: 0.9995 }]);
-    now(tree.reserve(need(100, 10), NEVER))[Symbol.dispose]();
-    assert.deepEqual([tree.left(), await shared.left()], [{ tokens: 450 }, { tokens: 850, costUsd: 0.9995 }]);
+    assert.deepEqual([tree.left(), await here.shared.left()], [{ tokens: 450 }, { tokens: 850, costUsd: 0.9995 }]);
+    now(run.reserve(ask(100, 10), NEVER))[Symbol.dispose]();
+    assert.deepEqual([tree.left(), await here.shared.left()], [{ tokens: 450 }, { tokens: 850, costUsd: 0.9995 }]);
   });
 
-  test("two trees in one purse wait for each other, first come first served", async () => {
-    const { tree, another } = await open({ tokens: 1000 }, {});
-    const other = another({});
-    const first = now(tree.reserve(need(500, 100), NEVER));
+  test("a purse that limits no calls does not cut their output, and counts them", async () => {
+    const { here } = await openProcesses({ executions: 3 });
+    const call = now(here.run().reserve(ask(100, 10, 5000), NEVER));
+    assert.equal(call.outputCap, Number.POSITIVE_INFINITY);
+    call.settle({ tokens: 9000, costUsd: 0.5 });
+    assert.deepEqual(await here.shared.spent(), { tokens: 9000, costUsd: 0.5, executions: 0 });
+  });
+
+  test("executions are counted in both, and come back to both", async () => {
+    const { here } = await openProcesses({ executions: 3 });
+    const tree = here.tree({ executions: 2 });
+    const below = tree.open({ executions: 1 }, { path: "lead/child", above: undefined });
+    below.startExecution();
+    assert.throws(() => below.startExecution(), new BudgetExceeded("executions", 1, 1));
+    assert.deepEqual(await here.shared.left(), { executions: 2 });
+    here.tree().startExecution();
+    here.tree().startExecution();
+    assert.throws(() => tree.startExecution(), new BudgetExceeded("executions", 3, 3));
+    assert.deepEqual(tree.left(), { executions: 1 });
+    below.undoExecution();
+    assert.deepEqual([tree.left(), await here.shared.left()], [{ executions: 2 }, { executions: 1 }]);
+  });
+
+  test("what it had spent before a restart counts for itself alone: the purse knows of it", async () => {
+    const { here } = await openProcesses({ tokens: 1000, executions: 3 });
+    const tree = here.tree({ tokens: 600, executions: 2 });
+    tree.charge(spent(100));
+    tree.countExecution();
+    assert.deepEqual(tree.left(), { tokens: 500, executions: 1 });
+    assert.deepEqual(await here.shared.left(), { tokens: 1000, executions: 3 });
+  });
+
+  test("tells every tree once that most of the shared limit is spent, also one that starts later", async () => {
+    const { here } = await openProcesses({ tokens: 1000 });
+    const [one, two] = [here.run(), here.run()];
+    now(one.reserve(ask(700, 100), NEVER)).settle(spent(800));
+    now(two.reserve(ask(10, 10), NEVER)).settle(spent(20));
+    assert.deepEqual(
+      here.warnings.map(({ of, limit }) => [of, limit]),
+      Array(2).fill(["shared budget team", 1000]),
+    );
+    now(here.run().reserve(ask(10, 10), NEVER)).settle(spent(20));
+    assert.equal(here.warnings.length, 3);
+  });
+});
+
+suite("waiting for a shared budget", () => {
+  test("trees of one process wait for each other, in the order of their starts", async () => {
+    const { here } = await openProcesses({ tokens: 1000 });
+    const [one, two, three] = [here.run(), here.run(), here.run()];
+    const first = now(one.reserve(ask(500, 100), NEVER));
     const order: string[] = [];
     const serve = (name: string) => (lease: Lease) => {
       order.push(name);
       lease[Symbol.dispose]();
     };
-    const large = later(other.reserve(need(700, 100), NEVER)).then(serve("large"));
-    const small = later(tree.reserve(need(10, 10), NEVER)).then(serve("small"));
-    first.settle({ tokens: 100, costUsd: null });
-    await Promise.all([large, small]);
-    assert.deepEqual(order, ["large", "small"]);
+    const small = later(() => three.reserve(ask(10, 10), NEVER)).then(serve("small"));
+    const large = later(() => two.reserve(ask(700, 100), NEVER)).then(serve("large"));
+    await moment();
+    // What the youngest run asks for was granted before the older one came; from then on nobody overtakes it.
+    const late = later(() => three.reserve(ask(10, 10), NEVER)).then(serve("late"));
+    first.settle(spent(100));
+    await Promise.all([large, small, late]);
+    assert.deepEqual(order, ["small", "large", "late"]);
   });
 
-  test("a call that waits is refused as soon as nothing in flight could release enough", async () => {
-    const { shared, tree, another } = await open({ tokens: 1000 }, {});
-    const call = now(tree.reserve(need(500, 100), NEVER));
-    const waiting = later(another({}).reserve(need(450, 100), NEVER));
-    call.settle({ tokens: 500, costUsd: null });
-    await assert.rejects(waiting, new BudgetExceeded("tokens", 1050, 1000));
-    assert.deepEqual(await shared.left(), { tokens: 500 });
+  test("a call that waits is refused as soon as it could never be paid", async () => {
+    const { here } = await openProcesses({ tokens: 1000 });
+    const call = now(here.run().reserve(ask(500, 100), NEVER));
+    const waiting = later(() => here.run().reserve(ask(450, 100), NEVER));
+    await moment();
+    assert.equal(waiting.state, "open");
+    call.settle(spent(500));
+    await assert.rejects(waiting, exceeds("1050/1000"));
+    assert.deepEqual(await here.shared.left(), { tokens: 500 });
   });
 
-  test("a call that is stopped while it waits holds nobody up and keeps nothing", async () => {
-    const { shared, tree, another, clock } = await open({ tokens: 1000 }, { tokens: 900 });
-    const call = now(another({}).reserve(need(500, 100), NEVER));
+  test("a call that is stopped while it waits holds nobody up, here or elsewhere, and keeps nothing", async () => {
+    const { here, clock, another } = await openProcesses({ tokens: 1000 });
+    const there = await another();
+    const [other, run] = [here.run(), here.run({ tokens: 900 })];
+    const call = now(other.reserve(ask(500, 100), NEVER));
     const scope = new Scope();
-    const stopped = later(tree.reserve(need(700, 100), scope));
-    const waiting = later(tree.reserve(need(50, 50), NEVER));
+    const stopped = later(() => run.reserve(ask(700, 100), scope));
+    await moment();
+    const waiting = later(() => there.run().reserve(ask(50, 50), NEVER));
+    await moment();
+    assert.deepEqual([stopped.state, waiting.state], ["open", "open"]);
     scope.abort(new Error("stopped"));
     await assert.rejects(stopped, new Error("stopped"));
-    using _served = await waiting;
+    await moment();
+    assert.equal(waiting.state, "given");
     call[Symbol.dispose]();
-    assert.deepEqual([tree.left(), await shared.left(), clock.liveTimers], [{ tokens: 800 }, { tokens: 900 }, 0]);
-    assert.throws(() => tree.reserve(need(1, 1), scope), new Error("stopped"));
+    assert.deepEqual(await here.shared.left(), { tokens: 900 });
+    assert.throws(() => run.reserve(ask(1, 1), scope), new Error("stopped"));
+    for (const each of [other, run]) each[Symbol.dispose]();
+    (await waiting)[Symbol.dispose]();
+    assert.equal(clock.liveTimers, 1);
   });
 
-  test("what another process gives back is found by asking again, less and less often", async () => {
-    const { shared, tree, clock } = await open({ tokens: 1000 }, {});
-    // As another process would: without a word to this one.
-    const elsewhere = await granted(shared, { need: purseNeed(600, 100) });
-    const waiting = later(tree.reserve(need(600, 100), NEVER));
+  test("what another process gives back is found by asking again, less and less often, where nobody tells", async () => {
+    const { here, clock, another } = await openProcesses({ tokens: 1000 });
+    const there = await another();
+    here.behaviour.tells = false;
+    const elsewhere = now(there.run().reserve(ask(600, 100), NEVER));
+    const waiting = later(() => here.run().reserve(ask(600, 100), NEVER));
     const pauses: number[] = [];
-    for (let tries = 0; tries < 8; tries++) {
+    while (pauses.length < 8) {
       const before = clock.monotonic();
+      const { steps } = here;
       await moment();
       assert.ok(clock.fireNext(() => 0));
-      pauses.push(clock.monotonic() - before);
+      if (here.steps > steps) pauses.push(clock.monotonic() - before);
     }
     assert.deepEqual(pauses, [5, 10, 20, 40, 80, 100, 100, 100]);
-    await shared.purse.settle(elsewhere.leaseId, { tokens: 1, nanoUsd: 0 });
-    await moment();
+    elsewhere.settle(spent(1));
+    assert.equal(waiting.state, "open");
     clock.fireNext(() => 0);
     (await waiting)[Symbol.dispose]();
-    assert.deepEqual([await shared.left(), clock.liveTimers], [{ tokens: 999 }, 0]);
+    assert.deepEqual(await here.shared.left(), { tokens: 999 });
   });
 
-  test("last words are kept in the purse too: nobody else can spend them", async () => {
-    const { shared, tree, another } = await open({ tokens: 1000 }, {});
-    const other = another({});
-    const reserve = now(tree.reserveWrapUp(need(300, 50, 100)));
-    assert.deepEqual(await shared.left(), { tokens: 650 });
-    assert.throws(() => other.reserve(need(700, 1), NEVER), new BudgetExceeded("tokens", 1051, 1000));
-    using _other = now(other.reserve(need(500, 100), NEVER));
-    assert.equal(reserve.resize(need(400, 50)), false);
-    assert.equal(reserve.resize(need(350, 50)), true);
-    assert.deepEqual(await shared.left(), { tokens: 0 });
-    const last = now(reserve.take(need(350, 10, 100)));
-    assert.equal(last?.outputCap, 50);
-    last?.settle({ tokens: 380, costUsd: null });
-    reserve[Symbol.dispose]();
-    assert.deepEqual(await shared.left(), { tokens: 20 });
-  });
-
-  test("last words that the purse cannot give leave the ledger as it was", async () => {
-    const { shared, tree, another } = await open({ tokens: 1000 }, { tokens: 1000 });
-    using _other = now(another({}).reserve(need(500, 100), NEVER));
-    assert.throws(() => tree.reserveWrapUp(need(400, 50)), new BudgetExceeded("tokens", 1050, 1000));
-    assert.deepEqual(tree.left(), { tokens: 1000 });
-    using reserve = now(tree.reserveWrapUp(need(100, 50)));
-    assert.equal(reserve.resize(need(600, 50)), false);
-    assert.deepEqual([tree.left(), await shared.left()], [{ tokens: 850 }, { tokens: 250 }]);
-    assert.equal(now(reserve.take(need(600, 50))), undefined);
-    reserve[Symbol.dispose]();
-    assert.deepEqual([tree.left(), await shared.left()], [{ tokens: 1000 }, { tokens: 400 }]);
-  });
-
-  test("a reserve can take the place of a call's lease, in both", async () => {
-    const { shared, tree } = await open({ tokens: 500 }, { tokens: 500 });
-    const call = now(tree.reserve(need(400, 50), NEVER));
-    const reserve = now(tree.reserveWrapUp(need(400, 50), call));
-    call[Symbol.dispose]();
-    assert.deepEqual([tree.left(), await shared.left()], [{ tokens: 50 }, { tokens: 50 }]);
-    reserve[Symbol.dispose]();
-    const again = now(tree.reserve(need(400, 50), NEVER));
-    assert.throws(() => tree.reserveWrapUp(need(490, 50), again), new BudgetExceeded("tokens", 540, 500));
-    assert.deepEqual([tree.left(), await shared.left()], [{ tokens: 500 }, { tokens: 500 }]);
-  });
-
-  test("executions are counted in both, and come back to both", async () => {
-    const { shared, tree, another } = await open({ executions: 3 }, { executions: 2 });
-    const child = tree.open({ executions: 1 });
-    child.startExecution();
-    assert.throws(() => child.startExecution(), new BudgetExceeded("executions", 1, 1));
-    assert.deepEqual(await shared.left(), { executions: 2 });
-    another({}).startExecution();
-    another({}).startExecution();
-    assert.throws(() => tree.startExecution(), new BudgetExceeded("executions", 3, 3));
-    assert.deepEqual(tree.left(), { executions: 1 });
-    child.undoExecution();
-    assert.deepEqual([tree.left(), await shared.left()], [{ executions: 2 }, { executions: 1 }]);
-  });
-
-  test("what a tree had spent before a restart counts for itself alone: the purse knows of it", async () => {
-    const { shared, tree } = await open({ tokens: 1000, executions: 3 }, { tokens: 600, executions: 2 });
-    tree.charge({ tokens: 100, costUsd: null });
-    tree.countExecution();
-    assert.deepEqual(tree.left(), { tokens: 500, executions: 1 });
-    assert.deepEqual(await shared.left(), { tokens: 1000, executions: 3 });
-  });
-
-  test("a purse that limits no calls does not cut their output", async () => {
-    const { shared, tree } = await open({ executions: 3 }, {});
-    const call = now(tree.reserve(need(100, 10, 5000), NEVER));
-    assert.equal(call.outputCap, Number.POSITIVE_INFINITY);
-    call.settle({ tokens: 9000, costUsd: 0.5 });
-    assert.deepEqual(await shared.spent(), { tokens: 9000, costUsd: 0.5, executions: 0 });
-  });
-});
-
-suite("a shared budget in a store that fails", () => {
-  test("is asked again for a moment, and then nothing may be spent", async () => {
-    const { tree, clock, faults } = await openFaulty({ tokens: 1000 }, { tokens: 600, executions: 1 });
-    faults.remaining = 2;
-    using _call = await timePasses(clock, later(tree.reserve(need(100, 50), NEVER)));
-    faults.remaining = Number.POSITIVE_INFINITY;
-    for (const attempt of [
-      () => tree.reserve(need(100, 50), NEVER),
-      () => tree.reserveWrapUp(need(100, 50)),
-      () => tree.startExecution(),
-    ]) {
-      await assert.rejects(timePasses(clock, later<unknown>(attempt())), new StoreError("the disk is gone"));
-    }
-    assert.deepEqual(tree.left(), { tokens: 450, executions: 1 });
-  });
-
-  test("learns what was spent as soon as it can be reached again, and is waited for at the end", async () => {
-    const { shared, tree, clock, faults } = await openFaulty({ tokens: 1000 }, {});
-    const one = now(tree.reserve(need(100, 50), NEVER));
-    const two = now(tree.reserve(need(100, 50), NEVER));
-    const three = now(tree.reserve(need(100, 50), NEVER));
-    faults.remaining = Number.POSITIVE_INFINITY;
-    one.settle({ tokens: 120, costUsd: null });
-    two[Symbol.dispose]();
-    await timePasses(clock, later(tree.flushed()));
-    assert.deepEqual(await shared.left(), { tokens: 550 });
-    faults.remaining = 0;
-    using _next = now(tree.reserve(need(100, 50), NEVER));
-    assert.deepEqual([tree.flushed(), await shared.left()], [undefined, { tokens: 580 }]);
-    faults.remaining = Number.POSITIVE_INFINITY;
-    three.settle({ tokens: 150, costUsd: null });
-    await timePasses(clock, later(tree.flushed()));
-    faults.remaining = 1;
-    await timePasses(clock, later(tree.flushed()));
-    assert.deepEqual([tree.flushed(), await shared.spent()], [undefined, { tokens: 270, costUsd: 0, executions: 0 }]);
-  });
-
-  test("a store that answers later keeps the same promises", async () => {
-    const { shared, tree, another } = await openFaulty({ tokens: 1000, executions: 2 }, { executions: 2 }, "slow");
-    const other = another({});
-    await tree.startExecution();
-    await other.startExecution();
-    await assert.rejects(later(tree.startExecution()), new BudgetExceeded("executions", 2, 2));
-    assert.deepEqual(tree.left(), { executions: 1 });
-    const reserve = await tree.reserveWrapUp(need(100, 50));
-    const call = await tree.reserve(need(500, 100), NEVER);
-    assert.equal(await reserve.resize(need(400, 50)), false);
-    const scope = new Scope();
-    const stopped = later(other.reserve(need(100, 1), scope));
-    const waiting = [1, 2, 3].map(() => later(other.reserve(need(200, 10), NEVER)));
-    scope.abort(new Error("stopped"));
-    await assert.rejects(stopped, new Error("stopped"));
-    call.settle({ tokens: 300, costUsd: null });
-    for (const each of waiting) (await each).settle({ tokens: 60, costUsd: null });
-    const last = await reserve.take(need(200, 50, 100));
-    last?.settle({ tokens: 210, costUsd: null });
-    tree.undoExecution();
-    await tree.flushed();
-    assert.deepEqual(await shared.left(), { tokens: 310, executions: 1 });
-    assert.equal(tree.flushed(), undefined);
-  });
-});
-
-type Trees = {
-  shared: SharedBudget;
-  clock: VirtualClock;
-  tree: Account;
-  /** A further tree on the same purse. */
-  another(own: Budget): Account;
-};
-
-async function open(limits: SharedLimits, own: Budget): Promise<Trees> {
-  const shared = await openMemoryStore().sharedBudget("team", limits);
-  return treesOn(shared, own);
-}
-
-function treesOn(shared: SharedBudget, own: Budget): Trees {
-  const clock = new VirtualClock(0);
-  const another = (budget: Budget) => drawOn(shared, openLedger(budget), clock);
-  return { shared, clock, tree: another(own), another };
-}
-
-/** `remaining` calls fail; a slow purse answers with promises. */
-async function openFaulty(limits: SharedLimits, own: Budget, speed: "fast" | "slow" = "fast") {
-  const real = await openMemoryStore().sharedBudget("team", limits);
-  const faults = { remaining: 0 };
-  const through = <T>(step: () => T): T => {
-    if (faults.remaining > 0) {
-      faults.remaining -= 1;
-      throw new StoreError("the disk is gone");
-    }
-    return speed === "fast" ? step() : (new Promise((resolve) => setImmediate(() => resolve(step()))) as T);
-  };
-  const purse: PursePort = {
-    reserve: (ask) => through(() => real.purse.reserve(ask)),
-    settle: (leaseId, spent) => through(() => real.purse.settle(leaseId, spent)),
-    startExecution: () => through(() => real.purse.startExecution()),
-    undoExecution: () => through(() => real.purse.undoExecution()),
-    leaveLine: (place) => through(() => real.purse.leaveLine(place)),
-  };
-  return { ...treesOn({ ...real, purse }, own), faults };
-}
-
-/** A prompt of so many tokens, an answer of at least `least`; without a price. */
-function need(promptTokens: number, minOutput: number, outputCap = minOutput): CallNeed {
-  return { promptTokens, minOutput, outputCap, price: undefined };
-}
-
-/** What was given at once. */
-function now<T extends Lease | WrapUpLease | undefined>(given: T | Promise<T>): T {
-  assert.ok(!(given instanceof Promise), "it had to wait");
-  return given;
-}
-
-async function later<T>(given: T | Promise<T>): Promise<T> {
-  return given;
-}
-
-/** Fires timers until the work is done. */
-async function timePasses<T>(clock: VirtualClock, work: Promise<T>): Promise<T> {
-  let isDone = false;
-  const watched = work.finally(() => (isDone = true));
-  watched.catch(() => {});
-  while (!isDone) {
+  test("where others tell, it is served without time passing, and asked for once a second", async () => {
+    const { here, clock, another } = await openProcesses({ tokens: 1000 });
+    const there = await another();
+    const elsewhere = now(there.run().reserve(ask(600, 100), NEVER));
+    const waiting = later(() => here.run().reserve(ask(600, 100), NEVER));
     await moment();
-    clock.fireNext(() => 0);
-  }
-  return watched;
+    const { steps } = here;
+    while (clock.monotonic() < 5_000) clock.fireNext(() => 0);
+    assert.equal(here.steps - steps, 5);
+    elsewhere.settle(spent(1));
+    await moment();
+    assert.equal(waiting.state, "given");
+    assert.equal(clock.monotonic(), 5_000);
+  });
+
+  test("a run that settled last asks first; when it does something else, the first in line gets what there is", async () => {
+    const { here, clock } = await openProcesses({ tokens: 1000 });
+    const [one, two] = [here.run(), here.run()];
+    const call = now(one.reserve(ask(500, 100), NEVER));
+    const waiting = later(() => two.reserve(ask(100, 50, 900), NEVER));
+    await moment();
+    call.settle(spent(600));
+    await moment();
+    assert.equal(waiting.state, "open");
+    using _tool = one.runCall();
+    assert.equal((await waiting).outputCap, 300);
+    assert.equal(clock.monotonic(), 0);
+  });
+
+  test("a child starts when its place and its first call can be had, and asks for no more than there are places", async () => {
+    const { here, another } = await openProcesses({ tokens: 1000 });
+    const there = await another();
+    const tree = here.tree({}, 1);
+    const children = [1, 2, 3].map((index) => later(() => tree.start(child(100, 100, { path: `lead/${index}` }))));
+    // Two more children that wait for a place hold nothing.
+    assert.deepEqual(await there.shared.left(), { tokens: 800 });
+    for (const each of children) {
+      const { first, slot, holding } = await each;
+      assert.deepEqual(await there.shared.left(), { tokens: 800 });
+      first?.[Symbol.dispose]();
+      holding[Symbol.dispose]();
+      slot[Symbol.dispose]();
+    }
+    assert.deepEqual(await there.shared.left(), { tokens: 1000 });
+  });
+});
+
+suite("who is refused when nothing moves", () => {
+  test("a child that waits to start before a live run, and the first in order is served then", async () => {
+    const { here } = await openProcesses({ tokens: 1000 });
+    const tree = here.tree();
+    const lead = tree.enter("lead");
+    keepFor(lead, 300);
+    const second = here.run();
+    keepFor(second, 300);
+    const waitsToStart = later(() => tree.start(child(300, 150, { above: lead })));
+    await moment();
+    assert.equal(waitsToStart.state, "open");
+    using _wait = lead.wait();
+    await moment();
+    assert.equal(waitsToStart.state, "open");
+    // Now the second run asks for more than is free, too: nothing moves.
+    const asked = later(() => second.reserve(ask(400, 50), NEVER));
+    await assert.rejects(waitsToStart, exceeds("1070/1000"));
+    await assert.rejects(asked, /^BudgetExceeded: Token limit exceeded/);
+  });
+
+  test("the process that came last refuses its own, not the one that came first", async () => {
+    const { here, another } = await openProcesses({ tokens: 1000 });
+    const there = await another();
+    const [one, two] = [here.run(), there.run()];
+    keepFor(one, 300);
+    keepFor(two, 300);
+    const first = later(() => one.reserve(ask(400, 100), NEVER));
+    await moment();
+    assert.equal(first.state, "open");
+    await pause(2);
+    const last = later(() => two.reserve(ask(400, 100), NEVER));
+    await assert.rejects(last, /Token limit exceeded/);
+    assert.equal(first.state, "open");
+    // It wraps up from what it kept, and ends: then the first has enough.
+    now(two.reserve(ask(100, 50, 100, { closing: 50 }), NEVER)).settle(spent(150));
+    two[Symbol.dispose]();
+    using _served = await first;
+  });
+
+  test("nobody while a process moves that holds nothing but a reserve", async () => {
+    const { here, clock, another } = await openProcesses({ tokens: 1000 });
+    const there = await another();
+    const [one, two] = [here.run(), there.run()];
+    keepFor(one, 300);
+    keepFor(two, 300);
+    // It waits for budget, and is refused for good: from then on it moves again, and the books say so.
+    const never = later(() => two.reserve(ask(2000, 1), NEVER));
+    await assert.rejects(never, /Token limit exceeded/);
+    const waiting = later(() => one.reserve(ask(400, 100), NEVER));
+    for (let seconds = 0; seconds < 60; seconds++) {
+      clock.fireNext(() => 0);
+      await moment();
+    }
+    assert.equal(waiting.state, "open");
+    two[Symbol.dispose]();
+    using _served = await waiting;
+  });
+});
+
+suite("last words on a shared budget", () => {
+  test("are kept in the purse too: nobody else can spend them", async () => {
+    const { here, another } = await openProcesses({ tokens: 1000 });
+    const there = await another();
+    const run = here.run();
+    keepFor(run, 350);
+    assert.deepEqual(await here.shared.left(), { tokens: 640 });
+    const other = there.run();
+    using _other = now(other.reserve(ask(500, 100), NEVER));
+    const last = now(run.reserve(ask(300, 10, 100, { closing: 10 }), NEVER));
+    assert.equal(last.outputCap, 50 + 40);
+    last.settle(spent(330));
+    run[Symbol.dispose]();
+    assert.deepEqual(await here.shared.left(), { tokens: 60 });
+  });
+
+  test("are served behind a run of another process that is short", async () => {
+    const { here, another } = await openProcesses({ tokens: 1000 });
+    const there = await another();
+    const run = here.run();
+    keepFor(run, 350);
+    using _call = now(there.run().reserve(ask(300, 100), NEVER));
+    const short = later(() => there.run().reserve(ask(500, 100), NEVER));
+    await moment();
+    assert.equal(short.state, "open");
+    // The order of processes is that of their milliseconds.
+    await pause(2);
+    assert.equal(now(run.reserve(ask(300, 10, 100, { closing: 10 }), NEVER)).outputCap, 50);
+  });
+
+  test("grow together with a call, or neither", async () => {
+    const { here } = await openProcesses({ tokens: 1000 });
+    const tree = here.tree({ tokens: 1000 });
+    const run = tree.enter("lead");
+    const call = now(run.reserve(ask(300, 100, 100, { lastWords: 200 }), NEVER));
+    assert.deepEqual([tree.left(), await here.shared.left()], [{ tokens: 400 }, { tokens: 400 }]);
+    call.settle(spent(350), keep(250));
+    assert.deepEqual([tree.left(), await here.shared.left()], [{ tokens: 400 }, { tokens: 400 }]);
+    assert.throws(() => run.reserve(ask(300, 100, 100, { lastWords: 251 }), NEVER), exceeds("1001/1000"));
+    run[Symbol.dispose]();
+    assert.deepEqual([tree.left(), await here.shared.left()], [{ tokens: 650 }, { tokens: 650 }]);
+  });
+});
+
+/** The run has answered once, for 10 tokens, and keeps this much from then on. */
+function keepFor(run: Holding, amount: number): void {
+  now(run.reserve(ask(10, amount), NEVER)).settle(spent(10), keep(amount));
+  run.takeStep();
 }
 
-function moment(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+function exceeds(figures: string): RegExp {
+  return new RegExp(`^BudgetExceeded: Token limit exceeded: ${figures} \\(`);
 }

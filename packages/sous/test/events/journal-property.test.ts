@@ -51,7 +51,7 @@ async function liveOnce(seed: number): Promise<void> {
   const shownTooEarly: number[] = [];
   journal.subscribe((event) => {
     if (event.seq === undefined) {
-      shown.push(event.text);
+      shown.push("text" in event ? event.text : event.type);
     } else {
       if (!keptSeqs.has(event.seq) && journal.degraded === undefined) shownTooEarly.push(event.seq);
       shown.push(String(event.seq));

@@ -8,7 +8,7 @@ import { DEFAULT_LIMITS } from "../../src/core/limits.ts";
 import type { AssistantMessage, FilePart, Message } from "../../src/core/message.ts";
 import { createRedactor } from "../../src/core/redact.ts";
 import { noUsage } from "../../src/core/usage.ts";
-import { redactBody, redactDelta } from "../../src/events/redact-event.ts";
+import { redactBody, redactPiece } from "../../src/events/redact-event.ts";
 import { randomText } from "../core/made-up-keys.ts";
 import { STORED } from "../event-fields.ts";
 import { journalOn, LEAD, steer, textDelta, WritesInHand } from "./journal-fixtures.ts";
@@ -181,8 +181,8 @@ suite("B3.3: an event", () => {
 
   test("that is a piece of a stream is redacted", () => {
     const clean = { type: "text-delta", text: "nothing" } as const;
-    assert.equal(redactDelta(clean, redactor.pieces()), clean);
-    assert.deepEqual(redactDelta({ type: "reasoning-delta", text: KEY }, redactor.pieces()), {
+    assert.equal(redactPiece(clean, redactor.pieces()), clean);
+    assert.deepEqual(redactPiece({ type: "reasoning-delta", text: KEY }, redactor.pieces()), {
       type: "reasoning-delta",
       text: MARK,
     });

@@ -166,7 +166,7 @@ const cases: Case[] = [
       lead: [calls("parallel_subagent", pair)],
       "lead/*": [hangs()],
     },
-    budget: 16_000,
+    budget: 11_000,
     moment: (event) => event.type === "turn-start" && event.depth === 1,
     check: (stage) => assert.equal(stage.eventsOf("turn-start").length, 2, "the lead and one child"),
   },

@@ -265,5 +265,5 @@ function completion(status: string): string {
 
 /** How much was asked for depends on estimates; the limit does not. */
 function withoutNumbers(text: string): string {
-  return text.replace(/\d+\/2000/, "N/2000");
+  return text.replace(/\d+\/2000 \(spent \d+, reserved \d+, asked \d+: the call was not made\)/, "N/2000");
 }

@@ -13,7 +13,7 @@ suite("H1: a definition's own limits", () => {
       budget: { tokens: 1e6 },
     });
     assert.equal(status, "budget_exceeded");
-    assert.match(error?.message ?? "", /^Token limit exceeded: \d+\/100$/);
+    assert.match(error?.message ?? "", /^Token limit exceeded: \d+\/100 \(spent /);
     assert.deepEqual(stage.requestsOf("lead"), []);
   });
 
@@ -58,7 +58,7 @@ suite("H1: a definition's own limits", () => {
   });
 });
 
-test("B3: a refused sibling uses up no path", async () => {
+test("a refused sibling keeps its path: names follow the order of the calls, not who could start", async () => {
   const stage = openStage({
     lead: [
       [
@@ -73,6 +73,10 @@ test("B3: a refused sibling uses up no path", async () => {
   await stage.run(stage.lead());
   assert.deepEqual(
     stage.eventsOf("run-start").map(({ path }) => path),
-    ["lead", "lead/scout", "lead/scout#2"],
+    ["lead", "lead/scout", "lead/scout#3"],
+  );
+  assert.deepEqual(
+    stage.eventsOf("spawn-refused").map(({ childPath }) => childPath),
+    ["lead/scout#2"],
   );
 });

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
 import { after, calls, hangs, says, streams, uses } from "../../src/testing/steps.ts";
+import { rerunBothWays } from "../rerun/support.ts";
 import { parallelOutput, readBy, runTree, startsOf, statuses } from "./run-tree.ts";
 import { openStage, simpleTool } from "./support.ts";
 
@@ -27,7 +28,7 @@ suite("H1: cost", () => {
       model: { price: PRICE },
     });
     assert.equal(result.status, "budget_exceeded");
-    assert.match(result.error?.message ?? "", /^Cost limit exceeded: \$0\.\d{4}\/\$0\.3500$/);
+    assert.match(result.error?.message ?? "", /^Cost limit exceeded: \$0\.\d{4}\/\$0\.3500 \(spent \$0\.2000, /);
     assert.ok((result.costUsd ?? 1) <= 0.35, `${result.costUsd}`);
     assert.equal(result.text, "Last words.");
   });
@@ -117,8 +118,8 @@ suite("H1: limits for children alone", () => {
     const costly = [says("Done."), uses({ input: 3000, output: 100 })];
     for (const [children, sentence] of [
       [{ executions: 1 }, /^Execution limit reached: 1\/1$/],
-      [{ tokens: 4000 }, /^Token limit exceeded: \d+\/4000$/],
-      [{ costUsd: 0.1 }, /^Cost limit exceeded: \$0\.\d{4}\/\$0\.1000$/],
+      [{ tokens: 3500 }, /^Token limit exceeded: \d+\/3500 \(spent 3100, /],
+      [{ costUsd: 0.09 }, /^Cost limit exceeded: \$0\.\d{4}\/\$0\.0900 \(spent \$0.0400, /],
     ] as const) {
       const { stage, result } = await runTree({
         script: {
@@ -183,14 +184,39 @@ suite("H2: when the budget is spent", () => {
     const last = stage.requestsOf("lead").at(-1);
     assert.equal(last?.mayCallTools, false);
     assert.match(JSON.stringify(last?.messages.at(-1)), /You must stop now/);
-    assert.match(stage.eventsOf("budget-warning")[0]?.message ?? "", /^Token limit exceeded: \d+\/4000$/);
+    assert.match(stage.eventsOf("budget-warning")[0]?.message ?? "", /^Token limit exceeded: \d+\/4000 \(spent /);
     assert.ok(result.usage.totalTokens <= 4000);
   });
 
   test("H2: stop ends at once and keeps what was said", async () => {
-    const { result, stage } = await runTree({ script, lead, run: { budget: { tokens: 3000 }, onExhausted: "stop" } });
+    const { result, stage } = await runTree({ script, lead, run: { budget: { tokens: 2900 }, onExhausted: "stop" } });
     assert.deepEqual([result.status, result.text], ["budget_exceeded", "I found A."]);
     assert.equal(stage.model.requestCount, 1);
+  });
+
+  test("H2: results that are too long for what was kept are left out of the last words", async () => {
+    const long = simpleTool("look", () => "x".repeat(9_000));
+    const { result, stage } = await runTree({
+      script: {
+        lead: [
+          [says("I begin."), calls("look"), uses({ input: 500, output: 50 })],
+          [says("I found A."), calls("look"), uses({ input: 4_000, output: 50 })],
+          [says("Last words: A."), uses({ input: 4_100, output: 20 })],
+        ],
+      },
+      lead: { delegate: false, tools: [long] },
+      run: { budget: { tokens: 10_000 } },
+    });
+    assert.deepEqual([result.status, result.text], ["budget_exceeded", "Last words: A."]);
+    assert.ok(result.usage.totalTokens <= 10_000, `${result.usage.totalTokens}`);
+    const [pruned] = stage.eventsOf("prune");
+    assert.deepEqual([pruned?.from, pruned?.dropped], [3, 2]);
+    const last = stage.requestsOf("lead").at(-1);
+    assert.deepEqual(
+      last?.messages.map(({ role }) => role),
+      ["user", "assistant", "tool", "user"],
+    );
+    await rerunBothWays(stage, result.runId, [stage.lead({ delegate: false, tools: [long] })]);
   });
 
   test("H2: a tool call in the last words is not run", async () => {
@@ -207,7 +233,7 @@ suite("H2: when the budget is spent", () => {
   test("H2: a budget too small for a first call ends the run before any", async () => {
     const { result, stage } = await runTree({ script, lead, run: { budget: { tokens: 100 } } });
     assert.equal(result.status, "budget_exceeded");
-    assert.match(result.error?.message ?? "", /^Token limit exceeded: \d+\/100$/);
+    assert.match(result.error?.message ?? "", /^Token limit exceeded: \d+\/100 \(spent /);
     assert.equal(stage.model.requestCount, 0);
   });
 
@@ -227,7 +253,7 @@ suite("H2: when the budget is spent", () => {
     assert.deepEqual([result?.success, result?.completion_status], [false, "budget_exceeded"]);
     assert.match(
       readBy(stage, "subagent")[0] ?? "",
-      /^Token limit exceeded: \d+\/4000\nPartial result:\nLast words: A\.\n/,
+      /^Token limit exceeded: \d+\/4000 \(spent 1200, [^\n]+\)\nPartial result:\nLast words: A\.\n/,
     );
   });
 });

@@ -3,19 +3,18 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
+import { NO_AMOUNT } from "../../src/core/amount.ts";
 import { StoreError, UserError } from "../../src/core/errors.ts";
-import { NO_AMOUNT } from "../../src/core/purse.ts";
 import type { PursePort, SharedBudget } from "../../src/core/shared-budget.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
+import { tokens } from "../../src/testing/purse-asks.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { after, calls, hangs, says, uses } from "../../src/testing/steps.ts";
 import { readBy, runTree, statuses } from "./run-tree.ts";
 import { openStage } from "./support.ts";
 
 const USED = uses({ input: 300, output: 100 });
-
-const EVERYTHING = { prompt: NO_AMOUNT, perToken: { tokens: 1, nanoUsd: 0 }, least: 0, most: 1_000_000 };
 
 suite("H1: a shared budget", () => {
   test("H1: is what several trees may spend together, one after another and at once", async () => {
@@ -53,12 +52,12 @@ suite("H1: a shared budget", () => {
     };
     const [status, message, warnings] = await ended(1_500, 1_000);
     assert.deepEqual([status, warnings], ["budget_exceeded", 1]);
-    assert.match(String(message), /^Token limit exceeded: \d+\/1500$/);
+    assert.match(String(message), /^Token limit exceeded: \d+\/1500 \(spent /);
     const left = (await team.left()).tokens ?? 0;
     assert.ok(left > 0 && left < 2_000, String(left));
     const [next, reason] = await ended(100_000, 1_000);
     assert.equal(next, "budget_exceeded");
-    assert.match(String(reason), /^Token limit exceeded: \d+\/3000$/);
+    assert.match(String(reason), /^Token limit exceeded: \d+\/3000 \(spent /);
   });
 
   test("H1: that is spent refuses a root at its first question, as an ending like any other", async () => {
@@ -70,7 +69,7 @@ suite("H1: a shared budget", () => {
       run: { budget: { from: team } },
     });
     assert.equal(result.status, "budget_exceeded");
-    assert.match(result.error?.message ?? "", /^Token limit exceeded: \d+\/10$/);
+    assert.match(result.error?.message ?? "", /^Token limit exceeded: \d+\/10 \(spent /);
     assert.deepEqual([stage.model.requests.length, await team.left()], [0, { tokens: 10 }]);
   });
 
@@ -136,6 +135,7 @@ suite("H1: a shared budget", () => {
   test("H1: a child's last words are kept for it, whatever other trees take", async () => {
     const store = openMemoryStore();
     const team = await store.sharedBudget("team", { tokens: 12_000 });
+    const elsewhere = await store.sharedBudget("team");
     const { stage, result } = await runTree({
       script: {
         lead: [calls("subagent", { label: "a", task_prompt: "Do a." }), says("Seen.")],
@@ -147,8 +147,7 @@ suite("H1: a shared budget", () => {
       during: ({ stage }) =>
         stage.when(
           ({ type, path }) => type === "tool-call-start" && path === "lead/a",
-          // Another tree takes everything that is free.
-          () => void team.purse.reserve({ kind: "last-words", need: EVERYTHING }),
+          () => spendWhatIsFree(elsewhere),
         ),
     });
     assert.deepEqual(statuses(result), { lead: "budget_exceeded", "lead/a": "budget_exceeded" });
@@ -171,6 +170,29 @@ suite("H1: a shared budget", () => {
     );
     assert.deepEqual(await team.spent(), { tokens: 800, costUsd: 0, executions: 2 });
   });
+
+  for (const onExhausted of ["wrap-up", "stop"] as const) {
+    test(`H1: two fan-outs of two processes complete everything that can be paid, in turn (${onExhausted})`, async () => {
+      const store = openMemoryStore();
+      // Enough for all: 40 calls of 400 tokens, one full reservation, and what is kept for last words of those at work.
+      const limit = 40 * 400 + 6_000 + 10 * 2_000;
+      const stage = openStage({ "fan-out/*": [[after(500), USED, says("Done.")]] }, { runtime: { store } });
+      const scout = stage.lead({ name: "scout", delegate: false });
+      const inputs = Array.from({ length: 20 }, (_, index) => `Look at ${index}.`);
+      await store.sharedBudget("team", { tokens: limit });
+      const ended = await stage.world.run(() =>
+        Promise.all(
+          [1, 2].map(async () => {
+            const from = await store.sharedBudget("team");
+            return stage.runtime.fanOut(scout, inputs, { budget: { from }, onExhausted });
+          }),
+        ),
+      );
+      assert.deepEqual(new Set(ended.flat().map(({ status }) => status)), new Set(["completed"]));
+      const team = await store.sharedBudget("team");
+      assert.deepEqual([await team.left(), stage.world.clock.liveTimers], [{ tokens: limit - 16_000 }, 0]);
+    });
+  }
 
   test("H1: money is shared like tokens", async () => {
     const store = openMemoryStore();
@@ -285,20 +307,27 @@ suite("H1: what is kept of a shared budget", () => {
   });
 });
 
+/** As another process would, in one call. */
+function spendWhatIsFree({ purse }: SharedBudget): void {
+  const share = { spent: NO_AMOUNT, inFlight: NO_AMOUNT, kept: NO_AMOUNT, executions: 0 };
+  const step = { share, asks: [], starts: 0, moves: false, mayLower: true };
+  const reply = purse.step(step);
+  assert.ok(!(reply instanceof Promise));
+  const { limits, spent, reserved } = reply.state;
+  const free = (limits.tokens ?? 0) - spent.tokens - reserved.tokens;
+  assert.ok(free > 0);
+  purse.step({ ...step, share: { ...share, spent: tokens(free) } });
+}
+
 /** The same budget behind a store that has failed for good. */
 function unreachable(real: SharedBudget, faults = { isGone: true }): SharedBudget {
-  const through =
-    <Arguments extends unknown[], Result>(step: (...given: Arguments) => Result) =>
-    (...given: Arguments): Result => {
-      if (faults.isGone) throw new StoreError("the disk is gone");
-      return step(...given);
-    };
   const purse: PursePort = {
-    reserve: through(real.purse.reserve.bind(real.purse)),
-    settle: through(real.purse.settle.bind(real.purse)),
-    startExecution: through(real.purse.startExecution.bind(real.purse)),
-    undoExecution: through(real.purse.undoExecution.bind(real.purse)),
-    leaveLine: through(real.purse.leaveLine.bind(real.purse)),
+    step(step) {
+      if (faults.isGone) throw new StoreError("the disk is gone");
+      return real.purse.step(step);
+    },
+    leave: () => real.purse.leave(),
+    listen: (onNews) => real.purse.listen(onNews),
   };
   return { ...real, purse };
 }

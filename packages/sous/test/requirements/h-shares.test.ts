@@ -35,12 +35,15 @@ suite("H1: a share for a child", () => {
       run: { budget: { tokens: 100_000 }, onExhausted: "stop" },
     });
     assert.deepEqual(statuses(result), { lead: "completed", "lead/head": "budget_exceeded" });
-    assert.match(stage.eventsOf("run-end", "lead/head")[0]?.fault?.message ?? "", /^Token limit exceeded: \d+\/2000$/);
+    assert.match(
+      stage.eventsOf("run-end", "lead/head")[0]?.fault?.message ?? "",
+      /^Token limit exceeded: \d+\/2000 \(spent /,
+    );
   });
 
   const greedy: [budget: Record<string, number>, sentence: RegExp][] = [
-    [{ tokens: 200_000 }, /^Token limit exceeded: \d+\/100000$/],
-    [{ costUsd: 3 }, /^Cost limit exceeded: \$3\.\d{4}\/\$2\.0000$/],
+    [{ tokens: 200_000 }, /^Token limit exceeded: \d+\/100000 \(spent /],
+    [{ costUsd: 3 }, /^Cost limit exceeded: \$3\.\d{4}\/\$2\.0000 \(spent /],
     [{ executions: 9 }, /^Execution limit reached: 9\/4$/],
     [{ seconds: 120 }, /^Time limit exceeded: 120s\/60s$/],
   ];
@@ -93,7 +96,7 @@ suite("H1: a share for a child", () => {
       run: { budget: { tokens: 900_000, executions: 90, seconds: 900 } },
     });
     const read = ["tokens", "executions", "seconds"].map((name) => readBy(stage, `subagent_${name}`, "lead/head")[0]);
-    assert.match(read[0] ?? "", /^Token limit exceeded: \d+\/20000$/);
+    assert.match(read[0] ?? "", /^Token limit exceeded: \d+\/20000 \(spent /);
     assert.deepEqual(read.slice(1), ["Execution limit reached: 3/2", "Time limit exceeded: 25s/20s"]);
     assert.deepEqual(startsOf(stage), ["lead", "lead/head", "lead/head/small"]);
   });

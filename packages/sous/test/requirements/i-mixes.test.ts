@@ -37,7 +37,7 @@ const KINDS = {
   unknown_model: { task: { model: "nowhere/x" }, status: undefined, error: /"nowhere"/ },
   odd_schema: { task: { output_schema: { type: "odd" } }, status: undefined, error: /JSON Schema cannot be used/ },
   own_task: { task: { task_prompt: "Go." }, status: undefined, error: /^This is the task you were given/ },
-  poor: { task: { agent: "poor" }, status: undefined, error: /^Token limit exceeded: \d+\/10$/ },
+  poor: { task: { agent: "poor" }, status: undefined, error: /^Token limit exceeded: \d+\/10 \(spent / },
 } as const satisfies Record<string, Kind>;
 
 const NAMES = Object.keys(KINDS) as [keyof typeof KINDS, ...(keyof typeof KINDS)[]];

@@ -1,0 +1,116 @@
+/** One who waits in the line of a tree: a run that asks for a call, or a child that waits to start. */
+
+import { type Amount, amountAt, beyond, type Need, NO_AMOUNT, plus, toNanoUsd } from "../core/amount.ts";
+import type { BudgetExceeded } from "../core/errors.ts";
+import type { Lease, LimitState, RunSlot } from "../core/limits.ts";
+import type { Scope } from "../core/scope.ts";
+import type { Wanted } from "./funds.ts";
+import type { Holder } from "./holder.ts";
+import { exceededAt } from "./meter.ts";
+
+/** What is wanted, and who hears of it. */
+export type Request = {
+  /** Undefined for a child that needs nothing but a place. */
+  readonly need: Need | undefined;
+  /** What is to be kept for last words from then on. */
+  readonly lastWords: Amount;
+  /** The reserve is spent on this call. */
+  readonly isClosing: boolean;
+  onWait(limit: LimitState): void;
+  onRefused(): void;
+};
+
+/** What it waited for. A run that asks has its place already, and a child may need no call. */
+export type Granted = { readonly slot: RunSlot | undefined; readonly lease: Lease | undefined };
+
+export class Waiter {
+  readonly holder: Holder;
+  readonly request: Request;
+  readonly order: number;
+  readonly isStart: boolean;
+  /** When the purse first told it to wait. */
+  since: number | undefined;
+  /** What it waits for, for people. */
+  waitsFor: LimitState | undefined;
+  #isTold = false;
+  #result: { readonly value: Granted } | { readonly error: unknown } | undefined;
+  #settle: PromiseWithResolvers<Granted> | undefined;
+  #link: Disposable | undefined;
+
+  constructor(holder: Holder, request: Request, order: number, isStart: boolean) {
+    this.holder = holder;
+    this.request = request;
+    this.order = order;
+    this.isStart = isStart;
+  }
+
+  /** What it asks for; what its run keeps may have changed since it began to wait. */
+  get wanted(): Wanted {
+    const { need = NOTHING, lastWords, isClosing } = this.request;
+    const { kept } = this.holder;
+    return { need, grow: isClosing ? NO_AMOUNT : beyond(lastWords, kept), instead: isClosing ? kept : NO_AMOUNT };
+  }
+
+  get isSettled(): boolean {
+    return this.#result !== undefined;
+  }
+
+  /** The result if it is there, else a promise of it. `onLeave` is told when the scope aborts first. */
+  outcome(scope: Scope, onLeave: () => void): Granted | Promise<Granted> {
+    const result = this.#result;
+    if (result !== undefined && "value" in result) return result.value;
+    if (result !== undefined) throw result.error;
+    this.#settle = Promise.withResolvers<Granted>();
+    this.#link = scope.onAbort((reason) => {
+      this.reject(reason);
+      onLeave();
+    });
+    return this.#settle.promise;
+  }
+
+  /** Says what it waits for, once. */
+  tell(limit: LimitState): void {
+    this.waitsFor = limit;
+    if (this.#isTold) return;
+    this.#isTold = true;
+    this.request.onWait(limit);
+  }
+
+  resolve(value: Granted): void {
+    this.#result = { value };
+    this.#link?.[Symbol.dispose]();
+    this.#settle?.resolve(value);
+  }
+
+  reject(error: unknown): void {
+    this.#result = { error };
+    this.#link?.[Symbol.dispose]();
+    this.#settle?.reject(error);
+  }
+
+  /** Why it is refused at this limit: with the least that it asks for, or with all when the least would fit. */
+  refusalAt(limit: LimitState): BudgetExceeded {
+    const { need, grow } = this.wanted;
+    const unit = limit.unit === "costUsd" ? "nanoUsd" : "tokens";
+    const left = limit.limit - limit.spent - limit.reserved;
+    const free = unit === "tokens" ? left : toNanoUsd(left);
+    const call = amountAt(need, need.least);
+    const all = plus(amountAt(need, need.most), grow);
+    const asked = [call, plus(call, grow)].find((amount) => amount[unit] > free) ?? all;
+    return exceededAt(limit, asked, this.isStart);
+  }
+}
+
+/** Keeps the list in order; those who ask again are often among the last. */
+export function insert(list: Waiter[], waiter: Waiter): void {
+  let place = list.length;
+  while (place > 0 && (list[place - 1]?.order ?? 0) > waiter.order) place -= 1;
+  list.splice(place, 0, waiter);
+}
+
+export function remove(list: Waiter[], waiter: Waiter): void {
+  const place = list.indexOf(waiter);
+  if (place !== -1) list.splice(place, 1);
+}
+
+const NOTHING: Need = { prompt: NO_AMOUNT, perToken: NO_AMOUNT, least: 0, enough: 0, most: 0 };

@@ -1,0 +1,97 @@
+/** Tokens and money side by side, in whole units, and what a call needs of both. Money is counted in nano-dollars. */
+
+import type { CallNeed } from "./limits.ts";
+import type { Price } from "./usage.ts";
+
+export type Amount = { readonly tokens: number; readonly nanoUsd: number };
+
+export type AmountUnit = keyof Amount;
+
+export const UNITS = ["tokens", "nanoUsd"] as const;
+
+export const NO_AMOUNT: Amount = Object.freeze({ tokens: 0, nanoUsd: 0 });
+
+/** An amount that grows with the output: `prompt`, and `perToken` for each token of output between `least` and `most`. */
+export type Need = {
+  readonly prompt: Amount;
+  readonly perToken: Amount;
+  /** Below this the call is not worth making. */
+  readonly least: number;
+  /** While something is in flight it waits until it can have this much. */
+  readonly enough: number;
+  readonly most: number;
+};
+
+/** More output than any model gives; keeps what is reserved without a limit within what can be counted. */
+const MOST_OUTPUT = 100_000_000;
+
+/** An ordinary call waits for all the output it may have; `enough` says that it would go with less. */
+export function toNeed({ promptTokens, outputCap, minOutput, price }: CallNeed, enough = outputCap): Need {
+  const tokens = Math.max(0, Math.ceil(promptTokens));
+  const most = Math.max(0, Math.floor(Math.min(outputCap, MOST_OUTPUT)));
+  return {
+    prompt: { tokens, nanoUsd: tokens * promptRate(price) },
+    perToken: { tokens: 1, nanoUsd: price === undefined ? 0 : nanoPerToken(price.output) },
+    least: Math.max(0, Math.min(minOutput, most)),
+    enough: Math.min(enough, most),
+    most,
+  };
+}
+
+/** What a call with this much output takes at most. */
+export function amountAt({ prompt, perToken }: Need, output: number): Amount {
+  return {
+    tokens: prompt.tokens + output * perToken.tokens,
+    nanoUsd: prompt.nanoUsd + output * perToken.nanoUsd,
+  };
+}
+
+/** The most output that `available` pays for after the prompt; negative when it does not even pay for that. */
+export function outputThatFits(available: number, forPrompt: number, perToken: number): number {
+  if (perToken > 0) return Math.floor((available - forPrompt) / perToken);
+  // What costs nothing is had even when the money is spent: of an unknown price only the tokens are enforced.
+  return forPrompt <= 0 || forPrompt <= available ? Number.POSITIVE_INFINITY : -1;
+}
+
+export function plus(one: Amount, other: Amount): Amount {
+  return { tokens: sum(one.tokens, other.tokens), nanoUsd: sum(one.nanoUsd, other.nanoUsd) };
+}
+
+/** What `one` has beyond `other`, unit by unit, and never less than nothing. */
+export function beyond(one: Amount, other: Amount): Amount {
+  return { tokens: Math.max(0, one.tokens - other.tokens), nanoUsd: Math.max(0, one.nanoUsd - other.nanoUsd) };
+}
+
+/** Unit by unit the smaller one. */
+export function smaller(one: Amount, other: Amount): Amount {
+  return { tokens: Math.min(one.tokens, other.tokens), nanoUsd: Math.min(one.nanoUsd, other.nanoUsd) };
+}
+
+/** What a provider reports may be anything. What is no number counts as everything that was reserved. */
+export function wholeUnits(reported: number, reserved: number): number {
+  if (Number.isNaN(reported)) return reserved;
+  return Math.min(Math.max(0, Math.ceil(reported)), Number.MAX_SAFE_INTEGER);
+}
+
+export function toNanoUsd(costUsd: number | null): number {
+  return costUsd === null ? 0 : Math.round(costUsd * 1e9);
+}
+
+export function toUsd(nanoUsd: number): number {
+  return nanoUsd / 1e9;
+}
+
+/** Databases and JavaScript agree on whole numbers only up to here. */
+function sum(one: number, other: number): number {
+  return Math.min(one + other, Number.MAX_SAFE_INTEGER);
+}
+
+/** A prompt may be written to the cache, which some providers charge more for than reading it plainly. */
+function promptRate(price: Price | undefined): number {
+  return price === undefined ? 0 : nanoPerToken(Math.max(price.input, price.cacheWrite ?? 0));
+}
+
+/** Dollars per million tokens are thousands of nano-dollars per token. Rounded up, but not for noise such as 70.00000000000001. */
+function nanoPerToken(price: number): number {
+  return Math.ceil(Math.round(price * 1e6) / 1e3);
+}

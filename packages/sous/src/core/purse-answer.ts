@@ -1,0 +1,73 @@
+/** What one ask is answered when a shared budget stands as it does, and what is set aside for those who came before. */
+
+import { type Amount, type AmountUnit, amountAt, beyond, NO_AMOUNT, outputThatFits, plus, UNITS } from "./amount.ts";
+import type { PurseAnswer, PurseAsk, PurseShare, PurseState } from "./purse.ts";
+
+export type AskCircumstances = {
+  /** What those wait for who come before it: nobody overtakes them where they are short. */
+  readonly awaited: Amount;
+  /** It is the first of all, and nothing is in flight: it gets what there is. */
+  readonly mayLower: boolean;
+  /** The reserves of this process are gone. */
+  readonly isVoid: boolean;
+};
+
+export function answerOf(
+  state: PurseState,
+  ask: PurseAsk,
+  { awaited, mayLower, isVoid }: AskCircumstances,
+): PurseAnswer {
+  const { limits, spent, reserved } = state;
+  const { prompt, perToken, least, enough, most } = ask.need;
+  const limited = UNITS.flatMap((unit) => {
+    const limit = limits[unit];
+    return limit === undefined ? [] : [{ unit, unspent: limit - spent[unit] }];
+  });
+  if (limited.length === 0) return { kind: "granted", output: Number.POSITIVE_INFINITY };
+  for (const { unit, unspent } of limited) {
+    // The growth of a reserve is not part of what could never be paid: without it the run would wrap up instead.
+    if (outputThatFits(unspent - ask.above[unit], prompt[unit], perToken[unit]) < least) return { kind: "never" };
+  }
+  const instead = isVoid ? NO_AMOUNT : ask.instead;
+  let output = most;
+  for (const { unit, unspent } of limited) {
+    const free = unspent - reserved[unit];
+    // What a run has kept for this call nobody is ahead of.
+    const available = (free < 0 ? free : Math.max(0, free - awaited[unit])) + instead[unit];
+    output = Math.min(output, outputThatFits(available, prompt[unit] + ask.grow[unit], perToken[unit]));
+  }
+  return output < (mayLower ? least : enough) ? { kind: "wait" } : { kind: "granted", output };
+}
+
+/**
+ * What is set aside for those who come before. Where one of them is short nobody overtakes it; on other units it holds
+ * nobody up. One that is short of nothing has not asked again yet, and everything it needs is set aside.
+ */
+export function awaitedBy(state: PurseState, earlier: readonly Amount[], already: Amount): Amount {
+  const { limits, spent, reserved } = state;
+  let awaited = already;
+  for (const need of earlier) {
+    const isShort = (unit: AmountUnit) =>
+      need[unit] > (limits[unit] ?? Number.POSITIVE_INFINITY) - spent[unit] - reserved[unit] - awaited[unit];
+    const isServed = !UNITS.some(isShort);
+    const part = (unit: AmountUnit) => (isServed || isShort(unit) ? need[unit] : 0);
+    awaited = plus(awaited, { tokens: part("tokens"), nanoUsd: part("nanoUsd") });
+  }
+  return awaited;
+}
+
+export function withGranted(share: PurseShare, ask: PurseAsk, output: number, isVoid: boolean): PurseShare {
+  const held = amountAt(ask.need, Math.min(output, ask.need.most));
+  const kept = isVoid ? share.kept : beyond(share.kept, ask.instead);
+  return { ...share, inFlight: plus(share.inFlight, held), kept: plus(kept, ask.grow) };
+}
+
+/** What an ask waits for, beyond what it brings along. */
+export function fullNeed({ need, grow, instead }: PurseAsk): Amount {
+  return beyond(plus(amountAt(need, need.enough), grow), instead);
+}
+
+/** What an ask is served with when nothing is in flight, beyond what it brings along. */
+export function leastNeed({ need, grow, instead }: PurseAsk): Amount {
+  return beyond(plus(amountAt(need, need.least), grow), instead);
+}

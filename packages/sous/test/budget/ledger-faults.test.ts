@@ -1,0 +1,130 @@
+/** Rules of the ledger that single cases show: each case turns out differently when its rule is removed. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { openLedger } from "../../src/budget/ledger.ts";
+import { importWithout } from "../mutation.ts";
+import { ask, lend, need, open, queue, spend, start, stateOf, tokens, waitToStart } from "./ledger-runs.ts";
+
+type Open = typeof openLedger;
+
+type Case = {
+  readonly rule: string;
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+  /** What the rule makes of the case, and what becomes of it without the rule. */
+  readonly outcome: string;
+  readonly without: string;
+  run(ledger: Open): Promise<string>;
+};
+
+const CASES: readonly Case[] = [
+  {
+    rule: "others get what there is only when the run that settled last has taken its next step",
+    file: "meter",
+    find: "return this.inFlight === 0 && this.lastSettled === undefined;",
+    replace: "return this.inFlight === 0;",
+    outcome: "waits",
+    without: "granted",
+    async run(ledger) {
+      const account = open({ tokens: 2_000 }, 10, ledger);
+      const first = lend(account.enter("older"), need(400));
+      const waiting = queue(account.enter("younger"), need(500));
+      spend(first, 700);
+      return await stateOf(waiting);
+    },
+  },
+  {
+    rule: "a run stands in the line before what there is goes to the first in order",
+    file: "line",
+    find: "    insert(this.#live, waiter);\n",
+    replace: "    holder.takeStep();\n    insert(this.#live, waiter);\n",
+    outcome: "waits",
+    without: "granted",
+    async run(ledger) {
+      const account = open({ tokens: 2_000 }, 10, ledger);
+      const older = account.enter("older");
+      const first = lend(older, need(400));
+      const waiting = queue(account.enter("younger"), need(500));
+      spend(first, 700);
+      void ask(older, need(800));
+      return await stateOf(waiting);
+    },
+  },
+  {
+    rule: "what the runs above keep does not count as something that could come back",
+    file: "funds",
+    find: "const within = meter.limit - meter.spent - keptAbove(above, meter, index);",
+    replace: "const within = meter.limit - meter.spent + 0 * keptAbove(above, meter, index);",
+    outcome: "refused",
+    without: "waits",
+    async run(ledger) {
+      const account = open({ tokens: 5_000 }, 10, ledger);
+      const parent = account.enter("parent");
+      spend(lend(parent, need(100, { outputCap: 3_000 })), 1_000, tokens(2_000));
+      return await stateOf(Promise.resolve().then(() => start(account, "child", need(3_000), { above: parent })));
+    },
+  },
+  {
+    rule: "a share does not count on what the runs above keep",
+    file: "funds",
+    find: "return limit > meter.limit - meter.spent - keptAbove(above, meter, index);",
+    replace: "return limit > meter.limit - meter.spent + 0 * keptAbove(above, meter, index);",
+    outcome: "refused",
+    without: "granted",
+    async run(ledger) {
+      const account = open({ tokens: 5_000 }, 10, ledger);
+      const above = account.enter("parent");
+      spend(lend(above, need(100, { outputCap: 3_000 })), 1_000, tokens(2_000));
+      return await stateOf(Promise.resolve().then(() => account.open({ tokens: 3_000 }, { path: "child", above })));
+    },
+  },
+  {
+    rule: "of children that wait to start the last is refused first",
+    file: "line",
+    find: "return this.#starters.findLast(draws) ??",
+    replace: "return this.#starters.find(draws) ??",
+    outcome: "waits, refused",
+    without: "refused, waits",
+    async run(ledger) {
+      const account = open({ tokens: 10_000 }, 10, ledger);
+      const [one, two, last] = [account.enter("one"), account.enter("two"), account.enter("last")];
+      for (const run of [one, two, last]) {
+        spend(lend(run, need(100, { outputCap: 3_000 })), 1_000, tokens(2_000));
+        run.takeStep();
+      }
+      using _one = one.runCall();
+      using _two = two.runCall();
+      const first = waitToStart(account, "first", need(2_000), { above: one, callId: "1" });
+      const second = waitToStart(account, "second", need(2_000), { above: two, callId: "1" });
+      void queue(last, need(2_000));
+      return `${await stateOf(first)}, ${await stateOf(second)}`;
+    },
+  },
+  {
+    rule: "a child that could never be paid does not wait for a slot",
+    file: "line",
+    find: "if (!waiter.isSettled) this.#refuseIfHopeless(waiter);",
+    replace: "",
+    outcome: "refused",
+    without: "waits",
+    async run(ledger) {
+      const account = open({ tokens: 3_000 }, 1, ledger);
+      void start(account, "running", need(500));
+      return await stateOf(Promise.resolve().then(() => start(account, "child", need(2_950))));
+    },
+  },
+];
+
+suite("in the ledger", () => {
+  for (const { rule, file, outcome, without, run, ...change } of CASES) {
+    test(rule, async () => {
+      assert.equal(await run(openLedger), outcome);
+      const mutation = { ...change, in: import.meta.resolve(`../../src/budget/${file}.ts`) };
+      const url = import.meta.resolve("../../src/budget/ledger.ts");
+      const mutant = await importWithout<{ openLedger: Open }>(url, mutation);
+      assert.equal(await run(mutant.openLedger), without);
+    });
+  }
+});
