@@ -1,32 +1,40 @@
 /** Shared budgets of one process: what its trees draw on together. */
 
-import { nowOrLater } from "../core/now-or-later.ts";
 import type { Purse } from "../core/purse.ts";
-import type { LeaseRow, PurseTables } from "./shared-budget.ts";
+import type { PurseTables } from "./shared-budget.ts";
 
-/** Whoever reserves here lives as long as the tables do, so nothing ever lapses. */
+type Listener = { readonly name: string; readonly onNews: (from: string | undefined) => void };
+
+/** Whoever draws here lives as long as the tables do, so nothing ever lapses. */
 export function memoryPurses(now: () => number = Date.now): PurseTables {
   const purses = new Map<string, Purse>();
-  const leases = new Map<string, LeaseRow>();
+  const listeners = new Set<Listener>();
   let ids = 0;
+
+  /** Not at once: those who listen may want to change the books themselves. */
+  function tell(name: string, from: string): void {
+    for (const listener of listeners) {
+      if (listener.name !== name) continue;
+      queueMicrotask(() => {
+        if (listeners.has(listener)) listener.onNews(from);
+      });
+    }
+  }
+
   return {
     owner: "this process",
     now,
     newId: () => String(++ids),
-    // Nothing in here waits, so nobody comes in between, and the rules throw before they change anything.
-    transact: (name, steps) =>
-      nowOrLater(
-        steps({
-          load() {
-            const purse = purses.get(name);
-            return purse === undefined ? undefined : { ...purse };
-          },
-          save: (purse) => void purses.set(name, { ...purse }),
-          lease: (id) => leases.get(id),
-          abandoned: () => [],
-          putLease: (lease) => void leases.set(lease.id, lease),
-          deleteLease: (id) => void leases.delete(id),
-        }),
-      ),
+    update(name, change) {
+      const { purse, result, newsFrom } = change(purses.get(name));
+      if (purse !== undefined) purses.set(name, purse);
+      if (newsFrom !== undefined) tell(name, newsFrom);
+      return result;
+    },
+    listen(name, onNews) {
+      const listener = { name, onNews };
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
   };
 }

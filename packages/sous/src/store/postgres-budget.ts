@@ -1,163 +1,176 @@
-/** Shared budgets in Postgres: one transaction for each step, for any number of processes and machines. */
+/** Shared budgets in Postgres: one statement for each step, for any number of processes and machines. */
 
-import { createHash, randomUUID } from "node:crypto";
-import type { Clock } from "../core/clock.ts";
-import { nowOrLater } from "../core/now-or-later.ts";
-import { isGone, isRunning } from "./owner.ts";
-import { type Connection, type Query, type Row, statement } from "./postgres-connection.ts";
-import { LEASE_END, RENEWAL_MS } from "./postgres-trees.ts";
-import { LEASE_COLUMNS, leaseValues, PURSE_COLUMNS, purseValues, toLease, toPurse } from "./purse-row.ts";
-import type { AbandonedLease, PurseRows, PurseTables } from "./shared-budget.ts";
+import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
+import { StoreError } from "../core/errors.ts";
+import type { Purse } from "../core/purse.ts";
+import { type Connection, type Query, type Statement, statement } from "./postgres-connection.ts";
+import { isConflict, isLost } from "./postgres-errors.ts";
+import { createNews } from "./postgres-news.ts";
+import { hasOwner, withoutOwner } from "./purse-members.ts";
+import { PURSE_COLUMNS, purseValues, toPurse } from "./purse-row.ts";
+import type { PurseChange, PurseTables } from "./shared-budget.ts";
 
 export type PostgresPurses = PurseTables & AsyncDisposable;
 
-/** What a step changed; it counts when the step is committed. */
-type Changes = { readonly put: string[]; readonly gone: string[] };
+export type PostgresPursesOptions = {
+  readonly connection: Connection;
+  readonly schema: string;
+  readonly owner: string;
+  /** How long a step is tried again when the server is away, or nobody knows whether it was kept. */
+  readonly patienceMs: number;
+};
 
-export function createPurses(
-  connection: Connection,
-  schema: string,
-  owner: string,
-  timer: Clock["timer"],
-): PostgresPurses {
-  const sql = statements(schema);
-  /** The ids of the reservations this store holds. */
-  const held = new Set<string>();
-  /** Reservations that may have been made although nobody was told: given up as soon as the server can be asked. */
-  const unsure = new Set<string>();
-  /** The clocks of two machines differ, and those who wait in a line must mean the same time. */
+/** Books, and the version of the row that has them. */
+type Books = { readonly purse: Purse; readonly version: number };
+type Change<T> = (purse: Purse | undefined) => PurseChange<T>;
+
+/** After losing to others this often, a step takes the lock of the row. */
+const MAX_RACES = 4;
+
+export function createPurses({ connection, schema, owner, patienceMs }: PostgresPursesOptions): PostgresPurses {
+  const news = createNews(connection, schema);
+  const sql = statements(schema, news.channel);
+  /** The books as this store last kept them. Nobody else may have changed them since: then a step is one statement. */
+  const known = new Map<string, Books>();
+  /** The last step of each purse: those of one store do not race each other. */
+  const last = new Map<string, Promise<unknown>>();
+  /** The purses in which this store has a row. */
+  const names = new Set<string>();
+  /** The clocks of two machines differ, and all rows must mean the same time. */
   let serverIsAhead = 0;
-  let renewal: Disposable | undefined;
+  const now = () => Math.max(0, Math.floor(Date.now() + serverIsAhead));
 
-  const transact: PurseTables["transact"] = async (name, steps) => {
-    await giveUpUnsure();
-    const changes: Changes = { put: [], gone: [] };
-    const result = await connection.transaction(
-      async (query) => {
-        const [row] = await query(sql.lock, [lockNumber(schema, name)]);
-        serverIsAhead = Number(row?.now) - Date.now();
-        return nowOrLater(steps(rowsOf(query, name, changes)));
-      },
-      {
-        onUnsure() {
-          for (const id of changes.put) unsure.add(id);
-        },
-      },
-    );
-    for (const id of changes.gone) held.delete(id);
-    for (const id of changes.put) held.add(id);
-    if (held.size === 0) stopRenewal();
-    else renewal ??= timer(RENEWAL_MS, renew);
+  async function update<T>(name: string, change: Change<T>): Promise<T> {
+    const before = last.get(name);
+    const latest = performance.now() + patienceMs;
+    const step = (async () => {
+      await before?.catch(() => undefined);
+      return patiently(() => changeBooks(name, change), latest);
+    })();
+    last.set(name, step);
+    try {
+      return await step;
+    } finally {
+      if (last.get(name) === step) last.delete(name);
+    }
+  }
+
+  /** Figures in the books are absolute, so a step of which nobody knows whether it was kept is done again. */
+  async function patiently<T>(step: () => Promise<T>, latest: number): Promise<T> {
+    for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, 500)) {
+      try {
+        return await step();
+      } catch (error) {
+        if (!isLost(error) || performance.now() + pauseMs > latest) throw error;
+      }
+      await setTimeout(pauseMs);
+    }
+  }
+
+  async function changeBooks<T>(name: string, change: Change<T>): Promise<T> {
+    for (let races = 0; races < MAX_RACES; races++) {
+      const remembered = known.get(name);
+      known.delete(name);
+      const before = remembered ?? (await read(connection.query, sql.read, name));
+      const changed = change(before?.purse);
+      // What is only looked at must not be out of date.
+      if (changed.purse === undefined && remembered !== undefined) continue;
+      const after = await save(connection.query, name, before, changed).catch(undefinedIfConflict);
+      if (after !== undefined) return keep(name, after, changed.result);
+      if (changed.purse === undefined) return changed.result;
+    }
+    const { after, result } = await connection.transaction(async (query) => {
+      const before = await read(query, sql.lock, name);
+      const changed = change(before?.purse);
+      const after = await save(query, name, before, changed);
+      if (after === undefined && changed.purse !== undefined)
+        throw new StoreError("another process makes it at this moment: try again");
+      return { after, result: changed.result };
+    });
+    return after === undefined ? result : keep(name, after, result);
+  }
+
+  function keep<T>(name: string, books: Books, result: T): T {
+    known.set(name, books);
+    if (hasOwner(books.purse, owner)) names.add(name);
     return result;
-  };
-
-  function rowsOf(query: Query, name: string, { put, gone }: Changes): PurseRows {
-    return {
-      async load() {
-        const [row] = await query(sql.load, [name]);
-        return row === undefined ? undefined : toPurse(row);
-      },
-      async save(purse) {
-        await query(sql.save, [name, ...purseValues(purse)]);
-      },
-      async lease(id) {
-        const [row] = await query(sql.findLease, [id, name]);
-        return row === undefined ? undefined : toLease(row);
-      },
-      async abandoned() {
-        const rows = await query(sql.othersLeases, [name, owner]);
-        return rows.flatMap(abandonedIn());
-      },
-      async putLease(lease) {
-        await query(sql.putLease, [name, ...leaseValues(lease)]);
-        if (lease.owner === owner && !lease.isLapsed) put.push(lease.id);
-      },
-      async deleteLease(id) {
-        await query(sql.deleteLease, [id]);
-        gone.push(id);
-      },
-    };
   }
 
-  async function giveUpUnsure(): Promise<void> {
-    if (unsure.size === 0) return;
-    const ids = [...unsure];
-    await connection.query(sql.leave, [owner, ids]);
-    for (const id of ids) unsure.delete(id);
+  async function read(query: Query, how: Statement, name: string): Promise<Books | undefined> {
+    const [row] = await query(how, [name]);
+    if (row === undefined) return undefined;
+    serverIsAhead = Number(row.now) - Date.now();
+    return { purse: toPurse(row), version: Number(row.version) };
   }
 
-  function renew(): void {
-    renewal = timer(RENEWAL_MS, renew);
-    // The next renewal may do better; and what is counted as spent too early is put right when it is settled.
-    connection.query(sql.renew, [owner, [...held]]).catch(() => undefined);
+  /** Undefined when the row is not what it was, or there is nothing to save. */
+  async function save<T>(
+    query: Query,
+    name: string,
+    before: Books | undefined,
+    { purse, newsFrom }: PurseChange<T>,
+  ): Promise<Books | undefined> {
+    if (purse === undefined) return undefined;
+    const values = [name, ...purseValues(purse)];
+    const message = newsFrom === undefined ? null : news.message(name, newsFrom);
+    const [row] =
+      before === undefined
+        ? await query(sql.insert, values)
+        : await query(sql.update, [...values, before.version, message]);
+    if (row === undefined) return undefined;
+    serverIsAhead = Number(row.now) - Date.now();
+    return { purse, version: Number(row.version) };
   }
 
-  function stopRenewal(): void {
-    renewal?.[Symbol.dispose]();
-    renewal = undefined;
+  function leave(purse: Purse | undefined): PurseChange<void> {
+    return { purse: purse && withoutOwner(purse, owner), result: undefined };
   }
 
   return {
     owner,
-    transact,
-    now: () => Date.now() + serverIsAhead,
+    update,
+    now,
     newId: randomUUID,
-    /** What was reserved and not settled counts as spent. */
+    listen: news.listen,
+    /** What calls still hold counts as spent. */
     async [Symbol.asyncDispose]() {
-      stopRenewal();
-      const ids = [...held, ...unsure];
-      held.clear();
-      unsure.clear();
-      if (ids.length > 0) await connection.query(sql.leave, [owner, ids]).catch(() => undefined);
+      await news[Symbol.asyncDispose]();
+      const leaving = [...names].map((name) => changeBooks(name, leave).catch(() => undefined));
+      names.clear();
+      await Promise.all(leaving);
     },
   };
 }
 
-/** Owns what a store had reserved when it was closed. */
-const NOBODY = "";
-
-/** Picks the reservations that nobody will settle; looks at each process once. */
-function abandonedIn(): (row: Row) => AbandonedLease[] {
-  const known = new Map<string, { isOrphan: boolean; isRunning: boolean }>();
-  return (row) => {
-    const owner = String(row.owner);
-    const found = known.get(owner) ?? { isOrphan: owner === NOBODY || isGone(owner), isRunning: isRunning(owner) };
-    known.set(owner, found);
-    const isLate = row.is_late === true && !found.isRunning;
-    return found.isOrphan || isLate ? [{ ...toLease(row), isOrphan: found.isOrphan }] : [];
-  };
+function undefinedIfConflict(error: unknown): undefined {
+  if (!isConflict(error)) throw error;
 }
 
-function statements(schema: string) {
-  const purseColumns = PURSE_COLUMNS.join(", ");
-  const leaseColumns = LEASE_COLUMNS.join(", ");
-  const places = (columns: readonly string[]) => columns.map((_, index) => `$${index + 2}`).join(", ");
-  const replaced = (columns: readonly string[]) => columns.map((column) => `${column} = excluded.${column}`).join(", ");
-  const leases = `${schema}.purse_leases`;
+function statements(schema: string, channel: string) {
+  const columns = PURSE_COLUMNS.join(", ");
+  const places = PURSE_COLUMNS.map((_, index) => `$${index + 2}`);
+  const [versionPlace, messagePlace] = [places.length + 2, places.length + 3];
+  const time = "extract(epoch from clock_timestamp())::float8 * 1000 as now";
+  const read = `select ${columns}, version, ${time} from ${schema}.purses where name = $1`;
   return {
-    lock: statement(
-      "select pg_advisory_xact_lock($1::bigint), extract(epoch from clock_timestamp())::float8 * 1000 as now",
+    read: statement(read),
+    lock: statement(`${read} for update`),
+    // A row that is made again must not have a version that the one before it had.
+    insert: statement(
+      `insert into ${schema}.purses (name, ${columns}, version)
+       values ($1, ${places.join(", ")}, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
+       on conflict (name) do nothing returning version, ${time}`,
     ),
-    load: statement(`select ${purseColumns} from ${schema}.purses where name = $1`),
-    save: statement(
-      `insert into ${schema}.purses (name, ${purseColumns}) values ($1, ${places(PURSE_COLUMNS)})
-       on conflict (name) do update set ${replaced(PURSE_COLUMNS)}`,
+    update: statement(
+      `with changed as (
+         update ${schema}.purses
+         set ${PURSE_COLUMNS.map((column, index) => `${column} = ${places[index]}`).join(", ")}, version = version + 1
+         where name = $1 and version = $${versionPlace} returning version
+       )
+       select version, ${time},
+         case when $${messagePlace}::text is not null then pg_notify('${channel}', $${messagePlace}::text)::text end as told
+       from changed`,
     ),
-    findLease: statement(`select ${leaseColumns} from ${leases} where id = $1 and purse = $2`),
-    othersLeases: statement(
-      `select ${leaseColumns}, lease_until <= clock_timestamp() as is_late
-       from ${leases} where purse = $1 and is_lapsed = 0 and owner <> $2`,
-    ),
-    putLease: statement(
-      `insert into ${leases} (purse, ${leaseColumns}, lease_until) values ($1, ${places(LEASE_COLUMNS)}, ${LEASE_END})
-       on conflict (id) do update set ${replaced(LEASE_COLUMNS)}, lease_until = excluded.lease_until`,
-    ),
-    deleteLease: statement(`delete from ${leases} where id = $1`),
-    renew: statement(`update ${leases} set lease_until = ${LEASE_END} where owner = $1 and id = any($2::text[])`),
-    leave: statement(`update ${leases} set owner = '${NOBODY}' where owner = $1 and id = any($2::text[])`),
   };
-}
-
-function lockNumber(schema: string, name: string): string {
-  return createHash("sha256").update(`sous purse ${schema} ${name}`).digest().readBigInt64BE().toString();
 }

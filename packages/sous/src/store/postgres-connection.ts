@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { StoreError, UserError } from "../core/errors.ts";
 import { isAway, isServerAnswer, toStoreError } from "./postgres-errors.ts";
+import { queueOf } from "./postgres-queue.ts";
 
 /** The part of a `Pool` of `pg` that the store uses. */
 export type PostgresPool = {
@@ -11,12 +12,15 @@ export type PostgresPool = {
   on(event: "error", listener: (error: Error) => void): unknown;
   off(event: "error", listener: (error: Error) => void): unknown;
   end(): Promise<void>;
+  /** How many connections it has at most; 10 when it does not say. */
+  readonly options?: { readonly max?: number | undefined } | undefined;
 };
 
 export type PostgresClient = {
   query(query: PostgresQuery): Promise<{ rows: unknown[] }>;
   release(destroy?: boolean): void;
   on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "notification", listener: (message: { payload?: string | undefined }) => void): unknown;
   off(event: "error", listener: (error: Error) => void): unknown;
   readonly host?: string;
   readonly port?: number;
@@ -42,8 +46,19 @@ export type Connection = AsyncDisposable & {
   readonly query: Query;
   /** All or nothing: throws when nothing was kept, or with `onUnsure` called when nobody can say. */
   transaction<Result>(work: (query: Query) => Promise<Result>, options?: TransactionOptions): Promise<Result>;
+  /**
+   * Listens on a channel over a connection of its own until the signal is aborted; rejects when that breaks. Undefined when
+   * the pool is too small to give one away for long.
+   */
+  listen(channel: string, listener: ChannelListener, signal: AbortSignal): Promise<void> | undefined;
   /** Host, port and database, for sentences. */
   place(): string;
+};
+
+export type ChannelListener = {
+  /** From now on every message is heard. */
+  onListening(): void;
+  onMessage(payload: string): void;
 };
 
 export type TransactionOptions = {
@@ -74,6 +89,7 @@ export type ConnectionOptions = { pool: PostgresPool; place: string | undefined;
 export function openConnection({ pool, place, isOurs }: ConnectionOptions): Connection {
   let name = place;
   let isClosed = false;
+  const queue = queueOf(pool);
   // A connection that breaks while nobody uses it is replaced by the next one; without a listener it ends the process.
   pool.on("error", ignore);
 
@@ -83,6 +99,7 @@ export function openConnection({ pool, place, isOurs }: ConnectionOptions): Conn
     work: (client: PostgresClient, keep: () => void) => Promise<Result>,
     firstWords?: FirstWords,
   ): Promise<Result> {
+    using _turn = await queue.take();
     if (isClosed) throw new StoreError("The store is closed");
     let client: PostgresClient | undefined;
     let isReusable = false;
@@ -128,7 +145,25 @@ export function openConnection({ pool, place, isOurs }: ConnectionOptions): Conn
     );
   }
 
+  async function listenOn(channel: string, listener: ChannelListener, signal: AbortSignal): Promise<void> {
+    await borrow(async (client) => {
+      const broken = Promise.withResolvers<never>();
+      broken.promise.catch(ignore);
+      client.on("error", broken.reject);
+      client.on("notification", ({ payload = "" }) => listener.onMessage(payload));
+      await client.query({ text: `listen ${channel}`, query_timeout: LONGEST_ANSWER_MS });
+      listener.onListening();
+      // A connection that was cut without a word is found out by asking.
+      while (await pauseUnless(signal, broken.promise))
+        await client.query({ text: "select", query_timeout: LONGEST_ANSWER_MS });
+    });
+  }
+
   return {
+    listen(channel, listener, signal) {
+      const right = queue.holdOne();
+      return right && listenOn(channel, listener, signal).finally(() => right[Symbol.dispose]());
+    },
     query: (given, values) =>
       borrow(async (client, keep) => {
         const rows = await ask(client, given, values, LONGEST_ANSWER_MS);
@@ -148,6 +183,16 @@ export function openConnection({ pool, place, isOurs }: ConnectionOptions): Conn
 
 export function placeOf({ host, port, database }: Pick<PostgresClient, "host" | "port" | "database">): string {
   return `Postgres at ${host}:${port}/${database}`;
+}
+
+/** How often a connection that only listens is asked whether it is still there. */
+const CHECK_LISTENING_MS = 10_000;
+
+/** False when the signal was aborted; rejects with `broken`. */
+async function pauseUnless(signal: AbortSignal, broken: Promise<never>): Promise<boolean> {
+  const pause = setTimeout(CHECK_LISTENING_MS, undefined, { signal, ref: false }).catch(ignore);
+  await Promise.race([pause, broken]);
+  return !signal.aborted;
 }
 
 type FirstWords = { readonly text: string; readonly patienceMs: number };

@@ -18,6 +18,17 @@ export function isAway(error: unknown): boolean {
   return UNREACHABLE.has(codeOf(error)) || STARTING.has(codeOf(error));
 }
 
+/** True when the server undid a statement because another transaction was faster. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof StoreError && CONFLICTS.has(codeOf(error.cause));
+}
+
+/** True when the way to the server was lost, so that nobody knows what became of the statement, or it may be back in a moment. */
+export function isLost(error: unknown): boolean {
+  if (!(error instanceof StoreError) || error.cause === undefined) return false;
+  return isAway(error.cause) || !isServerAnswer(error.cause);
+}
+
 function sentenceFor(error: unknown, place: string): string {
   const reason = reasonOf(error);
   const code = codeOf(error);
@@ -46,6 +57,9 @@ const UNREACHABLE = new Set([
 
 /** The server starts, stops, recovers, or has no connection left. */
 const STARTING = new Set(["57P01", "57P02", "57P03", "53300"]);
+
+/** Of transactions that may not see each other's changes, and of those that wait for each other. */
+const CONFLICTS = new Set(["40001", "40P01"]);
 
 /** A name with several addresses fails once for each, in an error that has no words of its own. */
 function reasonOf(error: unknown): string {

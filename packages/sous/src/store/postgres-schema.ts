@@ -81,7 +81,7 @@ async function begin(query: Query, name: string, place: string): Promise<number>
 }
 
 const VERSION_TABLE = "sous_version";
-const OUR_TABLES = new Set(["trees", "runs", "events", "blobs", "purses", "purse_leases"]);
+const OUR_TABLES = new Set(["trees", "runs", "events", "blobs", "purses"]);
 
 function lockNumber(name: string): string {
   return createHash("sha256").update(`sous schema ${name}`).digest().readBigInt64BE().toString();
@@ -155,25 +155,8 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        limit_tokens bigint,
        limit_nano_usd bigint,
        limit_executions bigint,
-       spent_tokens bigint not null,
-       spent_nano_usd bigint not null,
-       in_flight_tokens bigint not null,
-       in_flight_nano_usd bigint not null,
-       kept_tokens bigint not null,
-       kept_nano_usd bigint not null,
-       executions bigint not null,
-       waiting text not null
+       books text not null,
+       version bigint not null
      )`,
-    `create table SCHEMA.purse_leases (
-       id text collate "C" primary key,
-       purse text collate "C" not null,
-       owner text not null,
-       kind text not null,
-       tokens bigint not null,
-       nano_usd bigint not null,
-       is_lapsed integer not null,
-       lease_until timestamptz not null
-     )`,
-    "create index purse_leases_purse on SCHEMA.purse_leases (purse) where is_lapsed = 0",
   ],
 ];

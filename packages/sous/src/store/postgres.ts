@@ -54,7 +54,7 @@ function storeOn(connection: Connection, schema: string, options: PostgresStoreO
   const owner = newOwner();
   const claims = createClaims(connection, schema, owner, clock.timer);
   const append = createAppend({ connection, schema, owner, patienceMs: reconnectMs, isHeld: claims.isHeld });
-  const purses = createPurses(connection, schema, owner, clock.timer);
+  const purses = createPurses({ connection, schema, owner, patienceMs: reconnectMs });
   const markLost = statement(`update ${schema}.trees set lost = coalesce(lost, $2) where root_id = $1`);
   return {
     isImmediate: false,

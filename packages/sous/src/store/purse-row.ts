@@ -1,87 +1,93 @@
 /** The books of a shared budget as a row of a table, for every database alike. What comes back is checked: a wrong number is no limit. */
 
+import type { Amount } from "../core/amount.ts";
 import { StoreError } from "../core/errors.ts";
-import type { Purse, PurseWaiter } from "../core/purse.ts";
-import type { LeaseRow } from "./shared-budget.ts";
+import type { Purse, PurseMember } from "../core/purse.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 type Value = string | number | null;
 
 /** In the order of `purseValues`; the name comes before them. */
-export const PURSE_COLUMNS = [
-  "limit_tokens",
-  "limit_nano_usd",
-  "limit_executions",
-  "spent_tokens",
-  "spent_nano_usd",
-  "in_flight_tokens",
-  "in_flight_nano_usd",
-  "kept_tokens",
-  "kept_nano_usd",
-  "executions",
-  "waiting",
-] as const;
+export const PURSE_COLUMNS = ["limit_tokens", "limit_nano_usd", "limit_executions", "books"] as const;
 
-/** In the order of `leaseValues`; when it ends comes after them. */
-export const LEASE_COLUMNS = ["id", "owner", "kind", "tokens", "nano_usd", "is_lapsed"] as const;
-
-export function purseValues({ limits, spent, inFlight, kept, executions, waiting }: Purse): Value[] {
+export function purseValues({ limits, past, pastExecutions, members }: Purse): Value[] {
   return [
     limits.tokens ?? null,
     limits.nanoUsd ?? null,
     limits.executions ?? null,
-    ...[spent, inFlight, kept].flatMap(({ tokens, nanoUsd }) => [tokens, nanoUsd]),
-    executions,
-    JSON.stringify(waiting.map(({ place, seenAt, tokens, nanoUsd }) => [place, seenAt, tokens, nanoUsd])),
+    JSON.stringify({ past, pastExecutions, members }),
   ];
 }
 
 export function toPurse(row: Row): Purse {
-  const limit = (column: string) => (row[column] === null ? undefined : count(row, column));
-  const amount = (kind: string) => ({ tokens: count(row, `${kind}_tokens`), nanoUsd: count(row, `${kind}_nano_usd`) });
+  const limit = (column: string) => (row[column] === null ? undefined : whole(row[column], column));
+  const books = toBooks(row.books);
+  if (!Array.isArray(books.members)) throw damaged("members");
+  const members = books.members.map(toMember);
+  if (new Set(members.map(({ id }) => id)).size < members.length) throw damaged("members");
   return {
     limits: {
       tokens: limit("limit_tokens"),
       nanoUsd: limit("limit_nano_usd"),
       executions: limit("limit_executions"),
     },
-    spent: amount("spent"),
-    inFlight: amount("in_flight"),
-    kept: amount("kept"),
-    executions: count(row, "executions"),
-    waiting: toWaiting(row.waiting),
+    past: toAmount(books.past, "past"),
+    pastExecutions: whole(books.pastExecutions, "pastExecutions"),
+    members,
   };
 }
 
-export function leaseValues({ id, owner, kind, tokens, nanoUsd, isLapsed }: LeaseRow): Value[] {
-  return [id, owner, kind, tokens, nanoUsd, isLapsed ? 1 : 0];
+function toMember(found: unknown): PurseMember {
+  const row = toRow(found, "members");
+  return {
+    id: text(row.id, "id"),
+    owner: text(row.owner, "owner"),
+    spent: toAmount(row.spent, "spent"),
+    inFlight: toAmount(row.inFlight, "inFlight"),
+    kept: toAmount(row.kept, "kept"),
+    executions: whole(row.executions, "executions"),
+    moves: flag(row.moves, "moves"),
+    waiting: toWaiting(row.waiting),
+    seenAt: whole(row.seenAt, "seenAt"),
+    isLapsed: flag(row.isLapsed, "isLapsed"),
+  };
 }
 
-export function toLease(row: Row): LeaseRow {
-  const { id, owner, kind } = row;
-  if (typeof id !== "string" || typeof owner !== "string" || (kind !== "call" && kind !== "last-words"))
-    throw damaged("purse_leases");
-  const isLapsed = count(row, "is_lapsed") !== 0;
-  return { id, owner, kind, tokens: count(row, "tokens"), nanoUsd: count(row, "nano_usd"), isLapsed };
+/** One that does not wait has no such field. */
+function toWaiting(found: unknown): PurseMember["waiting"] {
+  if (found === undefined) return undefined;
+  const { since, least } = toRow(found, "waiting");
+  return { ...toAmount(found, "waiting"), since: whole(since, "waiting"), least: toAmount(least, "waiting") };
 }
 
-function count(row: Row, column: string): number {
-  return whole(row[column], column);
+function toAmount(found: unknown, where: string): Amount {
+  const { tokens, nanoUsd } = toRow(found, where);
+  return { tokens: whole(tokens, where), nanoUsd: whole(nanoUsd, where) };
 }
 
-function whole(found: unknown, column: string): number {
+function toBooks(json: unknown): Row {
+  const found = typeof json === "string" && json.length <= MAX_BOOKS_LENGTH ? parse(json) : undefined;
+  return toRow(found, "books");
+}
+
+function toRow(found: unknown, where: string): Row {
+  if (typeof found === "object" && found !== null && !Array.isArray(found)) return found as Row;
+  throw damaged(where);
+}
+
+function whole(found: unknown, where: string): number {
   if (typeof found === "number" && Number.isSafeInteger(found) && found >= 0) return found;
-  throw damaged(column);
+  throw damaged(where);
 }
 
-function toWaiting(json: unknown): PurseWaiter[] {
-  const found: unknown = typeof json === "string" && json.length < LONGEST_LINE ? parse(json) : undefined;
-  if (!Array.isArray(found)) throw damaged("waiting");
-  return found.map((each: unknown) => {
-    const [place, seenAt, tokens, nanoUsd] = Array.isArray(each) ? each : [];
-    if (typeof place !== "string" || typeof seenAt !== "number") throw damaged("waiting");
-    return { place, seenAt, tokens: whole(tokens, "waiting"), nanoUsd: whole(nanoUsd, "waiting") };
-  });
+function text(found: unknown, where: string): string {
+  if (typeof found === "string" && found.length <= MAX_TEXT_LENGTH) return found;
+  throw damaged(where);
+}
+
+function flag(found: unknown, where: string): boolean {
+  if (typeof found === "boolean") return found;
+  throw damaged(where);
 }
 
 function parse(json: string): unknown {
@@ -93,8 +99,9 @@ function parse(json: string): unknown {
   }
 }
 
-/** One waiter for each process: nobody has so many. */
-const LONGEST_LINE = 1_000_000;
+/** Enough for thousands of processes; nothing longer is read. */
+const MAX_BOOKS_LENGTH = 4_000_000;
+const MAX_TEXT_LENGTH = 1_000;
 
 function damaged(where: string): StoreError {
   return new StoreError(`its row is damaged (${where}): put a copy of the database in its place, or use another name`);

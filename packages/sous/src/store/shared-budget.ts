@@ -1,26 +1,23 @@
-/** A shared budget over any store that has transactions: loads the books, changes them by the rules of `core/purse.ts`, keeps them. */
+/** A shared budget over any store that can change one record safely: the rules are those of `core/purse.ts`. */
 
-import { type BudgetExceeded, messageOf, StoreError, UserError } from "../core/errors.ts";
-import { type Steps, wait } from "../core/now-or-later.ts";
+import { wholeUnits } from "../core/amount.ts";
+import { messageOf, StoreError, UserError } from "../core/errors.ts";
 import { checkWord } from "../core/options.ts";
 import {
   emptyPurse,
   lapseInPurse,
-  leavePurseLine,
+  leavePurse,
   type Purse,
-  type PurseAmount,
-  type PurseAnswer,
-  type PurseLease,
   type PurseLimits,
-  settleInPurse,
-  startInPurse,
-  takeFromPurse,
+  type PurseReply,
+  type PurseShare,
+  type PurseState,
+  stateOf,
+  stepInPurse,
 } from "../core/purse.ts";
 import {
   checkSharedName,
-  NEW_PLACE,
-  type PurseAsk,
-  type PurseReply,
+  type PursePort,
   type SharedBudget,
   type SharedBudgetOptions,
   type SharedLimits,
@@ -28,35 +25,33 @@ import {
   toSharedLimits,
   unreachable,
 } from "../core/shared-budget.ts";
-
-/** A reservation as it is kept, with whoever made it. */
-export type LeaseRow = PurseLease & { readonly id: string; readonly owner: string };
-
-export type AbandonedLease = LeaseRow & { readonly isOrphan: boolean };
+import { isNews, livenessAt } from "./purse-members.ts";
 
 type Eventually<T> = T | Promise<T>;
 
-/** The rows of one purse inside a transaction. */
-export type PurseRows = {
-  load(): Eventually<Purse | undefined>;
-  /** Inserts or replaces. */
-  save(purse: Purse): Eventually<void>;
-  lease(id: string): Eventually<LeaseRow | undefined>;
-  /** Reservations that are not lapsed and whose owner seems to be dead, or is so for certain. */
-  abandoned(): Eventually<readonly AbandonedLease[]>;
-  putLease(lease: LeaseRow): Eventually<void>;
-  deleteLease(id: string): Eventually<void>;
+export type PurseChange<T> = {
+  /** The new books; undefined when they stay as they are. */
+  readonly purse: Purse | undefined;
+  readonly result: T;
+  /** The row that has changed so that others may be served now. Whoever listens is told. */
+  readonly newsFrom?: string | undefined;
 };
 
 /** What a store has to offer. */
 export type PurseTables = {
-  /** Runs the steps as one transaction: all of it is kept or nothing, and nobody else changes this purse meanwhile. */
-  transact<T>(name: string, steps: (rows: PurseRows) => Steps<T>): Eventually<T>;
-  /** Who reserves. */
+  /**
+   * Changes the books of one purse; undefined when there is none. They are kept whole or not at all, and nobody else changes
+   * them meanwhile. `change` may be called again with newer books: it must do nothing but return what it is to become.
+   */
+  update<T>(name: string, change: (purse: Purse | undefined) => PurseChange<T>): Eventually<T>;
+  /** The process, as `owner.ts` writes it. Rows of this owner never lapse here. */
   readonly owner: string;
+  /** The clock that everybody shares who uses these tables. */
   now(): number;
   /** Unique among everybody who uses these tables. */
   newId(): string;
+  /** Calls with the row that changed, or with nothing when something may have been missed. Undefined when nobody tells. */
+  listen?(name: string, onNews: (from: string | undefined) => void): Disposable | undefined;
 };
 
 export async function openSharedBudget(
@@ -73,82 +68,71 @@ export async function openSharedBudget(
   return { name, left: () => desk.left(), spent: () => desk.spent(), purse: desk };
 }
 
-class Desk {
+class Desk implements PursePort {
   readonly #tables: PurseTables;
   readonly #name: string;
+  readonly #id: string;
 
   constructor(tables: PurseTables, name: string) {
     this.#tables = tables;
     this.#name = name;
+    this.#id = tables.newId();
   }
 
-  open(wanted: PurseLimits | undefined, existing: "join" | "replace"): Eventually<void> {
+  async open(wanted: PurseLimits | undefined, existing: "join" | "replace"): Promise<void> {
     const name = this.#name;
-    return this.#transact(function* (rows) {
-      const purse = yield* wait(rows.load());
-      if (wanted === undefined && purse === undefined)
-        throw new UserError(`There is no shared budget ${JSON.stringify(name)}: give its limits to make it`);
-      if (wanted === undefined || (purse !== undefined && areSame(purse.limits, wanted))) return;
-      if (purse !== undefined && existing === "join") throw otherLimits(name, purse.limits);
-      yield* wait(rows.save(purse === undefined ? emptyPurse(wanted) : { ...purse, limits: wanted }));
+    const refusal = await this.#update((purse): PurseChange<UserError | undefined> => {
+      if (purse === undefined && wanted === undefined) {
+        const sentence = `There is no shared budget ${JSON.stringify(name)}: give its limits to make it`;
+        return { purse: undefined, result: new UserError(sentence) };
+      }
+      if (purse === undefined) return { purse: wanted && emptyPurse(wanted), result: undefined };
+      if (wanted === undefined || areSame(purse.limits, wanted)) {
+        // Rows of dead processes would only get more.
+        const next = this.#lapse(purse);
+        return { purse: next === purse ? undefined : next, result: undefined, newsFrom: this.#newsIn(purse, next) };
+      }
+      if (existing === "join") return { purse: undefined, result: otherLimits(name, purse.limits) };
+      return { purse: { ...purse, limits: wanted }, result: undefined, newsFrom: this.#id };
+    });
+    if (refusal !== undefined) throw refusal;
+  }
+
+  step(given: Parameters<PursePort["step"]>[0]): Eventually<PurseReply> {
+    return this.#change((purse) => {
+      const { owner, now } = this.#tables;
+      const step = { ...given, share: inWholeUnits(given.share), id: this.#id, owner, now: now() };
+      let { purse: next, reply } = stepInPurse(purse, step);
+      if (isHeldUp(reply)) {
+        // What a dead process holds will never come back, so nobody should wait for it.
+        const lapsed = this.#lapse(purse);
+        if (lapsed !== purse) ({ purse: next, reply } = stepInPurse(lapsed, step));
+      }
+      return { purse: next, result: reply, newsFrom: this.#newsIn(purse, next) };
     });
   }
 
-  reserve(ask: PurseAsk): Eventually<PurseReply> {
-    const { kind, need } = ask;
-    const { owner, now, newId } = this.#tables;
-    const place = ask.place === NEW_PLACE ? newId() : ask.place;
-    return this.#change(function* (purse, rows) {
-      const instead = ask.instead === undefined ? undefined : yield* wait(rows.lease(ask.instead));
-      const request = { kind, need, instead, place, now: now() };
-      let answer = takeFromPurse(purse, request);
-      // What a dead process reserved will never come back, so nobody should wait for it.
-      if (answer.kind === "wait" && (yield* lapseAbandoned(purse, rows))) answer = takeFromPurse(purse, request);
-      if (answer.kind !== "granted") return toReply(answer, place);
-      if (instead !== undefined) yield* wait(rows.deleteLease(instead.id));
-      const row = { ...answer.lease, id: newId(), owner };
-      yield* wait(rows.putLease(row));
-      return { kind: "granted", leaseId: row.id, output: answer.output };
+  leave(): Eventually<void> {
+    return this.#update((purse) => {
+      const next = purse && leavePurse(purse, this.#id);
+      if (purse === undefined || next === undefined || next === purse) return { purse: undefined, result: undefined };
+      return { purse: next, result: undefined, newsFrom: this.#newsIn(purse, next) };
     });
   }
 
-  settle(leaseId: string, spent: PurseAmount): Eventually<void> {
-    return this.#change(function* (purse, rows) {
-      const lease = yield* wait(rows.lease(leaseId));
-      if (lease === undefined) return;
-      settleInPurse(purse, lease, spent);
-      yield* wait(rows.deleteLease(leaseId));
-    });
-  }
-
-  startExecution(): Eventually<BudgetExceeded | undefined> {
-    // biome-ignore lint/correctness/useYield: a step that has nothing to wait for.
-    return this.#change(function* (purse) {
-      return startInPurse(purse);
-    });
-  }
-
-  undoExecution(): Eventually<void> {
-    // biome-ignore lint/correctness/useYield: a step that has nothing to wait for.
-    return this.#change(function* (purse) {
-      purse.executions = Math.max(0, purse.executions - 1);
-    });
-  }
-
-  leaveLine(place: string): Eventually<void> {
-    // biome-ignore lint/correctness/useYield: a step that has nothing to wait for.
-    return this.#change(function* (purse) {
-      leavePurseLine(purse, place);
+  listen(onNews: () => void): Disposable | undefined {
+    return this.#tables.listen?.(this.#name, (from) => {
+      if (from !== this.#id) onNews();
     });
   }
 
   async left(): Promise<SharedLimits> {
-    const { limits, spent, inFlight, kept, executions } = await this.#look();
+    const { limits, spent, reserved, executions } = await this.#look();
     const rest = (limit: number | undefined, used: number) =>
       limit === undefined ? undefined : Math.max(0, limit - used);
     return toSharedLimits({
-      tokens: rest(limits.tokens, spent.tokens + inFlight.tokens + kept.tokens),
-      nanoUsd: rest(limits.nanoUsd, spent.nanoUsd + inFlight.nanoUsd + kept.nanoUsd),
+      tokens: rest(limits.tokens, spent.tokens + reserved.tokens),
+      nanoUsd: rest(limits.nanoUsd, spent.nanoUsd + reserved.nanoUsd),
       executions: rest(limits.executions, executions),
     });
   }
@@ -158,31 +142,36 @@ class Desk {
     return { tokens: spent.tokens, costUsd: spent.nanoUsd / 1e9, executions };
   }
 
-  #look(): Eventually<Purse> {
-    return this.#change(function* (purse, rows) {
-      yield* lapseAbandoned(purse, rows);
-      return purse;
+  #look(): Eventually<PurseState> {
+    return this.#change((purse) => {
+      const next = this.#lapse(purse);
+      if (next === purse) return { purse: undefined, result: stateOf(purse) };
+      return { purse: next, result: stateOf(next), newsFrom: this.#newsIn(purse, next) };
     });
   }
 
-  /** Loads the books, lets the steps change them, and keeps them if they did. */
-  #change<T>(steps: (purse: Purse, rows: PurseRows) => Steps<T>): Eventually<T> {
-    return this.#transact(function* (rows) {
-      const purse = yield* wait(rows.load());
+  #lapse(purse: Purse): Purse {
+    const { owner, now } = this.#tables;
+    return lapseInPurse(purse, livenessAt(now(), owner));
+  }
+
+  #newsIn(before: Purse, after: Purse): string | undefined {
+    return isNews(before, after, this.#id) ? this.#id : undefined;
+  }
+
+  #change<T>(change: (purse: Purse) => PurseChange<T>): Eventually<T> {
+    return this.#update((purse) => {
       if (purse === undefined) throw new StoreError("it is no longer in the store");
-      const before = { ...purse };
-      const result = yield* steps(purse, rows);
-      if (!isUnchanged(before, purse)) yield* wait(rows.save(purse));
-      return result;
+      return change(purse);
     });
   }
 
-  #transact<T>(steps: (rows: PurseRows) => Steps<T>): Eventually<T> {
+  #update<T>(change: (purse: Purse | undefined) => PurseChange<T>): Eventually<T> {
     const explain = (error: unknown): never => {
       throw error instanceof StoreError ? unreachable(this.#name, error, messageOf(error)) : error;
     };
     try {
-      const result = this.#tables.transact(this.#name, steps);
+      const result = this.#tables.update(this.#name, change);
       return result instanceof Promise ? result.catch(explain) : result;
     } catch (error) {
       return explain(error);
@@ -190,20 +179,16 @@ class Desk {
   }
 }
 
-/** True when there were any. One whose owner may yet wake up is remembered, and settled like any other if that happens. */
-function* lapseAbandoned(purse: Purse, rows: PurseRows): Steps<boolean> {
-  const abandoned = yield* wait(rows.abandoned());
-  for (const lease of abandoned) {
-    const { id, owner, isOrphan } = lease;
-    const lapsed = lapseInPurse(purse, lease);
-    yield* wait(isOrphan ? rows.deleteLease(id) : rows.putLease({ ...lapsed, id, owner }));
-  }
-  return abandoned.length > 0;
+/** A child that may not start is not held up by the dead: what they have started stays started. */
+function isHeldUp({ answers }: PurseReply): boolean {
+  return answers.some(({ kind }) => kind !== "granted");
 }
 
-function toReply(answer: Exclude<PurseAnswer, { kind: "granted" }>, place: string | undefined): PurseReply {
-  // Whoever has no place is refused and not told to wait.
-  return answer.kind === "refused" ? answer : { kind: "wait", place: place ?? "" };
+/** Whatever the figures of a process are, the books stay whole numbers. Its next step puts right what was none. */
+function inWholeUnits({ spent, inFlight, kept, executions }: PurseShare): PurseShare {
+  const whole = (figure: number) => wholeUnits(figure, Number.MAX_SAFE_INTEGER);
+  const amount = ({ tokens, nanoUsd }: PurseShare["spent"]) => ({ tokens: whole(tokens), nanoUsd: whole(nanoUsd) });
+  return { spent: amount(spent), inFlight: amount(inFlight), kept: amount(kept), executions: whole(executions) };
 }
 
 function otherLimits(name: string, limits: PurseLimits): UserError {
@@ -220,15 +205,4 @@ function otherLimits(name: string, limits: PurseLimits): UserError {
 
 function areSame(one: PurseLimits, other: PurseLimits): boolean {
   return one.tokens === other.tokens && one.nanoUsd === other.nanoUsd && one.executions === other.executions;
-}
-
-/** The parts of the books are replaced, never changed, so the same part is an unchanged one. */
-function isUnchanged(before: Purse, after: Purse): boolean {
-  return (
-    before.spent === after.spent &&
-    before.inFlight === after.inFlight &&
-    before.kept === after.kept &&
-    before.executions === after.executions &&
-    before.waiting === after.waiting
-  );
 }

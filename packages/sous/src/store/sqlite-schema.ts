@@ -3,7 +3,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { UserError } from "../core/errors.ts";
-import { PURSE_LEASES, PURSES } from "./sqlite-budget.ts";
+import { PURSES } from "./sqlite-budget.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
 import { faultOf, isNotADatabase } from "./sqlite-faults.ts";
 import { loadSqlite } from "./sqlite-load.ts";
@@ -90,12 +90,7 @@ const MIGRATIONS: readonly (readonly Part[])[] = [
     index("roots_by_status", "runs (status, started_at, id) WHERE parent IS NULL AND status <> 'completed'"),
     index("runs_by_owner", "runs (owner) WHERE owner IS NOT NULL"),
   ],
-  [
-    { name: "purses", sql: PURSES },
-    { name: "purse_leases", sql: PURSE_LEASES },
-    index("purse_leases_by_purse", "purse_leases (purse, owner) WHERE is_lapsed = 0"),
-    index("purse_leases_by_owner", "purse_leases (owner) WHERE is_lapsed = 0"),
-  ],
+  [{ name: "purses", sql: PURSES }],
 ];
 
 const SCHEMA_VERSION: number = MIGRATIONS.length;

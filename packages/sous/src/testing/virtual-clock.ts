@@ -17,7 +17,9 @@ export class VirtualClock implements Clock {
   // Fields, not methods: a clock is handed around in pieces.
   readonly now = (): number => this.#startTime + this.#elapsed + this.#jumped;
   readonly monotonic = (): number => this.#elapsed;
-  readonly timer = (milliseconds: number, callback: () => void): Disposable => this.#add(milliseconds, callback, true);
+  /** One that would not keep a process alive is not counted as left behind. */
+  readonly timer = (milliseconds: number, callback: () => void, isQuiet = false): Disposable =>
+    this.#add(milliseconds, callback, !isQuiet);
 
   /** A timer of the world itself: it is not counted as something the code under test left behind. */
   ownTimer(milliseconds: number, callback: () => void): Disposable {

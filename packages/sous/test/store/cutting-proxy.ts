@@ -3,13 +3,13 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
-/** Where the next commit is cut off: before the server hears of it, while it works on it, or before its answer arrives. */
+/** Where the next commit, or what else a test names, is cut off: before the server hears of it, while it works on it, or before its answer arrives. */
 export type Cut = "before-commit" | "during-commit" | "after-commit";
 
 export type CuttingProxy = AsyncDisposable & {
   readonly port: number;
-  /** Cuts so many commits, then lets everything pass. */
-  cut(where: Cut, times?: number): void;
+  /** Cuts this many commits, or messages with this text, then lets everything pass. */
+  cut(where: Cut, times?: number, text?: string): void;
   /** How many were cut. */
   readonly cuts: number;
 };
@@ -19,6 +19,7 @@ export async function openCuttingProxy(serverSocket: string): Promise<CuttingPro
   let where: Cut = "before-commit";
   let left = 0;
   let cuts = 0;
+  let marker = COMMIT;
 
   const proxy = createServer((client) => {
     const server = connect(serverSocket);
@@ -36,7 +37,7 @@ export async function openCuttingProxy(serverSocket: string): Promise<CuttingPro
       });
     }
     client.on("data", (chunk) => {
-      if (left === 0 || !chunk.includes(COMMIT)) {
+      if (left === 0 || !chunk.includes(marker)) {
         server.write(chunk);
         return;
       }
@@ -60,8 +61,9 @@ export async function openCuttingProxy(serverSocket: string): Promise<CuttingPro
   if (address === null || typeof address === "string") throw new Error("The proxy has no port");
   return {
     port: address.port,
-    cut(atThis, times = 1) {
+    cut(atThis, times = 1, text) {
       where = atThis;
+      marker = text === undefined ? COMMIT : Buffer.from(text);
       left = times;
     },
     get cuts() {

@@ -201,7 +201,7 @@ suite("HTML", () => {
       "! Attempt 1 failed (overloaded): The provider is busy. Asked again after 0.5 s.",
       "4 messages left out from here on: 9000 tokens became 4000.",
       "The report was cut to 4096 of 9000 bytes.",
-      "! scout was not started (depth_limit): Too deep",
+      "! scout was not started (quota): Token limit exceeded: 12/10",
       "! Nothing had happened for 60 s; it waited for the model.",
       "3 Said from outside",
       "Look closely.",

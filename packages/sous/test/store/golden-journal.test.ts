@@ -29,7 +29,7 @@ const JOURNALS: Record<string, { rootId: string; folded: Folded[] }> = {
   "journal-1.json": {
     rootId: "01KDVDNA00V5MCTPSSC9DF0SXC",
     folded: [
-      ["lead", "incomplete", 21, 22, 237590, "uuatatatatatatatatatatatatatatatuuaua"],
+      ["lead", "incomplete", 21, 22, 237_737, "uuatatatatatatatatatatatatatatatuuaua"],
       ["lead/complete", "completed", 1, 0, 4241, "uaua"],
       ["lead/cut", "completed", 1, 0, 6904, "uaua"],
       ["lead/turns", "incomplete", 1, 1, 5792, "uatua"],
@@ -41,10 +41,10 @@ const JOURNALS: Record<string, { rootId: string; folded: Folded[] }> = {
       ["lead/asks", "cancelled", 1, 1, 2121, "uat"],
       ["lead/shape", "completed", 1, 0, 4395, "uaua"],
       ["lead/poor", "budget_exceeded", 2, 1, 4368, "uatua"],
-      ["lead/fork", "completed", 1, 0, 6355, "uuatatatatatatatatatatatua"],
+      ["lead/fork", "completed", 1, 0, 6_376, "uuatatatatatatatatatatatua"],
       ["lead/complete", "completed", 1, 0, 2142, "uauaua"],
       ["lead/slow", "completed", 1, 0, 2112, "ua"],
-      ["lead", "completed", 1, 0, 6848, "uuatatatatatatatatatatatatatatatuuauaua"],
+      ["lead", "completed", 1, 0, 6_869, "uuatatatatatatatatatatatatatatatuuauaua"],
     ],
   },
 };

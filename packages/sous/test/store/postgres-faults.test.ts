@@ -123,24 +123,6 @@ suite("G3: an append whose answer is lost is kept once, whatever became of it", 
   });
 });
 
-test("H1: a reservation whose answer is lost counts as spent, and nobody waits for it", async () => {
-  const schema = freshSchema();
-  await using store = await openThroughProxy({ schema });
-  await using other = await open({ schema });
-  const shared = await store.sharedBudget("team", { tokens: 1_000 });
-  const theirs = await other.sharedBudget("team");
-  const amount = (tokens: number) => ({ tokens, nanoUsd: 0 });
-  const need = { prompt: amount(600), perToken: amount(1), least: 0, most: 0 };
-  proxy.cut("after-commit");
-  const error = await rejection(shared.purse.reserve({ kind: "call", need }));
-  assert.match(error.message, /^The shared budget "team" cannot be used: Postgres at /);
-  // It is still reserved for a process that lives and does not know it; then that one gives it up.
-  assert.deepEqual(await theirs.left(), { tokens: 400 });
-  assert.equal((await theirs.spent()).tokens, 0);
-  assert.deepEqual(await shared.left(), { tokens: 400 });
-  assert.equal((await theirs.spent()).tokens, 600);
-});
-
 suite("G3: a server that goes away and comes back", () => {
   test("is waited for, and nobody notices", async () => {
     await using store = await open({ reconnectMs: 60_000 });

@@ -13,7 +13,6 @@ import { fromColumn, toColumn } from "../../src/store/column-text.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "../../src/store/postgres.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
-import { sharedBudgetContract } from "../../src/testing/shared-budget-contract.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { type PostgresServer, startPostgresServer } from "./postgres-server.ts";
@@ -42,19 +41,6 @@ for (const seed of [1, 2, 3]) {
     await checkSameAnswers(openMemoryStore(), store, seed, 60);
   });
 }
-
-suite("H1: Postgres keeps the contract of shared budgets", () => {
-  sharedBudgetContract(test, async () => {
-    const { store: one, other } = await openTwo();
-    return {
-      one,
-      other,
-      async [Symbol.asyncDispose]() {
-        await Promise.all([one, other].map(close));
-      },
-    };
-  });
-});
 
 suite("G2: two processes on one schema", () => {
   test("one writes, the other reads and sees that it is at work", async () => {

@@ -1,232 +1,210 @@
 /** Shared budgets in SQLite: the contract of every shared budget, processes that die or wake up late, and files that fail. */
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { suite, test } from "node:test";
-import { openLedger } from "../../src/budget/ledger.ts";
-import { drawOn } from "../../src/budget/shared-account.ts";
-import { BudgetExceeded, StoreError, UserError } from "../../src/core/errors.ts";
-import { Scope } from "../../src/core/scope.ts";
-import { NEW_PLACE, type PurseAsk } from "../../src/core/shared-budget.ts";
-import { newOwner } from "../../src/store/owner.ts";
-import { openSqliteStore, type SqliteStoreOptions } from "../../src/store/sqlite.ts";
-import { granted, need } from "../../src/testing/purse-asks.ts";
+import { StoreError, UserError } from "../../src/core/errors.ts";
+import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { call, need, PurseProcess, tokens } from "../../src/testing/purse-asks.ts";
 import { sharedBudgetContract } from "../../src/testing/shared-budget-contract.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { budgetFile } from "./budget-file.ts";
+import { asDead, asElsewhere } from "./purse-books.ts";
+import { purseWorker } from "./purse-worker.ts";
 
 sharedBudgetContract(test, async () => {
-  const place = temporaryFile();
+  const place = budgetFile();
   const [one, other] = [await place.open(), await place.open()];
-  return { one, other, [Symbol.asyncDispose]: () => place[Symbol.asyncDispose]() };
+  return {
+    one,
+    other,
+    takeForDead: async (how) => place.changeBooks((books) => asDead(books, how)),
+    [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
+  };
 });
 
 suite("a shared budget in SQLite, when a process dies", () => {
-  test("what it had reserved counts as spent, and nobody waits for it", async () => {
-    await using place = temporaryFile();
-    const { here, there } = await twoOf(place, 1000);
-    const call = await granted(here, { need: need(400, 100) });
-    const lastWords = await granted(here, { kind: "last-words", need: need(100, 100) });
-    assert.equal((await there.purse.reserve(patient(400, 100))).kind, "wait");
-    place.run(`UPDATE purse_leases SET owner = '${deadOwner()}'`);
-    assert.deepEqual(await there.purse.reserve(patient(400, 100)), {
-      kind: "refused",
-      error: new BudgetExceeded("tokens", 1200, 1000),
-    });
-    assert.deepEqual(await there.left(), { tokens: 300 });
-    assert.deepEqual(await there.spent(), { tokens: 700, costUsd: 0, executions: 0 });
-    assert.deepEqual(place.all("SELECT id FROM purse_leases"), []);
-    for (const { leaseId } of [call, lastWords]) await there.purse.settle(leaseId, { tokens: 1, nanoUsd: 0 });
-    assert.deepEqual(await there.left(), { tokens: 300 });
+  test("what the call of a killed process could have cost is spent, and what it kept is free", async () => {
+    await using place = budgetFile();
+    const limits = { tokens: 1000, executions: 3 };
+    const here = new PurseProcess(await (await place.open()).sharedBudget("team", limits));
+    const parameters = ["--conditions=sous-source", purseWorker, "sqlite", place.file];
+    const child = spawn(process.execPath, parameters, { stdio: ["pipe", "pipe", "inherit"] });
+    await once(child.stdout, "data");
+    assert.deepEqual(await here.left(), { tokens: 200, executions: 2 });
+    const asked = await here.waiting(call(need(600, 0)));
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    await here.granted(asked);
+    assert.deepEqual(await here.spent(), { tokens: 300, costUsd: 0, executions: 1 });
+    assert.deepEqual(await here.left(), { tokens: 100, executions: 2 });
   });
 
-  test("on another machine, that is known when its lease is over; if it wakes up after all, the books are put right", async () => {
-    await using place = temporaryFile();
-    const { here, there, clock } = await twoOf(place, 1000);
-    const { leaseId } = await granted(here, { need: need(500, 100) });
-    place.run("UPDATE purse_leases SET owner = 'elsewhere boot 1 1 x'");
-    assert.equal((await there.purse.reserve(patient(400, 100))).kind, "wait");
-    clock.jump(60_000);
-    assert.equal((await there.purse.reserve(patient(400, 100))).kind, "refused");
+  test("its row is taken out of the books", async () => {
+    await using place = budgetFile();
+    const { here, there } = await place.twoProcesses(1000);
+    await here.granted(call(need(400, 100), { grow: tokens(200) }));
+    const asked = await there.waiting(call(need(400, 100)));
+    place.changeBooks((books) => asDead(books, "gone"));
+    await there.granted(asked);
+    assert.equal(place.rows(), 1);
+    assert.deepEqual([await there.left(), (await there.spent()).tokens], [{ tokens: 0 }, 500]);
+  });
+
+  test("on another machine, that is known when it was not heard of for half a minute", async () => {
+    await using place = budgetFile();
+    const { here, there, clock } = await place.twoProcesses(1000);
+    await here.granted(call(need(500, 100)));
+    place.changeBooks(asElsewhere);
+    const asked = await there.waiting(call(need(400, 100)));
+    clock.jump(25_000);
+    await there.waiting(asked);
+    assert.equal((await there.spent()).tokens, 0);
+    clock.jump(10_000);
+    assert.deepEqual((await there.step([asked])).answers, [{ kind: "never" }]);
     assert.deepEqual([await there.left(), (await there.spent()).tokens], [{ tokens: 400 }, 600]);
-    await here.purse.settle(leaseId, { tokens: 50, nanoUsd: 0 });
-    assert.deepEqual([await there.left(), (await there.spent()).tokens], [{ tokens: 950 }, 50]);
-    await here.purse.settle(leaseId, { tokens: 50, nanoUsd: 0 });
+    await here.settle(tokens(600), tokens(50));
     assert.deepEqual([await there.left(), (await there.spent()).tokens], [{ tokens: 950 }, 50]);
   });
 
-  test("a store that is closed leaves what it had reserved as spent", async () => {
-    await using place = temporaryFile();
-    const { there } = await twoOf(place, 1000);
+  test("on another machine, it becomes the past when it does not come back in a week", async () => {
+    await using place = budgetFile();
+    const { here, there, clock } = await place.twoProcesses(1000);
+    await here.granted(call(need(500, 100)));
+    place.changeBooks(asElsewhere);
+    clock.jump(6 * 86_400_000);
+    assert.equal((await there.spent()).tokens, 600);
+    assert.equal(place.rows(), 1);
+    clock.jump(2 * 86_400_000);
+    assert.equal((await there.spent()).tokens, 600);
+    assert.equal(place.rows(), 0);
+  });
+
+  test("a store that is closed leaves what its calls hold as spent, and keeps nothing", async () => {
+    await using place = budgetFile();
+    const { there } = await place.twoProcesses(1000);
     const store = await openSqliteStore(place.file);
-    await granted(await store.sharedBudget("team"), { need: need(500, 100) });
+    await new PurseProcess(await store.sharedBudget("team")).granted(call(need(500, 100), { grow: tokens(50) }));
     await store[Symbol.asyncDispose]();
+    assert.equal(place.rows(), 0);
     assert.deepEqual([await there.left(), (await there.spent()).tokens], [{ tokens: 400 }, 600]);
   });
 
-  test("while it lives its reservations are renewed, and with the last of them the timer goes", async () => {
-    await using place = temporaryFile();
+  test("rows of dead processes are taken out when another joins", async () => {
+    await using place = budgetFile();
+    const { here } = await place.twoProcesses(1000);
+    await here.settle(tokens(0), tokens(100));
+    place.changeBooks((books) => asDead(books, "gone"));
+    await (await place.open()).sharedBudget("team");
+    assert.equal(place.rows(), 0);
+    assert.equal((await here.spent()).tokens, 100);
+  });
+
+  test("while it lives it is heard of with every step, and has no timer for that", async () => {
+    await using place = budgetFile();
     const clock = new VirtualClock(0);
-    const shared = await (await place.open({ clock })).sharedBudget("team", { tokens: 1000 });
-    const { leaseId } = await granted(shared, { need: need(500, 100) });
-    assert.deepEqual(place.all("SELECT leased_until FROM purse_leases"), [{ leased_until: 30_000 }]);
-    clock.fireNext(() => 0);
-    assert.deepEqual(place.all("SELECT leased_until FROM purse_leases"), [{ leased_until: 40_000 }]);
-    await shared.purse.settle(leaseId, { tokens: 1, nanoUsd: 0 });
+    const process = new PurseProcess(await (await place.open({ clock })).sharedBudget("team", { tokens: 1000 }));
+    const seenAt = () => place.all("SELECT json_extract(books, '$.members[0].seenAt') AS at FROM purses");
+    await process.granted(call(need(500, 100)));
+    assert.deepEqual(seenAt(), [{ at: 0 }]);
+    clock.jump(10_000);
+    await process.step();
+    assert.deepEqual(seenAt(), [{ at: 10_000 }]);
     assert.equal(clock.liveTimers, 0);
   });
 });
 
 suite("a shared budget in SQLite, when a clock jumps", () => {
-  test("forward, a process that lives has still reserved what it has", async () => {
-    await using place = temporaryFile();
-    const { here, there, clock } = await twoOf(place, 1000);
-    await granted(here, { need: need(500, 100) });
-    clock.jump(1000 * 86_400_000);
-    assert.equal((await there.purse.reserve(patient(400, 100))).kind, "wait");
-    assert.equal((await there.spent()).tokens, 0);
-  });
-
-  test("back or forward, those who left the line without a word do not hold it up", async () => {
-    for (const jump of [-86_400_000, 86_400_000]) {
-      await using place = temporaryFile();
-      const { here, there, clock } = await twoOf(place, 1000);
-      await granted(here, { need: need(500, 100) });
-      assert.equal((await there.purse.reserve(patient(500, 100))).kind, "wait");
-      assert.equal((await there.purse.reserve(patient(10, 10))).kind, "wait");
+  for (const jump of [-86_400_000, 86_400_000]) {
+    test(`by ${jump} ms, a process that lives still holds what it has`, async () => {
+      await using place = budgetFile();
+      const { here, there, clock } = await place.twoProcesses(1000);
+      await here.granted(call(need(500, 100)));
       clock.jump(jump);
-      assert.equal((await there.purse.reserve(patient(10, 10))).kind, "granted");
-    }
-  });
+      await there.waiting(call(need(400, 100)));
+      assert.equal((await there.spent()).tokens, 0);
+    });
+
+    test(`by ${jump} ms, a process that cannot be seen running holds nobody up`, async () => {
+      await using place = budgetFile();
+      const { here, there, clock } = await place.twoProcesses(1000);
+      await here.granted(call(need(500, 100)));
+      await here.waiting(call(need(900, 0), { since: 1 }));
+      const asked = await there.waiting(call(need(10, 10), { since: 2 }));
+      place.changeBooks(asElsewhere);
+      clock.jump(jump);
+      await there.granted(asked);
+    });
+  }
 });
 
 suite("a shared budget in a file that fails", () => {
   test("a locked one refuses with a reason, and is used again when it is free", async () => {
-    await using place = temporaryFile();
+    await using place = budgetFile();
     const shared = await (await place.open({ busyTimeoutMs: 0 })).sharedBudget("team", { tokens: 1000 });
-    const clock = new VirtualClock(0);
-    const account = drawOn(shared, openLedger({}), clock);
-    const lease = account.reserve({ promptTokens: 100, minOutput: 50, outputCap: 50, price: undefined }, new Scope());
-    assert.ok(!(lease instanceof Promise));
+    const process = new PurseProcess(shared);
+    await process.granted(call(need(100, 50)));
     place.run("BEGIN IMMEDIATE");
     const sentence = `The shared budget "team" cannot be used: ${place.file} is locked by another program: close that program, or wait until it is done`;
-    assert.throws(() => shared.purse.reserve(patient(1, 1)), new StoreError(sentence));
+    await assert.rejects(process.step(), new StoreError(sentence));
+    await assert.rejects(process.settle(tokens(150), tokens(120)), new StoreError(sentence));
     await assert.rejects(shared.left(), new StoreError(sentence));
-    lease.settle({ tokens: 120, costUsd: null });
     place.run("ROLLBACK");
-    const flushed = account.flushed();
-    assert.ok(flushed !== undefined);
-    clock.fireNext(() => 0);
-    await flushed;
+    await process.step();
     assert.deepEqual([await shared.left(), (await shared.spent()).tokens], [{ tokens: 880 }, 120]);
   });
 
+  test("a step is answered at once, without a promise", async () => {
+    await using place = budgetFile();
+    const shared = await (await place.open()).sharedBudget("team", { tokens: 1000 });
+    const { share } = new PurseProcess(shared);
+    const reply = shared.purse.step({ share, asks: [], starts: 0, moves: true, mayLower: true });
+    assert.ok(!(reply instanceof Promise));
+    assert.equal(shared.purse.leave(), undefined);
+    assert.equal(
+      shared.purse.listen(() => undefined),
+      undefined,
+    );
+  });
+
   test("a step that cannot be finished leaves nothing behind", async () => {
-    await using place = temporaryFile();
-    const { here } = await twoOf(place, 1000);
-    const { leaseId } = await granted(here, { need: need(400, 100) });
+    await using place = budgetFile();
+    const { here } = await place.twoProcesses(1000);
+    await here.granted(call(need(400, 100)));
     place.run("CREATE TRIGGER no BEFORE UPDATE ON purses BEGIN SELECT raise(ABORT, 'disk full'); END");
-    const before = place.all("SELECT * FROM purses, purse_leases");
-    assert.throws(() => here.purse.reserve(patient(100, 100)), StoreError);
-    assert.throws(() => here.purse.settle(leaseId, { tokens: 1, nanoUsd: 0 }), StoreError);
-    assert.throws(() => here.purse.startExecution(), StoreError);
-    assert.deepEqual(place.all("SELECT * FROM purses, purse_leases"), before);
+    const before = place.all("SELECT * FROM purses");
+    await assert.rejects(here.step([call(need(100, 100))], { starts: 1 }), StoreError);
+    await assert.rejects(here.settle(tokens(500), tokens(1)), StoreError);
+    await assert.rejects(here.leave(), StoreError);
+    assert.deepEqual(place.all("SELECT * FROM purses"), before);
     place.run("DROP TRIGGER no");
-    await here.purse.settle(leaseId, { tokens: 1, nanoUsd: 0 });
+    await here.step();
     assert.deepEqual(await here.left(), { tokens: 999 });
   });
 
-  test("a row that makes no sense limits to nothing, and not to anything", async () => {
-    for (const damage of [
-      "limit_tokens = 'many'",
-      "limit_tokens = -1",
-      "limit_tokens = 0.5",
-      "limit_tokens = 9223372036854775807",
-      "spent_tokens = -5",
-      "in_flight_tokens = 'NaN'",
-      "kept_nano_usd = x'00'",
-      "executions = -1",
-      "waiting = '{'",
-      "waiting = '[[1, 2, 3, 4]]'",
-      "waiting = '[[\"a\", 0, -900, 0]]'",
-    ]) {
-      await using place = temporaryFile();
-      const { here } = await twoOf(place, 1000);
-      place.run(`UPDATE purses SET ${damage}`);
-      assert.throws(() => here.purse.reserve(patient(100, 100)), StoreError, damage);
-      await assert.rejects(here.left(), StoreError, damage);
-    }
-  });
-
   test("one that is gone, closed or only looked at gives nothing", async () => {
-    await using place = temporaryFile();
-    const { here } = await twoOf(place, 1000);
+    await using place = budgetFile();
+    const { here } = await place.twoProcesses(1000);
     place.run("DELETE FROM purses");
-    assert.throws(
-      () => here.purse.reserve(patient(1, 1)),
+    await assert.rejects(
+      here.step(),
       new StoreError('The shared budget "team" cannot be used: it is no longer in the store'),
     );
+    await here.leave();
     const readOnly = await place.open({ readOnly: true });
     await assert.rejects(readOnly.sharedBudget("team", { tokens: 1 }), UserError);
     const store = await openSqliteStore(place.file);
-    const closed = await store.sharedBudget("closed", { tokens: 1000 });
+    const closed = new PurseProcess(await store.sharedBudget("closed", { tokens: 1000 }));
     await store[Symbol.asyncDispose]();
-    assert.throws(() => closed.purse.reserve(patient(1, 1)), StoreError);
+    await assert.rejects(closed.step(), StoreError);
   });
 
   test("a database from before there were shared budgets gets them", async () => {
-    await using place = temporaryFile();
+    await using place = budgetFile();
     await (await openSqliteStore(place.file))[Symbol.asyncDispose]();
-    place.run("DROP TABLE purses; DROP TABLE purse_leases; PRAGMA user_version = 1");
+    place.run("DROP TABLE purses; PRAGMA user_version = 1");
     const store = await place.open();
     assert.deepEqual(await (await store.sharedBudget("team", { tokens: 7 })).left(), { tokens: 7 });
   });
 });
-
-/** A file in a folder of its own, looked at from outside; everything is closed and removed at the end. */
-function temporaryFile() {
-  const folder = mkdtempSync(join(tmpdir(), "sous-budget-"));
-  const file = join(folder, "runs.db");
-  const opened: AsyncDisposable[] = [];
-  let outside: DatabaseSync | undefined;
-  const database = () => (outside ??= new DatabaseSync(file));
-  return {
-    file,
-    run: (sql: string) => database().exec(sql),
-    all: (sql: string) =>
-      database()
-        .prepare(sql)
-        .all()
-        .map((row) => ({ ...row })),
-    async open(options?: SqliteStoreOptions) {
-      const store = await openSqliteStore(file, options);
-      opened.push(store);
-      return store;
-    },
-    async [Symbol.asyncDispose]() {
-      outside?.close();
-      for (const store of opened) await store[Symbol.asyncDispose]();
-      rmSync(folder, { recursive: true });
-    },
-  };
-}
-
-/** One budget, seen from two stores; the clock is that of the second. */
-async function twoOf(place: ReturnType<typeof temporaryFile>, tokens: number) {
-  const clock = new VirtualClock(Date.now());
-  const here = await (await place.open()).sharedBudget("team", { tokens });
-  const there = await (await place.open({ clock })).sharedBudget("team");
-  return { here, there, clock };
-}
-
-/** The name of a process of this machine that is no more: the number is in use, but by a younger one. */
-function deadOwner(): string {
-  const [host, boot, pid, , random] = newOwner().split(" ");
-  return [host, boot, pid, "1", random].join(" ");
-}
-
-function patient(prompt: number, least: number): PurseAsk {
-  return { kind: "call", need: need(prompt, least), place: NEW_PLACE };
-}
