@@ -5,7 +5,7 @@ import type { AgentDefinition } from "./core/agent.ts";
 import { ulidSource } from "./core/clock.ts";
 import { UserError } from "./core/errors.ts";
 import type { SousEvent, StoredEvent } from "./core/event.ts";
-import type { Budget } from "./core/limits.ts";
+import type { Budget, Ledger } from "./core/limits.ts";
 import { earlyEnd, type Recording, type RunRecording } from "./core/recording.ts";
 import { RunError, type RunHandle, type RunOptions, type RunResult, type RuntimeOptions } from "./core/runtime.ts";
 import type { Store } from "./core/store.ts";
@@ -19,6 +19,7 @@ import { Playback } from "./replay/playback.ts";
 import { readRecording } from "./replay/read-recording.ts";
 import { recordedApprove } from "./replay/recorded-consent.ts";
 import { fanOutInputs, fanOutLimit, isFanOut } from "./replay/recorded-fan-out.ts";
+import { recordedLedger } from "./replay/recorded-ledger.ts";
 import { rootHandle } from "./root-handle.ts";
 import { runtimeOn } from "./runtime.ts";
 import { openMemoryStore } from "./store/memory.ts";
@@ -152,7 +153,8 @@ type RuntimeParts = RuntimeOptions & { readonly store: Store };
 function begin(root: RunRecording, parts: RuntimeParts, { cast, stop, onEvent, playback }: Stage): Act {
   const { task, terms, budget, origin } = root.start;
   const options: RunOptions = { ...terms, budget, signal: stop.signal, onEvent };
-  const runtime = runtimeOn(cast.models, parts);
+  const openLedger = ledgerOf(playback);
+  const runtime = runtimeOn(cast.models, parts, openLedger);
   if (isFanOut(root)) {
     const results = runtime.fanOut(cast.root, fanOutInputs(root), { ...options, limit: fanOutLimit(root) });
     return { result: results.then((each) => fanOutResult(each, playback)), handle: undefined };
@@ -167,6 +169,7 @@ function begin(root: RunRecording, parts: RuntimeParts, { cast, stop, onEvent, p
     store: parts.store,
     newId,
     models: cast.models,
+    openLedger,
   });
   const entry = opened.tree.openRoot(opened.rootId, cast.root);
   return acting(rootHandle(opened, opened.rootId, entry, task, { origin }));
@@ -185,7 +188,18 @@ function goOn(
   if (moreBudget === undefined) return acting(handle.followUp(start.task.content));
   const rootId = playback.events[0]?.runId ?? "";
   const options = { agent: cast.root, message: start.task.content, moreBudget, signal: stop.signal, onEvent };
-  return acting(runtimeOn(cast.models, parts).resume(rootId, options));
+  return acting(runtimeOn(cast.models, parts, ledgerOf(playback, start.seq)).resume(rootId, options));
+}
+
+/** What was granted and refused then, from the run with this number on. */
+function ledgerOf({ recording, conductor, comparison }: Playback, from = 0): (budget: Budget) => Ledger {
+  const events = recording.events.filter(({ seq }) => seq >= from);
+  const progress = {
+    hasCome: (event: StoredEvent) => comparison.hasCome(event),
+    isNext: (event: StoredEvent) => comparison.isNext(event),
+    turn: (event: StoredEvent) => conductor.turn(event, undefined),
+  };
+  return (budget) => recordedLedger({ events }, budget, progress);
 }
 
 function budgetAdded(before: Budget = {}, after: Budget = {}): Budget | undefined {

@@ -25,6 +25,8 @@ export function recordedWindow(recording: Recording, modelId: string): number {
     let isAsking = false;
     let wasPrune = false;
     for (const event of events) {
+      // What is left out of last words shows how little was kept, not how much the model reads.
+      if (event.type === "notice" && event.reason === "wrap-up") break;
       if (event.type === "turn-start") isAsking = true;
       else if (event.type === "message-end") isAsking = false;
       // A pruning may have two halves, and only the first says why it was made.

@@ -50,6 +50,8 @@ export class RecordedOrder {
       // What it hears it hears before it asks.
       if (next.type === "turn-start" || isFromOutside(next)) break;
       if (next.type === "report" && this.#endOf(next.childRunId) > event.seq) break;
+      // A child that waited to start was refused, which came of what others did.
+      if (next.type === "notice" && next.reason === "no-report") break;
       if (!comesBySomethingElse(next)) last = next;
     }
     return event.type === "message-end" ? later(last, this.#lastStart(run, event)) : last;

@@ -1,0 +1,262 @@
+/**
+ * The ledger of a rerun: what was granted then is granted now, and what was refused is refused, in the recorded words. A tree
+ * that shared its budget cannot ask the others again, and nobody has to wait for money that was there in the end.
+ */
+
+import { BudgetExceeded } from "../core/errors.ts";
+import type { StoredEvent } from "../core/event.ts";
+import type { Budget, CallAsk, Holding, Lease, Ledger, RunSlot, StartAsk, Started } from "../core/limits.ts";
+import { type Recording, wasStopped } from "../core/recording.ts";
+import { Refused } from "../core/refused.ts";
+import type { Scope } from "../core/scope.ts";
+
+/** How far the rerun has come. */
+export type Progress = {
+  hasCome(event: StoredEvent): boolean;
+  isNext(event: StoredEvent): boolean;
+  /** Resolves when it is the turn of this event. */
+  turn(event: StoredEvent): Promise<void>;
+};
+
+export function recordedLedger({ events }: Pick<Recording, "events">, budget: Budget, progress: Progress): Ledger {
+  return new RecordedLedger(new Past(events, progress), budget.costUsd !== undefined);
+}
+
+type Refusal = Extract<StoredEvent, { type: "spawn-refused" }>;
+
+/** What became of a question. It waited in vain when its run was stopped before it was answered. */
+type Verdict = number | BudgetExceeded | "stopped";
+
+/** How far each agent has come, by path. */
+class Past {
+  /** For each start, why there was none. */
+  readonly #starts = new Map<string, (Refusal | undefined)[]>();
+  readonly #questions = new Map<string, StoredEvent[]>();
+  /** The output that the last question of each agent was granted. */
+  readonly #caps = new Map<string, number>();
+  /** What refused children that waited to start, in order, each with the last event from outside before that. */
+  readonly #refusals = new Map<Refusal, StoredEvent | undefined>();
+  /** Those of them that wait now. */
+  readonly #waiting = new Map<Refusal, () => void>();
+  readonly #stopped = new Set<string>();
+  readonly #progress: Progress;
+
+  constructor(events: readonly StoredEvent[], progress: Progress) {
+    this.#progress = progress;
+    let outside: StoredEvent | undefined;
+    for (const event of events) {
+      if (isFromOutside(event)) outside = event;
+      if (isRefusal(event) && event.waited === true) this.#refusals.set(event, outside);
+      if (event.type === "run-end" && wasStopped({ end: event })) this.#stopped.add(event.runId);
+      if (event.type === "run-start") add(this.#starts, event.path, undefined);
+      else if (isRefusal(event)) add(this.#starts, event.childPath ?? "", event);
+      else if (isOfQuestion(event)) add(this.#questions, event.path, event);
+    }
+  }
+
+  /** Why this child was refused at once; undefined when it was not. */
+  refusalOf(path: string): BudgetExceeded | undefined {
+    const [next] = this.#starts.get(path) ?? [];
+    if (next?.errorType !== "quota" || next.waited === true) return undefined;
+    return BudgetExceeded.inWords(next.message);
+  }
+
+  /** Undefined when the child started; what keeps it from that comes when it came then. */
+  start(path: string, scope: Scope): Promise<never> | undefined {
+    const next = this.#starts.get(path)?.shift();
+    if (next === undefined) return undefined;
+    // What stops its parent stops it as well.
+    if (next.errorType === "cancelled" && this.#stopped.has(next.runId)) return untilStopped(scope);
+    const error =
+      next.errorType === "cancelled" ? new Refused("cancelled", next.message) : BudgetExceeded.inWords(next.message);
+    if (next.waited !== true) throw error;
+    return this.#refused(next, error, scope);
+  }
+
+  /** Something has changed that others may have waited for: who was refused then because of it is refused now. */
+  touch(isCause: (event: StoredEvent) => boolean = () => false): void {
+    for (const [refusal, cause] of this.#refusals) {
+      const refuse = this.#waiting.get(refusal);
+      const isDue = cause === undefined || this.#progress.hasCome(cause) || isCause(cause);
+      if (refuse === undefined || !isDue) return;
+      refuse();
+    }
+  }
+
+  /** The answer of this agent is there, and is about to be recorded. */
+  settle(path: string): void {
+    this.touch((event) => event.path === path && this.#progress.isNext(event));
+  }
+
+  /** In the moment it came then, or at least in its turn. */
+  #refused(event: Refusal, error: Error, scope: Scope): Promise<never> {
+    const refused = new Promise<never>((_, reject) => {
+      const end = (reason: unknown) => {
+        this.#waiting.delete(event);
+        this.#refusals.delete(event);
+        reject(reason);
+      };
+      const refuse = () => end(error);
+      this.#waiting.set(event, refuse);
+      this.#progress.turn(event).then(refuse, refuse);
+      scope.onAbort(end);
+    });
+    // As late as the ledger itself would say it: who hears of two things hears of them in the recorded order.
+    return refused.then((never) => never);
+  }
+
+  /** What the next question of this agent was granted. */
+  ask(path: string): Verdict {
+    const left = this.#questions.get(path) ?? [];
+    if (left[0]?.type === "message-end") left.shift();
+    // An attempt that failed is made again with what was granted, unless that was refused.
+    const isAgain = left[0]?.type === "retry";
+    if (isAgain) left.shift();
+    // Last words that could not be paid are said without the last results.
+    if (left[0]?.type === "prune" && !this.#progress.hasCome(left[0])) return NO_ANSWER;
+    while (left[0]?.type === "prune") left.shift();
+    const [next] = left;
+    if (isAgain && next?.type !== "budget-warning") return this.#caps.get(path) ?? Number.POSITIVE_INFINITY;
+    switch (next?.type) {
+      case "turn-start":
+        left.shift();
+        this.#caps.set(path, next.reserved === 0 ? Number.POSITIVE_INFINITY : next.reserved - next.promptTokens);
+        break;
+      case "budget-warning":
+        left.shift();
+        return BudgetExceeded.inWords(next.message);
+      case "run-end":
+        return wasStopped({ end: next }) && next.status !== "budget_exceeded" ? "stopped" : NO_ANSWER;
+      case undefined:
+        return "stopped";
+      default:
+    }
+    return this.#caps.get(path) ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** The run has ended: what comes next at this path is its follow-up. */
+  ended(path: string): void {
+    const left = this.#questions.get(path) ?? [];
+    const end = left.findIndex(({ type }) => type === "run-end");
+    left.splice(0, end + 1);
+    this.touch();
+  }
+}
+
+/** Of last words that could not be paid: nothing was recorded of them. */
+const NO_ANSWER = BudgetExceeded.inWords("The recording has no further answer");
+
+class RecordedLedger implements Ledger {
+  readonly isMetered = true;
+  readonly #past: Past;
+  readonly #limitsMoney: boolean;
+
+  constructor(past: Past, limitsMoney: boolean) {
+    this.#past = past;
+    this.#limitsMoney = limitsMoney;
+  }
+
+  open(budget: Budget, { path }: { path: string }): Ledger {
+    const refusal = this.#past.refusalOf(path);
+    if (refusal !== undefined) throw refusal;
+    return this.openAs(path, budget);
+  }
+
+  openAs(_of: string, budget: Budget): Ledger {
+    return new RecordedLedger(this.#past, this.#limitsMoney || budget.costUsd !== undefined);
+  }
+
+  enter(path: string): Holding {
+    return new RecordedHolding(path, this.#past);
+  }
+
+  start({ path, scope }: StartAsk): Started | Promise<Started> {
+    scope.throwIfAborted();
+    const refused = this.#past.start(path, scope);
+    if (refused !== undefined) return refused;
+    return { holding: this.enter(path), slot: FREE_SLOT, first: undefined };
+  }
+
+  limitsMoney(): boolean {
+    return this.#limitsMoney;
+  }
+
+  startExecution(): void {}
+  useExecution(): void {}
+  undoExecution(): void {}
+  countExecution(): void {}
+  charge(): void {}
+  left = (): Budget => ({});
+  limits = (): [] => [];
+  holdings = (): [] => [];
+  flushed = (): undefined => {};
+}
+
+class RecordedHolding implements Holding {
+  readonly #path: string;
+  readonly #past: Past;
+
+  constructor(path: string, past: Past) {
+    this.#path = path;
+    this.#past = past;
+  }
+
+  reserve(_ask: CallAsk, scope: Scope): Lease | Promise<Lease> {
+    scope.throwIfAborted();
+    const verdict = this.#past.ask(this.#path);
+    if (verdict === "stopped") return untilStopped(scope);
+    if (verdict instanceof BudgetExceeded) throw verdict;
+    return { outputCap: verdict, settle: () => this.#past.settle(this.#path), [Symbol.dispose]: () => {} };
+  }
+
+  keep(): void {}
+
+  takeStep(): void {
+    this.#past.touch();
+  }
+
+  runCall(): Disposable {
+    this.#past.touch();
+    return NOTHING_HELD;
+  }
+
+  wait(): Disposable {
+    this.#past.touch();
+    return NOTHING_HELD;
+  }
+
+  [Symbol.dispose](): void {
+    this.#past.ended(this.#path);
+  }
+}
+
+const NOTHING_HELD: Disposable = { [Symbol.dispose]: () => {} };
+
+/** Whoever had a place then has it now. */
+const FREE_SLOT: RunSlot = { ...NOTHING_HELD, rest: () => {}, wake: () => {} };
+
+function untilStopped(scope: Scope): Promise<never> {
+  return new Promise((_, reject) => void scope.onAbort(reject));
+}
+
+/** Of a child that had its path already: what is refused before that is refused again by itself. */
+function isRefusal(event: StoredEvent): event is Refusal {
+  if (event.type !== "spawn-refused" || event.childPath === undefined) return false;
+  if (event.errorType !== "quota" && event.errorType !== "cancelled") return false;
+  // The clock of the rerun says so, too.
+  return !event.message.startsWith("Time limit exceeded");
+}
+
+function isFromOutside({ type }: StoredEvent): boolean {
+  return ["message-end", "retry", "tool-call-end", "approval-end"].includes(type);
+}
+
+function isOfQuestion({ type }: StoredEvent): boolean {
+  return ["turn-start", "message-end", "retry", "budget-warning", "prune", "run-end"].includes(type);
+}
+
+function add<Value>(lists: Map<string, Value[]>, path: string, value: Value): void {
+  const list = lists.get(path);
+  if (list === undefined) lists.set(path, [value]);
+  else list.push(value);
+}
