@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { problemLines } from "../../packages/sous/src/cli/agent-lines.ts";
 import { chooseStyle } from "../../packages/sous/src/cli/style.ts";
+import { checkCallSize } from "../../packages/sous/src/config/agent-budget.ts";
 import { loadAgentFiles } from "../../packages/sous/src/config/agent-load.ts";
 import type { AgentFileCode } from "../../packages/sous/src/core/problem.ts";
 import type { Explained } from "./error-pages.ts";
@@ -19,8 +20,9 @@ export async function agentPictureOf(code: AgentFileCode): Promise<string[]> {
       mkdirSync(dirname(join(agents, name)), { recursive: true });
       writeFileSync(join(agents, name), example);
     }
-    const { problems } = await loadAgentFiles({ userFolders: [agents], projectFiles: [] });
-    const found = problems.find((problem) => problem.code === code);
+    const { problems, agents: loaded } = await loadAgentFiles({ userFolders: [agents], projectFiles: [] });
+    const sizes = loaded.map((agent) => checkCallSize(agent, 20_000)).filter((problem) => problem !== undefined);
+    const found = [...problems, ...sizes].find((problem) => problem.code === code);
     if (found === undefined) throw new Error(`The example of ${code} has no such mistake`);
     const style = chooseStyle({ color: "never", isAscii: false, isTerminal: false, env: {} });
     return problemLines([found], { style }).map((line) => line.replaceAll(`${folder}/`, ""));
@@ -107,5 +109,14 @@ export const AGENT_FILES_EXPLAINED: Record<AgentFileCode, Explained> = {
     example: "---\nname: scout\n---\nAnswer with file:line.\n",
     causes: ["There is no `description`, or no text below the settings."],
     remedy: "Write in one sentence when the agent should be called: models choose by it.",
+  },
+  "SOUS-A010": {
+    example: file("max_output_tokens: 8000"),
+    causes: [
+      "A call reserves its largest answer: `max_output_tokens` of the agent, or 4,096 tokens.",
+      "That is more than a quarter of what all children together may spend.",
+    ],
+    remedy:
+      "Lower `max_output_tokens` of the agent, or raise `agent.subagent.max_total_tokens`. With neither it works, but fewer children ask at once and the others wait.",
   },
 };

@@ -55,12 +55,16 @@ function fieldTable(fields: readonly Field[]): string {
 function membersOf(source: Source, alias: string): EventType[] {
   const union = aliasOf(source, alias).typeAnnotation;
   if (union.type !== "TSUnionType") throw new Error(`${alias} is not a union`);
-  return union.types.map((member) => {
+  return union.types.flatMap((member): EventType[] => {
+    const inner = member.type === "TSTypeReference" ? used(source, textOf(source, member)) : undefined;
+    // A union inside the union, such as the pieces of what a model says.
+    if (inner?.declaration.type === "TSTypeAliasDeclaration" && inner.declaration.typeAnnotation.type === "TSUnionType")
+      return membersOf(inner.source, textOf(source, member));
     const fields = fieldsOf(source, member);
     const name = fields.find((field) => field.name === "type")?.type.replaceAll('"', "");
     if (name === undefined) throw new Error(`A member of ${alias} has no type`);
     const own = docBefore(source, member.start, "|(=");
-    return { name, doc: own === "" ? aliasDoc(source, member) : own, fields };
+    return [{ name, doc: own === "" ? aliasDoc(source, member) : own, fields }];
   });
 }
 

@@ -1,8 +1,10 @@
 /** Agent files as people read them: in a list, one with all its rights, and with what is wrong. */
 
 import type { AgentFile, AgentProblem, EffectiveRights } from "./assemble-agents.ts";
+import type { ConfiguredLimit } from "./assemble-limits.ts";
 import { duration } from "./figures.ts";
 import { inertLine } from "./inert.ts";
+import { amountOf, limitName } from "./limit-lines.ts";
 import type { Output } from "./output.ts";
 import { cutToWidth, displayWidth } from "./width.ts";
 
@@ -29,7 +31,12 @@ function toolsOf({ tools, deny }: AgentFile): string {
 }
 
 /** Everything an agent may do, with the place that says so. */
-export function rightsLines(agent: AgentFile, rights: EffectiveRights, { style }: Output): string[] {
+export function rightsLines(
+  agent: AgentFile,
+  rights: EffectiveRights,
+  limits: readonly ConfiguredLimit[],
+  { style }: Output,
+): string[] {
   const { paint } = style;
   const rows: [string, string, string][] = [
     ...rights.tools.map(({ tool, isAllowed, from }): [string, string, string] => [
@@ -46,6 +53,16 @@ export function rightsLines(agent: AgentFile, rights: EffectiveRights, { style }
       rights.timeoutMs.value === undefined ? "none" : duration(rights.timeoutMs.value),
       rights.timeoutMs.from,
     ],
+    [
+      "max_output_tokens",
+      rights.maxOutputTokens.value === undefined ? "not set" : String(rights.maxOutputTokens.value),
+      rights.maxOutputTokens.from,
+    ],
+    ...limits.map((limit): [string, string, string] => [
+      limitName(limit),
+      `at most ${amountOf(limit.unit, limit.limit)}`,
+      `${limit.from} (${limit.setting})`,
+    ]),
     ["instructions", `${rights.promptBytes} bytes`, agent.file],
   ];
   const shown = rows.map((row) => row.map((cell) => inertLine(cell, 200)));

@@ -186,6 +186,7 @@ export function toDefinitions(files: readonly AgentFile[], tools: readonly Tool[
       delegate: file.delegate,
       maxTurns: file.maxTurns,
       timeoutMs: file.timeoutMs,
+      maxOutputTokens: file.maxOutputTokens,
       outputSchema: file.outputSchema,
     }),
   );

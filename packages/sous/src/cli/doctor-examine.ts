@@ -8,6 +8,7 @@ import { checkDatabase } from "./doctor-database.ts";
 import { checkDisk, checkFolders, checkSettingsFile } from "./doctor-folders.ts";
 import { checkPrograms, checkTerminal, checkVersions, PROGRAM_NAMES, type Terminal } from "./doctor-machine.ts";
 import { checkModel } from "./doctor-model.ts";
+import { checkPrices } from "./doctor-prices.ts";
 import { checkSetup } from "./doctor-setup.ts";
 import { databaseFile, userFolder } from "./paths.ts";
 
@@ -28,6 +29,7 @@ export async function examine(request: DoctorRequest): Promise<Check[]> {
   const { cwd, env, flags, terminal, versions } = request;
   const setup = await checkSetup({ cwd, env, configFile: flags.config, model: flags.model });
   const provider = setup.configuration?.provider;
+  const choice = setup.configuration?.model ?? flags.model ?? (env.SOUS_MODEL || undefined);
   return [
     ...checkVersions(versions.node, versions.sous),
     checkTerminal(terminal, env),
@@ -35,13 +37,14 @@ export async function examine(request: DoctorRequest): Promise<Check[]> {
     ...checkSettingsFile(env),
     ...setup.checks,
     ...(await checkModel({
-      choice: setup.configuration?.model ?? flags.model ?? (env.SOUS_MODEL || undefined),
+      choice,
       apiKeyEnv: provider?.apiKeyEnv,
       apiKeyCommand: provider?.apiKeyCommand,
       baseUrl: provider?.baseUrl,
       env,
       isOnline: flags.isOnline,
     })),
+    await checkPrices(choice, setup.configuration),
     ...(await checkRuns(request, setup.configuration?.agent.subagent.persistencePath)),
     ...checkPrograms(await findPrograms(PROGRAM_NAMES, { cwd, env })),
     await checkLeftovers(env),

@@ -1,6 +1,7 @@
 /** Events as scripts read them: the names of `stream-json`, snake_case, with what models and tools wrote left as it is. */
 
 import type { SousEvent } from "../core/event.ts";
+import type { LimitState } from "../core/limits.ts";
 import type { Message } from "../core/message.ts";
 import type { Usage } from "../core/usage.ts";
 import { partJson, timestamp, usageJson } from "./run-json.ts";
@@ -22,8 +23,14 @@ function fieldJson(name: string, value: unknown): unknown {
   if (name === "usage" || name === "spent") return usageJson(value as Usage);
   if (name === "message" && typeof value === "object") return messageBody(value as Message);
   if (name === "task") return messageBody(value as Message);
+  if (name === "limit") return limitJson(value as LimitState);
   if (name === "files") return (value as Message["content"]).map(partJson);
   return withSnakeCase(value);
+}
+
+/** The unit is named like the fields of a budget: `cost_usd`. */
+function limitJson({ of, unit, limit, spent, reserved }: LimitState): Record<string, unknown> {
+  return { of, unit: snakeCase(unit), limit, spent, reserved };
 }
 
 function messageBody({ role, content }: Message): Record<string, unknown> {

@@ -1,6 +1,8 @@
 /** The live region: a head line and two lines a child, never wider or higher than the terminal lets it be. */
 
+import type { LimitState } from "../core/limits.ts";
 import { cost, duration, plural, tokens } from "./figures.ts";
+import { asItStands, shortTokens, waitWords } from "./limit-lines.ts";
 import { type RunNode, type RunTree, statusWords } from "./run-tree.ts";
 import { colourOf, type Style } from "./style.ts";
 import { cutToWidth, displayWidth, fitToWidth } from "./width.ts";
@@ -15,6 +17,8 @@ export type LiveView = {
   style: Style;
   /** The path of the child that a person has chosen. */
   selected?: string | undefined;
+  /** The limits as they stand, where that is known: what runs wait for. */
+  limits?: readonly LimitState[] | undefined;
 };
 
 export function liveLines(tree: Pick<RunTree, "roots">, view: LiveView): string[] {
@@ -35,24 +39,30 @@ export function liveLines(tree: Pick<RunTree, "roots">, view: LiveView): string[
 const DETAILS = ["all", "one line when ended", "one line", "running only"] as const;
 type Detail = (typeof DETAILS)[number];
 
-function headLine(root: RunNode, { now, columns, frame, style }: LiveView): string {
+function headLine(root: RunNode, { now, columns, frame, style, limits }: LiveView): string {
   const { glyphs, paint } = style;
   const time = duration(endOf(root, now) - root.startedAt);
+  const room = Math.max(1, columns - time.length - 4);
   const below = descendants(root);
+  const waits = root.waitsFor && waitWords(asItStands(root.waitsFor, limits), room - displayWidth(root.label) - 2);
   const what =
-    below.length === 0 ? `${root.label}  ${root.activity}${root.result}` : `sous  ${countWords(below, glyphs.dot)}`;
-  const text = fitToWidth(what, Math.max(1, columns - time.length - 4), glyphs.more);
+    below.length === 0
+      ? `${root.label}  ${waits ?? root.activity + root.result}`
+      : `sous  ${countWords(below, glyphs.dot)}`;
+  const text = fitToWidth(what, room, glyphs.more);
   return `${glyphOf(root, frame, style)} ${text} ${paint("dim", time)}`;
 }
 
 /** `3 children · 1 running, 1 done, 1 waiting for you`. */
 function countWords(nodes: readonly RunNode[], dot: string): string {
   const asking = nodes.filter((node) => node.asks).length;
+  const waiting = nodes.filter((node) => node.status === "waiting").length;
   const running = nodes.filter((node) => node.status === "running").length - asking;
-  const done = nodes.length - running - asking;
+  const done = nodes.length - running - waiting - asking;
   const counts = [
     [running, "running"],
     [done, "done"],
+    [waiting, "waiting to start"],
     [asking, "waiting for you"],
   ] as const;
   const words = counts.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`);
@@ -118,8 +128,9 @@ function rowLines(
   const { paint, glyphs } = style;
   const name = fitToWidth(node.label, nameWidth - displayWidth(before) - 3, glyphs.more);
   const quoted = `"${cutToWidth(node.task, taskWidth - 4, glyphs.more)}"`;
-  const task = taskWidth === 0 ? "" : `${fitToWidth(quoted, taskWidth - 1)} `;
-  const activity = paintActivity(node, columns - nameWidth - taskWidth, style);
+  // One that waits to start has not said what its task is.
+  const task = taskWidth === 0 || node.task === "" ? "" : `${fitToWidth(quoted, taskWidth - 1)} `;
+  const activity = paintActivity(node, columns - nameWidth - displayWidth(task), view);
   const first =
     `${paint("dim", before)}${glyphOf(node, frame, style)} ${name} ${paint("dim", task)}${activity}`.trimEnd();
   if (isShort) return [first];
@@ -129,7 +140,8 @@ function rowLines(
   return [first, paint("dim", fitToWidth(line, nameWidth) + numbers)];
 }
 
-function narrowLines({ node, before, after }: Row, { style, columns, frame, now }: LiveView): string[] {
+function narrowLines({ node, before, after }: Row, view: LiveView): string[] {
+  const { style, columns, frame, now } = view;
   const { paint, glyphs } = style;
   const room = columns - displayWidth(before) - 2;
   const name = cutToWidth(node.label, room, glyphs.more);
@@ -137,7 +149,7 @@ function narrowLines({ node, before, after }: Row, { style, columns, frame, now 
   const line = node.children.length > 0 ? after + glyphs.line : `${after}  `;
   return [
     `${paint("dim", before)}${glyphOf(node, frame, style)} ${name}  ${paint("dim", numbers)}`.trimEnd(),
-    `${paint("dim", line)}${paintActivity(node, columns - displayWidth(line), style)}`.trimEnd(),
+    `${paint("dim", line)}${paintActivity(node, columns - displayWidth(line), view)}`.trimEnd(),
   ];
 }
 
@@ -146,7 +158,12 @@ function activityOf(node: RunNode): string {
   return speaksForItself ? node.activity : `${statusWords(node)}: ${node.activity}`;
 }
 
-function paintActivity(node: RunNode, columns: number, { paint, glyphs }: Style): string {
+function paintActivity(node: RunNode, columns: number, { style, limits }: LiveView): string {
+  const { paint, glyphs } = style;
+  if (node.waitsFor !== undefined) {
+    const words = waitWords(asItStands(node.waitsFor, limits), columns);
+    return paint("dim", cutToWidth(words, columns, glyphs.more));
+  }
   const result = cutToWidth(node.result, columns, glyphs.more);
   const activity = cutToWidth(activityOf(node), columns - displayWidth(result), glyphs.more) + result;
   if (node.asks) return paint("yellow", activity);
@@ -158,6 +175,7 @@ export function figuresOf(node: RunNode, now: number, dot: string): string {
   return [
     node.toolCount === 0 ? "" : plural(node.toolCount, "tool"),
     node.tokens === 0 ? "" : tokens(node.tokens, node.isEstimated),
+    node.reserved === 0 ? "" : `${shortTokens(node.reserved)} reserved`,
     cost(node.costUsd),
     duration(endOf(node, now) - node.startedAt),
   ]
@@ -165,7 +183,8 @@ export function figuresOf(node: RunNode, now: number, dot: string): string {
     .join(dot);
 }
 
-function endOf({ endedAt, status, heardAt }: RunNode, now: number): number {
+/** Until now for one that has not ended. */
+export function endOf({ endedAt, status, heardAt }: RunNode, now: number): number {
   return endedAt ?? (status === "interrupted" ? heardAt : now);
 }
 
@@ -175,9 +194,9 @@ function glyphOf(node: RunNode, frame: number, { glyphs, paint }: Style): string
   return paint("cyan", glyphs.spinner[frame % glyphs.spinner.length] ?? "");
 }
 
-/** It runs, or something below it does. */
+/** It runs or waits to start, or something below it does. */
 function isBusy(node: RunNode): boolean {
-  return node.status === "running" || node.children.some(isBusy);
+  return node.status === "running" || node.status === "waiting" || node.children.some(isBusy);
 }
 
 function descendants(node: RunNode): RunNode[] {

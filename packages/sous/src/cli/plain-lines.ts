@@ -4,6 +4,7 @@ import type { SousEvent } from "../core/event.ts";
 import { isSubagentToolName } from "../core/subagent-names.ts";
 import { plural } from "./figures.ts";
 import { inertLine } from "./inert.ts";
+import { limitLine } from "./limit-lines.ts";
 import { figuresOf } from "./live-lines.ts";
 import { type RunTree, statusWords } from "./run-tree.ts";
 import { colourOf, type Style } from "./style.ts";
@@ -18,8 +19,11 @@ export function plainLine(event: SousEvent, tree: RunTree, { glyphs, paint }: St
       return say(`starts: ${node.task}`);
     case "tool-call-end":
       return isSubagentToolName(event.toolName) ? undefined : say(node.activity + node.result);
-    case "spawn-refused":
-      return say(paint("yellow", `refused: ${inertLine(event.message)}`));
+    case "spawn-refused": {
+      // It may have been told of as one that waits.
+      const which = event.childPath === undefined ? "" : ` ${inertLine(event.label, 80)}`;
+      return say(paint("yellow", `refused${which}: ${inertLine(event.message)}`));
+    }
     case "run-end": {
       const figures = [plural(node.turns, "turn"), figuresOf(node, event.time, glyphs.dot)].join(glyphs.dot);
       const status = paint(colourOf(event.status), `${glyphs.status[event.status]} ${statusWords(node)}`);
@@ -44,6 +48,10 @@ export function plainLine(event: SousEvent, tree: RunTree, { glyphs, paint }: St
       return say("goes on where it was interrupted");
     case "steer":
       return say(`is told: ${inertLine(event.text)}`);
+    case "budget-wait":
+      return say(`waits for its budget: ${limitLine(event.limit)}`);
+    case "budget-near":
+      return say(paint("yellow", `most of a limit is spent: ${limitLine(event.limit)}`));
     case "turn-start":
     case "message-end":
     case "tool-call-start":

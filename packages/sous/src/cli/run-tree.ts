@@ -1,6 +1,7 @@
 /** The runs of a tree as a person sees them: a fold over events. All text in it is harmless to show. */
 
 import type { SousEvent } from "../core/event.ts";
+import type { LimitState } from "../core/limits.ts";
 import { textOf } from "../core/message.ts";
 import type { RunStatus, StopReason } from "../core/outcome.ts";
 import { isSubagentToolName } from "../core/subagent-names.ts";
@@ -19,12 +20,17 @@ export type RunNode = {
   endedAt: number | undefined;
   /** When something last happened in it. */
   heardAt: number;
-  status: RunStatus | "running" | "interrupted";
+  /** `waiting` has not started: it waits for its budget. */
+  status: RunStatus | "running" | "interrupted" | "waiting";
   stopReason: StopReason | undefined;
   /** What it is doing; at its end what it said last, or what went wrong. */
   activity: string;
   /** What came of it, when that is known; shown behind the activity, which is cut first. */
   result: string;
+  /** The limit it waits for, as it stood when the wait began; shown in place of the activity until its next event. */
+  waitsFor: LimitState | undefined;
+  /** Tokens that are reserved for its call in flight. */
+  reserved: number;
   /** It waits for a person. */
   asks: boolean;
   turns: number;
@@ -69,19 +75,29 @@ export class RunTree {
 
   apply(event: SousEvent): void {
     if (event.type === "run-start") {
-      const node = startNode(event);
-      const place = this.#places.get(event.parentId ?? "") ?? { list: this.roots, level: 0 };
-      place.list.push(node);
-      this.#nodes.set(event.runId, node);
-      this.#places.set(event.runId, place.level < DEEPEST ? { list: node.children, level: place.level + 1 } : place);
+      this.#add(event, startNode(event, inertLine(textOf(event.task)), event.maxTurns));
       return;
     }
     const node = this.#nodes.get(event.runId);
-    if (node === undefined) return;
-    node.heardAt = event.time;
-    const before = node.activity;
-    this.#update(node, event);
-    if (node.activity !== before && event.type !== "tool-call-end") node.result = "";
+    if (node !== undefined) {
+      node.heardAt = event.time;
+      const before = node.activity;
+      this.#update(node, event);
+      if (node.activity !== before && event.type !== "tool-call-end") node.result = "";
+      if (event.type !== "budget-near") node.waitsFor = event.type === "budget-wait" ? event.limit : undefined;
+    } else if (event.type === "budget-wait" && event.parentId !== null)
+      this.#add(event, { ...startNode(event, "", 0), status: "waiting", waitsFor: event.limit });
+  }
+
+  /** Below its parent; a child that waited to start takes the place it had. */
+  #add({ runId, parentId }: SousEvent, node: RunNode): void {
+    const place = this.#places.get(parentId ?? "") ?? { list: this.roots, level: 0 };
+    const waited = this.#nodes.get(runId);
+    const index = waited?.status === "waiting" ? place.list.indexOf(waited) : -1;
+    if (index === -1) place.list.push(node);
+    else place.list[index] = node;
+    this.#nodes.set(runId, node);
+    this.#places.set(runId, place.level < DEEPEST ? { list: node.children, level: place.level + 1 } : place);
   }
 
   /** Nobody works on it any more: what has not ended never will by itself. */
@@ -93,6 +109,7 @@ export class RunTree {
     switch (event.type) {
       case "turn-start":
         node.turns = event.turn;
+        node.reserved = event.reserved;
         // What a tool found stays in sight until something newer is said or done.
         if (node.activity === STARTS) node.activity = "thinking";
         this.#speech.delete(event.runId);
@@ -104,6 +121,7 @@ export class RunTree {
         node.activity = "thinking";
         break;
       case "message-end":
+        node.reserved = 0;
         node.tokens += event.usage.totalTokens;
         node.isEstimated ||= event.usage.estimated;
         node.costUsd = node.costUsd === null || event.costUsd === null ? null : node.costUsd + event.costUsd;
@@ -144,6 +162,7 @@ export class RunTree {
       case "spawn-refused":
         node.refusals.push({ label: inertLine(event.label, 80), message: inertLine(event.message) });
         node.activity = `refused: ${inertLine(event.message)}`;
+        if (event.childPath !== undefined) dropWaiting(node, shownPath(event.childPath));
         break;
       case "notice":
         node.activity =
@@ -151,6 +170,8 @@ export class RunTree {
         break;
       case "run-end":
         this.#speech.delete(event.runId);
+        dropWaiting(node);
+        node.reserved = 0;
         node.status = event.status;
         node.stopReason = event.stopReason;
         node.endedAt = event.time;
@@ -165,6 +186,8 @@ export class RunTree {
       case "budget-warning":
         node.activity = inertLine(event.message);
         break;
+      case "budget-wait":
+      case "budget-near":
       case "prune":
       case "truncation":
       case "steer":
@@ -190,20 +213,33 @@ export class RunTree {
 const MAX_SPEECH = 400;
 const STARTS = "starts";
 
-function startNode(event: Extract<SousEvent, { type: "run-start" }>): RunNode {
+/** Takes away the children that waited to start and will not: the one at `path`, or all. */
+function dropWaiting({ children }: RunNode, path?: string): void {
+  const isGone = (node: RunNode): boolean => node.status === "waiting" && (path === undefined || node.path === path);
+  for (let index = children.findIndex(isGone); index !== -1; index = children.findIndex(isGone))
+    children.splice(index, 1);
+}
+
+function shownPath(path: string): string {
+  return inertLine(path, 200);
+}
+
+function startNode({ runId, path, time }: SousEvent, task: string, maxTurns: number): RunNode {
   return {
-    id: inertLine(event.runId, 60),
-    path: inertLine(event.path, 200),
-    label: inertLine(event.path.split("/").at(-1) ?? event.label, 80),
-    task: inertLine(textOf(event.task)),
-    maxTurns: event.maxTurns,
-    startedAt: event.time,
+    id: inertLine(runId, 60),
+    path: shownPath(path),
+    label: inertLine(path.slice(path.lastIndexOf("/") + 1), 80),
+    task,
+    maxTurns,
+    startedAt: time,
     endedAt: undefined,
-    heardAt: event.time,
+    heardAt: time,
     status: "running",
     stopReason: undefined,
     activity: STARTS,
     result: "",
+    waitsFor: undefined,
+    reserved: 0,
     asks: false,
     turns: 0,
     toolCount: 0,
@@ -232,6 +268,8 @@ export function statusWords({
       return "timed out";
     case "refused":
       return "model refused";
+    case "waiting":
+      return "waits to start";
     case "running":
     case "interrupted":
     case "completed":

@@ -13,9 +13,11 @@ export type Style = {
 
 export type Colour = "green" | "red" | "yellow" | "cyan" | "dim" | "bold";
 
+type ShownStatus = RunStatus | "running" | "waiting" | "interrupted" | "refused-spawn";
+
 export type Glyphs = {
   readonly spinner: readonly string[];
-  readonly status: Readonly<Record<RunStatus | "running" | "interrupted" | "refused-spawn" | "asks", string>>;
+  readonly status: Readonly<Record<ShownStatus | "asks", string>>;
   readonly branch: string;
   readonly lastBranch: string;
   readonly line: string;
@@ -54,9 +56,10 @@ function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== "";
 }
 
-export function colourOf(status: RunStatus | "running" | "interrupted" | "refused-spawn"): Colour {
+export function colourOf(status: ShownStatus): Colour {
   switch (status) {
     case "running":
+    case "waiting":
       return "cyan";
     case "completed":
       return "green";
@@ -88,6 +91,7 @@ const UNICODE: Glyphs = {
     refused: "✗",
     failed: "✗",
     running: "◐",
+    waiting: "○",
     interrupted: "?",
     "refused-spawn": "✗",
     asks: "!",
@@ -112,6 +116,7 @@ const ASCII: Glyphs = {
     refused: "x",
     failed: "x",
     running: "*",
+    waiting: "o",
     interrupted: "?",
     "refused-spawn": "x",
     asks: "!",

@@ -2,7 +2,7 @@
 
 import type { Clock } from "../core/clock.ts";
 import type { EventListener, StoredEvent } from "../core/event.ts";
-import { RunError, type RunResult } from "../core/runtime.ts";
+import { RunError, type RunHandle, type RunResult } from "../core/runtime.ts";
 import { type Renderer, startRenderer } from "./render.ts";
 import { RunTree } from "./run-tree.ts";
 import type { Style } from "./style.ts";
@@ -13,7 +13,7 @@ export type WatchedRun = {
   style: Style | undefined;
   /** What happened before this process: seen in the tree, and not told again. */
   earlier: Iterable<StoredEvent>;
-  start(onEvent: EventListener): PromiseLike<RunResult>;
+  start(onEvent: EventListener): PromiseLike<RunResult> & Partial<Pick<RunHandle, "spending">>;
 };
 
 /** `cause` is what was thrown when it failed. */
@@ -27,7 +27,10 @@ export async function watchRun({ clock, style, earlier, start }: WatchedRun): Pr
   // Whoever goes on says so.
   tree.interrupt();
   try {
-    return { result: await start(renderer.onEvent), tree, cause: undefined };
+    const run = start(renderer.onEvent);
+    const { spending } = run;
+    if (spending !== undefined) renderer.follow({ spending });
+    return { result: await run, tree, cause: undefined };
   } catch (error) {
     if (error instanceof RunError) return { result: error.result, tree, cause: error.cause };
     throw error;
@@ -36,5 +39,5 @@ export async function watchRun({ clock, style, earlier, start }: WatchedRun): Pr
 
 function blindRenderer(): Renderer {
   const tree = new RunTree("");
-  return { tree, onEvent: (event) => tree.apply(event), [Symbol.dispose]: () => {} };
+  return { tree, onEvent: (event) => tree.apply(event), follow: () => {}, [Symbol.dispose]: () => {} };
 }

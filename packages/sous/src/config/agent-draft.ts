@@ -6,7 +6,15 @@ import type { AgentFile, AgentProblem, AgentSource, Origin } from "./agent-file.
 import type { FrontMatter } from "./agent-front-matter.ts";
 
 type Path = readonly (string | number)[];
-type Field = "name" | "nickname" | "description" | "model" | "maxTurns" | "timeoutMs" | "outputSchema";
+type Field =
+  | "name"
+  | "nickname"
+  | "description"
+  | "model"
+  | "maxTurns"
+  | "timeoutMs"
+  | "maxOutputTokens"
+  | "outputSchema";
 
 /** Reads one key of the front matter into the draft. */
 export type KeyReader = (draft: AgentDraft, key: string) => void;
@@ -146,6 +154,7 @@ export class AgentDraft {
       model: value<string>("model"),
       maxTurns: value<number>("maxTurns"),
       timeoutMs: value<number>("timeoutMs"),
+      maxOutputTokens: value<number>("maxOutputTokens"),
       delegate: this.#children.isAllowed && !this.#children.isDenied,
       outputSchema: value<AgentFile["outputSchema"]>("outputSchema"),
       file,

@@ -6,6 +6,8 @@ import { messageOf } from "../core/errors.ts";
 import type { AgentDraft, KeyReader } from "./agent-draft.ts";
 
 const MAX_TURNS = 1000;
+/** No model writes as much. */
+const MAX_OUTPUT_TOKENS = 10_000_000;
 const MAX_DESCRIPTION = 8192;
 /** The root, and the name of a child that was made up by a call. */
 const TAKEN = [...RESERVED_AGENT_NAMES, "sous", "subagent"];
@@ -71,12 +73,22 @@ export function readText(draft: AgentDraft, key: string): string | undefined {
   return undefined;
 }
 
-export const readMaxTurns: KeyReader = (draft, key) => {
+export const readMaxTurns: KeyReader = (draft, key) => setWhole(draft, key, "maxTurns", { most: MAX_TURNS, such: 20 });
+
+export const readMaxOutputTokens: KeyReader = (draft, key) =>
+  setWhole(draft, key, "maxOutputTokens", { most: MAX_OUTPUT_TOKENS, such: 2000 });
+
+function setWhole(
+  draft: AgentDraft,
+  key: string,
+  field: "maxTurns" | "maxOutputTokens",
+  { most, such }: { most: number; such: number },
+): void {
   const value = draft.settings[key];
-  const isRight = typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= MAX_TURNS;
-  if (isRight) draft.set("maxTurns", value, [key]);
-  else draft.refuse("SOUS-A003", [key], `${key} must be a whole number from 1 to ${MAX_TURNS}`, `write \`${key}: 20\``);
-};
+  const isRight = typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= most;
+  if (isRight) draft.set(field, value, [key]);
+  else draft.refuse("SOUS-A003", [key], `${key} must be a whole number from 1 to ${most}`, `write \`${key}: ${such}\``);
+}
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 /** A timer cannot wait longer. */

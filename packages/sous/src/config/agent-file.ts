@@ -51,6 +51,8 @@ export type AgentFile = {
   readonly model: string | undefined;
   readonly maxTurns: number | undefined;
   readonly timeoutMs: number | undefined;
+  /** The largest answer of one call; where tokens or money are limited, this much is reserved for it. */
+  readonly maxOutputTokens: number | undefined;
   /** Whether it may have children of its own. */
   readonly delegate: boolean;
   /** JSON Schema of its answer. */

@@ -24,6 +24,7 @@ export type EffectiveRights = {
   readonly model: { readonly name: string; readonly from: string };
   readonly maxTurns: { readonly value: number | undefined; readonly from: string };
   readonly timeoutMs: { readonly value: number | undefined; readonly from: string };
+  readonly maxOutputTokens: { readonly value: number | undefined; readonly from: string };
   /** Of the instructions. */
   readonly promptBytes: number;
 };
@@ -44,6 +45,7 @@ export function toEffectiveRights(agent: AgentFile, available: readonly string[]
     model: { name: agent.model ?? "inherit", from: placeOf(agent, fields.model) ?? INHERITED },
     maxTurns: { value: agent.maxTurns, from: placeOf(agent, fields.maxTurns) ?? UNSET },
     timeoutMs: { value: agent.timeoutMs, from: placeOf(agent, fields.timeoutMs) ?? UNSET },
+    maxOutputTokens: { value: agent.maxOutputTokens, from: placeOf(agent, fields.maxOutputTokens) ?? UNSET },
     promptBytes: Buffer.byteLength(agent.instructions),
   };
 }

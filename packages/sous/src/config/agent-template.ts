@@ -15,6 +15,8 @@ tools: [read_file, grep, glob]
 model: inherit
 max_turns: 20
 timeout: 5m
+# The longest answer of one call, in tokens. Where a budget is set, each call reserves this much, 4096 without the line.
+# max_output_tokens: 2000
 # true lets it have children of its own.
 delegate: false
 ---

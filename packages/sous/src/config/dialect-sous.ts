@@ -3,7 +3,15 @@
 import { nearest } from "../core/nearest.ts";
 import type { AgentDraft, KeyReader, KeyReaders } from "./agent-draft.ts";
 import { isEffect, warnOfAllow } from "./agent-effects.ts";
-import { readDelegate, readDescription, readMaxTurns, readName, readNickname, readTimeout } from "./agent-fields.ts";
+import {
+  readDelegate,
+  readDescription,
+  readMaxOutputTokens,
+  readMaxTurns,
+  readName,
+  readNickname,
+  readTimeout,
+} from "./agent-fields.ts";
 import { isSettings } from "./agent-front-matter.ts";
 import { isIgnored } from "./agent-keys.ts";
 import { readModel } from "./agent-models.ts";
@@ -63,6 +71,7 @@ export const SOUS_KEYS: KeyReaders = {
   model: readModel,
   max_turns: readMaxTurns,
   timeout: readTimeout,
+  max_output_tokens: readMaxOutputTokens,
   output_schema: readOutputSchema,
   color: isIgnored,
 };

@@ -89,6 +89,12 @@ class LifecycleFold implements LifecycleLog {
       case "text-delta":
       case "reasoning-delta":
         break;
+      case "budget-wait":
+        this.#limit("debug", "budget.wait", event);
+        break;
+      case "budget-near":
+        this.#limit("warn", "budget.near", event);
+        break;
       default:
         event satisfies never;
     }
@@ -178,8 +184,17 @@ class LifecycleFold implements LifecycleLog {
     this.#say("warn", "subagent.truncation", time, { label, depth, ...sizes });
   }
 
+  /** Of any run, the root too: its limits are those of the children. One that waits to start is not known yet. */
+  #limit(level: LogLevel, name: string, event: EventOf<"budget-wait" | "budget-near">): void {
+    const { runId, depth, time, limit } = event;
+    const { of, unit, limit: most, spent, reserved } = limit;
+    const label = this.#labelOf(event, this.#runs.get(runId));
+    const limited = unit === "costUsd" ? "cost_usd" : unit;
+    this.#say(level, name, time, { label, depth, of, unit: limited, limit: most, spent, reserved });
+  }
+
   /** A run that goes on after a restart began in another process, and only its path is known. */
-  #labelOf({ path }: StoredEvent, known: KnownRun | undefined): string {
+  #labelOf({ path }: Pick<StoredEvent, "path">, known: KnownRun | undefined): string {
     return known?.label ?? path.slice(path.lastIndexOf("/") + 1);
   }
 

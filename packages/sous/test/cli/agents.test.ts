@@ -67,6 +67,62 @@ test("E3: check tells every problem with file, line and column, and ends with 3 
   assert.doesNotMatch(bad.stdout, /good\.md/);
 });
 
+const LIMITS =
+  "agent: { subagent: { max_total_tokens: 20000, max_executions: 5, max_total_time: 1m, max_total_cost: 2 } }\n";
+const writer = (key: string): string => `---\nname: writer\ndescription: Writes.\n${key}\n---\nWrite.\n`;
+
+test("show tells every limit of the configuration that holds for an agent, and who says so", async () => {
+  await using here = await stage({
+    "config/sous/config.yaml": LIMITS,
+    "config/sous/agents/writer.md": writer("max_output_tokens: 2000"),
+  });
+  const shown = await here.run("agents", "show", "writer");
+  const file = join(here.path, "config/sous/config.yaml");
+  for (const [limit, setting] of [
+    ["tokens of all children  at most 20000  ", "max_total_tokens"],
+    ["money of all children   at most $2.0000", "max_total_cost"],
+    ["time of all children    at most 1m00s  ", "max_total_time"],
+    ["children started        at most 5      ", "max_executions"],
+  ])
+    assert.ok(shown.stdout.includes(`  ${limit}  ${file}:1 (agent.subagent.${setting})\n`), shown.stdout);
+  assert.match(shown.stdout, /max_output_tokens +2000 /);
+  const { limits, rights } = JSON.parse((await here.run("agents", "show", "writer", "--json")).stdout);
+  assert.deepEqual(rights.maxOutputTokens.value, 2000);
+  const from = { setting: "agent.subagent.max_total_cost", from: `${file}:1` };
+  assert.deepEqual(limits[1], { of: "children", unit: "cost_usd", limit: 2, ...from });
+});
+
+test("check warns of an agent whose call takes more than a quarter of the tokens of all children", async () => {
+  await using here = await stage({
+    "config/sous/config.yaml": LIMITS,
+    "config/sous/agents/writer.md": writer("max_output_tokens: 8000"),
+    "project/small.md": writer("max_output_tokens: 5000"),
+  });
+  const all = await here.run("agents", "check");
+  assert.equal(all.code, 0);
+  assert.equal(
+    all.stdout.replaceAll(`${here.path}/`, ""),
+    "config/sous/agents/writer.md:4:1: warning SOUS-A010: one call reserves 8000 tokens for its answer, more than a quarter of agent.subagent.max_total_tokens (20000): few children can ask at once, and the others wait\n" +
+      "   fix   write `max_output_tokens: 5000` or less, or raise agent.subagent.max_total_tokens to 32000 or more\n",
+  );
+  assert.equal((await here.run("agents", "check", "small.md")).stdout, "The agent files have no mistakes.\n");
+});
+
+test("a configuration with mistakes keeps nobody from looking at an agent: the limits are said to be unknown", async () => {
+  await using here = await stage({
+    "config/sous/config.yaml": "agent: { subagent: { max_total_tokens: many } }\n",
+    "config/sous/agents/writer.md": writer("max_output_tokens: 8000"),
+  });
+  for (const parameters of [["show", "writer"], ["check"]]) {
+    const { code, stderr } = await here.run("agents", ...parameters);
+    assert.equal(code, 0);
+    assert.match(
+      stderr,
+      /^warning: the limits of the configuration are not known, because it has mistakes \(.*:1:\d+\): /,
+    );
+  }
+});
+
 test("new writes a private file that loads as it is, and replaces nothing", async () => {
   await using here = await stage();
   const first = await here.run("agents", "new", "scout", "--user");

@@ -343,7 +343,8 @@ suite("a conversation", () => {
     await type("/model none/such", 'error: No model provider is called "none"');
     await type("/model", /> \/model\nThe model is a model given in code\.\n>/);
     await type("/cost", /tok · \$0\.00 · 1 message · 0 children/);
-    await type("/budget", "Nothing is limited.");
+    await type("/budget", "Tokens, money, time and the number of children are not limited.");
+    await type("/status", /model: a model given in code\nrun: [0-9A-Z]{26}, ended\nused: /);
     await type("/agents", "No agents are defined");
     await type("/resume", "/resume ID goes on with one of them.");
     await type("/modle", "Did you mean /model?");

@@ -19,6 +19,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
+import { PRICES_AS_OF } from "../../src/budget/prices-table.ts";
 import { giveTrust, reviewTrust } from "../../src/cli/assemble-agents.ts";
 import { exitCodeOf, toJson } from "../../src/cli/commands/doctor.ts";
 import type { Check } from "../../src/cli/doctor-check.ts";
@@ -116,6 +117,31 @@ suite("the key of the model", () => {
     const { env } = home();
     const checks = await examined({ env, flags: { model: "nobody/x" } });
     assert.match(stateIn(checks, "model"), /^problem: No model provider is called "nobody"/);
+  });
+});
+
+suite("prices", () => {
+  test("are of the date of the shipped table, and of the user's configuration", async () => {
+    const { env, config } = home();
+    const table = `ok: the shipped table is of ${PRICES_AS_OF}`;
+    assert.equal(stateIn(await examined({ env }), "prices"), table);
+    mkdirSync(config, { recursive: true });
+    writeFileSync(join(config, "config.yaml"), "prices: { ollama/small: { input: 0, output: 0 } }\n", { mode: 0o600 });
+    const checks = await examined({ env, flags: { model: "ollama/small" } });
+    assert.equal(stateIn(checks, "prices"), `${table}, and 1 price in your configuration`);
+  });
+
+  test("that are not known for the model are a warning only where money is limited", async () => {
+    const { env } = home();
+    const flags = { model: "ollama/small" };
+    const found = `the shipped table is of ${PRICES_AS_OF}; ollama/small has no price, so its cost is not known`;
+    assert.equal(stateIn(await examined({ env, flags }), "prices"), `ok: ${found}`);
+    const limited = await examined({ env: { ...env, SOUS_AGENT_SUBAGENT_MAX_TOTAL_COST: "1" }, flags });
+    assert.equal(
+      stateIn(limited, "prices"),
+      `warning: ${found}, and agent.subagent.max_total_cost keeps it from having children`,
+    );
+    assert.match(limited.get("prices")?.fix ?? "", /^add ollama\/small with input and output below prices:/);
   });
 });
 

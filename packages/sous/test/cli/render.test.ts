@@ -8,7 +8,7 @@ import { treeLines } from "../../src/cli/tree.ts";
 import { displayWidth } from "../../src/cli/width.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { assertGolden } from "./golden.ts";
-import { everyEnding, START, Story, threeChildren } from "./sample-events.ts";
+import { everyEnding, START, Story, sixOfTenThousand, TEN_THOUSAND, threeChildren } from "./sample-events.ts";
 import { ToyTerminal } from "./toy-terminal.ts";
 
 const LIVE = chooseStyle({ color: "never", isAscii: false, isTerminal: true, env: {} });
@@ -32,6 +32,10 @@ suite("the live region", () => {
     ["three-children-low.txt", threeChildren, 100, 6, LIVE],
     ["every-ending-live-100.txt", everyEnding, 100, 24, LIVE],
     ["every-ending-live-low.txt", everyEnding, 100, 9, LIVE],
+    ["six-of-ten-thousand-119.txt", sixOfTenThousand, 119, 24, LIVE],
+    ["six-of-ten-thousand-79.txt", sixOfTenThousand, 79, 24, LIVE],
+    ["six-of-ten-thousand-40.txt", sixOfTenThousand, 40, 24, ASCII],
+    ["six-of-ten-thousand-low.txt", sixOfTenThousand, 79, 5, LIVE],
   ];
   for (const [name, tell, columns, maxLines, style] of views) {
     test(name, () => {
@@ -42,7 +46,7 @@ suite("the live region", () => {
   }
 
   test("is never wider or higher than it may be, whatever the terminal", () => {
-    for (const tell of [threeChildren, everyEnding]) {
+    for (const tell of [threeChildren, everyEnding, sixOfTenThousand]) {
       const tree = treeOf(tell, LIVE);
       for (let columns = 20; columns <= 130; columns++) {
         for (const maxLines of [2, 3, 5, 8, 24]) {
@@ -92,6 +96,61 @@ suite("the live region", () => {
   });
 });
 
+suite("a child that waits to start", () => {
+  const labels = (tree: RunTree): string[] =>
+    (tree.roots[0]?.children ?? []).map(({ label, status }) => `${label} ${status}`);
+
+  test("is a row until it runs, and then runs in the same row with a clock of its own", () => {
+    const tree = new RunTree("→");
+    const story = new Story((event) => tree.apply(event));
+    story.starts("lead", 0, "Look");
+    story.limit("lead/one", 1, "budget-wait", TEN_THOUSAND);
+    story.limit("lead/two", 1, "budget-wait", TEN_THOUSAND);
+    assert.deepEqual(labels(tree), ["one waiting", "two waiting"]);
+    story.starts("lead/one", 9, "The first");
+    assert.deepEqual(labels(tree), ["one running", "two waiting"]);
+    assert.equal(tree.get("lead/one")?.startedAt, START + 9000);
+    assert.equal(tree.get("lead/one")?.waitsFor, undefined);
+  });
+
+  test("vanishes when it is refused, and when its parent ends without it", () => {
+    const tree = new RunTree("→");
+    const story = new Story((event) => tree.apply(event));
+    story.starts("lead", 0, "Look");
+    for (const label of ["one", "two"]) story.limit(`lead/${label}`, 1, "budget-wait", TEN_THOUSAND);
+    const refusal = { type: "spawn-refused", errorType: "quota", message: "Token limit exceeded" } as const;
+    story.tell("lead", 2, { ...refusal, label: "one", childPath: "lead/one" });
+    assert.deepEqual(labels(tree), ["two waiting"]);
+    story.ends("lead", 3, { text: "Done." });
+    assert.deepEqual(labels(tree), []);
+  });
+
+  test("tells how its limit stands now, where that is known", () => {
+    const now = { ...TEN_THOUSAND, spent: 7000, reserved: 1000 };
+    const view = { now: START, columns: 119, maxLines: 24, frame: 0, style: LIVE };
+    const tree = treeOf(sixOfTenThousand, LIVE);
+    const before = liveLines(tree, view).join("\n");
+    const after = liveLines(tree, { ...view, limits: [{ ...now, of: "tree" }, now] }).join("\n");
+    assert.match(before, /search +waits for its budget: 600 spent, 8\.1k reserved of 10k tokens of all children/);
+    assert.match(after, /search +waits for its budget: 7k spent, 1k reserved of 10k tokens of all children/);
+  });
+});
+
+test("a run that waits for budget says so until its next event, and not about limits that are near", () => {
+  const tree = new RunTree("→");
+  const story = new Story((event) => tree.apply(event));
+  story.starts("lead", 0, "Look");
+  story.calls("lead", 1, "grep", { pattern: "x" });
+  story.limit("lead", 2, "budget-wait", TEN_THOUSAND);
+  story.limit("lead", 2, "budget-near", TEN_THOUSAND);
+  assert.equal(tree.roots[0]?.waitsFor, TEN_THOUSAND);
+  story.tell("lead", 3, { type: "turn-start", turn: 2, promptTokens: 10, reserved: 4106 });
+  assert.equal(tree.roots[0]?.waitsFor, undefined);
+  assert.equal(tree.roots[0]?.reserved, 4106);
+  story.answers("lead", 4, 50, 0);
+  assert.equal(tree.roots[0]?.reserved, 0);
+});
+
 suite("the finished tree", () => {
   const views: [name: string, columns: number, style: Style][] = [
     ["every-ending-100.txt", 100, LIVE],
@@ -114,6 +173,7 @@ suite("the renderer", () => {
     for (const [name, tell] of [
       ["three-children-plain.txt", threeChildren],
       ["every-ending-plain.txt", everyEnding],
+      ["six-of-ten-thousand-plain.txt", sixOfTenThousand],
     ] as const) {
       const lines: string[] = [];
       using renderer = startRenderer({ write: (text: string) => lines.push(text) }, PLAIN, new VirtualClock(START));
@@ -141,6 +201,43 @@ suite("the renderer", () => {
     assert.equal(terminal.screen(), "before\nafter");
     assert.equal(terminal.isCursorHidden, false);
     assert.equal(clock.liveTimers, 0);
+  });
+
+  test("a limit that is nearly spent is told once, above the region, and stays", () => {
+    const terminal = new ToyTerminal(100, 30);
+    const clock = new VirtualClock(START + 72_000);
+    const renderer = startRenderer(terminal, LIVE, clock);
+    threeChildren(renderer.onEvent);
+    const near = { ...TEN_THOUSAND, spent: 8100, reserved: 0 };
+    new Story(renderer.onEvent).limit("main/tests", 72, "budget-near", near);
+    for (let frame = 0; frame < 3; frame++) clock.fireNext(() => 0);
+    const line =
+      "main/tests  most of a limit is spent: tokens of all children: 8100 spent, 0 reserved, 1900 left of 10000";
+    assert.equal(terminal.screen().split("most of a limit").length, 2);
+    renderer[Symbol.dispose]();
+    // Broken between words.
+    assert.equal(terminal.screen().replaceAll("\n", " "), line);
+  });
+
+  test("a limit that is nearly spent is told also when no frame follows", () => {
+    const terminal = new ToyTerminal(140, 30);
+    const renderer = startRenderer(terminal, LIVE, new VirtualClock(START));
+    const story = new Story(renderer.onEvent);
+    story.starts("lead", 0, "Look");
+    story.limit("lead", 1, "budget-near", TEN_THOUSAND);
+    renderer[Symbol.dispose]();
+    assert.match(terminal.screen(), /^lead {2}most of a limit is spent: tokens of all children: 600 spent/);
+  });
+
+  test("asks the run that it follows how its limits stand", () => {
+    const terminal = new ToyTerminal(120, 30);
+    const clock = new VirtualClock(START + 72_000);
+    using renderer = startRenderer(terminal, LIVE, clock);
+    renderer.follow({ spending: () => ({ limits: [{ ...TEN_THOUSAND, spent: 9000 }], runs: [] }) });
+    sixOfTenThousand(renderer.onEvent);
+    clock.fireNext(() => 0);
+    assert.match(terminal.screen(), /9k spent/);
+    assert.doesNotMatch(terminal.screen(), /600 spent/);
   });
 
   test("works on the first line of the screen too, where nothing may be erased as a whole", () => {

@@ -162,7 +162,7 @@ suite("together", { concurrency: true }, () => {
 
     const table: [parameters: string[], code: number, message: string | RegExp][] = [
       [["--at", "1"], 2, "--at needs --fork: a run that goes on goes on at its end"],
-      [["--budget", "much"], 2, '--budget must be a whole number of at least 1; found "much"'],
+      [["--budget", "much"], 2, '--budget is a number of tokens to add, such as +20000; found "much"'],
       [["--last", IDS.lead], 2, `sous resume does not take "${IDS.lead}". See sous resume --help.`],
       [["NOPE"], 1, /^There is no run NOPE\. .*$/],
       [[IDS.scout], 1, `Run ${IDS.scout} is a child, and a tree goes on as a whole: sous resume ${IDS.lead}`],

@@ -19,10 +19,19 @@ test("a limit that bit says what there is of an answer, and which option allows 
     [ended("tokens", 2, ""), ended("costUsd", 2, "Half"), ended("seconds", 1.003, "Half")],
     [
       "error: Token limit exceeded: 2/1. There is no answer. --max-tokens-total allows more.",
-      "error: Cost limit exceeded: $2.0000/$1.0000. The answer is what there was by then. --budget allows more.",
-      "error: Time limit exceeded: 1s/1s. The answer is what there was by then. --timeout allows more.",
+      "error: Cost limit exceeded: $2.0000/$1.0000. The answer may not be complete. --budget allows more.",
+      "error: Time limit exceeded: 1s/1s. The answer may not be complete. --timeout allows more.",
     ],
   );
+});
+
+test("a stored run that had too few tokens says how it is continued", () => {
+  const { message } = new BudgetExceeded("tokens", 2, 1);
+  const result = { ...withoutRun("failed", { type: "quota", message }), runId: "01KA", text: "Half" };
+  const ended = (isKept: boolean) => endingSentence({ ...result, status: "budget_exceeded" }, { ...FACTS, isKept });
+  const start = "error: Token limit exceeded: 2/1. The answer may not be complete. --max-tokens-total allows more";
+  assert.equal(ended(true), `${start}, and sous resume 01KA --budget +TOKENS continues this run.`);
+  assert.equal(ended(false), `${start}.`);
 });
 
 test("a value that was typed is a mistake of usage, one in a file or a variable one of configuration", () => {

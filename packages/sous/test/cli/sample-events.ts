@@ -1,6 +1,7 @@
 /** A tree of runs told in events by hand: what the screens under test are drawn from. */
 
 import type { SousEvent, StoredBody } from "../../src/core/event.ts";
+import type { LimitState } from "../../src/core/limits.ts";
 import { userMessage } from "../../src/core/message.ts";
 import type { RunOutcome } from "../../src/core/outcome.ts";
 import type { Usage } from "../../src/core/usage.ts";
@@ -85,6 +86,11 @@ export class Story {
     this.#add({ ...identity(path), time: START + seconds * 1000, type: "text-delta", text });
   }
 
+  /** Live events are not numbered. */
+  limit(path: string, seconds: number, type: "budget-wait" | "budget-near", limit: LimitState): void {
+    this.#add({ ...identity(path), time: START + seconds * 1000, type, limit });
+  }
+
   tell(path: string, seconds: number, body: StoredBody): void {
     // The union of bodies and the union of events differ only in the head, which every event has.
     this.#add({ ...body, ...identity(path), time: START + seconds * 1000, seq: this.events.length } as SousEvent);
@@ -131,6 +137,33 @@ export function threeChildren(listener?: (event: SousEvent) => void): Story {
     callId: "main/api-docs terminal",
     toolName: "terminal",
     input: { command: "npm run openapi:build" },
+  });
+  return story;
+}
+
+/** What the children of `sixOfTenThousand` share. */
+export const TEN_THOUSAND: LimitState = { of: "children", unit: "tokens", limit: 10_000, spent: 600, reserved: 8074 };
+
+/** Six children of 10,000 tokens: one has ended, one asks, one waits between two calls, two wait to start, one was refused. */
+export function sixOfTenThousand(listener?: (event: SousEvent) => void): Story {
+  const story = new Story(listener);
+  story.starts("sous", 0, "Compare six modules");
+  story.calls("sous", 1, "parallel_subagent", { tasks: [] });
+  story.starts("sous/auth", 1, "How does auth retry?");
+  for (const label of ["pay", "mail", "search", "queue"]) story.limit(`sous/${label}`, 1, "budget-wait", TEN_THOUSAND);
+  story.ends("sous/auth", 4, { text: "Three times.", usage: usageOf(600) });
+  story.starts("sous/pay", 4, "How does pay retry?");
+  story.tell("sous/pay", 4, { type: "turn-start", turn: 1, promptTokens: 3978, reserved: 8074 });
+  story.starts("sous/mail", 4, "How does mail retry?");
+  story.limit("sous/mail", 5, "budget-wait", TEN_THOUSAND);
+  story.limit("sous/admin", 5, "budget-wait", TEN_THOUSAND);
+  const message = "Token limit exceeded: 13165/10000 (spent 600, reserved 8074, asked 4491: it was not started)";
+  story.tell("sous", 6, {
+    type: "spawn-refused",
+    label: "admin",
+    childPath: "sous/admin",
+    errorType: "quota",
+    message,
   });
   return story;
 }

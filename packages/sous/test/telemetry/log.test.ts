@@ -10,7 +10,7 @@ import { run } from "../../src/runtime.ts";
 import { createLifecycleLog, type LifecycleLogOptions } from "../../src/telemetry/log.ts";
 import type { Script } from "../../src/testing/script.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, type Step, says } from "../../src/testing/steps.ts";
+import { after, calls, type Step, says, uses } from "../../src/testing/steps.ts";
 
 type Logged = { lines: string[]; entries: Record<string, unknown>[] };
 
@@ -132,6 +132,35 @@ suite("F1: lifecycle logs", { concurrency: true }, () => {
         original_size: 2000,
         truncated_size: 1024,
       },
+    ]);
+  });
+
+  test("a child that waits for its budget is a line for debugging, and a limit that is nearly spent a warning", async () => {
+    const tasks = [child("one"), child("two"), child("three")];
+    const script = {
+      lead: [calls("parallel_subagent", { tasks }), says("Done.")],
+      "lead/*": [[after(5), says("Found."), uses({ input: 2000, output: 1000 })]],
+    };
+    const limits = { children: { tokens: 10_000 } };
+    const about = (logged: Logged) => facts(logged).filter(({ event }) => String(event).startsWith("budget."));
+    const limit = { depth: 1, of: "children", unit: "tokens", limit: 10_000 };
+    const told = about(await logOf(script, {}, { limits }));
+    const [wait] = told;
+    assert.ok(Number(wait?.reserved) > 4096);
+    assert.deepEqual(
+      { ...wait, reserved: 0 },
+      {
+        level: "debug",
+        event: "budget.wait",
+        label: "two",
+        ...limit,
+        spent: 0,
+        reserved: 0,
+      },
+    );
+    const warned = about(await logOf(script, { level: "warn" }, { limits }));
+    assert.deepEqual(warned, [
+      { level: "warn", event: "budget.near", label: "three", ...limit, spent: 9000, reserved: 1000 },
     ]);
   });
 

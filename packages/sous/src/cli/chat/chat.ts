@@ -41,6 +41,7 @@ export class Chat {
     this.conversation = new Conversation(options.application, (event) =>
       options.onEvent(event, this.transcript.apply(event, options.columns())),
     );
+    this.transcript.limits = () => this.conversation.spending()?.limits;
   }
 
   /**

@@ -2,6 +2,7 @@
 
 import type { AgentDefinition } from "../../core/agent.ts";
 import type { EventListener } from "../../core/event.ts";
+import type { SpendingState } from "../../core/limits.ts";
 import { RunError, type RunHandle, type RunResult } from "../../core/runtime.ts";
 import type { CancelMode } from "../../core/spawn.ts";
 import type { Tool } from "../../core/tool.ts";
@@ -49,6 +50,22 @@ export class Conversation {
   /** The id of the last run, or of the one that the next message goes on from. */
   get runId(): string | undefined {
     return "runId" in this.#start ? this.#start.runId : this.#last?.id;
+  }
+
+  /** What may be spent by the tree that is live, or that the next message continues; undefined before it has begun. */
+  spending(): SpendingState | undefined {
+    const isContinued = this.#start.kind === "follow-up" || this.#start.kind === "resume";
+    return (this.#live ?? (isContinued ? this.#last : undefined))?.spending();
+  }
+
+  /** The next message continues a stored run, with the limits that held for it. */
+  get keepsEarlierLimits(): boolean {
+    return this.#start.kind === "resume" && this.#last === undefined && this.#live === undefined;
+  }
+
+  /** What `addTokens` has added for the next message. */
+  get moreTokens(): number {
+    return this.#start.kind === "resume" ? this.#start.moreTokens : 0;
   }
 
   /** Says something to the root, and resolves when it has answered, however that ends. */
@@ -110,11 +127,16 @@ export class Conversation {
     this.#start = { kind: "fork", runId, at };
   }
 
-  /** The next message may spend so many tokens more. False when nothing has been said yet. */
-  addTokens(moreTokens: number): boolean {
-    const { runId } = this;
+  /** The next message goes to a copy, which has a budget of its own. */
+  get isCopying(): boolean {
+    return this.#start.kind === "fork";
+  }
+
+  /** The next message may spend this many tokens more, on top of what was added before. False when nothing has been said yet. */
+  addTokens(tokens: number): boolean {
+    const { runId, moreTokens } = this;
     if (runId === undefined) return false;
-    this.#start = { kind: "resume", runId, moreTokens };
+    this.#start = { kind: "resume", runId, moreTokens: moreTokens + tokens };
     return true;
   }
 

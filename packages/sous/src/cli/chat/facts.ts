@@ -4,9 +4,12 @@ import type { AgentDefinition } from "../../core/agent.ts";
 import type { Application } from "../application.ts";
 import { cost, duration, plural, tokens } from "../figures.ts";
 import { inertLine } from "../inert.ts";
+import { holdingLine, limitLine, limitsBefore, waitsForName } from "../limit-lines.ts";
+import { endOf } from "../live-lines.ts";
 import type { RunTree } from "../run-tree.ts";
 import type { Style } from "../style.ts";
-import { cutToWidth } from "../width.ts";
+import { breakLine, cutToWidth } from "../width.ts";
+import type { Conversation } from "./conversation.ts";
 
 /** What `delegate: true` adds; a test compares them with what a model is offered. */
 export const DELEGATION_TOOLS: readonly (readonly [name: string, about: string])[] = [
@@ -41,14 +44,14 @@ export function agentLines({ agents }: Application, columns: number, style: Styl
   return twoColumns(rows, columns, style);
 }
 
-export function costLines(tree: RunTree, columns: number, { glyphs }: Style): string[] {
+export function costLines(tree: RunTree, now: number, columns: number, { glyphs }: Style): string[] {
   const nodes = tree.all();
   const costs = nodes.map((node) => node.costUsd);
   const spent = costs.includes(null) ? null : costs.reduce<number>((sum, each) => sum + (each ?? 0), 0);
   const used = nodes.reduce((sum, node) => sum + node.tokens, 0);
   const isEstimated = nodes.some((node) => node.isEstimated);
-  const time = tree.roots.reduce((sum, root) => sum + (root.endedAt ?? root.heardAt) - root.startedAt, 0);
-  const children = nodes.length - tree.roots.length;
+  const time = tree.roots.reduce((sum, root) => sum + endOf(root, now) - root.startedAt, 0);
+  const children = nodes.filter(({ status }) => status !== "waiting").length - tree.roots.length;
   const figures = [
     tokens(used, isEstimated),
     spent === 0 ? "$0.00" : cost(spent),
@@ -60,17 +63,62 @@ export function costLines(tree: RunTree, columns: number, { glyphs }: Style): st
   return [cutToWidth(figures.join(glyphs.dot), columns, glyphs.more), ...unknown];
 }
 
-export function budgetLines({ runOptions, agent }: Application, tree: RunTree, columns: number): string[] {
-  const { tokens: most, costUsd, seconds, executions } = runOptions.budget ?? {};
-  const used = tree.all().reduce((sum, node) => sum + node.tokens, 0);
-  const limits = [
-    most === undefined ? "" : `${used} of ${most} tokens`,
-    costUsd === undefined ? "" : `at most $${costUsd}`,
-    seconds === undefined ? "" : `at most ${duration(seconds * 1000)}`,
-    executions === undefined ? "" : `at most ${plural(executions, "child", "children")}`,
-    agent.maxTurns === undefined ? "" : `${plural(agent.maxTurns, "turn")} a message`,
-  ].filter((limit) => limit !== "");
-  return [cutToWidth(limits.length === 0 ? "Nothing is limited." : limits.join(", "), columns)];
+/** One line for each limit, then for each run that holds something of it or waits. */
+export function budgetLines(
+  { runOptions, agent }: Application,
+  conversation: BudgetSource,
+  tree: RunTree,
+  columns: number,
+): string[] {
+  const { limits, runs } = conversation.spending() ?? {
+    limits: limitsBefore(runOptions.budget, runOptions.limits?.children),
+    runs: [],
+  };
+  const { moreTokens } = conversation;
+  const lines = conversation.keepsEarlierLimits
+    ? ["The limits of the earlier conversation hold; they are shown after the next message."]
+    : limits.map(limitLine);
+  if (lines.length === 0) lines.push("Tokens, money, time and the number of children are not limited.");
+  if (moreTokens > 0) lines.push(`tokens of the whole tree: ${moreTokens} more with the next message`);
+  if (agent.maxTurns !== undefined) lines.push(`turns: at most ${agent.maxTurns} a message`);
+  const held = runs.map(holdingLine).filter((line) => line !== undefined);
+  // One that waits to start holds nothing.
+  const starting = tree.all().filter(({ status }) => status === "waiting");
+  for (const { path, waitsFor } of starting)
+    if (waitsFor !== undefined) held.push(`${path}: has not started, ${waitsForName(waitsFor)}`);
+  const more = held.length - MAX_HELD;
+  if (more > 0) held.splice(MAX_HELD, more, `and ${plural(more, "run")} more that hold something or wait`);
+  return [...lines, ...held].flatMap((line) => breakLine(line, columns));
+}
+
+/** With hundreds of children the limits themselves would scroll away. */
+const MAX_HELD = 12;
+
+/** What `/budget` asks the conversation. */
+export type BudgetSource = Pick<Conversation, "spending" | "keepsEarlierLimits" | "moreTokens">;
+
+/** Where the conversation stands: its model and last run, what was used, and every limit. */
+export function statusLines(
+  application: Application,
+  conversation: Conversation,
+  tree: RunTree,
+  columns: number,
+  style: Style,
+): string[] {
+  const { agent, runId, isLive } = conversation;
+  const model = typeof agent.model === "string" ? agent.model : "a model given in code";
+  const run = runId === undefined ? "none yet" : `${inertLine(runId, 60)}, ${isLive ? "live" : "ended"}`;
+  const { maxDepth = 3, maxConcurrent = 5 } = application.runOptions.limits ?? {};
+  const lines = [
+    `model: ${inertLine(model, 200)}`,
+    `run: ${run}`,
+    `used: ${costLines(tree, application.clock.now(), columns, style).join(" ")}`,
+    `children: at most ${maxConcurrent} at once, down to depth ${maxDepth}`,
+  ];
+  return [
+    ...lines.flatMap((line) => breakLine(line, columns)),
+    ...budgetLines(application, conversation, tree, columns),
+  ];
 }
 
 function twoColumns(rows: readonly (readonly [string, string])[], columns: number, { glyphs }: Style): string[] {

@@ -3,7 +3,7 @@
 import { messageOf, StoreError, UserError } from "../../core/errors.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { Application } from "../application.ts";
-import { CommandError } from "../exit-codes.ts";
+import { CommandError, isTokenLimit } from "../exit-codes.ts";
 import { inertLine } from "../inert.ts";
 import type { Style } from "../style.ts";
 import { breakLine } from "../width.ts";
@@ -113,10 +113,17 @@ export class InteractiveChat implements Disposable {
     try {
       const done = await this.chat.submit(line);
       if (done === "quit") this.quit();
+      else if (done !== undefined) this.#sayHowToRaise(done);
     } catch (error) {
       this.#complain(error);
     }
     this.#screen.refresh();
+  }
+
+  /** A message that needs more tokens than are left would be refused again and again. */
+  #sayHowToRaise({ runId, error }: RunResult): void {
+    const isOurs = runId === this.chat.conversation.runId;
+    if (isOurs && error !== undefined && isTokenLimit(error.message)) this.say(["/budget +TOKENS allows more."]);
   }
 
   /** Goes on with something that is not a typed line. */

@@ -15,7 +15,7 @@ import { treeLines } from "../tree.ts";
 import { cutToWidth } from "../width.ts";
 import { writePrivate } from "../write-private.ts";
 import type { Conversation } from "./conversation.ts";
-import { agentLines, budgetLines, costLines, toolLines } from "./facts.ts";
+import { agentLines, budgetLines, costLines, statusLines, toolLines } from "./facts.ts";
 import type { Transcript } from "./transcript.ts";
 
 /** What a command works on. */
@@ -83,13 +83,19 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   cost: {
     about: "what this conversation has used",
     isAlways: true,
-    run: (_, { transcript, say, columns, style }) =>
-      say(transcript.tree.roots.length === 0 ? [NOTHING_YET] : costLines(transcript.tree, columns, style)),
+    run: (_, { application, transcript: { tree }, say, columns, style }) =>
+      say(tree.roots.length === 0 ? [NOTHING_YET] : costLines(tree, application.clock.now(), columns, style)),
   },
   budget: {
-    about: "what may be spent; /budget +TOKENS allows more",
+    about: "every limit and what is left of it; /budget +TOKENS allows more",
     isAlways: true,
     run: showBudget,
+  },
+  status: {
+    about: "the model, the run, what is used and every limit",
+    isAlways: true,
+    run: (_, { application, conversation, transcript, say, columns, style }) =>
+      say(statusLines(application, conversation, transcript.tree, columns, style)),
   },
   resume: { about: "earlier conversations; /resume ID goes on with one", run: resume },
   new: {
@@ -142,17 +148,28 @@ async function chooseModel(parameter: string, { application, conversation, say }
 
 function showBudget(parameter: string, { application, conversation, transcript, say, columns }: CommandScene): void {
   if (parameter === "") {
-    say(budgetLines(application, transcript.tree, columns));
+    say(budgetLines(application, conversation, transcript.tree, columns));
     return;
   }
-  if (application.runOptions.budget?.tokens === undefined)
+  if (!mayHaveTokenLimit(application, conversation))
     throw new CommandError("There is no limit of tokens that could be raised; sous chat --max-tokens-total N sets one");
   if (conversation.isLive) throw new CommandError("The budget can be raised when the run has ended");
   if (!/^\+?[1-9]\d{0,14}$/.test(parameter))
     throw new CommandError("/budget takes a number of tokens, such as /budget +20000");
   const more = Number(parameter);
+  if (conversation.isCopying)
+    throw new CommandError("The copy has a budget of its own, which can be raised after its first message");
   if (!conversation.addTokens(more)) throw new CommandError("Nothing has been spent yet; /budget shows the limits");
-  say([`The next message may spend ${more} tokens more.`]);
+  const ifLimited = conversation.keepsEarlierLimits ? ", if the earlier conversation has a limit of tokens" : "";
+  say([`The next message may spend ${conversation.moreTokens} tokens more${ifLimited}.`]);
+}
+
+/** The limits of a conversation that continues are those it began with, not those of the flags. */
+function mayHaveTokenLimit({ runOptions }: Application, conversation: Conversation): boolean {
+  if (conversation.keepsEarlierLimits) return true;
+  const limits = conversation.spending()?.limits;
+  if (limits === undefined) return runOptions.budget?.tokens !== undefined;
+  return limits.some(({ of, unit }) => of === "tree" && unit === "tokens");
 }
 
 async function resume(parameter: string, scene: CommandScene): Promise<void> {

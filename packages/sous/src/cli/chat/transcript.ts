@@ -16,11 +16,15 @@ const LOG_LINES = 6;
 /** With more of them each has one line. */
 const MANY = 8;
 const OUTPUT_LINES = 10;
+/** Stays in the scrollback, whichever run it is about. */
+const IS_TOLD_OF_ALL: ReadonlySet<SousEvent["type"]> = new Set(["spawn-refused", "budget-warning", "budget-near"]);
 
 export class Transcript {
   readonly tree: RunTree;
   /** True shows what tools said, and what the children did last. */
   isExpanded = false;
+  /** How the limits of the live run stand, for the rows of those that wait. */
+  limits: () => LiveView["limits"] = () => undefined;
   readonly #style: Style;
   readonly #markdown: MarkdownStream;
   /** Runs that are printed and no longer drawn. */
@@ -53,12 +57,12 @@ export class Transcript {
     this.tree.apply(event);
     const node = this.tree.get(event.runId);
     if (node === undefined) return [];
-    if (event.type === "run-start") {
+    if (event.type === "run-start" || event.type === "budget-wait") {
       const isOther = this.#paths.has(node.path) && this.#paths.get(node.path) !== event.path;
       this.#paths.set(node.path, isOther ? undefined : event.path);
     }
     this.#remember(event);
-    if (event.type === "spawn-refused" || event.type === "budget-warning") return this.#plain(event, columns);
+    if (IS_TOLD_OF_ALL.has(event.type)) return this.#plain(event, columns);
     if (event.depth > 0) return [];
     switch (event.type) {
       case "text-delta":
@@ -97,7 +101,7 @@ export class Transcript {
     const isWriting = this.#markdown.pending(view.columns).length > 0;
     const shown = { ...root, children: this.#unprinted(root) };
     if (isWriting) Object.assign(shown, { activity: "writes", result: "" });
-    const lines = liveLines({ roots: [shown] }, view);
+    const lines = liveLines({ roots: [shown] }, { ...view, limits: this.limits() });
     return this.isExpanded ? [...lines, ...this.#details(view, view.maxLines - lines.length)] : lines;
   }
 
@@ -168,7 +172,7 @@ export class Transcript {
 }
 
 function isOver(node: RunNode): boolean {
-  return node.status !== "running" && node.children.every(isOver);
+  return node.status !== "running" && node.status !== "waiting" && node.children.every(isOver);
 }
 
 function countOf(node: RunNode): number {

@@ -12,11 +12,14 @@ import {
   findTrust,
   loadAgents,
   newAgentText,
+  type ProjectTrust,
   readNamedFile,
   rightsOf,
   trustWarning,
   userAgents,
 } from "../assemble-agents.ts";
+import { type ConfiguredLimit, callSizeProblems, configuredLimits } from "../assemble-limits.ts";
+import { snakeCase } from "../event-json.ts";
 import { CommandError, EXIT, usageError } from "../exit-codes.ts";
 import { plural } from "../figures.ts";
 import { inertLine } from "../inert.ts";
@@ -66,11 +69,21 @@ function oneName(action: string, [name, ...rest]: readonly string[]): string {
 const place = () => ({ cwd: process.cwd(), env: process.env });
 
 /** What is found, after one line about what is not read. */
-async function load(): Promise<Awaited<ReturnType<typeof loadAgents>> & { warning: string | undefined }> {
+async function load(): Promise<Loaded> {
   const trust = await findTrust(place());
   const warning = trustWarning(trust);
   if (warning !== undefined) tell(`warning: ${inertLine(warning, 1000)}`);
-  return { ...(await loadAgents(place(), trust)), warning };
+  return { ...(await loadAgents(place(), trust)), warning, trust };
+}
+
+type Loaded = Awaited<ReturnType<typeof loadAgents>> & { warning: string | undefined; trust: ProjectTrust };
+
+/** None, after one line, when the configuration has mistakes. */
+async function limitsOf(trust: ProjectTrust): Promise<readonly ConfiguredLimit[]> {
+  const limits = await configuredLimits(place(), trust);
+  if (typeof limits !== "string") return limits;
+  tell(`warning: ${inertLine(limits, 1000)}`);
+  return [];
 }
 
 async function list({ output, isJson }: Request): Promise<number> {
@@ -89,7 +102,7 @@ async function list({ output, isJson }: Request): Promise<number> {
 }
 
 async function show(name: string, { output, isJson }: Request): Promise<number> {
-  const { agents: found, problems } = await load();
+  const { agents: found, problems, trust } = await load();
   const agent = found.find((each) => each.name === name);
   if (agent === undefined) {
     const broken = problems.filter(({ file, severity }) => severity === "error" && file.endsWith(`${name}.md`));
@@ -103,22 +116,25 @@ async function show(name: string, { output, isJson }: Request): Promise<number> 
     );
   }
   const rights = await rightsOf(agent);
-  if (isJson) printJson({ schema: "sous.agent.v1", ...agentJson(agent), rights, instructions: agent.instructions });
-  else output.print(rightsLines(agent, rights, output));
+  const limits = await limitsOf(trust);
+  if (isJson) {
+    const { instructions } = agent;
+    printJson({ schema: "sous.agent.v1", ...agentJson(agent), rights, limits: limits.map(limitJson), instructions });
+  } else output.print(rightsLines(agent, rights, limits, output));
   return EXIT.ok;
 }
 
 /** Files that are named are read whatever is trusted: reading is all that happens to them. */
 async function check(files: readonly string[], request: Pick<Request, "output" | "isJson">): Promise<number> {
   if (files.length === 0) {
-    const { agents: found, problems } = await load();
-    return report(problems, request, found.length === 0 ? NONE_READ : undefined);
+    const { agents: found, problems, trust } = await load();
+    const sizes = await callSizeProblems(found, await limitsOf(trust));
+    return report([...problems, ...sizes], request, found.length === 0 ? NONE_READ : undefined);
   }
   const read = await Promise.all(files.map((file) => readNamedFile(file, place())));
-  return report(
-    read.flatMap(({ problems }) => problems),
-    request,
-  );
+  const found = read.map(({ agent }) => agent).filter((agent) => agent !== undefined);
+  const sizes = await callSizeProblems(found, await limitsOf(await findTrust(place())));
+  return report([...read.flatMap(({ problems }) => problems), ...sizes], request);
 }
 
 const NONE_READ = `No agent file was read. ${COMMAND} check FILE looks at any file.`;
@@ -158,6 +174,10 @@ async function makeFolder(folder: string, root: string | undefined): Promise<voi
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
     throw new CommandError(`${inertLine(folder)} cannot be made: ${messageOf(error)}`);
   });
+}
+
+function limitJson({ of, unit, limit, setting, from }: ConfiguredLimit): object {
+  return { of, unit: snakeCase(unit), limit, setting, from };
 }
 
 function agentJson({

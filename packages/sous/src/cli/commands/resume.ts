@@ -1,13 +1,14 @@
 /** `sous resume`: goes on with a kept run after a crash or a stop. What is finished is not done again. */
 
 import { ModelError } from "../../core/errors.ts";
+import type { RunResult } from "../../core/runtime.ts";
 import { assembleStored } from "../assemble-stored.ts";
-import { EXIT, exitCodeOf, usageError } from "../exit-codes.ts";
+import { EXIT, exitCodeOf, isTokenLimit, usageError } from "../exit-codes.ts";
 import { inert, inertLine } from "../inert.ts";
 import { catchInterrupts } from "../interrupts.ts";
 import { warnOfLoss } from "../keep-runs.ts";
 import { openRuns } from "../open-runs.ts";
-import { DISPLAY_OPTIONS, readColor, readOptions, readWhole, refusePositionals } from "../options.ts";
+import { DISPLAY_OPTIONS, quoted, readColor, readOptions, readWhole, refusePositionals } from "../options.ts";
 import { openOutput, printJson, tell } from "../output.ts";
 import { databaseFile } from "../paths.ts";
 import { RUN_OPTIONS, readRunFlags } from "../run-flags.ts";
@@ -15,6 +16,7 @@ import { resultJson } from "../run-json.ts";
 import { treeLines } from "../tree.ts";
 import { watchRun } from "../watch-run.ts";
 import { chooseRun, goOn, type Way } from "./resume-stored.ts";
+import { raisedResume } from "./run-ending.ts";
 
 const COMMAND = "sous resume";
 
@@ -46,7 +48,7 @@ export async function resume(parameters: readonly string[]): Promise<number> {
   const way: Way = {
     isFork: values.fork,
     at: values.at === undefined ? undefined : readWhole("at", values.at, 0),
-    moreTokens: values.budget === undefined ? undefined : readWhole("budget", values.budget.replace(/^\+/, ""), 1),
+    moreTokens: values.budget === undefined ? undefined : readMoreTokens(values.budget),
     seconds: flags.limits.seconds,
     maxTurns: flags.limits.maxTurns,
   };
@@ -66,8 +68,18 @@ export async function resume(parameters: readonly string[]): Promise<number> {
   if (values.json) printJson(resultJson(result));
   else if (result.text !== "") openOutput(process.stdout, display).printText(inert(result.text));
   if (!flags.log.isQuiet) progress.print(["", ...treeLines(tree, progress.columns, progress.style)]);
-  if (result.error !== undefined) tell(`error: ${inertLine(result.error.message)}`);
+  if (result.error !== undefined) tell(`error: ${inertLine(result.error.message)}${howToRaise(result)}`);
   else if (result.lost !== undefined) warnOfLoss(result.lost);
   const isKeyWrong = cause instanceof ModelError && cause.kind === "auth";
   return isKeyWrong ? EXIT.key : exitCodeOf(result, interrupt.exitCode());
+}
+
+function readMoreTokens(given: string): number {
+  if (!/^\+?[1-9]\d{0,14}$/.test(given))
+    throw usageError(`--budget is a number of tokens to add, such as +20000; found ${quoted(given)}`);
+  return Number(given);
+}
+
+function howToRaise({ error, runId }: RunResult): string {
+  return error !== undefined && isTokenLimit(error.message) ? `. ${raisedResume(runId)} allows more.` : "";
 }

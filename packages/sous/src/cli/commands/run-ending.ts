@@ -3,7 +3,7 @@
 import { MissingKey, ModelError, messageOf, StoreError } from "../../core/errors.ts";
 import { type RunResult, withoutRun } from "../../core/runtime.ts";
 import { describeInput } from "../describe-call.ts";
-import { EXIT, exitCodeOf } from "../exit-codes.ts";
+import { EXIT, exitCodeOf, isTokenLimit } from "../exit-codes.ts";
 import { plural } from "../figures.ts";
 import { inertLine } from "../inert.ts";
 import { exitCodeFor } from "../report-error.ts";
@@ -53,7 +53,7 @@ export function endingSentence(result: RunResult, { stoppedBy, isKept }: EndingF
       return `stopped${stoppedBy === undefined ? "" : ` by ${stoppedBy}`}: ${message}.${resume}`;
     }
     case "budget_exceeded":
-      return `error: ${message}. ${whatThereIs(result)} ${moreOf(message)}`.trimEnd();
+      return `error: ${message}. ${whatThereIs(result)} ${moreOf(message, isKept ? result.runId : "")}`.trimEnd();
     case "timeout":
       return `error: ${message}. ${whatThereIs(result)} --timeout allows more.`;
     case "refused":
@@ -65,13 +65,21 @@ export function endingSentence(result: RunResult, { stoppedBy, isKept }: EndingF
 }
 
 function whatThereIs({ text }: RunResult): string {
-  return text.trim() === "" ? "There is no answer." : "The answer is what there was by then.";
+  return text.trim() === "" ? "There is no answer." : "The answer may not be complete.";
 }
 
-/** The option that sets the limit which bit. */
-function moreOf(message: string): string {
-  if (message.startsWith("Token limit")) return "--max-tokens-total allows more.";
-  return message.startsWith("Cost limit") ? "--budget allows more." : "";
+/** The option that sets the limit which bit. `keptRun` is the id of the run, if it can be continued. */
+function moreOf(message: string, keptRun: string): string {
+  if (message.startsWith("Cost limit")) return "--budget allows more.";
+  if (!isTokenLimit(message)) return "";
+  return keptRun === ""
+    ? "--max-tokens-total allows more."
+    : `--max-tokens-total allows more, and ${raisedResume(keptRun)} continues this run.`;
+}
+
+/** How a stored run is continued with a larger limit of tokens. */
+export function raisedResume(runId: string): string {
+  return `sous resume ${runId} --budget +TOKENS`;
 }
 
 const TURNS = "warning: the run is out of turns, so its answer is not complete: --max-turns allows more";

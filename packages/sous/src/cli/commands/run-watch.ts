@@ -62,6 +62,7 @@ async function follow(
     log?.onEvent(event);
   };
   const handle = runtime.run(agent, task, { ...runOptions, signal: interrupts.signal, onEvent });
+  renderer?.follow(handle);
   const following = output.follow(handle, { runId: handle.id, ...facts }).catch((error: unknown) => {
     tell(`warning: not every event was shown: ${inertLine(messageOf(error))}`);
   });

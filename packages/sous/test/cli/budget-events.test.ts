@@ -1,0 +1,51 @@
+/** What scripts see of limits: the two live events in `stream-json`, with their keys in snake_case. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { eventJson } from "../../src/cli/event-json.ts";
+import { agent } from "../../src/core/agent.ts";
+import type { SousEvent } from "../../src/core/event.ts";
+import { run } from "../../src/runtime.ts";
+import { scriptedModel } from "../../src/testing/scripted-model.ts";
+import { after, calls, says, uses } from "../../src/testing/steps.ts";
+import { START, Story } from "./sample-events.ts";
+
+suite("J1: limits in stream-json", () => {
+  test("a limit has its owner, its unit and three numbers, and no number of the event", () => {
+    const events: SousEvent[] = [];
+    const story = new Story((event) => events.push(event));
+    const limit = { of: "children", unit: "costUsd", limit: 1, spent: 0.8, reserved: 0.1 } as const;
+    story.limit("lead/scout", 2, "budget-near", limit);
+    const head = { run_id: "lead/scout", agent_id: "lead/scout", parent_id: "lead", path: "lead/scout", depth: 1 };
+    assert.deepEqual(events.map(eventJson), [
+      {
+        seq: undefined,
+        ts: new Date(START + 2000).toISOString(),
+        ...head,
+        type: "budget-near",
+        limit: { of: "children", unit: "cost_usd", limit: 1, spent: 0.8, reserved: 0.1 },
+      },
+    ]);
+  });
+
+  test("a child that waits to start is told before its start, and a limit that is near once", async () => {
+    const tasks = ["one", "two", "three"].map((label) => ({ label, task_prompt: `Do ${label}.` }));
+    const lead = agent({
+      name: "lead",
+      model: scriptedModel({
+        lead: [calls("parallel_subagent", { tasks }), says("Done.")],
+        "lead/*": [[after(5), says("Seen."), uses({ input: 2000, output: 1000 })]],
+      }),
+      delegate: true,
+    });
+    const told: string[] = [];
+    const onEvent = (event: SousEvent): void => {
+      const { type, path } = eventJson(event);
+      if (/^(?:budget-|run-start)/.test(String(type))) told.push(`${path} ${type}`);
+    };
+    await run(lead, "Go.", { limits: { children: { tokens: 10_000 } }, onEvent });
+    assert.ok(told.indexOf("lead/three budget-wait") < told.indexOf("lead/three run-start"), told.join("\n"));
+    assert.ok(told.includes("lead/three budget-wait"));
+    assert.equal(told.filter((each) => each.endsWith("budget-near")).length, 1);
+  });
+});
