@@ -1,15 +1,15 @@
 /** The reliability figures in full. Each line is printed with its seed; the process fails when a figure is missed. */
 
-import { drawOn } from "../src/budget/shared-account.ts";
 import { runCraftedRows } from "../test/figures/b8-crafted-rows.ts";
+import { measureSharedPostgres } from "../test/figures/h1-shared-postgres.ts";
 import { runRivals, runSleepers } from "../test/figures/kill-rivals.ts";
 import { runCrashSchedules } from "../test/figures/r1-crashes.ts";
 import { runFaultSchedules } from "../test/figures/r1-schedules.ts";
 import { runKills } from "../test/figures/r2-kills.ts";
 import { REAL_COMMAND, runOrphanKills } from "../test/figures/r3-orphans.ts";
 import { runProcessRaces } from "../test/figures/r4-processes.ts";
-import { runLedgerRaces } from "../test/figures/r4-races.ts";
-import { sharedLedgers } from "../test/figures/r4-shared.ts";
+import { type RaceFigures, runLedgerRaces } from "../test/figures/r4-races.ts";
+import { openSharedRace } from "../test/figures/r4-shared.ts";
 import { measureManyChildren } from "../test/figures/r5-many-children.ts";
 import { runDeadlockSearch } from "../test/figures/r6-deadlocks.ts";
 import { runChoppedStreams, runMutatedStreams } from "../test/figures/r7-streams.ts";
@@ -18,6 +18,7 @@ import { runRightsTrees } from "../test/figures/r9-rights.ts";
 import { runFailedWrites } from "../test/figures/r11-writes.ts";
 import { measureMemory } from "../test/figures/r12-memory.ts";
 import { runReplays } from "../test/figures/r13-replay.ts";
+import { measureFanOuts, runMixes, runWithEnough } from "../test/figures/r15-fan-outs.ts";
 import { measureExpressions } from "../test/figures/r16-expressions.ts";
 import { HOSTILE_TEXTS } from "../test/figures/r16-texts.ts";
 import { runTextTrials } from "../test/figures/r16-trials.ts";
@@ -94,9 +95,16 @@ const FIGURES: readonly Figure[] = [
   {
     name: "R4 10,000 races of 64 for a shared budget",
     async measure(seed) {
-      const openLedger = sharedLedgers(drawOn);
-      const figure = await runLedgerRaces({ seed, races: 10_000, width: 64, openLedger });
-      return { figure, isReached: figure.overspent + figure.leaked + figure.hung + figure.wrongRefusals === 0 };
+      const figures: RaceFigures[] = [];
+      for (const processes of [1, 2, 3]) {
+        for (const isSlow of [false, true]) {
+          const open = openSharedRace({ processes, isSlow });
+          figures.push(await runLedgerRaces({ seed, races: 1_667, width: 64, open }));
+        }
+      }
+      const isFaultless = ({ overspent, leaked, hung, wrongRefusals }: RaceFigures) =>
+        overspent + leaked + hung + wrongRefusals === 0;
+      return { figure: figures, isReached: figures.every(isFaultless) };
     },
   },
   {
@@ -105,6 +113,22 @@ const FIGURES: readonly Figure[] = [
       const figure = await runProcessRaces({ seed, races: 1_000, processes: 8, kills: 0.1 });
       const { overspent, leaked, hung, wrongRefusals, faults } = figure;
       return { figure, isReached: overspent + leaked + hung + wrongRefusals + faults.length === 0 };
+    },
+  },
+  {
+    name: "R4 100 races of 8 processes on one purse that has enough for all",
+    async measure(seed) {
+      const figure = await runProcessRaces({ seed, races: 100, processes: 8, kills: 0, only: "enough" });
+      const { overspent, leaked, hung, wrongRefusals, refused, faults } = figure;
+      return { figure, isReached: overspent + leaked + hung + wrongRefusals + refused + faults.length === 0 };
+    },
+  },
+  {
+    name: "H1 a shared Postgres budget: 300 children within 1.3 times, 1,000 on a pool of 8, 100 reruns",
+    async measure() {
+      const figure = await measureSharedPostgres({ children: 300, rounds: 5, wide: 1_000, reruns: 100 });
+      const isReached = figure.ratio <= 1.3 && figure.notCompleted + figure.different.length === 0;
+      return { figure, isReached };
     },
   },
   {
@@ -125,7 +149,7 @@ const FIGURES: readonly Figure[] = [
     name: "R6 1,000 trees searched for a deadlock",
     async measure(seed) {
       const figure = await runDeadlockSearch({ seed, count: 1000 });
-      return { figure, isReached: figure.deadlocks === 0 && figure.broken.length === 0 };
+      return { figure, isReached: figure.deadlocks + figure.overspent + figure.broken.length === 0 };
     },
   },
   {
@@ -182,6 +206,19 @@ const FIGURES: readonly Figure[] = [
     },
   },
   {
+    name: "R15 1,000 random trees, 1,000 with just enough, 200 fan-outs with half of what they need",
+    async measure(seed) {
+      const mixes = await runMixes({ seed, count: 1_000 });
+      const enough = await runWithEnough({ seed, count: 1_000 });
+      const fanOuts = await measureFanOuts({ seed, count: 200 });
+      const { oneTurn, tenAtOnce, allAtOnce, delivered } = fanOuts;
+      const holds = mixes.broken.length + enough.broken.length + fanOuts.broken.length === 0;
+      const isNearlyAll = oneTurn >= 0.95 && tenAtOnce.stop >= 0.9 && tenAtOnce["wrap-up"] >= 0.89;
+      const isReached = holds && isNearlyAll && allAtOnce.stop >= 0.4 && delivered >= 0.9;
+      return { figure: { mixes, enough, fanOuts }, isReached };
+    },
+  },
+  {
     name: "B8 every value of a database changed in turn, and all commands that read",
     async measure(seed) {
       const figure = await runCraftedRows({ seed, share: 1 });
@@ -208,7 +245,7 @@ const FIGURES: readonly Figure[] = [
 async function main(parameters: readonly string[]): Promise<number> {
   const seedAt = parameters.indexOf("--seed");
   const seed = seedAt === -1 ? Math.floor(Math.random() * 2 ** 31) : Number(parameters[seedAt + 1]);
-  const wanted = parameters.filter((each) => /^[RB]\d+$/.test(each));
+  const wanted = parameters.filter((each) => /^[RBH]\d+$/.test(each));
   let missed = 0;
   for (const { name, measure } of FIGURES) {
     if (wanted.length > 0 && !wanted.some((each) => name.startsWith(`${each} `))) continue;

@@ -53,6 +53,8 @@ suite("K1: the reference is generated from the code and has", () => {
       "run-end": true,
       "text-delta": true,
       "reasoning-delta": true,
+      "budget-wait": true,
+      "budget-near": true,
     };
     assert.deepEqual(
       Object.keys(types).filter((type) => !headings("events.md").includes(type)),

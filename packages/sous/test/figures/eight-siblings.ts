@@ -1,9 +1,11 @@
-/** The simulation of design §7: eight siblings who need 63,000 tokens of 40,000, with and without waiting and last words. */
+/** Eight siblings who need 63,000 tokens of 40,000, all at once, with and without waiting and last words. */
 
-import { type Ledger, openLedger } from "../../src/budget/ledger.ts";
+import { openLedger } from "../../src/budget/ledger.ts";
+import { Slots } from "../../src/budget/run-slots.ts";
+import { type Amount, NO_AMOUNT } from "../../src/core/amount.ts";
 import type { Random } from "../../src/core/clock.ts";
 import { BudgetExceeded } from "../../src/core/errors.ts";
-import type { CallNeed, Lease } from "../../src/core/limits.ts";
+import type { Account, CallAsk, Holding, Lease } from "../../src/core/limits.ts";
 import { Scope } from "../../src/core/scope.ts";
 import { between, seededRandom } from "../../src/testing/seeded-random.ts";
 
@@ -22,20 +24,18 @@ const BUDGET = 40_000;
 const OUTPUT = { outputCap: 4_096, minOutput: 512 };
 const SHORT_ANSWER = { outputCap: 1_024, minOutput: 256 };
 
-export async function runEightSiblings({ seed, waits, keepsLastWords }: SiblingOptions): Promise<SiblingFigures> {
-  const random = seededRandom(seed);
-  const account = openLedger({ tokens: BUDGET });
+export async function runEightSiblings(options: SiblingOptions): Promise<SiblingFigures> {
+  const random = seededRandom(options.seed);
+  const account = openLedger({ tokens: BUDGET }, { slots: new Slots(SIBLINGS, "queue") });
   const wire = new Wire(random);
   const plans = Array.from({ length: SIBLINGS }, () => planTurns(random));
-  const siblings = plans.map((plan) => new Sibling(account, wire, plan, { waits, keepsLastWords }));
-  const runs = siblings.map((sibling) => sibling.run());
+  const runs = plans.map((plan) => new Sibling(account, wire, plan, options).run());
   await wire.endEverything();
   const delivered = (await Promise.all(runs)).filter(Boolean).length;
   const left = account.left().tokens ?? 0;
   return { needed: sum(plans.flat().map(({ prompt, answer }) => prompt + answer)), spent: BUDGET - left, delivered };
 }
 
-type LastWords = ReturnType<Ledger["reserveWrapUp"]>;
 type Turn = { prompt: number; answer: number };
 
 /** A conversation that grows by an answer and the result of a tool each turn. */
@@ -50,61 +50,68 @@ function planTurns(random: Random): [Turn, ...Turn[]] {
 }
 
 class Sibling {
-  readonly #account: Ledger;
+  readonly #account: Account;
   readonly #wire: Wire;
   readonly #plan: readonly [Turn, ...Turn[]];
-  readonly #waits: boolean;
-  readonly #lastWords: LastWords | undefined;
+  readonly #options: SiblingOptions;
+  #hasAnswered = false;
 
-  constructor(account: Ledger, wire: Wire, plan: readonly [Turn, ...Turn[]], options: Omit<SiblingOptions, "seed">) {
+  constructor(account: Account, wire: Wire, plan: readonly [Turn, ...Turn[]], options: SiblingOptions) {
     this.#account = account;
     this.#wire = wire;
     this.#plan = plan;
-    this.#waits = options.waits;
-    if (options.keepsLastWords) this.#lastWords = account.reserveWrapUp(call(plan[0].prompt, SHORT_ANSWER));
+    this.#options = options;
   }
 
   /** True when it has delivered something. */
   async run(): Promise<boolean> {
-    using lastWords = this.#lastWords;
+    using holding = this.#account.enter("sibling");
     for (const turn of this.#plan) {
-      // The reserve grows with the conversation; when it no longer can, this is the time for last words.
-      if (lastWords?.resize(call(turn.prompt, SHORT_ANSWER)) === false) return await this.#conclude(turn, lastWords);
-      const lease = await this.#reserve(call(turn.prompt, OUTPUT));
-      if (lease === undefined) return lastWords === undefined ? false : await this.#conclude(turn, lastWords);
-      await this.#ask(turn, lease);
+      const lease = await this.#reserve(holding, turn);
+      if (lease === undefined) return this.#options.keepsLastWords && (await this.#conclude(holding, turn));
+      await this.#call(turn, lease);
     }
     return true;
   }
 
-  async #reserve(need: CallNeed): Promise<Lease | undefined> {
+  async #reserve(holding: Holding, { prompt }: Turn): Promise<Lease | undefined> {
     const scope = new Scope();
-    try {
-      const lease = this.#account.reserve(need, scope);
-      if (lease instanceof Promise && !this.#waits) scope.abort(new BudgetExceeded("tokens", 0, 0));
-      return await lease;
-    } catch (error) {
-      if (error instanceof BudgetExceeded) return undefined;
-      throw error;
-    }
+    // One that does not wait gives up as soon as it would have to.
+    const onWait = () => this.#options.waits || scope.abort(new BudgetExceeded("tokens", 0, 0));
+    const need = { promptTokens: prompt, ...OUTPUT, price: undefined };
+    // From its first answer on it keeps something for its last words.
+    const lastWords = this.#hasAnswered ? this.#lastWords(prompt) : NO_AMOUNT;
+    return ask(holding, { need, lastWords, closing: undefined, onWait }, scope);
   }
 
-  async #conclude({ prompt }: Turn, lastWords: LastWords): Promise<boolean> {
-    const need = call(prompt, SHORT_ANSWER);
-    const lease = lastWords.take(need) ?? (await this.#waitForLastWords(need, lastWords));
-    if (lease !== undefined) await this.#ask({ prompt, answer: SHORT_ANSWER.minOutput }, lease);
+  async #conclude(holding: Holding, { prompt }: Turn): Promise<boolean> {
+    const need = { promptTokens: prompt, ...SHORT_ANSWER, price: undefined };
+    const closing = { enoughOutput: SHORT_ANSWER.minOutput };
+    const lease = await ask(holding, { need, lastWords: NO_AMOUNT, closing, onWait: () => {} }, new Scope());
+    if (lease !== undefined) await this.#call({ prompt, answer: SHORT_ANSWER.minOutput }, lease);
     return lease !== undefined;
   }
 
-  /** The conversation has outgrown the reserve: it goes back, and the last call queues like any other. */
-  #waitForLastWords(need: CallNeed, lastWords: LastWords): Promise<Lease | undefined> {
-    lastWords[Symbol.dispose]();
-    return this.#reserve(need);
+  async #call({ prompt, answer }: Turn, lease: Lease): Promise<void> {
+    await this.#wire.send();
+    const tokens = prompt + Math.min(answer, lease.outputCap);
+    this.#hasAnswered = true;
+    lease.settle({ tokens, costUsd: null }, this.#lastWords(tokens));
   }
 
-  async #ask({ prompt, answer }: Turn, lease: Lease): Promise<void> {
-    await this.#wire.send();
-    lease.settle({ tokens: prompt + Math.min(answer, lease.outputCap), costUsd: null });
+  /** Its conversation so far and a short answer. */
+  #lastWords(prompt: number): Amount {
+    return this.#options.keepsLastWords ? { tokens: prompt + SHORT_ANSWER.outputCap, nanoUsd: 0 } : NO_AMOUNT;
+  }
+}
+
+/** Undefined when it is refused. */
+async function ask(holding: Holding, asked: CallAsk, scope: Scope): Promise<Lease | undefined> {
+  try {
+    return await holding.reserve(asked, scope);
+  } catch (error) {
+    if (error instanceof BudgetExceeded) return undefined;
+    throw error;
   }
 }
 
@@ -128,10 +135,6 @@ class Wire {
       this.#calls.splice(Math.floor(this.#random() * this.#calls.length), 1)[0]?.();
     }
   }
-}
-
-function call(promptTokens: number, output: Pick<CallNeed, "outputCap" | "minOutput">): CallNeed {
-  return { promptTokens, ...output, price: undefined };
 }
 
 function sum(numbers: readonly number[]): number {

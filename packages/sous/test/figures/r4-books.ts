@@ -1,22 +1,26 @@
-/** The books of a race: what the race itself counts for every account, in whole units, to compare the ledger with. */
+/** The books of a race: what the race itself counts for every limit, in whole units, to compare the ledger with. */
 
-import type { Ledger } from "../../src/budget/ledger.ts";
-import type { Budget, CallNeed, Lease } from "../../src/core/limits.ts";
+import type { Amount } from "../../src/core/amount.ts";
+import type { Budget, CallNeed, LimitState } from "../../src/core/limits.ts";
 import type { Price } from "../../src/core/usage.ts";
 
-/** One account of the race. */
+const UNITS = ["tokens", "nanoUsd"] as const;
+
+/** One account of the race, with the limits above it. */
 export class Book {
-  readonly account: Ledger;
+  /** As the ledger calls it in `limits()`. */
+  readonly name: string;
   readonly price: Price | undefined;
-  readonly chain: Book[];
-  readonly #limits: { tokens: number; nanoUsd: number; executions: number };
-  readonly tokens = { spent: 0, inFlight: 0, kept: 0 };
-  readonly nanoUsd = { spent: 0, inFlight: 0, kept: 0 };
+  /** From the top down to this one. */
+  readonly chain: readonly Book[];
+  readonly runners = new Set<Runner>();
+  readonly #limits: Amount & { executions: number };
+  spent: Amount = NOTHING;
   #executions = 0;
   #mostOver = 0;
 
-  constructor(account: Ledger, budget: Budget, price: Price | undefined, above: Book | undefined) {
-    this.account = account;
+  constructor(name: string, budget: Budget, price: Price | undefined, above: Book | undefined) {
+    this.name = name;
     this.price = price;
     this.chain = above === undefined ? [this] : [...above.chain, this];
     this.#limits = {
@@ -26,115 +30,123 @@ export class Book {
     };
   }
 
-  startExecution(): void {
-    this.account.startExecution();
+  addExecution(change: 1 | -1): void {
     for (const book of this.chain) {
-      book.#executions += 1;
+      book.#executions += change;
       book.#mostOver = Math.max(book.#mostOver, book.#executions - book.#limits.executions);
     }
   }
 
-  change(kind: "spent" | "inFlight" | "kept", tokens: number, nanoUsd: number): void {
+  /** Compares what is spent and held with the limits. */
+  check(): void {
     for (const book of this.chain) {
-      book.tokens[kind] += tokens;
-      book.nanoUsd[kind] += nanoUsd;
-      const tokensOver = book.tokens.spent + book.tokens.inFlight + book.tokens.kept - book.#limits.tokens;
-      const nanoUsdOver = book.nanoUsd.spent + book.nanoUsd.inFlight + book.nanoUsd.kept - book.#limits.nanoUsd;
-      book.#mostOver = Math.max(book.#mostOver, tokensOver, nanoUsdOver);
+      for (const unit of UNITS) {
+        let used = book.spent[unit];
+        for (const { inFlight, kept } of book.runners) used += inFlight[unit] + kept[unit];
+        book.#mostOver = Math.max(book.#mostOver, used - book.#limits[unit]);
+      }
     }
   }
 
-  /** Whether every account above would have enough if the calls on the wire cost nothing. */
-  couldGive(need: CallNeed): boolean {
-    const [tokens, nanoUsd] = bill(need, need.minOutput);
-    return this.chain.every(
-      (book) =>
-        tokens <= book.#limits.tokens - book.tokens.spent - book.tokens.kept &&
-        nanoUsd <= book.#limits.nanoUsd - book.nanoUsd.spent - book.nanoUsd.kept,
-    );
+  /** Whether this limit could not pay for the least even if everything came back. */
+  isNever(need: CallNeed): boolean {
+    const least = bill(need, need.minOutput);
+    return UNITS.some((unit) => least[unit] > this.#limits[unit] - this.spent[unit]);
   }
 
   overspent(): number {
     return this.#mostOver;
   }
 
-  /** Units the ledger does not have left although nobody holds them, or has left although they are spent. */
-  leak(): number {
-    const left = this.account.left();
-    const tokens = Math.min(...this.chain.map((book) => book.#limits.tokens - book.tokens.spent));
-    const nanoUsd = Math.min(...this.chain.map((book) => book.#limits.nanoUsd - book.nanoUsd.spent));
-    return (
-      (left.tokens === undefined ? 0 : Math.abs(tokens - left.tokens)) +
-      (left.costUsd === undefined ? 0 : Math.abs(nanoUsd - Math.round(left.costUsd * 1e9)))
-    );
+  /** Units that the ledger holds although nobody does, or has spent and nobody has, or has not and somebody has. */
+  leak(limits: readonly LimitState[]): number {
+    let leak = 0;
+    for (const { of, unit, spent, reserved } of limits) {
+      if (of !== this.name) continue;
+      const factor = unit === "costUsd" ? 1e9 : 1;
+      const known = {
+        tokens: this.spent.tokens,
+        costUsd: this.spent.nanoUsd,
+        executions: this.#executions,
+        seconds: 0,
+      };
+      leak += Math.abs(Math.round(spent * factor) - known[unit]) + Math.abs(Math.round(reserved * factor));
+    }
+    return leak;
   }
 }
 
-/** An amount in the books until its end. */
-export class Holding {
-  readonly tokens: number;
-  readonly nanoUsd: number;
-  readonly #book: Book;
-  readonly #kind: "spent" | "inFlight" | "kept";
-  #isOpen = true;
-
-  constructor(book: Book, kind: "spent" | "inFlight" | "kept", need: CallNeed, output: number) {
-    [this.tokens, this.nanoUsd] = bill(need, output);
-    this.#book = book;
-    this.#kind = kind;
-    book.change(kind, this.tokens, this.nanoUsd);
-  }
-
-  end(): void {
-    if (this.#isOpen) this.#book.change(this.#kind, -this.tokens, -this.nanoUsd);
-    this.#isOpen = false;
-  }
-}
-
-/** What a caller keeps for its last words, in the ledger and in the books. */
-export class Reserve implements Disposable {
-  need: CallNeed | undefined;
-  readonly #book: Book;
-  #lease: ReturnType<Ledger["reserveWrapUp"]> | undefined;
-  #holding: Holding | undefined;
+/** One run, or a child that waits to start, as the race knows it. */
+export class Runner {
+  readonly book: Book;
+  isStart = true;
+  isAsking = false;
+  order = 0;
+  inFlight: Amount = NOTHING;
+  kept: Amount = NOTHING;
+  #movesSince = 0;
 
   constructor(book: Book) {
-    this.#book = book;
+    this.book = book;
+    for (const each of book.chain) each.runners.add(this);
   }
 
-  open(need: CallNeed): void {
-    this.#lease = this.#book.account.reserveWrapUp(need);
-    this.#hold(need);
+  /** Those who are refused in the same turn hear of it later, and it may have been served after them. */
+  movesFrom(turn: number): void {
+    this.isAsking = false;
+    this.#movesSince = turn;
   }
 
-  resize(need: CallNeed): void {
-    if (this.#lease?.resize(need)) this.#hold(need);
+  /** Of what it is given from now on, this much is in flight and that much kept. */
+  holds(inFlight: Amount, kept: Amount): void {
+    this.inFlight = inFlight;
+    this.kept = kept;
+    this.book.check();
   }
 
-  take(need: CallNeed): Lease | undefined {
-    const lease = this.#lease?.take(need);
-    if (lease !== undefined) this.#holding?.end();
-    return lease;
+  spends(amount: Amount): void {
+    for (const book of this.book.chain) book.spent = sum(book.spent, amount);
   }
 
-  [Symbol.dispose](): void {
-    this.#lease?.[Symbol.dispose]();
-    this.#holding?.end();
+  leave(): void {
+    for (const book of this.book.chain) book.runners.delete(this);
   }
 
-  #hold(need: CallNeed): void {
-    this.need = need;
-    this.#holding?.end();
-    this.#holding = new Holding(this.#book, "kept", need, need.minOutput);
+  /** A refusal is right where it could never be paid, or where nothing moves and it is the last in order. */
+  mayBeRefused(need: CallNeed, turn: number, isOrderKnown: boolean): boolean {
+    return this.book.chain.some((book) => {
+      if (book.isNever(need)) return true;
+      const others = [...book.runners].filter((other) => other !== this);
+      const moves = others.some((other) => !other.isStart && !other.isAsking && other.#movesSince < turn);
+      return !moves && (!isOrderKnown || !others.some((other) => other.isAsking && this.#comesBefore(other)));
+    });
+  }
+
+  #comesBefore(other: Runner): boolean {
+    return this.isStart === other.isStart ? this.order < other.order : other.isStart;
   }
 }
 
+export const NOTHING: Amount = { tokens: 0, nanoUsd: 0 };
+
 /** What the provider asks for: a prompt is billed as written to the cache, where that has a price. */
-function bill(need: CallNeed, output: number): [tokens: number, nanoUsd: number] {
-  const { price, promptTokens } = need;
+export function bill({ price, promptTokens }: CallNeed, output: number): Amount {
   const nanoUsd =
     price === undefined
       ? 0
       : promptTokens * Math.round((price.cacheWrite ?? price.input) * 1000) + output * Math.round(price.output * 1000);
-  return [promptTokens + output, nanoUsd];
+  return { tokens: promptTokens + output, nanoUsd };
+}
+
+export function sum(one: Amount, other: Amount): Amount {
+  return { tokens: one.tokens + other.tokens, nanoUsd: one.nanoUsd + other.nanoUsd };
+}
+
+/** Unit by unit what `one` has more than `other`. */
+export function more(one: Amount, other: Amount): Amount {
+  return { tokens: Math.max(0, one.tokens - other.tokens), nanoUsd: Math.max(0, one.nanoUsd - other.nanoUsd) };
+}
+
+export function less(one: Amount, other: Amount): Amount {
+  return { tokens: Math.min(one.tokens, other.tokens), nanoUsd: Math.min(one.nanoUsd, other.nanoUsd) };
 }

@@ -2,10 +2,13 @@
 
 import { flushCompileCache } from "node:module";
 import { setTimeout as pause } from "node:timers/promises";
+import { openLedger } from "../../src/budget/ledger.ts";
+import { Slots } from "../../src/budget/run-slots.ts";
 import { agent } from "../../src/core/agent.ts";
+import { NO_AMOUNT } from "../../src/core/amount.ts";
 import type { Random } from "../../src/core/clock.ts";
 import { BudgetExceeded } from "../../src/core/errors.ts";
-import type { Account, CallNeed } from "../../src/core/limits.ts";
+import type { Account, CallNeed, Lease } from "../../src/core/limits.ts";
 import type { Model } from "../../src/core/model.ts";
 import { RunError } from "../../src/core/runtime.ts";
 import { Scope } from "../../src/core/scope.ts";
@@ -13,6 +16,7 @@ import type { SharedBudget } from "../../src/core/shared-budget.ts";
 import { noUsage } from "../../src/core/usage.ts";
 import { systemHost } from "../../src/host.ts";
 import { createRuntime } from "../../src/runtime.ts";
+import { tokens } from "../../src/testing/purse-asks.ts";
 import { between, chance, seededRandom } from "../../src/testing/seeded-random.ts";
 import { importWithout, type Mutation } from "../mutation.ts";
 
@@ -20,7 +24,10 @@ import { importWithout, type Mutation } from "../mutation.ts";
 export type WorkerTask = { file: string; mutation: Mutation | undefined };
 
 /** What the parent says of each race. */
-export type RaceTask = { seed: number; name: string; kind: "calls" | "trees"; callers: number };
+export type RaceTask = { seed: number; name: string; kind: RaceKind; callers: number };
+
+/** `calls` and `trees` want more than there is; `enough` has enough for everybody. */
+export type RaceKind = "calls" | "trees" | "enough";
 
 export type RaceReport = {
   name: string;
@@ -34,13 +41,17 @@ export type RaceReport = {
   faults: string[];
 };
 
+/** What each call of a race with enough for everybody asks for, spends and keeps. */
+export const ENOUGH = { calls: 3, prompt: 100, output: 100, spent: 160, lastWords: 150 } as const;
+
+let runs = 0;
+
 type Stores = typeof import("../../src/store/sqlite.ts");
-type Accounts = typeof import("../../src/budget/shared-account.ts");
+type PurseLines = typeof import("../../src/budget/purse-line.ts");
 
 const { file, mutation } = JSON.parse(process.argv[2] ?? "{}") as WorkerTask;
 const { openSqliteStore } = await load<Stores>(import.meta.resolve("../../src/store/sqlite.ts"));
-const { drawOn } = await load<Accounts>(import.meta.resolve("../../src/budget/shared-account.ts"));
-const { openLedger } = await import("../../src/budget/ledger.ts");
+const { purseLineOf } = await load<PurseLines>(import.meta.resolve("../../src/budget/purse-line.ts"));
 const store = await openSqliteStore(file);
 const { clock } = systemHost();
 const runtime = createRuntime({ store });
@@ -56,48 +67,87 @@ async function race({ seed, name, kind, callers }: RaceTask): Promise<void> {
   try {
     const shared = await store.sharedBudget(name);
     const random = seededRandom(seed, `${name} ${process.pid}`);
-    const one = kind === "calls" ? callsOn : treeOn;
-    await Promise.all(Array.from({ length: callers }, () => one(shared, random, report)));
+    const tree = openLedger({}, { slots: new Slots(1_000, "queue"), purse: purseLineOf(shared, clock) });
+    const one = { calls: () => callsOn(tree, random, report), trees: () => treeOn(shared, random, report), enough };
+    function enough(): Promise<void> {
+      return enoughOn(tree, report);
+    }
+    await Promise.all(Array.from({ length: callers }, () => one[kind]()));
+    await tree.flushed();
   } catch (error) {
     report.faults.push(String(error));
   }
   process.send?.(report);
 }
 
-/** A caller that keeps nothing back for last words, so that a refusal must be right to the unit. */
-async function callsOn(shared: SharedBudget, random: Random, report: RaceReport): Promise<void> {
-  const account: Account = drawOn(shared, openLedger({}), clock);
+/** A run that keeps nothing back for last words, so that a refusal must be right to the unit. */
+async function callsOn(tree: Account, random: Random, report: RaceReport): Promise<void> {
+  const needs = Array.from({ length: between(random, 1, 3) }, () => needOf(20 + between(random, 0, 80)));
+  await runOn(tree, report, needs, async ({ lease }) => {
+    if (chance(random, 0.8)) await pause(between(random, 0, 3));
+    // Refused before the first byte: nothing was spent.
+    if (chance(random, 0.1)) return lease[Symbol.dispose]();
+    settle(lease, 100 + Math.floor(random() * (lease.outputCap + 1)), 0, report);
+  });
+}
+
+/** A run of three calls of which each gets all it asks for: there is enough for everybody. */
+async function enoughOn(tree: Account, report: RaceReport): Promise<void> {
+  await runOn(
+    tree,
+    report,
+    Array.from({ length: ENOUGH.calls }, () => needOf(ENOUGH.output)),
+    async ({ lease }) => {
+      if (lease.outputCap < ENOUGH.output) report.faults.push(`an answer was cut to ${lease.outputCap}`);
+      await pause(1);
+      settle(lease, ENOUGH.spent, ENOUGH.lastWords, report);
+    },
+  );
+}
+
+function settle(lease: Lease, amount: number, lastWords: number, report: RaceReport): void {
+  report.tokens += amount;
+  report.calls += 1;
+  lease.settle({ tokens: amount, costUsd: null }, tokens(lastWords));
+}
+
+async function runOn(
+  tree: Account,
+  report: RaceReport,
+  [first, ...others]: CallNeed[],
+  onCall: (call: { lease: Lease }) => Promise<void>,
+): Promise<void> {
+  const scope = new Scope();
+  const asked = { scope, above: undefined, onWait: () => {}, onRefused: () => {} };
+  let need = first;
   try {
-    await account.startExecution();
-    report.executions += 1;
+    await tree.startExecution();
   } catch (error) {
     if (!(error instanceof BudgetExceeded)) throw error;
     return;
   }
-  for (let calls = between(random, 1, 3); calls > 0; calls--) {
-    const need: CallNeed = {
-      promptTokens: 100,
-      minOutput: 20,
-      outputCap: 20 + between(random, 0, 80),
-      price: undefined,
-    };
-    try {
-      using lease = await account.reserve(need, new Scope());
-      if (chance(random, 0.8)) await pause(between(random, 0, 3));
-      // Refused before the first byte: nothing was spent.
-      if (chance(random, 0.1)) continue;
-      const tokens = 100 + Math.floor(random() * (lease.outputCap + 1));
-      report.tokens += tokens;
-      report.calls += 1;
-      lease.settle({ tokens, costUsd: null });
-    } catch (error) {
-      if (!(error instanceof BudgetExceeded)) throw error;
-      report.refused += 1;
-      const least = need.promptTokens + need.minOutput;
-      report.leastRefused = Math.min(report.leastRefused ?? least, least);
-      return;
+  try {
+    const started = await tree.start({ ...asked, path: `lead/${++runs}`, need });
+    using holding = started.holding;
+    using _slot = started.slot;
+    tree.useExecution();
+    report.executions += 1;
+    if (started.first !== undefined) await onCall({ lease: started.first });
+    for (need of others) {
+      const ask = { need, lastWords: NO_AMOUNT, closing: undefined, onWait: () => {} };
+      await onCall({ lease: await holding.reserve(ask, scope) });
     }
+  } catch (error) {
+    if (!(error instanceof BudgetExceeded)) throw error;
+    if (need === first) tree.undoExecution();
+    report.refused += 1;
+    const least = (need?.promptTokens ?? 0) + (need?.minOutput ?? 0);
+    report.leastRefused = Math.min(report.leastRefused ?? least, least);
   }
+}
+
+function needOf(outputCap: number): CallNeed {
+  return { promptTokens: 100, minOutput: 20, outputCap, price: undefined };
 }
 
 /** A whole tree: a lead with up to two children, each of some turns. */

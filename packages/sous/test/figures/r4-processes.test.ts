@@ -15,6 +15,13 @@ test("R4, H1: 10 races of 8 processes on one database neither overspend, leak, h
   assert.ok(figures.calls > 20 && figures.refused > 20, JSON.stringify(figures));
 });
 
+test("R4, H1: 8 processes on one purse complete everything while enough is left, and no answer is cut", async (t) => {
+  const seed = Math.floor(Math.random() * 2 ** 31);
+  const figures = await runProcessRaces({ seed, races: 3, processes: 8, kills: 0, only: "enough" });
+  t.diagnostic(`R4 ${JSON.stringify(figures)}`);
+  assert.deepEqual([faultsOf(figures), figures.refused, figures.calls], [FAULTLESS, 0, 3 * 8 * 2 * 3]);
+});
+
 test("R4: what a killed process had reserved is spent: never negative, never leaked, never waited for", async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const figures = await runProcessRaces({ seed, races: 4, processes: 4, kills: 1 });
@@ -24,26 +31,30 @@ test("R4: what a killed process had reserved is spent: never negative, never lea
 });
 
 suite("R4 notices a shared budget that", () => {
-  const purse = import.meta.resolve("../../src/core/purse.ts");
+  const purse = import.meta.resolve("../../src/core/purse-answer.ts");
   const mutations: [what: string, notices: (keyof typeof FAULTLESS)[], mutation: Mutation][] = [
     [
       "takes its steps without a transaction",
       ["overspent", "leaked", "hung", "faults"],
       {
-        find: "this.#connection.write(() => nowOrLater(steps(this.#rows(name, put, gone))))",
-        replace: "nowOrLater(steps(this.#rows(name, put, gone)))",
+        find: "const { purse, result } = this.#connection.write(() => {",
+        replace: "const { purse, result } = (<T>(step: () => T): T => step())(() => {",
         in: import.meta.resolve("../../src/store/sqlite-budget.ts"),
       },
     ],
     [
       "does not look at what is in flight",
       ["overspent"],
-      { find: "reachable : reachable - purse.inFlight[unit]", replace: "reachable : reachable", in: purse },
+      { find: "const free = unspent - reserved[unit];", replace: "const free = unspent;", in: purse },
     ],
     [
       "refuses instead of waiting",
       ["wrongRefusals"],
-      { find: 'shortage(purse, need, "reachable")', replace: 'shortage(purse, need, "free")', in: purse },
+      {
+        find: "outputThatFits(unspent - ask.above[unit],",
+        replace: "outputThatFits(unspent - reserved[unit],",
+        in: purse,
+      },
     ],
   ];
   for (const [what, notices, mutation] of mutations) {

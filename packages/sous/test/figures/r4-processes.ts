@@ -13,9 +13,9 @@ import type { Random } from "../../src/core/clock.ts";
 import { messageOf } from "../../src/core/errors.ts";
 import type { SharedBudget, SharedLimits } from "../../src/core/shared-budget.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
-import { between, chance, seededRandom } from "../../src/testing/seeded-random.ts";
+import { between, chance, pick, seededRandom } from "../../src/testing/seeded-random.ts";
 import type { Mutation } from "../mutation.ts";
-import type { RaceReport, RaceTask, WorkerTask } from "./r4-process-worker.ts";
+import type { ENOUGH, RaceKind, RaceReport, RaceTask, WorkerTask } from "./r4-process-worker.ts";
 
 export type ProcessRaceOptions = {
   seed: number;
@@ -23,8 +23,8 @@ export type ProcessRaceOptions = {
   processes: number;
   /** The share of races in which some of the processes are killed. */
   kills: number;
-  /** Whole trees race in every second race, unless only calls do. */
-  only?: RaceTask["kind"] | undefined;
+  /** All kinds race, unless only this one does. */
+  only?: RaceKind | undefined;
   /** How long a race may take before it counts as hung. */
   patienceMs?: number | undefined;
   mutation?: Mutation | undefined;
@@ -61,15 +61,15 @@ export async function runProcessRaces(options: ProcessRaceOptions): Promise<Proc
   try {
     for (let race = 0; race < races && figures.hung === 0; race++) {
       const random = seededRandom(seed, `race ${race}`);
-      const kind = only ?? (chance(random, 0.5) ? "calls" : "trees");
+      const kind = only ?? pick(random, KINDS);
       const task: RaceTask = { seed, name: `race ${race}`, kind, callers: Math.ceil(16 / processes) };
-      const limits = limitsOf(random, task.kind);
+      const limits = limitsOf(random, task, processes);
       const shared = await store.sharedBudget(task.name, limits);
-      const killed = chance(random, kills) ? between(random, 1, 3) : 0;
+      const killed = kind !== "enough" && chance(random, kills) ? between(random, 1, 3) : 0;
       const reports = await crew.race(task, killed, between(random, 0, 12));
       figures.hung += processes - killed - reports.length;
       figures.killed += killed;
-      await judge(figures, { shared, limits, reports, isWhole: killed === 0 }).catch((error: unknown) => {
+      await judge(figures, { kind, shared, limits, reports, isWhole: killed === 0 }).catch((error: unknown) => {
         figures.faults.push(messageOf(error));
       });
     }
@@ -81,16 +81,26 @@ export async function runProcessRaces(options: ProcessRaceOptions): Promise<Proc
   return figures;
 }
 
+const KINDS = ["calls", "trees", "enough"] as const satisfies RaceKind[];
+
 /** Tokens always; executions in some races. */
-function limitsOf(random: Random, kind: RaceTask["kind"]): SharedLimits {
+function limitsOf(random: Random, { kind, callers }: RaceTask, processes: number): SharedLimits {
+  if (kind === "enough") {
+    // All needs, one full reservation, and the reserves of all who are live.
+    const runs = callers * processes;
+    return { tokens: runs * NEEDS.calls * NEEDS.spent + NEEDS.prompt + NEEDS.output + runs * NEEDS.lastWords };
+  }
   const tokens = kind === "calls" ? between(random, 500, 3_000) : between(random, 2_000, 12_000);
   return chance(random, 0.3) ? { tokens, executions: between(random, 3, 12) } : { tokens };
 }
 
-type Race = { shared: SharedBudget; limits: SharedLimits; reports: RaceReport[]; isWhole: boolean };
+/** As the worker has them; its file cannot be imported here, because it is a process. */
+const NEEDS: typeof ENOUGH = { calls: 3, prompt: 100, output: 100, spent: 160, lastWords: 150 };
+
+type Race = { kind: RaceKind; shared: SharedBudget; limits: SharedLimits; reports: RaceReport[]; isWhole: boolean };
 
 /** Compares the books with what the processes say. Of those that were killed only the books know. */
-async function judge(figures: ProcessRaceFigures, { shared, limits, reports, isWhole }: Race): Promise<void> {
+async function judge(figures: ProcessRaceFigures, { kind, shared, limits, reports, isWhole }: Race): Promise<void> {
   const [left, spent] = [await shared.left(), await shared.spent()];
   const sum = (unit: "tokens" | "executions" | "calls" | "refused") =>
     reports.reduce((total, report) => total + report[unit], 0);
@@ -103,6 +113,7 @@ async function judge(figures: ProcessRaceFigures, { shared, limits, reports, isW
     figures.overspent += Math.max(0, counted - limit, billed - limit);
     figures.leaked += Math.abs(limit - counted - (left[unit] ?? 0));
   }
+  if (kind === "enough") figures.wrongRefusals += sum("refused");
   for (const { leastRefused, faults } of reports) {
     if (leastRefused !== null && (left.tokens ?? 0) >= leastRefused) figures.wrongRefusals += 1;
     figures.faults.push(...faults);

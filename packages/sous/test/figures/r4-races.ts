@@ -1,33 +1,42 @@
 /**
- * R4: many callers race for one budget. A fake provider charges fixed amounts, a seeded scheduler ends calls in random order,
- * and books kept beside the ledger say whether it gave away too much, kept too much or left somebody waiting.
+ * R4: many runs race for one budget. A fake provider charges fixed amounts, a seeded scheduler ends calls and tools in random
+ * order, and books kept beside the ledger say whether it gave away too much, kept too much, refused wrongly or left a run waiting.
  */
 
-import { type Ledger, openLedger } from "../../src/budget/ledger.ts";
+import { openLedger } from "../../src/budget/ledger.ts";
+import { Slots } from "../../src/budget/run-slots.ts";
 import type { Random } from "../../src/core/clock.ts";
 import { BudgetExceeded } from "../../src/core/errors.ts";
-import type { Budget, CallNeed, Lease } from "../../src/core/limits.ts";
+import type { Account, Budget, CallNeed, LimitState } from "../../src/core/limits.ts";
 import { Scope } from "../../src/core/scope.ts";
 import type { Price } from "../../src/core/usage.ts";
 import { between, chance, pick, seededRandom } from "../../src/testing/seeded-random.ts";
-import { Book, Holding, Reserve } from "./r4-books.ts";
+import { Book } from "./r4-books.ts";
+import { RaceRun } from "./r4-race-run.ts";
 
 export type RaceOptions = {
   seed: number;
   races: number;
-  /** Callers at once in each race. */
+  /** Runs at once in each race. */
   width: number;
-  /** A ledger to race on instead of the real one: a mutant. */
-  openLedger?: OpenLedger | undefined;
+  /** A ledger to race on instead of the real one: a mutant, or one on a shared budget. */
+  open?: OpenRace | undefined;
 };
 
-type OpenLedger = (budget: Budget) => Ledger | Promise<Ledger>;
+/** The accounts of the trees that race, and what the ledger calls the limits at their top. */
+export type Opened = {
+  readonly name: string;
+  readonly trees: readonly [Account, ...Account[]];
+  /** The limits at the top as everybody sees them, where other processes change them too. */
+  limits?(): Promise<LimitState[]>;
+};
+export type OpenRace = (budget: Budget, slots: () => Slots) => Opened | Promise<Opened>;
 
 export type RaceFigures = {
   seed: number;
   races: number;
   width: number;
-  /** Attempts that got a lease, and how many of them had to wait for it. */
+  /** Calls that got a lease, and how many of them had to wait for it. */
   granted: number;
   waited: number;
   refused: number;
@@ -37,14 +46,14 @@ export type RaceFigures = {
   overspent: number;
   /** Units that are still reserved when nobody holds anything. */
   leaked: number;
-  /** Callers that nobody would ever have woken. */
+  /** Runs that nobody would ever have woken. */
   hung: number;
-  /** Refusals although enough was in reach. */
+  /** Refusals of what could be paid, while something moved or others came later. */
   wrongRefusals: number;
 };
 
 export async function runLedgerRaces(options: RaceOptions): Promise<RaceFigures> {
-  const { seed, races, width } = options;
+  const { seed, races, width, open = openLocal } = options;
   const figures: RaceFigures = {
     ...{ seed, races, width },
     ...{ granted: 0, waited: 0, refused: 0, cancelled: 0, lastWords: 0 },
@@ -56,9 +65,7 @@ export async function runLedgerRaces(options: RaceOptions): Promise<RaceFigures>
   try {
     for (let race = 0; race < races; race++) {
       const random = seededRandom(seed, `race ${race}`);
-      const hasLastWords = chance(random, 0.3);
-      const books = await openBooks(random, options.openLedger ?? openLedger);
-      await new Race(random, figures, books, hasLastWords).run(width);
+      await new Race(random, figures, await openBooks(random, open)).run(width);
     }
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
@@ -66,116 +73,104 @@ export async function runLedgerRaces(options: RaceOptions): Promise<RaceFigures>
   return figures;
 }
 
+export function openLocal(budget: Budget, slots: () => Slots, open: typeof openLedger = openLedger): Opened {
+  return { name: "tree", trees: [open(budget, { slots: slots() })] };
+}
+
+type Place = { readonly book: Book; readonly account: Account };
+type Field = { readonly opened: Opened; readonly places: readonly [Place, ...Place[]] };
+
 class Race {
   readonly #random: Random;
   readonly #figures: RaceFigures;
-  readonly #books: [Book, ...Book[]];
-  readonly #hasLastWords: boolean;
-  /** Calls on the wire and aborts to come; the scheduler picks one at a time. */
+  readonly #field: Field;
+  /** Calls on the wire, tools at work and aborts to come; the scheduler picks one at a time. */
   readonly #pending: (() => void)[] = [];
   #running = 0;
+  /** How often every promise could go on so far. */
+  #turn = 0;
 
-  constructor(random: Random, figures: RaceFigures, books: [Book, ...Book[]], hasLastWords: boolean) {
+  constructor(random: Random, figures: RaceFigures, field: Field) {
     this.#random = random;
     this.#figures = figures;
-    this.#books = books;
-    this.#hasLastWords = hasLastWords;
+    this.#field = field;
   }
 
   async run(width: number): Promise<void> {
+    const hasLastWords = chance(this.#random, 0.5);
     const scopes: Scope[] = [];
-    for (let caller = 0; caller < width; caller++) {
+    for (let runs = 0; runs < width; runs++) {
       const scope = new Scope();
       scopes.push(scope);
-      this.#running += 1;
-      const start = (): void =>
-        void this.#callerWith(pick(this.#random, this.#books), scope).finally(() => (this.#running -= 1));
+      const { book, account } = pick(this.#random, this.#field.places);
+      const start = () => void this.#start(book, account, scope, hasLastWords);
       if (chance(this.#random, 0.1)) this.#pending.push(() => scope.abort(STOPPED));
+      this.#running += 1;
       if (chance(this.#random, 0.5)) this.#pending.push(start);
       else start();
     }
     await this.#endEverything();
     this.#figures.hung += this.#running;
-    if (this.#running === 0) for (const book of this.#books) this.#figures.leaked += book.leak();
-    for (const book of this.#books) this.#figures.overspent += book.overspent();
+    if (this.#running === 0) await this.#findLeaks();
+    for (const { book } of this.#field.places) this.#figures.overspent += book.overspent();
     for (const scope of scopes) scope.abort(STOPPED);
     await aMoment();
+  }
+
+  async #start(book: Book, account: Account, scope: Scope, hasLastWords: boolean): Promise<void> {
+    const world = {
+      random: this.#random,
+      figures: this.#figures,
+      onWire: () => this.#onWire(),
+      turn: () => this.#turn,
+    };
+    const isOrderKnown = this.#field.opened.limits === undefined;
+    try {
+      await new RaceRun(world, { book, account, scope, hasLastWords, isOrderKnown }).run();
+    } catch (error) {
+      if (error === STOPPED) this.#figures.cancelled += 1;
+      else if (error instanceof BudgetExceeded) this.#figures.refused += 1;
+      else throw error;
+    } finally {
+      this.#running -= 1;
+    }
+  }
+
+  async #findLeaks(): Promise<void> {
+    const { opened, places } = this.#field;
+    const top = await opened.limits?.();
+    for (const { book, account } of places) {
+      const limits = top !== undefined && book.name === opened.name ? top : account.limits();
+      this.#figures.leaked += book.leak(limits);
+    }
+  }
+
+  async #nextTurn(): Promise<void> {
+    await aMoment();
+    this.#turn += 1;
+  }
+
+  #onWire(): Promise<void> {
+    return new Promise((resolve) => this.#pending.push(resolve));
   }
 
   /** Ends calls in random order until none is left. Now and then several end before anybody can react. */
   async #endEverything(): Promise<void> {
     for (;;) {
-      if (this.#pending.length === 0) await aMoment();
+      for (let turns = 0; this.#pending.length === 0 && turns < MAX_TURNS; turns++) await this.#nextTurn();
       if (this.#pending.length === 0) return;
       const index = Math.floor(this.#random() * this.#pending.length);
       const end = this.#pending[index];
       const last = this.#pending.pop();
       if (last !== undefined && index < this.#pending.length) this.#pending[index] = last;
       end?.();
-      if (chance(this.#random, 0.5)) await undefined;
+      if (chance(this.#random, 0.5)) await this.#nextTurn();
     }
-  }
-
-  async #callerWith(book: Book, scope: Scope): Promise<void> {
-    using reserve = new Reserve(book);
-    try {
-      book.startExecution();
-      if (this.#hasLastWords && chance(this.#random, 0.5)) reserve.open(needOf(this.#random, book.price));
-      // Whoever keeps something for last words goes on for longer, so that it comes to need them.
-      const calls = between(this.#random, 1, reserve.need === undefined ? 2 : 8);
-      for (let call = 0; call < calls; call++) {
-        const need = needOf(this.#random, book.price);
-        await this.#call(book, need, await this.#reserve(book, need, scope), scope);
-        reserve.resize(needOf(this.#random, book.price));
-      }
-    } catch (error) {
-      if (error === STOPPED) this.#figures.cancelled += 1;
-      else if (error instanceof BudgetExceeded) await this.#refuse(book, reserve, scope);
-      else throw error;
-    }
-  }
-
-  async #refuse(book: Book, reserve: Reserve, scope: Scope): Promise<void> {
-    this.#figures.refused += 1;
-    const need = chance(this.#random, 0.1) ? needOf(this.#random, book.price) : reserve.need;
-    const lease = need === undefined ? undefined : reserve.take(need);
-    if (need === undefined || lease === undefined) return;
-    this.#figures.lastWords += 1;
-    await this.#call(book, need, lease, scope).catch(() => {});
-  }
-
-  async #reserve(book: Book, need: CallNeed, scope: Scope): Promise<Lease> {
-    let isSure = true;
-    try {
-      const lease = book.account.reserve(need, scope);
-      if (!(lease instanceof Promise)) return lease;
-      this.#figures.waited += 1;
-      // Until the refusal is read here, somebody's last words may have been given back.
-      isSure = !this.#hasLastWords;
-      return await lease;
-    } catch (error) {
-      if (isSure && error instanceof BudgetExceeded && book.couldGive(need)) this.#figures.wrongRefusals += 1;
-      throw error;
-    }
-  }
-
-  async #call(book: Book, need: CallNeed, lease: Lease, scope: Scope): Promise<void> {
-    this.#figures.granted += 1;
-    const holding = new Holding(book, "inFlight", need, lease.outputCap);
-    await new Promise<void>((resolve) => this.#pending.push(resolve));
-    holding.end();
-    // Refused before the first byte, or stopped: nothing was spent.
-    if (scope.aborted || chance(this.#random, 0.1)) {
-      lease[Symbol.dispose]();
-      scope.throwIfAborted();
-      return;
-    }
-    const output = Math.floor(this.#random() * (lease.outputCap + 1));
-    const spent = new Holding(book, "spent", need, output);
-    lease.settle({ tokens: spent.tokens, costUsd: book.price === undefined ? null : spent.nanoUsd / 1e9 });
-    if (chance(this.#random, 0.1)) lease[Symbol.dispose]();
   }
 }
+
+/** A slow store answers one after another; when nothing has come after this many turns, nothing will. */
+const MAX_TURNS = 400;
 
 const STOPPED = new Error("stopped");
 
@@ -186,17 +181,24 @@ const PRICES: readonly [Price | undefined, ...(Price | undefined)[]] = [
   undefined,
 ];
 
-/** A root and up to four accounts somewhere below it, each with less than what is left above. */
-async function openBooks(random: Random, open: OpenLedger): Promise<[Book, ...Book[]]> {
-  const rootBudget = budgetOf(random, between(random, 2_000, 100_000));
-  const root = new Book(await open(rootBudget), rootBudget, pick(random, PRICES), undefined);
-  const books: [Book, ...Book[]] = [root];
+/** One or more trees and up to four accounts below, each with less than what is left above. */
+async function openBooks(random: Random, open: OpenRace): Promise<Field> {
+  const budget = budgetOf(random, between(random, 2_000, 100_000));
+  const atOnce = chance(random, 0.3) ? between(random, 3, 20) : 1_000;
+  const opened = await open(budget, () => new Slots(atOnce, "queue"));
+  const { name, trees } = opened;
+  const price = pick(random, PRICES);
+  const top = new Book(name, budget, price, undefined);
+  const places: [Place, ...Place[]] = [{ book: top, account: trees[0] }];
+  for (const account of trees.slice(1)) places.push({ book: top, account });
   for (let count = between(random, 0, 4); count > 0; count--) {
-    const above = pick(random, books);
-    const budget = chance(random, 0.2) ? {} : budgetOf(random, between(random, 500, 30_000), above.account.left());
-    books.push(new Book(above.account.open(budget), budget, pick(random, PRICES), above));
+    const above = pick(random, places);
+    const path = `share ${count}`;
+    const own = chance(random, 0.2) ? {} : budgetOf(random, between(random, 500, 30_000), above.account.left());
+    const account = above.account.open(own, { path, above: undefined });
+    places.push({ book: new Book(path, own, pick(random, PRICES), above.book), account });
   }
-  return books;
+  return { opened, places };
 }
 
 function budgetOf(random: Random, size: number, left: Budget = {}): Budget {
@@ -208,7 +210,7 @@ function budgetOf(random: Random, size: number, left: Budget = {}): Budget {
   return budget;
 }
 
-function needOf(random: Random, price: Price | undefined): CallNeed {
+export function needOf(random: Random, price: Price | undefined): CallNeed {
   const minOutput = between(random, 10, 200);
   return { promptTokens: between(random, 20, 1_000), minOutput, outputCap: minOutput + between(random, 0, 800), price };
 }

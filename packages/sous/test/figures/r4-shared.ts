@@ -1,59 +1,67 @@
-/** A ledger whose limits are those of a shared budget in memory, for races that every ledger must pass. */
+/** Trees on a shared budget in memory, in one process or several, for races that every ledger must pass. */
 
-import { type Ledger, openLedger } from "../../src/budget/ledger.ts";
-import type { Account, Budget } from "../../src/core/limits.ts";
-import { wait } from "../../src/core/now-or-later.ts";
+import { openLedger } from "../../src/budget/ledger.ts";
+import type { PurseLine } from "../../src/budget/purse-line.ts";
+import { purseLineOf } from "../../src/budget/purse-line.ts";
+import type { Account, Budget, LimitState } from "../../src/core/limits.ts";
+import type { SharedBudget } from "../../src/core/shared-budget.ts";
 import { memoryPurses } from "../../src/store/memory-budget.ts";
-import type { PurseTables } from "../../src/store/shared-budget.ts";
 import { openSharedBudget } from "../../src/store/shared-budget.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import type { OpenRace } from "./r4-races.ts";
 
-type DrawOn = typeof import("../../src/budget/shared-account.ts").drawOn;
+export type SharedRaceOptions = {
+  /** Each has rows of its own in the books. */
+  processes: number;
+  /** Answers in a later turn of the event loop. */
+  isSlow?: boolean | undefined;
+  lineOf?: ((shared: SharedBudget, clock: VirtualClock) => PurseLine) | undefined;
+  openShared?: typeof openSharedBudget | undefined;
+  open?: typeof openLedger | undefined;
+};
 
-/** The clock stands still: whoever waits is woken by what happens here, or never. */
-export function sharedLedgers(drawOn: DrawOn, openShared = openSharedBudget): (budget: Budget) => Promise<Ledger> {
-  return async (budget) => {
+/** The clock stands still: a run that waits is woken by what happens here, or never. Each process has two trees. */
+export function openSharedRace(options: SharedRaceOptions): OpenRace {
+  const { processes, isSlow = false, lineOf = purseLineOf, openShared = openSharedBudget, open = openLedger } = options;
+  return async (budget, slots) => {
     const tables = memoryPurses();
-    const shared = await openShared(tables, "race", budget);
-    return withPurse(drawOn(shared, openLedger({}), new VirtualClock(0)), tables);
+    const trees: Account[] = [];
+    for (let process = 0; process < processes; process++) {
+      const shared = await openShared(tables, "race", process === 0 ? budget : undefined);
+      const purse = lineOf(isSlow ? slow(shared) : shared, new VirtualClock(0));
+      for (let tree = 0; tree < 2; tree++) trees.push(open({}, { slots: slots(), purse }));
+    }
+    const [first, ...others] = trees;
+    if (first === undefined) throw new Error("A race needs a process");
+    const limits = async () => limitsOf(await openShared(tables, "race"), budget);
+    return { name: NAME, trees: [first, ...others], limits };
   };
 }
 
-/** What is left to an account is what is left to it and in the purse. A purse in memory answers at once. */
-function withPurse(account: Account, tables: PurseTables): Ledger {
-  const { isMetered } = account;
-  const view: Account = {
-    isMetered,
-    open: (budget) => withPurse(account.open(budget), tables) as Account,
-    startExecution: () => account.startExecution(),
-    undoExecution: () => account.undoExecution(),
-    countExecution: () => account.countExecution(),
-    reserve: (need, scope) => account.reserve(need, scope),
-    reserveWrapUp: (need, instead) => account.reserveWrapUp(need, instead),
-    charge: (spent) => account.charge(spent),
-    flushed: () => account.flushed(),
-    limitsMoney: () => account.limitsMoney(),
-    left() {
-      const [own, purse] = [account.left(), leftIn(tables)];
-      for (const unit of ["tokens", "costUsd", "executions"] as const)
-        if (own[unit] !== undefined || purse[unit] !== undefined)
-          own[unit] = Math.min(own[unit] ?? Number.POSITIVE_INFINITY, purse[unit] ?? Number.POSITIVE_INFINITY);
-      return own;
+const NAME = "shared budget race";
+
+async function limitsOf(shared: SharedBudget, budget: Budget): Promise<LimitState[]> {
+  const [left, spent] = [await shared.left(), await shared.spent()];
+  return (["tokens", "costUsd", "executions"] as const).flatMap((unit) => {
+    const limit = budget[unit];
+    if (limit === undefined) return [];
+    // What was spent beyond the limit is found by the books of the race.
+    const reserved = Math.max(0, limit - (spent[unit] ?? 0)) - (left[unit] ?? 0);
+    return [{ of: NAME, unit, limit, spent: spent[unit] ?? 0, reserved }];
+  });
+}
+
+function slow(shared: SharedBudget): SharedBudget {
+  const { purse } = shared;
+  return {
+    ...shared,
+    purse: {
+      step: async (step) => {
+        await new Promise<void>((resolve) => setImmediate(resolve));
+        return purse.step(step);
+      },
+      leave: () => purse.leave(),
+      listen: (onNews) => purse.listen(onNews),
     },
   };
-  return view as Ledger;
-}
-
-function leftIn(tables: PurseTables): Budget {
-  const purse = tables.transact("race", function* (rows) {
-    return yield* wait(rows.load());
-  });
-  if (purse === undefined || purse instanceof Promise) throw new Error("The purse is gone");
-  const { limits, spent, inFlight, kept } = purse;
-  const left: Budget = {};
-  if (limits.tokens !== undefined) left.tokens = limits.tokens - spent.tokens - inFlight.tokens - kept.tokens;
-  if (limits.nanoUsd !== undefined)
-    left.costUsd = (limits.nanoUsd - spent.nanoUsd - inFlight.nanoUsd - kept.nanoUsd) / 1e9;
-  if (limits.executions !== undefined) left.executions = limits.executions - purse.executions;
-  return left;
 }

@@ -1,6 +1,7 @@
 /** R6: deep and wide trees under small limits, with failures and cancels: none of them may wait for itself. */
 
 import type { Random } from "../../src/core/clock.ts";
+import type { SousEvent } from "../../src/core/event.ts";
 import type { ModelRequest } from "../../src/core/model.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import type { Answer } from "../../src/testing/script.ts";
@@ -15,6 +16,8 @@ export type DeadlockFigure = {
   deadlocks: number;
   broken: Pick<Schedule, "seed" | "problems">[];
   runs: number;
+  /** Tokens that trees spent beyond their budget. */
+  overspent: number;
   /** Trees in which a run of depth 8 started. */
   reachedBottom: number;
   milliseconds: number;
@@ -39,6 +42,7 @@ export async function runDeadlockSearch(given: {
     deadlocks: 0,
     broken: [],
     runs: 0,
+    overspent: 0,
     reachedBottom: 0,
     milliseconds: 0,
   };
@@ -48,10 +52,27 @@ export async function runDeadlockSearch(given: {
     if (problems.length > 0) figure.broken.push({ seed, problems });
     const starts = events.filter(({ type }) => type === "run-start");
     figure.runs += starts.length;
+    figure.overspent += overspentIn(events);
     if (starts.some(({ depth }) => depth === DEPTH)) figure.reachedBottom += 1;
   }
   figure.milliseconds = Math.round(performance.now() - startedAt);
   return figure;
+}
+
+/** Without what the script says beyond the cap it was given: a provider would have cut it. */
+function overspentIn(events: readonly SousEvent[]): number {
+  const [start] = events;
+  const limit = start?.type === "run-start" ? start.budget?.tokens : undefined;
+  if (limit === undefined) return 0;
+  const reserved = new Map<string, number>();
+  let spent = 0;
+  for (const event of events) {
+    if (event.type === "turn-start") reserved.set(event.runId, event.reserved);
+    if (event.type === "run-end") spent += event.usage.totalTokens;
+    if (event.type === "message-end")
+      spent -= Math.max(0, event.usage.totalTokens - (reserved.get(event.runId) ?? Number.POSITIVE_INFINITY));
+  }
+  return Math.max(0, spent - limit);
 }
 
 function deepPlan(world: World): Plan {
@@ -66,7 +87,9 @@ function deepPlan(world: World): Plan {
       maxConcurrentCalls: callsAtOnce,
       limits: { maxDepth: DEPTH, maxConcurrent: slots, summary: "never", defaultMaxTurns: 4 },
     },
-    run: {},
+    run: chance(random, 0.5)
+      ? { budget: { tokens: between(random, 3_000, 150_000) }, onExhausted: pick(random, ["stop", "wrap-up"]) }
+      : {},
     stop: new AbortController(),
     disturb(handle, events) {
       const cancels = chance(random, 0.4) ? between(random, 1, 3) : 0;

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { openLedger } from "../../src/budget/ledger.ts";
+import { Slots } from "../../src/budget/run-slots.ts";
 import { agent } from "../../src/core/agent.ts";
 import { UserError } from "../../src/core/errors.ts";
 import type { EventOf, SousEvent, StoredEvent } from "../../src/core/event.ts";
@@ -294,7 +295,7 @@ suite("resume", () => {
     assert.ok((stopped.costUsd ?? 0) > inEvents, "the stopped call cost something");
     const left = 20 - (stopped.costUsd ?? 0);
     const recorded = new Recorded(kept);
-    const root = openLedger({ costUsd: 20 });
+    const root = openLedger({ costUsd: 20 }, { slots: new Slots(1, "queue") });
     const parts = { spending: { root, children: root, budget: {}, childTime: { restore: () => {} } } };
     new EarlierRuns(recorded, new AgentBook(), parts as never).restoredRoot({ rights: NO_RIGHTS } as never);
     assert.ok(Math.abs((root.left().costUsd ?? 0) - left) < 1e-6, `${root.left().costUsd} is left of ${left}`);
@@ -507,5 +508,47 @@ suite("G6: a fork of a stored run", () => {
       stage.model.requests.at(-1)?.messages.map(({ role }) => role),
       ["user", "assistant", "user", "assistant", "user"],
     );
+  });
+});
+
+suite("H1, G5: a call of a child that nobody heard the answer to", () => {
+  const child = (label: string) => calls("subagent", { label, task_prompt: `Do ${label}.` });
+  const scenario: Scenario = {
+    script: {
+      lead: ({ messages }) => (messages.length > 2 ? says("Good.") : [child("a"), child("b")]),
+      "lead/*": () => [after(10), says("Done."), uses({ input: 200, output: 3_000 })],
+    },
+    run: { budget: { tokens: 9_000 }, onExhausted: "stop", limits: { summary: "never" } },
+  };
+
+  test("is counted before any other run goes on or starts", async () => {
+    const whole = await live(scenario);
+    const kept = upTo(whole.events, ({ type, path }) => type === "turn-start" && path === "lead/a");
+    const { events, result } = await goOn(scenario, kept);
+    const [unheard] = ofType(events, "retry");
+    assert.ok(unheard !== undefined && unheard.spent.totalTokens > 4_096, "what was reserved for it counts as spent");
+    assert.ok(result.usage.totalTokens <= 9_000, `${result.usage.totalTokens} of 9000 tokens`);
+  });
+});
+
+suite("H1, G5: what a run keeps for its last words", () => {
+  test("is kept after a restart too", async () => {
+    const task = { label: "a", task_prompt: "p".repeat(3_000), allowed_tools: [] };
+    const scenario: Scenario = {
+      script: {
+        lead: ({ messages, mayCallTools }) => {
+          if (!mayCallTools) return [says("Last words."), uses({ input: 2_000, output: 100 })];
+          return messages.length > 2 ? says("Good.") : [calls("subagent", task), uses({ input: 2_000, output: 100 })];
+        },
+        "lead/a": [[says("Done."), uses({ input: 1_000, output: 1_500 })]],
+      },
+      run: { budget: { tokens: 6_000 }, limits: { summary: "never" } },
+      agent: { maxOutputTokens: 3_000 },
+    };
+    const whole = await live(scenario);
+    assert.equal(ofType(whole.events, "spawn-refused").length, 1, "the child would take what is kept");
+    const kept = upTo(whole.events, ({ type }) => type === "tool-call-start");
+    const { result } = await goOn(scenario, kept);
+    assert.equal(result.text, whole.result.text);
   });
 });

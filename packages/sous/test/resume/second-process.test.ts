@@ -180,11 +180,13 @@ suite("G5: a process that goes on", () => {
     });
     assert.equal(result.status, "cancelled");
     assert.deepEqual(
-      ofType(all, "run-end").map(({ path, status }) => [path, status]),
+      ofType(all, "run-end")
+        .map(({ path, status }) => [path, status])
+        .toSorted(),
       [
+        ["lead", "cancelled"],
         ["lead/a", "cancelled"],
         ["lead/b", "cancelled"],
-        ["lead", "cancelled"],
       ],
     );
   });
