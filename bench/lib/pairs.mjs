@@ -33,7 +33,7 @@ export const QUESTIONS = [
  * @property {string} unit
  * @property {string} limit What ours is divided by.
  * @property {string} own
- * @property {number} goal The ratio that ours must not pass.
+ * @property {number | undefined} goal The ratio that ours must not pass; undefined where it is only shown.
  * @property {boolean} isAtLeast True where more is better.
  */
 
@@ -45,8 +45,8 @@ export const PAIRS = [
     const label = `W7 storage, events of 1 KB, ${size} a commit`;
     const row = { figure: `storedBy${size}`, label, unit: "rows/s", own: STORE, isAtLeast: true };
     return [
-      { ...row, limit: PLAIN_SQLITE, goal: 0.8 },
-      { ...row, limit: SQLITE_AND_JSON, goal: 0.8 },
+      { ...row, limit: PLAIN_SQLITE, goal: undefined },
+      { ...row, limit: SQLITE_AND_JSON, goal: 0.9 },
     ];
   }),
   ...QUESTIONS.map(({ figure, words }) => ({
