@@ -162,7 +162,10 @@ suite("H1: a child that cannot pay its first call", () => {
       runtime: FOR_ONE,
     });
     assert.equal(result.status, "completed");
-    assert.match(readBy(stage, "subagent_list")[0] ?? "", /\ba {2}running {2}.*\n.*\bb {2}waiting {2}0 turns {2}background/);
+    assert.match(
+      readBy(stage, "subagent_list")[0] ?? "",
+      /\ba {2}running {2}.*\n.*\bb {2}waiting {2}0 turns {2}background/,
+    );
     assert.match(JSON.stringify(stage.requestsOf("lead/b")[0]?.messages), /Look closely\./);
     assert.deepEqual(statuses(result), { lead: "completed", "lead/a": "completed", "lead/b": "completed" });
   });
