@@ -8,7 +8,6 @@ import type { LimitState } from "../core/limits.ts";
 import type { PurseAnswer, PurseReply, PurseState } from "../core/purse.ts";
 import type { PursePort, SharedBudget } from "../core/shared-budget.ts";
 import type { Line } from "./line.ts";
-
 import { PurseAlarm } from "./purse-alarm.ts";
 import { purseLimits, shorterFor } from "./purse-limits.ts";
 import { PurseNear } from "./purse-near.ts";

@@ -232,7 +232,7 @@ class RecordedHolding implements Holding {
 
 const NOTHING_HELD: Disposable = { [Symbol.dispose]: () => {} };
 
-/** Whoever had a place then has it now. */
+/** A run that had a place then has it now. */
 const FREE_SLOT: RunSlot = { ...NOTHING_HELD, rest: () => {}, wake: () => {} };
 
 function untilStopped(scope: Scope): Promise<never> {
