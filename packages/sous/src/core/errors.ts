@@ -21,7 +21,7 @@ export class UnpricedModel extends UserError {
 
   constructor(modelId: string) {
     super(
-      `The model ${modelId} has no price, and this run has a limit in USD: name another model, or set prices.${modelId} in the configuration`,
+      `The model ${modelId} has no price, and this run has a limit in USD: name another model, or set prices.${modelId} in the configuration (models.prices in code)`,
     );
   }
 }

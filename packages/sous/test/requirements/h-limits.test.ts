@@ -43,7 +43,7 @@ suite("H1: cost", () => {
     await assert.rejects(runTree({ ...plan, run: { budget: { costUsd: 100 } } }), {
       name: "UnpricedModel",
       message:
-        "The model scripted/model has no price, and this run has a limit in USD: name another model, or set prices.scripted/model in the configuration",
+        "The model scripted/model has no price, and this run has a limit in USD: name another model, or set prices.scripted/model in the configuration (models.prices in code)",
     });
   });
 
