@@ -61,11 +61,12 @@ export async function runProcessRaces(options: ProcessRaceOptions): Promise<Proc
   try {
     for (let race = 0; race < races && figures.hung === 0; race++) {
       const random = seededRandom(seed, `race ${race}`);
-      const kind = only ?? pick(random, KINDS);
+      const isDeadly = chance(random, kills);
+      const kind = only ?? pick(random, isDeadly ? SHORT_KINDS : KINDS);
       const task: RaceTask = { seed, name: `race ${race}`, kind, callers: Math.ceil(16 / processes) };
       const limits = limitsOf(random, task, processes);
       const shared = await store.sharedBudget(task.name, limits);
-      const killed = kind !== "enough" && chance(random, kills) ? between(random, 1, 3) : 0;
+      const killed = isDeadly ? between(random, 1, 3) : 0;
       const reports = await crew.race(task, killed, between(random, 0, 12));
       figures.hung += processes - killed - reports.length;
       figures.killed += killed;
@@ -81,7 +82,9 @@ export async function runProcessRaces(options: ProcessRaceOptions): Promise<Proc
   return figures;
 }
 
-const KINDS = ["calls", "trees", "enough"] as const satisfies RaceKind[];
+/** Where a process is killed, nobody can say what would have been enough. */
+const SHORT_KINDS = ["calls", "trees"] as const satisfies RaceKind[];
+const KINDS = [...SHORT_KINDS, "enough"] as const satisfies RaceKind[];
 
 /** Tokens always; executions in some races. */
 function limitsOf(random: Random, { kind, callers }: RaceTask, processes: number): SharedLimits {
