@@ -6,7 +6,7 @@
 import type { Clock } from "../core/clock.ts";
 import type { LimitState } from "../core/limits.ts";
 import type { PurseAnswer, PurseReply, PurseState } from "../core/purse.ts";
-import type { PursePort, SharedBudget } from "../core/shared-budget.ts";
+import type { SharedBudget } from "../core/shared-budget.ts";
 import type { Line } from "./line.ts";
 import { PurseAlarm } from "./purse-alarm.ts";
 import { purseLimits, shorterFor } from "./purse-limits.ts";
@@ -139,7 +139,7 @@ export class PurseLine {
     if (!this.#isStepping) this.#rest();
   }
 
-  #ask(step: Parameters<PursePort["step"]>[0], asked: Asked): void | Promise<void> {
+  #ask(step: ReturnType<typeof stepFor>, asked: Asked): void | Promise<void> {
     const failed = (error: unknown) => this.#failed(error, asked);
     try {
       const reply = this.#row.step(step);

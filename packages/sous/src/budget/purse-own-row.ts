@@ -18,6 +18,7 @@ export class OwnRow {
   readonly #clock: Clock;
   #isThere = false;
   #isLeaving = false;
+  #lapses = 0;
 
   constructor(purse: PursePort, clock: Clock, of: string) {
     const counted = (unit: Meter["unit"]) => new Meter(unit, Number.POSITIVE_INFINITY, of);
@@ -51,15 +52,21 @@ export class OwnRow {
     return this.#isLeaving;
   }
 
-  step(step: Parameters<PursePort["step"]>[0]): PurseReply | Promise<PurseReply> {
+  step(step: Omit<Parameters<PursePort["step"]>[0], "lapses">): PurseReply | Promise<PurseReply> {
     this.#isThere = true;
-    return withPatience(() => this.#purse.step(step), this.#clock);
+    const reply = withPatience(() => this.#purse.step({ ...step, lapses: this.#lapses }), this.#clock);
+    return reply instanceof Promise ? reply.then((late) => this.#heard(late)) : this.#heard(reply);
   }
 
   leave(): void | Promise<void> {
     this.#isLeaving = true;
     const leaving = withPatience(() => this.#purse.leave(), this.#clock);
     return leaving instanceof Promise ? leaving.then(() => this.#left()) : this.#left();
+  }
+
+  #heard(reply: PurseReply): PurseReply {
+    this.#lapses = reply.lapses;
+    return reply;
   }
 
   /** What was spent is the past of the books from now on. */

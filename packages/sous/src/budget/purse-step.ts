@@ -34,7 +34,7 @@ const NOTHING_TAKEN: PurseShare = { spent: NO_AMOUNT, inFlight: NO_AMOUNT, kept:
 
 export const NOTHING_WRITTEN: Written = { share: NOTHING_TAKEN, moves: false, mayLower: true, first: undefined };
 
-export function stepFor({ asks, starts, moves, mayLower }: Asked, share: PurseShare): Step {
+export function stepFor({ asks, starts, moves, mayLower }: Asked, share: PurseShare): Omit<Step, "lapses"> {
   return {
     share,
     starts: starts.length,

@@ -44,6 +44,8 @@ export type PurseMember = PurseShare & {
   readonly seenAt: number;
   /** Not heard of for too long: what its calls hold counts as spent, and it keeps nothing. */
   readonly isLapsed: boolean;
+  /** How often that was found. */
+  readonly lapses: number;
 };
 
 export type Purse = {
@@ -80,6 +82,8 @@ export type PurseStep = {
   readonly moves: boolean;
   /** Its run that settled last has taken its next step: the first call may have less than all it asks for. */
   readonly mayLower: boolean;
+  /** How often it was told that it had been taken for dead: an answer that got lost is given again. */
+  readonly lapses: number;
 };
 
 export type PurseAnswer = { readonly kind: "granted"; readonly output: number } | { readonly kind: "wait" | "never" };
@@ -91,8 +95,10 @@ export type PurseReply = {
   readonly answers: readonly PurseAnswer[];
   /** Nothing moves anywhere, and this process came last: it has to refuse the last of its own. */
   readonly mustRefuse: boolean;
-  /** It was taken for dead: what it kept is gone. */
+  /** It was taken for dead since it was last told: what it kept is gone. */
   readonly wasLapsed: boolean;
+  /** How often, so far. */
+  readonly lapses: number;
   /** Where in the line an ask stands that was told to wait for the first time. */
   readonly since: number;
   /** What the books now say about this process. */
@@ -118,7 +124,8 @@ export function emptyPurse(limits: PurseLimits): Purse {
 /** One step of one process: its share is written down, then its asks are answered in their order. */
 export function stepInPurse(purse: Purse, step: PurseStep): { purse: Purse; reply: PurseReply } {
   const before = purse.members.find(({ id }) => id === step.id);
-  const wasLapsed = before?.isLapsed === true;
+  const lapses = before?.lapses ?? step.lapses;
+  const wasLapsed = lapses > step.lapses;
   const others = purse.members.filter(({ id }) => id !== step.id);
   let share: PurseShare = wasLapsed ? { ...step.share, kept: NO_AMOUNT } : step.share;
   const starts = startsAllowed(purse, others, share, step.starts);
@@ -139,7 +146,7 @@ export function stepInPurse(purse: Purse, step: PurseStep): { purse: Purse; repl
       earlier.push(other.waiting);
       ahead += 1;
     }
-    const room = { ...purse, members: [...others, memberOf(step, share)] };
+    const room = { ...purse, members: [...others, memberOf(step, share, lapses)] };
     const state = stateOf(room);
     awaited = awaitedBy(state, earlier.slice(counted), awaited);
     counted = earlier.length;
@@ -156,12 +163,12 @@ export function stepInPurse(purse: Purse, step: PurseStep): { purse: Purse; repl
       counted = 0;
     }
   }
-  const own: PurseMember = { ...memberOf(step, share), moves: step.moves, waiting: first };
+  const own: PurseMember = { ...memberOf(step, share, lapses), moves: step.moves, waiting: first };
   const next = { ...purse, members: [...others, own] };
   const mustRefuse = first !== undefined && nothingMoves(next) && isLastOfStuck(next, step.id);
   return {
     purse: next,
-    reply: { starts, answers, mustRefuse, wasLapsed, since: arrival, share, state: stateOf(next) },
+    reply: { starts, answers, mustRefuse, wasLapsed, lapses, since: arrival, share, state: stateOf(next) },
   };
 }
 
@@ -171,7 +178,9 @@ export function lapseInPurse(purse: Purse, livenessOf: Liveness): Purse {
   for (const member of purse.members) {
     const liveness = livenessOf(member);
     if (liveness === "gone") next = leavePurse(next, member.id);
-    else if (liveness === "late" && !member.isLapsed) next = withMember(next, { ...member, isLapsed: true });
+    else if (liveness === "late" && !member.isLapsed) {
+      next = withMember(next, { ...member, isLapsed: true, lapses: member.lapses + 1 });
+    }
   }
   return next;
 }
@@ -265,8 +274,8 @@ function byPosition(one: PurseMember, other: PurseMember): number {
   return between || (one.id < other.id ? -1 : 1);
 }
 
-function memberOf({ id, owner, now }: PurseStep, share: PurseShare): PurseMember {
-  return { id, owner, ...share, moves: true, waiting: undefined, seenAt: now, isLapsed: false };
+function memberOf({ id, owner, now }: PurseStep, share: PurseShare, lapses: number): PurseMember {
+  return { id, owner, ...share, moves: true, waiting: undefined, seenAt: now, isLapsed: false, lapses };
 }
 
 function withMember(purse: Purse, changed: PurseMember): Purse {

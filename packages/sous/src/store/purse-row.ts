@@ -50,6 +50,7 @@ function toMember(found: unknown): PurseMember {
     waiting: toWaiting(row.waiting),
     seenAt: whole(row.seenAt, "seenAt"),
     isLapsed: flag(row.isLapsed, "isLapsed"),
+    lapses: whole(row.lapses, "lapses"),
   };
 }
 

@@ -24,6 +24,7 @@ type Circumstances = Partial<Pick<PurseStep, "starts" | "moves" | "mayLower">>;
 /** Keeps the figures of one process, and sends them with every step. */
 export class PurseProcess {
   readonly #shared: SharedBudget;
+  #lapses = 0;
   share: PurseShare = { spent: NO_AMOUNT, inFlight: NO_AMOUNT, kept: NO_AMOUNT, executions: 0 };
 
   constructor(shared: SharedBudget) {
@@ -41,6 +42,7 @@ export class PurseProcess {
   /** One step; what is granted is held from then on. Its runs move unless it is said otherwise. */
   async step(asks: readonly PurseAsk[] = [], circumstances: Circumstances = {}): Promise<PurseReply> {
     const reply = await this.send(asks, circumstances);
+    this.#lapses = reply.lapses;
     if (reply.wasLapsed) this.share = { ...this.share, kept: NO_AMOUNT };
     this.share = { ...this.share, executions: this.share.executions + reply.starts };
     for (const [index, answer] of reply.answers.entries()) {
@@ -58,7 +60,7 @@ export class PurseProcess {
     asks: readonly PurseAsk[] = [],
     { starts = 0, moves = true, mayLower = true }: Circumstances = {},
   ): Promise<PurseReply> {
-    return this.#shared.purse.step({ share: this.share, asks, starts, moves, mayLower });
+    return this.#shared.purse.step({ share: this.share, asks, starts, moves, mayLower, lapses: this.#lapses });
   }
 
   /** Expects that the call is granted, and returns with how much output. */

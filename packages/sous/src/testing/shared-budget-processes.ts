@@ -90,6 +90,18 @@ export function processPromises(
     assert.deepEqual(await there.left(), { tokens: 100 });
   });
 
+  check("a process that comes back late is told again when the answer got lost", async (users) => {
+    if (users.takeForDead === undefined) return;
+    const { here, there } = await twoProcesses(users, { tokens: 1000 });
+    await here.granted(call(need(0, 0), { grow: tokens(500) }));
+    await users.takeForDead("late");
+    await there.granted(call(need(900, 0)));
+    assert.equal((await here.send()).wasLapsed, true);
+    assert.equal((await here.step()).wasLapsed, true);
+    assert.equal((await here.step()).wasLapsed, false);
+    assert.deepEqual(await there.left(), { tokens: 100 });
+  });
+
   for (const how of ["gone", "late"] as const)
     check(`a process that is ${how} neither moves, nor waits, nor has anything in flight`, async (users) => {
       if (users.takeForDead === undefined) return;

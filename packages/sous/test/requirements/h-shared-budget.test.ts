@@ -310,7 +310,7 @@ suite("H1: what is kept of a shared budget", () => {
 /** As another process would, in one call. */
 function spendWhatIsFree({ purse }: SharedBudget): void {
   const share = { spent: NO_AMOUNT, inFlight: NO_AMOUNT, kept: NO_AMOUNT, executions: 0 };
-  const step = { share, asks: [], starts: 0, moves: false, mayLower: true };
+  const step = { share, asks: [], starts: 0, moves: false, mayLower: true, lapses: 0 };
   const reply = purse.step(step);
   assert.ok(!(reply instanceof Promise));
   const { limits, spent, reserved } = reply.state;

@@ -89,6 +89,7 @@ function row(figures: Partial<PurseMember> & { id: string }): PurseMember {
     waiting: undefined,
     seenAt: 0,
     isLapsed: false,
+    lapses: 0,
     ...figures,
   };
 }

@@ -19,6 +19,7 @@ const member = {
   moves: true,
   seenAt: 7,
   isLapsed: false,
+  lapses: 0,
 };
 const purse: Purse = {
   limits: { tokens: 1000, nanoUsd: undefined, executions: 5 },

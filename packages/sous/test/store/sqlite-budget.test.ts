@@ -159,7 +159,7 @@ suite("a shared budget in a file that fails", () => {
     await using place = budgetFile();
     const shared = await (await place.open()).sharedBudget("team", { tokens: 1000 });
     const { share } = new PurseProcess(shared);
-    const reply = shared.purse.step({ share, asks: [], starts: 0, moves: true, mayLower: true });
+    const reply = shared.purse.step({ share, asks: [], starts: 0, moves: true, mayLower: true, lapses: 0 });
     assert.ok(!(reply instanceof Promise));
     assert.equal(shared.purse.leave(), undefined);
     assert.equal(
