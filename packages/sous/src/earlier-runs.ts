@@ -81,7 +81,7 @@ export class EarlierRuns {
     if (tokens > 0) this.#account(runId).charge({ tokens, costUsd: restUsd });
   }
 
-  /** Before anybody goes on: what a call could have cost is not there for others, also while its run waits for a place. */
+  /** Before any run continues: what a call could have cost is not there for others, also while its run waits for a place. */
   #chargeUnheard({ state, runId, children }: RecordedRun, root: RunProfile): void {
     const { unsettled, start, end } = state;
     if (end === undefined && unsettled !== undefined) {

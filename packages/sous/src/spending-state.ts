@@ -1,8 +1,7 @@
 /** What a tree may spend and has spent, told to people: every limit with who holds what of it, and news of limits as events. */
 
 import type { Journal } from "./core/journal.ts";
-import { type LimitState, limitWords, type SpendingState } from "./core/limits.ts";
-import type { Run } from "./core/run.ts";
+import type { LimitState, SpendingState } from "./core/limits.ts";
 import type { AgentBook } from "./subagents/agent-book.ts";
 import type { Spending } from "./tree-parts.ts";
 
@@ -18,12 +17,6 @@ export function spendingState(spending: Spending, book: AgentBook, usedMs: numbe
   const seconds = childTime.state();
   if (seconds !== undefined) add(seconds);
   return { limits: [...limits.values()], runs: root.holdings() };
-}
-
-/** A child cannot pay its first call yet, or a run its next one. */
-export function tellBudgetWait(run: Run, limit: LimitState, journal: Journal): void {
-  run.waitingFor = `its budget: ${limitWords(limit)}`;
-  journal.delta(run.who, { type: "budget-wait", limit });
 }
 
 /** Most of a limit is spent: an event of the run that came near it, or of the root. */

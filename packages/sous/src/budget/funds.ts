@@ -83,7 +83,7 @@ function outputAt(meter: Meter, { need, grow, instead }: Wanted, round: number):
   return outputThatFits(open + instead[unit], need.prompt[unit] + grow[unit], need.perToken[unit]);
 }
 
-/** All that it asks for, unless waiting brings no more. */
+/** All that it asks for, unless waiting longer cannot bring it. */
 function leastAt(meter: Meter, need: Need): number {
   return meter.isQuiet ? need.least : need.enough;
 }

@@ -39,7 +39,7 @@ export class Meter {
     return this.limit - this.spent - this.inFlight - this.kept;
   }
 
-  /** Nothing is in flight and nobody is about to take a step: waiting longer brings the first in line no more. */
+  /** No call is in flight and no run is about to take its next step: the first in line gets what there is. */
   get isQuiet(): boolean {
     return this.inFlight === 0 && this.lastSettled === undefined;
   }

@@ -224,7 +224,7 @@ export class Run {
     this.costBelowUsd = addCost(this.costBelowUsd, costUsd);
   }
 
-  /** Whoever waits for its end moves again. */
+  /** The runs that wait for its end move again. */
   endWaits(): void {
     for (const wait of this.waits ?? []) wait[Symbol.dispose]();
     this.waits = undefined;

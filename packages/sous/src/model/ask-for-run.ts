@@ -105,18 +105,13 @@ class RunQuestion implements Question, ModelRequest {
       lastWords,
       closing: closing ? { enoughOutput: LAST_WORDS_OUTPUT } : undefined,
       replaces: firstCall?.lease,
-      onWait: (limit) => this.#waitsFor(limit),
+      onWait: (limit) => tellBudgetWait(run, limit, this.#ports.journal),
     };
     return run.holding.reserve(ask, run.scope);
   }
 
   lastWordsAfter({ inputTokens, outputTokens }: Usage): Amount {
     return this.#options.closing ? NO_AMOUNT : reserveFor(this.#run, inputTokens + outputTokens);
-  }
-
-  #waitsFor(limit: LimitState): void {
-    this.#run.waitingFor = `its budget: ${limitWords(limit)}`;
-    this.#ports.journal.delta(this.#run.who, { type: "budget-wait", limit });
   }
 
   onReady(lease: Lease, attempt: number): Promise<void> | undefined {
@@ -181,6 +176,12 @@ class RunQuestion implements Question, ModelRequest {
     this.#call = undefined;
     this.#stop = undefined;
   }
+}
+
+/** A run cannot pay its next call yet, or a child its first one. */
+export function tellBudgetWait(run: Run, limit: LimitState, journal: Journal): void {
+  run.waitingFor = `its budget: ${limitWords(limit)}`;
+  journal.delta(run.who, { type: "budget-wait", limit });
 }
 
 /** What was added to the prompt since the start, such as a word from outside, is taken from the output. */

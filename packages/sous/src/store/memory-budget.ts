@@ -5,7 +5,7 @@ import type { PurseTables } from "./shared-budget.ts";
 
 type Listener = { readonly name: string; readonly onNews: (from: string | undefined) => void };
 
-/** Whoever draws here lives as long as the tables do, so nothing ever lapses. */
+/** The process that draws here lives as long as the tables do, so nothing ever lapses. */
 export function memoryPurses(now: () => number = Date.now): PurseTables {
   const purses = new Map<string, Purse>();
   const listeners = new Set<Listener>();

@@ -136,7 +136,11 @@ export function createPurses({ connection, schema, owner, patienceMs }: Postgres
     /** What calls still hold counts as spent. */
     async [Symbol.asyncDispose]() {
       await news[Symbol.asyncDispose]();
-      const leaving = [...names].map((name) => changeBooks(name, leave).catch(() => undefined));
+      // After the step that is on its way: that one would write the row again.
+      const leaving = [...names].map(async (name) => {
+        await last.get(name)?.catch(() => undefined);
+        await changeBooks(name, leave).catch(() => undefined);
+      });
       names.clear();
       await Promise.all(leaving);
     },
