@@ -85,10 +85,16 @@ export class Runner {
   inFlight: Amount = NOTHING;
   kept: Amount = NOTHING;
   #movesSince = 0;
+  #asksSince = 0;
 
   constructor(book: Book) {
     this.book = book;
     for (const each of book.chain) each.runners.add(this);
+  }
+
+  asksFrom(turn: number): void {
+    this.isAsking = true;
+    this.#asksSince = turn;
   }
 
   /** Those who are refused in the same turn hear of it later, and it may have been served after them. */
@@ -117,8 +123,10 @@ export class Runner {
     return this.book.chain.some((book) => {
       if (book.isNever(need)) return true;
       const others = [...book.runners].filter((other) => other !== this);
+      // A refusal is heard of a moment later: one that asks since this turn may have come after it.
+      const waits = others.filter((other) => other.isAsking && other.#asksSince < turn);
       const moves = others.some((other) => !other.isStart && !other.isAsking && other.#movesSince < turn);
-      return !moves && (!isOrderKnown || !others.some((other) => other.isAsking && this.#comesBefore(other)));
+      return !moves && (!isOrderKnown || !waits.some((other) => this.#comesBefore(other)));
     });
   }
 

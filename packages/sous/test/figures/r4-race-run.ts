@@ -57,7 +57,7 @@ export class RaceRun {
 
   async #start(need: CallNeed): Promise<Started> {
     const { account, book, scope } = this.#options;
-    this.#runner.isAsking = true;
+    this.#runner.asksFrom(this.#world.turn());
     this.#runner.order = ++orders;
     const onRefused = () => {
       if (!scope.aborted) this.#checkRefusal(need);
@@ -128,7 +128,7 @@ export class RaceRun {
     closing: { enoughOutput: number } | undefined,
   ): Promise<Lease> {
     const { scope } = this.#options;
-    this.#runner.isAsking = true;
+    this.#runner.asksFrom(this.#world.turn());
     try {
       return await this.#watch(holding.reserve({ need, lastWords, closing, onWait }, scope));
     } catch (error) {
