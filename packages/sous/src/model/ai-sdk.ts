@@ -2,10 +2,11 @@
 
 import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import type { ForeignModel } from "../core/agent.ts";
-import { UserError } from "../core/errors.ts";
+import { ModelError, UserError } from "../core/errors.ts";
 import type { Model, ModelRequest } from "../core/model.ts";
 import { classifyError } from "./classify-error.ts";
 import { readAnswer } from "./from-stream.ts";
+import { isAccepted } from "./model-fetch.ts";
 import { promptBuilder, toolConverter } from "./to-prompt.ts";
 
 export type AdapterOptions = {
@@ -14,7 +15,11 @@ export type AdapterOptions = {
   /** Sent with every request, keyed by provider name. */
   providerOptions?: LanguageModelV4CallOptions["providerOptions"] | undefined;
   maxRetries?: number | undefined;
+  /** How long one call may take from its beginning to its end; 20 minutes when unset. */
+  callTimeoutMs?: number | undefined;
 };
+
+const CALL_TIMEOUT_MS = 20 * 60_000;
 
 const adapted = new WeakMap<object, Model>();
 
@@ -49,11 +54,16 @@ function adapt(model: LanguageModelV4, options: AdapterOptions): Model {
     id,
     maxRetries: options.maxRetries,
     answer: async (request, onDelta) => {
-      const { signal } = request;
-      signal.throwIfAborted();
-      const call = toCall(request, signal);
-      const stream = await openStream(call, signal);
-      return await readAnswer(stream, { id, signal, onDelta });
+      request.signal.throwIfAborted();
+      using deadline = new CallDeadline(id, options.callTimeoutMs ?? CALL_TIMEOUT_MS);
+      const signal = AbortSignal.any([request.signal, deadline.signal]);
+      deadline.isAccepted = () => isAccepted(signal);
+      const answering = openStream(toCall(request, signal), signal).then((stream) => {
+        deadline.isAccepted = () => true;
+        return readAnswer(stream, { id, signal, onDelta });
+      });
+      // Not every model heeds its signal.
+      return await Promise.race([answering, deadline.passed]);
     },
   };
 
@@ -77,6 +87,36 @@ function adapt(model: LanguageModelV4, options: AdapterOptions): Model {
       signal.throwIfAborted();
       throw classifyError(error, { id, phase: "request" });
     }
+  }
+}
+
+/** A server that sends a sign of life now and then, and never an end, is given up at last. */
+class CallDeadline implements Disposable {
+  readonly #controller = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  readonly passed: Promise<never>;
+  /** Whether the server has begun to answer by then. */
+  isAccepted: () => boolean = () => false;
+
+  constructor(id: string, milliseconds: number) {
+    const { promise, reject } = Promise.withResolvers<never>();
+    this.passed = promise;
+    promise.catch(() => {});
+    this.#timer = setTimeout(() => {
+      const message = `The answer of ${id} was not complete after ${milliseconds / 1000} s, and the call was given up: provider.call_timeout allows more`;
+      const error = new ModelError("unknown", message, { afterOutput: this.isAccepted() });
+      this.#controller.abort(error);
+      reject(error);
+    }, milliseconds);
+    this.#timer.unref();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
   }
 }
 

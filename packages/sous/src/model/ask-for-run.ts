@@ -14,7 +14,9 @@ import {
 import type { Model, ModelCaller, ModelRequest, ModelSettings, OnDelta } from "../core/model.ts";
 import type { AskOptions, BilledAnswer, Run, RunProfile } from "../core/run.ts";
 import { Scope } from "../core/scope.ts";
+import { systemPrompt } from "../core/system-prompt.ts";
 import { type Usage, utf8Length } from "../core/usage.ts";
+import { answerTooLarge, MAX_ANSWER_BYTES } from "./answer-size.ts";
 import { askModel, type FailedAttempt, type Question } from "./ask.ts";
 import { type Governor, governorOf } from "./governor.ts";
 
@@ -65,7 +67,7 @@ class RunQuestion implements Question, ModelRequest {
     this.#ports = ports;
     this.need = needOf(run, options);
     this.governor = governorOf(profile.model, ports.clock, ports.callsAtOnce);
-    this.instructions = profile.instructions;
+    this.instructions = systemPrompt(profile);
     this.messages = conversation.messages;
     this.tools = profile.tools.definitions;
     this.mayCallTools = !options.closing;
@@ -141,6 +143,7 @@ class RunQuestion implements Question, ModelRequest {
       if (attempt !== this.#attempt || run.scope.aborted) return;
       run.beats += 1;
       this.receivedBytes += utf8Length(text);
+      if (this.receivedBytes > MAX_ANSWER_BYTES) throw answerTooLarge(this.model.id);
       if (kind === "text") run.text += text;
       if (journal.isWatched) journal.delta(run.who, { type: kind === "text" ? "text-delta" : "reasoning-delta", text });
     };

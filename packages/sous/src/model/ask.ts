@@ -55,6 +55,8 @@ type Failure = { error: unknown; usage: Usage; costUsd: number | null };
 const MAX_RETRIES = 4;
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 30_000;
+/** A provider that asks for more than this is not waited for. */
+const LONGEST_RETRY_AFTER_MS = 5 * 60_000;
 /** An answer that is made when the run is stopped comes through a few functions. */
 const TICKS_TO_ANSWER = 8;
 
@@ -167,6 +169,10 @@ function delayOrGiveUp({ error, usage, costUsd }: Failure, attempt: number, ques
     question.onWaste(usage, costUsd);
     throw error;
   }
+  if (isDelay(error.retryAfterMs) && error.retryAfterMs > LONGEST_RETRY_AFTER_MS) {
+    question.onWaste(usage, costUsd);
+    throw waitsTooLong(error, error.retryAfterMs);
+  }
   const delayMs = isDelay(error.retryAfterMs) ? error.retryAfterMs : backoff(attempt, question.random);
   // The hold is for everybody on this model.
   if (error.kind === "rate_limit" || error.kind === "overloaded") question.governor.hold(delayMs);
@@ -232,6 +238,13 @@ function toModelError(error: unknown): unknown {
 
 function isDelay(milliseconds: number | undefined): milliseconds is number {
   return milliseconds !== undefined && Number.isFinite(milliseconds) && milliseconds >= 0;
+}
+
+function waitsTooLong(error: ModelError, milliseconds: number): ModelError {
+  const { kind, message, status, afterOutput } = error;
+  const minutes = Math.ceil(milliseconds / 60_000);
+  const sentence = `${message}. It asks to wait ${minutes} minutes, and sous waits for at most 5: run it again later, or choose another model`;
+  return new ModelError(kind, sentence, { cause: error, status, afterOutput, retryAfterMs: milliseconds });
 }
 
 /** Doubles from half a second, with full jitter above the first half. */

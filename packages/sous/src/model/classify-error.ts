@@ -18,9 +18,10 @@ export type Circumstances = {
   now?: (() => number) | undefined;
 };
 
-/** Never throws; a `ModelError` is returned as it is. */
+/** Never throws; a `ModelError` is returned as it is, also one that an adapter has put into an error of its own. */
 export function classifyError(error: unknown, circumstances: Circumstances): ModelError {
-  if (error instanceof ModelError) return error;
+  const own = findModelError(error);
+  if (own !== undefined) return own;
   const { id, phase, afterOutput, now = Date.now } = circumstances;
   const facts = readErrorFacts(error);
   const wait = retryAfterMs(facts.headers, facts.text, now());
@@ -31,6 +32,17 @@ export function classifyError(error: unknown, circumstances: Circumstances): Mod
     afterOutput,
     retryAfterMs: kind === "rate_limit" || kind === "overloaded" ? wait : undefined,
   });
+}
+
+const DEEPEST_CAUSE = 4;
+
+function findModelError(error: unknown): ModelError | undefined {
+  let current = error;
+  for (let depth = 0; depth <= DEEPEST_CAUSE && current instanceof Error; depth++) {
+    if (current instanceof ModelError) return current;
+    current = current.cause;
+  }
+  return undefined;
 }
 
 /** Out of money or of a quota that does not come back soon. */
@@ -100,7 +112,7 @@ function sentenceOf(kind: ModelErrorKind, facts: ErrorFacts, id: string): string
     case "context_length":
       return `The conversation is too long for ${id}${status}${because}`;
     case "invalid_request":
-      return `${id} refused the request${status}${because}`;
+      return `${id} refused the request${status}${because}${facts.status === 404 ? NOT_FOUND : ""}`;
     case "unknown":
       return `${id} failed${because}`;
     default:
@@ -108,6 +120,8 @@ function sentenceOf(kind: ModelErrorKind, facts: ErrorFacts, id: string): string
   }
 }
 
+/** A server that is not one of models says so in its own words, or with a page. */
+const NOT_FOUND = "; check the name of the model and provider.base_url";
 const LONGEST_QUOTE = 300;
 const SECRET = /\b(sk-|gh[a-z]_|github_pat_|AIza|tid=|Bearer )[^\s"',;]+/g;
 

@@ -76,10 +76,14 @@ function describeRequest(body: RequestInit["body"]): Record<string, string> {
 
 /** A token is renewed when GitHub says so, and at the latest a minute before it expires. */
 const MARGIN_MS = 60_000;
+/** All calls wait for the exchange, and none of them can stop it. */
+const EXCHANGE_MS = 30_000;
+const MAX_REPLY_BYTES = 64 * 1024;
 
 async function exchange({ fetch, tokenAddress, githubToken, now }: CopilotSetup): Promise<CopilotToken> {
   const response = await fetch(tokenAddress, {
     headers: { accept: "application/json", authorization: `token ${githubToken}`, ...EDITOR },
+    signal: AbortSignal.timeout(EXCHANGE_MS),
   });
   if (!response.ok) {
     await response.body?.cancel();
@@ -92,11 +96,26 @@ async function exchange({ fetch, tokenAddress, githubToken, now }: CopilotSetup)
     };
     throw classifyError(refusal, { id: "github-copilot", phase: "request", now });
   }
-  const reply: unknown = await response.json().catch(() => undefined);
-  const token = parseReply(reply, now());
+  const token = parseReply(await readReply(response), now());
   if (token === undefined)
     throw new ModelError("unknown", "github-copilot failed: the exchange of tokens brought none");
   return token;
+}
+
+/** Undefined when it is no JSON, or has no end. */
+async function readReply({ body }: Response): Promise<unknown> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of body ?? []) {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes > MAX_REPLY_BYTES) return undefined;
+  }
+  try {
+    return JSON.parse(Buffer.concat(pieces).toString());
+  } catch {
+    return undefined;
+  }
 }
 
 function parseReply(reply: unknown, now: number): CopilotToken | undefined {

@@ -15,6 +15,7 @@ import { ModelError } from "../core/errors.ts";
 import type { AssistantMessage, FilePart, ProviderData, ToolCallPart } from "../core/message.ts";
 import type { FinishReason, ModelAnswer, OnDelta } from "../core/model.ts";
 import type { Usage } from "../core/usage.ts";
+import { answerTooLarge, MAX_ANSWER_BYTES } from "./answer-size.ts";
 import { classifyError } from "./classify-error.ts";
 
 export type Reading = {
@@ -64,11 +65,14 @@ type Finish = Extract<LanguageModelV4StreamPart, { type: "finish" }>;
 class GatheredAnswer {
   finish: Finish | undefined;
   hasOutput = false;
+  #size = 0;
   readonly #id: string;
   readonly #onDelta: OnDelta;
   readonly #parts: Part[] = [];
   readonly #text = new Map<string, Block>();
   readonly #reasoning = new Map<string, Block>();
+  /** The calls whose input comes in pieces. */
+  readonly #inputs = new Set<string>();
 
   constructor(id: string, onDelta: OnDelta) {
     this.#id = id;
@@ -77,6 +81,7 @@ class GatheredAnswer {
 
   /** Part types that are not named here are of no use to us, or not yet known. */
   take(part: LanguageModelV4StreamPart): void {
+    this.#grow(sizeOf(part));
     switch (part.type) {
       case "text-delta":
         this.#append("text", this.#text.get(part.id) ?? this.#open("text", part.id), part);
@@ -98,15 +103,17 @@ class GatheredAnswer {
         return;
       case "tool-input-start":
         this.hasOutput = true;
+        this.#inputs.add(part.id);
         return;
       case "tool-call":
         this.hasOutput = true;
+        if (!this.#inputs.has(part.toolCallId)) this.#grow(part.input.length);
         // What the provider runs itself, it also answers itself.
         if (part.providerExecuted !== true) this.#parts.push(toToolCall(part));
         return;
       case "file":
         this.hasOutput = true;
-        this.#parts.push(toFile(part));
+        this.#addFile(toFile(part));
         return;
       case "error":
         throw classifyError(part.error, { id: this.#id, phase: "stream", afterOutput: this.hasOutput });
@@ -144,6 +151,16 @@ class GatheredAnswer {
     this.#onDelta(kind, part.delta);
   }
 
+  #addFile(file: FilePart): void {
+    this.#grow(file.data.length);
+    this.#parts.push(file);
+  }
+
+  #grow(length: number): void {
+    this.#size += length;
+    if (this.#size > MAX_ANSWER_BYTES) throw answerTooLarge(this.#id);
+  }
+
   #open(type: Block["type"], blockId: string): Block {
     const block: Block = { type, text: "" };
     (type === "text" ? this.#text : this.#reasoning).set(blockId, block);
@@ -159,6 +176,14 @@ class GatheredAnswer {
       afterOutput: this.hasOutput,
     });
   }
+}
+
+const DELTA_BYTES = 64;
+const PART_BYTES = 1024;
+
+/** What a part takes of memory, here and in its adapter: also one that says nothing. */
+function sizeOf(part: LanguageModelV4StreamPart): number {
+  return "delta" in part ? Math.max(part.delta.length, DELTA_BYTES) : PART_BYTES;
 }
 
 /** What the providers say at different times about one block is kept together. */

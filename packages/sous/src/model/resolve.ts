@@ -3,8 +3,11 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { MissingKey, UserError } from "../core/errors.ts";
 import type { Model } from "../core/model.ts";
+import { nearest } from "../core/nearest.ts";
 import { type AdapterOptions, fromAiSdk } from "./ai-sdk.ts";
+import type { CallFacts } from "./body-check.ts";
 import { copilotFetch, copilotTokenAddress } from "./copilot.ts";
+import { modelFetch } from "./model-fetch.ts";
 import { isProviderName, PROVIDERS, type ProviderFacts, type ProviderName } from "./providers.ts";
 import { unredirectedFetch } from "./unredirected-fetch.ts";
 
@@ -19,7 +22,13 @@ export type ResolveOptions = {
   /** Instead of the global one. */
   fetch?: typeof globalThis.fetch | undefined;
   maxRetries?: number | undefined;
+  /** A server that says nothing for this long is given up; 120,000 when unset. */
+  silenceMs?: number | undefined;
+  /** How long one call may take from its beginning to its end; 20 minutes when unset. */
+  callTimeoutMs?: number | undefined;
 };
+
+const SILENCE_MS = 120_000;
 
 /** A new `Model` for each call: whoever wants its runs to share one governor keeps it. */
 export async function resolveModel(
@@ -40,12 +49,18 @@ export async function resolveModel(
     baseUrl: addressOf(choice, environment, options.baseUrl),
     headers: { ...options.headers },
     fetch: unredirectedFetch(options.fetch),
+    calls: {
+      id: choice,
+      addressSettings: ["provider.base_url", ...facts.addresses].join(" or "),
+      silenceMs: options.silenceMs ?? SILENCE_MS,
+    },
     environment,
   };
   return fromAiSdk(await LOADERS[provider](setup), {
     id: choice,
     providerOptions: PROVIDER_OPTIONS[provider],
     maxRetries: options.maxRetries,
+    callTimeoutMs: options.callTimeoutMs,
   });
 }
 
@@ -79,9 +94,23 @@ function parseChoice(choice: string): { provider: ProviderName; modelId: string 
   if (slash <= 0 || modelId === "") {
     throw new UserError(`A model is named "provider/model", found ${JSON.stringify(choice)} (${KNOWN})`);
   }
-  if (!isProviderName(provider))
-    throw new UserError(`No model provider is called ${JSON.stringify(provider)} (${KNOWN})`);
+  if (!isProviderName(provider)) {
+    const meant = nearestProvider(provider);
+    const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+    throw new UserError(`No model provider is called ${JSON.stringify(provider)}${hint} (${KNOWN})`);
+  }
   return { provider, modelId };
+}
+
+/** Names of products that are not names of providers. */
+const PRODUCTS: Readonly<Record<string, ProviderName>> = { claude: "anthropic", gemini: "google", gpt: "openai" };
+
+/** `copilot` is a part of the name, `antropic` one that is misspelled. */
+function nearestProvider(given: string): string | undefined {
+  const name = given.toLowerCase();
+  const names = Object.keys(PROVIDERS);
+  const whole = names.find((each) => each === name || each.split("-").includes(name));
+  return whole ?? (Object.hasOwn(PRODUCTS, name) ? PRODUCTS[name] : undefined) ?? nearest(name, names);
 }
 
 function firstSet(names: readonly string[], environment: Environment): string | undefined {
@@ -117,21 +146,23 @@ type Setup = {
   apiKey: string;
   baseUrl: string;
   headers: Record<string, string>;
+  /** For what is no call of a model, such as an exchange of tokens. */
   fetch: typeof globalThis.fetch;
+  calls: CallFacts;
   environment: Environment;
 };
 
 /** Every setting is given, so that no adapter looks into the environment of the process. */
 const LOADERS: Record<ProviderName, (setup: Setup) => Promise<LanguageModelV4>> = {
-  anthropic: async ({ modelId, apiKey, baseUrl, headers, fetch }) => {
+  anthropic: async ({ modelId, apiKey, baseUrl, headers, fetch, calls }) => {
     const { createAnthropic } = await import("@ai-sdk/anthropic");
-    return createAnthropic({ apiKey, baseURL: baseUrl, headers, fetch })(modelId);
+    return createAnthropic({ apiKey, baseURL: baseUrl, headers, fetch: modelFetch(fetch, calls) })(modelId);
   },
   openai: async (setup) => (await loadOpenAi(setup)).responses(setup.modelId),
   "openai-chat": async (setup) => (await loadOpenAi(setup)).chat(setup.modelId),
-  google: async ({ modelId, apiKey, baseUrl, headers, fetch }) => {
+  google: async ({ modelId, apiKey, baseUrl, headers, fetch, calls }) => {
     const { createGoogle } = await import("@ai-sdk/google");
-    return createGoogle({ apiKey, baseURL: baseUrl, headers, fetch })(modelId);
+    return createGoogle({ apiKey, baseURL: baseUrl, headers, fetch: modelFetch(fetch, calls) })(modelId);
   },
   "openai-compatible": loadCompatible,
   openrouter: loadCompatible,
@@ -169,15 +200,17 @@ const PROVIDER_OPTIONS: Partial<Record<ProviderName, NonNullable<AdapterOptions[
   "github-copilot": COMPATIBLE_OPTIONS,
 };
 
-async function loadOpenAi({ apiKey, baseUrl, headers, fetch }: Setup) {
+async function loadOpenAi({ apiKey, baseUrl, headers, fetch, calls }: Setup) {
   const { createOpenAI } = await import("@ai-sdk/openai");
-  return createOpenAI({ apiKey, baseURL: baseUrl, headers, fetch });
+  return createOpenAI({ apiKey, baseURL: baseUrl, headers, fetch: modelFetch(fetch, calls) });
 }
 
 const COMPATIBLE = { includeUsage: true, supportsStructuredOutputs: true };
 
-async function loadCompatible({ provider, modelId, apiKey, baseUrl, headers, fetch }: Setup): Promise<LanguageModelV4> {
+async function loadCompatible(setup: Setup): Promise<LanguageModelV4> {
+  const { provider, modelId, apiKey, baseUrl, headers, calls } = setup;
   const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
   const key = apiKey === "" ? {} : { apiKey };
+  const fetch = modelFetch(setup.fetch, calls);
   return createOpenAICompatible({ name: provider, baseURL: baseUrl, headers, fetch, ...COMPATIBLE, ...key })(modelId);
 }

@@ -18,18 +18,37 @@ function fromHeaders(headers: Headers, now: number): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-/** Google sends no header but a `RetryInfo`; OpenAI writes it into the sentence. */
-const IN_TEXT = /"retryDelay"\s*:\s*"([\d.]+)(s)"|\btry again in ([\d.]+)\s*(ms|s|m)\b/;
+/** Google sends no header but a `RetryInfo`; OpenAI writes it into the sentence, as in "7m12s". */
+const IN_TEXT = /"retryDelay"\s*:\s*"|\btry again in /;
+/** One figure with its unit. */
+const FIGURE = /^\s*([\d.]{1,20})\s*([a-z]{1,20})/;
+const LONGEST_SPAN = 60;
+const UNITS: Readonly<Record<string, number>> = { ms: 1, m: 60_000, s: 1000, h: 3_600_000, d: 86_400_000 };
 
 function fromText(text: string): number | undefined {
   const found = IN_TEXT.exec(text);
   if (found === null) return undefined;
-  const unit = found[2] ?? found[4] ?? "s";
-  return toMilliseconds(found[1] ?? found[3], unit === "ms" ? 1 : unit === "m" ? 60_000 : 1000);
+  const start = found.index + found[0].length;
+  let rest = text.slice(start, start + LONGEST_SPAN);
+  let sum: number | undefined;
+  for (;;) {
+    const figure = FIGURE.exec(rest);
+    const milliseconds = figure === null ? undefined : toMilliseconds(figure[1], unitOf(figure[2] ?? ""));
+    if (figure === null || milliseconds === undefined) return sum;
+    sum = (sum ?? 0) + milliseconds;
+    rest = rest.slice(figure[0].length);
+  }
 }
 
+/** Not a number for a word that is no unit of time. */
+function unitOf(word: string): number {
+  const unit = word.startsWith("milli") ? "ms" : word === "ms" ? word : word.slice(0, 1);
+  return UNITS[unit] ?? Number.NaN;
+}
+
+/** A number beyond all bounds is still one that is not waited for. */
 function toMilliseconds(value: string | undefined, factor: number): number | undefined {
   if (value === undefined || value.trim() === "") return undefined;
-  const number = Number(value);
-  return Number.isFinite(number) && number >= 0 ? Math.ceil(number * factor) : undefined;
+  const milliseconds = Math.ceil(Number(value) * factor);
+  return milliseconds >= 0 ? Math.min(milliseconds, Number.MAX_SAFE_INTEGER) : undefined;
 }

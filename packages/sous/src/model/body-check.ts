@@ -1,0 +1,189 @@
+/** What a server may send: a stream of events, or the body of a refusal, looked at while it passes. */
+
+import { ModelError } from "../core/errors.ts";
+import { answerTooLarge, MAX_ANSWER_BYTES } from "./answer-size.ts";
+import { classifyError } from "./classify-error.ts";
+
+export type CallFacts = {
+  /** `provider/model`, for messages. */
+  id: string;
+  /** The settings that hold the address, for messages. */
+  addressSettings: string;
+  silenceMs: number;
+};
+
+/** Looks at a body while it passes. What it throws ends the call. */
+export type BodyCheck = {
+  /** True when nothing more is to come, whether or not the server ends the body. */
+  readonly isDone: boolean;
+  /** What is passed on of this piece. */
+  take(chunk: Uint8Array): Uint8Array;
+  end(): void;
+  /** What is said when the body cannot be read on. */
+  broken(error: unknown): unknown;
+};
+
+/** Of the body of a refusal: what is wrong stands at its beginning. */
+const MAX_REFUSAL_BYTES = 256 * 1024;
+/** Of a document that came in place of a stream. */
+const MAX_DOCUMENT_BYTES = 64 * 1024;
+const LONGEST_QUOTE = 200;
+
+export class RefusalCheck implements BodyCheck {
+  #bytes = 0;
+
+  get isDone(): boolean {
+    return this.#bytes >= MAX_REFUSAL_BYTES;
+  }
+
+  take(chunk: Uint8Array): Uint8Array {
+    const passed = chunk.subarray(0, MAX_REFUSAL_BYTES - this.#bytes);
+    this.#bytes += passed.length;
+    return passed;
+  }
+
+  end(): void {}
+
+  broken(error: unknown): unknown {
+    return error;
+  }
+}
+
+const NOTHING = new Uint8Array(0);
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const LESS_THAN = 0x3c;
+const BRACE = 0x7b;
+const BRACKET = 0x5b;
+
+/** What an event may have, over and over, beside what the model says. */
+const EVENT_BYTES = 1024;
+const FIELD = /^(?:data|event|id|retry)?:/;
+/** How servers that speak chat completions end a stream. */
+const LAST_EVENT = /^data: ?\[DONE\]/;
+const LINE_START = 13;
+const LATIN = new TextDecoder("latin1");
+
+/** A stream of events begins with neither `<` nor `{`, whatever its headers say, and its events are parted by empty lines. */
+export class StreamCheck implements BodyCheck {
+  readonly #facts: CallFacts;
+  readonly #host: string;
+  /** What has come of a document that is in the place of a stream; undefined once it is known that there is none. */
+  #document: Uint8Array[] | undefined = [];
+  #documentBytes = 0;
+  #beginning: Uint8Array = NOTHING;
+  #hasEvents = false;
+  #eventBytes = 0;
+  /** Of all events: what they had beyond what is allowed to each. */
+  #excessBytes = 0;
+  #lineBytes = 0;
+  #lineStart = "";
+  isDone = false;
+
+  constructor(facts: CallFacts, host: string) {
+    this.#facts = facts;
+    this.#host = host;
+  }
+
+  take(chunk: Uint8Array): Uint8Array {
+    if (this.#document !== undefined) return this.#begin(chunk, this.#document);
+    this.#measure(chunk);
+    return chunk;
+  }
+
+  end(): void {
+    this.#endLine();
+    const text = this.#document === undefined ? this.#beginning : Buffer.concat(this.#document);
+    // Less than this may be an event that was cut off.
+    const isLong = text.length > LINE_START || this.#document !== undefined;
+    if (!this.#hasEvents && isLong && firstSign([text]) !== undefined) throw this.#notAStream([text]);
+  }
+
+  broken(error: unknown): unknown {
+    return classifyError(error, { id: this.#facts.id, phase: "stream", afterOutput: true });
+  }
+
+  /** Holds back what comes until it is clear what it is. */
+  #begin(chunk: Uint8Array, held: Uint8Array[]): Uint8Array {
+    held.push(chunk);
+    this.#documentBytes += chunk.length;
+    const sign = firstSign(held);
+    const isDocument = sign === LESS_THAN || sign === BRACE || sign === BRACKET;
+    const isLong = this.#documentBytes > MAX_DOCUMENT_BYTES;
+    // A page says all that matters in its first character.
+    if (sign === LESS_THAN || (isDocument && isLong)) throw this.#notAStream(held);
+    if (isDocument || (sign === undefined && !isLong)) return NOTHING;
+    this.#document = undefined;
+    const whole = Buffer.concat(held);
+    this.#beginning = whole.subarray(0, 2 * LONGEST_QUOTE);
+    this.#measure(whole);
+    return whole;
+  }
+
+  #measure(chunk: Uint8Array): void {
+    let from = 0;
+    for (;;) {
+      const end = chunk.indexOf(LINE_FEED, from);
+      const stop = end === -1 ? chunk.length : end;
+      const isBlank =
+        this.#lineBytes === 0 && (stop === from || (stop === from + 1 && chunk[from] === CARRIAGE_RETURN));
+      if (end !== -1 && isBlank) this.#endEvent();
+      else this.#eventBytes += stop - from;
+      if (this.#excessBytes + this.#eventBytes > MAX_ANSWER_BYTES) throw answerTooLarge(this.#facts.id);
+      if (this.#lineStart.length < LINE_START)
+        this.#lineStart += LATIN.decode(chunk.subarray(from, Math.min(stop, from + LINE_START)));
+      this.#lineBytes += stop - from;
+      if (end === -1) return;
+      this.#endLine();
+      from = end + 1;
+    }
+  }
+
+  #endLine(): void {
+    if (FIELD.test(this.#lineStart)) this.#hasEvents = true;
+    if (LAST_EVENT.test(this.#lineStart)) this.isDone = true;
+    this.#lineBytes = 0;
+    this.#lineStart = "";
+  }
+
+  #endEvent(): void {
+    this.#excessBytes += Math.max(0, this.#eventBytes - EVENT_BYTES);
+    this.#eventBytes = 0;
+  }
+
+  #notAStream(pieces: readonly Uint8Array[]): ModelError {
+    const { id, addressSettings } = this.#facts;
+    const text = new TextDecoder().decode(Buffer.concat(pieces)).trim();
+    const check = `check the address of the provider (${addressSettings})`;
+    if (text.startsWith("<"))
+      return new ModelError(
+        "invalid_request",
+        `${this.#host} answered with a web page in place of an answer of ${id}: ${check}`,
+      );
+    const error = errorIn(text);
+    if (error !== undefined) return classifyError(error, { id, phase: "request" });
+    const quote = text.replaceAll(/\s+/g, " ").slice(0, LONGEST_QUOTE).toWellFormed();
+    return new ModelError(
+      "invalid_request",
+      `${this.#host} answered with a document in place of a stream of events (${quote}): ${check}`,
+    );
+  }
+}
+
+/** The first character that is no white space; undefined while there is none. */
+function firstSign(pieces: readonly Uint8Array[]): number | undefined {
+  for (const piece of pieces) for (const byte of piece) if (byte > 0x20 && byte < 0x80) return byte;
+  return undefined;
+}
+
+/** Some servers say what is wrong with the status of an answer. */
+function errorIn(text: string): unknown {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    const { error } = (Array.isArray(parsed) ? parsed[0] : parsed) as { error?: unknown };
+    if (typeof error === "string") return { message: error };
+    return typeof error === "object" && error !== null ? error : undefined;
+  } catch {
+    return undefined;
+  }
+}

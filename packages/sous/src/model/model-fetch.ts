@@ -1,0 +1,123 @@
+/**
+ * `fetch` for the calls of a model. It gives up on a server that says nothing for a while, on a body that is no stream of
+ * events (a page, a document of JSON), and on a single event without end.
+ */
+
+import { type BodyCheck, type CallFacts, RefusalCheck, StreamCheck } from "./body-check.ts";
+
+type Fetch = typeof globalThis.fetch;
+
+/** `send` is used for each call; the global `fetch` would load a whole client if it were looked up earlier. */
+export function modelFetch(send: Fetch, facts: CallFacts): Fetch {
+  return async (input, init) => {
+    const silence = new Silence(facts.silenceMs);
+    const given = init?.signal;
+    const signal = given ? AbortSignal.any([given, silence.signal]) : silence.signal;
+    try {
+      const response = await send(input, { ...init, signal });
+      if (response.body === null) {
+        silence.end();
+        return response;
+      }
+      silence.heard();
+      const { status, statusText, headers, ok, body } = response;
+      if (ok && given) accepted.add(given);
+      const { host } = new URL(input instanceof Request ? input.url : input);
+      const check = ok ? new StreamCheck(facts, host) : new RefusalCheck();
+      return new Response(checkedBody(body, silence, check), { status, statusText, headers });
+    } catch (error) {
+      silence.end();
+      throw silence.signal.aborted ? silence.signal.reason : error;
+    }
+  };
+}
+
+/** By the signals of their calls: a server that has begun to answer will bill the prompt. */
+const accepted = new WeakSet<AbortSignal>();
+
+export function isAccepted(signal: AbortSignal): boolean {
+  return accepted.has(signal);
+}
+
+function checkedBody(body: ReadableStream<Uint8Array>, silence: Silence, check: BodyCheck): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+
+  async function next(): Promise<Uint8Array | undefined> {
+    while (!check.isDone) {
+      const { value } = await reader.read().catch((error: unknown) => {
+        throw check.broken(error);
+      });
+      silence.heard();
+      if (value === undefined) {
+        check.end();
+        return undefined;
+      }
+      const passed = check.take(value);
+      if (passed.length > 0) return passed;
+    }
+    return undefined;
+  }
+
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const passed = await next();
+        if (passed !== undefined) {
+          controller.enqueue(passed);
+          return;
+        }
+        silence.end();
+        controller.close();
+        letGo(reader);
+      } catch (error) {
+        silence.end();
+        reader.cancel().catch(ignore);
+        throw error;
+      }
+    },
+    cancel(reason) {
+      silence.end();
+      return reader.cancel(reason);
+    },
+  });
+}
+
+const LAST_WORD_MS = 1000;
+
+/** A body that ends now leaves its connection for the next call; one that does not is cut off. */
+function letGo(reader: ReadableStreamDefaultReader<Uint8Array>): void {
+  const timer = setTimeout(() => void reader.cancel().catch(ignore), LAST_WORD_MS).unref();
+  const end = (): void => {
+    clearTimeout(timer);
+    reader.cancel().catch(ignore);
+  };
+  reader.read().then(end, end);
+}
+
+function ignore(): void {}
+
+class Silence {
+  readonly #controller = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(milliseconds: number) {
+    this.#timer = setTimeout(() => {
+      const message = `The connection timed out: the server said nothing for ${milliseconds / 1000} s`;
+      this.#controller.abort(new DOMException(message, "TimeoutError"));
+    }, milliseconds);
+    // A call that is stopped leaves it behind, and nobody waits for it.
+    this.#timer.unref();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  heard(): void {
+    this.#timer.refresh();
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+}
