@@ -16,7 +16,7 @@ export function checkedRecord(record: RunRecord): RunRecord {
     firstNot(times, (time) => isWithin(time, LATEST_TIME)) ??
     firstNot({ depth: record.depth }, (depth) => Number.isInteger(depth) && isWithin(depth, MAX_DEPTH)) ??
     firstNot(counts, (count) => Number.isInteger(count) && isWithin(count)) ??
-    firstNot({ cost_usd: record.costUsd ?? 0 }, isWithin) ??
+    firstNot({ cost_usd: record.costUsd ?? 0, duration_ms: record.durationMs ?? 0 }, isWithin) ??
     (AMOUNTS.every((name) => isWithin(usage[name])) ? undefined : "usage") ??
     (STATUSES.has(record.status) ? undefined : "status");
   if (wrong !== undefined) throw damagedRun(record.id, wrong);

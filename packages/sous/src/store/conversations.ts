@@ -25,6 +25,8 @@ export type StoredConversationSummary = {
   label: string;
   /** The root is 0. */
   depth: number;
+  /** Only of a root: the folder its tree was made in. Undefined when it is not known. */
+  cwd: string | undefined;
   /** RFC 3339, in UTC. */
   startedAt: string;
   endedAt: string | undefined;
@@ -71,7 +73,7 @@ export type StoredConversations = {
   tree(id: string): Promise<StoredConversationSummary[]>;
   /** Forgets a tree by the id of its root. False when there is none. */
   delete(id: string): Promise<boolean>;
-  /** Forgets every tree whose root started longer ago than this and nobody works on. Returns how many there were. */
+  /** Deletes every tree whose root started longer ago than this, except those at work. Returns how many there were. */
   prune(options: PruneOptions): Promise<number>;
 };
 
@@ -106,7 +108,7 @@ export function conversations(store: Store, now: () => number = Date.now): Store
 }
 
 function toSummary(record: RunRecord): StoredConversationSummary {
-  const { id, parentId, rootId, agentId, path, label, depth, startedAt, endedAt } = record;
+  const { id, parentId, rootId, agentId, path, label, depth, cwd, startedAt, endedAt, durationMs } = record;
   const { status, stopReason, turns, toolCount, usage, costUsd, model, task, summaryPrompt, allowedTools, lost } =
     record;
   return {
@@ -117,6 +119,7 @@ function toSummary(record: RunRecord): StoredConversationSummary {
     path,
     label,
     depth,
+    cwd,
     startedAt: toRfc3339(startedAt),
     endedAt: endedAt === undefined ? undefined : toRfc3339(endedAt),
     metadata: {
@@ -127,7 +130,7 @@ function toSummary(record: RunRecord): StoredConversationSummary {
       toolCount,
       tokens: usage,
       costUsd,
-      durationMs: endedAt === undefined ? undefined : endedAt - startedAt,
+      durationMs,
       model,
       task,
       summaryPrompt,

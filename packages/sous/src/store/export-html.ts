@@ -3,6 +3,7 @@
 import type { FilePart } from "../core/message.ts";
 import { isSuccess, type RunStatus } from "../core/outcome.ts";
 import type { RunRecord } from "../core/store.ts";
+import { systemPrompt } from "../core/system-prompt.ts";
 import { addCost, addUsage, noUsage } from "../core/usage.ts";
 import { HTML_STYLE } from "./export-html-style.ts";
 import {
@@ -154,7 +155,7 @@ function facts({ record, start }: RunView, anchors: Anchors): string {
   const shown = all.flatMap(([name, value]) =>
     value === undefined ? [] : [`<div><dt>${name}</dt><dd>${value}</dd></div>`],
   );
-  const { instructions } = start;
+  const instructions = systemPrompt(start);
   const system =
     instructions === undefined
       ? ""
@@ -226,7 +227,7 @@ ${said === "" ? "" : `<div class="text" dir="auto">${visible(said)}</div>`}
 ${output === undefined ? "" : `<h4>Output</h4>${block(valueInWords(output))}`}</section>`;
 }
 
-const STOP_WORDS = { turns: "out of turns", consent: "an action needed consent" } as const;
+const STOP_WORDS = { turns: "out of turns", consent: "an action needed approval" } as const;
 
 /** The kind decides the colour, the word says the same without it. */
 function badge(status: RunRecord["status"]): string {
@@ -239,8 +240,8 @@ function kindOf(status: RunRecord["status"]): "good" | "half" | "bad" | "open" {
   return isSuccess({ status: status satisfies RunStatus }) ? "half" : "bad";
 }
 
-function timeOf({ startedAt, endedAt }: RunRecord): string {
-  return endedAt === undefined ? "no end" : timeInWords(endedAt - startedAt);
+function timeOf({ durationMs }: RunRecord): string {
+  return durationMs === undefined ? "no end" : timeInWords(durationMs);
 }
 
 function moment(time: number): string {

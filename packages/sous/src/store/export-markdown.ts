@@ -1,6 +1,7 @@
 /** A tree as Markdown, to be read in a pull request: whatever a model or a tool said stays inside of fences. */
 
 import type { RunRecord } from "../core/store.ts";
+import { systemPrompt } from "../core/system-prompt.ts";
 import { costInWords, fileInWords, showHidden, timeInWords, tokensInWords, valueInWords } from "./export-text.ts";
 import {
   type CallView,
@@ -36,20 +37,21 @@ function nameInTree({ record: { path, depth }, start: { origin } }: RunView): st
   return `${"&nbsp;&nbsp;".repeat(Math.min(depth, 20))}${depth > 0 ? "└ " : ""}${cell(name)}${origin === undefined ? "" : ` (${origin.kind})`}`;
 }
 
-function figuresOf({ status, turns, toolCount, usage, costUsd, startedAt, endedAt }: RunRecord): string[] {
+function figuresOf({ status, turns, toolCount, usage, costUsd, durationMs }: RunRecord): string[] {
   return [
     status.replaceAll("_", " "),
     String(turns),
     String(toolCount),
     tokensInWords(usage).replace(" tokens", ""),
     costUsd === null ? "?" : costInWords(costUsd),
-    endedAt === undefined ? "no end" : timeInWords(endedAt - startedAt),
+    durationMs === undefined ? "no end" : timeInWords(durationMs),
   ];
 }
 
 function runSection(view: RunView): string {
   const { record, start, entries, end } = view;
   const { origin } = start;
+  const instructions = systemPrompt(start);
   const facts = [
     `${record.status.replaceAll("_", " ")}, ${inline(record.model)}, started ${new Date(record.startedAt).toISOString()}, run ${inline(record.id)}`,
     ...(origin === undefined ? [] : [`Goes on from run ${inline(origin.runId)} (${origin.kind})`]),
@@ -57,7 +59,7 @@ function runSection(view: RunView): string {
   const parts = [
     `## ${inline(record.path)}`,
     facts.join("  \n"),
-    ...(start.instructions === undefined ? [] : [folded("Instructions", fenced(start.instructions))]),
+    ...(instructions === undefined ? [] : [folded("Instructions", fenced(instructions))]),
     ...entries.map((entry) => entrySection(entry, record.startedAt)),
     ...(end === undefined ? ["**No end was recorded.**"] : endSection(view, end)),
   ];

@@ -2,29 +2,34 @@
 
 import type { RunStart, StoredEvent } from "../core/event.ts";
 import { type Message, toolCallsOf } from "../core/message.ts";
-import { rebuildConversation } from "../core/rebuild-conversation.ts";
+import { continuedConversation, rebuildConversation } from "../core/rebuild-conversation.ts";
 import type { Store } from "../core/store.ts";
 
 export type History = {
   /** The messages of a run, as they stood before the event `before`. */
   messages(runId: string, before?: number): Promise<Message[]>;
+  /** What a run that follows this one begins with: its messages, or only the summary that it was asked for. */
+  continuation(runId: string, before?: number): Promise<Message[]>;
   /** The text a run ended with; undefined when it has not ended. */
   endText(runId: string): Promise<string | undefined>;
 };
 
 export function readHistory(store: Pick<Store, "read">, rootId: string): History {
-  const messages: History["messages"] = async (runId, before = Number.POSITIVE_INFINITY) => {
-    const events = (await store.read(rootId, { runId })).filter((event) => event.seq < before);
-    const [start] = events;
-    if (start?.type !== "run-start") return [];
-    return rebuildConversation(events, await originMessages(start));
-  };
+  const folded =
+    (fold: typeof rebuildConversation): History["messages"] =>
+    async (runId, before = Number.POSITIVE_INFINITY) => {
+      const events = (await store.read(rootId, { runId })).filter((event) => event.seq < before);
+      const [start] = events;
+      return start?.type === "run-start" ? fold(events, await originMessages(start)) : [];
+    };
+  const messages = folded(rebuildConversation);
+  const continuation = folded(continuedConversation);
   const originMessages = async (start: StoredEvent & RunStart): Promise<Message[]> => {
     const { origin } = start;
     if (origin === undefined) return [];
     if (origin.kind === "branch") return [...origin.history];
     // Only what came before: a crafted store in which runs go on from one another must not send this round in circles.
-    if (origin.kind === "follow-up") return messages(origin.runId, start.seq);
+    if (origin.kind === "follow-up") return continuation(origin.runId, start.seq);
     // It may have waited for its place while its parent went on and pruned.
     const called = await calledAt(origin.runId, start);
     const then = called === undefined ? [] : await messages(origin.runId, called);
@@ -44,6 +49,7 @@ export function readHistory(store: Pick<Store, "read">, rootId: string): History
   };
   return {
     messages,
+    continuation,
     async endText(runId) {
       const last = (await store.read(rootId, { runId })).at(-1);
       return last?.type === "run-end" ? last.text : undefined;

@@ -89,11 +89,11 @@ class TreeCheck {
     // A branch brings along what it begins with: the run it left is in another tree.
     if (origin.kind === "branch") return this.#root === undefined ? undefined : "is a branch and not the root";
     const from = this.#runs.get(origin.runId);
-    if (from === undefined) return "goes on from a run that has not started";
+    if (from === undefined) return "continues a run that has not started";
     if (origin.kind === "fork")
       return origin.runId === parentId ? undefined : "is a fork of a run that is not its parent";
-    if (!from.isEnded) return "goes on from a run that has not ended";
-    return from.start.agentId === agentId ? undefined : "goes on from a run of another agent";
+    if (!from.isEnded) return "continues a run that has not ended";
+    return from.start.agentId === agentId ? undefined : "continues a run of another agent";
   }
 
   #problemOfReport({ childRunId, childAgentId }: EventOf<"report">): string | undefined {

@@ -21,9 +21,9 @@ export type ImportedTree = { rootId: string; runs: number; events: number };
 
 /**
  * `exported` is the text of a file, or what JSON made of it. The tree is kept whole or not at all; a file that is refused
- * throws a `UserError` and changes nothing. Nobody owns the tree: it can be looked at, and be resumed.
+ * throws a `UserError` and changes nothing. No process owns the tree: it can be inspected and resumed.
  *
- * The rights in a file grant nothing: tools are functions, which only the definitions of whoever resumes the tree have,
+ * The rights in a file grant nothing: tools are functions, which only the definitions given to `resume` have,
  * and what is resumed is narrowed by those again.
  */
 export async function importTree(store: Store, exported: unknown, options: ImportOptions = {}): Promise<ImportedTree> {

@@ -130,12 +130,22 @@ class MemoryStore implements Store, SharedBudgets {
   }
 
   async list(query: RunQuery = {}): Promise<RunRecord[]> {
-    const { since = 0, status, rootsOnly = false, idPrefix = "", offset = 0, limit = this.#rows.size } = query;
+    const {
+      since = 0,
+      status,
+      rootsOnly = false,
+      idPrefix = "",
+      rootId,
+      cwd,
+      offset = 0,
+      limit = this.#rows.size,
+    } = query;
     const matching: Row[] = [];
     for (const row of this.#rows.values()) {
       const { start } = row;
       if (start.time < since || (rootsOnly && start.parentId !== null)) continue;
-      if (!start.runId.startsWith(idPrefix)) continue;
+      if (!start.runId.startsWith(idPrefix) || (cwd !== undefined && start.cwd !== cwd)) continue;
+      if (rootId !== undefined && row.tree.rootId !== rootId) continue;
       if (status === undefined || status === statusOf(row)) matching.push(row);
     }
     return foldRows(matching.sort(byNewest).slice(offset, offset + limit));

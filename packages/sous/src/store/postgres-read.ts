@@ -96,12 +96,14 @@ function eventsQuery(schema: string, rootId: string, options: ReadOptions): { te
 }
 
 function listConditions(query: RunQuery, goneOwners: string[]): { conditions: string[]; values: unknown[] } {
-  const { since, status, rootsOnly, idPrefix } = query;
+  const { since, status, rootsOnly, idPrefix, rootId, cwd } = query;
   const values: unknown[] = [];
   const place = (value: unknown) => values.push(value);
   const conditions: string[] = [];
   if (since !== undefined) conditions.push(`r.started_at >= $${place(since)}`);
   if (rootsOnly === true) conditions.push("r.parent_id is null");
+  if (rootId !== undefined) conditions.push(`t.root_id = $${place(toColumn(rootId))}`);
+  if (cwd !== undefined) conditions.push(`r.cwd = $${place(toColumn(cwd))}`);
   if (idPrefix !== undefined) conditions.push(`r.id like $${place(`${likeText(idPrefix)}%`)}`);
   if (status === "running" || status === "interrupted") {
     conditions.push("r.status = 'running'", `${status === "running" ? "" : "not "}${isAtWork(place(goneOwners))}`);

@@ -37,6 +37,7 @@ const FIXED: readonly Column[] = [
   text("task", ({ task }) => task),
   text("summary_prompt", ({ summaryPrompt }) => summaryPrompt),
   { name: "allowed_tools", type: "text", value: ({ record }) => JSON.stringify(record.allowedTools) },
+  text("cwd", ({ cwd }) => cwd),
 ];
 
 /** What becomes of it. */
@@ -45,6 +46,7 @@ const CHANGING: readonly Column[] = [
   text("status", ({ status }) => status),
   text("stop_reason", ({ stopReason }) => stopReason),
   number("ended_at", ({ endedAt }) => endedAt),
+  number("duration_ms", ({ durationMs }) => durationMs),
   number("turns", ({ turns }) => turns),
   number("tool_count", ({ toolCount }) => toolCount),
   number("input_tokens", ({ usage }) => usage.inputTokens),
@@ -112,6 +114,7 @@ export function recordOf(row: Row, isAlive: (row: Row) => boolean): RunRecord {
     stopReason: textAt(row.stop_reason),
     startedAt: Number(row.started_at),
     endedAt: numberAt(row.ended_at),
+    durationMs: numberAt(row.duration_ms),
     turns: Number(row.turns),
     toolCount: Number(row.tool_count),
     usage: {
@@ -127,6 +130,7 @@ export function recordOf(row: Row, isAlive: (row: Row) => boolean): RunRecord {
     task: textAt(row.task) ?? "",
     summaryPrompt: textAt(row.summary_prompt),
     allowedTools: namesIn(row.allowed_tools),
+    cwd: textAt(row.cwd),
     ...(row.lost === null || row.lost === undefined ? {} : { lost: textAt(row.lost) }),
   };
 }

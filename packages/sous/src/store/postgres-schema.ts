@@ -120,6 +120,7 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        stop_reason text,
        started_at double precision not null,
        ended_at double precision,
+       duration_ms double precision,
        turns double precision not null,
        tool_count double precision not null,
        input_tokens double precision not null,
@@ -133,10 +134,12 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        task text not null,
        summary_prompt text,
        allowed_tools text not null,
+       cwd text collate "C",
        primary key (tree, seq)
      )`,
     "create index runs_started_at on SCHEMA.runs (started_at desc, id desc)",
     "create index runs_roots on SCHEMA.runs (started_at desc, id desc) where parent_id is null",
+    "create index runs_folder on SCHEMA.runs (cwd, started_at desc, id desc) where cwd is not null",
     "create index runs_status on SCHEMA.runs (status, started_at desc, id desc)",
     "create index runs_parent on SCHEMA.runs (parent_id) where parent_id is not null",
     `create table SCHEMA.events (

@@ -4,13 +4,13 @@ import type { Clock } from "../core/clock.ts";
 import { StaleOwner, UserError } from "../core/errors.ts";
 import type { SharedBudgets } from "../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../core/store.ts";
-import { toColumn } from "./column-text.ts";
 import { newOwner } from "./owner.ts";
 import { createAppend } from "./postgres-append.ts";
 import { createPurses } from "./postgres-budget.ts";
 import { createClaims } from "./postgres-claims.ts";
-import { type Connection, openConnection, type PostgresPool, placeOf, statement } from "./postgres-connection.ts";
+import { type Connection, openConnection, type PostgresPool, placeOf } from "./postgres-connection.ts";
 import { createForgetter } from "./postgres-forget.ts";
+import { createLosses, type Losses } from "./postgres-lost.ts";
 import { createReader } from "./postgres-read.ts";
 import { migrate, quoteSchema } from "./postgres-schema.ts";
 import { openSharedBudget } from "./shared-budget.ts";
@@ -26,6 +26,11 @@ export type PostgresStoreOptions = {
   maxConnections?: number | undefined;
   /** How long a write waits for a server that is away, before it fails and is tried again; 5 seconds when unset. */
   reconnectMs?: number | undefined;
+  /**
+   * Where this machine notes that a run continued while the server was away, until the server is told: such a run is not
+   * resumed. `sous/lost` in the user's folder for state when unset.
+   */
+  lostFolder?: string | undefined;
   /** When it says that it is still alive. The system's, without keeping the process alive, when unset. */
   clock?: Pick<Clock, "timer"> | undefined;
 };
@@ -42,29 +47,38 @@ export async function openPostgresStore(options: PostgresStoreOptions = {}): Pro
   const connection = await connect(options);
   try {
     await migrate(connection, name);
+    const losses = createLosses(connection, schema, options.lostFolder);
+    await losses.takeIn();
+    return storeOn(connection, schema, losses, options);
   } catch (error) {
     await connection[Symbol.asyncDispose]();
     throw error;
   }
-  return storeOn(connection, schema, options);
 }
 
-function storeOn(connection: Connection, schema: string, options: PostgresStoreOptions): PostgresStore {
+function storeOn(connection: Connection, schema: string, losses: Losses, options: PostgresStoreOptions): PostgresStore {
   const { clock = quietClock, reconnectMs = 5_000 } = options;
   const owner = newOwner();
   const claims = createClaims(connection, schema, owner, clock.timer);
   const append = createAppend({ connection, schema, owner, patienceMs: reconnectMs, isHeld: claims.isHeld });
   const purses = createPurses({ connection, schema, owner, patienceMs: reconnectMs });
-  const markLost = statement(`update ${schema}.trees set lost = coalesce(lost, $2) where root_id = $1`);
+  const forgetter = createForgetter(connection, schema);
   return {
     isImmediate: false,
-    ...createReader(connection, schema),
-    ...createForgetter(connection, schema),
+    ...losses.addTo(createReader(connection, schema)),
+    ...forgetter,
+    async delete(rootId) {
+      const isForgotten = await forgetter.delete(rootId);
+      if (isForgotten) losses.forget(rootId);
+      return isForgotten;
+    },
     async append(rootId, events, fence = FIRST_FENCE) {
       if (events.length === 0) return;
       try {
         if (await append(rootId, events, fence)) claims.hold(rootId, fence);
         else claims.drop(rootId, fence);
+        // The server answers: what it was not told while it was away, it is told now.
+        void losses.catchUp();
       } catch (error) {
         if (error instanceof StaleOwner) claims.drop(rootId, fence);
         throw error;
@@ -72,11 +86,10 @@ function storeOn(connection: Connection, schema: string, options: PostgresStoreO
     },
     claim: claims.claim,
     release: claims.release,
-    async markLost(rootId, reason) {
-      await connection.query(markLost, [toColumn(rootId), toColumn(reason)]);
-    },
+    markLost: losses.mark,
     sharedBudget: (name, limits, given) => openSharedBudget(purses, name, limits, given),
     async [Symbol.asyncDispose]() {
+      await losses.catchUp();
       await purses[Symbol.asyncDispose]();
       await claims[Symbol.asyncDispose]();
       await connection[Symbol.asyncDispose]();
@@ -123,6 +136,6 @@ async function loadPg(): Promise<typeof import("pg")> {
     return await import("pg");
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error;
-    throw new UserError("Runs are kept in Postgres with the package pg, which is not installed: npm install pg");
+    throw new UserError("Runs are stored in Postgres with the package pg, which is not installed: npm install pg");
   }
 }

@@ -23,6 +23,8 @@ const CHECKPOINT_PAGES = 8_000;
 /** How often to look whether the file is still there: a look takes a tenth of the time of a commit. */
 const CHECK_INTERVAL_MS = 1_000;
 const BUSY_PAUSE_MS = 5;
+/** Files that say that someone writes, or was cut off. */
+const BESIDE: readonly string[] = ["-wal", "-journal"];
 
 export class SqliteConnection implements Disposable {
   readonly file: string;
@@ -177,35 +179,46 @@ export class SqliteConnection implements Disposable {
   }
 
   #open(): DatabaseSync {
+    for (;;) {
+      // With nothing beside it no one is writing: then it needs no locks, and leaves no files behind.
+      const isStill = this.isReadOnly && BESIDE.every((end) => sizeOf(this.file + end) === 0);
+      const image = isStill ? this.#imageOfFile() : undefined;
+      this.#stillImage = image;
+      try {
+        return this.#inWords(() => this.#connect(isStill));
+      } catch (error) {
+        // Only what nothing has changed meanwhile can be called damaged.
+        if (image === undefined || image === this.#imageOfFile()) throw error;
+      }
+    }
+  }
+
+  #connect(isStill: boolean): DatabaseSync {
     const { DatabaseSync } = loadSqlite();
     const { readOnly, synchronous, busyTimeoutMs } = this.#options;
-    return this.#inWords(() => {
-      // Without a log nobody is writing: then it needs no locks, and leaves no files behind.
-      this.#stillImage = readOnly && sizeOf(`${this.file}-wal`) === 0 ? this.#imageOfFile() : undefined;
-      const url = pathToFileURL(this.file);
-      if (this.#stillImage !== undefined) url.searchParams.set("immutable", "1");
-      const database = new DatabaseSync(url, { readOnly, enableForeignKeyConstraints: false });
-      try {
-        // The file may come from anybody: nothing in its schema may call what only we should.
-        if ("enableDefensive" in database) database.enableDefensive(true);
-        database.exec(`
-          PRAGMA busy_timeout = ${busyTimeoutMs};
-          PRAGMA trusted_schema = OFF;
-          PRAGMA cell_size_check = ON;
-          PRAGMA synchronous = ${synchronous};
-          PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
-          ${readOnly ? "PRAGMA query_only = ON;" : ""}`);
-        return database;
-      } catch (error) {
-        database.close();
-        throw error;
-      }
-    });
+    const url = pathToFileURL(this.file);
+    if (isStill) url.searchParams.set("immutable", "1");
+    const database = new DatabaseSync(url, { readOnly, enableForeignKeyConstraints: false });
+    try {
+      // The file may come from anyone: nothing in its schema may call what only we should.
+      if ("enableDefensive" in database) database.enableDefensive(true);
+      database.exec(`
+        PRAGMA busy_timeout = ${busyTimeoutMs};
+        PRAGMA trusted_schema = OFF;
+        PRAGMA cell_size_check = ON;
+        PRAGMA synchronous = ${synchronous};
+        PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
+        ${readOnly ? "PRAGMA query_only = ON;" : ""}`);
+      return database;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
   }
 
   #imageOfFile(): string {
     const { dev, ino, size, mtimeNs } = statSync(this.file, { bigint: true });
-    return [dev, ino, size, mtimeNs, sizeOf(`${this.file}-wal`)].join();
+    return [dev, ino, size, mtimeNs, ...BESIDE.map((end) => sizeOf(this.file + end))].join();
   }
 }
 

@@ -11,8 +11,15 @@ import { loadSqlite } from "./sqlite-load.ts";
 /** Pages copied between two looks at what else is to be done. */
 const PAGES_AT_ONCE = 1_000;
 
-/** Throws a `UserError` when there is something at the place already; when it fails, nothing is left there. */
-export async function copyDatabase(connection: SqliteConnection, to: string): Promise<void> {
+/**
+ * `complete` adds to the copy what is not in the database itself. Throws a `UserError` when there is something at the place
+ * already; when it fails, nothing is left there.
+ */
+export async function copyDatabase(
+  connection: SqliteConnection,
+  to: string,
+  complete: (copy: string) => void,
+): Promise<void> {
   const file = resolve(to);
   const names = [file, `${file}-wal`, `${file}-shm`, `${file}-journal`];
   // A log that lies beside the copy would be taken for its own.
@@ -24,6 +31,7 @@ export async function copyDatabase(connection: SqliteConnection, to: string): Pr
   const source = connection.snapshot();
   try {
     await loadSqlite().backup(source, file, { rate: PAGES_AT_ONCE });
+    complete(file);
   } catch (error) {
     for (const name of names) rmSync(name, { force: true });
     throw faultOf(error, file);

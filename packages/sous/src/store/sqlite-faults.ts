@@ -46,6 +46,10 @@ export function isBusy(error: unknown): boolean {
   return sqliteCode(error) === CODES.busy;
 }
 
+export function isCorrupt(error: unknown): boolean {
+  return sqliteCode(error) === CODES.corrupt;
+}
+
 export function isNotADatabase(error: unknown): boolean {
   return sqliteCode(error) === CODES.notADatabase;
 }

@@ -47,7 +47,7 @@ export function createPrivateFile(file: string, mayExist = true): void {
 }
 
 /** Folder by folder: Node's own way of making them all never ends where nothing can be made, as below `/proc`. */
-function makeFolders(folder: string): void {
+export function makeFolders(folder: string): void {
   if (lstatSync(folder, { throwIfNoEntry: false }) !== undefined) return;
   makeFolders(dirname(folder));
   try {

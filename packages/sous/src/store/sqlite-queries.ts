@@ -18,7 +18,7 @@ export function listQuery(
   query: RunQuery,
   treesAtWork: () => readonly number[],
 ): { sql: string; values: SQLInputValue[] } {
-  const { status, since, rootsOnly = false, idPrefix = "" } = query;
+  const { status, since, rootsOnly = false, idPrefix = "", rootId, cwd } = query;
   const conditions: string[] = [];
   const values: SQLInputValue[] = [];
   if (rootsOnly) conditions.push("r.parent IS NULL");
@@ -30,6 +30,16 @@ export function listQuery(
     conditions.push(status === "completed" ? "r.status = ?" : `r.status = ? AND ${NOT_COMPLETED}`);
     values.push(status);
   }
+  if (rootId !== undefined) {
+    conditions.push("r.root = (SELECT number FROM runs WHERE id = ? AND root = number)");
+    values.push(toColumn(rootId));
+  }
+  if (cwd !== undefined) {
+    // Few runs have such a status. A folder may have all of them, so its index would be walked for nothing.
+    const isFew = (status !== undefined && status !== "completed") || idPrefix !== "" || rootId !== undefined;
+    conditions.push(`${isFew ? "+" : ""}r.cwd = ?`);
+    values.push(toColumn(cwd));
+  }
   if (since !== undefined) {
     conditions.push("r.started_at >= ?");
     values.push(since);
@@ -39,8 +49,8 @@ export function listQuery(
     values.push(toColumn(idPrefix), `${toColumn(idPrefix)}\u{10ffff}`);
   }
   const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
-  // Few ids begin alike: finding these and sorting them beats walking through all runs in the order of their start.
-  const order = `ORDER BY ${idPrefix === "" ? "" : "+"}r.started_at DESC, r.id DESC`;
+  // Few ids begin alike, and a tree is small: finding these and sorting them beats walking through all runs by their start.
+  const order = `ORDER BY ${idPrefix === "" && rootId === undefined ? "" : "+"}r.started_at DESC, r.id DESC`;
   return { sql: `${SELECT_RUNS} ${where} ${order} LIMIT ? OFFSET ?`, values };
 }
 

@@ -50,6 +50,7 @@ export function insertRun(connection: SqliteConnection, numbers: RunNumbers, sta
       JSON.stringify(start.rights.use),
       start.seq,
       start.time,
+      start.cwd === undefined ? null : toColumn(start.cwd),
     );
 }
 
@@ -62,6 +63,7 @@ export function endRun(connection: SqliteConnection, number: number, end: EventO
       end.stopReason ?? null,
       end.seq,
       end.time,
+      end.durationMs,
       end.turns,
       end.toolCount,
       JSON.stringify(end.usage),
@@ -77,8 +79,8 @@ export const SELECT_IDENTITY: string = `SELECT ${IDENTITY_COLUMNS}
 FROM runs r LEFT JOIN runs p ON p.number = r.parent WHERE r.number = ? AND r.root = ?`;
 
 /** What `parseRunRow` wants to see. */
-export const SELECT_RUNS: string = `SELECT ${IDENTITY_COLUMNS}, r.first_seq, r.started_at, r.ended_at, r.turns, r.tool_count,
-  r.cost_usd, ${capped("agent", "label", "model", "task", "summary_prompt", "allowed_tools", "status", "stop_reason", "usage", "lost")},
+export const SELECT_RUNS: string = `SELECT ${IDENTITY_COLUMNS}, r.first_seq, r.started_at, r.ended_at, r.duration_ms, r.turns, r.tool_count,
+  r.cost_usd, ${capped("agent", "label", "model", "task", "summary_prompt", "allowed_tools", "status", "stop_reason", "usage", "cwd", "lost")},
   substr(t.id, 1, 1000) AS root_id
 FROM runs r LEFT JOIN runs p ON p.number = r.parent LEFT JOIN runs t ON t.number = r.root`;
 
@@ -115,6 +117,7 @@ export function parseRunRow(row: Row, blob: (hash: string) => string | undefined
     stopReason: row.stop_reason === null ? undefined : text(row, "stop_reason"),
     startedAt: amount(row, "started_at"),
     endedAt: row.ended_at === null ? undefined : amount(row, "ended_at"),
+    durationMs: row.duration_ms === null ? undefined : amount(row, "duration_ms"),
     turns: row.turns === null ? 0 : amount(row, "turns"),
     toolCount: row.tool_count === null ? 0 : amount(row, "tool_count"),
     usage: row.usage === null ? noUsage() : usageOf(row),
@@ -123,6 +126,7 @@ export function parseRunRow(row: Row, blob: (hash: string) => string | undefined
     task: longText(row, "task", blob),
     summaryPrompt: row.summary_prompt === null ? undefined : longText(row, "summary_prompt", blob),
     allowedTools: toolsOf(row),
+    cwd: row.cwd === null ? undefined : words(row, "cwd"),
     ...lost,
   };
   checkedRecord(record);
@@ -219,6 +223,6 @@ const STATUSES: readonly Exclude<RunRecord["status"], "interrupted">[] = [
 ];
 
 const INSERT = `INSERT INTO runs (number, id, root, parent, agent_id, path, depth, agent, label, model, task, summary_prompt,
-  allowed_tools, first_seq, started_at, status) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running')`;
-const END = `UPDATE runs SET status = ?, stop_reason = ?, last_seq = ?, ended_at = ?, turns = ?, tool_count = ?, usage = ?,
+  allowed_tools, first_seq, started_at, cwd, status) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running')`;
+const END = `UPDATE runs SET status = ?, stop_reason = ?, last_seq = ?, ended_at = ?, duration_ms = ?, turns = ?, tool_count = ?, usage = ?,
   cost_usd = ? WHERE number = ?`;

@@ -1,12 +1,9 @@
 /** The tables of a database of sous, how older ones are brought up to date, and the check that nothing else is in there. */
 
-import type { DatabaseSync } from "node:sqlite";
-import { pathToFileURL } from "node:url";
 import { UserError } from "../core/errors.ts";
 import { PURSES } from "./sqlite-budget.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
-import { faultOf, isNotADatabase } from "./sqlite-faults.ts";
-import { loadSqlite } from "./sqlite-load.ts";
+import { checkJournal, readHeader } from "./sqlite-header.ts";
 
 /** "sous" in the header of the file, so that a file of another program is recognised. */
 const APPLICATION_ID = 0x736f7573;
@@ -51,10 +48,12 @@ const RUNS: Part = {
   stop_reason TEXT,
   last_seq INTEGER,
   ended_at INTEGER,
+  duration_ms REAL,
   turns INTEGER,
   tool_count INTEGER,
   usage TEXT,
   cost_usd REAL,
+  cwd TEXT,
   lost TEXT
 )`,
 };
@@ -88,6 +87,7 @@ const MIGRATIONS: readonly (readonly Part[])[] = [
     index("runs_by_status", "runs (status, started_at, id) WHERE status <> 'completed'"),
     index("roots_by_start", "runs (started_at, id) WHERE parent IS NULL"),
     index("roots_by_status", "runs (status, started_at, id) WHERE parent IS NULL AND status <> 'completed'"),
+    index("roots_by_folder", "runs (cwd, started_at, id) WHERE cwd IS NOT NULL"),
     index("runs_by_owner", "runs (owner) WHERE owner IS NOT NULL"),
   ],
   [{ name: "purses", sql: PURSES }],
@@ -97,12 +97,14 @@ const SCHEMA_VERSION: number = MIGRATIONS.length;
 
 /**
  * Looks at the header of a file as it lies there, so that one of another program is not even locked. Throws a `UserError`
- * when it is not ours, or comes from a newer version.
+ * when it is not ours, or comes from a newer version. What cannot be told yet, `prepareSchema` asks when the file is open.
  */
 export function checkIsOurs(file: string): void {
-  const { applicationId, version } = readHeader(file);
-  if (applicationId !== APPLICATION_ID) throw notOurs(file, "is not a database of sous");
-  if (version > SCHEMA_VERSION) throw newerVersion(file, version);
+  checkJournal(file);
+  const header = readHeader(file);
+  if (header === undefined) return;
+  if (header.applicationId !== APPLICATION_ID) throw notOurs(file, "is not a database of sous");
+  if (header.version > SCHEMA_VERSION) throw newerVersion(file, header.version);
 }
 
 /** Makes the tables, or what is missing of them. Throws a `UserError` when the file is not what it should be. */
@@ -121,25 +123,11 @@ function index(name: string, columns: string): Part {
   return { name, sql: `CREATE INDEX ${name} ON ${columns}` };
 }
 
-function readHeader(file: string): { applicationId: unknown; version: number } {
-  const { DatabaseSync } = loadSqlite();
-  const url = pathToFileURL(file);
-  url.searchParams.set("immutable", "1");
-  let database: DatabaseSync | undefined;
-  try {
-    database = new DatabaseSync(url, { readOnly: true });
-    const applicationId = database.prepare("PRAGMA application_id").get()?.application_id;
-    return { applicationId, version: Number(database.prepare("PRAGMA user_version").get()?.user_version) };
-  } catch (error) {
-    if (isNotADatabase(error)) throw notOurs(file, "is not a database of sous");
-    throw faultOf(error, file);
-  } finally {
-    database?.close();
-  }
-}
-
 function versionOf(connection: SqliteConnection): number {
+  const applicationId = connection.prepare("PRAGMA application_id").get()?.application_id;
   const version = Number(connection.prepare("PRAGMA user_version").get()?.user_version);
+  const isNew = applicationId === 0 && version === 0;
+  if (applicationId !== APPLICATION_ID && !isNew) throw notOurs(connection.file, "is not a database of sous");
   if (version > SCHEMA_VERSION) throw newerVersion(connection.file, version);
   if (version < 0) throw notOurs(connection.file, "has a version that sous never had");
   return version;

@@ -6,7 +6,6 @@ import type { StoredEvent } from "../core/event.ts";
 import { checkWhole, checkWord } from "../core/options.ts";
 import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../core/shared-budget.ts";
 import { type Claim, FIRST_FENCE, type ReadOptions, type RunQuery, type RunRecord, type Store } from "../core/store.ts";
-import { toColumn } from "./column-text.ts";
 import { openSharedBudget } from "./shared-budget.ts";
 import { SqlitePurses } from "./sqlite-budget.ts";
 import { SqliteClaims } from "./sqlite-claims.ts";
@@ -14,6 +13,8 @@ import { SqliteConnection } from "./sqlite-connection.ts";
 import { copyDatabase } from "./sqlite-copy.ts";
 import { type DatabasePlace, findDatabase, makeDatabase } from "./sqlite-file.ts";
 import { forgetBefore, forgetTree } from "./sqlite-forget.ts";
+import { hasJournal } from "./sqlite-header.ts";
+import { SqliteLosses } from "./sqlite-lost.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
 import { checkIsOurs, prepareSchema } from "./sqlite-schema.ts";
 import { SqliteWriter } from "./sqlite-writer.ts";
@@ -28,6 +29,11 @@ export type SqliteStoreOptions = {
   synchronous?: "normal" | "full" | undefined;
   /** How long to wait for another process that writes; 5 seconds when unset. */
   busyTimeoutMs?: number | undefined;
+  /**
+   * Where it is noted that a run continued while the database could not be written, when that cannot be noted beside it: such a
+   * run is not resumed. `sous/lost` in the user's folder for state when unset.
+   */
+  lostFolder?: string | undefined;
   /** The machine's own when unset. */
   clock?: Pick<Clock, "now" | "timer"> | undefined;
 };
@@ -36,7 +42,7 @@ export type SqliteStore = Store &
   SharedBudgets & {
     /** Absolute. */
     readonly file: string;
-    /** Writes a consistent copy into a new file, while runs go on. */
+    /** Writes a consistent copy into a new file, while runs continue. */
     backup(to: string): Promise<void>;
     /** Gives the space of what was deleted back to the disk. */
     vacuum(): Promise<void>;
@@ -47,9 +53,10 @@ export type SqliteStore = Store &
  * it cannot be read or written; nothing is overwritten.
  */
 export async function openSqliteStore(file: string, options: SqliteStoreOptions = {}): Promise<SqliteStore> {
-  const { readOnly = false, synchronous = "normal", busyTimeoutMs = 5_000, clock = MACHINE } = options;
+  const { readOnly = false, synchronous = "normal", busyTimeoutMs = 5_000, lostFolder, clock = MACHINE } = options;
   checkWord("synchronous", synchronous, ["normal", "full"]);
   checkWhole("busyTimeoutMs", busyTimeoutMs, 0, 2 ** 31 - 1);
+  if (readOnly && hasJournal(file)) await undoCutWrite(file);
   const place = readOnly ? existing(file) : makeDatabase(file);
   if (!place.isEmpty) checkIsOurs(place.file);
   const connection = new SqliteConnection(place, { readOnly, synchronous, busyTimeoutMs, now: clock.now });
@@ -60,21 +67,25 @@ export async function openSqliteStore(file: string, options: SqliteStoreOptions 
     connection[Symbol.dispose]();
     throw error;
   }
-  return new SqliteFileStore(connection, clock);
+  const losses = new SqliteLosses(connection, lostFolder);
+  if (!readOnly) ifItCan(() => losses.takeIn());
+  return new SqliteFileStore(connection, losses, clock);
 }
 
 class SqliteFileStore implements SqliteStore {
   readonly isImmediate = false;
   readonly file: string;
   readonly #connection: SqliteConnection;
+  readonly #losses: SqliteLosses;
   readonly #claims: SqliteClaims;
   readonly #purses: SqlitePurses;
   readonly #writer: SqliteWriter;
   readonly #reader: SqliteReader;
 
-  constructor(connection: SqliteConnection, clock: Pick<Clock, "now" | "timer">) {
+  constructor(connection: SqliteConnection, losses: SqliteLosses, clock: Pick<Clock, "now" | "timer">) {
     this.file = connection.file;
     this.#connection = connection;
+    this.#losses = losses;
     this.#claims = new SqliteClaims(connection, clock);
     this.#purses = new SqlitePurses(connection, this.#claims.owner, clock);
     this.#writer = new SqliteWriter(connection, this.#claims);
@@ -95,7 +106,7 @@ class SqliteFileStore implements SqliteStore {
   }
 
   async markLost(rootId: string, reason: string): Promise<void> {
-    this.#connection.write(() => this.#connection.prepare(MARK_LOST).run(toColumn(reason), toColumn(rootId)));
+    this.#losses.mark(rootId, reason);
   }
 
   async read(rootId: string, options: ReadOptions = {}): Promise<readonly StoredEvent[]> {
@@ -103,11 +114,12 @@ class SqliteFileStore implements SqliteStore {
   }
 
   async run(runId: string): Promise<RunRecord | undefined> {
-    return this.#reader.run(runId);
+    const record = this.#reader.run(runId);
+    return record && this.#losses.addTo([record])[0];
   }
 
   async list(query: RunQuery = {}): Promise<RunRecord[]> {
-    return this.#reader.list(query);
+    return this.#losses.addTo(this.#reader.list(query));
   }
 
   async children(runId: string): Promise<RunRecord[]> {
@@ -115,12 +127,14 @@ class SqliteFileStore implements SqliteStore {
   }
 
   async tree(rootId: string): Promise<RunRecord[]> {
-    return this.#reader.tree(rootId);
+    return this.#losses.addTo(this.#reader.tree(rootId));
   }
 
   async delete(rootId: string): Promise<boolean> {
     this.#writer.forget(rootId);
-    return forgetTree(this.#connection, this.#claims, rootId);
+    const isForgotten = forgetTree(this.#connection, this.#claims, rootId);
+    if (isForgotten) this.#losses.forget(rootId);
+    return isForgotten;
   }
 
   async prune(before: number): Promise<number> {
@@ -132,7 +146,7 @@ class SqliteFileStore implements SqliteStore {
   }
 
   async backup(to: string): Promise<void> {
-    await copyDatabase(this.#connection, to);
+    await copyDatabase(this.#connection, to, (copy) => this.#losses.noteIn(copy));
   }
 
   async vacuum(): Promise<void> {
@@ -142,6 +156,7 @@ class SqliteFileStore implements SqliteStore {
 
   async [Symbol.asyncDispose](): Promise<void> {
     try {
+      ifItCan(() => this.#losses.catchUp());
       ifItCan(() => this.#purses.close());
       ifItCan(() => this.#claims.releaseAll());
     } finally {
@@ -159,6 +174,15 @@ function ifItCan(giveBack: () => void): void {
   }
 }
 
+/** A write that was cut off has to be undone before anyone can read. When that cannot be, opening it says why. */
+async function undoCutWrite(file: string): Promise<void> {
+  try {
+    await (await openSqliteStore(file))[Symbol.asyncDispose]();
+  } catch (error) {
+    if (!(error instanceof StoreError || error instanceof UserError)) throw error;
+  }
+}
+
 function existing(file: string): DatabasePlace {
   const place = findDatabase(file, true);
   if (place === undefined || place.isEmpty)
@@ -173,5 +197,3 @@ const MACHINE: Pick<Clock, "now" | "timer"> = {
     return { [Symbol.dispose]: () => clearTimeout(timer) };
   },
 };
-
-const MARK_LOST = "UPDATE runs SET lost = ifnull(lost, ?) WHERE id = ? AND root = number";

@@ -13,6 +13,7 @@ import { once } from "../core/once.ts";
 import { RecordedPrompts } from "../core/recorded-prompts.ts";
 import type { RecordedReply, Recording, RunRecording } from "../core/recording.ts";
 import { runSchemas } from "../core/run-schema.ts";
+import { systemPrompt } from "../core/system-prompt.ts";
 import type { Usage } from "../core/usage.ts";
 
 const cassetteSchema = once(() => {
@@ -130,7 +131,7 @@ function requestsOf(runs: readonly RunRecording[], prompts: RecordedPrompts): Ca
       // One that nobody answered cannot be played.
       if (given === undefined) continue;
       const { keeps, messages } = asked.next(prompts.messages(run, index), given);
-      const { instructions } = run.start;
+      const instructions = systemPrompt(run.start);
       requests.push({ ...(instructions === undefined ? {} : { instructions }), keeps, messages, reply: given });
     }
   }

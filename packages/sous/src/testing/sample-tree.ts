@@ -75,7 +75,8 @@ export function sampleTree(rootId: string, startTime: number = START_TIME): Samp
   }
 
   function end(runId: string, outcome: Partial<RunOutcome> = {}): void {
-    add(runId, { type: "run-end", ...PLAIN_OUTCOME, usage: noUsage(), ...outcome });
+    const startedAt = events.find((event) => event.type === "run-start" && event.runId === runId)?.time ?? time;
+    add(runId, { type: "run-end", ...PLAIN_OUTCOME, durationMs: time + 1 - startedAt, usage: noUsage(), ...outcome });
   }
 
   return { rootId, events, start, turn, end, add };
@@ -89,6 +90,7 @@ const PLAIN_START: RunStart = {
   task: { role: "user", content: [{ type: "text", text: "Look around." }] },
   model: "scripted/model",
   instructions: undefined,
+  notes: undefined,
   maxTurns: 10,
   rights: { use: ["grep"], delegate: ["grep"], deny: [], spawn: true },
   origin: undefined,
@@ -97,9 +99,10 @@ const PLAIN_START: RunStart = {
   timeoutMs: undefined,
   budget: undefined,
   terms: undefined,
+  cwd: undefined,
 };
 
-const PLAIN_OUTCOME: Omit<RunOutcome, "usage"> = {
+const PLAIN_OUTCOME: Omit<RunOutcome, "usage" | "durationMs"> = {
   status: "completed",
   stopReason: undefined,
   text: "Done.",
@@ -107,5 +110,4 @@ const PLAIN_OUTCOME: Omit<RunOutcome, "usage"> = {
   turns: 1,
   toolCount: 0,
   costUsd: null,
-  durationMs: 1,
 };

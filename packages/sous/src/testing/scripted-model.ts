@@ -36,7 +36,7 @@ export type ScriptedModelOptions = {
 export type RecordedRequest = {
   readonly path: string;
   readonly runId: string;
-  /** 1 for the first request of this agent; follow-ups go on counting. */
+  /** 1 for the first request of this agent; follow-ups continue the count. */
   readonly turn: number;
   readonly instructions: string | undefined;
   readonly mayCallTools: boolean;

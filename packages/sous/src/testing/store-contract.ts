@@ -139,6 +139,40 @@ export function storeContract(test: RegisterTest, open: () => Promise<Store>): v
     assert.deepEqual(await list("01ABC"), []);
   });
 
+  check("runs are listed by the folder they were made in, and by their tree", async (store) => {
+    const shop = sampleTree("shop", 500);
+    shop.start("shop", { details: { cwd: "/srv/shop" } });
+    shop.start("clerk", { parent: "shop" });
+    shop.end("clerk");
+    shop.end("shop");
+    await store.append(shop.rootId, [...shop.events]);
+    const before = shop.events.length;
+    shop.start("shop-2", { details: { cwd: "/srv/shop" } });
+    const bakery = singleRun("bakery", 1000, true, "/srv/shop/bakery");
+    const nowhere = singleRun("nowhere", 2000);
+    const strange = singleRun("strange", 3000, true, "/srv/\u0000\\u0000'; drop table runs; --");
+    await store.append(shop.rootId, shop.events.slice(before));
+    for (const tree of [bakery, nowhere, strange]) await store.append(tree.rootId, tree.events);
+    const list = async (query?: Parameters<Store["list"]>[0]) => ids(await store.list(query));
+    assert.deepEqual(await list({ cwd: "/srv/shop" }), ["shop-2", "shop"]);
+    assert.deepEqual(await list({ cwd: "/srv/shop", rootsOnly: true, limit: 1 }), ["shop-2"]);
+    assert.deepEqual(await list({ cwd: "/srv/shop", status: "completed" }), ["shop"]);
+    assert.deepEqual(await list({ cwd: "/srv/shop", status: "running" }), ["shop-2"]);
+    assert.deepEqual(await list({ cwd: "/srv/SHOP" }), []);
+    assert.deepEqual(await list({ cwd: "" }), []);
+    assert.deepEqual(await list({ cwd: "/srv/\u0000\\u0000'; drop table runs; --" }), ["strange"]);
+    assert.deepEqual(await list({ rootId: "shop" }), ["shop-2", "clerk", "shop"]);
+    assert.deepEqual(await list({ rootId: "shop", rootsOnly: true, cwd: "/srv/shop" }), ["shop-2", "shop"]);
+    assert.deepEqual(await list({ rootId: "shop", idPrefix: "shop-" }), ["shop-2"]);
+    assert.deepEqual(await list({ rootId: "clerk" }), []);
+    const folders = (await store.tree("shop")).map(({ id, cwd }) => [id, cwd]);
+    assert.deepEqual(folders, [
+      ["shop", "/srv/shop"],
+      ["clerk", undefined],
+      ["shop-2", "/srv/shop"],
+    ]);
+  });
+
   check("hostile labels and texts are kept as they are and do nothing", async (store) => {
     const tree = sampleTree("lead");
     tree.start("lead");
@@ -209,9 +243,9 @@ function family(startTime?: number): SampleTree {
   return tree;
 }
 
-function singleRun(runId: string, startTime?: number, isEnded = true): SampleTree {
+function singleRun(runId: string, startTime?: number, isEnded = true, cwd?: string): SampleTree {
   const tree = sampleTree(runId, startTime);
-  tree.start(runId);
+  tree.start(runId, { details: { cwd } });
   if (isEnded) tree.end(runId);
   return tree;
 }

@@ -20,7 +20,7 @@ export type WorldOptions = {
   maxDelayMs?: number;
   /** A run that takes more turns than this is called endless; 200,000 when unset. */
   maxSteps?: number;
-  /** A run that takes more virtual time than this is called hanging, though it may go on setting timers; a week when unset. */
+  /** A run that takes more virtual time than this is called hanging, though it may still set timers; a week when unset. */
   maxMs?: number;
   cwd?: string;
 };
