@@ -46,6 +46,7 @@ export function rightsLines(
     ]),
     ...rights.rules.map(({ effect, pattern, from }): [string, string, string] => [pattern, effect, from]),
     ["children", rights.delegate.isAllowed ? "yes" : "no", rights.delegate.from],
+    ["project notes", rights.notes.isRead ? "yes" : "no", rights.notes.from],
     ["model", rights.model.name, rights.model.from],
     ["max_turns", rights.maxTurns.value === undefined ? "100" : String(rights.maxTurns.value), rights.maxTurns.from],
     [

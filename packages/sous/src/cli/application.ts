@@ -1,12 +1,13 @@
 /** What `sous run` and `sous chat` work with: one configured runtime, its root agent, and who answers questions. */
 
 import type { AgentDefinition } from "../core/agent.ts";
-import type { ApprovalRequest, Approve } from "../core/approval.ts";
+import type { ApprovalRequest, Approve, RuleAnswer } from "../core/approval.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Configuration, PermissionRule } from "../core/configuration.ts";
 import type { Programs } from "../core/process.ts";
-import type { RunOptions } from "../core/runtime.ts";
+import type { RunOptions, RunResult } from "../core/runtime.ts";
 import type { Store } from "../core/store.ts";
+import type { Tool } from "../core/tool.ts";
 import type { Runtime } from "../runtime.ts";
 import type { RunFlags } from "./run-flags.ts";
 
@@ -30,6 +31,8 @@ export type Application = AsyncDisposable & {
   readonly clock: Clock;
   /** The root of every run of this command. */
   readonly agent: AgentDefinition;
+  /** All tools of the command line, whatever the flags leave to the root. */
+  readonly tools: readonly Tool[];
   /** Agents from files, by which a person or a model can call them. */
   readonly agents: readonly AgentDefinition[];
   /** Limits and budget of one run, from the flags and the configuration. */
@@ -39,12 +42,16 @@ export type Application = AsyncDisposable & {
   /** For the lines a person runs with `!`. */
   readonly programs: Programs;
   readonly commands: ConversationCommands;
+  /** Is given the result of every run of a conversation, before anything else is done with it. */
+  readonly onEnded?: ((result: RunResult) => void) | undefined;
   /** Rejects in one sentence when there is no such model, or no key for it. */
   checkModel(name: string): Promise<void>;
   /** What a call would do, exactly and in words that are harmless to show. */
   describe(request: ApprovalRequest, columns?: number): ActionWords;
   /** Holds for the agent that asks, in the same place below the same agents, until the command ends. */
   remember(rule: PermissionRule, request: ApprovalRequest): void;
+  /** What the rules say of a call of the root to this tool, whatever its input; undefined when none decides. */
+  ruleOn(toolName: string): RuleAnswer["effect"] | undefined;
 };
 
 /** What the agents of a conversation have left running in the background. */

@@ -172,18 +172,26 @@ export function onProviderOf(
   });
 }
 
-/** Agents of files as definitions. `tools` is all that the command line has. */
-export function toDefinitions(files: readonly AgentFile[], tools: readonly Tool[]): AgentDefinition[] {
+/** What the root has and may pass on, and what agents are told besides their instructions. */
+type Passed = {
+  readonly tools: readonly Tool[];
+  readonly delegates: boolean;
+  readonly notes: { readonly facts: string; readonly whole: string };
+};
+
+/** Agents of files as definitions. */
+export function toDefinitions(files: readonly AgentFile[], { tools, delegates, notes }: Passed): AgentDefinition[] {
   return files.map((file) =>
     agent({
       name: file.name,
       nickname: file.nickname,
       description: file.description,
       instructions: file.instructions === "" ? undefined : file.instructions,
+      notes: file.notes ? notes.whole : notes.facts,
       model: file.model === "inherit" ? undefined : file.model,
       tools: file.tools === undefined ? undefined : tools.filter(({ name }) => file.tools?.includes(name)),
       deny: file.deny,
-      delegate: file.delegate,
+      delegate: file.delegate && delegates,
       maxTurns: file.maxTurns,
       timeoutMs: file.timeoutMs,
       maxOutputTokens: file.maxOutputTokens,

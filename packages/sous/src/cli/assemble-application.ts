@@ -1,9 +1,8 @@
 /** From flags, configuration and files to the runtime that `sous run` and `sous chat` use. Everything is loaded late. */
 
 import { isAbsolute, relative } from "node:path";
-import type { AgentDefinition } from "../core/agent.ts";
 import type { Configuration, PermissionRule } from "../core/configuration.ts";
-import { MissingKey, UnpricedModel } from "../core/errors.ts";
+import { UnpricedModel } from "../core/errors.ts";
 import type { GuardPlaces } from "../core/guarded-files.ts";
 import type { Budget, DelegationLimits } from "../core/limits.ts";
 import type { Programs } from "../core/process.ts";
@@ -13,12 +12,12 @@ import type { Policy, PolicyOptions } from "../rights/policy.ts";
 import type { BackgroundCommands } from "../tools/terminal-background.ts";
 import type { Application, ApplicationRequest } from "./application.ts";
 import {
+  type AgentFile,
   findTrust,
   lineOf,
   loadAgents,
   onProviderOf,
   type ProjectTrust,
-  toDefinitions,
   trustWarning,
   withAgentRules,
   writeInProject,
@@ -27,17 +26,16 @@ import { readConfiguration } from "./assemble-configuration.ts";
 import { guardPlaces } from "./assemble-guards.ts";
 import { modelSource } from "./assemble-models.ts";
 import { openProjectPrograms } from "./assemble-programs.ts";
+import { ROOT_NAME, readNotes, rootAndAgents } from "./assemble-root.ts";
+import { keepOf } from "./database-place.ts";
 import { CommandError, EXIT, usageError } from "./exit-codes.ts";
 import { inertLine } from "./inert.ts";
 import { openForRun } from "./keep-runs.ts";
-import { rootPrompt } from "./root-prompt.ts";
 import type { RunFlags } from "./run-flags.ts";
 import { alsoHide, withoutValuesIn } from "./without-secrets.ts";
 
 export type { Judgement } from "../rights/policy.ts";
-
-/** The name of the root in paths, events and rules. */
-export const ROOT_NAME = "sous";
+export { ROOT_NAME } from "./assemble-root.ts";
 
 export async function openApplication(given: ApplicationRequest): Promise<Application> {
   const request = { ...given, warn: (line: string) => given.warn(`warning: ${line}`) };
@@ -46,17 +44,15 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
   const project = trust?.state === "trusted" ? trust : undefined;
   const { configuration, warnings } = await readConfiguration({ flags, cwd, env, project });
   for (const warning of warnings) request.warn(inertLine(warning, 1000));
-  const keep = keepOf(flags, configuration);
+  const keep = keepOf(flags.keep, configuration);
   await using opened = new AsyncDisposableStack();
   const store = request.store ?? opened.use(await openForRun(keep));
   const programs = await openProjectPrograms(request, project, opened);
   const guards = await guardPlaces(guardRequest(request, configuration), configuration, trust);
-  const policy = await policyFor(request, configuration, { heldRules: trust?.heldRules ?? [], guards });
+  const files = onProviderOf(await agentFiles(request, project), configuration, request.warn);
+  const policy = await policyFor(request, configuration, { heldRules: trust?.heldRules ?? [], guards, agents: files });
   const commands = await openCommands(programs, env);
   const tools = await toolsOf(request, configuration, { programs, guards, commands });
-  const files = onProviderOf(await agentFiles(request, project), configuration, request.warn);
-  // What the root may not use it cannot pass on: a file does not widen what was typed.
-  const agents = toDefinitions(files, chosen(tools, flags.rights));
   const { allowsAll } = flags.rights;
   const rules = await withAgentRules(policy, files, { allowsAll, ...commandReading(request, configuration, guards) });
   const [{ createConsent }, { systemHost }, { runtimeOn }, models] = await Promise.all([
@@ -67,24 +63,27 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
   ]);
   alsoHide(models.secrets);
   const host = systemHost({ cwd, environment: { ...env, ...models.secrets } });
+  const notes = await readNotes({ cwd, now: host.clock.now(), programs, project, warn: request.warn });
+  const { root, agents } = await rootAndAgents({ configuration, tools, files, rights: flags.rights, notes });
   const options: RuntimeOptions = {
     host,
+    agents,
     store,
     requireStore: keep.isRequired,
     approve: createConsent(rules, ask),
     maxConcurrentCalls: configuration.provider.maxConcurrentCalls,
     models: { allow: configuration.models.allow, prices: configuration.prices },
   };
-  const root = await rootAgent(request, { configuration, tools, agents, project });
   const lives = opened.move();
   return {
     configuration,
     runtime: runtimeOn(models.resolve, options),
     clock: host.clock,
     agent: root,
+    tools,
     agents,
     runOptions: {
-      budget: budgetOf(flags),
+      budget: budgetOf(configuration),
       limits: limitsOf(configuration),
       conversation: configuration.agent.conversation,
     },
@@ -94,7 +93,7 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
     async checkModel(name) {
       const { priceFor } = await import("../budget/prices.ts");
       const isPriced = priceFor(await models.resolve(name), configuration.prices) !== undefined;
-      if (flags.limits.costUsd !== undefined && !isPriced) throw new UnpricedModel(name);
+      if (configuration.agent.budget !== undefined && !isPriced) throw new UnpricedModel(name);
     },
     // A person sees all that would run, but for known values. What they do not see they cannot allow for always.
     describe: (action, columns) => {
@@ -103,9 +102,13 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
       return input === action.input ? shown : { ...shown, rule: undefined };
     },
     remember: (rule, asked) => rules.remember(rule, lineOf(asked)),
+    ruleOn: (toolName) => rules.decide({ ...AS_ROOT, toolName, input: {}, cwd })?.effect,
     [Symbol.asyncDispose]: () => lives.disposeAsync(),
   };
 }
+
+/** A call of the root that has not been made. */
+const AS_ROOT = { runId: "", path: ROOT_NAME, agent: ROOT_NAME, above: [], callId: "" };
 
 /** A person is told when nothing of the project is read. With nobody there, trust that was lost ends the command. */
 async function knownTrust({ cwd, env, ask, warn }: ApplicationRequest): Promise<ProjectTrust> {
@@ -114,33 +117,29 @@ async function knownTrust({ cwd, env, ask, warn }: ApplicationRequest): Promise<
   const isLost = trust.state === "changed" || trust.problem !== undefined;
   if (isLost && ask === undefined)
     throw new CommandError(
-      inertLine(`${warning}. Nobody is there to ask: run sous trust, or use --bare to run without the project`, 2000),
+      inertLine(`${warning}. No one can be asked: run sous trust, or use --bare to run without the project`, 2000),
       EXIT.configuration,
     );
   if (warning !== undefined) warn(inertLine(warning, 1000));
   return trust;
 }
 
-function keepOf({ keep }: RunFlags, { agent: { subagent } }: Configuration): RunFlags["keep"] {
-  return {
-    ...keep,
-    dbPath: keep.dbPath ?? subagent.persistencePath,
-    isEphemeral: keep.isEphemeral || !subagent.persistenceEnabled,
-  };
-}
-
 function guardRequest({ cwd, env, flags, optionFiles = [] }: ApplicationRequest, configuration: Configuration) {
-  return { cwd, env, configFile: flags.configFile, dbPath: keepOf(flags, configuration).dbPath, optionFiles };
+  return { cwd, env, configFile: flags.configFile, dbPath: keepOf(flags.keep, configuration).dbPath, optionFiles };
 }
 
-/** The rules of a project whose trust was lost, and the files that are guarded. */
-type Bounds = { heldRules: readonly PermissionRule[]; guards: GuardPlaces };
+/** The rules of a project whose trust was lost, the files that are guarded, and the agents that were read. */
+type Bounds = {
+  heldRules: readonly PermissionRule[];
+  guards: GuardPlaces;
+  agents: readonly Pick<AgentFile, "name" | "file">[];
+};
 
-/** The rules of the configuration and of the command line. */
+/** The rules of the configuration and of the command line, and the default ones. */
 export async function policyFor(
   { flags: { rights }, env }: PolicyRequest,
   configuration: Configuration,
-  { heldRules, guards }: Bounds,
+  { heldRules, guards, agents }: Bounds,
 ): Promise<Policy> {
   const { permissions, tools } = configuration;
   const { createPolicy } = await import("../rights/policy.ts");
@@ -150,12 +149,20 @@ export async function policyFor(
     if (problem !== undefined) throw usageError(`--allow ${inertLine(pattern, 80)}: ${problem}`);
   }
   return createPolicy({
-    rules: [...permissions, ...heldRules, ...rights.rules],
+    rules: [...permissions, ...heldRules, ...rights.rules, ...agents.map(callRule)],
     guards,
     allowsAll: rights.allowsAll,
     allowHosts: tools.fetch.allowHosts,
     ...commandReading({ env }, configuration, guards),
   });
+}
+
+/**
+ * By default an agent of the user, or of a trusted project, is called without a question, by whichever tool: what it does asks
+ * for itself. A rule that asks or denies goes before.
+ */
+function callRule({ name, file }: Bounds["agents"][number]): PermissionRule {
+  return { effect: "allow", pattern: `subagent(${name})`, origin: `default for the agent ${file}` };
 }
 
 /** What commands of the terminal mean here. */
@@ -211,48 +218,9 @@ async function agentFiles(request: ApplicationRequest, project: ProjectTrust | u
   return agents;
 }
 
-type RootParts = {
-  configuration: Configuration;
-  tools: readonly Tool[];
-  agents: readonly AgentDefinition[];
-  project: ProjectTrust | undefined;
-};
-
-async function rootAgent({ flags, cwd }: ApplicationRequest, { configuration, tools, agents, project }: RootParts) {
-  const { model } = configuration;
-  if (model === undefined)
-    throw new MissingKey(
-      "No model is chosen: give --model provider/model, set SOUS_MODEL, or write model: in the configuration",
-    );
-  const [{ agent }, { namedAgentTool }, { readAgentsMd }] = await Promise.all([
-    import("../core/agent.ts"),
-    import("../subagents/named-agent.ts"),
-    import("../config/agents-md.ts"),
-  ]);
-  const notes = readAgentsMd(project?.files ?? []);
-  return agent({
-    name: ROOT_NAME,
-    instructions: rootPrompt({ cwd, projectNotes: notes?.text }),
-    model,
-    // An agent of a file is not one that the person has asked for: calling it needs consent, or a rule.
-    tools: [...chosen(tools, flags.rights), ...agents.map((each) => namedAgentTool(each, { tier: "confirm" }))],
-    delegate: true,
-    maxTurns: configuration.agent.maxTurns,
-    deny: flags.rights.denyTools,
-  });
-}
-
-function chosen(tools: readonly Tool[], { tools: only, denyTools }: RunFlags["rights"]): Tool[] {
-  const names = tools.map(({ name }) => name);
-  const unknown = [...(only ?? []), ...denyTools].find((name) => !names.includes(name));
-  if (unknown !== undefined)
-    throw usageError(`There is no tool ${inertLine(unknown, 80)}; there are ${names.join(", ")}`);
-  return tools.filter(({ name }) => only === undefined || only.includes(name));
-}
-
-/** These count the root too; limits for children are in the configuration. */
-function budgetOf({ limits: { tokens, costUsd, seconds } }: RunFlags): Budget {
-  return { tokens, costUsd, seconds };
+/** These count the root, too. */
+function budgetOf({ agent: { maxTokensTotal, budget, timeout } }: Configuration): Budget {
+  return { tokens: maxTokensTotal, costUsd: budget, seconds: timeout };
 }
 
 function limitsOf({ agent: { subagent } }: Configuration): DelegationLimits {

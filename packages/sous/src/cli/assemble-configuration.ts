@@ -51,12 +51,15 @@ function userConfigurationFile(env: ConfigurationRequest["env"]): string | undef
   return folder === undefined ? undefined : join(folder, "config.yaml");
 }
 
-/** The flags that are settings. Those about tokens, money and time count the root, too, and are none. */
+/** The flags that are settings. */
 function flagSettings({ model, keep, limits }: ConfigurationRequest["flags"]): FlagSetting[] {
   const given: FlagSetting[] = [
     { key: "model", flag: "--model", value: model },
     { key: "agent.subagent.persistence_path", flag: "--db-path", value: keep?.dbPath },
     { key: "agent.max_turns", flag: "--max-turns", value: limits?.maxTurns },
+    { key: "agent.max_tokens_total", flag: "--max-tokens-total", value: limits?.tokens },
+    { key: "agent.budget", flag: "--budget", value: limits?.costUsd },
+    { key: "agent.timeout", flag: "--timeout", value: limits?.seconds },
     { key: "agent.subagent.max_depth", flag: "--max-depth", value: limits?.maxDepth },
     { key: "agent.subagent.max_executions", flag: "--max-agents", value: limits?.maxAgents },
     { key: "agent.subagent.max_concurrent", flag: "--max-concurrent", value: limits?.maxConcurrent },

@@ -30,17 +30,14 @@ export type ModelSource = {
 };
 
 export async function modelSource(places: ModelPlaces, { provider, model }: Configuration): Promise<ModelSource> {
-  const [{ modelCache }, { patientFetch }] = await Promise.all([
-    import("../model/cache.ts"),
-    import("../model/patient-fetch.ts"),
-  ]);
+  const { modelCache } = await import("../model/cache.ts");
   const { cwd, env } = places;
   const isScripted = model?.startsWith(SCRIPT) === true;
   const key = isScripted ? undefined : await givenKey(places, provider);
-  const fetch = patientFetch(provider.timeoutMs);
   const chosen = providerOf(model ?? "");
   const optionsFor = (choice: string): ResolveOptions => {
-    const common = { fetch, maxRetries: provider.maxRetries };
+    const { maxRetries, timeoutMs: silenceMs, callTimeoutMs } = provider;
+    const common = { maxRetries, silenceMs, callTimeoutMs };
     // The address and the key are those of the provider that was chosen; an agent may name a model of another.
     return providerOf(choice) === chosen ? { ...common, baseUrl: provider.baseUrl, apiKey: key } : common;
   };

@@ -4,6 +4,7 @@ import type { AgentDefinition } from "../core/agent.ts";
 import type { Clock } from "../core/clock.ts";
 import type { RunStart, StoredEvent } from "../core/event.ts";
 import { providerOf, whyNotNamed } from "../core/model-name.ts";
+import { mayUse } from "../core/rights.ts";
 import type { Store } from "../core/store.ts";
 import type { Tool } from "../core/tool.ts";
 import type { Runtime } from "../runtime.ts";
@@ -18,17 +19,32 @@ import type { RunFlags } from "./run-flags.ts";
 
 export type StoredTree = { readonly start: RunStart; readonly events: readonly StoredEvent[]; readonly store: Store };
 
-export type StoredAssembly = AsyncDisposable & { clock: Clock; runtime: Runtime; agent: AgentDefinition };
+export type StoredAssembly = AsyncDisposable & {
+  clock: Clock;
+  runtime: Runtime;
+  agent: AgentDefinition;
+  /** `agent.subagent.telemetry_enabled`. */
+  isLogged: boolean;
+};
 
-type Place = { readonly flags: RunFlags; readonly cwd: string; readonly env: NodeJS.ProcessEnv };
+type Place = {
+  readonly flags: RunFlags;
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** Files that options name: no tool writes them. */
+  readonly optionFiles?: readonly string[] | undefined;
+};
 
 /** Throws a `CommandError` when the run had tools or agents that only a program can have. */
-export async function assembleStored(stored: StoredTree, { flags, cwd, env }: Place): Promise<StoredAssembly> {
+export async function assembleStored(
+  stored: StoredTree,
+  { flags, cwd, env, optionFiles }: Place,
+): Promise<StoredAssembly> {
   const { start, events, store } = stored;
   if (start.model === DEMO_MODEL) {
     checkAgents(events, []);
     const demo = await assembleDemo(cwd, { store, requireStore: flags.keep.isRequired });
-    return { ...demo, [Symbol.asyncDispose]: async () => {} };
+    return { ...demo, isLogged: true, [Symbol.asyncDispose]: async () => {} };
   }
   await checkStoredModel(start.model, { flags, cwd, env });
   // Its model is known, so that none has to be chosen.
@@ -39,6 +55,7 @@ export async function assembleStored(stored: StoredTree, { flags, cwd, env }: Pl
     env,
     ask: undefined,
     store,
+    optionFiles,
     warn: tell,
   });
   try {
@@ -48,6 +65,7 @@ export async function assembleStored(stored: StoredTree, { flags, cwd, env }: Pl
       clock: application.clock,
       runtime: application.runtime,
       agent,
+      isLogged: application.configuration.agent.subagent.telemetryEnabled,
       [Symbol.asyncDispose]: () => application[Symbol.asyncDispose](),
     };
   } catch (error) {
@@ -83,20 +101,36 @@ function checkAgents(events: readonly StoredEvent[], agents: readonly AgentDefin
   if (names.size === 0) return;
   const shown = [...names].map((name) => inertLine(name, 80)).join(", ");
   throw new CommandError(
-    `This run had agents that the command line does not know: ${shown}. Go on with it in code: resume(runId, { store, agent, agents }) of the library takes their definitions.`,
+    `This run had agents that are not here now: ${shown}. Put back the file of each (sous agents list shows those there are), or continue the run in code: resume(runId, { store, agent, agents }) of the library takes their definitions.`,
   );
 }
 
-async function rootOf(start: RunStart, { agent: root, agents }: Application): Promise<AgentDefinition> {
-  const { agent: name, nickname, instructions, model, maxTurns, timeoutMs } = start;
-  const had = { nickname, instructions, model, maxTurns, timeoutMs };
+async function rootOf(start: RunStart, { agent: root, tools: all, agents }: Application): Promise<AgentDefinition> {
+  const { agent: name, nickname, instructions, notes, model, maxTurns, timeoutMs } = start;
+  const had = { nickname, instructions, notes, model, maxTurns, timeoutMs };
   const tools = Array.isArray(root.tools) ? (root.tools as readonly Tool[]) : [];
-  checkTools(start, tools);
+  checkTools(start, all);
   const known = name === ROOT_NAME ? root : agents.find((each) => each.name === name);
-  if (known !== undefined) return known.with(had);
+  if (known !== undefined) return known.with({ ...had, ...withinRights(known, tools, start.rights) });
   const { agent } = await import("../core/agent.ts");
   const names = new Set([...start.rights.use, ...start.rights.delegate]);
-  return agent({ name, ...had, tools: tools.filter((each) => names.has(each.name)), delegate: start.rights.spawn });
+  const delegate = start.rights.spawn && root.delegate;
+  return agent({ name, ...had, tools: tools.filter((each) => names.has(each.name)), delegate, deny: root.deny });
+}
+
+/** At most what the run had, both when it is continued and in a copy. */
+function withinRights(
+  { tools, deny = [], delegate }: AgentDefinition,
+  all: readonly Tool[],
+  had: RunStart["rights"],
+): Pick<AgentDefinition, "tools" | "deny" | "delegate"> {
+  const rights = { ...had, use: new Set(had.use), delegate: new Set(had.delegate), deny: new Set(had.deny) };
+  const own = Array.isArray(tools) ? (tools as readonly Tool[]) : all;
+  return {
+    tools: own.filter((each) => mayUse(each, rights)),
+    deny: [...new Set([...deny, ...had.deny])],
+    delegate: had.spawn ? delegate : false,
+  };
 }
 
 function checkTools({ rights }: RunStart, tools: readonly Tool[]): void {
@@ -105,6 +139,6 @@ function checkTools({ rights }: RunStart, tools: readonly Tool[]): void {
   if (missing.size === 0) return;
   const shown = [...missing].map((name) => inertLine(name, 80)).join(", ");
   throw new CommandError(
-    `This run had tools that the command line does not have: ${shown}. Go on with it in code: resume(runId, { store, agent }) of the library takes their definitions.`,
+    `This run had tools that the command line does not have: ${shown}. Continue it in code: resume(runId, { store, agent }) of the library takes their definitions.`,
   );
 }

@@ -1,6 +1,6 @@
 /** One line about a tool call: what it was asked and what came back. */
 
-import { plural } from "./figures.ts";
+import { countsIn, describeCounts } from "../core/tool-counts.ts";
 import { inertLine } from "./inert.ts";
 
 /** The fields that say what a call is about, best first. */
@@ -20,15 +20,7 @@ export type CallEnd = {
 };
 
 /** What the tool counted, or how its answer begins. */
-export function describeOutput({ output, isError, metadata = {} }: CallEnd): string {
+export function describeOutput({ output, isError, metadata }: CallEnd): string {
   if (isError) return `failed: ${inertLine(output, 120)}`;
-  const more = metadata.truncated === true ? "+" : "";
-  if (typeof metadata.matches === "number") return count(metadata.matches, more, "match", "matches");
-  if (typeof metadata.lines === "number") return count(metadata.lines, more, "line", "lines");
-  if (typeof metadata.files === "number") return count(metadata.files, more, "file", "files");
-  return inertLine(output, 60);
-}
-
-function count(number: number, more: string, one: string, many: string): string {
-  return more === "" ? plural(number, one, many) : `${number}${more} ${many}`;
+  return describeCounts(countsIn(metadata)) ?? inertLine(output, 60);
 }

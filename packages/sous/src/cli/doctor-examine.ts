@@ -53,7 +53,7 @@ export async function examine(request: DoctorRequest): Promise<Check[]> {
 
 async function checkRuns({ env, flags }: DoctorRequest, configured: string | undefined): Promise<Check[]> {
   try {
-    const file = databaseFile(flags.dbPath ?? (env.SOUS_DB_PATH || configured), env);
+    const file = databaseFile(flags.dbPath ?? configured, env);
     return [await checkDatabase(file), checkDisk(file)];
   } catch (error) {
     return [problem("database", messageOf(error), "set HOME or XDG_DATA_HOME, or give --db-path FILE")];

@@ -14,10 +14,15 @@ export async function checkPrices(model: string | undefined, configuration: Conf
   const table = `the shipped table is of ${asOf}${count === 0 ? "" : `, and ${plural(count, "price")} in your configuration`}`;
   if (isPriced) return ok(name, table);
   const found = `${table}; ${model} has no price, so its cost is not known`;
-  if (configuration?.agent.subagent.maxTotalCost === undefined) return ok(name, found);
+  const { budget, subagent } = configuration?.agent ?? {};
+  if (budget === undefined && subagent?.maxTotalCost === undefined) return ok(name, found);
+  const effect =
+    budget === undefined
+      ? "agent.subagent.max_total_cost keeps it from having children"
+      : "agent.budget keeps it from running";
   return warning(
     name,
-    `${found}, and agent.subagent.max_total_cost keeps it from having children`,
+    `${found}, and ${effect}`,
     `add ${model} with input and output below prices: in your configuration`,
   );
 }

@@ -58,8 +58,3 @@ export function exitCodeOf(
       return status satisfies never;
   }
 }
-
-/** A run that ended with this sentence can be continued with more tokens. */
-export function isTokenLimit(message: string): boolean {
-  return message.startsWith("Token limit");
-}

@@ -17,8 +17,8 @@ const CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 const NAMES = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 export type StopSignal = (typeof NAMES)[number];
 
-/** How long last words may take: whoever sends one interrupt does not always send another. */
-const LONGEST_WRAP_UP_MS = 30_000;
+/** How long last words may take: who sends one interrupt does not always send another. */
+const LONGEST_WRAP_UP_MS = 5000;
 
 export type InterruptOptions = {
   wrapsUp?: boolean;

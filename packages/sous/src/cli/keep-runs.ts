@@ -22,12 +22,13 @@ export async function openForRun({ dbPath, isEphemeral, isRequired }: KeepOption
     return await openDatabase(databaseFile(dbPath, process.env), { readOnly: false });
   } catch (error) {
     const reason = messageOf(error);
-    if (isRequired) throw new CommandError(`The run cannot be kept, as --require-store wants it: ${reason}`);
-    warnOfLoss(reason);
+    if (isRequired) throw new CommandError(`The run cannot be stored, as --require-store wants it: ${reason}`);
+    tell(`warning: the run is not stored: ${inertLine(reason)}`);
     return undefined;
   }
 }
 
+/** Of a run that continued when its store failed. */
 export function warnOfLoss(reason: string): void {
-  tell(`warning: the run is not kept: ${inertLine(reason)}`);
+  tell(`warning: the run is not stored to its end, so it cannot be resumed: ${inertLine(reason)}`);
 }

@@ -1,40 +1,57 @@
-/** Runs in a list: three lines each, with the id whole so that it can be copied. */
+/** Runs and conversations in a list: three lines each, with the id whole so that it can be copied. */
 
-import type { RunRecord } from "../core/store.ts";
 import { cost, duration, plural, tokens } from "./figures.ts";
+import { shortFolder } from "./folders.ts";
 import { inertLine } from "./inert.ts";
+import type { ListedConversation } from "./list-conversations.ts";
 import { statusWords } from "./run-tree.ts";
 import { colourOf, type Style } from "./style.ts";
 import { cutToWidth, displayWidth, joinToWidth } from "./width.ts";
 
-export function listLines(records: readonly RunRecord[], columns: number, style: Style): string[] {
-  return records.flatMap((record) => recordLines(record, columns, style));
+/** `here` is the folder whose runs need not say where they belong. */
+export function listLines(
+  entries: readonly ListedConversation[],
+  columns: number,
+  style: Style,
+  here: string | undefined,
+): string[] {
+  return entries.flatMap((entry) => entryLines(entry, columns, style, here));
 }
 
-function recordLines(record: RunRecord, columns: number, { glyphs, paint }: Style): string[] {
-  const { status, startedAt, endedAt } = record;
+function entryLines(
+  { first, last, messages, durationMs, ...sums }: ListedConversation,
+  columns: number,
+  { glyphs, paint }: Style,
+  here: string | undefined,
+): string[] {
+  const { status, stopReason, startedAt } = last;
+  const record = { ...first, ...sums, status, stopReason };
+  const { cwd } = record;
   const isRoot = record.parentId === null;
   const colour = colourOf(status);
   const id = inertLine(record.id, 60);
   const path = cutStart(inertLine(record.path, 200), columns - displayWidth(id) - 4, glyphs.more);
   const figures = [
     statusWords(record),
+    messages === 1 ? "" : plural(messages, "message"),
+    record.lost === undefined ? "" : "not stored to its end",
     plural(record.turns, "turn"),
     tokens(record.usage.totalTokens, record.usage.estimated),
     cost(record.costUsd),
-    endedAt === undefined ? "" : duration(endedAt - startedAt),
+    durationMs === undefined ? "" : duration(durationMs),
     localTime(startedAt),
   ].filter((figure) => figure !== "");
   const [firstFigures = "", ...moreFigures] = joinToWidth(figures, glyphs.dot, columns - 2);
   const place = isRoot ? ["root"] : [`depth ${record.depth}`, `parent ${inertLine(record.parentId ?? "", 60)}`];
+  if (cwd !== undefined && cwd !== here) place.push(shortFolder(cwd));
   const task = inertLine(record.task);
-  const last = columns >= WIDE ? [[...place, task].join(glyphs.dot)] : [...place, task];
+  const about = columns >= WIDE ? [[...place, task].join(glyphs.dot)] : [...place, task];
   return [
     `${paint(colour, glyphs.status[status])} ${paint(isRoot ? "bold" : "dim", id)}  ${path}`.trimEnd(),
     // The first figure is the ending.
     `  ${paint(colour, statusWords(record))}${firstFigures.slice(statusWords(record).length)}`,
     ...moreFigures.map((line) => `  ${line}`),
-    ...last.map((line) => paint("dim", `  ${cutToWidth(line, columns - 2, glyphs.more)}`)),
+    ...about.map((line) => paint("dim", `  ${cutToWidth(line, columns - 2, glyphs.more)}`)),
   ];
 }
 

@@ -1,6 +1,7 @@
 /** The live region: a head line and two lines a child, never wider or higher than the terminal lets it be. */
 
 import type { LimitState } from "../core/limits.ts";
+import { addCost } from "../core/usage.ts";
 import { cost, duration, plural, tokens } from "./figures.ts";
 import { asItStands, shortTokens, waitWords } from "./limit-lines.ts";
 import { type RunNode, type RunTree, statusWords } from "./run-tree.ts";
@@ -171,7 +172,7 @@ function paintActivity(node: RunNode, columns: number, { style, limits }: LiveVi
 }
 
 /** What there is nothing of yet is left out. */
-export function figuresOf(node: RunNode, now: number, dot: string): string {
+function figuresOf(node: RunNode, now: number, dot: string): string {
   return [
     node.toolCount === 0 ? "" : plural(node.toolCount, "tool"),
     node.tokens === 0 ? "" : tokens(node.tokens, node.isEstimated),
@@ -181,6 +182,21 @@ export function figuresOf(node: RunNode, now: number, dot: string): string {
   ]
     .filter((figure) => figure !== "")
     .join(dot);
+}
+
+/** Of a run that has ended and everything below it: `5 turns · 3 tools · 105.6k tok · $0.36 · 14s, with 3 children`. */
+export function treeFigures(node: RunNode, now: number, dot: string): string {
+  const below = descendants(node).filter(({ status }) => status !== "waiting");
+  const sum: RunNode = { ...node };
+  for (const each of below) {
+    sum.turns += each.turns;
+    sum.toolCount += each.toolCount;
+    sum.tokens += each.tokens;
+    sum.isEstimated ||= each.isEstimated;
+    sum.costUsd = addCost(sum.costUsd, each.costUsd);
+  }
+  const figures = [plural(sum.turns, "turn"), figuresOf(sum, now, dot)].join(dot);
+  return below.length === 0 ? figures : `${figures}, with ${plural(below.length, "child", "children")}`;
 }
 
 /** Until now for one that has not ended. */

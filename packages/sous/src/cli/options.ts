@@ -34,7 +34,8 @@ export function readOptions<const Table extends OptionTable>(
     if (option === undefined) throw unknownOption(command, rawName, options);
     if (option.type === "boolean" && value !== undefined) throw usageError(`--${name} takes no value`);
     if (option.type === "boolean") continue;
-    if (value === undefined || value === "") throw usageError(`--${name} needs a value`);
+    const isEmpty = value === "" && !("mayBeEmpty" in option);
+    if (value === undefined || isEmpty) throw usageError(`--${name} needs a value`);
     // `--limit --json` is a forgotten value, not one that begins with a dash.
     if (!inlineValue && /^-./.test(value)) throw usageError(`--${name} needs a value; found ${quoted(value)}`);
   }

@@ -5,7 +5,7 @@ import { isSubagentToolName } from "../core/subagent-names.ts";
 import { plural } from "./figures.ts";
 import { inertLine } from "./inert.ts";
 import { limitLine } from "./limit-lines.ts";
-import { figuresOf } from "./live-lines.ts";
+import { treeFigures } from "./live-lines.ts";
 import { type RunTree, statusWords } from "./run-tree.ts";
 import { colourOf, type Style } from "./style.ts";
 
@@ -25,7 +25,7 @@ export function plainLine(event: SousEvent, tree: RunTree, { glyphs, paint }: St
       return say(paint("yellow", `refused${which}: ${inertLine(event.message)}`));
     }
     case "run-end": {
-      const figures = [plural(node.turns, "turn"), figuresOf(node, event.time, glyphs.dot)].join(glyphs.dot);
+      const figures = treeFigures(node, event.time, glyphs.dot);
       const status = paint(colourOf(event.status), `${glyphs.status[event.status]} ${statusWords(node)}`);
       // The answer of a root is shown as the result; here it would be there twice.
       const text = event.parentId === null || node.activity === "" ? "" : `: ${inertLine(node.activity, 160)}`;
@@ -45,7 +45,7 @@ export function plainLine(event: SousEvent, tree: RunTree, { glyphs, paint }: St
         `cut a ${event.subject === "report" ? "report" : "tool result"} to ${event.keptBytes} of ${event.originalBytes} bytes`,
       );
     case "resume":
-      return say("goes on where it was interrupted");
+      return say("continues where it was interrupted");
     case "steer":
       return say(`is told: ${inertLine(event.text)}`);
     case "budget-wait":

@@ -19,8 +19,9 @@ export const RUN_OPTIONS = {
   budget: { type: "string" },
   timeout: { type: "string" },
   "max-concurrent": { type: "string" },
-  tools: { type: "string", multiple: true },
+  tools: { type: "string", multiple: true, mayBeEmpty: true },
   "deny-tools": { type: "string", multiple: true },
+  "no-delegate": { type: "boolean", default: false },
   allow: { type: "string", multiple: true },
   yes: { type: "boolean", default: false },
   quiet: { type: "boolean", default: false },
@@ -52,9 +53,11 @@ export type RunLimits = {
 };
 
 export type RunRights = {
-  /** Only these tools, when given. */
+  /** Exactly these tools, when given. */
   readonly tools: readonly string[] | undefined;
   readonly denyTools: readonly string[];
+  /** No tools for children. */
+  readonly noDelegate: boolean;
   readonly rules: readonly PermissionRule[];
   /** Allows what no rule denies. */
   readonly allowsAll: boolean;
@@ -67,7 +70,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export function readRunFlags(values: Partial<OptionValues<typeof RUN_OPTIONS>>): RunFlags {
   const isEphemeral = values.ephemeral ?? false;
   const isRequired = values["require-store"] ?? false;
-  if (isRequired && isEphemeral) throw usageError("--ephemeral keeps nothing, and --require-store wants it kept");
+  if (isRequired && isEphemeral)
+    throw usageError("--ephemeral stores nothing, and --require-store wants the run stored");
   const level = values["log-level"] ?? (values.verbose ? "debug" : undefined);
   return {
     configFile: values.config,
@@ -86,6 +90,7 @@ export function readRunFlags(values: Partial<OptionValues<typeof RUN_OPTIONS>>):
     rights: {
       tools: values.tools === undefined ? undefined : names(values.tools),
       denyTools: names(values["deny-tools"] ?? []),
+      noDelegate: values["no-delegate"] ?? false,
       rules: (values.allow ?? []).map((pattern) => ({ effect: "allow", pattern, origin: "--allow" })),
       allowsAll: values.yes ?? false,
     },
@@ -106,7 +111,7 @@ function names(given: readonly string[]): string[] {
   return given.flatMap((list) => list.split(/[\s,]+/)).filter((name) => name !== "");
 }
 
-function readMoney(name: string, given: string): number {
+export function readMoney(name: string, given: string): number {
   const amount = /^\$?\d{1,9}(\.\d{1,9})?$/.test(given) ? Number(given.replace("$", "")) : Number.NaN;
   if (amount > 0) return amount;
   throw usageError(`--${name} is an amount of US dollars greater than 0, such as 0.50; found ${quoted(given)}`);

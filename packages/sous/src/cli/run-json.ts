@@ -4,6 +4,7 @@ import type { Message } from "../core/message.ts";
 import type { RunResult } from "../core/runtime.ts";
 import type { RunRecord } from "../core/store.ts";
 import type { Usage } from "../core/usage.ts";
+import type { ListedConversation } from "./list-conversations.ts";
 
 export function runJson(record: RunRecord): Record<string, unknown> {
   return {
@@ -20,7 +21,7 @@ export function runJson(record: RunRecord): Record<string, unknown> {
     max_turns_reached: record.stopReason === "turns",
     started_at: timestamp(record.startedAt),
     ended_at: timestamp(record.endedAt),
-    duration_ms: record.endedAt === undefined ? null : record.endedAt - record.startedAt,
+    duration_ms: record.durationMs ?? null,
     turns: record.turns,
     tool_count: record.toolCount,
     usage: usageJson(record.usage),
@@ -29,7 +30,21 @@ export function runJson(record: RunRecord): Record<string, unknown> {
     task: record.task,
     summary_prompt: record.summaryPrompt ?? null,
     allowed_tools: record.allowedTools,
+    cwd: record.cwd ?? null,
     lost: record.lost ?? null,
+  };
+}
+
+/** All messages of a conversation as one run: the id and the task of the first, the status of the latest, the sums of all. */
+export function conversationJson(conversation: ListedConversation): Record<string, unknown> {
+  const { first, last, messages, durationMs, ...sums } = conversation;
+  const { status, stopReason, endedAt } = last;
+  return {
+    ...runJson({ ...first, ...sums, status, stopReason, endedAt }),
+    duration_ms: durationMs ?? null,
+    messages,
+    last_run_id: last.id,
+    last_started_at: timestamp(last.startedAt),
   };
 }
 
@@ -41,7 +56,7 @@ export function resultJson(result: RunResult): Record<string, unknown> {
     result: result.text,
     output: result.output ?? null,
     stop_reason: result.stopReason ?? null,
-    run_id: result.runId,
+    run_id: result.runId === "" ? null : result.runId,
     turns: result.turns,
     usage: usageJson(result.usage),
     cost_usd: result.costUsd,

@@ -15,7 +15,7 @@ export type RunNode = {
   readonly label: string;
   readonly task: string;
   readonly maxTurns: number;
-  /** Later than it really started when it was interrupted: the time in between is not its own. */
+  /** What its time is counted from: later than it really started when it was interrupted, or its clock was set. */
   startedAt: number;
   endedAt: number | undefined;
   /** When something last happened in it. */
@@ -100,9 +100,12 @@ export class RunTree {
     this.#places.set(runId, place.level < DEEPEST ? { list: node.children, level: place.level + 1 } : place);
   }
 
-  /** Nobody works on it any more: what has not ended never will by itself. */
+  /** No process works on it any more: what has not ended never will by itself, and no question waits. */
   interrupt(): void {
-    for (const node of this.#nodes.values()) if (node.status === "running") node.status = "interrupted";
+    for (const node of this.#nodes.values()) {
+      if (node.status === "running") node.status = "interrupted";
+      node.asks = false;
+    }
   }
 
   #update(node: RunNode, event: Exclude<SousEvent, { type: "run-start" }>): void {
@@ -154,6 +157,7 @@ export class RunTree {
         node.activity = event.allowed ? (this.#calls.get(event.callId) ?? "allowed") : "not allowed";
         break;
       case "retry":
+        this.#speech.delete(event.runId);
         node.activity = `asks again${event.delayMs > 0 ? ` in ${duration(event.delayMs)}` : ""} (${event.kind})`;
         break;
       case "stalled":
@@ -175,6 +179,8 @@ export class RunTree {
         node.status = event.status;
         node.stopReason = event.stopReason;
         node.endedAt = event.time;
+        // How long it was at work is what it says itself: the clock may have been set meanwhile.
+        node.startedAt = event.time - event.durationMs;
         node.asks = false;
         node.turns = event.turns;
         node.toolCount = event.toolCount;
@@ -261,7 +267,7 @@ export function statusWords({
 }): string {
   switch (status) {
     case "incomplete":
-      return stopReason === "consent" ? "lacked consent" : "out of turns";
+      return stopReason === "consent" ? "lacked approval" : "out of turns";
     case "budget_exceeded":
       return "over budget";
     case "timeout":

@@ -4,7 +4,9 @@ import type { EventOf, StoredEvent } from "../core/event.ts";
 import type { Message } from "../core/message.ts";
 import { rebuildConversation } from "../core/rebuild-conversation.ts";
 import type { RunRecord } from "../core/store.ts";
+import { systemPrompt } from "../core/system-prompt.ts";
 import { cost, duration, plural, tokens } from "./figures.ts";
+import { shortFolder } from "./folders.ts";
 import { inertLine } from "./inert.ts";
 import { localTime } from "./list-lines.ts";
 import { indented, type MessageView, messageLines, textLines } from "./message-lines.ts";
@@ -20,28 +22,43 @@ export type ShownRun = {
   /** What each message was, or took. */
   notes: readonly string[];
   childCount: number;
+  from: ShownFrom;
 };
 
-export function readRun(record: RunRecord, events: readonly StoredEvent[], childCount: number): ShownRun {
+/** Where it is looked at. */
+export type ShownFrom = {
+  /** The folder whose runs need not say where they belong. */
+  here?: string;
+  /** The options that find the same database. */
+  database?: string;
+};
+
+export function readRun(
+  record: RunRecord,
+  events: readonly StoredEvent[],
+  childCount: number,
+  from: ShownFrom = {},
+): ShownRun {
   // What was dropped to make room was said all the same.
   const messages = rebuildConversation(
     events.filter((event) => event.type !== "prune"),
     [],
   );
-  return { record, events, messages, notes: notesOf(messages, events), childCount };
+  return { record, events, messages, notes: notesOf(messages, events), childCount, from };
 }
 
-export function showLines({ record, events, messages, notes, childCount }: ShownRun, view: MessageView): string[] {
+export function showLines(shown: ShownRun, view: MessageView): string[] {
+  const { record, events, messages, notes } = shown;
   const { paint, glyphs } = view.style;
   const { status } = record;
   const start = events.find((event) => event.type === "run-start");
   const section = (title: string, text: string | undefined): string[] =>
     text === undefined || text.trim() === "" ? [] : ["", paint("bold", title), ...indented(textLines(text, view), 2)];
-  const facts = factsOf(record, events, childCount, glyphs.dot).map(([name, text]) => factLines(name, text, view));
+  const facts = factsOf(shown, glyphs.dot).map(([name, text]) => factLines(name, text, view));
   return [
     `${paint("bold", inertLine(record.path, 200))}  ${paint(colourOf(status), `${glyphs.status[status]} ${statusWords(record)}`)}`,
     ...facts.flat(),
-    ...section("Instructions", start?.instructions),
+    ...section("Instructions", start && systemPrompt(start)),
     ...section("Task", record.task),
     ...section("Summary prompt", record.summaryPrompt),
     "",
@@ -63,15 +80,10 @@ function factLines(name: string, text: string, { style, columns }: MessageView):
 
 const NAME_WIDTH = 9;
 
-function factsOf(
-  record: RunRecord,
-  events: readonly StoredEvent[],
-  childCount: number,
-  dot: string,
-): [string, string][] {
+function factsOf({ record, events, childCount, from }: ShownRun, dot: string): [string, string][] {
   const start = events.find((event) => event.type === "run-start");
   const end = events.find((event) => event.type === "run-end");
-  const { usage, startedAt, endedAt, parentId } = record;
+  const { usage, startedAt, durationMs, parentId } = record;
   const root = inertLine(record.rootId, 60);
   const place = parentId === null ? "root" : `depth ${record.depth}, child of ${inertLine(parentId, 60)}`;
   const cached = usage.cachedInputTokens === 0 ? "" : `, ${usage.cachedInputTokens} of them cached`;
@@ -79,10 +91,11 @@ function factsOf(
   const facts: [string, string | undefined][] = [
     ["id", inertLine(record.id, 60)],
     ["place", `${place}${dot}${plural(childCount, "child", "children")}`],
-    ["tree", `sous replay --tree --id ${root}`],
+    ["tree", `sous replay --tree --id ${root}${from.database ?? ""}`],
     ["agent", [record.agent, record.model].map((name) => inertLine(name, 80)).join(dot)],
+    ["folder", record.cwd === undefined || record.cwd === from.here ? undefined : shortFolder(record.cwd)],
     ["started", localTime(startedAt)],
-    ["took", endedAt === undefined ? undefined : duration(end?.durationMs ?? endedAt - startedAt)],
+    ["took", durationMs === undefined ? undefined : duration(durationMs)],
     [
       "turns",
       `${record.turns}${start === undefined ? "" : ` of ${start.maxTurns}`}${dot}${plural(record.toolCount, "tool call")}`,
@@ -97,7 +110,12 @@ function factsOf(
     ["begins", originText(start)],
     ["dropped", dropped === 0 ? undefined : `${plural(dropped, "message")} to make room, all shown here`],
     ["fault", end?.fault === undefined ? undefined : inertLine(end.fault.message)],
-    ["not kept", record.lost === undefined ? undefined : inertLine(record.lost)],
+    [
+      "lost",
+      record.lost === undefined
+        ? undefined
+        : `not stored to its end, so it cannot be resumed: ${inertLine(record.lost)}`,
+    ],
   ];
   return facts.filter((fact): fact is [string, string] => fact[1] !== undefined);
 }

@@ -14,6 +14,7 @@ type Field =
   | "maxTurns"
   | "timeoutMs"
   | "maxOutputTokens"
+  | "notes"
   | "outputSchema";
 
 /** Reads one key of the front matter into the draft. */
@@ -156,6 +157,7 @@ export class AgentDraft {
       timeoutMs: value<number>("timeoutMs"),
       maxOutputTokens: value<number>("maxOutputTokens"),
       delegate: this.#children.isAllowed && !this.#children.isDenied,
+      notes: value<boolean>("notes") ?? true,
       outputSchema: value<AgentFile["outputSchema"]>("outputSchema"),
       file,
       dialect,

@@ -123,6 +123,12 @@ export const readDelegate: KeyReader = (draft, key) => {
   else draft.refuse("SOUS-A003", [key], `${key} is true or false`, `write \`${key}: true\``);
 };
 
+export const readNotes: KeyReader = (draft, key) => {
+  const value = draft.settings[key];
+  if (typeof value === "boolean") draft.set("notes", value, [key]);
+  else draft.refuse("SOUS-A003", [key], `${key} is true or false`, `write \`${key}: false\``);
+};
+
 function kindOf(value: unknown): string {
   if (value === null) return "nothing";
   if (Array.isArray(value)) return "a list";

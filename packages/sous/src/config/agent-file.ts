@@ -55,6 +55,8 @@ export type AgentFile = {
   readonly maxOutputTokens: number | undefined;
   /** Whether it may have children of its own. */
   readonly delegate: boolean;
+  /** Whether it reads the notes of the project. */
+  readonly notes: boolean;
   /** JSON Schema of its answer. */
   readonly outputSchema: Readonly<Record<string, unknown>> | undefined;
   readonly file: string;

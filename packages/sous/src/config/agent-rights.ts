@@ -25,6 +25,8 @@ export type EffectiveRights = {
   readonly maxTurns: { readonly value: number | undefined; readonly from: string };
   readonly timeoutMs: { readonly value: number | undefined; readonly from: string };
   readonly maxOutputTokens: { readonly value: number | undefined; readonly from: string };
+  /** Whether it reads the notes of the project. */
+  readonly notes: { readonly isRead: boolean; readonly from: string };
   /** Of the instructions. */
   readonly promptBytes: number;
 };
@@ -46,6 +48,7 @@ export function toEffectiveRights(agent: AgentFile, available: readonly string[]
     maxTurns: { value: agent.maxTurns, from: placeOf(agent, fields.maxTurns) ?? UNSET },
     timeoutMs: { value: agent.timeoutMs, from: placeOf(agent, fields.timeoutMs) ?? UNSET },
     maxOutputTokens: { value: agent.maxOutputTokens, from: placeOf(agent, fields.maxOutputTokens) ?? UNSET },
+    notes: { isRead: agent.notes, from: placeOf(agent, fields.notes) ?? UNSET },
     promptBytes: Buffer.byteLength(agent.instructions),
   };
 }

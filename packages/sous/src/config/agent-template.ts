@@ -2,8 +2,12 @@
 
 export function agentTemplate(name: string): string {
   return `---
+# How it is called: @${name} in chat, subagent_${name} for models.
 name: ${name}
-description: What it is good at, and when to call it. Models read this to choose.
+# How people see it; its name without the line.
+# nickname: The ${name}
+# Models read this to choose.
+description: What it is good at, and when to call it.
 # Exactly these tools. Without the line: whatever its caller may pass on. Empty: none.
 tools: [read_file, grep, glob]
 # Never these, for it and everything below it.
@@ -13,12 +17,18 @@ tools: [read_file, grep, glob]
 #   - deny: "write_file(.env*)"
 # provider/model, or inherit, sonnet, opus, haiku.
 model: inherit
+# How many turns one call may take; 100 without the line.
 max_turns: 20
+# How long one call may take, such as 90s, 5m or 2h; as long as it needs without the line.
 timeout: 5m
 # The longest answer of one call, in tokens. Where a budget is set, each call reserves this much, 4096 without the line.
 # max_output_tokens: 2000
 # true lets it have children of its own.
 delegate: false
+# false: it does not read the notes of the project (AGENTS.md). The folder, the day and the system are always told.
+# notes: false
+# A JSON Schema that its answer must match; text without the line.
+# output_schema: { type: object, properties: { found: { type: boolean } }, required: [found] }
 ---
 Say what the agent should do, what it should leave alone, and what its answer should look like.
 Answer with file:line only.

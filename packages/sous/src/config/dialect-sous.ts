@@ -10,6 +10,7 @@ import {
   readMaxTurns,
   readName,
   readNickname,
+  readNotes,
   readTimeout,
 } from "./agent-fields.ts";
 import { isSettings } from "./agent-front-matter.ts";
@@ -72,6 +73,7 @@ export const SOUS_KEYS: KeyReaders = {
   max_turns: readMaxTurns,
   timeout: readTimeout,
   max_output_tokens: readMaxOutputTokens,
+  notes: readNotes,
   output_schema: readOutputSchema,
   color: isIgnored,
 };

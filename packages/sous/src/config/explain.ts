@@ -63,7 +63,7 @@ function showValue({ type, isSecret }: Setting, value: unknown): string {
 export function settingFacts(setting: Setting): SettingFacts {
   const { description, type, default: fallback, project, isLater } = setting;
   return {
-    description: isLater ? `${description} Not used in this build.` : description,
+    description: isLater ? `${description} It has no effect in this version.` : description,
     allowed: type.allowed,
     fallback: fallback === undefined ? "not set" : type.show(fallback),
     variable: variableOf(setting),

@@ -69,11 +69,15 @@ function build(from: Resolver, env: Environment, projectRoot: string | undefined
       apiKeyEnv: from.optional(SETTINGS.apiKeyEnv),
       apiKeyCommand: from.optional(SETTINGS.apiKeyCommand),
       timeoutMs: from.valueOf(SETTINGS.timeout) * 1000,
+      callTimeoutMs: from.valueOf(SETTINGS.callTimeout) * 1000,
       maxRetries: from.valueOf(SETTINGS.maxRetries),
       maxConcurrentCalls: from.valueOf(SETTINGS.maxConcurrentCalls),
     },
     agent: {
       maxTurns: from.valueOf(SETTINGS.maxTurns),
+      budget: from.optional(SETTINGS.budget),
+      maxTokensTotal: from.optional(SETTINGS.maxTokensTotal),
+      timeout: from.optional(SETTINGS.runTimeout),
       conversation: {
         maxTokens: from.valueOf(SETTINGS.maxTokens),
         minRetainTurns: from.valueOf(SETTINGS.minRetainTurns),

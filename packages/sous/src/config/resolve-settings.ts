@@ -62,7 +62,7 @@ export function createResolver(layers: readonly Layer[], checkRule: CheckRule): 
   function keep(setting: Setting, value: unknown, origin: Origin, behind: Resolved["behind"]): void {
     resolved.set(setting.key, { setting, value, origin, behind });
     if (setting.isLater && origin !== DEFAULT)
-      warnings.push(`${origin.where}: ${setting.key} is not used in this build`);
+      warnings.push(`${origin.where}: ${setting.key} has no effect in this version`);
   }
 
   function entriesFor({ key }: Setting): { name: Layer["name"]; entry: Entry }[] {

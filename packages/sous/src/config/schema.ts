@@ -28,7 +28,7 @@ function groupSchema(prefix: string, settings: readonly Setting[]): JsonSchema {
 }
 
 function settingSchema({ type, description, default: fallback, isLater }: Setting): JsonSchema {
-  const described = isLater ? `${description} Not used in this build.` : description;
+  const described = isLater ? `${description} It has no effect in this version.` : description;
   if (fallback !== undefined) return { description: described, ...type.jsonSchema, default: fallback };
   return { description: described, anyOf: [type.jsonSchema, { type: "null" }], default: null };
 }

@@ -22,7 +22,7 @@ export type Setting<Value = unknown> = {
   readonly project: ProjectScope;
   /** Its value is never shown. */
   readonly isSecret?: true;
-  /** Checked, and not used in this build. */
+  /** Checked, and without effect in this version; setting it gives a warning. */
   readonly isLater?: true;
 };
 
@@ -54,7 +54,20 @@ export const SETTINGS = {
     ),
     isSecret: true,
   },
-  timeout: given("provider.timeout", duration(DAY), 120, "never", "How long one call of the model may take."),
+  timeout: given(
+    "provider.timeout",
+    duration(DAY),
+    120,
+    "never",
+    "How long a server may say nothing, before its answer or in the middle of it. A call that is alive may take longer.",
+  ),
+  callTimeout: given(
+    "provider.call_timeout",
+    duration(DAY),
+    1200,
+    "never",
+    "How long one call of the model may take from its beginning to its end.",
+  ),
   maxRetries: given(
     "provider.max_retries",
     whole({ least: 0, most: 20 }),
@@ -70,6 +83,24 @@ export const SETTINGS = {
     "How many calls of one model run at once, over all agents.",
   ),
   maxTurns: given("agent.max_turns", whole({ least: 1, most: 1000 }), 50, "lower", "How many turns the root may take."),
+  budget: optional(
+    "agent.budget",
+    money(),
+    "lower",
+    "How many US dollars one run or chat may spend, its children included. The model needs a known price.",
+  ),
+  maxTokensTotal: optional(
+    "agent.max_tokens_total",
+    whole({ least: 1 }),
+    "lower",
+    "How many tokens one run or chat may spend, in and out, its children included.",
+  ),
+  runTimeout: optional(
+    "agent.timeout",
+    duration(365 * DAY),
+    "lower",
+    "How long one run or chat may work, its children included.",
+  ),
   maxTokens: given(
     "agent.conversation.max_tokens",
     whole({ least: 1 }),
@@ -103,14 +134,14 @@ export const SETTINGS = {
     whole({ least: 1, most: 1000 }),
     10,
     "lower",
-    "How many turns a child may take when nobody says.",
+    "How many turns a child may take when neither the call nor its definition says.",
   ),
   outputMaxSize: given(
     "agent.subagent.output_max_size",
     whole({ least: 1024 }),
     4096,
     "lower",
-    "How many bytes of a child's report its parent reads; the whole is kept.",
+    "How many bytes of a child's report its parent reads; the whole is stored.",
   ),
   telemetryEnabled: given(
     "agent.subagent.telemetry_enabled",
@@ -119,7 +150,7 @@ export const SETTINGS = {
     "never",
     "Whether the lifecycle of children is logged.",
   ),
-  persistenceEnabled: given("agent.subagent.persistence_enabled", flag(), true, "never", "Whether runs are kept."),
+  persistenceEnabled: given("agent.subagent.persistence_enabled", flag(), true, "never", "Whether runs are stored."),
   persistencePath: optional(
     "agent.subagent.persistence_path",
     text({ allowed: "the path of a file", example: "~/runs/sous.db" }),
@@ -162,7 +193,7 @@ export const SETTINGS = {
     word(["queue", "refuse"]),
     "queue",
     "free",
-    "What happens to a child for which there is no place: it waits, or it is refused.",
+    "What happens to a child when no slot is free: it waits, or it is refused.",
   ),
   summary: given(
     "agent.subagent.summary",
@@ -190,7 +221,7 @@ export const SETTINGS = {
     hosts(),
     [],
     "never",
-    "Hosts that the fetch tool may ask without consent.",
+    "Hosts that the fetch tool may ask without approval.",
   ),
   permissions: given(
     "permissions",

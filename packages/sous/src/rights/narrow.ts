@@ -14,14 +14,15 @@ export function narrow(parent: Rights, declared: DeclaredRights, asked: AskedRig
   // What it may pass on: its own tools, or what its definition says, never more than it was passed.
   const delegate =
     asked.tools !== undefined ? use : declared.delegate === undefined ? use : keepOnly(passable, declared.delegate);
-  return { use, delegate, deny, spawn: parent.spawn && asked.tools === undefined };
+  return { use, delegate, deny, spawn: parent.spawn && declared.spawn !== false && asked.tools === undefined };
 }
 
 /** The rights of a root: what its definition says, since nobody is above it. */
 export function rootRights(declared: DeclaredRights): Rights {
   const deny = new Set(declared.deny ?? []);
   const use = without(new Set(declared.tools ?? []), deny);
-  return { use, delegate: without(new Set(declared.delegate ?? declared.tools ?? []), deny), deny, spawn: true };
+  const delegate = without(new Set(declared.delegate ?? declared.tools ?? []), deny);
+  return { use, delegate, deny, spawn: declared.spawn !== false };
 }
 
 /** What a run had before, cut down to what its parent may pass on now. */

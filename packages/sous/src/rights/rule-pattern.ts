@@ -72,8 +72,15 @@ function toolPattern(toolName: string): RulePattern {
     };
   }
   const isFor = (name: string): boolean => matchesGlob(toolName, name);
-  const isMeant = (action: Action): boolean => isFor(action.toolName);
-  return { scope: "tool", isFor, covers: isMeant, touches: isMeant };
+  // `subagent_*` is every agent that has a name, by whichever tool it is called.
+  const isForAgent = (name = ""): boolean => name !== "" && isFor(`subagent_${name}`);
+  return {
+    scope: "tool",
+    isFor,
+    covers: (action, part) => isFor(action.toolName) || (action.kind === "agents" && isForAgent(action.names[part])),
+    touches: (action) =>
+      isFor(action.toolName) || (action.kind === "agents" && action.names.some((name) => isForAgent(name))),
+  };
 }
 
 function toolTest(toolName: string, argument: string): (action: Action) => boolean {

@@ -31,12 +31,15 @@ export const INERT_VARIABLES: readonly string[] = (
 ).split(" ");
 
 const MAX_LEVELS = 4;
+const MAX_SENTENCE = 300;
 
 export function understand({ assignments, words }: SimpleCommand, variables: ReadonlySet<string>): Understood {
   const views: View[] = [];
   const set = assignments.find(({ name, value }) => !isInert(name, value, variables));
   const problem = look(words, "itself", views, variables);
-  return { views, problem: set === undefined ? problem : `it sets the variable ${set.name}` };
+  const sentence = set === undefined ? problem : `it sets the variable ${set.name}`;
+  // A word of the command may be in it, however long that is.
+  return { views, problem: sentence?.slice(0, MAX_SENTENCE).toWellFormed() };
 }
 
 /** Looks at a command and through it. The sentence says why it is not understood. */

@@ -16,7 +16,8 @@ const NEAR = 0.6;
 export function describeNearest(text: string, sought: string): string {
   const lines = text.split("\n", MAX_LINES);
   const wanted = sought.split("\n");
-  if (wanted.every((line) => line === "" || /^\d+\t/.test(line))) {
+  const told = wanted.filter((line) => line !== "");
+  if (told.length > 0 && told.every((line) => /^\d+\t/.test(line))) {
     return "It begins with line numbers: leave out the number and the tab that read_file puts before each line.";
   }
   const alike = sameButSpace(lines, wanted);

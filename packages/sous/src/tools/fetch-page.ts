@@ -94,7 +94,7 @@ function redirected(from: URL, location: string, network: Network): URL {
   const mayFollow = network.mayFollow(to);
   // Consent was given for one host.
   if (to.host !== from.host && !mayFollow) {
-    throw new ToolFailure(`${from.href} redirects to another host. Call fetch with ${to.href} to go on there.`);
+    throw new ToolFailure(`${from.href} redirects to another host. Call fetch with ${to.href} to continue there.`);
   }
   return to;
 }
@@ -122,16 +122,13 @@ async function resolved(host: string, resolve: Resolve, signal: AbortSignal): Pr
 }
 
 /** A question to the name server cannot be taken back, only left. */
-async function stoppable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+function stoppable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: stopped, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason);
   if (signal.aborted) onAbort();
+  // The signal is that of one call of the tool, so its listeners end with it.
   signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([promise, stopped]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
+  return Promise.race([promise, stopped]);
 }
 
 const HEADERS = {
@@ -235,7 +232,7 @@ function unpackerFor(encoding: string): ReturnType<typeof createGunzip> | undefi
 
 function unreachable(host: string, error: unknown): ToolFailure {
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "no answer";
-  return new ToolFailure(`${host} could not be reached (${code}). Check the address, or go on without it.`, {
+  return new ToolFailure(`${host} could not be reached (${code}). Check the address, or continue without it.`, {
     cause: error,
   });
 }

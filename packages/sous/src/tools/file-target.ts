@@ -241,7 +241,7 @@ function isSame(a: Stats, b: Stats): boolean {
 }
 
 function changed(path: string): ToolFailure {
-  return new ToolFailure(`${path} was changed by somebody else at this moment. Read it again, then try again.`);
+  return new ToolFailure(`${path} was changed by another program at this moment. Read it again, then try again.`);
 }
 
 /** Undefined for one kind of error; the others are explained. */
@@ -260,7 +260,7 @@ function fail(error: unknown, path: string): never {
     case "EACCES":
     case "EPERM":
     case "EROFS":
-      throw new ToolFailure(`${path} may not be written: permission denied. Go on without it.`);
+      throw new ToolFailure(`${path} may not be written: permission denied. Continue without it.`);
     case "ENOTDIR":
     case "ELOOP":
     case "EEXIST":

@@ -61,7 +61,7 @@ function parseRules(text: string, room: number): Omit<RuleFile, "depth"> {
     const isForFolders = pattern.endsWith("/");
     const path = isForFolders ? pattern.slice(0, -1) : pattern;
     // A slash at the start or in the middle ties the pattern to the folder of the file.
-    const segments = compileSegments(path.includes("/") ? path : `**/${path}`);
+    const segments = compileSegments(path === "" || path.includes("/") ? path : `**/${path}`);
     if (segments.length === 0) continue;
     places += placesOf(segments);
     if (places > room) break;

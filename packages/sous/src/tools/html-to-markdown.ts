@@ -109,7 +109,7 @@ const OPEN: ReadonlyMap<string, (blocks: Block, attributes: ReadonlyMap<string, 
 ]);
 
 function close(name: string, blocks: Block): void {
-  if (HEADINGS.has(name) || BLOCKS.has(name) || name === "li") blocks.next();
+  if (HEADINGS.has(name) || BLOCKS.has(name)) blocks.next();
   else if (MARKS.has(name) || name === "a") blocks.closeMark(name);
   else CLOSE.get(name)?.(blocks);
 }
@@ -117,6 +117,7 @@ function close(name: string, blocks: Block): void {
 const CLOSE: ReadonlyMap<string, (blocks: Block) => void> = new Map([
   ["ul", (blocks) => blocks.closeList()],
   ["ol", (blocks) => blocks.closeList()],
+  ["li", (blocks) => blocks.endItem()],
   ["blockquote", (blocks) => blocks.closeQuote()],
   ["pre", (blocks) => blocks.closeCode()],
   ["table", (blocks) => blocks.closeTable()],

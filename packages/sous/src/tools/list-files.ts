@@ -34,7 +34,7 @@ export function listFilesTool(root?: string): Tool {
       return {
         success: true,
         output: names.join("\n") || "[the folder is empty]",
-        metadata: { path, files: entries.length, truncated: left > 0 },
+        metadata: { path, files: entries.length - left, truncated: left > 0 },
       };
     },
   });

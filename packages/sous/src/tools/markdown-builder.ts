@@ -18,6 +18,7 @@ export type Block = {
   openList(isOrdered: boolean, first: number): void;
   closeList(): void;
   item(): void;
+  endItem(): void;
   openQuote(): void;
   closeQuote(): void;
   openCode(language: string): void;
@@ -40,6 +41,8 @@ export function blockBuilder({ isPlain, maxLength }: { isPlain: boolean; maxLeng
   /** Pieces of the block that is being written. */
   let pieces: string[] = [];
   let prefix = "";
+  /** Of an item whose first text has not come yet: it may begin with another block. */
+  let marker = "";
   let length = 0;
   const marks: { name: string; mark: Mark | undefined; start: number }[] = [];
   const lists: { isOrdered: boolean; number: number }[] = [];
@@ -78,15 +81,16 @@ export function blockBuilder({ isPlain, maxLength }: { isPlain: boolean; maxLeng
       else ignoredLists += 1;
     },
     closeList() {
-      next();
+      endItem();
       if (ignoredLists > 0) ignoredLists -= 1;
       else lists.pop();
     },
     item() {
       next();
       const list = lists.at(-1);
-      prefix = list?.isOrdered ? `${list.number++}. ` : "- ";
+      marker = list?.isOrdered ? `${list.number++}. ` : "- ";
     },
+    endItem,
     openQuote() {
       next();
       quotes += 1;
@@ -151,6 +155,11 @@ export function blockBuilder({ isPlain, maxLength }: { isPlain: boolean; maxLeng
     prefix = "";
   }
 
+  function endItem(): void {
+    next();
+    marker = "";
+  }
+
   function takeText(): string {
     for (const open of marks.splice(0).reverse()) wrap(open);
     const text = pieces
@@ -178,16 +187,18 @@ export function blockBuilder({ isPlain, maxLength }: { isPlain: boolean; maxLeng
   /** One block, with its place in lists and quotes before every line. */
   function push(text: string): void {
     const depth = Math.max(0, lists.length - 1);
-    const indent = "  ".repeat(prefix === "" && lists.length > 0 ? depth + 1 : depth);
+    const start = marker + prefix;
+    const indent = "  ".repeat(start === "" && lists.length > 0 ? depth + 1 : depth);
     const quote = isPlain ? "" : "> ".repeat(Math.min(quotes, MAX_NESTING));
-    const isItem = lists.length > 0 && prefix !== "";
+    const isItem = lists.length > 0 && start !== "";
     if (!isItem || lines.at(-1)?.trimStart().startsWith("#")) lines.push("");
-    const more = " ".repeat(isItem ? prefix.length : 0);
+    const more = " ".repeat(isItem ? start.length : 0);
     for (const [index, line] of text.split("\n").entries()) {
-      lines.push(`${quote}${indent}${index === 0 ? prefix : more}${line}`);
+      lines.push(`${quote}${indent}${index === 0 ? start : more}${line}`);
     }
     if (lists.length === 0) lines.push("");
-    length += quote.length + indent.length + prefix.length;
+    length += quote.length + indent.length + start.length;
+    marker = "";
   }
 
   function closeCode(): void {

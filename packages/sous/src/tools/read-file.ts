@@ -27,7 +27,7 @@ export function readFileTool(root?: string): Tool {
     displayName: "Read file",
     description:
       "Reads a text file of the workspace. Every line of the answer begins with its number and a tab. A long file is " +
-      "shown in part, and the last line of the answer says how to go on.",
+      "shown in part, and the last line of the answer says how to continue.",
     category: "read",
     tier: "observe",
     effect: "read",
@@ -82,5 +82,5 @@ async function readLines(file: OpenedFile, offset: number, limit: number, signal
 }
 
 function goOn(file: OpenedFile, first: number, last: number): string {
-  return `[lines ${first} to ${last} of ${file.name}, ${file.size} bytes in all; go on with offset ${last + 1}]`;
+  return `[lines ${first} to ${last} of ${file.name}, ${file.size} bytes in all; continue with offset ${last + 1}]`;
 }

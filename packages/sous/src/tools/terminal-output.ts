@@ -3,7 +3,7 @@
 import { plainText } from "../core/clean-text.ts";
 import type { ProgramOutput, ProgramResult } from "../core/process.ts";
 import type { Redactor } from "../core/redact.ts";
-import { truncateUtf8, truncateUtf8Start } from "../core/truncate.ts";
+import { leftOutNotice, truncateUtf8, truncateUtf8Start } from "../core/truncate.ts";
 import { utf8Length } from "../core/usage.ts";
 
 const MAX_BYTES = 48 * 1024;
@@ -21,7 +21,7 @@ export function describeOutput({ head, tail, droppedBytes }: ProgramOutput, reda
   const start = truncateUtf8(first, MAX_BYTES / 2);
   const end = truncateUtf8Start(last === "" ? first : last, MAX_BYTES / 2);
   const left = utf8Length(first) + utf8Length(last) + droppedBytes - start.keptBytes - end.keptBytes;
-  return `${start.text}\n[${left} bytes of output were left out here; write it to a file to look at all of it]\n${end.text.trimEnd()}`;
+  return `${start.text}\n${leftOutNotice(left)}\n${end.text.trimEnd()}`;
 }
 
 /** One sentence; undefined for a command that has done what it should. */

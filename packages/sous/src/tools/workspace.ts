@@ -151,7 +151,7 @@ export function refuseHardLink(stats: Stats, name: string, path: string): void {
   if (isInstalled) return;
   throw new HardLinkFailure(
     `${path} is a hard link: the same file has another name, perhaps outside the workspace, so it is not opened. ` +
-      "Go on without it, or ask the person for a copy.",
+      "Continue without it, or ask the person for a copy.",
   );
 }
 
@@ -199,7 +199,7 @@ function fail(error: unknown, path: string, kind: Kind): never {
       );
     case "EACCES":
     case "EPERM":
-      throw new ToolFailure(`${path} may not be read: permission denied. Go on without it.`);
+      throw new ToolFailure(`${path} may not be read: permission denied. Continue without it.`);
     case "ELOOP":
       throw new ToolFailure(`${path} is a link that leads nowhere. Name the file itself.`);
     case "ENAMETOOLONG":

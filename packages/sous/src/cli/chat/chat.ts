@@ -4,14 +4,17 @@ import { ToolFailure } from "../../core/errors.ts";
 import type { SousEvent } from "../../core/event.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { CancelMode } from "../../core/spawn.ts";
+import type { RunRecord } from "../../core/store.ts";
 import type { Application } from "../application.ts";
 import { CommandError } from "../exit-codes.ts";
+import { thisFolder } from "../folders.ts";
 import { inert, inertLine } from "../inert.ts";
 import type { Style } from "../style.ts";
 import { attachFiles, fenced } from "./attach-files.ts";
-import { Conversation } from "./conversation.ts";
+import { StoredConversations } from "./continue-conversation.ts";
+import { Conversation, NOT_SENT } from "./conversation.ts";
 import { runShell } from "./run-shell.ts";
-import { runSlashCommand } from "./slash-commands.ts";
+import { type CommandScene, listEarlier, runSlashCommand } from "./slash-commands.ts";
 import { Transcript } from "./transcript.ts";
 import { readTypedLine } from "./typed-line.ts";
 
@@ -22,15 +25,20 @@ export type ChatOptions = {
   columns(): number;
   /** Lines that are done. */
   say(lines: readonly string[]): void;
+  /** Where an earlier conversation stands; with `say` when unset. */
+  sayEarlier?(lines: readonly string[]): void;
   /** After the transcript has taken an event in; `lines` are what it made of it. */
   onEvent(event: SousEvent, lines: readonly string[]): void;
 };
+
+const LEAVES: ReadonlySet<string> = new Set(["quit", "exit"]);
 
 export class Chat {
   readonly transcript: Transcript;
   readonly conversation: Conversation;
   readonly agentNames: ReadonlySet<string>;
   readonly #options: ChatOptions;
+  readonly #earlier: StoredConversations;
   /** The shell line that is running. */
   #shell: AbortController | undefined;
 
@@ -42,22 +50,36 @@ export class Chat {
       options.onEvent(event, this.transcript.apply(event, options.columns())),
     );
     this.transcript.limits = () => this.conversation.spending()?.limits;
+    const { application, style, columns, say, sayEarlier = say } = options;
+    const { conversation, transcript } = this;
+    this.#earlier = new StoredConversations({
+      application,
+      cwd: thisFolder(options.cwd),
+      conversation,
+      transcript,
+      style,
+      columns,
+      say: sayEarlier,
+    });
   }
 
   /**
    * Does what a line asks for and resolves when it is done: `quit`, the result of a run, or nothing. While a run is live a
-   * message is said to it. Throws a `CommandError` when it cannot be done.
+   * message is said to it, as soon as it has begun. Throws a `CommandError` when it cannot be done.
    */
   async submit(line: string): Promise<"quit" | RunResult | undefined> {
     const { application, cwd } = this.#options;
     const typed = readTypedLine(line, this.agentNames);
     if (this.#shell !== undefined && typed.kind !== "command")
       throw new CommandError("A shell line is still running; Ctrl-C stops it");
+    if (typed.kind === "command" && LEAVES.has(typed.name)) return "quit";
+    const isOpened = await this.#earlier.opening;
+    if (isOpened === false && typed.kind !== "command") throw new CommandError(NOT_SENT);
     switch (typed.kind) {
       case "nothing":
         return undefined;
       case "command":
-        return (await runSlashCommand(typed.name, typed.parameter, this.scene())) ? "quit" : undefined;
+        return runSlashCommand(typed.name, typed.parameter, this.#scene());
       case "shell":
         if (typed.command === "") throw new CommandError("Say what to run: !COMMAND");
         await this.#runShell(typed.command);
@@ -73,15 +95,49 @@ export class Chat {
       }
       case "message": {
         const message = await attachFiles(typed.text, typed.files, cwd);
-        const live = this.transcript.root;
-        if (this.conversation.isLive && live !== undefined) this.steer(live.path, message);
-        else if (this.conversation.isLive) throw new CommandError("The run has only just begun; say that again");
-        else return this.conversation.say(message);
-        return undefined;
+        while (this.conversation.isLive) {
+          if (await this.conversation.steerLive(message)) return undefined;
+          // It ended meanwhile: this is the next message.
+          await this.conversation.settled;
+        }
+        return this.conversation.say(message);
       }
       default:
         return typed satisfies never;
     }
+  }
+
+  /** Continues the conversation that this run belongs to. Resolves when a run has ended that was interrupted. */
+  continueWith(record: RunRecord): Promise<RunResult | undefined> {
+    return this.#earlier.continueWith(record);
+  }
+
+  /** Shows the earlier conversations, numbered. False when there are none. */
+  list(): Promise<boolean> {
+    return listEarlier(this.#scene());
+  }
+
+  /** What Tab offers behind `/resume`: the numbers of the list, and the ids. */
+  async resumable(): Promise<readonly string[]> {
+    if (this.#options.application.store === undefined) return [];
+    const list = await this.#earlier.known();
+    return [...list.map((_, index) => String(index + 1)), "last", ...list.map(({ rootId }) => rootId)];
+  }
+
+  /** A run is live, or is about to be. */
+  get isBusy(): boolean {
+    return this.conversation.isLive || this.#earlier.opening !== undefined;
+  }
+
+  /** Stops what is live, or what is being opened. False when there is neither. */
+  cancelAll(mode: CancelMode | "leave"): boolean {
+    return this.#earlier.ask(mode) || this.conversation.cancel(undefined, mode === "leave" ? "stop" : mode);
+  }
+
+  /** Resolves when nothing is live any more, and nothing is being opened. */
+  async settled(): Promise<void> {
+    await this.#earlier.opening;
+    await this.conversation.settled;
   }
 
   /** Says something to the run that is shown with this path. False when there is none. */
@@ -96,10 +152,10 @@ export class Chat {
     return path !== undefined && this.conversation.cancel(path, mode);
   }
 
-  scene(): Parameters<typeof runSlashCommand>[2] {
+  #scene(): CommandScene {
     const { application, style, columns, say } = this.#options;
     const { conversation, transcript } = this;
-    return { application, conversation, transcript, style, columns: columns(), say };
+    return { application, conversation, transcript, style, columns: columns(), say, earlier: this.#earlier };
   }
 
   get isInShell(): boolean {
@@ -112,7 +168,7 @@ export class Chat {
     return this.#shell !== undefined;
   }
 
-  /** The user's own act: nobody is asked, and the agent sees what came of it with the next message. */
+  /** The user's own act: no one is asked, and the agent sees what came of it with the next message. */
   async #runShell(line: string): Promise<void> {
     const { application, cwd, say } = this.#options;
     const { timeoutMs } = application.configuration.tools.terminal;

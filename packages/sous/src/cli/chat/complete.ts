@@ -1,4 +1,4 @@
-/** What Tab makes of a half-typed word: a slash command, an agent behind `@`, or a file. */
+/** What Tab makes of a half-typed word: a slash command, a conversation behind `/resume`, an agent behind `@`, or a file. */
 
 import { readdir } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
@@ -12,9 +12,18 @@ export type Completion = {
   choices: string[];
 };
 
-export type CompletionSources = { commands: readonly string[]; agents: readonly string[]; cwd: string };
+export type CompletionSources = {
+  commands: readonly string[];
+  agents: readonly string[];
+  cwd: string;
+  /** What `/resume` takes: numbers, `last`, ids. */
+  resumable(): Promise<readonly string[]>;
+};
 
-const MOST_CHOICES = 40;
+const MAX_CHOICES = 40;
+
+/** `10`, `last`. */
+const SHORT_NAME = 4;
 
 /** Undefined when there is nothing to complete at the cursor. */
 export async function complete(
@@ -29,6 +38,12 @@ export async function complete(
       head,
       sources.commands.map((name) => `/${name}`),
     );
+  const [, typed] = /^\/resume +(\S*)$/.exec(head) ?? [];
+  if (typed !== undefined) {
+    // Ids are long and begin alike: they are offered to a person who has begun one.
+    const names = (await sources.resumable()).filter((name) => typed !== "" || name.length <= SHORT_NAME);
+    return choose(head.length - typed.length, typed, names);
+  }
   const word = lastMention(head);
   if (word === undefined) return undefined;
   const from = head.length - word.length;
@@ -51,7 +66,7 @@ function choose(from: number, word: string, names: readonly string[]): Completio
   const [first, another] = fitting;
   if (first === undefined) return undefined;
   if (another === undefined) return { from, text: first.endsWith("/") ? first : `${first} `, choices: [] };
-  return { from, text: fitting.reduce(common), choices: fitting.slice(0, MOST_CHOICES) };
+  return { from, text: fitting.reduce(common), choices: fitting.slice(0, MAX_CHOICES) };
 }
 
 function common(one: string, other: string): string {

@@ -1,19 +1,28 @@
-/** One conversation with the root agent: its first run, what follows it up, and the runs it can go on from. */
+/** One conversation with the root agent: its messages so far, the run that is live, and what the next message continues. */
 
 import type { AgentDefinition } from "../../core/agent.ts";
-import type { EventListener } from "../../core/event.ts";
-import type { SpendingState } from "../../core/limits.ts";
+import { StaleOwner } from "../../core/errors.ts";
+import type { EventListener, SousEvent } from "../../core/event.ts";
+import type { Budget, SpendingState } from "../../core/limits.ts";
+import { textOf } from "../../core/message.ts";
 import { RunError, type RunHandle, type RunResult } from "../../core/runtime.ts";
 import type { CancelMode } from "../../core/spawn.ts";
 import type { Tool } from "../../core/tool.ts";
 import type { Application } from "../application.ts";
+import { CommandError } from "../exit-codes.ts";
+import type { ConversationMessage, StoredConversation } from "./stored-conversation.ts";
 
-/** What the next message goes on from. */
+/** On top of what the tree may spend. */
+export type MoreBudget = { readonly tokens: number; readonly costUsd: number };
+
+/** What the next message continues. */
 type Start =
   | { kind: "new" }
   | { kind: "follow-up" }
-  | { kind: "resume"; runId: string; moreTokens: number }
-  | { kind: "fork"; runId: string; at: number | undefined };
+  | { kind: "resume"; runId: string; more: MoreBudget }
+  | { kind: "fork"; runId: string };
+
+const NOTHING_MORE: MoreBudget = { tokens: 0, costUsd: 0 };
 
 /** What belongs to the conversation and has not been said to the model yet. */
 const MAX_CONTEXT = 64 * 1024;
@@ -25,20 +34,29 @@ export class Conversation {
   /** For runs of the conversation itself. */
   readonly #onOwnEvent: EventListener;
   #start: Start = { kind: "new" };
-  /** The last run of the root; a follow-up goes on from it. */
+  /** The last run of the root; a follow-up continues it. */
   #last: RunHandle | undefined;
   #live: RunHandle | undefined;
+  /** Resolves with the path of the live root when it has begun, or undefined when it never does. */
+  #begun = Promise.withResolvers<string | undefined>();
   #context: string[] = [];
+  #messages: readonly ConversationMessage[] = [];
+  #rootId: string | undefined;
+  /** Of the stored conversation that the next message continues. */
+  #storedBudget: Budget | undefined;
   /** Resolves when what is live has ended. */
   settled: Promise<void> = Promise.resolve();
 
   constructor(application: Application, onEvent: EventListener) {
     this.#application = application;
-    this.#onEvent = onEvent;
-    this.#onOwnEvent = (event) => {
-      // A copy of the conversation, or one continued from a summary, keeps the commands of the root before it.
-      if (event.type === "run-start" && event.parentId === null) application.commands.moveTo(event.agentId);
+    this.#onEvent = (event) => {
+      const isBeginning = event.type === "run-start" || event.type === "resume";
       onEvent(event);
+      if (isBeginning && event.parentId === null) this.#begun.resolve(event.path);
+    };
+    this.#onOwnEvent = (event) => {
+      this.#note(event);
+      this.#onEvent(event);
     };
     this.agent = application.agent;
   }
@@ -47,7 +65,17 @@ export class Conversation {
     return this.#live !== undefined;
   }
 
-  /** The id of the last run, or of the one that the next message goes on from. */
+  /** Its messages so far, also those from before it was copied. A summary that was asked for is none. */
+  get messages(): readonly ConversationMessage[] {
+    return this.#messages;
+  }
+
+  /** The id of its tree; undefined before the first message. */
+  get rootId(): string | undefined {
+    return this.#rootId;
+  }
+
+  /** The id of the last run, or of the one that the next message continues. */
   get runId(): string | undefined {
     return "runId" in this.#start ? this.#start.runId : this.#last?.id;
   }
@@ -63,14 +91,25 @@ export class Conversation {
     return this.#start.kind === "resume" && this.#last === undefined && this.#live === undefined;
   }
 
-  /** What `addTokens` has added for the next message. */
-  get moreTokens(): number {
-    return this.#start.kind === "resume" ? this.#start.moreTokens : 0;
+  /** What the tree may spend, where that is known without a run: of a stored conversation, or of a new one. */
+  get budgetBefore(): Budget | undefined {
+    return this.keepsEarlierLimits ? this.#storedBudget : this.#application.runOptions.budget;
+  }
+
+  /** What `addBudget` has added for the next message. */
+  get more(): MoreBudget {
+    return this.#start.kind === "resume" ? this.#start.more : NOTHING_MORE;
   }
 
   /** Says something to the root, and resolves when it has answered, however that ends. */
   say(message: string): Promise<RunResult> {
-    const handle = this.#begin([...this.#context, message].join("\n\n"));
+    const handle = this.#begin([...this.#context, message].join("\n\n"), false);
+    return this.#watch(handle, this.#takes(handle));
+  }
+
+  /** Asks for a summary. Once it is given, it is all that the next message remembers. */
+  summarize(message: string): Promise<RunResult> {
+    const handle = this.#begin([...this.#context, message].join("\n\n"), true);
     return this.#watch(handle, this.#takes(handle));
   }
 
@@ -94,10 +133,14 @@ export class Conversation {
     return (tools as readonly Tool[]).filter(({ category }) => category !== "subagent");
   }
 
-  /** Goes on with a stored run that was interrupted, without a word. */
-  goOn(runId: string): Promise<RunResult> {
-    const handle = this.#application.runtime.resume(runId, { agent: this.agent, onEvent: this.#onOwnEvent });
-    return this.#watch(handle, this.#takes(handle));
+  /** Continues the last run of a stored conversation, which was interrupted. When that fails this is a new conversation. */
+  resumeInterrupted({ rootId, messages, last }: StoredConversation): Promise<RunResult> {
+    this.startNew();
+    this.#rootId = rootId;
+    this.#messages = messages;
+    const handle = this.#application.runtime.resume(last.id, { agent: this.agent, onEvent: this.#onOwnEvent });
+    this.#takes(handle);
+    return this.#watch(handle, () => this.startNew());
   }
 
   /** Something the model is to know, said with the next message. */
@@ -115,16 +158,23 @@ export class Conversation {
     this.#start = { kind: "new" };
     this.#last = undefined;
     this.#context = [];
+    this.#messages = [];
+    this.#rootId = undefined;
+    this.#storedBudget = undefined;
   }
 
-  resumeFrom(runId: string): void {
+  /** The next message continues a stored conversation whose last run has ended. */
+  resumeFrom({ rootId, messages, last, budget }: StoredConversation): void {
     this.startNew();
-    this.#start = { kind: "resume", runId, moreTokens: 0 };
+    this.#rootId = rootId;
+    this.#messages = messages;
+    this.#storedBudget = budget;
+    this.#start = { kind: "resume", runId: last.id, more: NOTHING_MORE };
   }
 
-  /** The next message goes to a copy; what was said stays as it is. */
-  forkFrom(runId: string, at: number | undefined): void {
-    this.#start = { kind: "fork", runId, at };
+  /** The next message goes to a copy that ends with this run; what was said stays as it is. */
+  forkFrom(runId: string): void {
+    this.#start = { kind: "fork", runId };
   }
 
   /** The next message goes to a copy, which has a budget of its own. */
@@ -132,12 +182,20 @@ export class Conversation {
     return this.#start.kind === "fork";
   }
 
-  /** The next message may spend this many tokens more, on top of what was added before. False when nothing has been said yet. */
-  addTokens(tokens: number): boolean {
-    const { runId, moreTokens } = this;
+  /** The next message may spend so much more, on top of what was added before. False when nothing has been said yet. */
+  addBudget({ tokens, costUsd }: MoreBudget): boolean {
+    const { runId, more } = this;
     if (runId === undefined) return false;
-    this.#start = { kind: "resume", runId, moreTokens: moreTokens + tokens };
+    this.#start = { kind: "resume", runId, more: { tokens: more.tokens + tokens, costUsd: more.costUsd + costUsd } };
     return true;
+  }
+
+  /** Says something to the live run, once it has begun. False when it has ended. Throws when it never began. */
+  async steerLive(text: string): Promise<boolean> {
+    const live = this.#live;
+    const path = await this.#begun.promise;
+    if (path === undefined) throw new CommandError(NOT_SENT);
+    return live?.steer(path, text) ?? false;
   }
 
   steer(path: string, text: string): boolean {
@@ -148,22 +206,17 @@ export class Conversation {
     return this.#live?.cancel(path, { mode }) ?? false;
   }
 
-  #begin(message: string): RunHandle {
+  #begin(message: string, summarizes: boolean): RunHandle {
     const { runtime, runOptions } = this.#application;
     const start = this.#start;
-    const common = { agent: this.agent, message, onEvent: this.#onOwnEvent };
+    const common = { agent: this.agent, message, summarizes, onEvent: this.#onOwnEvent };
     switch (start.kind) {
       case "resume":
-        return runtime.resume(start.runId, { ...common, moreBudget: { tokens: start.moreTokens } });
+        return runtime.resume(start.runId, { ...common, moreBudget: start.more });
       case "fork":
-        return runtime.fork(start.runId, {
-          ...common,
-          at: start.at,
-          budget: runOptions.budget,
-          limits: runOptions.limits,
-        });
+        return runtime.fork(start.runId, { ...common, budget: runOptions.budget, limits: runOptions.limits });
       case "follow-up":
-        if (this.#last !== undefined) return this.#last.followUp(message);
+        if (this.#last !== undefined) return this.#last.followUp(message, { summarizes });
         return runtime.run(this.agent, message, { ...runOptions, onEvent: this.#onOwnEvent });
       case "new":
         return runtime.run(this.agent, message, { ...runOptions, onEvent: this.#onOwnEvent });
@@ -183,25 +236,63 @@ export class Conversation {
     return () => {
       this.#context = context;
       this.#last = last;
-      // A turn that there is not would be in the way of every other message, too.
-      this.#start = start.kind === "fork" ? { ...start, at: undefined } : start;
+      this.#start = start;
     };
   }
 
-  async #watch(handle: RunHandle, undo = ignore): Promise<RunResult> {
+  /** A run of the root begins: its message belongs to the conversation from now on. */
+  #note(event: SousEvent): void {
+    if (event.type !== "run-start" || event.parentId !== null) return;
+    const { runId, agentId, origin, summarizes, task } = event;
+    // A copy of the conversation keeps the commands of the root before it.
+    this.#application.commands.moveTo(agentId);
+    this.#rootId = agentId;
+    const copied = origin?.kind === "branch" ? this.#messages.findIndex((each) => each.runId === origin.runId) : -1;
+    if (copied >= 0) this.#messages = this.#messages.slice(0, copied + 1);
+    if (summarizes !== true) this.#messages = [...this.#messages, { runId, text: textOf(task) }];
+  }
+
+  #watch(handle: RunHandle, undo = ignore): Promise<RunResult> {
     this.#live = handle;
-    this.settled = Promise.resolve(handle).then(ignore, ignore);
+    this.#begun = Promise.withResolvers();
+    const ended = this.#untilEnd(handle, undo);
+    this.settled = ended.then(ignore, ignore);
+    return ended;
+  }
+
+  /** Another process has continued the conversation since: nothing of this run is stored, and the next one follows that. */
+  #takenOver({ id }: RunHandle, undo: () => void): CommandError {
+    undo();
+    const { runId } = this;
+    this.#messages = this.#messages.filter((message) => message.runId !== id);
+    if (runId !== undefined) this.#start = { kind: "resume", runId, more: NOTHING_MORE };
+    return new CommandError(
+      "Another process has continued this conversation, so this was not stored. Send it again to continue after that",
+    );
+  }
+
+  async #untilEnd(handle: RunHandle, undo: () => void): Promise<RunResult> {
     try {
-      return await handle;
+      const result = await handle;
+      this.#application.onEnded?.(result);
+      return result;
     } catch (error) {
-      if (error instanceof RunError) return error.result;
+      if (error instanceof RunError && error.cause instanceof StaleOwner) throw this.#takenOver(handle, undo);
+      if (error instanceof RunError) {
+        this.#application.onEnded?.(error.result);
+        return error.result;
+      }
       // It never began: there is nothing of it to follow up.
       if (this.#last === handle) undo();
       throw error;
     } finally {
       this.#live = undefined;
+      this.#begun.resolve(undefined);
     }
   }
 }
+
+/** Of a message that was typed while a run was being opened. */
+export const NOT_SENT = "This was not sent, because the conversation could not be continued";
 
 function ignore(): void {}

@@ -10,6 +10,7 @@ import type { RunTree } from "../run-tree.ts";
 import type { Style } from "../style.ts";
 import { breakLine, cutToWidth } from "../width.ts";
 import type { Conversation } from "./conversation.ts";
+import { moreWords } from "./raise-budget.ts";
 
 /** What `delegate: true` adds; a test compares them with what a model is offered. */
 export const DELEGATION_TOOLS: readonly (readonly [name: string, about: string])[] = [
@@ -24,18 +25,26 @@ export const DELEGATION_TOOLS: readonly (readonly [name: string, about: string])
 
 export function toolLines(
   agent: AgentDefinition,
-  { configuration }: Application,
+  { configuration, ruleOn }: Pick<Application, "configuration" | "ruleOn">,
   columns: number,
   style: Style,
 ): string[] {
   const own = Object.entries(agent.tools ?? {}).map(([key, each]): [string, string] => {
     const { name = key, description = "", tier } = each as { name?: string; description?: string; tier?: string };
-    return [name, `${tier === "confirm" ? "asks first. " : ""}${description}`];
+    return [name, `${askingOf(name, tier, ruleOn)}${description}`];
   });
   const denied = new Set(agent.deny ?? []);
   const rows = [...own, ...(agent.delegate === true ? DELEGATION_TOOLS : [])].filter(([name]) => !denied.has(name));
+  if (agent.delegate !== true) return twoColumns(rows, columns, style);
   const { maxDepth } = configuration.agent.subagent;
   return [...twoColumns(rows, columns, style), `Children may have children down to depth ${maxDepth}.`];
+}
+
+/** Rules decide about an agent whatever its task is; about other tools the call decides. */
+function askingOf(name: string, tier: string | undefined, ruleOn: Application["ruleOn"]): string {
+  const rule = name.startsWith("subagent_") ? ruleOn(name) : undefined;
+  if (rule === "deny") return "refused by a rule. ";
+  return rule === "ask" || (rule === undefined && tier === "confirm") ? "asks first. " : "";
 }
 
 export function agentLines({ agents }: Application, columns: number, style: Style): string[] {
@@ -74,12 +83,12 @@ export function budgetLines(
     limits: limitsBefore(runOptions.budget, runOptions.limits?.children),
     runs: [],
   };
-  const { moreTokens } = conversation;
+  const added = moreWords(conversation.more);
   const lines = conversation.keepsEarlierLimits
     ? ["The limits of the earlier conversation hold; they are shown after the next message."]
     : limits.map(limitLine);
   if (lines.length === 0) lines.push("Tokens, money, time and the number of children are not limited.");
-  if (moreTokens > 0) lines.push(`tokens of the whole tree: ${moreTokens} more with the next message`);
+  if (added !== "") lines.push(`the whole tree: ${added} more with the next message`);
   if (agent.maxTurns !== undefined) lines.push(`turns: at most ${agent.maxTurns} a message`);
   const held = runs.map(holdingLine).filter((line) => line !== undefined);
   // One that waits to start holds nothing.
@@ -95,7 +104,7 @@ export function budgetLines(
 const MAX_HELD = 12;
 
 /** What `/budget` asks the conversation. */
-export type BudgetSource = Pick<Conversation, "spending" | "keepsEarlierLimits" | "moreTokens">;
+export type BudgetSource = Pick<Conversation, "spending" | "keepsEarlierLimits" | "more">;
 
 /** Where the conversation stands: its model and last run, what was used, and every limit. */
 export function statusLines(

@@ -1,4 +1,4 @@
-/** What somebody sees who has no model yet: three ways to go on. */
+/** The first screen of a chat without a model: the demo, or how to set a key. */
 
 import type { Clock } from "../../core/clock.ts";
 import { inertLine } from "../inert.ts";
@@ -27,14 +27,13 @@ export function askFirstRun({ screen, clock, style, reason }: FirstRunParts): {
   clear(): void;
 } & Disposable {
   const { promise, resolve } = Promise.withResolvers<FirstChoice>();
-  let note: string[] = [];
   const live = new LiveScreen({
     screen,
     clock,
     isMoving: () => false,
     draw({ columns }) {
-      const lines = [...firstRunLines(reason), ...note].flatMap((line) => breakLine(line, columns - 1));
-      const prompt = "1, 2 or 3: ";
+      const lines = firstRunLines(reason).flatMap((line) => breakLine(line, columns - 1));
+      const prompt = "1 or 2: ";
       return { lines: [...lines, style.paint("bold", prompt)], cursor: { row: lines.length, column: prompt.length } };
     },
   });
@@ -47,7 +46,6 @@ export function askFirstRun({ screen, clock, style, reason }: FirstRunParts): {
       const pressed = key.type === "text" ? key.text : key.type === "key" ? key.name : "";
       if (pressed === "1") resolve("demo");
       else if (pressed === "2") resolve("key");
-      else if (pressed === "3") note = ["An installed agent is not in this build yet; 1 and 2 are."];
       else if (pressed === "interrupt" || pressed === "end-of-input" || pressed === "escape" || pressed === "q")
         resolve("leave");
       live.refresh();
@@ -62,7 +60,6 @@ function firstRunLines(reason: string): string[] {
     "",
     "  1  the demo: no key, no network",
     "  2  a model: how to set a key",
-    "  3  an agent that is installed here",
     "",
   ];
 }

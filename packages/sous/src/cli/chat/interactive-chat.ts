@@ -2,8 +2,9 @@
 
 import { messageOf, StoreError, UserError } from "../../core/errors.ts";
 import type { RunResult } from "../../core/runtime.ts";
+import type { RunRecord } from "../../core/store.ts";
 import type { Application } from "../application.ts";
-import { CommandError, isTokenLimit } from "../exit-codes.ts";
+import { CommandError } from "../exit-codes.ts";
 import { inertLine } from "../inert.ts";
 import type { Style } from "../style.ts";
 import { breakLine } from "../width.ts";
@@ -16,6 +17,7 @@ import { LiveScreen, type Screen } from "./live-screen.ts";
 import { echoLines, PromptLine } from "./prompt-line.ts";
 import { QuestionKeys } from "./question-keys.ts";
 import type { Questions } from "./questions.ts";
+import { raiseHint } from "./raise-budget.ts";
 import { COMMAND_NAMES } from "./slash-commands.ts";
 
 export type InteractiveParts = {
@@ -90,7 +92,7 @@ export class InteractiveChat implements Disposable {
     this.#screen.refresh();
   }
 
-  /** Somebody else is to have the terminal for a while. */
+  /** Another program is to have the terminal for a while. */
   clear(): void {
     this.#parts.questions.hidden();
     this.#screen.clear();
@@ -108,28 +110,30 @@ export class InteractiveChat implements Disposable {
   }
 
   /** Does what a line asks for, and says so when it cannot be done. */
-  async submit(line: string): Promise<void> {
-    if (!this.chat.conversation.isLive) this.#isWrappingUp = false;
+  submit(line: string): Promise<void> {
+    return this.#attempt(() => this.chat.submit(line));
+  }
+
+  /** Continues an earlier conversation, and says so when it cannot be done. */
+  continueWith(record: RunRecord): Promise<void> {
+    return this.#attempt(() => this.chat.continueWith(record));
+  }
+
+  /** Shows the earlier conversations; the line is ready for the number of one. */
+  async choose(): Promise<void> {
+    await this.#attempt(async () => {
+      if ((await this.chat.list()) && this.#line.isFree) this.#line.write("/resume ");
+      return undefined;
+    });
+  }
+
+  async #attempt(work: () => Promise<"quit" | RunResult | undefined>): Promise<void> {
+    if (!this.chat.isBusy) this.#isWrappingUp = false;
     try {
-      const done = await this.chat.submit(line);
+      const done = await work();
       if (done === "quit") this.quit();
-      else if (done !== undefined) this.#sayHowToRaise(done);
-    } catch (error) {
-      this.#complain(error);
-    }
-    this.#screen.refresh();
-  }
-
-  /** A message that needs more tokens than are left would be refused again and again. */
-  #sayHowToRaise({ runId, error }: RunResult): void {
-    const isOurs = runId === this.chat.conversation.runId;
-    if (isOurs && error !== undefined && isTokenLimit(error.message)) this.say(["/budget +TOKENS allows more."]);
-  }
-
-  /** Goes on with something that is not a typed line. */
-  async follow(work: PromiseLike<RunResult | undefined>): Promise<void> {
-    try {
-      await work;
+      const hint = done === "quit" || done === undefined ? undefined : raiseHint(done, this.chat.conversation);
+      if (hint !== undefined) this.say([hint]);
     } catch (error) {
       this.#complain(error);
     }
@@ -138,7 +142,7 @@ export class InteractiveChat implements Disposable {
 
   /** Stops what runs, and ends. */
   quit(): void {
-    this.chat.conversation.cancel(undefined, "stop");
+    this.chat.cancelAll("leave");
     this.#end();
   }
 
@@ -213,21 +217,22 @@ export class InteractiveChat implements Disposable {
   }
 
   #interrupt(): void {
-    const { conversation } = this.chat;
     if (this.#line.purpose !== undefined) this.#line.putBack();
     else if (!this.#line.isFree) this.#line.clear();
     else if (this.chat.stopShell()) return;
-    else if (!conversation.isLive) this.#line.hint = "Ctrl-D or /quit leaves";
-    else if (this.#isWrappingUp) conversation.cancel(undefined, "stop");
+    else if (!this.chat.isBusy) this.#line.hint = "Ctrl-D or /quit leaves";
+    else if (this.#isWrappingUp) this.chat.cancelAll("stop");
     else {
-      this.#isWrappingUp = conversation.cancel(undefined, "wrap-up");
+      this.#isWrappingUp = this.chat.cancelAll("wrap-up");
       this.say(["Wrapping up. Ctrl-C again stops at once."]);
     }
   }
 
   async #complete(): Promise<void> {
     const { cwd } = this.#parts;
-    await this.#line.complete({ commands: COMMAND_NAMES, agents: [...this.chat.agentNames], cwd });
+    const agents = [...this.chat.agentNames];
+    const resumable = (): Promise<readonly string[]> => this.chat.resumable();
+    await this.#line.complete({ commands: COMMAND_NAMES, agents, cwd, resumable });
     this.#screen.refresh();
   }
 

@@ -64,7 +64,7 @@ export class LineAnswers implements AsyncIterable<string> {
   #take({ text, typedAt }: Line, questions: Questions): void {
     const said = text.trim();
     const settle = questions.answering(typedAt);
-    if (settle === undefined) this.#parts.tell(`${whyNot(questions)}. Nobody heard: ${inertLine(said, 80)}`);
+    if (settle === undefined) this.#parts.tell(`${whyNot(questions)}. It was ignored: ${inertLine(said, 80)}`);
     else if (/^y(?:es)?$/i.test(said)) settle({ allow: true });
     else settle({ allow: false, reason: /^(?:no?)?$/i.test(said) ? undefined : said });
   }

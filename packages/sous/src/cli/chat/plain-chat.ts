@@ -9,6 +9,7 @@ import { inert, inertLine } from "../inert.ts";
 import { type Output, tell } from "../output.ts";
 import { plainLine } from "../plain-lines.ts";
 import { Chat } from "./chat.ts";
+import { raiseHint } from "./raise-budget.ts";
 
 export type PlainChatParts = {
   application: Application;
@@ -17,13 +18,15 @@ export type PlainChatParts = {
   progress: Output | undefined;
   cwd: string;
   lines: AsyncIterable<string>;
-  /** Goes on with an earlier conversation before the first line is read. */
+  /** Continues an earlier conversation before the first line is read. */
   begin(chat: Chat): Promise<RunResult | undefined>;
+  /** When it has aborted, no further line is taken, also of those that were read before. */
+  stop: AbortSignal;
 };
 
 /** Ends with `/quit` or the last line. What one message cannot do is said, and the next one is read. */
 export async function plainChat(parts: PlainChatParts, onChat: (chat: Chat) => void): Promise<void> {
-  const { application, output, progress, cwd, lines } = parts;
+  const { application, output, progress, cwd, lines, stop } = parts;
   const showProgress = (event: SousEvent): void => {
     if (progress === undefined) return;
     const line = plainLine(event, chat.transcript.tree, progress.style);
@@ -35,6 +38,7 @@ export async function plainChat(parts: PlainChatParts, onChat: (chat: Chat) => v
     style: output.style,
     columns: () => output.columns,
     say: (said) => output.print(said),
+    sayEarlier: (said) => progress?.print(said),
     onEvent: showProgress,
   });
   onChat(chat);
@@ -42,7 +46,10 @@ export async function plainChat(parts: PlainChatParts, onChat: (chat: Chat) => v
     try {
       const done = await work();
       if (done === "quit") return false;
-      if (done !== undefined) showResult(done, output);
+      if (done === undefined) return true;
+      showResult(done, output);
+      const hint = raiseHint(done, chat.conversation);
+      if (hint !== undefined) tell(hint);
     } catch (error) {
       const isForPeople = error instanceof CommandError || error instanceof UserError || error instanceof StoreError;
       // Without a key the next line would fare no better.
@@ -51,8 +58,11 @@ export async function plainChat(parts: PlainChatParts, onChat: (chat: Chat) => v
     }
     return true;
   };
-  await attempt(() => parts.begin(chat));
-  for await (const line of lines) if (!(await attempt(() => chat.submit(line)))) return;
+  if (stop.aborted) return;
+  // What follows was meant for that conversation, and not for another.
+  const begun = await parts.begin(chat);
+  if (begun !== undefined) showResult(begun, output);
+  for await (const line of lines) if (stop.aborted || !(await attempt(() => chat.submit(line)))) return;
 }
 
 function showResult({ text, error }: RunResult, output: Output): void {

@@ -55,6 +55,11 @@ export class PromptLine {
     return { text, purpose };
   }
 
+  /** As if this had been typed. */
+  write(text: string): void {
+    this.#editor = withText(this.#editor, text);
+  }
+
   clear(): void {
     this.#editor = cleared(this.#editor);
   }

@@ -1,11 +1,10 @@
 /** What a conversation looks like: lines that are done and stay, and below them what is going on. A fold over events. */
 
-import type { SousEvent } from "../../core/event.ts";
+import type { SousEvent, StoredEvent } from "../../core/event.ts";
 import { textOf } from "../../core/message.ts";
 import { isSubagentToolName } from "../../core/subagent-names.ts";
-import { plural } from "../figures.ts";
 import { inert } from "../inert.ts";
-import { figuresOf, type LiveView, liveLines } from "../live-lines.ts";
+import { type LiveView, liveLines, treeFigures } from "../live-lines.ts";
 import { plainLine } from "../plain-lines.ts";
 import { type RunNode, RunTree, statusWords } from "../run-tree.ts";
 import { colourOf, type Style } from "../style.ts";
@@ -16,11 +15,14 @@ const LOG_LINES = 6;
 /** With more of them each has one line. */
 const MANY = 8;
 const OUTPUT_LINES = 10;
+/** For lines that are made and not shown. */
+const UNSEEN_COLUMNS = 80;
+const CUT_OFF = "(cut off; the answer begins again)";
 /** Stays in the scrollback, whichever run it is about. */
 const IS_TOLD_OF_ALL: ReadonlySet<SousEvent["type"]> = new Set(["spawn-refused", "budget-warning", "budget-near"]);
 
 export class Transcript {
-  readonly tree: RunTree;
+  tree: RunTree;
   /** True shows what tools said, and what the children did last. */
   isExpanded = false;
   /** How the limits of the live run stand, for the rows of those that wait. */
@@ -33,7 +35,10 @@ export class Transcript {
   readonly #log = new Map<string, string[]>();
   /** Real paths by what is shown of them; undefined when two look the same. */
   readonly #paths = new Map<string, string | undefined>();
-  #hasSpoken = false;
+  /** What the answer that is being written has shown so far, over all attempts to get it. */
+  #shown = "";
+  /** What another attempt has said so far, while that is only what was shown already; undefined in the first attempt. */
+  #repeated: string | undefined;
 
   constructor(style: Style) {
     this.#style = style;
@@ -45,6 +50,16 @@ export class Transcript {
   get root(): RunNode | undefined {
     const root = this.tree.roots.at(-1);
     return root?.status === "running" ? root : undefined;
+  }
+
+  /** Another conversation, of which this has happened before: seen in the tree, and not told again. */
+  startOver(earlier: Iterable<StoredEvent>): void {
+    this.tree = new RunTree(this.#style.glyphs.arrow);
+    this.#printed.clear();
+    this.#log.clear();
+    this.#paths.clear();
+    for (const event of earlier) this.apply(event, UNSEEN_COLUMNS);
+    this.tree.interrupt();
   }
 
   /** The path that a shown one stands for: a label may hold what is not shown. */
@@ -66,16 +81,13 @@ export class Transcript {
     if (event.depth > 0) return [];
     switch (event.type) {
       case "text-delta":
-        this.#hasSpoken = true;
-        return this.#markdown.push(event.text, columns);
-      case "message-end": {
-        const lines = this.#hasSpoken ? [] : this.#markdown.push(textOf(event.message), columns);
-        this.#hasSpoken = false;
-        return [...lines, ...this.#markdown.end(columns)];
-      }
+        return this.#hear(event.text, columns);
+      case "message-end":
+        return this.#endAnswer(textOf(event.message), columns);
       case "retry":
-        this.#hasSpoken = false;
-        return [...this.#markdown.end(columns), ...this.#plain(event, columns)];
+        // What was shown is not shown again: the next attempt mostly begins with the same words.
+        this.#repeated = "";
+        return this.#plain(event, columns);
       case "tool-call-end":
         return isSubagentToolName(event.toolName)
           ? this.#endedChildren(node, event.time, columns)
@@ -91,7 +103,7 @@ export class Transcript {
 
   /** The line that is being written. */
   pending(columns: number, maxLines: number): string[] {
-    return this.#markdown.pending(columns).slice(-maxLines);
+    return maxLines > 0 ? this.#markdown.pending(columns).slice(-maxLines) : [];
   }
 
   /** What is going on: a head line, and two lines a child. */
@@ -119,6 +131,50 @@ export class Transcript {
     const busy = this.tree.all().filter((node) => node.status === "running" && node.path === (selected ?? node.path));
     const lines = busy.flatMap((node) => this.#log.get(node.id) ?? []);
     return room <= 0 ? [] : lines.slice(-room).map((line) => style.paint("dim", cutToWidth(`   ${line}`, columns)));
+  }
+
+  #hear(text: string, columns: number): string[] {
+    const repeated = this.#repeated;
+    if (repeated === undefined) {
+      this.#shown += text;
+      return this.#markdown.push(text, columns);
+    }
+    const said = repeated + text;
+    this.#repeated = said;
+    if (this.#shown.startsWith(said)) return [];
+    return said.startsWith(this.#shown) ? this.#showRest(said, columns) : this.#showOther(said, columns);
+  }
+
+  /** The attempt has said what was shown, and goes further. */
+  #showRest(said: string, columns: number): string[] {
+    const rest = said.slice(this.#shown.length);
+    this.#shown = said;
+    this.#repeated = undefined;
+    return this.#markdown.push(rest, columns);
+  }
+
+  /** The attempt says something else than what was shown. */
+  #showOther(said: string, columns: number): string[] {
+    const before = this.#markdown.end(columns);
+    const line = this.#style.paint("dim", cutToWidth(CUT_OFF, columns, this.#style.glyphs.more));
+    this.#shown = said;
+    this.#repeated = undefined;
+    return [...before, line, ...this.#markdown.push(said, columns)];
+  }
+
+  /** `text` is the whole answer: not every model says it in pieces. */
+  #endAnswer(text: string, columns: number): string[] {
+    const isSaid = this.#repeated === undefined ? this.#shown !== "" : this.#repeated !== "";
+    const lines = isSaid ? [] : this.#hear(text, columns);
+    const isOther = this.#repeated !== undefined && this.#repeated !== this.#shown;
+    if (isOther) lines.push(...this.#showOther(this.#repeated ?? "", columns));
+    return [...lines, ...this.#endText(columns)];
+  }
+
+  #endText(columns: number): string[] {
+    this.#shown = "";
+    this.#repeated = undefined;
+    return this.#markdown.end(columns);
   }
 
   #remember(event: SousEvent): void {
@@ -161,9 +217,8 @@ export class Transcript {
 
   #endLines(node: RunNode, event: Extract<SousEvent, { type: "run-end" }>, columns: number): string[] {
     const { glyphs, paint } = this.#style;
-    this.#hasSpoken = false;
-    const said = [...this.#markdown.end(columns), ...this.#endedChildren(node, event.time, columns)];
-    const figures = [plural(node.turns, "turn"), figuresOf(node, event.time, glyphs.dot)].join(glyphs.dot);
+    const said = [...this.#endText(columns), ...this.#endedChildren(node, event.time, columns)];
+    const figures = treeFigures(node, event.time, glyphs.dot);
     if (event.status === "completed") return [...said, paint("dim", cutToWidth(`(${figures})`, columns, glyphs.more))];
     const fault = event.fault === undefined ? "" : `: ${inert(event.fault.message).replaceAll("\n", " ")}`;
     const line = `${glyphs.status[event.status]} ${statusWords(node)}${fault} (${figures})`;

@@ -15,16 +15,18 @@ import { InteractiveChat } from "../chat/interactive-chat.ts";
 import { LineAnswers } from "../chat/line-answers.ts";
 import { plainChat } from "../chat/plain-chat.ts";
 import { Questions } from "../chat/questions.ts";
-import { goOnWith } from "../chat/slash-commands.ts";
+import { findConversation, listConversations } from "../chat/stored-conversation.ts";
 import { openTerminal } from "../chat/terminal.ts";
+import { type DatabaseFlags, sameDatabase } from "../database-place.ts";
 import { CommandError, EXIT, usageError } from "../exit-codes.ts";
-import { findRun } from "../find-run.ts";
+import { isElsewhere } from "../find-run.ts";
+import { thisFolder } from "../folders.ts";
 import { catchInterrupts } from "../interrupts.ts";
 import { readColor, readOptions, refusePositionals } from "../options.ts";
 import { type Display, type Output, openOutput, tell } from "../output.ts";
 import { userFolder } from "../paths.ts";
 import { RUN_OPTIONS, type RunFlags, readRunFlags } from "../run-flags.ts";
-import { openRunLog, overheard } from "./run-log.ts";
+import { openRunLog, openScreenLog, overheard, type RunLog, type RunLogOptions } from "./run-log.ts";
 
 const COMMAND = "sous chat";
 
@@ -32,34 +34,48 @@ const OPTIONS = {
   ...RUN_OPTIONS,
   resume: { type: "string" },
   continue: { type: "boolean", default: false },
+  here: { type: "boolean", default: false },
   "log-file": { type: "string" },
 } as const;
 
 type ChatRequest = {
   flags: RunFlags;
   display: Display;
-  /** The conversation to go on with. */
+  /** The conversation to continue, or `list` to choose one. */
   earlier: string | undefined;
+  /** A conversation of another folder continues in this one. */
+  isHere: boolean;
   logFile: string | undefined;
 };
 
 export async function chat(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(COMMAND, parameters, OPTIONS);
+  const { values, positionals } = readOptions(COMMAND, withList(parameters), OPTIONS);
   refusePositionals(COMMAND, positionals, ' One task without a conversation is sous run "TASK".');
   if (values.continue && values.resume !== undefined)
     throw usageError("--continue is the newest conversation, --resume another: give one of them");
+  if (values.here && !values.continue && values.resume === undefined)
+    throw usageError("--here is about an earlier conversation: give --continue or --resume ID with it");
   const request: ChatRequest = {
     flags: readRunFlags(values),
     display: { color: readColor(values.color), isAscii: values.ascii },
     earlier: values.resume ?? (values.continue ? "last" : undefined),
+    isHere: values.here,
     logFile: values["log-file"],
   };
   const output = openOutput(process.stdout, request.display);
   const isLive = process.stdin.isTTY === true && output.style.isLive;
-  if (isLive && request.flags.log.level !== undefined && request.logFile === undefined)
-    throw usageError("In a terminal the log of a chat needs a place: give --log-file FILE");
   return isLive ? chatInTerminal(request, output) : chatInLines(request, output);
 }
+
+/** Alone, `--resume` is `--resume list`. */
+function withList(parameters: readonly string[]): string[] {
+  return parameters.map((each, index) => {
+    const next = parameters[index + 1];
+    return each === "--resume" && (next === undefined || next.startsWith("-")) ? `--resume=${LIST}` : each;
+  });
+}
+
+const LIST = "list";
 
 async function chatInTerminal(request: ChatRequest, output: Output): Promise<number> {
   let chatting: InteractiveChat | undefined;
@@ -72,9 +88,9 @@ async function chatInTerminal(request: ChatRequest, output: Output): Promise<num
   const opened = await openOrExplain(request, output, { ask: questions.ask, warn });
   if (typeof opened === "number") return opened;
   await using unlogged = opened;
-  using log = await openChatLog(request, unlogged);
-  const application = { ...unlogged, runtime: overheard(unlogged.runtime, log?.onEvent) };
-  const earlier = await findEarlier(application, request.earlier);
+  using log = await openScreenLog(logOptions(request, unlogged), request.flags, warn);
+  const application = withLog(unlogged, log);
+  const earlier = await findEarlier(application, request);
   const { style } = output;
   const parts = { application, screen: process.stdout, style, cwd: process.cwd(), questions };
   const history = await historyOf(request.flags);
@@ -91,24 +107,29 @@ async function chatInTerminal(request: ChatRequest, output: Output): Promise<num
   using interactive = new InteractiveChat({ ...parts, history });
   chatting = interactive;
   interactive.say([...warnings, greeting(application)]);
-  if (earlier !== undefined)
-    void interactive.follow(goOnWith(earlier, interactive.chat.conversation, (lines) => interactive.say(lines)));
+  if (earlier === LIST) void interactive.choose();
+  else if (earlier !== undefined) void interactive.continueWith(earlier);
   await interactive.ended;
-  await interactive.chat.conversation.settled;
+  await interactive.chat.settled();
   const { runId } = interactive.chat.conversation;
-  if (runId !== undefined && application.store !== undefined)
-    interactive.say([`To go on: sous chat --resume ${runId}`]);
+  const stored = runId === undefined ? undefined : await application.store?.run(runId);
+  if (stored !== undefined) {
+    const here = isElsewhere(stored, thisFolder()) ? " --here" : "";
+    interactive.say([`To continue: sous chat --resume ${stored.id}${here}${sameDatabase(typedIn(request))}`]);
+  }
   return exitCode;
 }
 
-function openChatLog(
-  { flags, logFile: file }: ChatRequest,
-  { configuration }: Application,
-): ReturnType<typeof openRunLog> {
-  const enabled = configuration.agent.subagent.telemetryEnabled;
-  // A level that a variable sets is not meant for the middle of a conversation.
-  const env = file === undefined ? {} : process.env;
-  return openRunLog({ flags: flags.log, file, env, enabled });
+function logOptions({ logFile: file }: ChatRequest, { configuration }: Application): Omit<RunLogOptions, "flags"> {
+  return { file, env: process.env, enabled: configuration.agent.subagent.telemetryEnabled };
+}
+
+/** The same application, whose every run is logged. */
+function withLog(application: Application, log: RunLog | undefined): Application {
+  if (log === undefined) return application;
+  const { runtime, store } = application;
+  const onEnded = ({ lost }: RunResult): void => log.settle(store !== undefined && lost === undefined);
+  return { ...application, runtime: overheard(runtime, log.onEvent), onEnded };
 }
 
 function greeting({ agent, agents }: Application): string {
@@ -117,7 +138,7 @@ function greeting({ agent, agents }: Application): string {
   return `sous  ${model}${named}  /help lists what can be typed`;
 }
 
-/** Without a model somebody at a terminal is shown the ways to go on; the number is the code to end with. */
+/** Without a model a person at a terminal is shown what can be done; the number is the code to end with. */
 async function openOrExplain(
   { flags, logFile }: ChatRequest,
   output: Output,
@@ -173,10 +194,21 @@ async function historyOf({ keep }: RunFlags): Promise<History> {
   }
 }
 
-async function findEarlier({ store }: Application, given: string | undefined): Promise<RunRecord | undefined> {
+async function findEarlier({ store }: Application, request: ChatRequest): Promise<RunRecord | typeof LIST | undefined> {
+  const { earlier: given, isHere } = request;
   if (given === undefined) return undefined;
-  if (store === undefined) throw usageError("--ephemeral keeps nothing, so there is nothing to go on with");
-  return findRun(store, given);
+  if (store === undefined) throw usageError("--ephemeral stores nothing, so there is nothing to continue");
+  if (given === LIST) return LIST;
+  const cwd = thisFolder();
+  return findConversation(store, given, await listConversations(store, cwd), {
+    cwd,
+    elsewhere: isHere ? "take" : "refuse",
+    takenBy: (id) => `sous chat --resume ${id} --here${sameDatabase(typedIn(request))}`,
+  });
+}
+
+function typedIn({ flags }: ChatRequest): DatabaseFlags {
+  return { dbPath: flags.keep.dbPath, configFile: flags.configFile };
 }
 
 async function chatInLines(request: ChatRequest, output: Output): Promise<number> {
@@ -198,19 +230,26 @@ async function chatInLines(request: ChatRequest, output: Output): Promise<number
       optionFiles: logFile === undefined ? [] : [logFile],
       warn: tell,
     });
-    using log = await openChatLog(request, unlogged);
-    const application = { ...unlogged, runtime: overheard(unlogged.runtime, log?.onEvent) };
-    const earlier = await findEarlier(application, request.earlier);
-    const progress = flags.log.isQuiet ? undefined : openOutput(process.stderr, request.display);
-    const begin = async (chat: Chat): Promise<RunResult | undefined> =>
-      earlier && goOnWith(earlier, chat.conversation, (said) => progress?.print(said));
-    await plainChat({ application, output, progress, cwd: process.cwd(), lines, begin }, ({ conversation }) => {
-      const stop = (mode: "wrap-up" | "stop") => () => {
-        conversation.cancel(undefined, mode);
+    using log = await openRunLog({ flags: flags.log, ...logOptions(request, unlogged) });
+    const application = withLog(unlogged, log);
+    const earlier = await findEarlier(application, request);
+    const isJsonOnly = log?.isOnStderr === true && flags.log.format === "json";
+    const isShown = !flags.log.isQuiet && !isJsonOnly;
+    const progress = isShown ? openOutput(process.stderr, request.display) : undefined;
+    const begin = async (chat: Chat): Promise<RunResult | undefined> => {
+      if (earlier !== undefined && earlier !== LIST) return chat.continueWith(earlier);
+      if (earlier === LIST) await chat.list();
+      return undefined;
+    };
+    const stop = AbortSignal.any([interrupts.signal, interrupts.wrapUp]);
+    await plainChat({ application, output, progress, cwd: process.cwd(), lines, begin, stop }, (chat) => {
+      const end = (mode: "last-words" | "stop") => () => {
+        chat.cancelAll(mode);
+        chat.stopShell();
         reader.close();
       };
-      interrupts.wrapUp.addEventListener("abort", stop("wrap-up"), { once: true });
-      interrupts.signal.addEventListener("abort", stop("stop"), { once: true });
+      interrupts.wrapUp.addEventListener("abort", end("last-words"), { once: true });
+      interrupts.signal.addEventListener("abort", end("stop"), { once: true });
     });
   } finally {
     reader.close();

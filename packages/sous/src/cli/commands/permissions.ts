@@ -1,7 +1,8 @@
-/** `sous permissions test COMMAND`: which rule decides about a command of the terminal tool, and why. Runs nothing. */
+/** `sous permissions test COMMAND`: which rule decides about a command of the terminal tool, or an agent. Runs nothing. */
 
 import type { RuleAnswer } from "../../core/approval.ts";
-import { findTrust, trustWarning } from "../assemble-agents.ts";
+import { nearestFirst } from "../../core/nearest.ts";
+import { findTrust, loadAgents, trustWarning } from "../assemble-agents.ts";
 import { type Judgement, policyFor, ROOT_NAME } from "../assemble-application.ts";
 import { readConfiguration } from "../assemble-configuration.ts";
 import { guardPlaces } from "../assemble-guards.ts";
@@ -42,20 +43,34 @@ export async function permissions(parameters: readonly string[]): Promise<number
   for (const line of untrusted === undefined ? warnings : [untrusted, ...warnings])
     progress.printText(`warning: ${inertLine(line, 1000)}`);
   const rules = (values.allow ?? []).map((pattern) => ({ effect: "allow", pattern, origin: "--allow" }) as const);
-  const rights = { tools: undefined, denyTools: [], rules, allowsAll: values.yes };
+  const rights = { tools: undefined, denyTools: [], noDelegate: false, rules, allowsAll: values.yes };
   const guards = await guardPlaces(
-    { ...place, configFile: values.config, dbPath: undefined, optionFiles: [] },
+    { ...place, configFile: values.config, dbPath: configuration.agent.subagent.persistencePath, optionFiles: [] },
     configuration,
     trust,
   );
-  const bounds = { heldRules: trust.heldRules, guards };
+  const { agents } = await loadAgents(place, trust.state === "trusted" ? trust : { files: [] });
+  const bounds = { heldRules: trust.heldRules, guards, agents };
   const policy = await policyFor({ flags: { rights }, env: place.env }, configuration, bounds);
-  const input = { command };
   const who = { runId: "", path: ROOT_NAME, agent: ROOT_NAME, callId: "", above: [] };
-  const judgement = policy.explain({ ...who, toolName: "terminal", input, cwd: place.cwd });
+  const judgement = policy.explain({ ...who, ...callOf(command, agents), cwd: place.cwd });
   if (values.json) printJson(judgementJson(command, judgement));
   else openOutput(process.stdout, display).printText(judgementLines(judgement).map(inert).join("\n"));
   return EXIT.ok;
+}
+
+/** `subagent(scout)` is no command: it is a call of that agent. */
+function callOf(given: string, agents: readonly { readonly name: string }[]): { toolName: string; input: object } {
+  const name = /^subagent\(([A-Za-z0-9_-]+)\)$/.exec(given.trim())?.[1];
+  if (name === undefined) return { toolName: "terminal", input: { command: given } };
+  if (agents.some((each) => each.name === name)) return { toolName: `subagent_${name}`, input: { task: "" } };
+  const known = nearestFirst(
+    name,
+    agents.map((each) => each.name),
+  );
+  throw usageError(
+    `There is no agent ${name} here; ${known.length === 0 ? "there are none" : `known: ${known.join(", ")}`}`,
+  );
 }
 
 /** What happens then, in words. */

@@ -3,16 +3,15 @@
 import { type AgentDiff, diffStored, type RunStep, type RunsDiff } from "../assemble.ts";
 import { diffLines } from "../diff-lines.ts";
 import { snakeCase } from "../event-json.ts";
-import { findRun } from "../find-run.ts";
 import { openRuns } from "../open-runs.ts";
 import { printJson } from "../output.ts";
 import { usageJson } from "../run-json.ts";
-import type { Replay } from "./replay-parts.ts";
+import { findToRead, type Replay } from "./replay-parts.ts";
 
 export async function replayDiff({ values, file, output }: Replay, other: string): Promise<number> {
   await using store = await openRuns(file, "read");
-  const left = await findRun(store, values.diff ?? "");
-  const right = await findRun(store, other);
+  const left = await findToRead(store, values.diff ?? "");
+  const right = await findToRead(store, other);
   const diff = await diffStored(store, left.id, right.id);
   if (values.json) printJson(diffJson(diff));
   else output.print(diffLines(diff, output.columns, output.style));

@@ -2,6 +2,7 @@
 
 import { type AskPerson, personAtTerminal } from "../ask-person.ts";
 import { importFile, openDatabase } from "../assemble.ts";
+import { sameDatabase } from "../database-place.ts";
 import { EXIT } from "../exit-codes.ts";
 import { plural } from "../figures.ts";
 import { inertLine } from "../inert.ts";
@@ -11,7 +12,7 @@ import { printJson } from "../output.ts";
 import { readForeign } from "../read-foreign.ts";
 import type { Replay } from "./replay-parts.ts";
 
-export async function replayImport({ values, file, output }: Replay): Promise<number> {
+export async function replayImport({ values, file, flags, output }: Replay): Promise<number> {
   const text = await readForeign(values.import ?? "");
   // A database is made when there is none: whoever brings a tree wants it kept.
   await using store = await openDatabase(file, { readOnly: false });
@@ -21,7 +22,7 @@ export async function replayImport({ values, file, output }: Replay): Promise<nu
   else
     output.print([
       `Took in tree ${id}: ${plural(runs, "run")}, ${plural(events, "event")}.`,
-      `Look at it: sous replay --tree --id ${id}`,
+      `Look at it: sous replay --tree --id ${id}${sameDatabase(flags)}`,
     ]);
   return 0;
 }

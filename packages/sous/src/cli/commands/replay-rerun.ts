@@ -3,19 +3,18 @@
 import { rerunStored } from "../assemble.ts";
 import { EXIT } from "../exit-codes.ts";
 import { plural } from "../figures.ts";
-import { findRun } from "../find-run.ts";
 import { inert, inertLine } from "../inert.ts";
 import { catchInterrupts } from "../interrupts.ts";
 import { openRuns } from "../open-runs.ts";
 import { printJson } from "../output.ts";
 import { RunTree } from "../run-tree.ts";
 import { treeLines } from "../tree.ts";
-import type { Replay } from "./replay-parts.ts";
+import { findToRead, type Replay } from "./replay-parts.ts";
 
 export async function replayRerun({ values, file, output }: Replay): Promise<number> {
   using interrupt = catchInterrupts();
   await using store = await openRuns(file, "read");
-  const { rootId } = await findRun(store, values.id ?? "");
+  const { rootId } = await findToRead(store, values.id ?? "");
   const { signal } = interrupt;
   const played = await rerunStored(store, rootId, { liveTools: values["live-tools"], signal, cwd: process.cwd() });
   const { matches, firstDifference: difference, endsEarly, events } = played;

@@ -2,11 +2,13 @@
 
 import type { EventOf, StoredEvent } from "../../core/event.ts";
 import type { RunRecord, Store } from "../../core/store.ts";
+import { systemPrompt } from "../../core/system-prompt.ts";
 import { sentMessages } from "../assemble.ts";
+import { sameDatabase } from "../database-place.ts";
 import { eventJson } from "../event-json.ts";
 import { CommandError } from "../exit-codes.ts";
 import { plural } from "../figures.ts";
-import { findRun } from "../find-run.ts";
+import { thisFolder } from "../folders.ts";
 import { inertLine } from "../inert.ts";
 import { indented, type MessageView, messageLines, textLines } from "../message-lines.ts";
 import { openRuns } from "../open-runs.ts";
@@ -14,13 +16,13 @@ import { readWhole } from "../options.ts";
 import { printJson } from "../output.ts";
 import { messageJson, runJson } from "../run-json.ts";
 import { readRun, showLines, toolsText } from "../show-lines.ts";
-import type { Replay } from "./replay-parts.ts";
+import { findToRead, type Replay } from "./replay-parts.ts";
 
 export async function replayShow(replay: Replay): Promise<number> {
   const { values } = replay;
   const request = values.request === undefined ? undefined : readWhole("request", values.request, 1);
   await using store = await openRuns(replay.file, "read");
-  const record = await findRun(store, values.id ?? "");
+  const record = await findToRead(store, values.id ?? "");
   const events = await store.read(record.rootId, { runId: record.id });
   if (request !== undefined) await showRequest(replay, { store, record, events }, request);
   else await showRun(replay, { store, record, events });
@@ -29,9 +31,12 @@ export async function replayShow(replay: Replay): Promise<number> {
 
 type Found = { store: Store; record: RunRecord; events: readonly StoredEvent[] };
 
-async function showRun({ values, output }: Replay, { store, record, events }: Found): Promise<void> {
+async function showRun({ values, flags, output }: Replay, { store, record, events }: Found): Promise<void> {
   const children = await store.children(record.id);
-  const shown = readRun(record, events, children.length);
+  const shown = readRun(record, events, children.length, {
+    here: thisFolder(),
+    database: sameDatabase(flags),
+  });
   if (!values.json) {
     output.print(showLines(shown, viewOf(output, values.full)));
     return;
@@ -43,7 +48,7 @@ async function showRun({ values, output }: Replay, { store, record, events }: Fo
     run: {
       ...runJson(record),
       max_turns: start?.maxTurns ?? null,
-      instructions: start?.instructions ?? null,
+      instructions: (start && systemPrompt(start)) ?? null,
       origin: originJson(start),
       error: end?.fault === undefined ? null : { type: end.fault.type, message: end.fault.message },
       result: end?.text ?? null,
@@ -83,7 +88,7 @@ async function showRequest(
       run_id: record.id,
       request: number,
       turn: turn.turn,
-      instructions: start?.instructions ?? null,
+      instructions: (start && systemPrompt(start)) ?? null,
       allowed_tools: record.allowedTools,
       may_delegate: start?.rights.spawn ?? false,
       messages: messages.map((message, index) => messageJson(message, index + 1)),
@@ -97,7 +102,7 @@ async function showRequest(
     view.style.paint("bold", title),
     ...lines,
   ];
-  const instructions = start?.instructions;
+  const instructions = start && systemPrompt(start);
   output.print([
     `Request ${number} of ${asked.length}, turn ${turn.turn}`,
     ...(instructions === undefined ? [] : section("Instructions", indented(textLines(instructions, view), 2))),

@@ -1,9 +1,9 @@
 /** `sous replay`: looks at runs that were kept, plays them again, takes them out and puts them away. */
 
+import { findDatabase } from "../database-place.ts";
 import { usageError } from "../exit-codes.ts";
 import { quoted, readColor, readOptions, refusePositionals } from "../options.ts";
 import { openOutput } from "../output.ts";
-import { databaseFile } from "../paths.ts";
 import { REPLAY_OPTIONS, type Replay } from "./replay-parts.ts";
 
 const COMMAND = "sous replay";
@@ -17,9 +17,11 @@ export async function replay(parameters: readonly string[]): Promise<number> {
   const { values, positionals } = readOptions(COMMAND, parameters, REPLAY_OPTIONS);
   const action = chooseAction(values, positionals);
   const display = { color: readColor(values.color), isAscii: values.ascii };
+  const flags = { dbPath: values["db-path"], configFile: values.config };
   const parts: Replay = {
     values,
-    file: databaseFile(values["db-path"], process.env),
+    file: await findDatabase(flags, { cwd: process.cwd(), env: process.env }),
+    flags,
     output: openOutput(process.stdout, display),
   };
   switch (action) {
@@ -74,7 +76,7 @@ function checkPositionals(action: Action, positionals: readonly string[]): void 
   refusePositionals(COMMAND, positionals.slice(taken));
 }
 
-const USAGE = `usage: sous replay --list [--limit 10] [--offset 0] [--status S] [--since 7d]
+const USAGE = `usage: sous replay --list [--roots] [--here] [--limit 10] [--since 7d]
        sous replay --id ID [--full] [--request N]
        sous replay --tree --id ID
        sous replay --help`;

@@ -1,4 +1,4 @@
-/** Which kept run is meant, and how it goes on: in its own tree, or in a copy. */
+/** Which stored run is meant, and how it is continued: in its own tree, or in a copy. */
 
 import type { AgentDefinition } from "../../core/agent.ts";
 import type { EventListener, EventOf, StoredEvent } from "../../core/event.ts";
@@ -8,51 +8,58 @@ import type { RunResult } from "../../core/runtime.ts";
 import type { RunRecord, Store } from "../../core/store.ts";
 import type { StoredAssembly } from "../assemble-stored.ts";
 import { CommandError } from "../exit-codes.ts";
-import { findRun } from "../find-run.ts";
+import { findRun, type SearchPlace } from "../find-run.ts";
 import { inertLine } from "../inert.ts";
-
-const COMMAND = "sous resume";
 
 /** What is asked of it; undefined is "as it was". */
 export type Way = {
   isFork: boolean;
   at: number | undefined;
   moreTokens: number | undefined;
+  moreUsd: number | undefined;
   /** From now on, however long it took before. */
   seconds: number | undefined;
   maxTurns: number | undefined;
 };
 
+export type ResumePlace = Pick<SearchPlace, "cwd" | "elsewhere"> & {
+  /** The command that continues another run of the same database. */
+  again(id: string, ...options: string[]): string;
+};
+
 export type StoredRun = { record: RunRecord; events: readonly StoredEvent[]; start: EventOf<"run-start"> };
 
-/** The run that is meant, with what is known of it. Throws a `CommandError` when the command line cannot go on with it. */
-export async function chooseRun(store: Store, given: string | undefined, way: Way): Promise<StoredRun> {
-  const record = given === undefined ? await lastInterrupted(store) : await findRun(store, given);
+/** The run that is meant, with what is known of it. Throws a `CommandError` when the command line cannot continue it. */
+export async function chooseRun(
+  store: Store,
+  given: string | undefined,
+  way: Way,
+  place: ResumePlace,
+): Promise<StoredRun> {
+  const { again } = place;
+  const record = await findRun(store, given, { ...place, takenBy: (other) => again(other, "--here") });
   const id = inertLine(record.id, 60);
   if (record.parentId !== null)
-    throw new CommandError(
-      `Run ${id} is a child, and a tree goes on as a whole: ${COMMAND} ${inertLine(record.rootId, 60)}`,
-    );
-  if (record.status === "completed" && !way.isFork)
-    throw new CommandError(
-      `Run ${id} has completed. To go on from one of its turns in a copy: ${COMMAND} ${id} --fork`,
-    );
+    throw new CommandError(`Run ${id} is a child, and a tree is continued as a whole: ${again(record.rootId)}`);
   const events = await store.read(record.rootId);
   const start = events.findLast(
     (event) => event.type === "run-start" && (way.isFork ? event.runId === record.id : event.parentId === null),
   );
   if (start?.type !== "run-start") throw new CommandError(`Run ${id} has no beginning in this database`);
+  if (!way.isFork && hasCompleted(start.runId, events))
+    throw new CommandError(
+      `Run ${id} has completed. To continue from one of its turns in a copy: ${again(start.runId, "--fork")}`,
+    );
   if (way.moreTokens !== undefined && start.budget?.tokens === undefined)
-    throw new CommandError(`Run ${id} has no limit of tokens that --budget could raise`);
+    throw new CommandError(`Run ${id} has no limit of tokens that --add-tokens could raise`);
+  if (way.moreUsd !== undefined && start.budget?.costUsd === undefined)
+    throw new CommandError(`Run ${id} has no limit of money that --add-budget could raise`);
   return { record, events, start };
 }
 
-async function lastInterrupted(store: Store): Promise<RunRecord> {
-  const [newest] = await store.list({ rootsOnly: true, status: "interrupted", limit: 1 });
-  if (newest !== undefined) return newest;
-  throw new CommandError(
-    `No run was interrupted. ${COMMAND} ID goes on with one that was stopped; sous replay --list shows them.`,
-  );
+/** Asked of the last run of the root: a stopped run that was resumed has completed, although its record says `cancelled`. */
+function hasCompleted(runId: string, events: readonly StoredEvent[]): boolean {
+  return events.some((event) => event.type === "run-end" && event.runId === runId && event.status === "completed");
 }
 
 export function goOn(
@@ -68,7 +75,7 @@ export function goOn(
     return runtime.fork(record.id, { agent: agent.with({ maxTurns }), at: way.at, ...watch, budget });
   }
   const time = timeFor(stored, agent, way.seconds);
-  const moreBudget = { tokens: way.moreTokens ?? 0, seconds: time.moreSeconds };
+  const moreBudget = { tokens: way.moreTokens ?? 0, costUsd: way.moreUsd ?? 0, seconds: time.moreSeconds };
   return runtime.resume(record.id, {
     agent: agent.with({ maxTurns, timeoutMs: time.timeoutMs }),
     ...watch,
@@ -76,10 +83,11 @@ export function goOn(
   });
 }
 
-/** A copy begins anew: it has used no time yet. */
-function budgetOfFork(budget: Budget | undefined, { moreTokens = 0, seconds }: Way): Budget | undefined {
+/** A copy has spent nothing yet, and used no time. */
+function budgetOfFork(budget: Budget | undefined, { moreTokens = 0, moreUsd = 0, seconds }: Way): Budget | undefined {
   const tokens = budget?.tokens === undefined ? undefined : budget.tokens + moreTokens;
-  return { ...budget, tokens, seconds: seconds ?? budget?.seconds };
+  const costUsd = budget?.costUsd === undefined ? undefined : budget.costUsd + moreUsd;
+  return { ...budget, tokens, costUsd, seconds: seconds ?? budget?.seconds };
 }
 
 type Time = { timeoutMs: number | undefined; moreSeconds: number };

@@ -1,11 +1,13 @@
 /** What a headless run ends with: its exit code, and the sentence a person reads on stderr. */
 
-import { MissingKey, ModelError, messageOf, StoreError } from "../../core/errors.ts";
+import { MissingKey, ModelError, messageOf, StoreError, UserError } from "../../core/errors.ts";
 import { type RunResult, withoutRun } from "../../core/runtime.ts";
+import { type DatabaseFlags, sameDatabase } from "../database-place.ts";
 import { describeInput } from "../describe-call.ts";
-import { EXIT, exitCodeOf, isTokenLimit } from "../exit-codes.ts";
+import { CommandError, EXIT, exitCodeOf } from "../exit-codes.ts";
 import { plural } from "../figures.ts";
 import { inertLine } from "../inert.ts";
+import { raisedResume, raiseOf } from "../more-of-limit.ts";
 import { exitCodeFor } from "../report-error.ts";
 
 /** How a run came to its end. */
@@ -30,18 +32,22 @@ export function failureBefore(error: unknown): RunResult {
   const code = exitCodeFor(error);
   if (code === EXIT.key) return withoutRun("failed", { type: "model", message });
   if (error instanceof StoreError) return withoutRun("failed", { type: "store", message });
-  return withoutRun("failed", { type: code === EXIT.failed ? "crash" : "invalid_input", message });
+  const isMistake = code !== EXIT.failed || error instanceof UserError || error instanceof CommandError;
+  return withoutRun("failed", { type: isMistake ? "invalid_input" : "crash", message });
 }
 
 export type EndingFacts = {
   /** The signal that stopped it. */
   stoppedBy: string | undefined;
-  /** It can be gone on with. */
+  /** It can be continued. */
   isKept: boolean;
+  /** What was typed about its database. */
+  flags: DatabaseFlags;
 };
 
 /** One sentence with cause and remedy; undefined when all is well. */
-export function endingSentence(result: RunResult, { stoppedBy, isKept }: EndingFacts): string | undefined {
+export function endingSentence(result: RunResult, facts: EndingFacts): string | undefined {
+  const { stoppedBy, isKept, flags } = facts;
   const message = inertLine(result.error?.message ?? "");
   switch (result.status) {
     case "completed":
@@ -49,13 +55,13 @@ export function endingSentence(result: RunResult, { stoppedBy, isKept }: EndingF
     case "incomplete":
       return result.stopReason === "consent" ? consentSentence(result.denied) : TURNS;
     case "cancelled": {
-      const resume = isKept && result.runId !== "" ? ` Go on with it: sous resume ${result.runId}` : "";
+      const command = `sous resume ${result.runId}${sameDatabase(flags)}`;
+      const resume = isKept && result.runId !== "" ? ` Continue it: ${command}` : "";
       return `stopped${stoppedBy === undefined ? "" : ` by ${stoppedBy}`}: ${message}.${resume}`;
     }
     case "budget_exceeded":
-      return `error: ${message}. ${whatThereIs(result)} ${moreOf(message, isKept ? result.runId : "")}`.trimEnd();
     case "timeout":
-      return `error: ${message}. ${whatThereIs(result)} --timeout allows more.`;
+      return `error: ${message}. ${whatThereIs(result)} ${moreOf(message, result.runId, facts)}`.trimEnd();
     case "refused":
     case "failed":
       return `error: ${message}`;
@@ -68,18 +74,12 @@ function whatThereIs({ text }: RunResult): string {
   return text.trim() === "" ? "There is no answer." : "The answer may not be complete.";
 }
 
-/** The option that sets the limit which bit. `keptRun` is the id of the run, if it can be continued. */
-function moreOf(message: string, keptRun: string): string {
-  if (message.startsWith("Cost limit")) return "--budget allows more.";
-  if (!isTokenLimit(message)) return "";
-  return keptRun === ""
-    ? "--max-tokens-total allows more."
-    : `--max-tokens-total allows more, and ${raisedResume(keptRun)} continues this run.`;
-}
-
-/** How a stored run is continued with a larger limit of tokens. */
-export function raisedResume(runId: string): string {
-  return `sous resume ${runId} --budget +TOKENS`;
+/** The option that sets the limit which was reached, and for a stored run the command that continues it with more. */
+function moreOf(message: string, runId: string, { isKept, flags }: EndingFacts): string {
+  const raise = raiseOf(message);
+  if (raise === undefined) return "";
+  if (!isKept || runId === "") return `${raise.option} allows more.`;
+  return `${raise.option} allows more. Continue this run: ${raisedResume(runId, raise, flags)}`;
 }
 
 const TURNS = "warning: the run is out of turns, so its answer is not complete: --max-turns allows more";
@@ -93,5 +93,5 @@ function consentSentence(denied: RunResult["denied"]): string {
   });
   const more = denied.length > MOST_SHOWN ? `, and ${denied.length - MOST_SHOWN} more` : "";
   const actions = plural(denied.length, "action");
-  return `error: ${actions} needed consent and nobody was there: ${shown.join(", ")}${more}. --allow 'tool(pattern)' allows some, --yes all that no rule denies.`;
+  return `error: ${actions} needed consent and no one could be asked: ${shown.join(", ")}${more}. --allow 'tool(pattern)' allows some, --yes all that no rule denies.`;
 }

@@ -69,8 +69,8 @@ async function follow(
   const wrapUp = (): void => {
     // It comes back below the line with the next event.
     renderer?.[Symbol.dispose]();
-    tell("wrapping up; once more stops at once");
-    handle.cancel(undefined, { mode: "wrap-up" });
+    tell("wrapping up: tools and children are stopped; once more stops at once");
+    handle.cancel(undefined, { mode: "last-words" });
   };
   if (interrupts.wrapUp.aborted) wrapUp();
   else interrupts.wrapUp.addEventListener("abort", wrapUp, { once: true });

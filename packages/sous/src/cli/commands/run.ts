@@ -89,7 +89,11 @@ async function perform(request: RunRequest, output: RunOutput, stops: Stops): Pr
   const isKept = application.store !== undefined && result.lost === undefined;
   log?.settle(isKept);
   await output.end(result);
-  const sentence = endingSentence(result, { stoppedBy: interrupts.reason(), isKept });
+  const sentence = endingSentence(result, {
+    stoppedBy: interrupts.reason(),
+    isKept,
+    flags: { dbPath: flags.keep.dbPath, configFile: flags.configFile },
+  });
   if (sentence !== undefined) tell(sentence);
   // When that is why it failed, the sentence has said so.
   if (result.lost !== undefined && result.error?.type !== "store") warnOfLoss(result.lost);

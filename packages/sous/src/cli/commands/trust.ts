@@ -96,6 +96,6 @@ function section(title: string, lines: readonly string[]): string[] {
 async function isAgreed(): Promise<boolean> {
   const ask = personAtTerminal();
   if (ask === undefined)
-    throw new CommandError("Nobody is there to ask: read the list above, then sous trust --yes", EXIT.consent);
+    throw new CommandError("No one can be asked: read the list above, then sous trust --yes", EXIT.consent);
   return ask("Trust it?");
 }

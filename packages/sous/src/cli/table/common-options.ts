@@ -8,14 +8,15 @@ export const DB_PATH: OptionEntry = {
   name: "db-path",
   value: "FILE",
   offers: "file",
-  about: "the database of runs; else SOUS_DB_PATH, else $XDG_DATA_HOME/sous/sous.db",
+  about:
+    "the database of runs; else agent.subagent.persistence_path, else $XDG_DATA_HOME/sous/sous.db; also SOUS_DB_PATH",
 };
 
-export const EPHEMERAL: OptionEntry = { name: "ephemeral", about: "keep nothing" };
+export const EPHEMERAL: OptionEntry = { name: "ephemeral", about: "do not store this run" };
 
 export const REQUIRE_STORE: OptionEntry = {
   name: "require-store",
-  about: "fail when the run cannot be kept, instead of going on",
+  about: "fail if the run cannot be stored (default: continue without)",
 };
 
 export const CONFIG: OptionEntry = {
@@ -32,7 +33,7 @@ export const MODEL: OptionEntry = {
   about: "provider/model, such as anthropic/claude-sonnet-4-5; also SOUS_MODEL",
 };
 
-export const BARE: OptionEntry = { name: "bare", about: "read no file of the project" };
+export const BARE: OptionEntry = { name: "bare", about: "ignore the project's settings, agents and notes" };
 
 export const DISPLAY: readonly OptionEntry[] = [
   { name: "ascii", about: "plain glyphs; also where the locale is not UTF-8" },
@@ -40,7 +41,7 @@ export const DISPLAY: readonly OptionEntry[] = [
     name: "color",
     value: "WHEN",
     words: ["auto", "always", "never"],
-    about: "auto (default), always or never; NO_COLOR and FORCE_COLOR are heard too",
+    about: "auto (default), always or never; NO_COLOR and FORCE_COLOR count too",
   },
   { name: "help", short: "h", about: "this text" },
 ];

@@ -7,17 +7,17 @@ export const EXIT_CODE_TABLE: readonly ExitCodeEntry[] = [
   {
     code: 1,
     about:
-      "The run failed or the model refused; an id is unknown; a database cannot be used; `sous doctor` found a problem.",
+      "The run failed or the model refused; its provider is unknown or has no address; an id is unknown; a database cannot be used; `sous doctor` found a problem.",
     remedy: "Read the last line of stderr. `sous replay --tree --id last` shows which agent failed.",
   },
   {
     code: 2,
-    about: "The command was not typed as it should be. Nothing was started.",
+    about: "Invalid command line, or a value in it that is not allowed. Nothing was started.",
     remedy: "`sous COMMAND --help`",
   },
   {
     code: 3,
-    about: "The configuration or an agent file is broken. Nothing was started.",
+    about: "Invalid configuration or agent file; a model without a price where money is limited. Nothing was started.",
     remedy: "`sous config check`, `sous agents check`",
   },
   {
@@ -27,23 +27,24 @@ export const EXIT_CODE_TABLE: readonly ExitCodeEntry[] = [
   },
   {
     code: 5,
-    about: "The budget is spent. What there was is printed as a partial result.",
-    remedy: "More `--budget` or `--max-tokens-total`, or `sous resume ID --budget +TOKENS`.",
+    about: "The budget is spent. The partial result is printed.",
+    remedy:
+      "More `--budget` or `--max-tokens-total`. `sous resume ID --add-budget USD` or `--add-tokens N` continues the run: stderr has the whole command.",
   },
   {
     code: 6,
     about: "Out of turns, or out of time. The result is incomplete.",
-    remedy: "More `--max-turns` or `--timeout`, or a smaller task.",
+    remedy: "More `--max-turns` or `--timeout`, also with `sous resume ID`; or a smaller task.",
   },
   {
     code: 7,
     about:
-      "An action needed consent, nobody was there, and no rule decided. It was refused, and the run went on without it.",
+      "An action needed consent, no one could be asked, and no rule decided. It was refused, and the run continued without it.",
     remedy: "`--allow RULE` for what `denied` of the JSON result lists, or `permissions` in the configuration.",
   },
   { code: 8, about: "A recording does not match what happened now.", remedy: "The first step that differs is named." },
-  { code: 129, about: "Ended by a hang-up (HUP): the terminal was closed.", remedy: "`sous resume` goes on." },
-  { code: 130, about: "Stopped by an interrupt (INT, Ctrl+C).", remedy: "`sous resume` goes on." },
-  { code: 141, about: "Whoever read stdout has closed it.", remedy: "" },
-  { code: 143, about: "Ended by TERM.", remedy: "`sous resume` goes on." },
+  { code: 129, about: "Ended by a hang-up (HUP): the terminal was closed.", remedy: "`sous resume` continues it." },
+  { code: 130, about: "Stopped by an interrupt (INT, Ctrl+C).", remedy: "`sous resume` continues it." },
+  { code: 141, about: "The reader of stdout closed the pipe.", remedy: "" },
+  { code: 143, about: "Ended by TERM.", remedy: "`sous resume` continues it." },
 ];

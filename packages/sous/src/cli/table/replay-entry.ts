@@ -1,14 +1,16 @@
 /** The description of `sous replay`. */
 
 import type { CommandEntry } from "./command-entry.ts";
-import { DB_PATH, DISPLAY, JSON_OPTION } from "./common-options.ts";
+import { CONFIG, DB_PATH, DISPLAY, JSON_OPTION } from "./common-options.ts";
 
 export const REPLAY: CommandEntry = {
   name: "replay",
-  about: "look at kept runs, play them again, compare them",
-  text: ['ID is a whole id, at least 6 characters of its beginning, or "last" for the newest root.'],
+  about: "inspect stored runs, replay them, compare them",
+  text: [
+    'ID is a whole id, at least 6 characters of its beginning, or "last" for the newest root of this folder, or of all folders if this one has none.',
+  ],
   usage: [
-    "replay --list [--limit 10] [--offset 0] [--status S] [--since 7d]",
+    "replay --list [--roots] [--here] [--limit 10] [--since 7d]",
     "replay --id ID [--full | --request N]",
     "replay --tree --id ID",
     "replay --rerun --id ID [--live-tools]",
@@ -18,6 +20,7 @@ export const REPLAY: CommandEntry = {
     "replay --import FILE | --backup FILE | --prune 30d",
   ],
   examples: [
+    "sous replay --list --roots --here",
     "sous replay --list --status failed --since 7d",
     "sous replay --tree --id last",
     "sous replay --id 01K2F8Q6ZV --request 3",
@@ -26,9 +29,11 @@ export const REPLAY: CommandEntry = {
   ],
   groups: [
     {
-      title: "look",
+      title: "inspect",
       options: [
         { name: "list", short: "l", about: "all runs, newest first; roots are marked" },
+        { name: "roots", about: "with --list: no children, and all messages of a conversation as one entry" },
+        { name: "here", about: "with --list: only runs of this folder" },
         {
           name: "status",
           value: "S",
@@ -46,8 +51,8 @@ export const REPLAY: CommandEntry = {
           about: "completed, incomplete, failed, cancelled, timeout, budget_exceeded, refused, interrupted or running",
         },
         { name: "since", value: "WHEN", about: "started since then: 45m, 12h, 7d, 2w or a date" },
-        { name: "limit", value: "N", about: "so many (10)" },
-        { name: "offset", value: "N", about: "behind so many" },
+        { name: "limit", value: "N", about: "at most N runs (default 10)" },
+        { name: "offset", value: "N", about: "skip the first N" },
         {
           name: "id",
           short: "i",
@@ -55,13 +60,13 @@ export const REPLAY: CommandEntry = {
           offers: "run",
           about: "one run: what it was, its task and its messages",
         },
-        { name: "full", about: "long texts whole" },
+        { name: "full", about: "do not cut long texts" },
         { name: "request", value: "N", about: "the N-th request to the model, exactly as it was sent" },
         { name: "tree", short: "t", about: "with --id: its whole tree, with turns, tools, tokens, cost and time" },
       ],
     },
     {
-      title: "again",
+      title: "replay",
       options: [
         {
           name: "rerun",
@@ -72,7 +77,7 @@ export const REPLAY: CommandEntry = {
       ],
     },
     {
-      title: "out, in and away",
+      title: "export, import and delete",
       options: [
         {
           name: "export",
@@ -80,7 +85,7 @@ export const REPLAY: CommandEntry = {
           words: ["md", "json", "html"],
           about: "with --id: its tree as md, json or html",
         },
-        { name: "output", value: "FILE", offers: "file", about: "where to, instead of stdout" },
+        { name: "output", value: "FILE", offers: "file", about: "write to this file instead of stdout" },
         {
           name: "save-cassette",
           value: "FILE",
@@ -90,11 +95,11 @@ export const REPLAY: CommandEntry = {
         { name: "import", value: "FILE", offers: "file", about: "take in a tree that was exported as json" },
         { name: "new-ids", about: "with --import: give its runs new ids" },
         { name: "backup", value: "FILE", offers: "file", about: "a copy of the database, also while it is in use" },
-        { name: "prune", value: "AGE", about: "forget trees that are older, such as 30d" },
+        { name: "prune", value: "AGE", about: "delete trees that are older, such as 30d" },
         { name: "yes", about: "with --prune: do not ask when nothing would be left" },
         { name: "force", about: "replace the file of --output or --save-cassette" },
       ],
     },
-    { title: "options", options: [DB_PATH, JSON_OPTION, ...DISPLAY] },
+    { title: "options", options: [DB_PATH, CONFIG, JSON_OPTION, ...DISPLAY] },
   ],
 };

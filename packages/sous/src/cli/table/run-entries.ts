@@ -3,18 +3,18 @@
 import type { CommandEntry, OptionEntry, OptionGroup } from "./command-entry.ts";
 import { BARE, CONFIG, DB_PATH, DISPLAY, EPHEMERAL, JSON_OPTION, MODEL, REQUIRE_STORE } from "./common-options.ts";
 
-const MAX_TURNS: OptionEntry = { name: "max-turns", value: "N", about: "model calls of the root (50)" };
+const MAX_TURNS: OptionEntry = { name: "max-turns", value: "N", about: "turns of the root (50)" };
 
 const LIMITS: OptionGroup = {
-  title: "limits, for the whole tree",
+  title: "limits",
   options: [
     MAX_TURNS,
     { name: "max-depth", value: "N", about: "the deepest level of children, 1 to 10 (3)" },
-    { name: "max-agents", value: "N", about: "children that may start" },
+    { name: "max-agents", value: "N", about: "children that may start; 0 offers none" },
     { name: "max-concurrent", value: "N", about: "children at the same time (5)" },
-    { name: "max-tokens-total", value: "N", about: "tokens, in and out" },
-    { name: "budget", value: "USD", about: "money, such as 0.50" },
-    { name: "timeout", value: "TIME", about: "time, such as 90s, 5m or 2h" },
+    { name: "max-tokens-total", value: "N", about: "tokens of the whole tree, in and out" },
+    { name: "budget", value: "USD", about: "US dollars for the whole tree, such as 0.50" },
+    { name: "timeout", value: "TIME", about: "time for the whole tree, such as 90s, 5m or 2h" },
   ],
 };
 
@@ -26,11 +26,20 @@ const ALLOW: OptionEntry = {
 
 const YES: OptionEntry = { name: "yes", about: "allow everything that no rule denies" };
 
+const DENY_TOOLS: OptionEntry = {
+  name: "deny-tools",
+  value: "A,B",
+  about: "all tools but these; subagent: no children",
+};
+
+const NO_DELEGATE: OptionEntry = { name: "no-delegate", about: "no children: all tools but those that start them" };
+
 const RIGHTS: OptionGroup = {
   title: "rights",
   options: [
-    { name: "tools", value: "A,B", about: "only these tools" },
-    { name: "deny-tools", value: "A,B", about: "all tools but these" },
+    { name: "tools", value: "A,B", about: "exactly these tools, such as read_file,subagent; '' for none" },
+    DENY_TOOLS,
+    NO_DELEGATE,
     ALLOW,
     YES,
   ],
@@ -50,26 +59,29 @@ const LOG_FILE: OptionEntry = {
 
 const QUIET: OptionEntry = { name: "quiet", about: "no progress" };
 
-const SHOW: OptionGroup = {
-  title: "what is shown",
-  options: [
-    QUIET,
-    { name: "verbose", about: "everything that happens; the same as --log-level debug" },
-    {
-      name: "log-format",
-      value: "FORMAT",
-      words: ["pretty", "json"],
-      about: "log lines for people (pretty, default) or programs (json)",
-    },
-    {
-      name: "log-level",
-      value: "LEVEL",
-      words: ["debug", "info", "warn", "error"],
-      about: "log lines of this weight: debug, info, warn or error; on stderr",
-    },
-    LOG_FILE,
-    ...DISPLAY,
-  ],
+const LOG: readonly OptionEntry[] = [
+  { name: "verbose", about: "everything that happens; the same as --log-level debug" },
+  {
+    name: "log-format",
+    value: "FORMAT",
+    words: ["pretty", "json"],
+    about: "log lines for people (pretty, default) or programs (json)",
+  },
+  {
+    name: "log-level",
+    value: "LEVEL",
+    words: ["debug", "info", "warn", "error"],
+    about:
+      "log lines of this level and above: debug, info, warn or error; on stderr, for a chat in a terminal in a file",
+  },
+  LOG_FILE,
+];
+
+const SHOW: OptionGroup = { title: "what is shown", options: [QUIET, ...LOG, ...DISPLAY] };
+
+const HERE: OptionEntry = {
+  name: "here",
+  about: "also one of another folder: it continues with the files of this one",
 };
 
 export const CHAT: CommandEntry = {
@@ -82,10 +94,14 @@ export const CHAT: CommandEntry = {
   examples: ["sous", "sous chat --continue", "sous chat --model openai/gpt-5 --budget 1"],
   groups: [
     {
-      title: "go on",
+      title: "earlier conversations",
       options: [
-        { name: "continue", about: "with the newest conversation" },
-        { name: "resume", value: "ID", offers: "run", about: "with this one" },
+        {
+          name: "continue",
+          about: "continue the newest one of this folder; a run that was interrupted continues at once",
+        },
+        { name: "resume", value: "[ID]", offers: "run", about: "continue this one; without ID, choose from a list" },
+        HERE,
       ],
     },
     KEEP,
@@ -99,7 +115,7 @@ export const RUN: CommandEntry = {
   name: "run",
   about: "one task, one answer on stdout; for scripts and pipes",
   text: [
-    "What is piped in is added to the task; - takes the task itself from there. Progress is on stderr. Nobody can be asked: what needs consent is refused unless a rule or --allow allows it, and then the command ends with 7.",
+    "What is piped in is added to the task; - takes the task itself from there. Progress is on stderr. It never prompts: an action that needs approval is refused unless a rule or --allow allows it, and then the command ends with 7.",
   ],
   usage: ['run "TASK" [options]', '-p "TASK" [options]'],
   examples: [
@@ -138,33 +154,39 @@ export const DEMO: CommandEntry = {
   name: "demo",
   about: "a real tree of agents on a scripted model: no key, no network",
   text: [
-    "The model is scripted: no key, no network. Agents, tools, limits and files are real. The run is kept, and sous replay shows it again.",
+    "The model is scripted: no key, no network. Agents, tools, limits and files are real. The run is stored, and sous replay shows it again.",
   ],
   usage: ["demo [options]"],
   examples: ["sous demo", "sous replay --tree --id last"],
-  groups: [{ title: "options", options: [EPHEMERAL, REQUIRE_STORE, DB_PATH, ...DISPLAY] }],
+  groups: [{ title: "options", options: [EPHEMERAL, REQUIRE_STORE, DB_PATH, CONFIG, ...DISPLAY] }],
 };
 
 export const RESUME: CommandEntry = {
   name: "resume",
-  about: "go on with a run after a crash or a stop",
+  about: "continue an interrupted or stopped run",
   text: [
-    "What is finished is not done again. The answer is on stdout, progress on stderr, and the exit code is that of the run. Two processes cannot go on with one run.",
+    "What is finished is not done again. The answer is on stdout, progress on stderr, and the exit code is that of the run. Two processes cannot continue one run.",
     'ID is a whole id, at least 6 characters of its beginning, or "last". Without one it is the newest run that was interrupted.',
+    "A run belongs to the folder it was made in. In another folder it is refused unless --here is given.",
   ],
   usage: ["resume [ID] [options]"],
-  examples: ["sous resume", "sous resume 01K2F8Q6ZV --budget +20000", "sous resume last --fork --at 2"],
+  examples: ["sous resume", "sous resume 01K2F8Q6ZV --add-budget 0.50", "sous resume last --fork --at 2"],
   offers: "run",
   groups: [
     {
       title: "options",
       options: [
-        { name: "last", about: "the newest root, whatever became of it" },
-        { name: "fork", about: "go on in a copy, and leave the run as it is" },
-        { name: "at", value: "TURN", about: "with --fork: go on behind this turn" },
-        { name: "budget", value: "+TOKENS", about: "so many tokens more than it was given" },
-        { ...MAX_TURNS, about: "model calls of the root, instead of what it was given" },
-        { name: "timeout", value: "TIME", about: "so long from now, such as 90s, 5m or 2h" },
+        { name: "last", about: "the newest run of this folder, whatever its status" },
+        HERE,
+        { name: "fork", about: "continue in a copy that belongs to this folder, and leave the run as it is" },
+        { name: "at", value: "TURN", about: "with --fork: continue after this turn" },
+        { name: "add-budget", value: "USD", about: "raise its limit of money by this, such as 0.50" },
+        { name: "add-tokens", value: "N", about: "raise its limit of tokens by this, such as 20000" },
+        { ...MAX_TURNS, about: "turns of the root, instead of its earlier limit" },
+        { name: "timeout", value: "TIME", about: "a new time limit from now, such as 90s, 5m or 2h" },
+        { name: "tools", value: "A,B", about: "of the tools it had, only these" },
+        DENY_TOOLS,
+        NO_DELEGATE,
         ALLOW,
         YES,
         CONFIG,
@@ -173,6 +195,7 @@ export const RESUME: CommandEntry = {
         DB_PATH,
         JSON_OPTION,
         QUIET,
+        ...LOG,
         ...DISPLAY,
       ],
     },

@@ -59,12 +59,13 @@ export const PERMISSIONS: CommandEntry = {
   name: "permissions",
   about: "say which rule decides about a command, and why",
   text: [
-    "Reads the rules as sous run would and asks them about one command of the terminal tool. Runs nothing. A command that is not understood is asked about while a rule denies or asks about commands; without a person, and with --yes, it is refused.",
+    "Reads the rules as sous run would and asks them about one command of the terminal tool, or about the call of an agent: subagent(NAME). Runs nothing. A command that is not understood is asked about while a rule denies or asks about commands; without a person, and with --yes, it is refused.",
   ],
   usage: ["permissions test COMMAND [--allow RULE] [--yes]"],
   examples: [
     "sous permissions test 'git push --force'",
     "sous permissions test 'npm test' --allow 'terminal(npm test*)'",
+    "sous permissions test 'subagent(scout)'",
   ],
   words: [{ name: "test", about: "the answer of the rules to one command" }],
   groups: [
@@ -85,7 +86,7 @@ export const TRUST: CommandEntry = {
   name: "trust",
   about: "let sous read the settings and agents of this folder",
   text: [
-    "Before that nothing of a project is read or started. Trust is for this folder as it is now: when one of these files changes, it must be given again. Until then what the project denied or asked about still holds, and a command with nobody to ask ends with 3.",
+    "Before that the settings, agent files and notes of a project are not read, and none of its programs is started; tools read its other files all the same. Trust is for this folder as it is now: when one of these files changes, it must be given again. Until then what the project denied or asked about still holds, and a command that cannot ask ends with 3.",
   ],
   usage: ["trust [--yes]", "trust --revoke"],
   examples: ["sous trust", "sous trust --revoke"],

@@ -1,0 +1,137 @@
+/** From a stored conversation to the one that is open: shown where it stands, and what was interrupted continues. */
+
+import type { RunResult } from "../../core/runtime.ts";
+import type { CancelMode } from "../../core/spawn.ts";
+import type { RunRecord } from "../../core/store.ts";
+import type { Application } from "../application.ts";
+import { CommandError } from "../exit-codes.ts";
+import { folderNote } from "../find-run.ts";
+import { inertLine } from "../inert.ts";
+import type { Style } from "../style.ts";
+import type { Conversation } from "./conversation.ts";
+import { earlierLines } from "./conversation-lines.ts";
+import type { EarlierConversations } from "./slash-commands.ts";
+import {
+  findConversation,
+  type ListedConversation,
+  listConversations,
+  readConversation,
+  type StoredConversation,
+} from "./stored-conversation.ts";
+import type { Transcript } from "./transcript.ts";
+
+export type ContinuingParts = {
+  application: Application;
+  /** The folder whose conversations these are. */
+  cwd: string;
+  conversation: Conversation;
+  transcript: Transcript;
+  style: Style;
+  columns(): number;
+  /** Where it is shown how the conversation stands. */
+  say(lines: readonly string[]): void;
+};
+
+export class StoredConversations implements EarlierConversations {
+  readonly #parts: ContinuingParts;
+  /** As it was shown last: a number means the same until the next list. */
+  #listed: readonly ListedConversation[] | undefined;
+  #opening: Promise<boolean> | undefined;
+  /** What was asked of a run that is being opened. */
+  #asked: CancelMode | "leave" | undefined;
+
+  constructor(parts: ContinuingParts) {
+    this.#parts = parts;
+  }
+
+  /** A conversation is being read. Resolves with false when it could not be continued. */
+  get opening(): Promise<boolean> | undefined {
+    return this.#opening;
+  }
+
+  async list(): Promise<readonly ListedConversation[]> {
+    this.#listed = await listConversations(this.#store(), this.#parts.cwd);
+    return this.#listed;
+  }
+
+  /** As it was shown last, or as it would be. */
+  async known(): Promise<readonly ListedConversation[]> {
+    return this.#listed ?? this.list();
+  }
+
+  /** `1`, `last` or an id; with `--here` also one of another folder, which continues in this one. */
+  async find(given: string): Promise<RunRecord> {
+    const words = given.split(/\s+/).filter((word) => word !== "");
+    const names = words.filter((word) => word !== "--here");
+    const [name, more] = names;
+    if (name === undefined || more !== undefined)
+      throw new CommandError("/resume takes a number of the list, an ID, or last, and --here");
+    return findConversation(this.#store(), name, name === "last" ? await this.list() : await this.known(), {
+      cwd: this.#parts.cwd,
+      elsewhere: names.length < words.length ? "take" : "refuse",
+      takenBy: (id) => `/resume ${id} --here`,
+    });
+  }
+
+  /** A message that is typed meanwhile waits until it is known which run it is for. */
+  async continueWith(record: RunRecord): Promise<RunResult | undefined> {
+    const opened = Promise.withResolvers<boolean>();
+    this.#opening = opened.promise;
+    this.#asked = undefined;
+    let run: { result: Promise<RunResult> } | undefined;
+    try {
+      run = this.#begin(await this.#open(record));
+      opened.resolve(true);
+    } catch (error) {
+      opened.resolve(false);
+      throw error;
+    } finally {
+      this.#opening = undefined;
+    }
+    try {
+      return await run?.result;
+    } catch (error) {
+      // It never began, so this is another conversation, in which nothing has run.
+      this.#parts.transcript.startOver([]);
+      throw error;
+    }
+  }
+
+  /** At once: what is typed next is for this conversation. The result is in an object, so that it is not awaited here. */
+  #begin(stored: StoredConversation): { result: Promise<RunResult> } | undefined {
+    const { conversation } = this.#parts;
+    if (stored.last.status !== "interrupted") conversation.resumeFrom(stored);
+    if (stored.last.status !== "interrupted" || this.#asked === "leave") return undefined;
+    const result = conversation.resumeInterrupted(stored);
+    if (this.#asked !== undefined) conversation.cancel(undefined, this.#asked);
+    return { result };
+  }
+
+  /** Asks this of what is being opened, as soon as it runs. `leave` does not begin it. False when nothing is being opened. */
+  ask(what: CancelMode | "leave"): boolean {
+    if (this.#opening === undefined) return false;
+    this.#asked = what;
+    return true;
+  }
+
+  async #open(record: RunRecord): Promise<StoredConversation> {
+    const { conversation, transcript, cwd, say, columns, style } = this.#parts;
+    const stored = await readConversation(this.#store(), record);
+    const { last, messages, events } = stored;
+    if (last.status === "running") throw new CommandError(`Another process works on ${inertLine(last.id, 60)}`);
+    await conversation.endCommands();
+    const note = folderNote(last, { cwd });
+    if (note !== undefined) say([note]);
+    transcript.startOver(events);
+    const isInterrupted = last.status === "interrupted";
+    const how = isInterrupted ? "Continuing, where it was interrupted" : "Continuing";
+    say([`${how}: ${inertLine(messages[0]?.text ?? last.task, 200)}`, ...earlierLines(stored, columns(), style)]);
+    return stored;
+  }
+
+  #store(): NonNullable<Application["store"]> {
+    const { store } = this.#parts.application;
+    if (store === undefined) throw new CommandError("Nothing is stored here, so there is nothing to continue");
+    return store;
+  }
+}

@@ -1,0 +1,92 @@
+/** What `--json` and `stream-json` print, field by field: the reference is made from it, and a test compares it with real output. */
+
+/** `name` is a path: `agents[].id`. */
+export type JsonField = { readonly name: string; readonly type: string; readonly about: string };
+
+/** The object of `--json`, which is also in the last line of `stream-json`. */
+export const RESULT_JSON: readonly JsonField[] = [
+  field("schema", "string", "`sous.result.v1`. A change that breaks readers gets another name."),
+  field(
+    "status",
+    "string",
+    "`completed`, `incomplete`, `failed`, `cancelled`, `timeout`, `budget_exceeded` or `refused`; see [exit codes](exit-codes.md).",
+  ),
+  field("result", "string", "The answer. Partial unless the status is `completed`; empty when there is none."),
+  field("output", "any | null", "The value, with `--output-schema`."),
+  field("stop_reason", "string | null", "Why it is incomplete: `turns` or `consent`."),
+  field("run_id", "string | null", "For `sous replay --id` and `sous resume`. Null when no run began."),
+  field("turns", "number", "Turns of the root; those of the others are in `agents`."),
+  ...usage("usage", "Tokens of the whole tree."),
+  field("cost_usd", "number | null", "US dollars of the whole tree; null when the price of a model is not known."),
+  field("duration_ms", "number", "From the start to the end."),
+  field("agents", "object[]", "Every agent of the tree, the root first. Their `usage` adds up to that of the tree."),
+  field("agents[].id", "string", "The id of the agent."),
+  field("agents[].parent_id", "string | null", "The id of its parent; null for the root."),
+  field("agents[].path", "string", "Where it is in the tree: `sous/scout`."),
+  field("agents[].label", "string", "The name that its parent gave it."),
+  field("agents[].depth", "number", "The root is 0."),
+  field("agents[].status", "string", "As above, of this agent."),
+  field("agents[].turns", "number", "Its own turns."),
+  field("agents[].tool_count", "number", "Tool calls it made."),
+  ...usage("agents[].usage", "Its own tokens, without its children."),
+  field("agents[].cost_usd", "number | null", "Its own cost."),
+  field("agents[].duration_ms", "number", "From its start to its end."),
+  field("denied", "object[]", "Actions that needed approval and were refused, because no one could be asked."),
+  field("denied[].path", "string", "The agent that wanted it."),
+  field("denied[].tool_name", "string", "The tool."),
+  field("denied[].input", "any", "What the tool would have got."),
+  field("error", "object | null", "Null when nothing failed."),
+  field(
+    "error.type",
+    "string",
+    "One of `depth_limit`, `invalid_input`, `quota`, `timeout`, `cancelled`, `refused`, `consent`, `model`, `tool`, `crash`, `store`.",
+  ),
+  field("error.message", "string", "The sentence that is also on stderr."),
+  field("lost", "string | null", "Why not everything was stored; such a run cannot be resumed."),
+];
+
+/** The fields of every line of `stream-json`. */
+export const LINE_JSON: readonly JsonField[] = [
+  field("n", "number", "1, 2, 3 … without gaps, in this stream."),
+  field("ts", "string | null", "When it happened, RFC 3339."),
+  field("run_id", "string | null", "The run; on `init` and `result` the root's. Null on a `result` without a run."),
+  field("agent_id", "string | null", "The agent; the same over its follow-ups."),
+  field("parent_id", "string | null", "The agent that started it; null for the root."),
+  field("path", "string | null", "Where the agent is in the tree."),
+  field("depth", "number", "The root is 0."),
+  field("type", "string", "`init`, `result`, or the type of an event."),
+];
+
+/** What the first line has besides. */
+export const INIT_JSON: readonly JsonField[] = [
+  field("schema", "string", "`sous.stream.v1`."),
+  field("version", "string", "The version of sous."),
+  field("model", "string | null", "The model of the root, `provider/model`."),
+  field("cwd", "string", "The working folder."),
+  field("tools", "string[]", "The tools of the root, without those for subagents."),
+  field("agents", "string[]", "Named agents that can be called."),
+];
+
+/** What commands other than `sous run` print with `--json` when they fail. */
+export const ERROR_JSON: readonly JsonField[] = [
+  field("schema", "string", "`sous.error.v1`."),
+  field("error", "object", "What went wrong."),
+  field("error.message", "string", "The sentence that is also on stderr."),
+  field("error.exit_code", "number", "What the command ends with; see [exit codes](exit-codes.md)."),
+];
+
+function usage(at: string, about: string): JsonField[] {
+  return [
+    field(at, "object", about),
+    field(`${at}.input_tokens`, "number", "Tokens of prompts, cached ones included."),
+    field(`${at}.output_tokens`, "number", "Tokens of answers."),
+    field(`${at}.cached_input_tokens`, "number", "The part of the input that was read from a prompt cache."),
+    field(`${at}.cache_write_tokens`, "number", "The part of the input that was written to a prompt cache."),
+    field(`${at}.total_tokens`, "number", "Input and output."),
+    field(`${at}.estimated`, "boolean", "True when a provider reported nothing, so that a part is estimated."),
+  ];
+}
+
+function field(name: string, type: string, about: string): JsonField {
+  return { name, type, about };
+}
