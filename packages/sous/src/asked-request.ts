@@ -62,6 +62,7 @@ const HEARD: SpawnReply = {
     agentName: "",
     text: "",
     truncation: undefined,
+    isFetchable: false,
     toolLog: [],
     totalUsage: noUsage(),
     totalCostUsd: 0,

@@ -40,7 +40,7 @@ export async function castFor(playback: Playback, options: RerunOptions): Promis
   const models = modelsOf(playback);
   if (options.agents === undefined) {
     const leader = first === root || first === undefined ? rebuilt.root : rebuilt.define(first);
-    const profiles = profilesFor(root, models);
+    const profiles = profilesFor(root, models, rebuilt.agents);
     const bytesOf = async (definition: AgentDefinition) => (await profiles.root(definition)).tools.bytes;
     const padded = options.liveTools === true ? leader : await padAgent(leader, { runsOf: rebuilt.runsOf, bytesOf });
     return { root: padded, agents: rebuilt.agents, models };
@@ -57,7 +57,11 @@ export async function castFor(playback: Playback, options: RerunOptions): Promis
 }
 
 /** Only to measure definitions: what a rerun runs it builds for itself. */
-function profilesFor({ start }: RunRecording, resolveModel: Cast["models"]): Profiles {
+function profilesFor(
+  { start }: RunRecording,
+  resolveModel: Cast["models"],
+  agents: readonly AgentDefinition[],
+): Profiles {
   const limits = start.terms?.limits ?? DEFAULT_LIMITS;
   const unknown = () => undefined;
   return new Profiles({
@@ -66,7 +70,7 @@ function profilesFor({ start }: RunRecording, resolveModel: Cast["models"]): Pro
     windowOf: unknown,
     allowedModels: [],
     limits,
-    agents: [],
+    agents,
     now: () => 0,
   });
 }

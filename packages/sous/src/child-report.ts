@@ -45,17 +45,19 @@ export function recordedReport(
     ...boundedText(end.text, reader),
     runId: run.runId,
     outcome: end,
-    toolLog: recorded.toolLog(run.runId),
+    toolLog: recorded.toolLog(run.runId, entry.profile),
     totalUsage: usage,
     totalCostUsd: addCost(end.costUsd, costUsd),
   };
 }
 
-function boundedText(text: string, { parent, maxBytes, redactor }: Reader): Pick<ChildReport, "text" | "truncation"> {
+function boundedText(
+  text: string,
+  { parent, maxBytes, redactor }: Reader,
+): Pick<ChildReport, "text" | "truncation" | "isFetchable"> {
   // Before the cut: half of a secret is not recognised any more.
   const cut = truncateUtf8(redactor.text(text), maxBytes);
-  if (!cut.truncated) return { text: cut.text, truncation: undefined };
   const { originalBytes, keptBytes } = cut;
-  const isFetchable = parent?.profile.tools.byName.has("subagent_report") === true;
-  return { text: cut.text, truncation: { originalBytes, keptBytes, isFetchable } };
+  const truncation = cut.truncated ? { originalBytes, keptBytes } : undefined;
+  return { text: cut.text, truncation, isFetchable: parent?.profile.tools.byName.has("subagent_report") === true };
 }

@@ -5,16 +5,18 @@ import { recordedReport } from "./child-report.ts";
 import { closeRecorded } from "./close-recorded.ts";
 import { Conversation } from "./core/conversation.ts";
 import { BudgetExceeded, type ErrorType } from "./core/errors.ts";
-import type { EventOf, StoredEvent } from "./core/event.ts";
+import type { EventOf, RunStart, StoredEvent } from "./core/event.ts";
 import { type Account, type Budget, smallerBudget } from "./core/limits.ts";
 import type { Message } from "./core/message.ts";
+import { isRedacted } from "./core/redact.ts";
 import type { StoredRights } from "./core/rights.ts";
 import type { Run, RunProfile } from "./core/run.ts";
 import type { ToolLogEntry } from "./core/tool-log.ts";
 import { repairHistory } from "./loop/repair-history.ts";
 import { notYetCharged, restoreCounts, unheardAnswer } from "./loop/resume-run.ts";
+import { withFewerRights } from "./profiles.ts";
 import type { Recorded, RecordedCall, RecordedRun } from "./recorded.ts";
-import { toStoredRights, withinStored } from "./rights/narrow.ts";
+import { withinStored } from "./rights/narrow.ts";
 import { readHistory } from "./store/history.ts";
 import type { AgentBook, AgentEntry } from "./subagents/agent-book.ts";
 import { deliverReport } from "./subagents/background-children.ts";
@@ -131,8 +133,8 @@ export class EarlierRuns {
     if (earlier.children.some(({ state }) => state.end?.stopReason === "consent")) run.lacksConsent = true;
   }
 
-  toolLog({ runId }: RecordedRun): ToolLogEntry[] {
-    return this.recorded.toolLog(runId);
+  toolLog({ runId }: RecordedRun, profile: RunProfile): ToolLogEntry[] {
+    return this.recorded.toolLog(runId, profile);
   }
 
   /** Calls to make again for children in the background. One whose tool is gone ends here, and its parent reads so. */
@@ -189,12 +191,19 @@ export class EarlierRuns {
   }
 }
 
-const NOBODY_WENT_ON = "Subagent cancelled: it was interrupted, and nobody went on with it";
+const NOBODY_WENT_ON = "Subagent cancelled: it was interrupted, and was not continued";
 
 /** The same profile, with nothing it did not have when its run began. */
 export function atMost(profile: RunProfile, had: StoredRights): RunProfile {
   const rights = withinStored(profile.rights, had);
-  return rights === profile.rights ? profile : { ...profile, rights, storedRights: toStoredRights(rights) };
+  return rights === profile.rights ? profile : withFewerRights(profile, rights);
+}
+
+/** What a run that was interrupted continues with: nothing it did not have, and the prompt it had, where that was stored whole. */
+export function asStarted(profile: RunProfile, { rights, instructions, notes }: RunStart): RunProfile {
+  const within = atMost(profile, rights);
+  const isSame = instructions === profile.instructions && notes === profile.notes;
+  return isSame || isRedacted({ instructions, notes }) ? within : { ...within, instructions, notes };
 }
 
 /** Its share as it was, or what is left when that is less by now. */

@@ -2,6 +2,7 @@
 
 import { type AgentDefinition, agent } from "./core/agent.ts";
 import { messageOf } from "./core/errors.ts";
+import type { DelegationLimits } from "./core/limits.ts";
 import { userMessage } from "./core/message.ts";
 import type { RunOutcome } from "./core/outcome.ts";
 import { toRefusal } from "./core/refused.ts";
@@ -10,6 +11,7 @@ import type { RunResult } from "./core/runtime.ts";
 import { Scope } from "./core/scope.ts";
 import type { SpawnReply } from "./core/spawn.ts";
 import type { OpenTree } from "./open-tree.ts";
+import { ROOT_MAX_TURNS } from "./profiles.ts";
 import type { RecordedRun } from "./recorded.ts";
 import { toResult } from "./results.ts";
 import { runOnce } from "./root-handle.ts";
@@ -28,11 +30,12 @@ export async function runFanOut<Output>(
   limit = inputs.length,
 ): Promise<RunResult<Output>[]> {
   const { tree, rootId } = opened;
+  const worker = definition.with({ maxTurns: definition.maxTurns ?? ROOT_MAX_TURNS });
   const replies: SpawnReply[] = [];
   let next = 0;
   const work = async (root: Run): Promise<void> => {
     for (let index = next++; index < inputs.length; index = next++) {
-      const request = { label: definition.name, task: inputs[index] ?? "", index, agent: definition };
+      const request = { label: definition.name, task: inputs[index] ?? "", index, agent: worker };
       try {
         replies[index] = await tree.spawn(root, FAN_OUT, request);
       } catch (error) {
@@ -60,6 +63,11 @@ export async function runFanOut<Output>(
     rest = toReply(error);
   }
   return inputs.map((_, index) => endedWith(outcome, toResult<Output>(replies[index] ?? rest, tree)));
+}
+
+/** True when a caller of a fan-out wants bounded reports, and not what `run` would give. */
+export function asksForReports({ summary = "never", outputMaxSize }: Partial<DelegationLimits>): boolean {
+  return summary !== "never" || outputMaxSize !== undefined;
 }
 
 /** With a heading, so that a single input is not taken for the root's own task handed on. */

@@ -11,7 +11,7 @@ import type { Run, RunProfile, SummaryPlan } from "./core/run.ts";
 import { Scope } from "./core/scope.ts";
 import type { SpawnOptions, SpawnReply, SpawnRequest } from "./core/spawn.ts";
 import type { Draft } from "./draft.ts";
-import { atMost } from "./earlier-runs.ts";
+import { asStarted, atMost } from "./earlier-runs.ts";
 import { closedPrefix, forkTask } from "./fork.ts";
 import type { RecordedRun } from "./recorded.ts";
 import { ChildStarter } from "./start-child.ts";
@@ -90,14 +90,15 @@ export class Gate {
       conversation: new Conversation([...history, message], profile.tools.bytes),
       origin: isFork ? { kind: "fork", runId: parent.who.runId, messages: history.length } : undefined,
       call: options?.background === true ? { callId, index, background: true } : { callId, index },
-      summary: this.#summary(options),
-      scope: new Scope(parent.scope),
+      summary: this.#summary(parent, options),
+      scope: new Scope(parent.work),
       earlier: undefined,
     };
   }
 
-  /** Shared by all children that do not ask for something of their own. */
-  #summary(options: SpawnOptions | undefined): SummaryPlan {
+  /** Shared by all children that do not ask for something of their own. Undefined for one that answers as a root does. */
+  #summary(parent: Run, options: SpawnOptions | undefined): SummaryPlan | undefined {
+    if (this.#parts.wholeAnswers && parent.parent === undefined) return undefined;
     if (options?.summary === undefined && options?.summaryPrompt === undefined) return this.#ordinarySummary;
     const { mode, maxBytes } = this.#ordinarySummary;
     return { mode: options.summary ?? mode, prompt: options.summaryPrompt, maxBytes };
@@ -131,8 +132,9 @@ export class Gate {
         conversation: new Conversation([...history, task], profile.tools.bytes),
         origin: { kind: "follow-up", runId: entry.lastRunId },
         call: callId === undefined ? undefined : { callId, index: 0 },
-        summary: this.#ordinarySummary,
-        scope: new Scope(parent.scope),
+        // A program gets the whole answer, as from `run`.
+        summary: callId === undefined ? undefined : this.#ordinarySummary,
+        scope: new Scope(parent.work),
         earlier: undefined,
       };
       return await this.#starter.start(draft, undefined, callId === undefined ? "outside" : "parent");
@@ -150,7 +152,10 @@ export class Gate {
     const call = recorded?.callOf(entry.agentId);
     const request = call && (await askedRequest(parent, call));
     if (request === undefined)
-      throw new Refused("invalid_input", `${entry.label} was started before a restart and cannot go on: start another`);
+      throw new Refused(
+        "invalid_input",
+        `${entry.label} was started before a restart and cannot continue: start another`,
+      );
     const had = recorded?.run(entry.lastRunId)?.state.start.rights;
     const profile = await this.#profile(parent, request);
     return had === undefined ? profile : atMost(profile, had);
@@ -169,7 +174,7 @@ export class Gate {
     const entry = runs.entryOf(earlier);
     try {
       if (earlier.state.end !== undefined) return this.#recordedReply(parent, entry, earlier, options);
-      const profile = atMost(await build(), start.rights);
+      const profile = asStarted(await build(), start);
       const draft: Draft = {
         label: entry.label,
         path: entry.path,
@@ -183,8 +188,8 @@ export class Gate {
         conversation: await runs.conversationOf(earlier, profile),
         origin: start.origin,
         call: start.call,
-        summary: this.#summary(options),
-        scope: new Scope(parent.scope),
+        summary: this.#summary(parent, options),
+        scope: new Scope(parent.work),
         earlier,
       };
       return await this.#starter.start(draft, options);

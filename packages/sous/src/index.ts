@@ -28,7 +28,6 @@ export type {
   SousEvent,
   StoredEvent,
 } from "./core/event.ts";
-export type { ExternalAgents, ExternalAnswer, ExternalPrompt } from "./core/external-agent.ts";
 export { defineHooks, type HookCall, type HookDecision, type Hooks } from "./core/hooks.ts";
 export type { Budget, DelegationLimits, HoldingState, LimitState, OnExhausted, SpendingState } from "./core/limits.ts";
 export type {
@@ -67,7 +66,9 @@ export type {
 export type {
   CancelMode,
   ChildControl,
+  ChildInfo,
   ChildReport,
+  ChildStatus,
   SpawnOptions,
   SpawnReply,
   SpawnRequest,
@@ -114,6 +115,7 @@ export {
   registerSubagentTools,
   resume,
   run,
+  subagentFactory,
 } from "./runtime.ts";
 export {
   conversations,
@@ -131,19 +133,6 @@ export type {
   SubagentCallbacks,
   SubagentInfo,
   SubagentResult,
-  SubagentToolCall,
-  SubagentToolEnd,
 } from "./subagents/callbacks.ts";
-export type { ChildState, ChildStores } from "./subagents/child-stores.ts";
-export {
-  type FactoryDefinition,
-  type FactoryOptions,
-  type NamedAgentResult,
-  type SubagentFactory,
-  subagentFactory,
-} from "./subagents/named-agent.ts";
-export { type SubagentProgress, trackProgress } from "./subagents/progress.ts";
 export type { SubagentToolsOptions } from "./subagents/register.ts";
-export type { ReportMetadata } from "./subagents/report.ts";
-export type { ToolLog } from "./subagents/tool-logs.ts";
 export { readOnlyTools } from "./tools/read-only.ts";

@@ -10,6 +10,7 @@ import { withinBudget } from "./budget/within-budget.ts";
 import type { ModelChoice } from "./core/agent.ts";
 import type { Host } from "./core/clock.ts";
 import { checkConversation, DEFAULT_CONVERSATION } from "./core/conversation.ts";
+import type { TreeTerms } from "./core/event.ts";
 import { type Budget, checkLimits, DEFAULT_LIMITS, type Ledger } from "./core/limits.ts";
 import type { Model } from "./core/model.ts";
 import { checkWord, withDefaults } from "./core/options.ts";
@@ -27,7 +28,7 @@ import { Tree } from "./tree.ts";
 /** What all trees of a runtime have in common, and what is asked of this one. */
 export type Shared = {
   options: RuntimeOptions;
-  runOptions: RunOptions;
+  runOptions: TreeOptions;
   host: Host;
   store: Store;
   newId: () => string;
@@ -35,6 +36,9 @@ export type Shared = {
   /** Keeps the books in another way than by the rules, as a rerun does. */
   openLedger?: ((budget: Budget) => Ledger) | undefined;
 };
+
+/** What a caller asks of a tree, and what its root remembers besides. */
+export type TreeOptions = RunOptions & Pick<TreeTerms, "wholeAnswers">;
 
 /** A stored tree that goes on: under whose claim, and from what. */
 export type GoesOn = { readonly rootId: string; readonly fence: number; readonly recorded: Recorded };
@@ -79,6 +83,7 @@ export function openTree(shared: Shared, goesOn?: GoesOn) {
   const tree: Tree = new Tree({
     settings: {
       cwd,
+      folder: goesOn === undefined ? cwd : goesOn.recorded.root.state.start.cwd,
       redactor,
       conversation: checkConversation(withDefaults(DEFAULT_CONVERSATION, runOptions.conversation)),
       onExhausted,
@@ -101,13 +106,17 @@ export function openTree(shared: Shared, goesOn?: GoesOn) {
       root,
       children: root.openAs("children", withinBudget(limits.children, budget)),
       deadlines,
-      childTime: new ChildTime(limits.children.seconds, clock, deadlines, (reason) => {
-        for (const live of tree.book.live) if (live.who.depth === 1) live.scope.abort(reason);
+      childTime: new ChildTime(limits.children.seconds, clock, deadlines, {
+        onExceeded(reason) {
+          for (const live of tree.book.live) if (live.who.depth === 1) live.scope.abort(reason);
+        },
+        onNear: (limit) => tellBudgetNear(undefined, limit, tree.book, journal),
       }),
     },
     approve: typeof options.approve === "object" ? options.approve.ask : options.approve,
     rules: typeof options.approve === "object" ? options.approve : undefined,
     records: { newId, ...readHistory(store, rootId), endWithLoss: loss.end },
+    wholeAnswers: runOptions.wholeAnswers === true,
     recorded: goesOn?.recorded,
   });
   if (runOptions.onEvent !== undefined) journal.subscribe(runOptions.onEvent);
@@ -115,19 +124,19 @@ export function openTree(shared: Shared, goesOn?: GoesOn) {
   return { tree, journal, deadlines, rootId, store, runOptions, newId, last: Promise.resolve() };
 }
 
-/** What a store that cannot keep events may still keep: one word, and that nobody works on the tree any more. */
+/** What a store that cannot keep events may still keep: one word, and that no one works on the tree any more. */
 function lossOf(store: Store, rootId: string, fence: number = FIRST_FENCE) {
-  let unmarked: string | undefined;
+  let lost: string | undefined;
   const mark = async (reason: string): Promise<void> => {
-    unmarked = reason;
+    lost = reason;
     await store.markLost(rootId, reason);
-    unmarked = undefined;
   };
   const end = async (): Promise<void> => {
-    if (unmarked !== undefined) await mark(unmarked);
+    // The store may be back by now: the word goes before the claim, or another process could go on with half a history.
+    if (lost !== undefined) await mark(lost);
     await store.release(rootId, fence);
   };
-  // Nobody waits for either: a store that failed may never answer.
+  // No one waits for either: a store that failed may never answer.
   return { mark: (reason: string) => void mark(reason).catch(ignore), end: () => void end().catch(ignore) };
 }
 

@@ -4,29 +4,26 @@ import type { AgentDefinition, ModelChoice } from "./core/agent.ts";
 import { UserError } from "./core/errors.ts";
 import { toTools } from "./core/foreign-tool.ts";
 import { guardsOf } from "./core/hooks.ts";
-import { DEFAULT_LIMITS, type DelegationLimits } from "./core/limits.ts";
+import type { DelegationLimits } from "./core/limits.ts";
 import type { Model } from "./core/model.ts";
 import { providerOf } from "./core/model-name.ts";
 import { nowOrLater, type Steps, wait } from "./core/now-or-later.ts";
-import { Refused } from "./core/refused.ts";
-import type { DeclaredRights } from "./core/rights.ts";
+import { type DeclaredRights, mayUse, type Rights } from "./core/rights.ts";
 import type { RunProfile } from "./core/run.ts";
 import type { SpawnRequest } from "./core/spawn.ts";
+import { systemPrompt } from "./core/system-prompt.ts";
 import type { Tool } from "./core/tool.ts";
 import type { Price } from "./core/usage.ts";
 import { withOutput } from "./loop/parse-output.ts";
 import { narrow, narrowAgain, rootRights, toStoredRights } from "./rights/narrow.ts";
 import { compileSchema } from "./schema/compile.ts";
-import { cancelTool, listTool, waitTool } from "./subagents/background.ts";
 import { checkAllowed, checkModel } from "./subagents/check-spawn.ts";
-import { reportTool, sendTool } from "./subagents/follow-up.ts";
-import { namedAgentTool } from "./subagents/named-agent.ts";
-import { parallelTool } from "./subagents/parallel.ts";
+import { callableAgents, DelegationTools, findAgent } from "./subagents/delegation-tools.ts";
 import { CHILD_INSTRUCTIONS } from "./subagents/prompts.ts";
-import { subagentTool } from "./subagents/spawn.ts";
-import { catalogOf, forkedSet, onlyAllowed, toolSet } from "./tool-set.ts";
+import { catalogOf, forkedSet, onlyAllowed, toolSet, withoutLost } from "./tool-set.ts";
 
-const ROOT_MAX_TURNS = 50;
+/** Turns of a root whose definition does not say. */
+export const ROOT_MAX_TURNS = 50;
 const NAMED_MAX_TURNS = 100;
 
 export type ProfileParts = {
@@ -43,25 +40,16 @@ export type ProfileParts = {
 
 export class Profiles {
   readonly #parts: ProfileParts;
-  readonly #delegationTools: readonly Tool[];
+  readonly #delegation: DelegationTools;
   /** Children that a call did not change: by parent profile, then by definition. A promise while it is being built. */
   readonly #known = new WeakMap<RunProfile, Map<AgentDefinition | undefined, RunProfile | Promise<RunProfile>>>();
-  readonly #namedTools = new WeakMap<AgentDefinition, Tool>();
   /** Models that were found by their name. Any other has no provider that a call could name. */
   readonly #foundByName = new WeakSet<Model>();
 
   constructor(parts: ProfileParts) {
     this.#parts = parts;
     const { limits, now } = parts;
-    this.#delegationTools = [
-      subagentTool,
-      parallelTool({ maxConcurrent: limits.maxConcurrent ?? DEFAULT_LIMITS.maxConcurrent, now }),
-      sendTool,
-      reportTool,
-      waitTool,
-      cancelTool,
-      listTool,
-    ];
+    this.#delegation = new DelegationTools(limits, now);
   }
 
   /** The profile of a root: its definition is all there is. */
@@ -78,6 +66,7 @@ export class Profiles {
       model,
       provider: this.#providerOf(model),
       instructions: definition.instructions,
+      notes: definition.notes,
       maxTurns: definition.maxTurns ?? ROOT_MAX_TURNS,
     };
     return nowOrLater(this.#build(definition, made));
@@ -110,20 +99,12 @@ export class Profiles {
 
   /** The same profile under the rights its parent has now. */
   revived(earlier: RunProfile, parent: RunProfile): RunProfile {
-    const rights = narrowAgain(earlier.rights, parent.rights);
-    return { ...earlier, rights, storedRights: toStoredRights(rights) };
+    return withFewerRights(earlier, narrowAgain(earlier.rights, parent.rights));
   }
 
   #definitionOf(parent: RunProfile, wanted: SpawnRequest["agent"]): AgentDefinition | undefined {
     if (typeof wanted !== "string") return wanted;
-    const known = [...parent.subagents, ...this.#parts.agents];
-    const found = known.find((each) => each.name === wanted);
-    if (found !== undefined) return found;
-    const names = known.map((each) => each.name).join(", ");
-    throw new Refused(
-      "invalid_input",
-      `Unknown agent: ${wanted}. ${names === "" ? "There are none." : `Known: ${names}.`}`,
-    );
+    return findAgent(wanted, callableAgents(parent.subagents, this.#parts.agents, parent.rights.deny));
   }
 
   *#buildChild(parent: RunProfile, definition: AgentDefinition | undefined): Steps<RunProfile> {
@@ -141,6 +122,7 @@ export class Profiles {
         model,
         provider: definition?.model === undefined ? parent.provider : this.#providerOf(model),
         instructions: definition === undefined ? CHILD_INSTRUCTIONS : definition.instructions,
+        notes: definition === undefined ? parent.notes : definition.notes,
         maxTurns:
           definition?.maxTurns ?? (definition === undefined ? this.#parts.limits.defaultMaxTurns : NAMED_MAX_TURNS),
       },
@@ -183,9 +165,9 @@ export class Profiles {
     };
     // A fork keeps the parent's model, prefix and definitions byte for byte; what it may not use is refused at dispatch.
     if (context === "fork") {
-      const { model: same, provider, price, contextWindow, instructions } = parent;
+      const { model: same, provider, price, contextWindow, instructions, notes } = parent;
       const tools = forkedSet(parent.tools, base.tools);
-      return { ...changed, model: same, provider, price, contextWindow, instructions, tools };
+      return { ...changed, model: same, provider, price, contextWindow, instructions, notes, tools };
     }
     checkModel(model, parent.provider, this.#parts.allowedModels);
     const chosen = model === undefined ? base.model : yield* wait(this.#model(model, parent.model));
@@ -197,21 +179,19 @@ export class Profiles {
 
   *#build(
     source: Pick<AgentDefinition, "subagents" | "delegate"> & Partial<AgentDefinition>,
-    made: Pick<RunProfile, "rights" | "catalog" | "depth" | "model" | "provider" | "instructions" | "maxTurns"> & {
-      own: readonly Tool[];
-    },
+    made: Made,
   ): Steps<RunProfile> {
     const { own, rights, ...rest } = made;
-    const { limits, priceOf, windowOf } = this.#parts;
+    const { limits, agents, priceOf, windowOf } = this.#parts;
     const subagents = source.subagents ?? [];
     const delegate = source.delegate === true;
     const canHaveChildren =
       rights.spawn && (delegate || subagents.length > 0 || own.some((each) => each.category === "subagent"));
     const isDeepest = canHaveChildren && made.depth >= limits.maxDepth;
-    const mayCall = own.filter((each) =>
-      each.category === "subagent" ? rights.spawn && !isDeepest : rights.use.has(each.name),
-    );
-    const offered = canHaveChildren && !isDeepest ? [...mayCall, ...this.#subagentTools(subagents, delegate)] : mayCall;
+    const mayCall = own.filter((each) => mayUse(each, rights) && !(isDeepest && each.category === "subagent"));
+    const callable = callableAgents(subagents, agents, rights.deny);
+    const forChildren = { own: mayCall, subagents, delegate, callable, deny: rights.deny };
+    const offered = canHaveChildren && !isDeepest ? [...mayCall, ...this.#delegation.offered(forChildren)] : mayCall;
     const output = source.outputSchema === undefined ? undefined : yield* wait(compileSchema(source.outputSchema));
     const instructions = withOutput(made.instructions, output);
     return {
@@ -221,7 +201,7 @@ export class Profiles {
       nickname: source.nickname,
       price: priceOf(made.model),
       contextWindow: windowOf(made.model),
-      tools: yield* toolSet(offered, isDeepest, instructions),
+      tools: yield* toolSet(offered, isDeepest, systemPrompt({ instructions, notes: made.notes })),
       rights,
       storedRights: toStoredRights(rights),
       subagents,
@@ -232,15 +212,6 @@ export class Profiles {
       hooks: source.hooks,
       budget: source.budget,
     };
-  }
-
-  #subagentTools(subagents: readonly AgentDefinition[], delegate: boolean): Tool[] {
-    const named = subagents.map((each) => {
-      const known = this.#namedTools.get(each) ?? namedAgentTool(each, { tier: "observe" });
-      this.#namedTools.set(each, known);
-      return known;
-    });
-    return delegate ? [...named, ...this.#delegationTools] : named;
   }
 
   #model(choice: ModelChoice | undefined, inherited: Model | undefined): Model | Promise<Model> {
@@ -263,7 +234,19 @@ export class Profiles {
   }
 }
 
-const UNDECLARED: DeclaredRights = { tools: undefined, delegate: undefined, deny: undefined };
+/** What a profile is built from; the rest comes from the definition. */
+type Made = Pick<
+  RunProfile,
+  "rights" | "catalog" | "depth" | "model" | "provider" | "instructions" | "notes" | "maxTurns"
+> & { readonly own: readonly Tool[] };
+
+/** The same profile with fewer rights: it is not shown what it has lost. */
+export function withFewerRights(profile: RunProfile, rights: Rights): RunProfile {
+  const tools = withoutLost(profile.tools, profile.rights, rights);
+  return { ...profile, rights, storedRights: toStoredRights(rights), tools };
+}
+
+const UNDECLARED: DeclaredRights = { tools: undefined, delegate: undefined, deny: undefined, spawn: undefined };
 
 /** What a definition says about rights; one without tools takes what its parent passes on. */
 function declare(
@@ -271,12 +254,15 @@ function declare(
   own: readonly Tool[],
   catalog: ReadonlyMap<string, Tool>,
 ): DeclaredRights {
-  if (definition.tools === undefined && definition.subagents === undefined)
-    return { ...UNDECLARED, deny: definition.deny };
+  const { deny, delegate, subagents = [] } = definition;
+  const startsNothing = subagents.length === 0 && own.every((each) => each.category !== "subagent");
+  const spawn = delegate === false && startsNothing ? false : undefined;
+  if (definition.tools === undefined && definition.subagents === undefined) return { ...UNDECLARED, deny, spawn };
   return {
     tools: definition.tools === undefined ? undefined : ordinaryNames(own),
     delegate: [...catalog.keys()],
-    deny: definition.deny,
+    deny,
+    spawn,
   };
 }
 

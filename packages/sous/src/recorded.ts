@@ -2,8 +2,9 @@
 
 import type { EventOf, StoredEvent } from "./core/event.ts";
 import { toolCallsOf } from "./core/message.ts";
+import type { RunProfile } from "./core/run.ts";
 import { foldRunState, type RunState } from "./core/run-state.ts";
-import type { ToolLogEntry } from "./core/tool-log.ts";
+import { type ToolLogEntry, toolLogOf } from "./core/tool-log.ts";
 import { addCost, addUsage, noUsage, type Usage } from "./core/usage.ts";
 
 /** One run of the tree before the restart. */
@@ -45,7 +46,7 @@ export class Recorded {
       this.#index(run, own);
       if (state.start.parentId === null) root = run;
     }
-    if (root === undefined) throw new Error("A tree without a root cannot go on");
+    if (root === undefined) throw new Error("A tree without a root cannot be continued");
     this.root = root;
   }
 
@@ -153,20 +154,8 @@ export class Recorded {
   }
 
   /** What the tools of this run did, as its parent may want to know. */
-  toolLog(runId: string): ToolLogEntry[] {
-    const inputs = new Map<string, unknown>();
-    const denied = new Set<string>();
-    const log: ToolLogEntry[] = [];
-    for (const event of this.eventsOf(runId)) {
-      if (event.type === "tool-call-start") inputs.set(event.callId, event.input);
-      else if (event.type === "approval-end" && event.by === "nobody") denied.add(event.callId);
-      else if (event.type === "tool-call-end") {
-        const { callId, toolName, output, isError, durationMs } = event;
-        const input = inputs.get(callId);
-        log.push({ toolName, input, output, success: !isError, isDenied: denied.has(callId), durationMs });
-      }
-    }
-    return log;
+  toolLog(runId: string, profile: RunProfile | undefined): ToolLogEntry[] {
+    return toolLogOf(this.eventsOf(runId), (name) => profile?.tools.byName.get(name)?.tool.displayName);
   }
 }
 

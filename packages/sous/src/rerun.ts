@@ -7,11 +7,12 @@ import { UserError } from "./core/errors.ts";
 import type { SousEvent, StoredEvent } from "./core/event.ts";
 import type { Budget, Ledger } from "./core/limits.ts";
 import { earlyEnd, type Recording, type RunRecording } from "./core/recording.ts";
-import { RunError, type RunHandle, type RunOptions, type RunResult, type RuntimeOptions } from "./core/runtime.ts";
+import { RunError, type RunHandle, type RunResult, type RuntimeOptions } from "./core/runtime.ts";
 import type { Store } from "./core/store.ts";
 import type { Tool } from "./core/tool.ts";
+import { runFanOut } from "./fan-out.ts";
 import { systemHost } from "./host.ts";
-import { openTree } from "./open-tree.ts";
+import { openTree, type TreeOptions } from "./open-tree.ts";
 import { redactorFor } from "./redaction.ts";
 import type { RunsComparison, StepDifference } from "./replay/compare-runs.ts";
 import { planOutsideActs } from "./replay/outside-acts.ts";
@@ -151,15 +152,11 @@ type RuntimeParts = RuntimeOptions & { readonly store: Store };
 
 /** The first run of the root, under the terms it had. */
 function begin(root: RunRecording, parts: RuntimeParts, { cast, stop, onEvent, playback }: Stage): Act {
-  const { task, terms, budget, origin } = root.start;
-  const options: RunOptions = { ...terms, budget, signal: stop.signal, onEvent };
+  const { task, terms, budget, origin, summarizes } = root.start;
+  const options: TreeOptions = { ...terms, budget, signal: stop.signal, onEvent };
   const openLedger = ledgerOf(playback);
-  const runtime = runtimeOn(cast.models, parts, openLedger);
-  if (isFanOut(root)) {
-    const results = runtime.fanOut(cast.root, fanOutInputs(root), { ...options, limit: fanOutLimit(root) });
-    return { result: results.then((each) => fanOutResult(each, playback)), handle: undefined };
-  }
-  if (origin === undefined) return acting(runtime.run(cast.root, task.content, options));
+  if (!isFanOut(root) && origin === undefined)
+    return acting(runtimeOn(cast.models, parts, openLedger).run(cast.root, task.content, options));
   const host = systemHost(parts.host);
   const newId = ulidSource(host.clock.now, host.random);
   const opened = openTree({
@@ -171,8 +168,12 @@ function begin(root: RunRecording, parts: RuntimeParts, { cast, stop, onEvent, p
     models: cast.models,
     openLedger,
   });
+  if (isFanOut(root)) {
+    const results = runFanOut({ opened }, cast.root, fanOutInputs(root), fanOutLimit(root));
+    return { result: results.then((each) => fanOutResult(each, playback)), handle: undefined };
+  }
   const entry = opened.tree.openRoot(opened.rootId, cast.root);
-  return acting(rootHandle(opened, opened.rootId, entry, task, { origin }));
+  return acting(rootHandle(opened, opened.rootId, entry, task, { origin, summarizes }));
 }
 
 /** A further run of the root: with more to spend it was resumed, otherwise followed up. */
@@ -183,11 +184,13 @@ function goOn(
   parts: RuntimeParts,
   { cast, stop, onEvent, playback }: Stage,
 ): Act {
-  if (handle === undefined) throw new UserError("A fan-out cannot go on");
+  if (handle === undefined) throw new UserError("A fan-out cannot be continued");
   const moreBudget = budgetAdded(earlier.start.budget, start.budget);
-  if (moreBudget === undefined) return acting(handle.followUp(start.task.content));
+  const { summarizes } = start;
+  if (moreBudget === undefined) return acting(handle.followUp(start.task.content, { summarizes }));
   const rootId = playback.events[0]?.runId ?? "";
-  const options = { agent: cast.root, message: start.task.content, moreBudget, signal: stop.signal, onEvent };
+  const common = { agent: cast.root, signal: stop.signal, onEvent };
+  const options = { ...common, message: start.task.content, summarizes, moreBudget };
   return acting(runtimeOn(cast.models, parts, ledgerOf(playback, start.seq)).resume(rootId, options));
 }
 

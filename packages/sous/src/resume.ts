@@ -11,14 +11,14 @@ import type { ForkOptions, ResumeOptions, RunHandle, RunOptions, RunResult, Runt
 import type { RunRecord, Store } from "./core/store.ts";
 import { FAN_OUT, fanOutTask, holderOf, runFanOut } from "./fan-out.ts";
 import { repairHistory } from "./loop/repair-history.ts";
-import { type OpenTree, openTree, type Shared } from "./open-tree.ts";
+import { type OpenTree, openTree, type Shared, type TreeOptions } from "./open-tree.ts";
 import { Recorded, type RecordedRun } from "./recorded.ts";
 import { rootHandle } from "./root-handle.ts";
 import { readHistory } from "./store/history.ts";
 import type { AgentEntry } from "./subagents/agent-book.ts";
 
 /** What a run that had ended is told when nobody says anything else. Text a model reads: snapshotted. */
-export const GO_ON = "You were stopped before you had finished. Go on where you stopped.";
+export const GO_ON = "You were stopped before you had finished. Continue where you stopped.";
 
 type Parts = Omit<Shared, "runOptions">;
 
@@ -27,7 +27,7 @@ export function resumeRoot<Output>(runId: string, parts: Parts, options: ResumeO
   return laterHandle(runId, async (onHandle) => {
     const record = await rootRecord(runId, parts.store);
     if (options.message === undefined && (await lastOfRoot(record, parts.store)).status === "completed")
-      throw new UserError(`Run ${runId} has completed. Give it a message to go on with, or fork it.`);
+      throw new UserError(`Run ${runId} has completed. Give it a message to continue with, or fork it.`);
     const { opened, root, earlier } = await openStored(record, parts, options, (start) =>
       definitionOf(start, parts, options.agent),
     );
@@ -36,7 +36,8 @@ export function resumeRoot<Output>(runId: string, parts: Parts, options: ResumeO
       onHandle(rootHandle(opened, earlier.runId, entry, earlier.state.start.task, { earlier }));
       return;
     }
-    onHandle(rootHandle(opened, parts.newId(), entry, messageFrom(options.message ?? GO_ON)));
+    const { summarizes } = options;
+    onHandle(rootHandle(opened, parts.newId(), entry, messageFrom(options.message ?? GO_ON), { summarizes }));
   });
 }
 
@@ -48,7 +49,7 @@ export async function resumeFanOut<Output>(
 ): Promise<RunResult<Output>[]> {
   const { definition, inputs, limit, runOptions } = given;
   const record = await rootRecord(runId, parts.store);
-  if (record.agent !== FAN_OUT) throw new UserError(`Run ${runId} is no fan-out: go on with it by resume()`);
+  if (record.agent !== FAN_OUT) throw new UserError(`Run ${runId} is not a fan-out; use resume()`);
   if (record.task !== fanOutTask(inputs)) throw new UserError(`The fan-out ${runId} was made on other inputs`);
   if (record.endedAt !== undefined) throw new UserError(`The fan-out ${runId} has ended: nothing is left to do`);
   const from = runOptions.budget?.from;
@@ -64,7 +65,9 @@ export function forkRoot<Output>(runId: string, parts: Parts, options: ForkOptio
     const [start] = events;
     if (start?.type !== "run-start") throw new UserError(`Run ${runId} has no beginning in this store`);
     const { before, turn } = endOfTurn(events, options.at);
-    const history = repairHistory(await readHistory(parts.store, record.rootId).messages(runId, before));
+    const stored = readHistory(parts.store, record.rootId);
+    const said = options.at === undefined ? await stored.continuation(runId) : await stored.messages(runId, before);
+    const history = repairHistory(said);
     const definition = definitionOf(start, parts, options.agent);
     const terms = toRunOptions(start, { from: options.budget?.from }, parts.options.limits);
     const { signal, onEvent, budget, limits } = options;
@@ -72,7 +75,8 @@ export function forkRoot<Output>(runId: string, parts: Parts, options: ForkOptio
     const opened = openTree({ ...parts, runOptions });
     const entry = opened.tree.openRoot(opened.rootId, definition);
     const origin = { kind: "branch", runId, turn, history } as const;
-    onHandle(rootHandle(opened, opened.rootId, entry, messageFrom(options.message ?? GO_ON), { origin }));
+    const { summarizes } = options;
+    onHandle(rootHandle(opened, opened.rootId, entry, messageFrom(options.message ?? GO_ON), { origin, summarizes }));
   });
 }
 
@@ -88,7 +92,7 @@ async function openStored(
   const { store } = parts;
   const lost = (await store.run(rootId))?.lost;
   if (lost !== undefined)
-    throw new UserError(`Run ${rootId} cannot be resumed, because not all of it was kept. ${lost}`);
+    throw new UserError(`Run ${rootId} cannot be resumed, because not all of it was stored. ${lost}`);
   const { fence } = await store.claim(rootId);
   try {
     const recorded = new Recorded(await store.read(rootId));
@@ -109,7 +113,7 @@ async function rootRecord(runId: string, store: Store): Promise<RunRecord> {
   const record = await store.run(runId);
   if (record === undefined) throw new UserError(`No run with the id ${runId} in this store`);
   if (record.parentId !== null)
-    throw new UserError(`Run ${runId} is a child: a tree goes on as a whole, so name its root, ${record.rootId}`);
+    throw new UserError(`Run ${runId} is a child: a tree is continued as a whole, so name its root, ${record.rootId}`);
   return record;
 }
 
@@ -125,7 +129,7 @@ function toRunOptions(
   { terms, budget, runId }: EventOf<"run-start">,
   { moreBudget, from }: Pick<ResumeOptions, "moreBudget" | "from">,
   own: RuntimeOptions["limits"],
-): RunOptions {
+): TreeOptions {
   const name = terms?.sharedBudget;
   if (name !== undefined && from === undefined)
     throw new UserError(

@@ -10,13 +10,14 @@ import { type EventIteration, iterateEvents } from "./events/iterate.ts";
 import { watchSilence } from "./loop/watch-silence.ts";
 import type { OpenTree } from "./open-tree.ts";
 import { rootResult, settle } from "./results.ts";
+import { watchTreeTime } from "./spending-state.ts";
 import type { AgentEntry } from "./subagents/agent-book.ts";
 import { stopRun } from "./subagents/child-control.ts";
 import type { Tree } from "./tree.ts";
 import type { RootStart } from "./tree-parts.ts";
 
 /** What the run begins with besides its task. */
-type Beginning = Pick<RootStart, "origin" | "earlier">;
+type Beginning = Pick<RootStart, "origin" | "earlier" | "summarizes">;
 
 /** `entry` is the root of the tree; `beginning` says what the run goes on from, when that is not its own last run. */
 export function rootHandle<Output>(
@@ -64,24 +65,22 @@ export function rootHandle<Output>(
     },
     spending: () => tree.spending(),
     send: (path, message) => sendTo(tree, path, message),
-    followUp(next) {
+    followUp(next, { summarizes } = {}) {
       const previous = opened.last.then(() => entry);
-      return rootHandle<Output>(opened, opened.newId(), previous, messageFrom(next));
+      return rootHandle<Output>(opened, opened.newId(), previous, messageFrom(next), { summarizes });
     },
   });
 }
 
 /** Links the caller's signal and watches for silence while the root runs; nothing is left behind after it. */
-export async function runOnce<T>(
-  { runOptions, tree, deadlines }: OpenTree,
-  scope: Scope,
-  work: () => Promise<T>,
-): Promise<T> {
+export async function runOnce<T>(opened: OpenTree, scope: Scope, work: () => Promise<T>): Promise<T> {
+  const { runOptions, tree, deadlines } = opened;
   const { signal } = runOptions;
   const stop = () => scope.abort(new Cancelled("The run was cancelled"));
   if (signal?.aborted) stop();
   else signal?.addEventListener("abort", stop, { once: true });
   using _watch = watchSilence(() => tree.book.live, deadlines);
+  using _time = watchTreeTime(opened);
   try {
     return await work();
   } finally {
@@ -99,7 +98,7 @@ async function sendTo(tree: Tree, path: string, message: string): Promise<string
   if (parent === undefined) throw new UserError(`The parent of ${path} has ended: continue the root with followUp()`);
   const reply = await tree.childrenOf(parent, undefined).send(entry.agentId, message);
   if (reply.kind === "refused") throw new UserError(reply.message);
-  return reply.kind === "ended" ? reply.report.text : "";
+  return reply.kind === "ended" ? tree.redactor.text(reply.report.outcome.text) : "";
 }
 
 function ignore(): void {}

@@ -8,7 +8,7 @@ import type { RootStart, Start } from "./tree-parts.ts";
 export async function rootStart(
   tree: Pick<Tree, "earlierRuns" | "history">,
   entry: AgentEntry,
-  { runId, task, scope, origin, earlier }: RootStart,
+  { runId, task, scope, origin, earlier, summarizes }: RootStart,
 ): Promise<Start> {
   const { profile } = entry;
   if (profile === undefined) throw new Error("The root has no profile");
@@ -21,5 +21,6 @@ export async function rootStart(
   const isFirst = runId === entry.agentId;
   const from = origin ?? (isFirst ? undefined : { kind: "follow-up", runId: entry.lastRunId });
   const history = from?.kind === "branch" ? from.history : isFirst ? [] : await tree.history(entry.lastRunId);
-  return { ...own, task, conversation: new Conversation([...history, task], profile.tools.bytes), origin: from };
+  const conversation = new Conversation([...history, task], profile.tools.bytes);
+  return { ...own, task, conversation, origin: from, summarizes };
 }

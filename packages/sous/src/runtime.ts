@@ -19,13 +19,14 @@ import {
 } from "./core/runtime.ts";
 import type { ToolRegistry } from "./core/tool.ts";
 import { isPrice } from "./core/usage.ts";
-import { runFanOut } from "./fan-out.ts";
+import { asksForReports, runFanOut } from "./fan-out.ts";
 import { systemHost } from "./host.ts";
 import { modelCache } from "./model/cache.ts";
-import { type OpenTree, openTree, type Shared } from "./open-tree.ts";
+import { type OpenTree, openTree, type Shared, type TreeOptions } from "./open-tree.ts";
 import { forkRoot, resumeFanOut, resumeRoot } from "./resume.ts";
 import { rootHandle } from "./root-handle.ts";
 import { openMemoryStore } from "./store/memory.ts";
+import { type FactoryOptions, subagentFactory as makeFactory, type SubagentFactory } from "./subagents/named-agent.ts";
 import { addSubagentTools, type SubagentToolsOptions } from "./subagents/register.ts";
 
 export type Runtime = {
@@ -35,13 +36,16 @@ export type Runtime = {
     inputs: readonly string[],
     options?: FanOutOptions,
   ): Promise<RunResult<Output>[]>;
-  /** Goes on with a stored run after a crash or a stop: finished work is not repeated, and a tree goes on as a tree. */
+  /** Continues a stored run after a crash or a stop: finished work is not repeated, and a tree continues as a tree. */
   resume<Output>(runId: string, options?: ResumeOptions): RunHandle<Output>;
   /** A new tree that begins with what a stored run had said and heard by the end of a turn. */
   fork<Output>(runId: string, options?: ForkOptions): RunHandle<Output>;
 };
 
-/** `limit` children at once. A `limits.maxConcurrent` that is given holds as well; its default of 5 gives way to a larger limit. */
+/**
+ * `limit` children at once. A `limits.maxConcurrent` that is given holds as well; its default of 5 gives way to a larger limit.
+ * Each result is what `run` gives; `limits.summary` or `limits.outputMaxSize` ask for bounded reports in their place.
+ */
 export type FanOutOptions = RunOptions & {
   limit?: number | undefined;
   /** The root of an earlier fan-out on the same inputs that was interrupted: what it has finished is not done again. */
@@ -72,7 +76,7 @@ export function runtimeOn(
   const newId = ulidSource(host.clock.now, host.random);
   if (options.maxConcurrentCalls !== undefined) checkWhole("maxConcurrentCalls", options.maxConcurrentCalls, 1);
   const parts = { options, host, store, newId, models, openLedger };
-  const open = (runOptions: RunOptions) => openTree({ ...parts, runOptions });
+  const open = (runOptions: TreeOptions) => openTree({ ...parts, runOptions });
   return {
     run(definition, task, runOptions = {}) {
       const budget = smallerBudget(runOptions.budget, definition.budget);
@@ -84,7 +88,8 @@ export function runtimeOn(
       const wider = isWide ? { maxConcurrent: Math.floor(limit) } : {};
       const { resumes } = runOptions;
       if (resumes !== undefined) return resumeFanOut(resumes, parts, { definition, inputs, limit, runOptions });
-      const opened = open({ ...runOptions, limits: { ...wider, ...options.limits, ...runOptions.limits } });
+      const given = { ...options.limits, ...runOptions.limits };
+      const opened = open({ ...runOptions, limits: { ...wider, ...given }, wholeAnswers: !asksForReports(given) });
       return runFanOut({ opened }, definition, inputs, limit);
     },
     resume: (runId, runOptions = {}) => resumeRoot(runId, parts, runOptions),
@@ -92,7 +97,11 @@ export function runtimeOn(
   };
 }
 
-/** Runs an agent on a task, with parts of its own. */
+/**
+ * Runs an agent on a task, with a runtime of its own. Awaiting the handle resolves with the result for every ending but two: a
+ * run that ends as `failed` rejects with a `RunError`, which has the result, and one that cannot start (no model, no key, an
+ * unknown provider) with a `UserError`. Wrong arguments throw a `UserError` at once.
+ */
 export function run<Output>(
   definition: AgentDefinition<Output>,
   task: UserInput,
@@ -101,7 +110,10 @@ export function run<Output>(
   return createRuntime(options).run(definition, task, options);
 }
 
-/** Runs an agent on several tasks at once: one tree, one budget, one result per input in order. Never rejects. */
+/**
+ * Runs an agent on several tasks at once: one tree, one budget, one result per input in order. An input that fails is a
+ * result with the status `failed`; only wrong arguments throw a `UserError`.
+ */
 export function fanOut<Output>(
   definition: AgentDefinition<Output>,
   inputs: readonly string[],
@@ -110,26 +122,36 @@ export function fanOut<Output>(
   return createRuntime(options).fanOut(definition, inputs, options);
 }
 
-/** Goes on with a stored run; `store` is where it is. */
+/**
+ * Resumes a stored run from `store`. Ends like `run`; rejects with a `UserError` when there is no such run, when it has
+ * completed, or when it cannot be continued.
+ */
 export function resume<Output>(runId: string, options: ResumeOptions & RuntimeOptions): RunHandle<Output> {
   return createRuntime(options).resume(runId, options);
 }
 
-/** A new tree that begins with what a stored run had said and heard; `store` is where it is. */
+/** Starts a new tree with the conversation of a stored run from `store`, up to a turn. Ends and rejects like `resume`. */
 export function fork<Output>(runId: string, options: ForkOptions & RuntimeOptions): RunHandle<Output> {
   return createRuntime(options).fork(runId, options);
 }
 
-/** Adds `subagent_spawn`, and with a client `subagent_delegate`, to any registry. */
+/** Adds `subagent_spawn`, with a client `subagent_delegate`, and `subagent_report` to any registry. */
 export function registerSubagentTools(registry: ToolRegistry, options: SubagentToolsOptions, depth = 0): void {
-  addSubagentTools(registry, options, depth, async (definition, task, runOptions) => {
-    try {
-      return await run(definition, task, runOptions);
-    } catch (error) {
-      if (error instanceof RunError) return error.result;
-      throw error;
-    }
-  });
+  addSubagentTools(registry, options, depth, startAlone);
+}
+
+/** Makes specialists' tools from one model and one registry. They ask before they run, unless a rule allows them. */
+export function subagentFactory(options: FactoryOptions): SubagentFactory {
+  return makeFactory(options, startAlone);
+}
+
+async function startAlone(definition: AgentDefinition, task: string, options: RunOptions): Promise<RunResult> {
+  try {
+    return await run(definition, task, options);
+  } catch (error) {
+    if (error instanceof RunError) return error.result;
+    throw error;
+  }
 }
 
 /** The handle exists at once; the run starts a microtask later, so nothing is missed by whoever iterates it. */

@@ -181,7 +181,10 @@ export class ChildStarter {
     const run = this.#tree.makeRun(start);
     start.entry.run = run;
     run.onEnd = onEnd;
-    if (keepToolLog) run.toolLog = new ToolLog(start.earlier && this.#tree.earlierRuns?.toolLog(start.earlier));
+    if (keepToolLog) {
+      const { earlier, profile } = start;
+      run.toolLog = new ToolLog(earlier && this.#tree.earlierRuns?.toolLog(earlier, profile));
+    }
     return run;
   }
 

@@ -4,7 +4,7 @@ import type { AgentDefinition } from "./core/agent.ts";
 import { messageOf, UserError } from "./core/errors.ts";
 import { toTools } from "./core/foreign-tool.ts";
 import { type Steps, wait } from "./core/now-or-later.ts";
-import type { Rights } from "./core/rights.ts";
+import { mayUse, type Rights } from "./core/rights.ts";
 import type { ReadyTool, ToolSet } from "./core/run.ts";
 import type { Schema } from "./core/schema.ts";
 import type { Tool } from "./core/tool.ts";
@@ -42,6 +42,15 @@ export function onlyAllowed(set: ToolSet, rights: Rights): ToolSet {
   const kept = [...set.byName].filter(([name, ready]) => ready.tool.category !== "subagent" && rights.use.has(name));
   const definitions = kept.map(([, ready]) => ready.definition);
   return { byName: new Map(kept), definitions, bytes: JSON.stringify(definitions).length, isDeepest: false };
+}
+
+/** The set without what `had` allows and `rights` do not. What a fork is shown without having it stays: its prefix does not change. */
+export function withoutLost(set: ToolSet, had: Rights, rights: Rights): ToolSet {
+  const kept = [...set.byName].filter(([, { tool }]) => mayUse(tool, rights) || !mayUse(tool, had));
+  if (kept.length === set.byName.size) return set;
+  const definitions = kept.map(([, ready]) => ready.definition);
+  const bytes = set.bytes - JSON.stringify(set.definitions).length + JSON.stringify(definitions).length;
+  return { ...set, byName: new Map(kept), definitions, bytes };
 }
 
 /** A fork is shown what its parent is shown; of the tools for children it has those that its own definition gives it. */

@@ -16,7 +16,10 @@ import type { AgentEntry } from "./subagents/agent-book.ts";
 
 /** What a tree is made of; `runtime.ts` makes one set per root. */
 export type TreeParts = {
-  readonly settings: Pick<TreePorts, "cwd" | "redactor" | "conversation" | "onExhausted" | "onLiveChildren">;
+  readonly settings: Pick<TreePorts, "cwd" | "redactor" | "conversation" | "onExhausted" | "onLiveChildren"> & {
+    /** Where the tree was made, which may not be where it works now. */
+    readonly folder: string | undefined;
+  };
   readonly asking: AskPorts;
   readonly profiles: Profiles;
   readonly limits: DelegationLimits;
@@ -24,6 +27,8 @@ export type TreeParts = {
   readonly approve: Approve | undefined;
   readonly rules: TreePorts["rules"];
   readonly records: Records;
+  /** The root is a fan-out from code whose children answer as a run does. */
+  readonly wholeAnswers: boolean;
   /** What a tree goes on from after a restart. */
   readonly recorded: Recorded | undefined;
 };
@@ -44,14 +49,15 @@ export type Spending = {
 /** Names, and what the journal remembers. */
 export type Records = {
   newId(): string;
-  messages(runId: string, before?: number): Promise<Message[]>;
+  continuation(runId: string): Promise<Message[]>;
   endText(runId: string): Promise<string | undefined>;
   /** Told at the end of a root whose events were not all kept. */
   endWithLoss(): void;
 };
 
 /** What a run of the root begins with. */
-export type RootStart = Pick<Start, "runId" | "task" | "scope"> & Partial<Pick<Start, "origin" | "earlier">>;
+export type RootStart = Pick<Start, "runId" | "task" | "scope" | "summarizes"> &
+  Partial<Pick<Start, "origin" | "earlier">>;
 
 /** What a run begins with. */
 export type Start = {
@@ -66,14 +72,16 @@ export type Start = {
   readonly call: RunCall | undefined;
   /** How it sums up for its parent; a root does not. */
   readonly summary: SummaryPlan | undefined;
+  /** It sums up its own conversation, which continues from its answer alone. */
+  readonly summarizes?: boolean | undefined;
   readonly scope: Scope;
   /** The run it goes on with after a restart. */
   readonly earlier: RecordedRun | undefined;
 };
 
 /** What a root remembers of how its tree was told to behave. */
-export function termsOf({ limits, settings, spending }: TreeParts): TreeTerms {
+export function termsOf({ limits, settings, spending, wholeAnswers }: TreeParts): TreeTerms {
   const { conversation, onExhausted, onLiveChildren } = settings;
-  const terms = { limits, conversation, onExhausted, onLiveChildren };
+  const terms = { limits, conversation, onExhausted, onLiveChildren, wholeAnswers };
   return spending.sharedBudget === undefined ? terms : { ...terms, sharedBudget: spending.sharedBudget };
 }

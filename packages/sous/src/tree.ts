@@ -110,7 +110,7 @@ export class Tree implements TreePorts {
       return await askPerson(run, request, approve);
     } catch (error) {
       // Whoever should have asked is broken: that is nobody, too.
-      if (!run.scope.aborted) this.#deny(request);
+      if (!run.work.aborted) this.#deny(request);
       throw error;
     } finally {
       for (const each of waiting) childTime.resume(each);
@@ -192,7 +192,7 @@ export class Tree implements TreePorts {
     const { journal } = this.#parts.asking;
     // A loss that makes this reject is told below, like any other.
     await journal.settled()?.catch(() => {});
-    if (journal.degraded === undefined) return repairHistory(await this.#parts.records.messages(runId));
+    if (journal.degraded === undefined) return repairHistory(await this.#parts.records.continuation(runId));
     throw new UserError(`This tree cannot be continued, because not all of it was kept. ${journal.degraded}`);
   }
 
@@ -225,17 +225,8 @@ export class Tree implements TreePorts {
   makeRun({ entry, runId, parent, profile, task, conversation, summary, scope, earlier }: Start): Run {
     const { agentId, path, depth, account } = entry;
     const who = { runId, agentId, parentId: parent?.who.runId ?? null, path, depth };
-    const run = new Run({
-      who,
-      parent,
-      task: textOf(task),
-      profile,
-      scope,
-      tree: this,
-      account,
-      conversation,
-      summary,
-    });
+    const about = { who, parent, task: textOf(task), profile, conversation, summary };
+    const run = new Run({ ...about, scope, tree: this, account });
     for (const message of conversation.messages) {
       if (message.role !== "assistant") continue;
       for (const part of message.content) if (part.type === "tool-call") run.callIds.add(part.callId);
@@ -247,7 +238,7 @@ export class Tree implements TreePorts {
   /** Records the start and runs the loop to its end. */
   execute(
     run: Run,
-    { entry, task, origin, call, summary, earlier }: Start,
+    { entry, task, origin, call, summary, summarizes, earlier }: Start,
     work?: Parameters<typeof runAgent>[1],
   ): Promise<RunOutcome> {
     const { profile } = run;
@@ -265,14 +256,17 @@ export class Tree implements TreePorts {
       task,
       model: profile.model.id,
       instructions: profile.instructions,
+      notes: profile.notes,
       maxTurns: profile.maxTurns,
       rights: profile.storedRights,
       origin,
       call,
       summaryPrompt: summary?.prompt,
+      ...(summarizes === true && { summarizes }),
       timeoutMs: profile.timeoutMs,
       budget: entry.budget,
       terms: run.parent === undefined ? this.#terms : undefined,
+      cwd: run.parent === undefined ? this.#parts.settings.folder : undefined,
     });
     return runAgent(run, work);
   }

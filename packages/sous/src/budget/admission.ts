@@ -8,8 +8,6 @@ export type Fee = StartAsk & {
   readonly counting: Account;
   readonly account: Account;
   readonly childTime: ChildTime;
-  /** It had started before a restart: its start is counted already, and stays so. */
-  readonly isCounted: boolean;
   /** Told when it stands in the line, or has started. */
   onAsked(): void;
 };

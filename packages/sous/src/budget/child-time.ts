@@ -3,28 +3,33 @@
 import type { Clock, Deadline, Deadlines } from "../core/clock.ts";
 import { BudgetExceeded } from "../core/errors.ts";
 import type { LimitState } from "../core/limits.ts";
+import { NEAR } from "./meter.ts";
+
+/** Who hears of the limit. */
+export type ChildTimeListeners = {
+  onExceeded(reason: BudgetExceeded): void;
+  /** Told once, when most of the time is used. */
+  onNear(limit: LimitState): void;
+};
 
 export class ChildTime {
   readonly #limitSeconds: number | undefined;
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
-  readonly #onExceeded: (reason: BudgetExceeded) => void;
+  readonly #listeners: ChildTimeListeners;
   readonly #paused = new Map<object, number>();
   #running = 0;
   #usedMs = 0;
   #since = 0;
   #deadline: Deadline | undefined;
+  #near: Deadline | undefined;
+  #isToldNear = false;
 
-  constructor(
-    limitSeconds: number | undefined,
-    clock: Clock,
-    deadlines: Deadlines,
-    onExceeded: (reason: BudgetExceeded) => void,
-  ) {
+  constructor(limitSeconds: number | undefined, clock: Clock, deadlines: Deadlines, listeners: ChildTimeListeners) {
     this.#limitSeconds = limitSeconds;
     this.#clock = clock;
     this.#deadlines = deadlines;
-    this.#onExceeded = onExceeded;
+    this.#listeners = listeners;
   }
 
   /** Time that was used before a restart. */
@@ -51,7 +56,15 @@ export class ChildTime {
     if (this.#limitSeconds === undefined || this.#running > 1) return;
     const limit = this.#limitSeconds;
     this.#since = this.#clock.monotonic();
-    this.#deadline = this.#deadlines.add(limit * 1000 - this.#usedMs, () => this.#onExceeded(this.#exceeded(limit)));
+    this.#deadline = this.#deadlines.add(limit * 1000 - this.#usedMs, () =>
+      this.#listeners.onExceeded(this.#exceeded(limit)),
+    );
+    if (this.#isToldNear) return;
+    this.#near = this.#deadlines.add(limit * 1000 * NEAR - this.#usedMs, () => {
+      this.#isToldNear = true;
+      const state = this.state();
+      if (state !== undefined) this.#listeners.onNear(state);
+    });
   }
 
   end(): void {
@@ -60,6 +73,8 @@ export class ChildTime {
     this.#usedMs += this.#clock.monotonic() - this.#since;
     this.#deadline?.[Symbol.dispose]();
     this.#deadline = undefined;
+    this.#near?.[Symbol.dispose]();
+    this.#near = undefined;
   }
 
   /** One that waits for a person, or for somebody below it who does, is not at work. Pauses are counted. */

@@ -17,7 +17,7 @@ import {
 import { cannotShare, Funds } from "./funds.ts";
 import { Holder } from "./holder.ts";
 import { Line, type OnNear } from "./line.ts";
-import { exceededAt, Meter } from "./meter.ts";
+import { exceededAt, isNear, Meter } from "./meter.ts";
 import type { PurseLine } from "./purse-line.ts";
 import type { Slots } from "./run-slots.ts";
 
@@ -46,6 +46,8 @@ type Executions = {
   started: number;
   /** For children that wait to start. */
   aside: number;
+  /** People know that most of them have started. */
+  isTold: boolean;
 };
 
 type Common = { readonly line: Line; readonly purse: PurseLine | undefined };
@@ -78,7 +80,9 @@ class LedgerAccount implements Ledger {
           throw exceededAt(meter.state(), { ...NO_AMOUNT, [own.unit]: own.limit }, true);
       }
     }
-    const executions = isLimited(budget.executions) ? [{ of, limit: budget.executions, started: 0, aside: 0 }] : [];
+    const executions = isLimited(budget.executions)
+      ? [{ of, limit: budget.executions, started: 0, aside: 0, isTold: false }]
+      : [];
     for (const { limit } of executions) this.#checkExecutions(limit);
     // A child without limits of its own is its parent's account: a wide tree costs nothing.
     if (meters.length + executions.length === 0) return this;
@@ -108,7 +112,14 @@ class LedgerAccount implements Ledger {
   }
 
   useExecution(): void {
-    for (const executions of this.#executions) executions.aside -= 1;
+    for (const executions of this.#executions) {
+      executions.aside -= 1;
+      const state = stateOf(executions);
+      // When none is left, the next refusal says so.
+      if (executions.isTold || !isNear(state) || state.spent >= state.limit) continue;
+      executions.isTold = true;
+      this.#common.line.onNear(state, undefined);
+    }
   }
 
   undoExecution(): void {
@@ -159,7 +170,7 @@ class LedgerAccount implements Ledger {
     return isLimitedHere || (this.#common.purse?.limitsMoney() ?? false);
   }
 
-  /** What nobody has spent or reserved; a limit that is not set is not mentioned. */
+  /** What is neither spent nor reserved; a limit that is not set is not mentioned. */
   left(): Budget {
     const left: Budget = {};
     for (const { unit, free } of this.#limited()) {
@@ -173,10 +184,8 @@ class LedgerAccount implements Ledger {
   }
 
   limits(): LimitState[] {
-    const executions = this.#executions.map(({ of, limit, started, aside }): LimitState => {
-      return { of, unit: "executions", limit, spent: started - aside, reserved: aside };
-    });
-    return [...this.#limited().map((meter) => meter.state()), ...executions, ...(this.#common.purse?.limits() ?? [])];
+    const money = this.#limited().map((meter) => meter.state());
+    return [...money, ...this.#executions.map(stateOf), ...(this.#common.purse?.limits() ?? [])];
   }
 
   holdings(): HoldingState[] {
@@ -196,6 +205,10 @@ class LedgerAccount implements Ledger {
       if (started + asked > limit) throw new BudgetExceeded("executions", started + asked, limit);
     }
   }
+}
+
+function stateOf({ of, limit, started, aside }: Executions): LimitState {
+  return { of, unit: "executions", limit, spent: started - aside, reserved: aside };
 }
 
 /** Of a child without limits that had to wait for its place: from then on it is counted nowhere. */

@@ -86,9 +86,13 @@ export class Line {
   }
 
   /** A child that starts as soon as a place and its first call can be had in one step. */
-  start(holder: Holder, { need, callId, scope, onWait, onRefused }: StartAsk): Started | Promise<Started> {
-    if (this.slots.refusesWhenFull && this.slots.free <= this.#starters.length)
-      throw new ToolFailure("maximum concurrent subagent limit reached");
+  start(holder: Holder, ask: StartAsk): Started | Promise<Started> {
+    const { path, need, callId, isCounted, scope, onWait, onRefused } = ask;
+    // One that had begun before a restart waits for its place, and is not ended because another came first.
+    if (isCounted !== true && this.slots.refusesWhenFull && this.slots.free <= this.#starters.length)
+      throw new ToolFailure(
+        `maximum concurrent subagent limit reached, so ${path} did not start. Try again when another subagent completes.`,
+      );
     const request = { need: need && toNeed(need), lastWords: NO_AMOUNT, isClosing: false, onWait, onRefused };
     const waiter = new Waiter(holder, request, this.nextOrder(), true);
     this.#starters.push(waiter);

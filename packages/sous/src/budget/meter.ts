@@ -7,7 +7,7 @@ import type { LimitState } from "../core/limits.ts";
 import type { Holder } from "./holder.ts";
 
 /** From this part of a limit on, people are told. */
-const NEAR = 0.8;
+export const NEAR = 0.8;
 
 export class Meter {
   readonly unit: AmountUnit;

@@ -29,13 +29,21 @@ export type AgentOptions<Given extends AnySchema | undefined = AnySchema | undef
   description?: string | undefined;
   /** The system prompt. */
   instructions?: string | undefined;
+  /**
+   * What follows the instructions, also those that a call gives: facts of the machine, notes of the project. Children that a
+   * call makes up get the same notes; another definition has its own. Nothing when unset.
+   */
+  notes?: string | undefined;
   /** The parent's model when unset. */
   model?: ModelChoice | undefined;
   /** None for a root when unset; for a child what the parent may pass on. */
   tools?: ToolList | undefined;
   /** Specialists this agent may call as `subagent_<name>`; listing one is consent to it. */
   subagents?: readonly AgentDefinition[] | undefined;
-  /** True adds `subagent`, `parallel_subagent` and the tools to follow them up. */
+  /**
+   * True adds `subagent`, `parallel_subagent` and the tools to follow them up. False, with neither `subagents` nor a tool for
+   * children in `tools`, means no children at all, by whatever tool.
+   */
   delegate?: boolean | undefined;
   maxTurns?: number | undefined;
   timeoutMs?: number | undefined;
@@ -45,7 +53,7 @@ export type AgentOptions<Given extends AnySchema | undefined = AnySchema | undef
   outputSchema?: Given;
   /** A share of what is left of the budget; more than that is refused. */
   budget?: Budget | undefined;
-  /** Names of tools neither this agent nor anything below it may use. */
+  /** Names of tools neither this agent nor anything below it may use. `subagent_scout` is the agent scout, by whatever tool. */
   deny?: readonly string[] | undefined;
   hooks?: Hooks | undefined;
 };
@@ -101,7 +109,7 @@ function checkAgent(options: AgentOptions): void {
       `An agent name has 1 to 48 letters, digits, "_" or "-" and begins with a letter or digit; found ${JSON.stringify(name)}`,
     );
   }
-  for (const field of ["nickname", "description", "instructions"] as const) {
+  for (const field of ["nickname", "description", "instructions", "notes"] as const) {
     const text: unknown = options[field];
     if (text !== undefined && typeof text !== "string")
       throw new UserError(`${field} of agent ${name} must be text; found ${describe(text)}`);

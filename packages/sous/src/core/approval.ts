@@ -27,13 +27,13 @@ export type Approve = (request: ApprovalRequest, signal: AbortSignal) => Promise
 /** What the rules of the user say about a call. */
 export type RuleAnswer =
   | { effect: "allow" }
-  /** `reason` names the rule; without it the action speaks for itself. `advice` is for the model, when nobody is there. */
+  /** `reason` names the rule; without it the action speaks for itself. `advice` is for the model, when no one can be asked. */
   | { effect: "ask"; reason?: string | undefined; advice?: string | undefined }
   | { effect: "deny"; reason: string };
 
 /** Rules before the person. Undefined leaves a call to the tier of its tool. */
 export type Consent = {
   decide(request: ApprovalRequest): RuleAnswer | undefined;
-  /** With nobody the answer is no. */
+  /** Without it the answer is no. */
   ask?: Approve | undefined;
 };

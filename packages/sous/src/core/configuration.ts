@@ -20,7 +20,10 @@ export type ProviderSettings = {
   readonly apiKeyEnv: string | undefined;
   /** An argument list in one line; its standard output is the key. */
   readonly apiKeyCommand: string | undefined;
+  /** Of silence. */
   readonly timeoutMs: number;
+  /** Of one call, from its beginning to its end. */
+  readonly callTimeoutMs: number;
   readonly maxRetries: number;
   readonly maxConcurrentCalls: number;
 };
@@ -49,6 +52,12 @@ export type Configuration = {
   readonly provider: ProviderSettings;
   readonly agent: {
     readonly maxTurns: number;
+    /** US dollars for the whole tree; undefined is unlimited, as for the next two. */
+    readonly budget: number | undefined;
+    /** For the whole tree. */
+    readonly maxTokensTotal: number | undefined;
+    /** Seconds for the whole tree. */
+    readonly timeout: number | undefined;
     readonly conversation: ConversationLimits;
     readonly subagent: SubagentSettings;
   };

@@ -35,6 +35,8 @@ export type RunStart = {
   task: UserMessage;
   model: string;
   instructions: string | undefined;
+  /** What followed the instructions in its prompts: facts of the machine, notes of the project. */
+  notes: string | undefined;
   maxTurns: number;
   rights: StoredRights;
   /** Where the conversation begins; undefined = with the task alone. */
@@ -42,11 +44,15 @@ export type RunStart = {
   /** Which call made it: (parent run, call, index) names a child across a restart. */
   call: RunCall | undefined;
   summaryPrompt: string | undefined;
+  /** Of a root: it was asked to sum up the conversation. What follows it begins with its answer alone. */
+  summarizes?: true | undefined;
   timeoutMs: number | undefined;
   /** Its own share, over all its runs; for a root what the whole tree may spend. */
   budget: Budget | undefined;
   /** Only of a root: what holds for its whole tree, also after a restart. */
   terms: TreeTerms | undefined;
+  /** Only of a root: the folder its tree was made in. Runs that continue the tree say the same, wherever they work. */
+  cwd: string | undefined;
 };
 
 /** The call of the parent that made a run, and its place in a fan-out. */
@@ -60,10 +66,12 @@ export type TreeTerms = {
   onLiveChildren: "wait" | "cancel";
   /** The name of the shared budget it draws on. */
   sharedBudget?: string | undefined;
+  /** A fan-out from code whose children answer as a run does: no summary is asked for, and nothing is cut. */
+  wholeAnswers?: boolean | undefined;
 };
 
 /**
- * A follow-up goes on where the earlier run ended; a fork begins with the first messages of its parent; a branch is a root
+ * A follow-up continues where the earlier run ended; a fork begins with the first messages of its parent; a branch is a root
  * that begins with what a run of another tree had said and heard by the end of a turn.
  */
 export type RunOrigin =
@@ -123,7 +131,7 @@ export type StoredBody =
       spent: Usage;
       costUsd: number | null;
     }
-  /** So many messages were dropped, beginning with the one at this place; the task was not among them. */
+  /** The number of messages that were dropped, and the position of the first of them; the task was not among them. */
   | { type: "prune"; from: number; dropped: number; tokensBefore: number; tokensAfter: number }
   /** A text was too long for its reader and was cut. */
   | { type: "truncation"; subject: "report" | "tool-result"; of: string; originalBytes: number; keptBytes: number }
@@ -139,13 +147,13 @@ export type StoredBody =
     }
   /** Nothing has happened in this run for a while. */
   | { type: "stalled"; seconds: number; waitingFor: string }
-  /** Somebody outside spoke to a live run. */
+  /** A message from outside was given to a live run. */
   | { type: "steer"; text: string }
   /** The runtime itself spoke to the model. */
   | { type: "notice"; reason: NoticeReason; text: string }
   /** A background child's report reached its parent: exactly once per child run. */
   | { type: "report"; childRunId: string; childAgentId: string; text: string }
-  /** The process that ran it ended before the run did, and another goes on from here; so much of its time was used. */
+  /** The process that ran it ended before the run did, and another continues it from here. `usedMs` of its time was used. */
   | { type: "resume"; usedMs: number }
   /** A run is over: exactly one per run, whatever happened to it. */
   | ({ type: "run-end" } & RunOutcome);
@@ -161,7 +169,7 @@ export type PieceBody =
 
 export type DeltaBody =
   | PieceBody
-  /** The run waits for this limit, to start or to go on, until its next event. */
+  /** The run waits for this limit, to start or to continue, until its next event. */
   | { type: "budget-wait"; limit: LimitState }
   /** Most of this limit is spent. Once for each limit. */
   | { type: "budget-near"; limit: LimitState };

@@ -42,7 +42,8 @@ export function laterHandle<Output>(
     },
     spending: () => handle?.spending() ?? { limits: [], runs: [] },
     send: async (path, message) => (await ready).handle.send(path, message),
-    followUp: (message) => laterHandle(id, async (onHandle) => onHandle((await ready).handle.followUp(message))),
+    followUp: (message, options) =>
+      laterHandle(id, async (onHandle) => onHandle((await ready).handle.followUp(message, options))),
   });
   return Object.defineProperty(made, "id", { get: () => handle?.id ?? id, enumerable: true });
 }

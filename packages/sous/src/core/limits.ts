@@ -142,6 +142,8 @@ export type StartAsk = {
   readonly callId?: string | undefined;
   /** Its first call. One that goes on after a restart need not begin with one. */
   readonly need: CallNeed | undefined;
+  /** It had started before a restart: its start is counted already, and it had its place. */
+  readonly isCounted?: boolean | undefined;
   readonly scope: Scope;
   /** Told once, when it has to wait for its budget. */
   onWait(limit: LimitState): void;

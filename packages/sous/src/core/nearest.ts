@@ -1,5 +1,8 @@
 /** The name somebody probably meant. */
 
+/** Longer texts are not names. */
+const MAX_COMPARED = 40;
+
 /** Undefined when nothing is close: a wrong guess is worse than none. */
 export function nearest(given: string, names: Iterable<string>): string | undefined {
   let best: string | undefined;
@@ -7,12 +10,20 @@ export function nearest(given: string, names: Iterable<string>): string | undefi
   for (const name of names) {
     // What was not typed to its end is surely meant.
     if (given.length > 2 && name.startsWith(given)) return name;
-    const changes = given.length > 40 ? least : distance(given, name);
+    const changes = given.length > MAX_COMPARED ? least : distance(given, name);
     if (changes >= least) continue;
     best = name;
     least = changes;
   }
   return best;
+}
+
+/** All of them, beginning with what was probably meant; the same order for the same names, however they came. */
+export function nearestFirst(given: string, names: readonly string[]): string[] {
+  const far = (name: string): number => (given.length > MAX_COMPARED ? 0 : distance(given, name));
+  const away = new Map(names.map((name) => [name, given.length > 2 && name.startsWith(given) ? 0 : far(name)]));
+  const order = (name: string): number => away.get(name) ?? 0;
+  return names.toSorted((one, other) => order(one) - order(other) || (one < other ? -1 : 1));
 }
 
 /** How many letters must be added, left out, changed or swapped with their neighbour. */

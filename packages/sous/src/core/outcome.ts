@@ -25,6 +25,7 @@ export type RunOutcome = {
   usage: Usage;
   /** This run alone; null when a price is unknown. */
   costUsd: number | null;
+  /** Whole milliseconds. */
   durationMs: number;
 };
 

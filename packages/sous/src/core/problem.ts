@@ -7,7 +7,7 @@ export type ConfigurationCode = keyof typeof CONFIGURATION_CODES;
 /** What each code stands for; a code is never used for anything else. */
 export const CONFIGURATION_CODES = {
   "SOUS-C001": "a configuration file cannot be read",
-  "SOUS-C002": "a configuration file is not YAML, or more than is read from strangers",
+  "SOUS-C002": "a configuration file is not YAML, or exceeds the limits of size, depth or aliases",
   "SOUS-C003": "a value is outside of what is allowed",
   "SOUS-C004": "a value has the wrong type",
   "SOUS-C005": "a key is unknown",

@@ -33,7 +33,7 @@ export function answerOf(
   for (const { unit, unspent } of limited) {
     const free = unspent - reserved[unit];
     // What a run has kept for this call nobody is ahead of.
-    const available = (free < 0 ? free : Math.max(0, free - awaited[unit])) + instead[unit];
+    const available = Math.min(free, Math.max(0, free - awaited[unit])) + instead[unit];
     output = Math.min(output, outputThatFits(available, prompt[unit] + ask.grow[unit], perToken[unit]));
   }
   return output < (mayLower ? least : enough) ? { kind: "wait" } : { kind: "granted", output };

@@ -51,6 +51,18 @@ export function rebuildConversation(events: readonly StoredEvent[], origin: read
   return messages;
 }
 
+/** Before the summary of a conversation. Text a model reads: snapshotted. */
+export const SUMMARY_HEAD = "A summary of our conversation so far:\n\n";
+
+/** What a run that follows this one begins with: all of its messages, or only the summary that it was asked for. */
+export function continuedConversation(events: readonly StoredEvent[], origin: readonly Message[]): Message[] {
+  const [start, last] = [events[0], events.at(-1)];
+  if (start?.type !== "run-start" || start.summarizes !== true) return rebuildConversation(events, origin);
+  const isSummary = last?.type === "run-end" && last.status === "completed" && last.text.trim() !== "";
+  // Without a summary the conversation stays as it was, and the question for one is no part of it.
+  return isSummary ? [userMessage(SUMMARY_HEAD + last.text)] : [...origin];
+}
+
 /** The calls of the last answer: results arrive in any order and are one message behind it, in the order of the calls. */
 class Answer {
   /** Where the message with the results belongs. */

@@ -3,7 +3,7 @@
 import { differenceInWords, firstDifference, type ValueDifference } from "./first-difference.ts";
 import type { IdMap } from "./id-map.ts";
 import type { Message } from "./message.ts";
-import { rebuildConversation } from "./rebuild-conversation.ts";
+import { continuedConversation, rebuildConversation } from "./rebuild-conversation.ts";
 import type { Recording, RunRecording } from "./recording.ts";
 
 export class RecordedPrompts {
@@ -39,7 +39,7 @@ export class RecordedPrompts {
   }
 
   #all(run: RunRecording): Message[] {
-    const known = this.#whole.get(run) ?? rebuildConversation(run.events, this.origin(run));
+    const known = this.#whole.get(run) ?? continuedConversation(run.events, this.origin(run));
     this.#whole.set(run, known);
     return known;
   }
@@ -84,7 +84,7 @@ function comparable(message: Message | undefined, isRebuilt: boolean): unknown {
 }
 
 const DURATIONS = /"((?:total_)?duration_ms)":\d+/g;
-const TOKENS = /"(tokens_consumed|prompt_tokens|completion_tokens)":\d+/g;
+const TOKENS = /"(tokens_consumed|tree_tokens|prompt_tokens|completion_tokens)":\d+/g;
 const STATES = / {2}[a-z_]+ {2}\d+ turns?/g;
 
 /** True for results that tell of moments nobody recorded: how long children took, and what they were doing just then. */

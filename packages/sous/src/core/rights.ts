@@ -5,7 +5,7 @@ export type Rights = {
   readonly use: ReadonlySet<string>;
   /** Names of the tools it may pass on to a child. */
   readonly delegate: ReadonlySet<string>;
-  /** Names nothing from here down may use. */
+  /** Names nothing from here down may use, tools for children among them. */
   readonly deny: ReadonlySet<string>;
   /** Whether it may have children at all. */
   readonly spawn: boolean;
@@ -17,10 +17,17 @@ export type DeclaredRights = {
   /** What it may pass on; its own tools and those of its subagents when undefined. */
   readonly delegate: readonly string[] | undefined;
   readonly deny: readonly string[] | undefined;
+  /** False: it may have no children at all. */
+  readonly spawn: false | undefined;
 };
 
 /** What a call asks for; a list is exact and means no subagent tools. */
 export type AskedRights = { readonly tools: readonly string[] | undefined };
+
+/** Whether a run with these rights may call the tool, apart from its depth. */
+export function mayUse({ name, category }: { name: string; category: string }, rights: Rights): boolean {
+  return category === "subagent" ? rights.spawn && !rights.deny.has(name) : rights.use.has(name);
+}
 
 /** As stored in `run-start`. */
 export type StoredRights = { use: string[]; delegate: string[]; deny: string[]; spawn: boolean };

@@ -30,6 +30,7 @@ export function beginRunRecord(rootId: string, start: EventOf<"run-start">): Run
     stopReason: undefined,
     startedAt: start.time,
     endedAt: undefined,
+    durationMs: undefined,
     turns: 0,
     toolCount: 0,
     usage: noUsage(),
@@ -38,6 +39,7 @@ export function beginRunRecord(rootId: string, start: EventOf<"run-start">): Run
     task: textOf(start.task),
     summaryPrompt: start.summaryPrompt,
     allowedTools: start.rights.use,
+    cwd: start.cwd,
   };
 }
 
@@ -61,6 +63,7 @@ export function addToRunRecord(record: RunRecord, event: StoredEvent): void {
       record.status = event.status;
       record.stopReason = event.stopReason;
       record.endedAt = event.time;
+      record.durationMs = event.durationMs;
       record.turns = event.turns;
       record.toolCount = event.toolCount;
       record.usage = { ...event.usage };

@@ -75,6 +75,7 @@ export const runSchemas = once(() => {
     onExhausted: z.enum(["wrap-up", "stop"]),
     onLiveChildren: z.enum(["wait", "cancel"]),
     sharedBudget: z.string().optional(),
+    wholeAnswers: z.boolean().optional(),
   });
 
   const rights = z.strictObject({
@@ -100,14 +101,17 @@ export const runSchemas = once(() => {
     task: userMessage,
     model: z.string(),
     instructions: maybe(z.string()),
+    notes: maybe(z.string()),
     maxTurns: count,
     rights,
     origin: maybe(origin),
     call: maybe(call),
     summaryPrompt: maybe(z.string()),
+    summarizes: z.literal(true).optional(),
     timeoutMs: maybe(amount),
     budget: maybe(budget),
     terms: maybe(treeTerms),
+    cwd: maybe(z.string()),
   };
 
   const runEnd = {

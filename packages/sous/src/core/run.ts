@@ -13,7 +13,7 @@ import type { RunOutcome } from "./outcome.ts";
 import type { Redactor } from "./redact.ts";
 import type { Rights, StoredRights } from "./rights.ts";
 import type { Schema } from "./schema.ts";
-import type { Scope } from "./scope.ts";
+import { Scope } from "./scope.ts";
 import type { ChildControl, ChildReport, SpawnReply, SpawnRequest, SummaryMode } from "./spawn.ts";
 import type { CleanUp, Tool } from "./tool.ts";
 import type { ToolLog } from "./tool-log.ts";
@@ -39,6 +39,8 @@ export type RunProfile = {
   readonly agentName: string;
   readonly nickname: string | undefined;
   readonly instructions: string | undefined;
+  /** Follow the instructions in every prompt. */
+  readonly notes: string | undefined;
   readonly model: Model;
   /**
    * The provider of which its calls may name models: that of the model which the root or a definition was given. A model
@@ -195,6 +197,7 @@ export class Run {
   waitingFor = "its first turn";
   /** Ids of tool calls seen so far, so that none is used twice. */
   readonly callIds: UsedIds = new UsedIds();
+  #work: Scope | undefined;
 
   constructor(start: RunParts) {
     this.parent = start.parent;
@@ -236,9 +239,22 @@ export class Run {
     this.onIncoming?.();
   }
 
+  /** What its tools and its children hang on: aborts with the run, or before it when only last words are left. */
+  get work(): Scope {
+    this.#work ??= new Scope(this.scope);
+    return this.#work;
+  }
+
   /** It should say what it has and end, after the turn it is in. */
   wrapUp(): void {
     this.isWrappingUp = true;
+    this.onIncoming?.();
+  }
+
+  /** Its tools and children stop now; then it says what it has and ends. */
+  stopWork(): void {
+    this.isWrappingUp = true;
+    this.work.abort(new Cancelled(this.parent === undefined ? "The run was cancelled" : "Subagent cancelled"));
     this.onIncoming?.();
   }
 

@@ -29,9 +29,9 @@ export type ModelOptions = {
 export type RuntimeOptions = {
   /** In memory when unset, where everything stays until the runtime is forgotten: some 2 KB for each turn. */
   store?: Store | undefined;
-  /** A store that fails ends the run as `failed`; otherwise the run goes on and is marked as not kept. */
+  /** A store that fails ends the run as `failed`; otherwise the run continues and is marked as not stored. */
   requireStore?: boolean | undefined;
-  /** Who answers a `confirm` tool, or rules that come before the person; with nobody the answer is no. */
+  /** Who answers a `confirm` tool, or rules that come before the person; without it the answer is no. */
   approve?: Approve | Consent | undefined;
   limits?: Partial<DelegationLimits> | undefined;
   /** Definitions a call may name in `agent`. */
@@ -56,15 +56,17 @@ export type RunOptions = {
   limits?: Partial<DelegationLimits> | undefined;
 };
 
-/** How a stored run goes on. What holds for its tree (limits, budget, rights, depth) is what held before. */
+/** How a stored run is continued. What holds for its tree (limits, budget, rights, depth) is what held before. */
 export type ResumeOptions = Pick<RunOptions, "signal" | "onEvent"> & {
   /** The definition of the root, when it is not among the `agents` of the runtime. */
   agent?: AgentDefinition | undefined;
-  /** Said to a run that had come to an end; one that was interrupted goes on without a word. */
+  /** The message for a run that had ended; one that was interrupted continues without a message. */
   message?: UserInput | undefined;
   /** On top of what the tree may spend. */
   moreBudget?: Budget | undefined;
-  /** What the tree shares with others; one that drew on a shared budget goes on only with one. */
+  /** The message asks for a summary: what is said afterwards continues from the answer alone. */
+  summarizes?: boolean | undefined;
+  /** What the tree shares with others; one that drew on a shared budget continues only with one. */
   from?: SharedBudget | undefined;
 };
 
@@ -74,6 +76,8 @@ export type ForkOptions = Pick<RunOptions, "signal" | "onEvent" | "budget" | "li
   at?: number | undefined;
   agent?: AgentDefinition | undefined;
   message?: UserInput | undefined;
+  /** As when a run is resumed. */
+  summarizes?: boolean | undefined;
 };
 
 /** One agent of a finished tree; the sum over all of them is the usage of the tree. */
@@ -104,7 +108,7 @@ export type RunResult<Output = unknown> = {
   durationMs: number;
   runId: string;
   agents: AgentSummary[];
-  /** Actions that needed consent when nobody was there. */
+  /** Actions that needed approval when no one could be asked. */
   denied: { path: string; toolName: string; input: unknown }[];
   error: { type: ErrorType; message: string } | undefined;
   /** Why not everything that happened was kept; such a tree cannot be continued. */
@@ -154,10 +158,10 @@ export type RunHandle<Output = unknown> = PromiseLike<RunResult<Output>> &
     steer(path: string, text: string): boolean;
     /** Stops the run at `path`, or the whole tree. */
     cancel(path?: string, options?: { mode?: CancelMode }): boolean;
-    /** A further message to a finished child, or to a live one. */
+    /** A further message to a child. Resolves with the whole answer of one that had finished; a live one reads it, and "" comes back. */
     send(path: string, message: string): Promise<string>;
     /** Every limit that holds in the tree, what is used and reserved of it, and which run holds what. */
     spending(): SpendingState;
-    /** After the end: goes on with the same conversation. */
-    followUp(message: UserInput): RunHandle<Output>;
+    /** After the end: continues the same conversation. With `summarizes`, what is said afterwards continues from the answer alone. */
+    followUp(message: UserInput, options?: { summarizes?: boolean | undefined }): RunHandle<Output>;
   };

@@ -30,7 +30,7 @@ export type SharedBudgetOptions = {
  */
 export type SharedBudget = {
   readonly name: string;
-  /** What nobody has spent or reserved; a limit that is not set is not mentioned. */
+  /** What is neither spent nor reserved; a limit that is not set is not mentioned. */
   left(): Promise<SharedLimits>;
   /** What is gone for good, also where there is no limit. */
   spent(): Promise<Required<SharedLimits>>;

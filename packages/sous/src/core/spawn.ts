@@ -72,8 +72,10 @@ export type ChildReport = ChildInfo & {
   outcome: RunOutcome;
   /** The text for the parent: the summary or the final answer, cut to the report limit. */
   text: string;
-  /** Set when it was cut; the whole stays in the store, and the parent may have the tool that fetches it. */
-  truncation: { originalBytes: number; keptBytes: number; isFetchable: boolean } | undefined;
+  /** Set when it was cut; the whole stays in the store. */
+  truncation: { originalBytes: number; keptBytes: number } | undefined;
+  /** Its parent has `subagent_report`, which reads the whole. */
+  isFetchable: boolean;
   /** What its tools did, when the request asked for it. */
   toolLog: readonly ToolLogEntry[] | undefined;
   totalUsage: Usage;
@@ -100,5 +102,8 @@ export type ChildControl = {
   report(agentId: string): Promise<string | undefined>;
 };
 
-/** `stop` ends at once; `wrap-up` lets the run say what it has in one turn without tools. */
-export type CancelMode = "stop" | "wrap-up";
+/**
+ * `stop` ends at once. `wrap-up` lets the run and everything below it finish what they are doing and say what they have in
+ * one turn without tools. `last-words` stops its tools and its children at once; only the run itself says what it has.
+ */
+export type CancelMode = "stop" | "wrap-up" | "last-words";

@@ -14,12 +14,14 @@ export type RunRecord = {
   agent: string;
   label: string;
   depth: number;
-  /** `running` until its `run-end`; `interrupted` when nobody works on its tree any more. */
+  /** `running` until its `run-end`; `interrupted` when no process works on its tree any more. */
   status: RunStatus | "running" | "interrupted";
   stopReason: string | undefined;
   /** Milliseconds since 1970. */
   startedAt: number;
   endedAt: number | undefined;
+  /** How long it was at work, which a clock that is set does not change; undefined before its end. */
+  durationMs: number | undefined;
   turns: number;
   toolCount: number;
   usage: Usage;
@@ -28,6 +30,8 @@ export type RunRecord = {
   task: string;
   summaryPrompt: string | undefined;
   allowedTools: readonly string[];
+  /** Only of a root: the folder its tree was made in. Undefined when it is not known. */
+  cwd: string | undefined;
   /** Only of a root: why not everything that happened in its tree was kept. */
   lost?: string | undefined;
 };
@@ -42,6 +46,10 @@ export type RunQuery = {
   rootsOnly?: boolean | undefined;
   /** Only runs whose id begins with this, letter for letter. */
   idPrefix?: string | undefined;
+  /** Only runs of this tree. */
+  rootId?: string | undefined;
+  /** Only roots of trees that were made in this folder, letter for letter. */
+  cwd?: string | undefined;
 };
 
 export type ReadOptions = {
@@ -65,11 +73,11 @@ export type Store = AsyncDisposable & {
   /**
    * Keeps the events of one tree, in order, all or none. Returning (or resolving) is the promise that they are kept;
    * a throw says that none of them is. `fence` is the writer's claim: the first events of a tree claim it for
-   * `FIRST_FENCE` (the default), or with `NO_OWNER` leave it to whoever comes. Any other number than that of the latest
+   * `FIRST_FENCE` (the default), or with `NO_OWNER` leave it without an owner. Any other number than that of the latest
    * claim throws `StaleOwner`. The claim lasts until the `run-end` of the root, and while its holder shows that it is alive.
    */
   append(rootId: string, events: readonly StoredEvent[], fence?: number): void | Promise<void>;
-  /** Takes over a tree whose owner is gone. Throws a `UserError` when there is no such tree, or somebody works on it. */
+  /** Takes over a tree whose owner is gone. Throws a `UserError` when there is no such tree, or a process works on it. */
   claim(rootId: string): Promise<Claim>;
   /** Gives a claim back before the `run-end` of the root. A number that is no longer the latest changes nothing. */
   release(rootId: string, fence: number): Promise<void>;
@@ -83,8 +91,8 @@ export type Store = AsyncDisposable & {
   children(runId: string): Promise<RunRecord[]>;
   /** A root and everything below it, parents before children. */
   tree(rootId: string): Promise<RunRecord[]>;
-  /** Forgets a tree. False when there is none. Throws a `UserError` when somebody works on it. */
+  /** Deletes a tree. False when there is none. Throws a `UserError` when a process works on it. */
   delete(rootId: string): Promise<boolean>;
-  /** Forgets every tree whose root started before this time and nobody works on. Returns how many there were. */
+  /** Deletes every tree whose root started before this time, except those at work. Returns how many there were. */
   prune(before: number): Promise<number>;
 };

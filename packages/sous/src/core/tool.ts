@@ -44,7 +44,7 @@ export type ToolContext = {
   readonly maxDepth: number;
   /**
    * What the rules of the user say about this call with another input, for a tool that is led somewhere else while it
-   * runs. Undefined when no rule speaks of it. Asks nobody.
+   * runs. Undefined when no rule speaks of it. Asks no person.
    */
   rulesOn(input: unknown): RuleAnswer | undefined;
   /** Hands a task to a child and waits for it. The runtime supplies it, so tools never import the loop. */

@@ -103,6 +103,17 @@ export function cutNotice(cutBytes: number, originalBytes: number): string {
   return `\n[Notice: ${cutBytes} of ${originalBytes} bytes were cut here]\n`;
 }
 
+/** What stands where the output of a command was cut. */
+export function leftOutNotice(bytes: number): string {
+  return `[${bytes} bytes of output were left out here; write it to a file to look at all of it]`;
+}
+
+/** True for a line that says where a text was cut. */
+export function isCutNotice(line: string): boolean {
+  if (!line.startsWith("[") || !line.endsWith("]")) return false;
+  return line.endsWith(" bytes were cut here]") || line.includes(" bytes of output were left out here;");
+}
+
 /** A page of a text: at most `maxBytes` from the byte `offset` on, and where the next page begins. */
 export function utf8Slice(
   text: string,

@@ -117,7 +117,9 @@ function redactStart(body: RunStart, redactor: Redactor): RunStart {
     label: redactor.text(body.label),
     task: redactTask(body.task, redactor),
     instructions: optional(body.instructions, redactor),
+    notes: optional(body.notes, redactor),
     summaryPrompt: optional(body.summaryPrompt, redactor),
+    cwd: optional(body.cwd, redactor),
     origin: isBranch ? changed(origin, { history: mapped(origin.history, redactor, redactMessage) }) : origin,
   });
 }

@@ -15,23 +15,23 @@ export const NOBODY_THERE: NonNullable<ToolResult["metadata"]> = Object.freeze({
 export async function askConsent(
   request: ApprovalRequest,
   run: Run,
-  advice = "Go on without it",
+  advice = "Continue without it",
 ): Promise<ToolResult | undefined> {
   const { callId, toolName, input, reason: why } = request;
   run.emit({ type: "approval-request", callId, toolName, input: asKept(input) });
   const question = run.tree.approve(run, request);
   if (question === undefined) {
     run.lacksConsent = true;
-    const reason = "nobody is there to give it";
+    const reason = "no one can be asked";
     run.emit({ type: "approval-end", callId, allowed: false, by: "nobody", reason });
     const because = why === undefined ? "" : ` (${why})`;
-    return failedResult(`${toolName} needs consent, and ${reason}${because}. ${advice}.`, NOBODY_THERE);
+    return failedResult(`${toolName} needs approval, and ${reason}${because}. ${advice}.`, NOBODY_THERE);
   }
   let answer: ApprovalAnswer;
   try {
     answer = await question;
   } catch (error) {
-    const by = run.scope.aborted ? "cancelled" : "nobody";
+    const by = run.work.aborted ? "cancelled" : "nobody";
     if (by === "nobody") run.lacksConsent = true;
     const reason = by === "cancelled" ? "the run was stopped" : `the question failed: ${messageOf(error)}`;
     run.emit({ type: "approval-end", callId, allowed: false, by, reason });
@@ -45,7 +45,7 @@ export async function askConsent(
 }
 
 export function deniedByRule(toolName: string, reason: string): string {
-  return `A rule of the user does not allow this call of ${toolName}: ${reason}. Go on without it.`;
+  return `A rule of the user does not allow this call of ${toolName}: ${reason}. Continue without it.`;
 }
 
 export function notAllowed(toolName: string, reason: string | undefined): string {
@@ -54,7 +54,7 @@ export function notAllowed(toolName: string, reason: string | undefined): string
 
 /** Puts the question to the person. The clocks of the run and of those above it stop; a deadline of the root does not. */
 export async function askPerson(run: Run, request: ApprovalRequest, approve: Approve): Promise<ApprovalAnswer> {
-  using question = new Scope(run.scope);
+  using question = new Scope(run.work);
   const clocks: NonNullable<Run["deadline"]>[] = [];
   for (let each: Run | undefined = run; each?.parent !== undefined; each = each.parent) {
     if (each.deadline !== undefined) clocks.push(each.deadline);

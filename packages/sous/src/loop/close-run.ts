@@ -31,6 +31,8 @@ export async function outOfTurns(run: Run): Promise<Ending> {
 /** Somebody asked the run to finish: one turn without tools, then it is cancelled with what it said. */
 export async function wrappedUp(run: Run): Promise<Ending> {
   await lastTurn(run, "wrap-up");
+  // Stopped in the middle of it: then it has not said what it had.
+  run.scope.throwIfAborted();
   return cancelledEnding(run);
 }
 

@@ -23,7 +23,9 @@ export async function endingOf(error: unknown, run: Run): Promise<Ending> {
     if (!run.scope.aborted) return budgetEnding(error.message);
     return abortedEnding(run.scope.reason, run);
   }
-  if (run.scope.aborted) return abortedEnding(run.scope.reason, run);
+  // One that was told to end has no more to say when the model fails.
+  if (run.scope.aborted || (run.isWrappingUp && error instanceof ModelError))
+    return abortedEnding(run.scope.reason, run);
   run.cause = error;
   const type = error instanceof ModelError ? "model" : error instanceof StoreError ? "store" : "crash";
   return {

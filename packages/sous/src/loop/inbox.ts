@@ -3,15 +3,16 @@
 import type { NoticeReason } from "../core/event.ts";
 import { userMessage } from "../core/message.ts";
 import type { Run } from "../core/run.ts";
+import { SUMMARY_PROMPT } from "../core/subagent-names.ts";
 
 /** What the runtime itself says to a model. Text a model reads: snapshotted. */
 export const NOTICES: Readonly<Record<NoticeReason, string>> = {
-  summary: "Summarize your findings concisely",
+  summary: SUMMARY_PROMPT,
   "output-repair": "Your answer does not match the required output. Answer again with nothing but the corrected JSON.",
   "wrap-up": "You must stop now. Do not call any tool. Say in a few sentences what you found and what is still open.",
   "empty-answer": "Your last answer was empty. Give your answer now, or say what keeps you from giving one.",
   "cut-answer":
-    "Your last answer was cut at the output limit. If it held a tool call, that call was not run. Go on exactly where the text stopped, or make the call again with a shorter input.",
+    "Your last answer was cut at the output limit. If it held a tool call, that call was not run. Continue exactly where the text stopped, or make the call again with a shorter input.",
   "no-report": "A background subagent ended without a report.",
 };
 

@@ -44,7 +44,7 @@ async function finish(ending: Ending, run: Run, startedAt: number): Promise<RunO
       const cleaning = cleanUpAfter(run);
       if (cleaning !== undefined) await cleaning;
     }
-    outcome = toOutcome(ending, run, run.tree.clock.monotonic() - startedAt);
+    outcome = toOutcome(ending, run, Math.round(run.tree.clock.monotonic() - startedAt));
     noteTruncation(run, outcome);
     // A schema may turn the answer into what only this process can hold, such as a date.
     run.emit({ type: "run-end", ...outcome, output: asKept(outcome.output) });

@@ -37,7 +37,7 @@ export async function afterToolCall(
 
 /** A stopped run waits neither for a hook nor for a schema. */
 export function orAborted<T>(work: T | Promise<T>, run: Run): T | Promise<T> {
-  return work instanceof Promise ? untilAborted(work, run.scope) : work;
+  return work instanceof Promise ? untilAborted(work, run.work) : work;
 }
 
 /** With a copy of the input: a hook may refuse a call, but not change what runs. */

@@ -3,11 +3,13 @@
 import { messageOf, StoreError, stackOf, ToolFailure } from "../core/errors.ts";
 import type { ToolCallPart, ToolResultPart } from "../core/message.ts";
 import { isRedacted } from "../core/redact.ts";
+import { mayUse } from "../core/rights.ts";
 import type { ReadyTool, Run } from "../core/run.ts";
 import type { EarlierCall } from "../core/run-state.ts";
 import type { Parsed } from "../core/schema.ts";
-import { depthMessage, isSubagentToolName } from "../core/subagent-names.ts";
+import { askedLabels, depthMessage, isSubagentToolName } from "../core/subagent-names.ts";
 import type { Tool, ToolResult } from "../core/tool.ts";
+import { countsIn } from "../core/tool-counts.ts";
 import { approvalRequest } from "./approval-request.ts";
 import { askConsent, deniedByRule, NOBODY_THERE, notAllowed } from "./ask-consent.ts";
 import { UNKNOWN_OUTCOME } from "./repair-history.ts";
@@ -65,7 +67,7 @@ function execute(checked: Checked, begun: Begun): unknown {
   if ("refusal" in checked) return checked.refusal;
   const { run, context } = begun;
   const { tool, input } = checked;
-  run.scope.throwIfAborted();
+  run.work.throwIfAborted();
   const value = tool.execute(input, context);
   const settling = isPromiseLike(value) ? stoppable(value, tool, run) : value;
   return run.profile.hooks?.afterToolCall === undefined ? settling : withHook(settling, input, begun);
@@ -94,14 +96,14 @@ function succeed(begun: Begun, value: unknown): Settled {
 }
 
 function fail(begun: Begun, error: unknown): Settled {
-  const { scope } = begun.run;
+  const { work } = begun.run;
   if (error instanceof StoreError) {
     begun.context[Symbol.dispose]();
     begun.running?.[Symbol.dispose]();
     return error;
   }
   const stack = error instanceof ToolFailure ? undefined : stackOf(error);
-  return end(begun, failedResult(scope.aborted ? "The call was cancelled" : messageOf(error)), stack);
+  return end(begun, failedResult(work.aborted ? "The call was cancelled" : messageOf(error)), stack);
 }
 
 function end(begun: Begun, result: ToolResult, stack: string | undefined): ToolResultPart {
@@ -117,7 +119,11 @@ function end(begun: Begun, result: ToolResult, stack: string | undefined): ToolR
   run.emit({ type: "tool-call-end", callId, toolName, output, isError, durationMs, stack, metadata, files });
   const part: ToolResultPart = { type: "tool-result", callId, toolName, output, isError };
   if (files !== undefined && files.length > 0) part.files = files;
-  run.toolLog?.add(call, part, durationMs, metadata === NOBODY_THERE);
+  if (run.toolLog !== undefined) {
+    const displayName = run.profile.tools.byName.get(toolName)?.tool.displayName;
+    const isDenied = metadata === NOBODY_THERE;
+    run.toolLog.add(call, part, { durationMs, isDenied, displayName, counts: countsIn(metadata) });
+  }
   return part;
 }
 
@@ -135,15 +141,16 @@ function answerEarlier(earlier: EarlierCall, { toolName, input }: ToolCallPart, 
 }
 
 const LOST_INPUT =
-  "This call was not made: the run was interrupted before it, and a secret in its input was not kept. Go on without it.";
+  "This call was not made: the run was interrupted before it, and a secret in its input was not kept. Continue without it.";
 
 /** A call that may run, with its parsed input, or the result that says why not. */
 type Checked = { tool: Tool; input: unknown } | { refusal: ToolResult };
 
 /** Rights, input, hook, consent, record: in this order. Costs no tick when none of them has to wait. */
 function check(call: ToolCallPart, run: Run): Checked | Promise<Checked> {
-  const { tool, schema } = findTool(call.toolName, run);
-  const parsing = typeof call.input === "string" ? NOT_JSON : schema.parse(forTool(call.input, tool), run.scope);
+  run.work.throwIfAborted();
+  const { tool, schema } = findTool(call, run);
+  const parsing = typeof call.input === "string" ? NOT_JSON : schema.parse(forTool(call.input, tool), run.work);
   const isPlain =
     tool.tier === "observe" && run.tree.rules === undefined && run.profile.hooks?.beforeToolCall === undefined;
   if (!isPlain || parsing instanceof Promise) return checkSlowly(call, run, tool, parsing);
@@ -209,11 +216,11 @@ function invalidInput(problems: readonly string[]): Checked {
 /** A subagent tool waits for its children to stop; any other that ignores its signal is left behind after a while. */
 function stoppable(work: PromiseLike<unknown>, { category }: Tool, run: Run): Promise<unknown> {
   const settling = Promise.resolve(work);
-  return category === "subagent" ? settling : waitForTool(settling, run.scope, run.tree.clock);
+  return category === "subagent" ? settling : waitForTool(settling, run.work, run.tree.clock);
 }
 
 /** Enforced here as well as by not showing the tool: a model may call what it was never shown. */
-function findTool(name: string, run: Run): ReadyTool {
+function findTool({ toolName: name, input }: ToolCallPart, run: Run): ReadyTool {
   const { tools } = run.profile;
   const ready = tools.byName.get(name);
   if (ready !== undefined && isUsable(ready, run)) return ready;
@@ -221,7 +228,8 @@ function findTool(name: string, run: Run): ReadyTool {
   const isTooDeep = tools.isDeepest || (ready !== undefined && run.who.depth >= run.tree.maxDepth);
   if (isTooDeep && isSubagentToolName(name)) {
     const message = depthMessage(run.tree.maxDepth, run.who.depth);
-    run.emit({ type: "spawn-refused", label: name, errorType: "depth_limit", message });
+    for (const label of askedLabels(name, input))
+      run.emit({ type: "spawn-refused", label, errorType: "depth_limit", message });
     throw new ToolFailure(message);
   }
   const usable = [...tools.byName.values()].filter((each) => isUsable(each, run));
@@ -231,8 +239,7 @@ function findTool(name: string, run: Run): ReadyTool {
 }
 
 function isUsable({ tool }: ReadyTool, { profile, who, tree }: Run): boolean {
-  if (tool.category !== "subagent") return profile.rights.use.has(tool.name);
-  return profile.rights.spawn && who.depth < tree.maxDepth;
+  return mayUse(tool, profile.rights) && (tool.category !== "subagent" || who.depth < tree.maxDepth);
 }
 
 function nameOf({ tool }: ReadyTool): string {

@@ -25,7 +25,7 @@ export class ToolCallContext implements ToolContext, Disposable {
 
   /** One per call, so that listeners a tool leaves behind go with it. */
   get signal(): AbortSignal {
-    this.#scope ??= new Scope(this.#run.scope);
+    this.#scope ??= new Scope(this.#run.work);
     return this.#scope.signal;
   }
 

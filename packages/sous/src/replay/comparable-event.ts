@@ -13,9 +13,9 @@ export function comparableEvent(
   const { seq: _seq, time: _time, ...body } = event;
   switch (body.type) {
     case "run-start":
-      // A budget that was shared with others is not there to draw on.
+      // A budget that was shared with others is not there to draw on, and a rerun may be in any folder.
       return {
-        ...body,
+        ...without(body, "cwd"),
         rights: comparableRights(body.rights),
         terms: body.terms && without(body.terms, "sharedBudget"),
       };
@@ -29,7 +29,7 @@ export function comparableEvent(
       return {
         ...without(body, "durationMs", "stack"),
         output: comparableOutput(body.toolName, body.output, isRebuilt),
-        metadata: body.metadata && without(body.metadata, "duration_ms", ...(isRebuilt ? TOKENS : [])),
+        metadata: body.metadata && comparableReport(body.metadata, isRebuilt),
         files: body.files?.length === 0 ? undefined : body.files,
       };
     case "retry":
@@ -62,16 +62,23 @@ export function comparableEvent(
 }
 
 /** Whoever was stopped may have been about to ask: whether that was a turn is a matter of moments. */
+const STOPPED: readonly unknown[] = ["cancelled", "timeout", "budget_exceeded"];
+
+function comparableReport(metadata: Readonly<Record<string, unknown>>, isRebuilt: boolean): object {
+  const moments = STOPPED.includes(metadata.completion_status) ? ["turns_used"] : [];
+  return without(metadata, "duration_ms", ...moments, ...(isRebuilt ? TOKENS : []));
+}
+
 function comparableEnd(end: Omit<EventOf<"run-end">, "seq" | "time">, isGuessed: boolean): object {
   const { fault, status, ...body } = end;
-  const wasStopped = status === "cancelled" || status === "timeout" || status === "budget_exceeded";
+  const wasStopped = STOPPED.includes(status);
   const guessed = isGuessed ? ["usage", "costUsd"] : [];
   const rest = without(body, "durationMs", ...(wasStopped ? ["turns"] : []), ...guessed);
   return { status, ...rest, fault: fault && without(fault, "stack") };
 }
 
 /** What a report says of tokens, part of which may have been estimated. */
-const TOKENS = ["tokens_consumed", "prompt_tokens", "completion_tokens"];
+const TOKENS = ["tokens_consumed", "tree_tokens", "prompt_tokens", "completion_tokens"];
 
 /** Sets, whatever order they are written in. */
 function comparableRights({ use, delegate, deny, spawn }: StoredRights): StoredRights {

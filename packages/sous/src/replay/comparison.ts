@@ -9,6 +9,7 @@ import { isSubagentToolName } from "../core/subagent-names.ts";
 import { comparableEvent } from "./comparable-event.ts";
 import type { ComparisonOptions, RunsComparison, StepDifference } from "./compare-runs.ts";
 import { describeStep } from "./describe-step.ts";
+import { isFanOut } from "./recorded-fan-out.ts";
 
 /** The events of one path or of one call in it, and how far the other tree has come. */
 type Line = {
@@ -127,7 +128,8 @@ export class Comparison {
   /** A child that was refused to a tool of a user: its stub does not ask for it again. */
   #isOfStub(event: StoredEvent): boolean {
     const run = this.#recording.runs.get(event.runId);
-    if (event.type !== "spawn-refused" || run === undefined || this.#isLive) return false;
+    if (event.type !== "spawn-refused" || run === undefined || this.#isLive || isFanOut(run)) return false;
+    if (event.waited === true && asksInBackground(run, event.label)) return false;
     return !run.events.some((each) => this.#tellsRefusal(each, event, run));
   }
 
@@ -138,7 +140,7 @@ export class Comparison {
     if (event.type !== "tool-call-end" || !isSubagentToolName(event.toolName) || !isTold(event.output)) return false;
     const { toolName, callId } = event;
     const input = calls.get(callId)?.input;
-    // One level too deep is refused by the name of the tool.
+    // One level too deep is refused by the name of the tool when the call has no label.
     if (toolName === label || toolName === `subagent_${label}`) return true;
     if (toolName !== "subagent_send") return JSON.stringify(input)?.includes(JSON.stringify(label)) === true;
     const { subagent_id } = (input ?? {}) as { subagent_id?: string };
@@ -207,6 +209,14 @@ function lineOf(event: StoredEvent): string {
   if ("callId" in event) return `${path}\n${event.callId}`;
   if (event.type === "spawn-refused") return `${path}\n/${event.label}`;
   return event.type === "truncation" && event.subject === "tool-result" ? `${path}\n${event.of}` : path;
+}
+
+/** A parent that was stopped may not have read what became of a background child that waited for its place. */
+function asksInBackground({ calls }: RunRecording, label: string): boolean {
+  return [...calls.values()].some(({ toolName, input }) => {
+    const asked = (input ?? {}) as { label?: unknown; background?: unknown };
+    return isSubagentToolName(toolName) && asked.label === label && asked.background === true;
+  });
 }
 
 /** A tree whose own runtime failed has nothing to say about what its agents would have done. */

@@ -53,8 +53,13 @@ export function planOutsideActs(
         conductor.acts.push(act(turnStart, heardUntil + 0.5, () => control.steer(path, event.text)));
       } else if (isWrapUp(event, events)) {
         // As late as possible: until then the run did what one that wraps up does not.
-        const key = conductor.keyOf(lastInput) - 0.25;
-        conductor.acts.push(act(turnStart, key, () => control.cancel(path, "wrap-up")));
+        const since = eventsBelow(recording, path, turnStart.seq, event.seq);
+        const atOnce = stoppedAtOnce(recording, run, since);
+        const stopped = atOnce ?? since.find(isStop);
+        const input = stopped === undefined ? lastInput : answerToUnmadeCall(run, since, stopped);
+        const key = (input === undefined ? (stopped ?? event).seq : conductor.keyOf(input)) - 0.25;
+        const mode = atOnce === undefined ? "wrap-up" : "last-words";
+        conductor.acts.push(act(turnStart, key, () => control.cancel(path, mode)));
       }
     }
     const stopped = firstSignOfStop(run);
@@ -95,6 +100,69 @@ function wordsOfParents({ runs }: Recording): { take(agentId: string, text: stri
 function isWrapUp(event: StoredEvent, events: readonly StoredEvent[]): event is EventOf<"notice"> {
   if (event.type !== "notice" || event.reason !== "wrap-up") return false;
   return !events.some(({ type, seq }) => type === "budget-warning" && seq < event.seq);
+}
+
+/** What a run and those below it did between these two numbers. */
+function eventsBelow({ events }: Recording, path: string, from: number, to: number): StoredEvent[] {
+  return events.filter(
+    (event) => event.seq > from && event.seq < to && (event.path === path || event.path.startsWith(`${path}/`)),
+  );
+}
+
+/** True where a tool, a child or a question was stopped for the sake of last words. */
+function isStop(event: StoredEvent): boolean {
+  switch (event.type) {
+    case "run-end":
+      return event.status === "cancelled";
+    case "spawn-refused":
+      // One that did not wait is refused to a run that wraps up, too.
+      return event.errorType === "cancelled" && event.waited === true;
+    default:
+      return isSignOfStop(event);
+  }
+}
+
+/** A call that ended in the moment it began was not made: its run had been stopped before it was answered. */
+function answerToUnmadeCall(
+  { runId }: RunRecording,
+  since: readonly StoredEvent[],
+  stopped: StoredEvent,
+): StoredEvent | undefined {
+  const index = since.indexOf(stopped);
+  const begun = since[index - 1];
+  if (stopped.type !== "tool-call-end" || stopped.runId !== runId) return undefined;
+  if (begun?.type !== "tool-call-start" || begun.callId !== stopped.callId || begun.seq !== stopped.seq - 1)
+    return undefined;
+  return since.findLast((each, place) => place < index && each.type === "message-end" && each.runId === runId);
+}
+
+/** Where its own work was stopped and nothing below it was done after that: it was not left to come to an end by itself. */
+function stoppedAtOnce(
+  { runs }: Recording,
+  { runId }: RunRecording,
+  since: readonly StoredEvent[],
+): StoredEvent | undefined {
+  const stops = since
+    .slice(since.findLastIndex((event) => isProgress(event, runs.get(event.runId))) + 1)
+    .filter(isStop);
+  return stops.some((event) => event.runId === runId) ? stops[0] : undefined;
+}
+
+function isProgress(event: StoredEvent, run: RunRecording | undefined): boolean {
+  switch (event.type) {
+    case "turn-start":
+    case "message-end":
+    case "run-start":
+      return true;
+    case "run-end":
+      return !isStop(event);
+    case "tool-call-start": {
+      const end = run?.results.get(event.callId);
+      return end === undefined || !isCancelledCall(end);
+    }
+    default:
+      return false;
+  }
 }
 
 /** The first event that a run left behind when it was stopped: the end of a call, or its own. */

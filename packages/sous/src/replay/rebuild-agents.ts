@@ -9,7 +9,7 @@ import { recordedOutput } from "./recorded-output.ts";
 import { agentsTold, isTooDeep, isUnknownTool, MADE_UP, toolsTold } from "./told-names.ts";
 
 const NAMED_TOOL = "subagent_";
-const CAN_FETCH = "; subagent_report reads the rest]";
+const REPORT_TOOL = "subagent_report";
 
 export type RebuildPorts = {
   makeTool(name: string): Tool;
@@ -29,7 +29,7 @@ export type RebuiltAgents = {
 export function rebuildAgents(recording: Recording, ports: RebuildPorts): RebuiltAgents {
   const runsOf = new Map<AgentDefinition, readonly RunRecording[]>();
   const defining = new Set<string>();
-  const told = agentsTold(recording, (leader) => new Set(specialistsOf(family(leader).flatMap(callsOf), []).keys()));
+  const told = agentsTold(recording);
 
   /** `runs` are of one definition; what their made-up children did tells about it too, because they have what it has. */
   function define(runs: readonly RunRecording[]): AgentDefinition {
@@ -44,8 +44,7 @@ export function rebuildAgents(recording: Recording, ports: RebuildPorts): Rebuil
     const delegate = [...new Set(runs.flatMap(({ start: each }) => each.rights.delegate))];
     const own = use.map(ports.makeTool);
     const others = delegate.filter((name) => !use.includes(name) && !subagents.some((each) => hasTool(each, name)));
-    // Somebody it could call, and did not, has these: nothing else is known of them.
-    if (others.length > 0) subagents.push(agent({ name: "others", tools: others.map(ports.makeTool) }));
+    if (others.length > 0) giveTo(subagents, others.map(ports.makeTool));
     const asked = subagents.filter(({ name }) =>
       calls.some((call) => call.isAsked && call.toolName === NAMED_TOOL + name),
     );
@@ -54,9 +53,12 @@ export function rebuildAgents(recording: Recording, ports: RebuildPorts): Rebuil
       nickname: start.nickname,
       model: start.model,
       ...recordedOutput(runs),
+      notes: start.notes,
       tools: [...own, ...asked.map((each) => ports.namedTool(each, "confirm"))],
       subagents: subagents.filter((each) => !asked.includes(each)),
-      delegate: calls.some(showsDelegation),
+      delegate:
+        calls.some((call) => showsDelegation(call, specialists.size > 0)) ||
+        (runs.some((each) => each.start.rights.spawn) ? undefined : false),
       maxTurns: start.maxTurns,
       timeoutMs: start.timeoutMs,
       budget: start.depth === 0 ? undefined : start.budget,
@@ -66,9 +68,20 @@ export function rebuildAgents(recording: Recording, ports: RebuildPorts): Rebuil
     return definition;
   }
 
+  /** An agent that could be called, and never was, has these tools: one whose name is known, if there is one. */
+  function giveTo(subagents: AgentDefinition[], tools: AgentDefinition["tools"]): void {
+    const unseen = subagents.findIndex((each) => runsNamed(each.name).length === 0);
+    if (unseen === -1) subagents.push(agent({ name: "others", tools }));
+    else subagents[unseen] = agent({ name: subagents[unseen]?.name ?? "", tools });
+  }
+
+  function runsNamed(name: string): RunRecording[] {
+    return [...recording.runs.values()].filter(({ start }) => start.agent === name && start.depth > 0);
+  }
+
   /** Somebody who was named and not called here: what others of the same name did is all there is to know. */
   function spokenOf(name: string): AgentDefinition {
-    const elsewhere = [...recording.runs.values()].filter(({ start }) => start.agent === name && start.depth > 0);
+    const elsewhere = runsNamed(name);
     if (elsewhere.length === 0 || defining.has(name)) return agent({ name });
     defining.add(name);
     const definition = define(elsewhere);
@@ -140,13 +153,11 @@ function isDelegationTool(name: string): boolean {
   return DELEGATION_TOOLS.has(name);
 }
 
-/** One that was never used makes no difference. */
-function showsDelegation({ toolName, output }: Call): boolean {
+/** One that was never used makes no difference. An agent with specialists can read their reports without it. */
+function showsDelegation({ toolName, output }: Call, hasSpecialists: boolean): boolean {
   if (toolsTold(output).includes("subagent") || (isSubagentToolName(toolName) && isTooDeep(output))) return true;
-  return (
-    (isDelegationTool(toolName) && !isUnknownTool(output)) ||
-    (isSubagentToolName(toolName) && output.endsWith(CAN_FETCH))
-  );
+  if (toolName === REPORT_TOOL && hasSpecialists) return false;
+  return isDelegationTool(toolName) && !isUnknownTool(output);
 }
 
 function hasTool(definition: AgentDefinition, name: string): boolean {

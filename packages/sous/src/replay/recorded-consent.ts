@@ -19,7 +19,7 @@ export function recordedApprove(playback: Playback): Approve | undefined {
   return async (request, signal) => {
     const run = playback.runOf(request.runId);
     const callId = ids.toRecorded(request.callId);
-    if (run?.asked.has(callId) !== true) return { allow: false, reason: "nobody was asked then" };
+    if (run?.asked.has(callId) !== true) return { allow: false, reason: "no one was asked then" };
     const consent = run.consents.get(callId);
     await conductor.turn(consent?.by === "cancelled" ? undefined : consent, signal);
     if (consent?.by === "nobody") throw new Error(consent.reason?.slice(FAILED.length));

@@ -23,12 +23,13 @@ export function fanOutInputs({ start, children, events }: RunRecording): string[
   return Array.from({ length: count }, (_, index) => inputs[index] ?? lines[index] ?? "");
 }
 
-/** The most that were alive at once. */
-export function fanOutLimit({ children }: RunRecording): number {
+/** The most that were alive at once, or asked for beside those. */
+export function fanOutLimit({ children, events }: RunRecording): number {
   const changes: [seq: number, change: number][] = children.flatMap(({ start, end }) => [
     [start.seq, 1],
     [end?.seq ?? Number.POSITIVE_INFINITY, -1],
   ]);
+  for (const { type, seq } of events) if (type === "spawn-refused") changes.push([seq, 1], [seq, -1]);
   changes.sort(([one], [other]) => one - other);
   let alive = 0;
   let most = 1;

@@ -6,6 +6,7 @@ import type { Message } from "../core/message.ts";
 import type { Model, ModelAnswer, ModelRequest, OnDelta } from "../core/model.ts";
 import { comparePrompts, promptDifferenceInWords } from "../core/recorded-prompts.ts";
 import { NOTHING, type PartialAnswer, type RecordedReply, type RunRecording, wasStopped } from "../core/recording.ts";
+import { systemPrompt } from "../core/system-prompt.ts";
 import { utf8Length } from "../core/usage.ts";
 import type { Playback } from "./playback.ts";
 
@@ -41,8 +42,9 @@ export function recordedModel({ id, price, contextWindow }: RecordedModelFacts, 
   function check(request: ModelRequest, run: RunRecording, place: Place): void {
     const { ids, redactor, prompts } = playback;
     const instructions = ids.toRecorded(redactor.value(request.instructions));
-    if (instructions !== run.start.instructions) {
-      const words = differenceInWords({ expected: run.start.instructions, found: instructions });
+    const recorded = systemPrompt(run.start);
+    if (instructions !== recorded) {
+      const words = differenceInWords({ expected: recorded, found: instructions });
       throw mismatch(request, `the instructions are not the recorded ones: ${words}`);
     }
     const expected = prompts.messages(run, place.asked);

@@ -35,51 +35,40 @@ function listBehind(text: string, words: string, from = 0): string | undefined {
   return at !== -1 && start < text.length && text.endsWith(".") ? text.slice(start, -1) : undefined;
 }
 
-/** The agents that runs were told of: first those of their own definition, then those that anybody may name. */
+/** The agents that runs were told of: those of their own definition, and those that any call may name. */
 export type AgentsTold = {
-  /** Those that anybody may name, in their order: what all lists end with. */
+  /** Those that any call may name: what all lists have. */
   readonly shared: readonly string[];
   /** Those of the definition of this run. */
   own(run: RunRecording): readonly string[];
 };
 
-/** `called` are the specialists that the runs of a definition have called, as far as that is known. */
-export function agentsTold(
-  { events, runs }: Recording,
-  called: (leader: RunRecording) => ReadonlySet<string>,
-): AgentsTold {
+/** Each list has the agents of the run's definition and those that any call may name, sorted: only other lists tell them apart. */
+export function agentsTold({ events, runs }: Recording): AgentsTold {
   const lists = new Map<RunRecording, string[]>();
   for (const event of events) {
     const list = event.type === "spawn-refused" ? knownAgents(event.message)?.split(", ") : undefined;
     const run = runs.get(event.runId);
     if (list !== undefined && run !== undefined) lists.set(leaderOf(run), list);
   }
-  const shared = commonEnd([...lists].map(([leader, list]) => withoutFirst(list, new Set(called(leader)))));
+  const [first = [], ...others] = lists.values();
+  const shared = first.filter((name) => others.every((list) => list.includes(name)));
   return {
     shared,
-    own: (run) => lists.get(run)?.slice(0, -shared.length || undefined) ?? [],
+    own(run) {
+      const list = lists.get(run) ?? [];
+      const own = list.filter((name) => !shared.includes(name));
+      return own.length === 0 && handsOnMore(run) ? list.slice(0, 1) : own;
+    },
   };
+}
+
+/** Tools that a run may only hand on are those of an agent of its own, called or not. */
+function handsOnMore({ start: { rights } }: RunRecording): boolean {
+  return rights.delegate.some((name) => !rights.use.includes(name));
 }
 
 /** The run whose definition a made-up child has its tools and specialists from. */
 function leaderOf(run: RunRecording): RunRecording {
   return run.start.agent === MADE_UP && run.parent !== undefined ? leaderOf(run.parent) : run;
-}
-
-/** Its own come first, each once. */
-function withoutFirst(list: readonly string[], own: Set<string>): readonly string[] {
-  let first = 0;
-  while (own.delete(list[first] ?? "")) first += 1;
-  return list.slice(first);
-}
-
-function commonEnd(lists: readonly (readonly string[])[]): readonly string[] {
-  const [first = [], ...others] = lists;
-  let length = first.length;
-  for (const list of others) {
-    let same = 0;
-    while (same < Math.min(length, list.length) && list.at(-1 - same) === first.at(-1 - same)) same += 1;
-    length = same;
-  }
-  return first.slice(first.length - length);
 }

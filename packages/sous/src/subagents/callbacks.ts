@@ -1,56 +1,188 @@
 /** Callbacks for embedders: a thin view of the one event stream. */
 
-import type { EventListener } from "../core/event.ts";
-import { isSuccess } from "../core/outcome.ts";
+import { type ErrorType, UserError } from "../core/errors.ts";
+import type { EventListener, EventOf } from "../core/event.ts";
+import { nearest } from "../core/nearest.ts";
+import { isSuccess, type RunOutcome } from "../core/outcome.ts";
+import { labelIn } from "./paths.ts";
 
-export type SubagentInfo = { id: string; description: string; mode: "spawn" | "delegate" };
-export type SubagentResult = { text: string; turns: number; durationMs: number };
+export type SubagentInfo = {
+  /** The same over its follow-ups. */
+  id: string;
+  description: string;
+  mode: "spawn" | "delegate";
+  /** `lead/scout#2`, unique in the tree. */
+  path: string;
+  depth: number;
+};
+
+export type SubagentResult = {
+  /** The final text, or what there was when the child was stopped. */
+  text: string;
+  turns: number;
+  /** Whole milliseconds. */
+  durationMs: number;
+};
+
 export type SubagentToolCall = { callId: string; toolName: string; input: unknown };
-export type SubagentToolEnd = {
+
+export type SubagentToolResult = {
   callId: string;
   toolName: string;
+  /** What the child's model reads. */
   output: string;
   isError: boolean;
   durationMs: number;
 };
 
-/** All optional. Each child that starts has exactly one `onComplete` or `onError`. */
+/** Why a child gave no usable result. `type` is the kind of failure, as in reports and metrics. */
+export class SubagentError extends Error {
+  override name = "SubagentError";
+  readonly type: ErrorType;
+  /** With the partial text. */
+  readonly result: SubagentResult;
+
+  constructor(message: string, type: ErrorType, result: SubagentResult) {
+    super(message);
+    this.type = type;
+    this.result = result;
+  }
+}
+
+/**
+ * All optional. A child that starts has `onSubagentStart` first and exactly one `onSubagentComplete` or `onSubagentError` last,
+ * also when it is cancelled or times out; a follow-up starts it again under the same id. A child that is refused before it
+ * starts has none of them: the tool's result says why. What a callback throws, or rejects with, changes nothing.
+ */
 export type SubagentCallbacks = {
   onSubagentStart?(info: SubagentInfo): void;
-  onStreamDelta?(info: SubagentInfo, text: string): void;
-  onToolCallStart?(info: SubagentInfo, call: SubagentToolCall): void;
-  onToolCallEnd?(info: SubagentInfo, end: SubagentToolEnd): void;
-  onComplete?(info: SubagentInfo, result: SubagentResult): void;
-  onError?(info: SubagentInfo, error: { message: string } & SubagentResult): void;
+  onSubagentStreamDelta?(id: string, text: string): void;
+  onSubagentToolCallStart?(id: string, call: SubagentToolCall): void;
+  onSubagentToolCallEnd?(id: string, result: SubagentToolResult): void;
+  onSubagentComplete?(id: string, result: SubagentResult): void;
+  onSubagentError?(id: string, error: SubagentError): void;
 };
 
-/** The listener of one child: it hears that child's events only. */
-export function toListener(callbacks: SubagentCallbacks, child: Omit<SubagentInfo, "id">): EventListener {
+/**
+ * A listener for `onEvent` that calls back for every child of a tree, however it was started. Children of
+ * `registerSubagentTools` with callbacks of their own call back in both places.
+ */
+export function trackSubagents(callbacks: SubagentCallbacks): EventListener {
+  checkCallbacks(callbacks);
+  const live = new Map<string, EventListener>();
+  const delegateCalls = new Set<string>();
   return (event) => {
-    const info: SubagentInfo = { id: event.agentId, ...child };
+    if (event.type === "tool-call-start" && event.toolName === "subagent_delegate")
+      delegateCalls.add(callKey(event.runId, event.callId));
+    if (event.type === "tool-call-end") delegateCalls.delete(callKey(event.runId, event.callId));
+    if (event.parentId === null) return;
+    if (event.type === "run-start") {
+      const isDelegated = event.call !== undefined && delegateCalls.has(callKey(event.parentId, event.call.callId));
+      const mode = isDelegated ? "delegate" : "spawn";
+      live.set(event.runId, toListener(callbacks, { description: event.label, mode }));
+    }
+    // It began in another process, and only its path is known here.
+    if (event.type === "resume")
+      live.set(event.runId, toListener(callbacks, { description: labelIn(event.path), mode: "spawn" }));
+    const listener = live.get(event.runId);
+    if (event.type === "run-end") live.delete(event.runId);
+    // Returned, so that the bus hears of a callback that rejects.
+    return listener?.(event);
+  };
+}
+
+/** The listener of one child: it hears that child's events only. A child with a tree of its own has levels above it. */
+export function toListener(
+  callbacks: SubagentCallbacks,
+  child: Pick<SubagentInfo, "description" | "mode">,
+  levelsAbove = 0,
+): EventListener {
+  return (event) => {
+    const { agentId: id, path } = event;
+    const depth = event.depth + levelsAbove;
     switch (event.type) {
       case "run-start":
-        return callbacks.onSubagentStart?.(info);
+      case "resume":
+        return callbacks.onSubagentStart?.({ id, ...child, path, depth });
       case "text-delta":
-        return callbacks.onStreamDelta?.(info, event.text);
+        return callbacks.onSubagentStreamDelta?.(id, event.text);
       case "tool-call-start":
-        return callbacks.onToolCallStart?.(info, {
-          callId: event.callId,
-          toolName: event.toolName,
-          input: event.input,
-        });
-      case "tool-call-end": {
-        const { callId, toolName, output, isError, durationMs } = event;
-        return callbacks.onToolCallEnd?.(info, { callId, toolName, output, isError, durationMs });
-      }
-      case "run-end": {
-        const { text, turns, durationMs } = event;
-        if (isSuccess(event)) return callbacks.onComplete?.(info, { text, turns, durationMs });
-        const message = event.fault?.message ?? event.status;
-        return callbacks.onError?.(info, { message, text, turns, durationMs });
-      }
+        return callbacks.onSubagentToolCallStart?.(id, toToolCall(event));
+      case "tool-call-end":
+        return callbacks.onSubagentToolCallEnd?.(id, toToolResult(event));
+      case "run-end":
+        if (isSuccess(event)) return callbacks.onSubagentComplete?.(id, toResult(event));
+        return callbacks.onSubagentError?.(id, toError(event));
       default:
         return undefined;
     }
   };
+}
+
+function toToolCall({ callId, toolName, input }: EventOf<"tool-call-start">): SubagentToolCall {
+  return { callId, toolName, input };
+}
+
+function toToolResult(event: EventOf<"tool-call-end">): SubagentToolResult {
+  const { callId, toolName, output, isError, durationMs } = event;
+  return { callId, toolName, output, isError, durationMs: Math.round(durationMs) };
+}
+
+function toResult({ text, turns, durationMs }: RunOutcome): SubagentResult {
+  return { text, turns, durationMs: Math.round(durationMs) };
+}
+
+function toError(end: EventOf<"run-end">): SubagentError {
+  const { fault, status } = end;
+  const type = fault?.type ?? (status === "refused" ? "refused" : "crash");
+  const message = fault?.message ?? (status === "refused" ? "The model refused the task" : status);
+  return new SubagentError(message, type, toResult(end));
+}
+
+function callKey(runId: string, callId: string): string {
+  return `${runId} ${callId}`;
+}
+
+const NAMES: readonly string[] = Object.keys({
+  onSubagentStart: true,
+  onSubagentStreamDelta: true,
+  onSubagentToolCallStart: true,
+  onSubagentToolCallEnd: true,
+  onSubagentComplete: true,
+  onSubagentError: true,
+} satisfies Record<keyof SubagentCallbacks, true>);
+
+/** Throws a `UserError` for a name that would never be called. */
+export function checkCallbacks(callbacks: SubagentCallbacks): void {
+  if (typeof callbacks !== "object" || callbacks === null)
+    throw new UserError(`callbacks is an object of functions. Known are ${NAMES.join(", ")}.`);
+  for (const name of namesIn(callbacks)) {
+    if (!NAMES.includes(name)) throw new UserError(`Unknown callback: ${name}. ${hintFor(name)}`);
+    const callback = (callbacks as Record<string, unknown>)[name];
+    if (callback !== undefined && typeof callback !== "function")
+      throw new UserError(`The callback ${name} is not a function`);
+  }
+}
+
+/** Everything in a plain object. An instance may have state and methods of its own, so only what looks like a callback. */
+function namesIn(callbacks: object): string[] {
+  const prototype: unknown = Object.getPrototypeOf(callbacks);
+  if (prototype === Object.prototype || prototype === null) return Object.keys(callbacks);
+  const names = new Set<string>();
+  for (let each: unknown = callbacks; isOwnLevel(each); each = Object.getPrototypeOf(each)) {
+    for (const name of Object.getOwnPropertyNames(each)) if (/^on[A-Z]/.test(name)) names.add(name);
+  }
+  return [...names];
+}
+
+function isOwnLevel(level: unknown): level is object {
+  return typeof level === "object" && level !== null && level !== Object.prototype;
+}
+
+function hintFor(name: string): string {
+  const lower = name.toLowerCase();
+  const given = /^on(?!subagent)/.test(lower) ? `onsubagent${lower.slice(2)}` : lower;
+  const byLower = new Map(NAMES.map((each) => [each.toLowerCase(), each]));
+  const meant = byLower.get(nearest(given, byLower.keys()) ?? "");
+  return meant === undefined ? `Known are ${NAMES.join(", ")}.` : `Did you mean ${meant}?`;
 }

@@ -60,6 +60,10 @@ export function stopRun(run: Run, mode: CancelMode, book: AgentBook): void {
     run.scope.abort(new Cancelled(run.parent === undefined ? "The run was cancelled" : "Subagent cancelled"));
     return;
   }
+  if (mode === "last-words") {
+    run.stopWork();
+    return;
+  }
   run.wrapUp();
   for (const live of book.live) if (isBelow(live, run)) live.wrapUp();
 }

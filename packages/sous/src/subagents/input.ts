@@ -1,9 +1,11 @@
 /** The inputs of `subagent` and `parallel_subagent`: the schema a model sees, and the request it becomes. */
 
 import * as z from "zod";
+import type { DelegationLimits } from "../core/limits.ts";
 import type { StandardSchema } from "../core/schema.ts";
-import type { SpawnRequest } from "../core/spawn.ts";
-import { sentenceSchema } from "./sentence-schema.ts";
+import type { SpawnRequest, SummaryMode } from "../core/spawn.ts";
+import { SUMMARY_PROMPT } from "../core/subagent-names.ts";
+import { describedSchema, sentenceSchema } from "./sentence-schema.ts";
 
 /** The most turns a call may ask for; definitions and configuration reach further. */
 const MAX_CALL_TURNS = 50;
@@ -13,12 +15,12 @@ const notBlank = z.string().refine((text) => text.trim() !== "");
 const SpawnInput = z.strictObject({
   label: notBlank.describe("A short name for this child, such as auth_review."),
   task_prompt: notBlank.describe("Everything the child must know: it sees nothing else."),
-  summary_prompt: notBlank.optional().describe("What the child's report should answer or look like."),
+  summary_prompt: notBlank.optional(),
   allowed_tools: z
     .array(z.string())
     .optional()
     .describe("Exactly these of your tools; an empty list means none. Omit for all of them."),
-  max_turns: z.int().min(1).max(MAX_CALL_TURNS).optional().describe("How many turns it may take, 1 to 50."),
+  max_turns: z.int().min(1).max(MAX_CALL_TURNS).optional(),
   agent: notBlank.optional().describe("The name of a predefined agent to use."),
   model: notBlank.optional().describe("provider/model, of your provider."),
   system_prompt: notBlank.optional().describe("Instructions for the child instead of the default ones."),
@@ -28,7 +30,7 @@ const SpawnInput = z.strictObject({
     .enum(["none", "fork"])
     .optional()
     .describe("fork starts from your own conversation; none (the default) from the task alone."),
-  background: z.boolean().optional().describe("Go on while it runs; its report arrives later."),
+  background: z.boolean().optional().describe("Continue while it runs; its report arrives later."),
 });
 export type SpawnInput = z.infer<typeof SpawnInput>;
 
@@ -37,10 +39,28 @@ const ParallelInput = z.strictObject({
     .array(SpawnInput.omit({ background: true }))
     .min(1)
     .describe("One entry per child."),
-  max_concurrent: z.int().min(1).optional().describe("How many run at once (default 5)."),
+  max_concurrent: z.int().min(1).optional(),
   fail_fast: z.boolean().optional().describe("Stop the others as soon as one fails (default false)."),
 });
 export type ParallelInput = z.infer<typeof ParallelInput>;
+
+/** The limits that descriptions name: those that hold in the tree of the model that reads them. */
+export type InputLimits = Pick<DelegationLimits, "defaultMaxTurns" | "summary" | "maxConcurrent">;
+
+/** What becomes of a report without a `summary_prompt`. */
+const SUMMARIES: Readonly<Record<SummaryMode, string>> = {
+  auto: ` (default for a long answer: ${SUMMARY_PROMPT}).`,
+  always: ` (default: ${SUMMARY_PROMPT}).`,
+  never: ". Without effect here: no summary is asked for.",
+};
+
+function descriptions({ defaultMaxTurns, summary, maxConcurrent }: InputLimits): Readonly<Record<string, string>> {
+  return {
+    summary_prompt: `What the child's report should answer or look like${SUMMARIES[summary]}`,
+    max_turns: `How many turns it may take, 1 to ${MAX_CALL_TURNS} (default ${defaultMaxTurns}, or its agent's).`,
+    max_concurrent: `How many run at once, at most ${maxConcurrent} (the default).`,
+  };
+}
 
 const SENTENCES = {
   label: "label cannot be empty",
@@ -61,11 +81,19 @@ const SENTENCES = {
   "*": `Allowed: ${Object.keys(SpawnInput.shape).join(", ")}.`,
 };
 
-export const spawnInputSchema: StandardSchema<SpawnInput> = sentenceSchema(SpawnInput, SENTENCES);
-export const parallelInputSchema: StandardSchema<ParallelInput> = sentenceSchema(ParallelInput, {
+const spawnSchema = sentenceSchema(SpawnInput, SENTENCES);
+const parallelSchema = sentenceSchema(ParallelInput, {
   ...SENTENCES,
   "*": `Allowed: ${Object.keys(ParallelInput.shape).join(", ")}; in a task ${Object.keys(SpawnInput.shape).slice(0, -1).join(", ")}.`,
 });
+
+export function spawnInputSchema(limits: InputLimits): StandardSchema<SpawnInput> {
+  return describedSchema(spawnSchema, descriptions(limits));
+}
+
+export function parallelInputSchema(limits: InputLimits): StandardSchema<ParallelInput> {
+  return describedSchema(parallelSchema, descriptions(limits));
+}
 
 export function toSpawnRequest(input: SpawnInput | Omit<SpawnInput, "background">, index = 0): SpawnRequest {
   return {

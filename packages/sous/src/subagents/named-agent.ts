@@ -9,13 +9,18 @@ import {
   RESERVED_AGENT_NAMES,
 } from "../core/agent.ts";
 import { UserError } from "../core/errors.ts";
+import { DEFAULT_LIMITS } from "../core/limits.ts";
 import { isSuccess } from "../core/outcome.ts";
+import type { StandardSchema } from "../core/schema.ts";
 import type { ChildReport, SpawnReply } from "../core/spawn.ts";
-import { type Tool, type ToolRegistry, type ToolResult, type ToolTier, tool } from "../core/tool.ts";
+import { type Tool, type ToolContext, type ToolRegistry, type ToolResult, type ToolTier, tool } from "../core/tool.ts";
+import type { ToolLogEntry } from "../core/tool-log.ts";
 import type { Usage } from "../core/usage.ts";
 import { type ChildStores, storingHooks } from "./child-stores.ts";
+import type { NamedAgentInput } from "./input-types.ts";
 import { describeNamedAgent } from "./prompts.ts";
 import { failureSentence, toToolResult } from "./report.ts";
+import { aloneToolResult, runAlone, type StartRun } from "./run-alone.ts";
 import { sentenceSchema } from "./sentence-schema.ts";
 import { type ToolLog, toToolLog } from "./tool-logs.ts";
 
@@ -26,6 +31,7 @@ export type NamedAgentResult = {
   totalTurns: number;
   toolCount: number;
   toolLogs: ToolLog[];
+  /** Its own, without its children. */
   usage: Usage;
   success: boolean;
   durationMs: number;
@@ -34,7 +40,7 @@ export type NamedAgentResult = {
   failedTool?: string;
 };
 
-const taskInput = sentenceSchema(
+const taskInput: StandardSchema<NamedAgentInput> = sentenceSchema(
   z.strictObject({
     task: z
       .string()
@@ -45,7 +51,10 @@ const taskInput = sentenceSchema(
 );
 
 /** The tool that hands its task to this agent. Asks first, unless its holder listed the agent as its own. */
-export function namedAgentTool(definition: AgentDefinition, { tier = "confirm" }: { tier?: ToolTier } = {}): Tool {
+export function namedAgentTool(
+  definition: AgentDefinition,
+  { tier = "confirm", start }: { tier?: ToolTier; start?: StartRun | undefined } = {},
+): Tool {
   const { name } = definition;
   if (RESERVED_AGENT_NAMES.includes(name)) {
     throw new UserError(`An agent cannot be called ${name}: subagent_${name} is a tool of the runtime`);
@@ -60,17 +69,33 @@ export function namedAgentTool(definition: AgentDefinition, { tier = "confirm" }
     inputSchema: taskInput,
     agent: definition,
     // Not an async function: it would keep one more frame for every live child.
-    execute: ({ task }, context) =>
-      context
-        .spawn({ label: name, task, agent: definition, options: KEEP_LOG })
-        .then((reply) => toNamedToolResult(definition, reply)),
+    execute: ({ task }, context?: ToolContext) =>
+      context?.spawn === undefined
+        ? callAlone(definition, task, context, start)
+        : context
+            .spawn({ label: name, task, agent: definition, options: KEEP_LOG })
+            .then((reply) => toNamedToolResult(definition, reply, toToolResult(reply))),
   }) as Tool;
+}
+
+/** Called by a loop that is not ours: the agent runs as the root of a tree, as deep as any other. */
+async function callAlone(
+  definition: AgentDefinition,
+  task: string,
+  context: ToolContext | undefined,
+  start: StartRun | undefined,
+): Promise<ToolResult> {
+  const { name: label } = definition;
+  if (start === undefined) throw new UserError(`subagent_${label} can be called in a run only`);
+  const { maxDepth } = DEFAULT_LIMITS;
+  const call = { start, label, depth: 1, maxDepth: maxDepth + 1, context, onEvent: undefined };
+  const reply = await runAlone(definition, task, call);
+  return toNamedToolResult(definition, reply, aloneToolResult(reply));
 }
 
 const KEEP_LOG = Object.freeze({ keepToolLog: true });
 
-function toNamedToolResult(definition: AgentDefinition, reply: SpawnReply): ToolResult {
-  const result = toToolResult(reply);
+function toNamedToolResult(definition: AgentDefinition, reply: SpawnReply, result: ToolResult): ToolResult {
   return reply.kind === "ended" ? { ...result, data: toNamedResult(definition, reply.report) } : result;
 }
 
@@ -84,17 +109,31 @@ function toNamedResult(definition: AgentDefinition, report: ChildReport): NamedA
     toolCount: outcome.toolCount,
     // Put into words only when somebody looks.
     get toolLogs() {
-      return toolLog.map(toToolLog);
+      return toolLog.map((entry) => toToolLog(named(entry, definition)));
     },
-    usage: report.totalUsage,
+    usage: outcome.usage,
     success,
     durationMs: outcome.durationMs,
   };
-  if (!success) result.errorDetails = failureSentence(report);
+  if (!success) result.errorDetails = errorDetails(report);
   // A tool's own failure never ends a run, so only an action nobody could allow names a tool for certain.
   const denied = outcome.stopReason === "consent" ? toolLog.findLast((entry) => entry.isDenied) : undefined;
   if (denied !== undefined) result.failedTool = denied.toolName;
   return result;
+}
+
+/** One that ended before a restart has no tools any more; its definition may know them. */
+function named(entry: ToolLogEntry, { tools }: AgentDefinition): ToolLogEntry {
+  if (entry.displayName !== undefined || !Array.isArray(tools)) return entry;
+  const used = (tools as readonly Tool[]).find(({ name }) => name === entry.toolName);
+  return { ...entry, displayName: used?.displayName };
+}
+
+/** A refusal says nothing by itself: the model's own words say why. */
+function errorDetails(report: ChildReport): string {
+  const { status, text } = report.outcome;
+  const sentence = failureSentence(report);
+  return status === "refused" && text.trim() !== "" ? `${sentence}: ${text}` : sentence;
 }
 
 export type FactoryOptions = {
@@ -115,11 +154,12 @@ export type SubagentFactory = {
 };
 
 /** Makes specialists' tools from one model and one registry. They ask before they run, unless a rule allows them. */
-export function subagentFactory(options: FactoryOptions): SubagentFactory {
+export function subagentFactory(options: FactoryOptions, start?: StartRun): SubagentFactory {
   const make = (definition: FactoryDefinition, keep: (candidate: Tool) => boolean): Tool => {
     const { model, stores } = options;
     const hooks = stores === undefined ? definition.hooks : storingHooks(stores, definition.hooks);
-    return namedAgentTool(agent({ model, ...definition, hooks, tools: pick(options.registry, definition, keep) }));
+    const made = agent({ model, ...definition, hooks, tools: pick(options.registry, definition, keep) });
+    return namedAgentTool(made, { start });
   };
   return {
     create: (definition) => make(definition, () => true),

@@ -1,14 +1,20 @@
 /** The `parallel_subagent` tool: several tasks at once, one result for each, whatever happens to it. */
 
 import { messageOf } from "../core/errors.ts";
+import { DEFAULT_LIMITS } from "../core/limits.ts";
 import { isSuccess, type RunOutcome } from "../core/outcome.ts";
-import type { SpawnReply, SpawnRequest } from "../core/spawn.ts";
+import type { ChildReport, SpawnReply, SpawnRequest } from "../core/spawn.ts";
 import { type Tool, type ToolContext, type ToolResult, tool } from "../core/tool.ts";
-import { MAX_RESULT_BYTES, truncateUtf8 } from "../core/truncate.ts";
-import { utf8Length } from "../core/usage.ts";
-import { type ParallelInput, parallelInputSchema, toSpawnRequest } from "./input.ts";
+import { type InputLimits, type ParallelInput, parallelInputSchema, toSpawnRequest } from "./input.ts";
 import { DESCRIPTIONS } from "./prompts.ts";
-import { failureSentence, type ReportMetadata, reportMetadata, reportText } from "./report.ts";
+import {
+  failureSentence,
+  type ReportMetadata,
+  reportMetadata,
+  reportsTogether,
+  reportText,
+  shortened,
+} from "./report.ts";
 
 /** One entry of `results`; a task that never became a child has no metadata of one. */
 export type ParallelResult = {
@@ -24,72 +30,76 @@ export type ParallelOutput = {
   total_duration_ms: number;
   successful: number;
   failed: number;
+  /** Only when the call asked for more than the limit: how many ran at once, and a sentence about it. */
+  max_concurrent?: number;
+  notice?: string;
 };
 
-export function parallelTool(limits: { maxConcurrent: number; now: () => number }): Tool {
+/** A task that is over; one that never became a child has no report. */
+type Done = { result: ParallelResult; report: ChildReport | undefined };
+
+type ParallelLimits = Partial<InputLimits> & { maxConcurrent: number; now: () => number };
+
+/** Limits that are not given are the default ones. */
+export function parallelTool(limits: ParallelLimits): Tool {
   return tool({
     name: "parallel_subagent",
     description: DESCRIPTIONS.parallel,
     category: "subagent",
     effect: "idempotent",
-    inputSchema: parallelInputSchema,
+    inputSchema: parallelInputSchema({ ...DEFAULT_LIMITS, ...limits }),
     execute: (input, context) => runInParallel(input, context, limits),
   }) as Tool;
 }
 
-async function runInParallel(
-  input: ParallelInput,
-  context: ToolContext,
-  limits: { maxConcurrent: number; now: () => number },
-): Promise<ToolResult> {
+async function runInParallel(input: ParallelInput, context: ToolContext, limits: ParallelLimits): Promise<ToolResult> {
   const startedAt = limits.now();
   const failFast = input.fail_fast === true ? new AbortController() : undefined;
-  const results = new Array<ParallelResult>(input.tasks.length);
+  const done = new Array<Done>(input.tasks.length);
   let next = 0;
   const work = async (): Promise<void> => {
     for (;;) {
       const index = next++;
       const task = input.tasks[index];
       if (task === undefined) return;
-      const result = await runOne(task, index, context, failFast);
-      results[index] = result;
-      if (!result.success) failFast?.abort();
+      const one = await runOne(task, index, context, failFast);
+      done[index] = one;
+      if (!one.result.success) failFast?.abort();
     }
   };
+  // The tree holds its limit itself. It does not count a child that waits for its own children, so a wider call is of use.
   const width = Math.min(input.max_concurrent ?? limits.maxConcurrent, input.tasks.length);
   await Promise.all(Array.from({ length: width }, work));
 
+  const results = done.map(({ result }) => result);
   const successful = results.filter((result) => result.success).length;
   const output: ParallelOutput = {
     results,
     total_duration_ms: Math.round(limits.now() - startedAt),
     successful,
     failed: results.length - successful,
+    ...lowered(input.max_concurrent, limits.maxConcurrent),
   };
-  return { success: true, output: toText(output), data: output };
+  return { success: true, output: toText(output, done), data: output };
 }
 
-/** JSON that is not cut in the middle: when it is too long together, each output has an equal share and says so. */
-function toText(output: ParallelOutput): string {
-  const withShare = (share: number) =>
-    JSON.stringify({ ...output, results: output.results.map((result) => shorten(result, share)) });
-  let text = JSON.stringify(output);
-  if (utf8Length(text) <= MAX_RESULT_BYTES) return text;
-  text = withShare(0);
-  let share = Math.floor((MAX_RESULT_BYTES - utf8Length(text)) / output.results.length);
-  // What is escaped is longer in JSON, so the first try may be too long.
-  for (; share > 0; share = Math.floor(share * 0.8)) {
-    text = withShare(share);
-    if (utf8Length(text) <= MAX_RESULT_BYTES) return text;
-  }
-  return text;
+/** Of a call that asked for more at once than the limit allows. */
+function lowered(asked: number | undefined, limit: number): Pick<ParallelOutput, "max_concurrent" | "notice"> {
+  if (asked === undefined || asked <= limit) return {};
+  const notice = `max_concurrent was lowered from ${asked} to ${limit}: at most ${limit} subagents work at once here`;
+  return { max_concurrent: limit, notice };
 }
 
-function shorten(result: ParallelResult, share: number): ParallelResult {
-  const { text, truncated, keptBytes } = truncateUtf8(result.output, share);
-  if (!truncated) return result;
-  const notice = `[Notice: cut after ${keptBytes} bytes, because of the other results; subagent_report reads the rest]`;
-  return { ...result, output: `${text}\n${notice}`, truncated };
+/** JSON that is not cut in the middle. */
+function toText(output: ParallelOutput, done: readonly Done[]): string {
+  return reportsTogether(done.length, (maxBytes) =>
+    JSON.stringify({ ...output, results: done.map((one) => shorten(one, maxBytes)) }),
+  );
+}
+
+function shorten({ result, report }: Done, maxBytes: number): ParallelResult {
+  const short = report && shortened(report, maxBytes);
+  return short === undefined || short === report ? result : { ...result, output: reportText(short), truncated: true };
 }
 
 async function runOne(
@@ -97,29 +107,15 @@ async function runOne(
   index: number,
   context: ToolContext,
   failFast: AbortController | undefined,
-): Promise<ParallelResult> {
+): Promise<Done> {
   if (failFast?.signal.aborted) {
-    return {
-      label: task.label,
-      success: false,
-      output: "",
-      duration_ms: 0,
-      error: "Not started: another task failed",
-      completion_status: "cancelled",
-    };
+    return withoutChild(task.label, "Not started: another task failed", "cancelled");
   }
   const request = toSpawnRequest(task, index);
   try {
-    return toResult(task.label, await context.spawn(failFast === undefined ? request : orFail(request, failFast)));
+    return toDone(task.label, await context.spawn(failFast === undefined ? request : orFail(request, failFast)));
   } catch (error) {
-    return {
-      label: task.label,
-      success: false,
-      output: "",
-      duration_ms: 0,
-      error: messageOf(error),
-      completion_status: "failed",
-    };
+    return withoutChild(task.label, messageOf(error), "failed");
   }
 }
 
@@ -131,16 +127,19 @@ function orFail(request: SpawnRequest, failFast: AbortController): SpawnRequest 
   return { ...request, options: { ...request.options, signal: failFast.signal, onEnd } };
 }
 
-function toResult(label: string, reply: SpawnReply): ParallelResult {
+function toDone(label: string, reply: SpawnReply): Done {
   if (reply.kind === "started" || reply.kind === "told")
     throw new Error("A parallel task cannot run in the background");
-  if (reply.kind === "refused") {
-    const { message: error, errorType } = reply;
-    const refused = { label, success: false, output: "", duration_ms: 0, error };
-    return errorType === "cancelled" ? { ...refused, completion_status: errorType } : refused;
-  }
+  if (reply.kind === "refused")
+    return withoutChild(label, reply.message, reply.errorType === "cancelled" ? reply.errorType : undefined);
   const { report } = reply;
-  const metadata = reportMetadata(report);
-  if (isSuccess(report.outcome)) return { label, success: true, output: reportText(report), ...metadata };
-  return { label, success: false, output: reportText(report), error: failureSentence(report), ...metadata };
+  const result: ParallelResult = { label, success: true, output: reportText(report), ...reportMetadata(report) };
+  if (isSuccess(report.outcome)) return { result, report };
+  return { result: { ...result, success: false, error: failureSentence(report) }, report };
+}
+
+function withoutChild(label: string, error: string, completion_status: string | undefined): Done {
+  const result: ParallelResult = { label, success: false, output: "", duration_ms: 0, error };
+  if (completion_status !== undefined) result.completion_status = completion_status;
+  return { result, report: undefined };
 }

@@ -28,6 +28,13 @@ export function notePath(path: string, label: string, counters: LabelCounters): 
   counters.set(label, counter);
 }
 
+/** The label in a path, without the number that tells it from others: all that is known of a run that began elsewhere. */
+export function labelIn(path: string): string {
+  const segment = path.slice(path.lastIndexOf("/") + 1);
+  const end = segment.lastIndexOf("#");
+  return end === -1 ? segment : segment.slice(0, end);
+}
+
 /** A label as one segment: `/` and `#` cannot fake a place, and nothing in it can move a cursor or turn text around. */
 function escapeLabel(label: string): string {
   const inert = label

@@ -1,54 +1,85 @@
 /** Progress of children, folded from the one event stream: what a status line needs, one value per step. */
 
-import type { EventListener, RunStart, SousEvent } from "../core/event.ts";
+import type { EventListener, EventOf, SousEvent } from "../core/event.ts";
 import { isSuccess } from "../core/outcome.ts";
+import { labelIn } from "./paths.ts";
 import { describeInput } from "./tool-logs.ts";
+
+export type ProgressStep =
+  | "run-start"
+  | "resume"
+  | "turn-start"
+  | "message-end"
+  | "tool-start"
+  | "tool-end"
+  | "run-end";
 
 export type SubagentProgress = {
   childId: string;
   childRunId: string;
   path: string;
+  /** The name of its definition; of a child that began in another process, its label. */
   name: string;
   nickname: string | undefined;
-  model: string;
-  maxTurns: number;
+  /** Undefined for a child that began in another process. */
+  model: string | undefined;
+  /** Undefined for a child that began in another process. */
+  maxTurns: number | undefined;
   currentTurn: number;
-  /** The tool it is in, or was in last. */
+  /** What has just happened, and is the reason for this report. */
+  step: ProgressStep;
+  /** The tool call that began or ended last. Several may run at once. */
+  toolCallId: string | undefined;
   toolName: string | undefined;
   toolContext: string | undefined;
+  /** Whether that call succeeded; undefined while it runs. */
+  toolSuccess: boolean | undefined;
   toolCount: number;
   totalTokens: number;
+  /** The child has ended. */
   completed: boolean;
-  /** Known when completed. */
+  /** Of the child; known when completed. */
   success: boolean | undefined;
 };
 
-/** A listener for `onEvent` that reports every step of every child; the root is not a child. */
+/** A listener for `onEvent` that reports every step of every child, and the start and end of each of its tools. */
 export function trackProgress(onProgress: (progress: SubagentProgress) => void): EventListener {
-  const live = new Map<string, SubagentProgress>();
+  const live = new Map<string, Tracked>();
   return (event) => {
+    // The root is not a child.
     if (event.parentId === null) return;
-    if (event.type === "run-start") live.set(event.runId, begin(event));
-    const progress = live.get(event.runId);
-    if (progress === undefined || !advance(progress, event)) return;
-    if (progress.completed) live.delete(event.runId);
-    // Returned, so that whoever publishes the event hears of an async sink that fails.
-    return onProgress({ ...progress });
+    const isStart = event.type === "run-start" || event.type === "resume";
+    if (isStart) live.set(event.runId, { progress: begin(event), contexts: new Map() });
+    const tracked = live.get(event.runId);
+    if (tracked === undefined || !advance(tracked, event)) return;
+    if (tracked.progress.completed) live.delete(event.runId);
+    // Returned, so that the bus hears of an async sink that fails.
+    return onProgress({ ...tracked.progress });
   };
 }
 
-function begin(event: SousEvent & RunStart): SubagentProgress {
+type Tracked = {
+  readonly progress: SubagentProgress;
+  /** What the calls that run now are about. */
+  readonly contexts: Map<string, string>;
+};
+
+function begin(event: EventOf<"run-start" | "resume">): SubagentProgress {
+  const start = event.type === "run-start" ? event : undefined;
   return {
     childId: event.agentId,
     childRunId: event.runId,
     path: event.path,
-    name: event.agent,
-    nickname: event.nickname,
-    model: event.model,
-    maxTurns: event.maxTurns,
+    name: start?.agent ?? labelIn(event.path),
+    nickname: start?.nickname,
+    model: start?.model,
+    maxTurns: start?.maxTurns,
     currentTurn: 0,
+    step: event.type,
+    toolCallId: undefined,
     toolName: undefined,
     toolContext: undefined,
+    toolSuccess: undefined,
     toolCount: 0,
     totalTokens: 0,
     completed: false,
@@ -57,22 +88,33 @@ function begin(event: SousEvent & RunStart): SubagentProgress {
 }
 
 /** True when there is something new to tell. */
-function advance(progress: SubagentProgress, event: SousEvent): boolean {
+function advance({ progress, contexts }: Tracked, event: SousEvent): boolean {
   switch (event.type) {
     case "run-start":
+    case "resume":
       return true;
     case "turn-start":
+      progress.step = "turn-start";
       progress.currentTurn = event.turn;
       return true;
     case "message-end":
+      progress.step = "message-end";
       progress.totalTokens += event.usage.totalTokens;
       return true;
     case "tool-call-start":
-      progress.toolName = event.toolName;
-      progress.toolContext = describeInput(event.toolName, event.input);
+      contexts.set(event.callId, describeInput(event.toolName, event.input));
+      showTool(progress, event, contexts);
+      progress.step = "tool-start";
       progress.toolCount += 1;
       return true;
+    case "tool-call-end":
+      showTool(progress, event, contexts);
+      contexts.delete(event.callId);
+      progress.step = "tool-end";
+      progress.toolSuccess = !event.isError;
+      return true;
     case "run-end":
+      progress.step = "run-end";
       progress.completed = true;
       progress.success = isSuccess(event);
       progress.totalTokens = event.usage.totalTokens;
@@ -81,7 +123,6 @@ function advance(progress: SubagentProgress, event: SousEvent): boolean {
     case "reasoning-delta":
     case "budget-wait":
     case "budget-near":
-    case "tool-call-end":
     case "approval-request":
     case "approval-end":
     case "budget-warning":
@@ -93,9 +134,19 @@ function advance(progress: SubagentProgress, event: SousEvent): boolean {
     case "steer":
     case "notice":
     case "report":
-    case "resume":
       return false;
     default:
       return event satisfies never;
   }
+}
+
+function showTool(
+  progress: SubagentProgress,
+  { callId, toolName }: { callId: string; toolName: string },
+  contexts: ReadonlyMap<string, string>,
+): void {
+  progress.toolCallId = callId;
+  progress.toolName = toolName;
+  progress.toolContext = contexts.get(callId);
+  progress.toolSuccess = undefined;
 }

@@ -1,18 +1,19 @@
-/** `subagent_spawn` and `subagent_delegate` for any registry: a thin face of the same spawn. */
+/** `subagent_spawn`, `subagent_delegate` and `subagent_report` for any registry: a thin face of the same spawn. */
 
 import * as z from "zod";
 import { type AgentDefinition, agent, type ModelChoice } from "../core/agent.ts";
 import { UserError } from "../core/errors.ts";
-import type { EventListener } from "../core/event.ts";
 import type { ExternalAgents } from "../core/external-agent.ts";
-import { toRefusal } from "../core/refused.ts";
-import type { RunOptions, RunResult } from "../core/runtime.ts";
+import type { StandardSchema } from "../core/schema.ts";
 import { type Tool, type ToolContext, type ToolRegistry, type ToolResult, tool } from "../core/tool.ts";
-import { type SubagentCallbacks, toListener } from "./callbacks.ts";
+import { checkCallbacks, type SubagentCallbacks, toListener } from "./callbacks.ts";
 import { externalModel } from "./external-model.ts";
+import { reportTool } from "./follow-up.ts";
+import type { SubagentDelegateInput, SubagentSpawnInput } from "./input-types.ts";
 import { DESCRIPTIONS } from "./prompts.ts";
-import { rootToolResult, toToolResult } from "./report.ts";
-import { sentenceSchema } from "./sentence-schema.ts";
+import { toToolResult } from "./report.ts";
+import { aloneToolResult, runAlone, type StartRun } from "./run-alone.ts";
+import { describedSchema, type SentenceSchema, sentenceSchema } from "./sentence-schema.ts";
 
 /** More than seven, as the contract of these two tools names them. With only a client, children are external runs. */
 export type SubagentToolsOptions = {
@@ -26,12 +27,8 @@ export type SubagentToolsOptions = {
   systemPrompt?: string | undefined;
 };
 
-/** Starts a tree of its own, for a tool that is called outside of one. The runtime supplies it. */
-export type StartRun = (definition: AgentDefinition, task: string, options: RunOptions) => Promise<RunResult>;
-
 const DEFAULT_MAX_TURNS = 10;
 const DEFAULT_MAX_DEPTH = 2;
-const DEEPEST_TREE = 10;
 
 const notBlank = z.string().refine((text) => text.trim() !== "");
 const SENTENCES = {
@@ -43,7 +40,7 @@ const SENTENCES = {
   agentId: "agentId cannot be empty",
 };
 
-const spawnInput = sentenceSchema(
+const spawnInput: SentenceSchema<SubagentSpawnInput> = sentenceSchema(
   z.strictObject({
     task: notBlank.describe("Everything the subagent must know: it sees nothing else."),
     description: notBlank.describe("What it is for, in three to five words."),
@@ -53,7 +50,7 @@ const spawnInput = sentenceSchema(
   { ...SENTENCES, "*": "Allowed: task, description, maxTurns, systemPrompt." },
 );
 
-const delegateInput = sentenceSchema(
+const delegateInput: StandardSchema<SubagentDelegateInput> = sentenceSchema(
   z.strictObject({
     task: notBlank.describe("Everything the agent must know: it sees nothing else."),
     description: notBlank.describe("What it is for, in three to five words."),
@@ -73,9 +70,11 @@ export function addSubagentTools(
   const { model, client } = options;
   if (model === undefined && client === undefined)
     throw new UserError("registerSubagentTools needs a model, a client, or both");
+  if (options.callbacks !== undefined) checkCallbacks(options.callbacks);
   if (depth >= (options.maxDepth ?? DEFAULT_MAX_DEPTH)) return;
   registry.register(spawnTool(registry, options, depth, start));
   if (client !== undefined) registry.register(delegateTool(client, options, depth, start));
+  if (!registry.has(reportTool.name)) registry.register(reportTool);
 }
 
 function spawnTool(registry: ToolRegistry, options: SubagentToolsOptions, depth: number, start: StartRun): Tool {
@@ -91,7 +90,9 @@ function spawnTool(registry: ToolRegistry, options: SubagentToolsOptions, depth:
     name: "subagent_spawn",
     description: DESCRIPTIONS.spawn,
     category: "subagent",
-    inputSchema: spawnInput,
+    inputSchema: describedSchema(spawnInput, {
+      maxTurns: `How many turns it may take, 1 to 50 (default ${ordinary.maxTurns}).`,
+    }),
     execute(input, context) {
       const own = registry.cloneFiltered((each) => each.category !== "subagent");
       if (model !== undefined) addSubagentTools(own, options, depth + 1, start);
@@ -145,36 +146,10 @@ async function runChild(
   call: ChildCall,
 ): Promise<ToolResult> {
   const { mode, callbacks, context } = call;
-  const onEvent = callbacks === undefined ? undefined : toListener(callbacks, { description: label, mode });
-  if (context?.spawn === undefined) return runAlone(definition, task, { ...call, label, onEvent });
+  const isAlone = context?.spawn === undefined;
+  const child = { description: label, mode };
+  const onEvent = callbacks && toListener(callbacks, child, isAlone ? call.depth : 0);
+  if (isAlone) return aloneToolResult(await runAlone(definition, task, { ...call, label, onEvent }));
   const watched = onEvent === undefined ? definition : definition.with({ hooks: { onEvent } });
   return toToolResult(await context.spawn({ label, task, agent: watched, options: { summary: "never" } }));
-}
-
-/** Nobody can continue it or read the rest, so all of its text is given and no id to call it by. */
-async function runAlone(
-  definition: AgentDefinition,
-  task: string,
-  {
-    context,
-    start,
-    depth,
-    maxDepth,
-    label,
-    onEvent,
-  }: ChildCall & { label: string; onEvent: EventListener | undefined },
-): Promise<ToolResult> {
-  try {
-    const result = await start(definition, task, {
-      signal: context?.signal,
-      onEvent: onEvent && ((event) => (event.parentId === null ? onEvent(event) : undefined)),
-      // In a tree of its own it is the root, so that many levels may be below it.
-      limits: { maxDepth: Math.min(Math.max(maxDepth - depth, 1), DEEPEST_TREE) },
-    });
-    return rootToolResult(result, label, depth);
-  } catch (error) {
-    const refusal = toRefusal(error);
-    if (refusal === undefined) throw error;
-    return toToolResult({ kind: "refused", errorType: refusal.errorType, message: refusal.message });
-  }
 }

@@ -1,9 +1,14 @@
 /** What a parent's model reads about a child: one bounded text that never tells an ending as another one. */
 
+import type { ErrorType } from "../core/errors.ts";
 import { completionStatus, isSuccess } from "../core/outcome.ts";
-import type { RunResult } from "../core/runtime.ts";
-import type { ChildReport, SpawnReply } from "../core/spawn.ts";
+import type { ChildInfo, ChildReport, SpawnReply } from "../core/spawn.ts";
 import type { ToolResult } from "../core/tool.ts";
+import { MAX_RESULT_BYTES, truncateUtf8 } from "../core/truncate.ts";
+import { utf8Length } from "../core/usage.ts";
+
+/** The most of one report in a result: with the sentences around it none is cut where no notice says so. */
+const MAX_REPORT_BYTES = MAX_RESULT_BYTES - 8192;
 
 /** The metadata of a report; names as in the tool's contract. */
 export type ReportMetadata = {
@@ -12,7 +17,10 @@ export type ReportMetadata = {
   recursion_depth: number;
   turns_used: number;
   tool_count: number;
+  /** Its own, as in logs, metrics and the store. */
   tokens_consumed: number;
+  /** Its own and those of everything below it. */
+  tree_tokens: number;
   prompt_tokens: number;
   completion_tokens: number;
   completion_status: string;
@@ -21,83 +29,89 @@ export type ReportMetadata = {
   duration_ms: number;
 };
 
+/** Of a child that has not reported yet: it runs in the background, or it was at work when a message reached it. */
+export type StartedMetadata = Pick<ReportMetadata, "subagent_id" | "subagent_label" | "recursion_depth"> & {
+  path: string;
+};
+
+/** Of a call that made no child. */
+export type RefusalMetadata = { error_type: ErrorType };
+
 export function toToolResult(reply: SpawnReply): ToolResult {
   switch (reply.kind) {
-    case "refused":
-      return { success: false, output: "", error: reply.message, metadata: { error_type: reply.errorType } };
+    case "refused": {
+      const metadata: RefusalMetadata = { error_type: reply.errorType };
+      return { success: false, output: "", error: reply.message, metadata };
+    }
     case "started": {
-      const { agentId, label, path, depth } = reply.child;
+      const { agentId, label } = reply.child;
       const output = `${label} runs in the background (subagent_id: ${agentId}). Its report will arrive as a message; subagent_wait waits for it.`;
-      return {
-        success: true,
-        output,
-        metadata: { subagent_id: agentId, subagent_label: label, recursion_depth: depth, path },
-      };
+      return { success: true, output, metadata: startedMetadata(reply.child) };
     }
     case "told": {
       const { agentId, label } = reply.child;
-      return {
-        success: true,
-        output: `${label} is at work and reads this before its next turn (subagent_id: ${agentId}).`,
-      };
+      const output = `${label} is at work and reads this before its next turn (subagent_id: ${agentId}).`;
+      return { success: true, output, metadata: startedMetadata(reply.child) };
     }
     case "ended": {
-      const { report } = reply;
+      const report = shortened(reply.report, MAX_REPORT_BYTES);
       const metadata = reportMetadata(report);
       const trailer = `(subagent_id: ${report.agentId})`;
       if (isSuccess(report.outcome)) {
-        return { success: true, output: `${reportText(report)}\n${trailer}`, metadata, data: report };
+        return { success: true, output: `${reportText(report)}\n${trailer}`, metadata, data: reply.report };
       }
       const partial = report.text === "" ? "" : `Partial result:\n${reportText(report)}\n`;
-      return { success: false, error: failureSentence(report), output: `${partial}${trailer}`, metadata, data: report };
+      return {
+        success: false,
+        error: failureSentence(report),
+        output: `${partial}${trailer}`,
+        metadata,
+        data: reply.report,
+      };
     }
     default:
       return reply satisfies never;
   }
 }
 
-/** The same for a child that was a root of its own: all of its text, and nothing to continue it by. */
-export function rootToolResult(result: RunResult, label: string, depth: number): ToolResult {
-  const { runId, text, usage, costUsd, error, agents } = result;
-  const [own] = agents;
-  const report: ChildReport = {
-    agentId: runId,
-    runId,
-    path: own?.path ?? label,
-    label,
-    depth,
-    agentName: own?.label ?? label,
-    outcome: { ...result, fault: error, toolCount: own?.toolCount ?? 0 },
-    text,
-    truncation: undefined,
-    toolLog: undefined,
-    totalUsage: usage,
-    totalCostUsd: costUsd,
-  };
-  const success = isSuccess(result);
-  const sentence = success ? undefined : failureSentence(report);
-  return { success, output: reportText(report), error: sentence, metadata: reportMetadata(report) };
+/** Cut like any report, only earlier: the notice says from where on to read. */
+export function shortened(report: ChildReport, maxBytes: number): ChildReport {
+  const { text, truncated, keptBytes, originalBytes: bytes } = truncateUtf8(report.text, maxBytes);
+  if (!truncated) return report;
+  const originalBytes = report.truncation?.originalBytes ?? bytes;
+  return { ...report, text, truncation: { keptBytes, originalBytes } };
+}
+
+/** The text of several reports. When it is too long together, each has an equal share and says so. */
+export function reportsTogether(count: number, inWords: (maxBytes: number) => string): string {
+  let text = inWords(MAX_REPORT_BYTES);
+  if (utf8Length(text) <= MAX_RESULT_BYTES) return text;
+  text = inWords(0);
+  let share = Math.floor((MAX_RESULT_BYTES - utf8Length(text)) / count);
+  // What is escaped is longer in JSON, so the first try may be too long.
+  for (; share > 0; share = Math.floor(share * 0.8)) {
+    text = inWords(share);
+    if (utf8Length(text) <= MAX_RESULT_BYTES) return text;
+  }
+  return text;
 }
 
 /** The text of a report, with a notice when it is not the whole story. */
-export function reportText({ outcome, text, truncation }: ChildReport): string {
+export function reportText({ outcome, text, truncation, isFetchable }: ChildReport): string {
   let notice = "";
   if (outcome.stopReason === "turns") {
     notice = `[Notice: the subagent ran out of turns after ${outcome.turns}; the result is incomplete]\n`;
   } else if (outcome.stopReason === "consent") {
-    notice = "[Notice: an action needed consent and nobody was there to give it; the result is incomplete]\n";
+    notice = "[Notice: an action needed approval and no one could be asked; the result is incomplete]\n";
   }
-  const cut = truncation === undefined ? "" : `\n${cutNotice(truncation)}`;
-  return `${notice}${text}${cut}`;
-}
-
-function cutNotice({ keptBytes, originalBytes, isFetchable }: NonNullable<ChildReport["truncation"]>): string {
-  const rest = isFetchable ? "; subagent_report reads the rest" : "";
-  return `[Notice: cut after ${keptBytes} of ${originalBytes} bytes${rest}]`;
+  if (truncation === undefined) return `${notice}${text}`;
+  const { keptBytes, originalBytes } = truncation;
+  const rest = isFetchable ? `; subagent_report reads the rest from offset ${keptBytes}` : "";
+  return `${notice}${text}\n[Notice: cut after ${keptBytes} of ${originalBytes} bytes${rest}]`;
 }
 
 /** Why a child gave no usable result. */
-export function failureSentence({ outcome }: Pick<ChildReport, "outcome">): string {
+export function failureSentence({ outcome, label }: Pick<ChildReport, "outcome" | "label">): string {
   const message = outcome.fault?.message ?? "";
   switch (outcome.status) {
     case "completed":
@@ -105,6 +119,8 @@ export function failureSentence({ outcome }: Pick<ChildReport, "outcome">): stri
       return "";
     case "timeout":
     case "cancelled":
+      // That of a child called outside of a tree speaks of a run, and its caller has no other.
+      return message.startsWith("Subagent ") ? `${message} (${label})` : message;
     case "budget_exceeded":
       return message;
     case "refused":
@@ -116,6 +132,10 @@ export function failureSentence({ outcome }: Pick<ChildReport, "outcome">): stri
   }
 }
 
+function startedMetadata({ agentId, label, depth, path }: ChildInfo): StartedMetadata {
+  return { subagent_id: agentId, subagent_label: label, recursion_depth: depth, path };
+}
+
 export function reportMetadata(report: ChildReport): ReportMetadata {
   const { outcome, totalUsage } = report;
   return {
@@ -124,12 +144,13 @@ export function reportMetadata(report: ChildReport): ReportMetadata {
     recursion_depth: report.depth,
     turns_used: outcome.turns,
     tool_count: outcome.toolCount,
-    tokens_consumed: totalUsage.totalTokens,
-    prompt_tokens: totalUsage.inputTokens,
-    completion_tokens: totalUsage.outputTokens,
+    tokens_consumed: outcome.usage.totalTokens,
+    tree_tokens: totalUsage.totalTokens,
+    prompt_tokens: outcome.usage.inputTokens,
+    completion_tokens: outcome.usage.outputTokens,
     completion_status: completionStatus(outcome.status),
     max_turns_reached: outcome.stopReason === "turns",
     truncated: report.truncation !== undefined,
-    duration_ms: Math.round(outcome.durationMs),
+    duration_ms: outcome.durationMs,
   };
 }

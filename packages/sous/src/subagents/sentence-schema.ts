@@ -1,16 +1,23 @@
 /** A schema whose complaints are whole sentences that name the field and what is allowed. */
 
 import * as z from "zod";
+import { once } from "../core/once.ts";
 import type { JsonSchema, StandardIssue, StandardSchema } from "../core/schema.ts";
 
 /** The sentence for a field that is wrong, whatever is wrong with it; `found` is the value as JSON. */
 export type Sentences = Readonly<Record<string, string>>;
 
+/** What this module makes: the converter to JSON Schema is its own. */
+export type SentenceSchema<Value> = StandardSchema<Value> & {
+  readonly "~standard": { readonly jsonSchema: { input(): JsonSchema } };
+};
+
 /** Wraps a zod object. The converter to JSON Schema is asked for once, when a tool with it is first offered. */
 export function sentenceSchema<Shape extends z.ZodType>(
   shape: Shape,
   sentences: Sentences,
-): StandardSchema<z.infer<Shape>> {
+): SentenceSchema<z.infer<Shape>> {
+  const jsonSchema = once(() => z.toJSONSchema(shape, { io: "input" }) as JsonSchema);
   return {
     "~standard": {
       version: 1,
@@ -20,9 +27,31 @@ export function sentenceSchema<Shape extends z.ZodType>(
         if (result.success) return { value: result.data };
         return { issues: result.error.issues.map((issue) => ({ message: toSentence(issue, value, sentences) })) };
       },
-      jsonSchema: { input: (): JsonSchema => z.toJSONSchema(shape, { io: "input" }) as JsonSchema },
+      jsonSchema: { input: jsonSchema },
     },
-  } as StandardSchema<z.infer<Shape>>;
+  } as SentenceSchema<z.infer<Shape>>;
+}
+
+/** The same schema, with descriptions that only the tree knows; for a field of an entry of a list too. */
+export function describedSchema<Value>(
+  schema: SentenceSchema<Value>,
+  descriptions: Readonly<Record<string, string>>,
+): StandardSchema<Value> {
+  const standard = schema["~standard"];
+  const input = () => describe(standard.jsonSchema.input(), descriptions);
+  return { "~standard": { ...standard, jsonSchema: { input } } } as StandardSchema<Value>;
+}
+
+function describe(schema: JsonSchema, descriptions: Readonly<Record<string, string>>): JsonSchema {
+  const { properties, items } = schema as { properties?: Record<string, JsonSchema>; items?: JsonSchema };
+  if (items !== undefined) return { ...schema, items: describe(items, descriptions) };
+  if (properties === undefined) return schema;
+  const described = Object.entries(properties).map(([name, property]) => {
+    const description = descriptions[name];
+    const own = describe(property, descriptions);
+    return [name, description === undefined ? own : { ...own, description }];
+  });
+  return { ...schema, properties: Object.fromEntries(described) };
 }
 
 function toSentence(issue: z.core.$ZodIssue, whole: unknown, sentences: Sentences): string {

@@ -1,5 +1,6 @@
 /** What a child's tools did, in words short enough for one line. */
 
+import { describeCounts, linesOf, quantity } from "../core/tool-counts.ts";
 import type { ToolLogEntry } from "../core/tool-log.ts";
 
 export type ToolLog = {
@@ -19,15 +20,15 @@ export function toToolLog(entry: ToolLogEntry): ToolLog {
   const { toolName, input, output, success, durationMs } = entry;
   return {
     name: toolName,
-    displayName: displayNameOf(toolName),
+    displayName: entry.displayName || readable(toolName),
     context: describeInput(toolName, input),
-    result: success ? describeOutput(kindOf(toolName), output) : cut(firstLine(output), MAX_RESULT),
+    result: success ? describeOutput(entry) : cut(firstLine(output), MAX_RESULT),
     success,
     durationMs,
   };
 }
 
-type Kind = "read" | "write" | "edit" | "terminal" | "grep" | "glob" | "fetch" | "other";
+type Kind = "read" | "write" | "edit" | "terminal" | "grep" | "glob" | "fetch" | "search" | "other";
 
 /** The names these tools have in our dialect and in others. */
 const KINDS: Readonly<Record<string, Kind>> = {
@@ -60,14 +61,14 @@ const KINDS: Readonly<Record<string, Kind>> = {
   fetch: "fetch",
   web_fetch: "fetch",
   webfetch: "fetch",
-  web_search: "fetch",
+  web_search: "search",
 };
 
 function kindOf(toolName: string): Kind {
   return KINDS[toolName.toLowerCase()] ?? "other";
 }
 
-function displayNameOf(toolName: string): string {
+function readable(toolName: string): string {
   const words = toolName.replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
@@ -81,6 +82,7 @@ const FIELDS: Readonly<Record<Kind, readonly string[]>> = {
   grep: ["pattern", "query", "regex"],
   glob: ["pattern", "glob", "path"],
   fetch: ["url", "query", "uri"],
+  search: ["query", "url", "q"],
   other: [],
 };
 
@@ -97,41 +99,43 @@ export function describeInput(toolName: string, input: unknown): string {
   return "";
 }
 
-function describeOutput(kind: Kind, output: string): string {
-  const lines = countLines(output);
+function describeOutput({ toolName, output, counts }: ToolLogEntry): string {
+  const kind = kindOf(toolName);
   switch (kind) {
-    case "read":
-      return count(lines, "line");
-    case "grep":
-      return isNothing(output) ? "0 matches" : count(lines, "match", "matches");
-    case "glob":
-      return isNothing(output) ? "0 files" : count(lines, "file");
     case "write":
       return "wrote file";
     case "edit":
       return "edited";
-    case "terminal":
-      return lines === 1 ? cut(output.trim(), MAX_RESULT) : lines === 0 ? "done" : count(lines, "line");
     case "fetch":
-    case "other":
       return "done";
+    case "read":
+      return describeCounts(counts) ?? countLines(output, "line", counts);
+    case "grep":
+      return describeCounts(counts) ?? countLines(output, "match", counts);
+    case "glob":
+      return describeCounts(counts) ?? countLines(output, "file", counts);
+    case "terminal": {
+      const { lines } = linesOf(output);
+      if (lines.length === 1) return cut(lines[0]?.trim() ?? "", MAX_RESULT);
+      return lines.length === 0 ? "done" : countLines(output, "line", counts);
+    }
+    case "search":
+    case "other":
+      return describeCounts(counts) ?? (output.trim() === "" ? "done" : countLines(output, "line", counts));
     default:
       return kind satisfies never;
   }
 }
 
+function countLines(output: string, unit: "line" | "match" | "file", counts: ToolLogEntry["counts"]): string {
+  const { lines, isCut } = linesOf(output);
+  const count = unit !== "line" && isNothing(output) ? 0 : lines.length;
+  return quantity(count, unit, isCut || counts?.truncated === true);
+}
+
 /** Tools say in words that they found nothing. */
 function isNothing(output: string): boolean {
-  return output.trim() === "" || /^no (matches|files)\b/i.test(output.trim());
-}
-
-function countLines(text: string): number {
-  const trimmed = text.trimEnd();
-  return trimmed === "" ? 0 : trimmed.split("\n").length;
-}
-
-function count(number: number, one: string, many = `${one}s`): string {
-  return `${number} ${number === 1 ? one : many}`;
+  return /^no (matches|files)\b/i.test(output.trim());
 }
 
 function firstLine(text: string): string {

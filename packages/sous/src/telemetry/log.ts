@@ -1,34 +1,43 @@
 /** Lifecycle logs: what becomes of children, one line a fact, with field names that dashboards and scripts can rely on. */
 
+import { UserError } from "../core/errors.ts";
 import type { EventListener, EventOf, SousEvent, StoredEvent } from "../core/event.ts";
 import { completionStatus, isSuccess } from "../core/outcome.ts";
 import { type LogFields, type LogLevel, logLine } from "./log-line.ts";
 
-export type { LogLevel } from "./log-line.ts";
-
 export type LifecycleLogOptions = {
   /** Is given one line without its end. */
   write: (line: string) => void;
-  format: "json" | "pretty";
-  /** Less than this is left out. */
-  level: LogLevel;
-  /** False silences everything: `agent.subagent.telemetry_enabled`. */
-  enabled: boolean;
+  /** Lines for programs (`json`, the default) or for people. */
+  format?: "json" | "pretty" | undefined;
+  /** Less than this is left out; `info` when unset. */
+  level?: LogLevel | undefined;
+  /** False silences everything, as `agent.subagent.telemetry_enabled` does on the command line. */
+  enabled?: boolean | undefined;
 };
 
 export type LifecycleLog = {
   onEvent: EventListener;
-  /** After the end of a tree, when it is known whether all of it was kept: only then `subagent.persisted` is true. */
-  settle(isKept: boolean): void;
+  /** Call it after a tree has ended, with whether all of it was stored: `subagent.persisted` is logged only then. */
+  settle(isStored: boolean): void;
 };
 
-/** One tree or several after each other. Knows a run from its start to its end, and nothing of it afterwards. */
+/** What becomes of children, one line a fact: give its `onEvent` to the run. For one tree, or several after each other. */
 export function createLifecycleLog(options: LifecycleLogOptions): LifecycleLog {
-  if (!options.enabled) return { onEvent: () => {}, settle: () => {} };
+  checkOptions(options);
+  if (options.enabled === false) return { onEvent: () => {}, settle: () => {} };
   return new LifecycleFold(options);
 }
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
+
+const FORMATS: readonly string[] = ["json", "pretty"];
+
+function checkOptions({ write, format = "json", level = "info" }: LifecycleLogOptions): void {
+  if (typeof write !== "function") throw new UserError("createLifecycleLog needs write, a function that takes a line");
+  if (!FORMATS.includes(format)) throw new UserError(`format is one of ${FORMATS.join(", ")}; found ${format}`);
+  if (!LEVELS.includes(level)) throw new UserError(`level is one of ${LEVELS.join(", ")}; found ${level}`);
+}
 
 type KnownRun = Pick<EventOf<"run-start">, "label" | "depth" | "maxTurns"> & {
   /** The fan-out that made it. */
@@ -40,7 +49,8 @@ type FanOut = { label: string; depth: number; taskCount: number; maxConcurrent: 
 type EndedRun = { label: string; depth: number; conversationId: string; time: number };
 
 class LifecycleFold implements LifecycleLog {
-  readonly #options: LifecycleLogOptions;
+  readonly #write: LifecycleLogOptions["write"];
+  readonly #format: "json" | "pretty";
   readonly #least: number;
   readonly #runs = new Map<string, KnownRun>();
   /** Live calls of `parallel_subagent`, by run and call. */
@@ -49,9 +59,10 @@ class LifecycleFold implements LifecycleLog {
   #ended: EndedRun[] = [];
   #limits: Limits = DEFAULT_LIMITS;
 
-  constructor(options: LifecycleLogOptions) {
-    this.#options = options;
-    this.#least = LEVELS.indexOf(options.level);
+  constructor({ write, format = "json", level = "info" }: LifecycleLogOptions) {
+    this.#write = write;
+    this.#format = format;
+    this.#least = LEVELS.indexOf(level);
   }
 
   readonly onEvent = (event: SousEvent): void => {
@@ -100,14 +111,14 @@ class LifecycleFold implements LifecycleLog {
     }
   };
 
-  settle(isKept: boolean): void {
+  readonly settle = (isStored: boolean): void => {
     const ended = this.#ended;
     this.#ended = [];
-    if (!isKept) return;
+    if (!isStored) return;
     for (const { label, depth, conversationId: conversation_id, time } of ended) {
       this.#say("info", "subagent.persisted", time, { label, depth, conversation_id });
     }
-  }
+  };
 
   #start({ runId, parentId, label, depth, maxTurns, rights, call, terms, time }: EventOf<"run-start">): void {
     if (terms !== undefined) this.#limits = terms.limits;
@@ -143,7 +154,8 @@ class LifecycleFold implements LifecycleLog {
     if (toolName !== "parallel_subagent") return;
     const { tasks, max_concurrent: asked } = (input ?? {}) as { tasks?: unknown; max_concurrent?: unknown };
     const taskCount = Array.isArray(tasks) ? tasks.length : 0;
-    const maxConcurrent = typeof asked === "number" ? asked : this.#limits.maxConcurrent;
+    const { maxConcurrent: limit } = this.#limits;
+    const maxConcurrent = typeof asked === "number" ? Math.min(asked, limit) : limit;
     const label = this.#labelOf(event, this.#runs.get(runId));
     this.#fanOuts.set(callKey(runId, callId), { label, depth, taskCount, maxConcurrent, successful: 0 });
     const counts = { task_count: taskCount, max_concurrent: maxConcurrent };
@@ -200,7 +212,7 @@ class LifecycleFold implements LifecycleLog {
 
   #say(level: LogLevel, event: string, time: number, fields: LogFields): void {
     if (LEVELS.indexOf(level) < this.#least) return;
-    this.#options.write(logLine(this.#options.format, { time, level, event, fields }));
+    this.#write(logLine(this.#format, { time, level, event, fields }));
   }
 }
 

@@ -1,0 +1,33 @@
+/** `sous/embed`: what a program needs that puts subagents into its own tools, panels and logs. */
+
+export type { ExternalAgents, ExternalAnswer, ExternalPrompt } from "./core/external-agent.ts";
+export {
+  SubagentError,
+  type SubagentToolCall,
+  type SubagentToolResult,
+  trackSubagents,
+} from "./subagents/callbacks.ts";
+export type { ChildState, ChildStores } from "./subagents/child-stores.ts";
+export type {
+  NamedAgentInput,
+  ParallelSubagentInput,
+  SubagentCancelInput,
+  SubagentDelegateInput,
+  SubagentInput,
+  SubagentReportInput,
+  SubagentSendInput,
+  SubagentSpawnInput,
+  SubagentWaitInput,
+} from "./subagents/input-types.ts";
+export type {
+  FactoryDefinition,
+  FactoryOptions,
+  NamedAgentResult,
+  SubagentFactory,
+} from "./subagents/named-agent.ts";
+export type { ParallelOutput, ParallelResult } from "./subagents/parallel.ts";
+export { type ProgressStep, type SubagentProgress, trackProgress } from "./subagents/progress.ts";
+export type { RefusalMetadata, ReportMetadata, StartedMetadata } from "./subagents/report.ts";
+export type { ToolLog } from "./subagents/tool-logs.ts";
+export { createLifecycleLog, type LifecycleLog, type LifecycleLogOptions } from "./telemetry/log.ts";
+export type { LogLevel } from "./telemetry/log-line.ts";

@@ -1,0 +1,88 @@
+/** A child that is called outside of any tree: it is the root of its own, and cannot be continued. */
+
+import type { AgentDefinition } from "../core/agent.ts";
+import type { EventListener, StoredEvent } from "../core/event.ts";
+import { isSuccess } from "../core/outcome.ts";
+import { toRefusal } from "../core/refused.ts";
+import type { RunOptions, RunResult } from "../core/runtime.ts";
+import type { ChildReport, SpawnReply } from "../core/spawn.ts";
+import type { Tool, ToolContext, ToolResult } from "../core/tool.ts";
+import { toolLogOf } from "../core/tool-log.ts";
+import { failureSentence, reportMetadata, reportText, toToolResult } from "./report.ts";
+
+/** Starts a tree of its own, for a tool that is called outside of one. The runtime supplies it. */
+export type StartRun = (definition: AgentDefinition, task: string, options: RunOptions) => Promise<RunResult>;
+
+export type AloneCall = {
+  start: StartRun;
+  label: string;
+  /** Its own level and the deepest there may be, as the maker of the tool counts. */
+  depth: number;
+  maxDepth: number;
+  context: ToolContext | undefined;
+  onEvent: EventListener | undefined;
+};
+
+const DEEPEST_TREE = 10;
+
+/** All of its text is in the report, and what its tools did. */
+export async function runAlone(definition: AgentDefinition, task: string, call: AloneCall): Promise<SpawnReply> {
+  const { start, label, depth, maxDepth, context } = call;
+  const events: StoredEvent[] = [];
+  try {
+    const result = await start(definition, task, {
+      signal: context?.signal,
+      onEvent(event) {
+        if (event.parentId !== null) return;
+        if (event.type === "tool-call-start" || event.type === "tool-call-end" || event.type === "approval-end")
+          events.push(event);
+        return call.onEvent?.(event);
+      },
+      // In a tree of its own it is the root, so that many levels may be below it.
+      limits: { maxDepth: Math.min(Math.max(maxDepth - depth, 1), DEEPEST_TREE) },
+    });
+    return { kind: "ended", report: rootReport(result, { label, depth }, toolLogOf(events, displayNames(definition))) };
+  } catch (error) {
+    const refusal = toRefusal(error);
+    if (refusal === undefined) throw error;
+    return { kind: "refused", errorType: refusal.errorType, message: refusal.message };
+  }
+}
+
+function displayNames({ tools }: AgentDefinition): (toolName: string) => string | undefined {
+  const list: readonly Tool[] = Array.isArray(tools) ? tools : [];
+  return (toolName) => list.find(({ name }) => name === toolName)?.displayName;
+}
+
+function rootReport(
+  result: RunResult,
+  { label, depth }: Pick<AloneCall, "label" | "depth">,
+  toolLog: ChildReport["toolLog"],
+): ChildReport {
+  const { runId, text, usage, costUsd, error, agents } = result;
+  const [own] = agents;
+  return {
+    agentId: runId,
+    runId,
+    path: own?.path ?? label,
+    label,
+    depth,
+    agentName: own?.label ?? label,
+    outcome: { ...result, fault: error, toolCount: own?.toolCount ?? 0, usage: own?.usage ?? usage },
+    text,
+    truncation: undefined,
+    isFetchable: false,
+    toolLog,
+    totalUsage: usage,
+    totalCostUsd: costUsd,
+  };
+}
+
+/** As in a tree, without an id to call it by. */
+export function aloneToolResult(reply: SpawnReply): ToolResult {
+  if (reply.kind !== "ended") return toToolResult(reply);
+  const { report } = reply;
+  const success = isSuccess(report.outcome);
+  const error = success ? undefined : failureSentence(report);
+  return { success, output: reportText(report), error, metadata: reportMetadata(report) };
+}
