@@ -1,5 +1,6 @@
 /** The reliability figures in full. Each line is printed with its seed; the process fails when a figure is missed. */
 
+import { availableParallelism } from "node:os";
 import { runCraftedRows } from "../test/figures/b8-crafted-rows.ts";
 import { measureSharedPostgres } from "../test/figures/h1-shared-postgres.ts";
 import { runRivals, runSleepers } from "../test/figures/kill-rivals.ts";
@@ -23,9 +24,11 @@ import { measureExpressions } from "../test/figures/r16-expressions.ts";
 import { HOSTILE_TEXTS } from "../test/figures/r16-texts.ts";
 import { runTextTrials } from "../test/figures/r16-trials.ts";
 import { traceSyncs } from "../test/figures/sync-trace.ts";
+import { measureMutants } from "../test/mutation/measure.ts";
 import { tryCommands } from "../test/rights/shell-trial.ts";
+import { STORE_FAULTS } from "./r17.ts";
 
-type Figure = { readonly name: string; measure(seed: number): Promise<{ figure: unknown; isReached: boolean }> };
+export type Figure = { readonly name: string; measure(seed: number): Promise<{ figure: unknown; isReached: boolean }> };
 
 const FIGURES: readonly Figure[] = [
   {
@@ -239,13 +242,21 @@ const FIGURES: readonly Figure[] = [
       return { figure, isReached: figure.slow.length === 0 && figure.expressions > 300 };
     },
   },
+  ...STORE_FAULTS,
+  {
+    name: "mutation 60 changes of the sources: 90 % of those that change what the program does fail a test",
+    async measure(seed) {
+      const figure = await measureMutants({ seed, count: 60, lanes: Math.max(1, availableParallelism() - 1) });
+      return { figure, isReached: figure.killedShare >= 0.9 };
+    },
+  },
 ];
 
-/** `npm run soak -- R1 R7` measures only those; `--seed N` repeats an earlier run. */
+/** `npm run soak -- R1 mutation` measures only those; `--seed N` repeats an earlier run. */
 async function main(parameters: readonly string[]): Promise<number> {
   const seedAt = parameters.indexOf("--seed");
   const seed = seedAt === -1 ? Math.floor(Math.random() * 2 ** 31) : Number(parameters[seedAt + 1]);
-  const wanted = parameters.filter((each) => /^[RBH]\d+$/.test(each));
+  const wanted = parameters.filter((each) => /^(?:[RBH]\d+|mutation)$/.test(each));
   let missed = 0;
   for (const { name, measure } of FIGURES) {
     if (wanted.length > 0 && !wanted.some((each) => name.startsWith(`${each} `))) continue;

@@ -17,6 +17,7 @@ import { delimiter, dirname, join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { promisify } from "node:util";
 import { buildPackage } from "../../../scripts/build.ts";
+import { brokenLinks } from "../../../scripts/packed-pages.ts";
 import { packageFolder, readManifest, rootFolder } from "./source-files.ts";
 
 type Installed = { node: string; folder: string };
@@ -46,13 +47,32 @@ before(async () => {
   await install(full, ["@ai-sdk/openai-compatible", "@valibot/to-json-schema", "ai", "@types/node", "valibot", "zod"]);
 });
 
-test("the package holds what was built, its manifest, readme and licence", async () => {
+test("the package holds what was built, its manifest, documentation and licence", async () => {
   const { stdout } = await start("tar", ["-tzf", tarball], temporary);
   const others = stdout
     .trim()
     .split("\n")
-    .filter((file) => !/^package\/dist\/.+\.(js|d\.ts)$/.test(file));
-  assert.deepEqual(others.sort(), ["package/LICENSE", "package/README.md", "package/package.json"]);
+    .filter((file) => !/^package\/(dist\/.+\.(js|d\.ts)|docs\/.+\.md)$/.test(file));
+  assert.deepEqual(others.sort(), [
+    "package/CHANGELOG.md",
+    "package/LICENSE",
+    "package/README.md",
+    "package/SECURITY.md",
+    "package/package.json",
+  ]);
+});
+
+test("no link in a page of the package leads to a file that the package does not have", () => {
+  const packed = join(full.folder, "node_modules/sous");
+  const pages = readdirSync(packed, { recursive: true, encoding: "utf8" }).filter((path) =>
+    /^[^/]+\.md$|^docs\//.test(path),
+  );
+  const markdown = pages.filter((path) => path.endsWith(".md"));
+  assert.ok(markdown.includes("README.md") && markdown.length > 60, `${markdown.length} pages`);
+  assert.deepEqual(
+    markdown.flatMap((page) => brokenLinks(packed, page)),
+    [],
+  );
 });
 
 test("publint has nothing to say about the package", async () => {
@@ -79,7 +99,7 @@ for (const name of Object.keys(nodes)) {
 
     test("sous/postgres says what to install when pg is missing", async () => {
       const { stdout } = await runFixture(here(), "postgres-missing");
-      const sentence = "Runs are kept in Postgres with the package pg, which is not installed: npm install pg";
+      const sentence = "Runs are stored in Postgres with the package pg, which is not installed: npm install pg";
       assert.equal(stdout.trim(), `UserError: ${sentence}`);
     });
 
@@ -99,6 +119,7 @@ for (const name of Object.keys(nodes)) {
     });
 
     const printed = {
+      embed: "embed: Seen. subagent.spawn, look, subagent.error, subagent.complete, true model; run-end",
       zod: "zod: 5",
       valibot: "valibot: 5",
       "json-schema": 'json-schema: 2 + 3 is 5. [{"a":2,"b":3}]',

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent } from "../src/core/agent.ts";
+import { SUMMARY_HEAD } from "../src/core/rebuild-conversation.ts";
 import { type Tool, ToolRegistry } from "../src/core/tool.ts";
 import { NOTICES } from "../src/loop/inbox.ts";
 import { outputInstructions } from "../src/loop/parse-output.ts";
@@ -34,6 +35,7 @@ test("what models read is as it was promised; UPDATE_SNAPSHOTS=1 promises anew",
     section("description of a specialist without one", describeNamedAgent("scout")),
     section("instructions of a child without any", CHILD_INSTRUCTIONS),
     section("instructions for structured output", outputInstructions(schema)),
+    section("before the summary of a conversation", SUMMARY_HEAD),
     ...Object.entries(NOTICES).map(([reason, text]) => section(`notice: ${reason}`, text)),
     ...(await wordsOfReports()),
   ];
@@ -112,7 +114,7 @@ function allTools(): Tool[] {
     cancelTool,
     listTool,
     namedAgentTool(agent({ name: "scout" })),
-    ...registry,
+    ...[...registry].filter((each) => each !== reportTool),
     ...readOnlyTools(),
   ];
 }

@@ -5,9 +5,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { openApplication } from "../../src/cli/assemble-application.ts";
-import { Conversation } from "../../src/cli/chat/conversation.ts";
-import { type CommandScene, runSlashCommand } from "../../src/cli/chat/slash-commands.ts";
+import { Chat } from "../../src/cli/chat/chat.ts";
 import { readRunFlags } from "../../src/cli/run-flags.ts";
+import { chooseStyle } from "../../src/cli/style.ts";
 import { agent } from "../../src/core/agent.ts";
 import type { RunOptions } from "../../src/core/runtime.ts";
 import type { Tool } from "../../src/core/tool.ts";
@@ -329,13 +329,21 @@ suite("B1.4: the root's commands belong to its conversation", () => {
       warn: () => {},
     });
     const heard: string[] = [];
-    const conversation = new Conversation(application, (event) => {
-      if (event.type === "tool-call-end") heard.push(event.output);
+    const chat = new Chat({
+      application,
+      cwd: command.root,
+      style: chooseStyle({ color: "never", isAscii: false, isTerminal: false, env: {} }),
+      columns: () => 80,
+      say: () => {},
+      onEvent(event) {
+        if (event.type === "tool-call-end") heard.push(event.output);
+      },
     });
     return {
       root: command.root,
       application,
-      conversation,
+      chat,
+      conversation: chat.conversation,
       heard,
       started: () => until(() => existsSync(join(command.root, "sous.pid"))),
       isAlive: () => isAlive(command.root, "sous.pid"),
@@ -346,20 +354,16 @@ suite("B1.4: the root's commands belong to its conversation", () => {
     };
   }
 
-  for (const [name, parameter] of [
-    ["new", ""],
-    ["resume", "last"],
-  ] as const) {
-    test(`B1.4: they live over the messages of a chat and end with /${name}`, async () => {
+  for (const line of ["/new", "/resume last"]) {
+    test(`B1.4: they live over the messages of a chat and end with ${line}`, async () => {
       await using chat = await openChat({ sous: [start, DONE, read, DONE] });
-      const { application, conversation } = chat;
+      const { conversation } = chat;
       await conversation.say("Serve.");
       await chat.started();
       await conversation.say("How is it?");
       assert.match(chat.heard.at(-1) ?? "", /^\[bg1 is still running\.\]/);
       assert.equal(chat.isAlive(), true);
-      const scene = { application, conversation, say: () => {} } as unknown as CommandScene;
-      await runSlashCommand(name, parameter, scene);
+      await chat.chat.submit(line);
       assert.equal(chat.isAlive(), false);
     });
   }
@@ -372,7 +376,7 @@ suite("B1.4: the root's commands belong to its conversation", () => {
     await chat.conversation.say("Serve.");
     await chat.started();
     chat.heard.length = 0;
-    chat.conversation.forkFrom(chat.conversation.runId ?? "", undefined);
+    chat.conversation.forkFrom(chat.conversation.runId ?? "");
     await chat.conversation.say("How is it?");
     assert.match(chat.heard[0] ?? "", /^\[bg1 is still running\.\]/);
   });

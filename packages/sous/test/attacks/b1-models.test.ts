@@ -332,3 +332,26 @@ test("B1.1: a child on a model that models.allow lists names no other model of t
   await runtime.run(agent({ name: "lead", model: "own/main", delegate: true }), "Go.");
   assert.deepEqual([...new Set(asked)], ["own/main", "other/small"]);
 });
+
+test("B1.1: an agent with a model of its own names models of that provider, and no longer those of its parent's", async () => {
+  const model = scriptedModel({
+    lead: [
+      calls("subagent", { label: "a", task_prompt: "x", agent: "scout", system_prompt: "Be brief." }),
+      says("Done."),
+    ],
+    "lead/a": [
+      calls("subagent", { label: "b", task_prompt: "y", model: "other/large" }),
+      calls("subagent", { label: "c", task_prompt: "z", model: "own/large" }),
+      says("Tried."),
+    ],
+    "lead/a/*": [says("Large.")],
+  });
+  const asked: string[] = [];
+  const runtime = runtimeOn((choice) => {
+    asked.push(String(choice));
+    return { ...model, id: String(choice) };
+  }, {});
+  const scout = agent({ name: "scout", model: "other/small", delegate: true });
+  await runtime.run(agent({ name: "lead", model: "own/main", delegate: true, subagents: [scout] }), "Go.");
+  assert.deepEqual([...new Set(asked)], ["own/main", "other/small", "other/large"]);
+});

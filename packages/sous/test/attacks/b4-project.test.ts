@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { mkdir, rename, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
+import { systemPrompt } from "../../src/core/system-prompt.ts";
 import { canaryServer } from "./canary-server.ts";
 import { calling, type Flags, openCommand, type Ran, saying } from "./whole-command.ts";
 
@@ -28,7 +29,7 @@ const FILES: Record<string, string> = {
 
 function instructionsOf({ events }: Ran): string {
   const [start] = events;
-  return start?.type === "run-start" ? (start.instructions ?? "") : "";
+  return start?.type === "run-start" ? (systemPrompt(start) ?? "") : "";
 }
 
 /** How much of the project had an effect. */

@@ -228,7 +228,7 @@ suite("B5.7: a line before a question could be read is no answer", () => {
     stage.wait(MIN_SHOWN_MS - 1);
     await stage.type("y\n");
     assert.equal(await stateOf(answer), STILL_OPEN);
-    assert.match(stage.told.at(-1) ?? "", /only just appeared.*Nobody heard: y$/);
+    assert.match(stage.told.at(-1) ?? "", /only just appeared.*It was ignored: y$/);
     stage.wait(1);
     await stage.type("y\n");
     assert.deepEqual(await stateOf(answer), { allow: true });

@@ -18,7 +18,7 @@ const silent = agent({ name: "silent", model: scriptedModel([says("Half of it"),
 const held: Model = {
   id: "native/held",
   answer: async () => {
-    throw new ModelError("rate_limit", "tomorrow", { retryAfterMs: LONG });
+    throw new ModelError("rate_limit", "tomorrow", { retryAfterMs: 300_000 });
   },
 };
 const stubborn = tool({

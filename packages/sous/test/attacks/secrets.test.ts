@@ -323,7 +323,7 @@ suite("B3.3, G5: after a restart a call whose input had a secret", () => {
     for (const [type, sentence] of [
       [
         "message-end",
-        "This call was not made: the run was interrupted before it, and a secret in its input was not kept. Go on without it.",
+        "This call was not made: the run was interrupted before it, and a secret in its input was not kept. Continue without it.",
       ],
       [
         "tool-call-start",

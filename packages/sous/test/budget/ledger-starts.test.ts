@@ -117,7 +117,9 @@ suite("a child", () => {
   test("C8: is refused at once when no slot is free and the tree is told to refuse", () => {
     const account = openLedger({ tokens: 9_000 }, { slots: new Slots(1, "refuse") });
     begin(account, "one", need(500));
-    assert.throws(() => start(account, "two", need(500)), new ToolFailure("maximum concurrent subagent limit reached"));
+    const sentence =
+      "maximum concurrent subagent limit reached, so two did not start. Try again when another subagent completes.";
+    assert.throws(() => start(account, "two", need(500)), new ToolFailure(sentence));
     assert.deepEqual(account.left(), { tokens: 7_500 });
   });
 });

@@ -256,7 +256,8 @@ test("C1: agents of files become definitions with the tools there are", async ()
   });
   const env = { XDG_CONFIG_HOME: join(here.path, "config") };
   const { agents } = await loadAgents({ cwd: here.root, env }, await readProject(here.root));
-  const [a, b] = toDefinitions(agents, readOnlyTools());
+  const notes = { facts: "Facts.", whole: "Facts and notes." };
+  const [a, b] = toDefinitions(agents, { tools: readOnlyTools(), delegates: true, notes });
   const names = (definition: typeof a) =>
     Array.isArray(definition?.tools) ? definition.tools.map(({ name }) => name) : undefined;
   assert.deepEqual([a?.name, names(a), a?.model, a?.maxTurns], ["a", ["read_file"], undefined, 3]);

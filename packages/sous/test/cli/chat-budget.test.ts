@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { budgetLines, costLines } from "../../src/cli/chat/facts.ts";
+import { readMore } from "../../src/cli/chat/raise-budget.ts";
+import { CommandError } from "../../src/cli/exit-codes.ts";
 import { chooseStyle } from "../../src/cli/style.ts";
 import { calls, hangs, says, uses } from "../../src/testing/steps.ts";
 import { openStage, type Stage } from "./chat-stage.ts";
@@ -13,6 +15,51 @@ const QUOTAS = { executions: 5, tokens: 10_000, seconds: 60 };
 
 const linesOf = ({ application, chat }: Stage): string[] =>
   budgetLines(application, chat.chat.conversation, chat.chat.transcript.tree, 200);
+
+suite("what /budget adds", () => {
+  const both = new Set(["tokens", "costUsd"] as const);
+  const money = new Set(["costUsd"] as const);
+  const tokens = new Set(["tokens"] as const);
+
+  test("is money or tokens by how it is written, and by what is limited when it is only a number", () => {
+    const read: [typed: string, raisable: Parameters<typeof readMore>[1], tokens: number, costUsd: number][] = [
+      ["+$1", both, 0, 1],
+      ["$ 0.25", both, 0, 0.25],
+      ["+1usd", tokens, 0, 1],
+      ["2 dollars", both, 0, 2],
+      ["+1$", both, 0, 1],
+      ["+0.50", tokens, 0, 0.5],
+      ["+20k", money, 20_000, 0],
+      ["+1.5k", both, 1500, 0],
+      ["+20000 tokens", both, 20_000, 0],
+      ["+1M", both, 1_000_000, 0],
+      ["+1", money, 0, 1],
+      ["999", money, 0, 999],
+      ["+1", tokens, 1, 0],
+      ["+20000", tokens, 20_000, 0],
+    ];
+    assert.deepEqual(
+      read.map(([typed, raisable]) => readMore(typed, raisable)),
+      read.map(([, , count, costUsd]) => ({ tokens: count, costUsd })),
+    );
+  });
+
+  test("is not guessed", () => {
+    const refused: [typed: string, raisable: Parameters<typeof readMore>[1]][] = [
+      ["+1", both],
+      ["+1000", money],
+      ["+$20k", both],
+      ["+1.5 tokens", both],
+      ["+0", both],
+      ["+$0.00", both],
+      ["-5", both],
+      ["5 apples", both],
+      ["+", both],
+      ["$", both],
+    ];
+    for (const [typed, raisable] of refused) assert.throws(() => readMore(typed, raisable), CommandError, typed);
+  });
+});
 
 suite("the limits of a chat", () => {
   test("are those of the flags and those of the configuration, with nothing used before the first message", async () => {
@@ -83,7 +130,7 @@ suite("the limits of a chat", () => {
     assert.ok(lines.includes("children started: 1, 4 left of 5"), lines.join("\n"));
     stage.type("/budget +5000\r");
     await stage.screen.until("The next message may spend 5000 tokens more.");
-    assert.ok(linesOf(stage).includes("tokens of the whole tree: 5000 more with the next message"));
+    assert.ok(linesOf(stage).includes("the whole tree: 5000 tokens more with the next message"));
     stage.type("/budget +2000\r");
     await stage.screen.until("The next message may spend 7000 tokens more.");
     stage.type("/fork\r");
@@ -123,7 +170,7 @@ suite("the limits of a chat", () => {
     stage.type("/new\r");
     await stage.screen.until("A new conversation.");
     stage.type(`/resume ${runId}\r`);
-    await stage.screen.until("Going on with: hello");
+    await stage.screen.until("Continuing: hello");
     assert.deepEqual(linesOf(stage), [
       "The limits of the earlier conversation hold; they are shown after the next message.",
     ]);
@@ -151,13 +198,40 @@ suite("the limits of a chat", () => {
     await stage.screen.until("A new conversation.");
     Object.assign(application.runOptions, { budget: undefined });
     stage.type(`/resume ${runId}\r`);
-    await stage.screen.until("Going on with: hello");
+    await stage.screen.until("Continuing: hello");
     stage.type("again\r");
-    await stage.screen.until("/budget +TOKENS allows more.");
+    await stage.screen.until("/budget +20k allows 20000 tokens more.");
     stage.type("/budget +20000\r");
     await stage.screen.until("The next message may spend 20000 tokens more.");
     stage.type("once more\r");
     await stage.screen.until(/> once more\nTwo\./);
+  });
+
+  test("of money are raised by dollars, and the chat that reached one continues", async () => {
+    await using stage = openStage(
+      { "**": [[says("One."), uses({ input: 2500, output: 10 })], [says("Two.")]] },
+      { runOptions: { budget: { costUsd: 3 } }, price: { input: 1000, output: 10 }, columns: 120 },
+    );
+    const { screen } = stage;
+    stage.type("hello\r");
+    await screen.until("One.");
+    await stage.chat.chat.settled();
+    stage.type("again\r");
+    await screen.until(/over budget: Cost limit exceeded.*\n(?:.*\n)?\/budget \+\$1 allows a dollar more\./);
+    stage.type("/budget +20k\r");
+    await screen.until("There is no limit of tokens that could be raised; sous chat --max-tokens-total N sets one");
+    stage.type("/budget +20000\r");
+    await screen.until(
+      "error: 20000 may be dollars or tokens: /budget +$1 adds a dollar, /budget +20k adds 20000 tokens",
+    );
+    stage.type("/budget +1\r");
+    await screen.until("The next message may spend $1.0000 more.");
+    stage.type("/budget +$4.50\r");
+    await screen.until("The next message may spend $5.5000 more.");
+    stage.type("once more\r");
+    await screen.until(/> once more\nTwo\./);
+    await stage.chat.chat.settled();
+    assert.match(linesOf(stage).join("\n"), /^money of the whole tree: .* left of \$8\.5000$/m);
   });
 
   test("tell how long a live run has taken, also while only its children do something", async () => {

@@ -101,6 +101,10 @@ suite("the line that is typed", () => {
     assert.equal(after(emptyEditor(), ...lines, key("up"), key("end"), key("up")), "first|\nsecond\nx");
     assert.equal(after(emptyEditor(), ...lines, key("up"), key("up"), key("down")), "first\ns|econd\nx");
     assert.equal(after(emptyEditor(), ...lines, key("up"), key("home"), key("kill-to-start")), "first\n|second\nx");
+    const gap = [text("first"), key("new-line"), key("new-line"), text("x")];
+    assert.equal(after(emptyEditor(), ...gap, key("up")), "first\n|\nx");
+    assert.equal(after(emptyEditor(), ...gap, key("up"), key("up")), "|first\n\nx");
+    assert.equal(after(emptyEditor(), ...gap, key("up"), key("down")), "first\n\n|x");
   });
 
   test("takes control characters of a paste for nothing, and keeps its lines and tabs", () => {

@@ -271,7 +271,8 @@ suite("what is typed", () => {
     const cwd = await mkdtemp(join(tmpdir(), "sous-chat-"));
     try {
       for (const name of ["scan.ts", "scar.ts", "other.md"]) await writeFile(join(cwd, name), "");
-      const sources = { commands: ["model", "cost", "compact"], agents: ["scout"], cwd };
+      const resumable = async () => ["1", "2", "last", "01AAA1", "01AAB2"];
+      const sources = { commands: ["model", "cost", "compact"], agents: ["scout"], cwd, resumable };
       assert.deepEqual(await complete("/mo", 3, sources), { from: 0, text: "/model ", choices: [] });
       assert.deepEqual(await complete("/co", 3, sources), { from: 0, text: "/co", choices: ["/compact", "/cost"] });
       assert.deepEqual(await complete("@sc", 3, sources), {
@@ -287,6 +288,13 @@ suite("what is typed", () => {
       assert.deepEqual(await complete("@./o", 4, sources), { from: 0, text: "@./other.md ", choices: [] });
       assert.equal(await complete("@../", 4, sources), undefined);
       assert.equal(await complete("word", 4, sources), undefined);
+      assert.deepEqual((await complete("/resume ", 8, sources))?.choices, ["1", "2", "last"]);
+      assert.deepEqual(await complete("/resume 01", 10, sources), {
+        from: 8,
+        text: "01AA",
+        choices: ["01AAA1", "01AAB2"],
+      });
+      assert.deepEqual(await complete("/resume 01AAB", 13, sources), { from: 8, text: "01AAB2 ", choices: [] });
     } finally {
       await rm(cwd, { recursive: true });
     }

@@ -11,7 +11,9 @@ import type { PermissionRule } from "../../src/core/configuration.ts";
 import { UserError } from "../../src/core/errors.ts";
 import type { Programs } from "../../src/core/process.ts";
 import type { RunOptions } from "../../src/core/runtime.ts";
+import { NO_OWNER, type Store } from "../../src/core/store.ts";
 import type { Tool } from "../../src/core/tool.ts";
+import type { Price } from "../../src/core/usage.ts";
 import { systemHost } from "../../src/host.ts";
 import { describeAction } from "../../src/rights/action-text.ts";
 import { createRuntime } from "../../src/runtime.ts";
@@ -28,6 +30,9 @@ export type StageOptions = {
   rows?: number;
   runOptions?: Pick<RunOptions, "budget" | "limits">;
   cwd?: string;
+  /** With what another process has left behind. */
+  store?: Store;
+  price?: Price;
   /** What a script waits on with `after`; the machine's when unset. */
   modelClock?: Clock;
 };
@@ -53,13 +58,14 @@ function scriptedApplication(
     runOptions = {},
     cwd = "/",
     modelClock,
+    store = openMemoryStore(),
+    price = { input: 0, output: 0 },
     clock,
     ask,
   }: StageOptions & { clock: Clock; ask: Questions["ask"] },
 ): { application: Application; model: ScriptedModel; remembered: Stage["remembered"] } {
   const remembered: Stage["remembered"] = [];
-  const model = scriptedModel(script, { price: { input: 0, output: 0 }, clock: modelClock ?? clock });
-  const store = openMemoryStore();
+  const model = scriptedModel(script, { price, clock: modelClock ?? clock });
   const host = { ...systemHost({ cwd, environment: {} }), clock };
   const limits = { maxDepth: 3, ...runOptions.limits };
   const application: Application = {
@@ -67,6 +73,7 @@ function scriptedApplication(
     runtime: createRuntime({ host, store, approve: ask, agents, limits }),
     clock,
     agent: agent({ name: "sous", model, tools, delegate: true }),
+    tools,
     agents,
     runOptions,
     store,
@@ -77,6 +84,7 @@ function scriptedApplication(
     },
     describe: (request, width) => describeAction(request, { width }),
     remember: (rule, request) => void remembered.push({ rule, agentName: request.agent }),
+    ruleOn: () => undefined,
     async [Symbol.asyncDispose]() {},
   };
   return { application, model, remembered };
@@ -126,6 +134,14 @@ export function openStage(script: Script, options: StageOptions = {}): Stage {
       screen[Symbol.dispose]();
     },
   };
+}
+
+/** What is left of these trees when their process is killed now. */
+export async function afterCrash(store: Store): Promise<Store> {
+  const left = openMemoryStore();
+  const rootIds = new Set((await store.list({ rootsOnly: true })).map(({ rootId }) => rootId));
+  for (const rootId of rootIds) await left.append(rootId, await store.read(rootId), NO_OWNER);
+  return left;
 }
 
 /** What differs from run to run: times, and how far a spinner has turned. */

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { MIN_SHOWN_MS } from "../../src/cli/chat/questions.ts";
+import { child, type Folder, folder, MODEL, USED } from "./chat-folder.ts";
 import { steady } from "./chat-stage.ts";
 import { assertGolden } from "./golden.ts";
 import { compiled, MAIN } from "./sous-process.ts";
@@ -14,32 +13,6 @@ import { CommandInTerminal } from "./terminal-screen.ts";
 
 /** The command has a clock of its own: a question must really have been there for a while before it can be answered. */
 const LONG_ENOUGH_MS = MIN_SHOWN_MS + 50;
-
-type Folder = AsyncDisposable & { cwd: string; env: Record<string, string> };
-
-/** A folder with a scripted model in it, and a home of its own. */
-async function folder(script: object = {}): Promise<Folder> {
-  const path = await mkdtemp(join(tmpdir(), "sous-chat-"));
-  const cwd = join(path, "project");
-  await mkdir(cwd);
-  await writeFile(join(cwd, "script.json"), JSON.stringify(script));
-  await writeFile(join(cwd, "pay.ts"), "export const retries = 3;\n");
-  const env = {
-    HOME: path,
-    PATH: process.env.PATH ?? "/usr/bin:/bin",
-    XDG_DATA_HOME: join(path, "data"),
-    XDG_STATE_HOME: join(path, "state"),
-    XDG_CONFIG_HOME: join(path, "config"),
-  };
-  return { cwd, env, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
-}
-
-const MODEL = ["--model", "script/script.json"];
-const USED = { usage: { input: 100, output: 20 } };
-const child = (label: string, task_prompt: string, more: object = {}): object => ({
-  tool: "subagent",
-  input: { label, task_prompt, ...more },
-});
 
 /** The terminal is as it was: pastes are plain, the cursor is seen. */
 function assertGivenBack(written: string): void {
@@ -157,7 +130,7 @@ suite("sous chat in a terminal", () => {
   });
 
   for (const columns of [100, 40]) {
-    test(`without a model there are three ways to go on, at ${columns} columns`, async () => {
+    test(`without a model the first screen offers only what works, at ${columns} columns`, async () => {
       await using place = await folder();
       using command = new CommandInTerminal([], {
         ...place,
@@ -165,10 +138,8 @@ suite("sous chat in a terminal", () => {
         env: { ...place.env, OPENAI_API_KEY: "sk-canary" },
       });
       const { screen } = command;
-      await screen.until("1, 2 or 3:");
+      await screen.until("1 or 2:");
       assertGolden(`chat-first-run-${columns}.txt`, steady(screen.text()));
-      command.type("3");
-      await screen.until("1 and 2 are.");
       command.type("2");
       assert.equal(await command.ended, 4);
       assert.match(screen.text(), /OPENAI_API_KEY +is set/);
@@ -207,7 +178,7 @@ suite("sous chat without a screen", () => {
     assert.ok(!(stdout + stderr).includes("\u001b"));
     assert.match(stderr, /error: There is no command \/nonsense/);
     assert.equal(existsSync(join(place.cwd, "marker")), false);
-    assert.match(stderr, /terminal needs consent, and nobody is there|not allowed/);
+    assert.match(stderr, /terminal needs approval, and no one can be asked|not allowed/);
     const quiet = await piped("hello", place, ["--quiet", "--ephemeral"]);
     assert.deepEqual(quiet, { code: 0, stdout: "One red.\n", stderr: "" });
     const keyless = await piped("hello\nagain\n", place, ["--ephemeral", "--model", "anthropic/claude-haiku-4-5"]);
@@ -233,7 +204,7 @@ suite("sous chat without a screen", () => {
     await screen.until("cat marker");
     await screen.until((text) => text.split("y once").length === 3);
     command.type("yes\n");
-    await screen.until("Nobody heard: yes");
+    await screen.until("It was ignored: yes");
     await setTimeout(LONG_ENOUGH_MS);
     command.type("too late\n");
     await screen.until("Finished.");

@@ -104,7 +104,7 @@ suite("together", { concurrency: true }, () => {
         assert.match(list, sentence);
         assert.ok(list.startsWith(folder.file) && !list.includes("\n"), "one sentence that begins with the file");
         const required = openForRun({ dbPath: folder.file, isEphemeral: false, isRequired: true });
-        assert.equal(await sentenceOf(required), `The run cannot be kept, as --require-store wants it: ${list}`);
+        assert.equal(await sentenceOf(required), `The run cannot be stored, as --require-store wants it: ${list}`);
         assert.deepEqual(await contentOf(folder.file), before);
       });
     }
@@ -149,7 +149,7 @@ suite("together", { concurrency: true }, () => {
       assert.equal(code, 0);
       assert.match(stdout, /^files: 1 file: 1 \.txt\.$/m);
       const sentence = `${folder.file} is a directory and not a database: give another file with --db-path`;
-      assert.deepEqual(linesAboutStore(stderr), [`warning: the run is not kept: ${sentence}`]);
+      assert.deepEqual(linesAboutStore(stderr), [`warning: the run is not stored: ${sentence}`]);
     });
 
     test("that is on a full disk warns once and goes on, and ends when the store is required", async () => {
@@ -166,7 +166,10 @@ suite("together", { concurrency: true }, () => {
       assert.equal(code, 0);
       assert.match(stdout, /^files: 1 file: 1 \.txt\.$/m);
       const [warning = "", ...more] = linesAboutStore(stderr);
-      assert.match(warning, /^warning: the run is not kept: The store failed 4 times to keep event \d+: /);
+      assert.match(
+        warning,
+        /^warning: the run is not stored to its end, so it cannot be resumed: The store failed 4 times to keep event \d+: /,
+      );
       assert.deepEqual(more, []);
       const stopped = await stops;
       assert.equal(stopped.code, 1);
@@ -176,7 +179,10 @@ suite("together", { concurrency: true }, () => {
     test("in a place where nothing can be made ends at once when it is required", async () => {
       const { code, stdout, stderr } = await sous(["demo", "--require-store", "--db-path", "/proc/x/y/sous.db"]);
       assert.deepEqual([code, stdout], [1, ""]);
-      assert.match(stderr, /^error: The run cannot be kept, as --require-store wants it: .* cannot be created \(.*\n$/);
+      assert.match(
+        stderr,
+        /^error: The run cannot be stored, as --require-store wants it: .* cannot be created \(.*\n$/,
+      );
     });
   });
 });

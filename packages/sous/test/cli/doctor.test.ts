@@ -142,6 +142,8 @@ suite("prices", () => {
       `warning: ${found}, and agent.subagent.max_total_cost keeps it from having children`,
     );
     assert.match(limited.get("prices")?.fix ?? "", /^add ollama\/small with input and output below prices:/);
+    const stopped = await examined({ env: { ...env, SOUS_AGENT_BUDGET: "1" }, flags });
+    assert.equal(stateIn(stopped, "prices"), `warning: ${found}, and agent.budget keeps it from running`);
   });
 });
 

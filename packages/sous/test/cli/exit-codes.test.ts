@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import { endingSentence, exitCodeOfEnded } from "../../src/cli/commands/run-ending.ts";
+import { endingSentence, exitCodeOfEnded, failureBefore } from "../../src/cli/commands/run-ending.ts";
 import { runOutput } from "../../src/cli/commands/run-output.ts";
-import { MissingKey, ModelError } from "../../src/core/errors.ts";
+import { CommandError } from "../../src/cli/exit-codes.ts";
+import { MissingKey, ModelError, StoreError, UserError } from "../../src/core/errors.ts";
 import type { RunStatus } from "../../src/core/outcome.ts";
 import { type RunResult, withoutRun } from "../../src/core/runtime.ts";
 import { openSqliteStore } from "../../src/store/sqlite.ts";
@@ -19,6 +20,7 @@ const CHILD_WAITS = /sous\/slow/;
 const FIRST_WORDS = "Part one\u001b[31m of \u2028it\u0007";
 const READABLE = "Part one of it";
 const asChild = (label: string) => [{ tool: "subagent", input: { label, task_prompt: "Look." } }];
+const SLEEPS = { tool: "terminal", input: { command: "sleep 300" } };
 const begins = { text: FIRST_WORDS, calls: [{ tool: "list_files", input: {} }] };
 
 const SCRIPTS = {
@@ -32,10 +34,21 @@ const SCRIPTS = {
   spends: { sous: [{ ...begins, usage: { input: 40_000, output: 10_000 } }, { text: "never" }] },
   begins: { sous: [begins, { text: "never" }] },
   asks: { sous: [{ calls: [{ tool: "write_file", input: { path: "x.txt", content: "x" } }] }, { text: FIRST_WORDS }] },
+  /** Its last words never come. */
+  deaf: {
+    sous: [{ text: FIRST_WORDS, calls: asChild("slow") }, { ending: "hangs" }],
+    "sous/*": [{ text: "I begin.", ending: "hangs" }],
+  },
+  /** A command, a child and a child's command are at work when the interrupt comes. */
+  works: {
+    sous: [{ calls: [SLEEPS, ...asChild("slow"), ...asChild("busy")] }, { text: FIRST_WORDS }],
+    "sous/busy": [{ calls: [SLEEPS] }, { text: "Last words of a child." }],
+    "sous/slow": [{ text: "I begin.", ending: "hangs" }],
+  },
   hangs: { sous: [{ text: FIRST_WORDS, calls: asChild("slow") }], "sous/*": [{ text: "I begin.", ending: "hangs" }] },
   /** Its first turn ends after the interrupt, and what it says then is kept. */
   waits: {
-    sous: [{ wait_ms: 4000, text: "Too early", calls: [{ tool: "list_files", input: {} }] }, { text: FIRST_WORDS }],
+    sous: [{ wait_ms: 1500, text: "Too early", calls: [{ tool: "list_files", input: {} }] }, { text: FIRST_WORDS }],
   },
 };
 
@@ -153,7 +166,7 @@ const ROWS: Row[] = [
     status: "incomplete",
     stopReason: "consent",
     text: READABLE,
-    says: /^error: 1 action needed consent and nobody was there: write_file x\.txt \(sous\)\. --allow/,
+    says: /^error: 1 action needed consent and no one could be asked: write_file x\.txt \(sous\)\. --allow/,
   },
   {
     name: "INT once",
@@ -162,12 +175,33 @@ const ROWS: Row[] = [
     code: 130,
     status: "cancelled",
     text: READABLE,
-    says: /^stopped by SIGINT: The run was cancelled after wrapping up\. Go on with it: sous resume \w{26}$/,
+    says: /^stopped by SIGINT: The run was cancelled after wrapping up\. Continue it: sous resume \w{26} --db-path 'INT once .*\.db'$/,
+  },
+  {
+    name: "INT once while tools and children work",
+    also: ["text"],
+    script: "works",
+    parameters: ["--yes"],
+    acts: [{ at: /sous\/busy {2}starts|"path":"sous\/busy".*"tool-call-start"/, act: "SIGINT" }],
+    code: 130,
+    status: "cancelled",
+    text: READABLE,
+    says: /^stopped by SIGINT: The run was cancelled after wrapping up\. Continue it: sous resume \w{26} --db-path 'INT once .*\.db'$/,
+  },
+  {
+    name: "INT once when no last words come",
+    also: [],
+    script: "deaf",
+    acts: [{ at: CHILD_WAITS, act: "SIGINT" }],
+    code: 130,
+    status: "cancelled",
+    text: READABLE,
+    says: /^stopped by SIGINT: The run was cancelled\./,
   },
   {
     name: "INT twice",
     also: [],
-    script: "hangs",
+    script: "deaf",
     acts: [
       { at: CHILD_WAITS, act: "SIGINT" },
       { at: /wrapping up/, act: "SIGINT" },
@@ -289,7 +323,11 @@ test("J1: every ending has one exit code and the same words, whatever the format
       status,
     };
     assert.equal(exitCodeOfEnded({ result, cause }, 143), code);
-    const sentence = endingSentence(result, { stoppedBy: "SIGTERM", isKept: false });
+    const sentence = endingSentence(result, {
+      stoppedBy: "SIGTERM",
+      isKept: false,
+      flags: { dbPath: undefined, configFile: undefined },
+    });
     assert.equal(sentence === undefined, status === "completed");
     assert.ok(sentence === undefined || sentence.includes(result.error?.message ?? ""));
     const [text = "", json = "", stream = ""] = await Promise.all(
@@ -302,6 +340,20 @@ test("J1: every ending has one exit code and the same words, whatever the format
     }
     assert.doesNotMatch(text + json + stream, FORBIDDEN);
   }
+});
+
+test("J1: before a run, a mistake of the person is invalid_input, and only a fault of sous is a crash", () => {
+  const faults: [type: string, error: Error][] = [
+    ["invalid_input", new UserError('No model provider is called "foo"')],
+    ["invalid_input", new CommandError("HOME is not set")],
+    ["model", new MissingKey("No key")],
+    ["store", new StoreError("The disk is full")],
+    ["crash", new TypeError("undefined is not a function")],
+  ];
+  assert.deepEqual(
+    faults.map(([, error]) => failureBefore(error).error),
+    faults.map(([type, { message }]) => ({ type, message })),
+  );
 });
 
 /** Stdout of a run that ends so. */

@@ -83,7 +83,7 @@ for (const model of ["anthropic/claude-sonnet-4-5", "openai/gpt-5.5"]) {
       tools?.map((each) => each.function?.name),
       ["grep"],
     );
-    const steady = text.replaceAll(/\b\d+(?:\.\d)?s\b/g, "#.#s");
+    const steady = text.replaceAll(/\b\d+(?:\.\d)?s\b/g, "#.#s").replaceAll(/<?\$\d\.\d\d/g, "$#.##");
     // The same words, whoever answers.
     assertGolden("four-sentences-headless.txt", steady.split("\n"));
   });

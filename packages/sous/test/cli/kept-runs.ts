@@ -180,7 +180,7 @@ function end(callId: string, toolName: string, output: string, isError = false):
 }
 
 function ends(tree: SampleTree, runId: string, outcome: Parameters<SampleTree["end"]>[1]): void {
-  tree.end(runId, { usage: usage(300, 20), costUsd: 0, durationMs: 1200, ...outcome });
+  tree.end(runId, { usage: usage(300, 20), costUsd: 0, ...outcome });
 }
 
 function usage(input: number, output: number, cached = 0): Usage {

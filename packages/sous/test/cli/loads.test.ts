@@ -56,7 +56,7 @@ suite("start-up loads what is needed", { concurrency: true }, () => {
       const loaded = await loadedBy(["replay", ...parameters], data.env);
       assert.ok(loaded.has("store/sqlite.ts"));
       const folders = new Set([...loaded].map((path) => path.split("/")[0]));
-      assert.deepEqual([...folders].sort(), ["cli", "core", "store", "zod"], parameters.join(" "));
+      assert.deepEqual([...folders].sort(), ["cli", "config", "core", "rights", "store", "zod"], parameters.join(" "));
     }
   });
 });

@@ -77,7 +77,7 @@ test("what this build does not have is a mistake of usage, said in one line", as
     [["demo", "here"], 'error: sous demo does not take "here". See sous demo --help.\n'],
     [
       ["demo", "--ephemeral", "--require-store"],
-      "error: --ephemeral keeps nothing, and --require-store wants it kept\n",
+      "error: --ephemeral stores nothing, and --require-store wants the run stored\n",
     ],
   ];
   for (const [parameters, stderr] of complaints) {
@@ -176,7 +176,7 @@ suite("sous demo", { concurrency: true }, () => {
     assert.ok(stdout.includes("\u001b[32m"));
     assert.match(stdout, /^files: No files\.\ndefinitions: No definitions\. .*\nreader: .* Read 0 of 0 files\.$/m);
     const sentence = "HOME is not set, so there is no place for runs: set XDG_DATA_HOME, or give --db-path FILE";
-    assert.equal(stderr.split("\n")[0], `warning: the run is not kept: ${sentence}`);
+    assert.equal(stderr.split("\n")[0], `warning: the run is not stored: ${sentence}`);
   });
 
   test("an interrupt stops the tree, and what there is is still shown", async () => {

@@ -155,12 +155,14 @@ suite("the database is", () => {
   });
 });
 
+const ANYWHERE = { cwd: "/srv/shop", elsewhere: "take", takenBy: (id: string) => `sous replay --id ${id}` } as const;
+
 suite("a run is found by", async () => {
   const store = openMemoryStore();
   await keepSampleRuns(store);
   const found = async (given: string): Promise<string> => {
     try {
-      return (await findRun(store, given)).id;
+      return (await findRun(store, given, ANYWHERE)).id;
     } catch (error) {
       if (error instanceof CommandError && error.exitCode === 1) return error.message;
       throw error;
@@ -184,7 +186,7 @@ suite("a run is found by", async () => {
       await found("01K2F8Q6ZW"),
       `01K2F8Q6ZW is the beginning of several ids: ${IDS.reader} (lead/reader), ${IDS.scout} (lead/scout)`,
     );
-    const nothing = findRun(openMemoryStore(), "last");
+    const nothing = findRun(openMemoryStore(), "last", ANYWHERE);
     await assert.rejects(nothing, { message: "There are no runs yet. sous demo makes one." });
   });
 });

@@ -58,6 +58,15 @@ suite("the live region", () => {
     }
   });
 
+  test("a run that was resumed has taken what it took before, and not the time in between", () => {
+    const tree = new RunTree("→");
+    const story = new Story((event) => tree.apply(event));
+    story.starts("lead", 0, "Look");
+    story.tell("lead", 3600, { type: "resume", usedMs: 5000 });
+    const [first] = liveLines(tree, { now: START + 3_602_000, columns: 80, maxLines: 9, frame: 0, style: LIVE });
+    assert.match(first ?? "", / 7\.0s$/);
+  });
+
   test("says what a child says, and that it is silent", () => {
     const tree = new RunTree("→");
     const story = new Story((event) => tree.apply(event));
@@ -158,6 +167,14 @@ suite("the finished tree", () => {
     ["every-ending-ascii.txt", 100, ASCII],
     ["every-ending-colour.txt", 100, COLOURFUL],
   ];
+  test("a name that just fits into a narrow terminal is shown whole", () => {
+    const tree = new RunTree("→");
+    const story = new Story((event) => tree.apply(event));
+    story.starts("a".repeat(28), 0, "Look");
+    assert.match(treeLines(tree, 30, LIVE)[0] ?? "", / a{28}$/);
+    assert.match(treeLines(tree, 29, LIVE)[0] ?? "", / a{26}…$/);
+  });
+
   for (const [name, columns, style] of views) {
     test(name, () => {
       const lines = treeLines(treeOf(everyEnding, style), columns, style);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { replay as replayCommand } from "../../src/cli/commands/replay.ts";
@@ -51,7 +51,7 @@ suite("together", { concurrency: true }, () => {
       assert.deepEqual([taken.code, taken.stderr], [0, ""]);
       assert.equal(
         taken.stdout,
-        `Took in tree ${IDS.lead}: 3 runs, 24 events.\nLook at it: sous replay --tree --id ${IDS.lead}\n`,
+        `Took in tree ${IDS.lead}: 3 runs, 24 events.\nLook at it: sous replay --tree --id ${IDS.lead} --db-path ${other}\n`,
       );
       assert.deepEqual(await idsIn(other), [IDS.reader, IDS.scout, IDS.lead]);
       const again = await replay("--export", "json", "--id", IDS.lead, "--db-path", other);
@@ -128,9 +128,11 @@ suite("together", { concurrency: true }, () => {
       }
       const forgotten = await replay("--prune", "2026-11-15T12:30Z", "--db-path", file);
       assert.deepEqual([forgotten.code, forgotten.stdout, forgotten.stderr], [0, "Forgot 1 tree.\n", ""]);
+      const left = (await readdir(folder.path)).filter((name) => name.startsWith("old.db"));
+      const texts = await Promise.all(left.map((name) => readFile(join(folder.path, name), "latin1")));
+      assert.ok(!texts.join("").includes("Where do we check permissions?"), `it is still in one of ${left.join(", ")}`);
+      assert.deepEqual(left, ["old.db"], "the database is closed");
       assert.deepEqual(await idsIn(file), [IDS.broken, IDS.hostile]);
-      const text = await readFile(file, "latin1");
-      assert.ok(!text.includes("Where do we check permissions?"), "nothing of it is left in the file");
       const json = await replay("--prune", "2030-01-01", "--db-path", file, "--json");
       assert.deepEqual(JSON.parse(json.stdout), { schema: "sous.prune.v1", trees: 2 });
     });
@@ -150,6 +152,7 @@ suite("together", { concurrency: true }, () => {
         const parts = {
           values,
           file,
+          flags: { dbPath: file, configFile: undefined },
           output: { ...output, print: (lines: readonly string[]) => printed.push(...lines) },
         };
         return replayPrune(parts, async (question) => {

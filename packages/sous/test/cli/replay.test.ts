@@ -92,6 +92,7 @@ suite("together", { concurrency: true }, () => {
         task: "Where do we check permissions?",
         summary_prompt: null,
         allowed_tools: ["read_file", "grep"],
+        cwd: null,
         lost: null,
       });
       // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be there.
@@ -123,7 +124,7 @@ suite("together", { concurrency: true }, () => {
       assertPrinted("replay-id.txt", await replay("-i", IDS.scout.toLowerCase()));
     });
 
-    test("shows long texts whole when it is asked to", async () => {
+    test("shows do not cut long texts when it is asked to", async () => {
       assertPrinted("replay-id-full.txt", await replay("--id", IDS.scout, "--full"));
     });
 

@@ -16,7 +16,16 @@ import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { hangs, type Step, says } from "../../src/testing/steps.ts";
 
 const ID = "01K2H0AAAA0000000000000001";
-const AS_IT_WAS: Way = { isFork: false, at: undefined, moreTokens: undefined, seconds: undefined, maxTurns: undefined };
+const AS_IT_WAS: Way = {
+  isFork: false,
+  at: undefined,
+  moreTokens: undefined,
+  moreUsd: undefined,
+  seconds: undefined,
+  maxTurns: undefined,
+};
+
+const PLACE = { cwd: "/srv/shop", elsewhere: "refuse", again: (id: string) => id } as const;
 
 /** A run that was at work for ten minutes when its process died, and how it goes on. */
 async function goesOn(given: Partial<Way>, details: Partial<RunStart>, answer: Step): Promise<RunResult> {
@@ -28,7 +37,7 @@ async function goesOn(given: Partial<Way>, details: Partial<RunStart>, answer: S
   await store.append(ID, events, NO_OWNER);
   const way = { ...AS_IT_WAS, ...given };
   const lead = agent({ name: "lead", model: scriptedModel({ "**": () => answer }) });
-  const stored = await chooseRun(store, ID, way);
+  const stored = await chooseRun(store, ID, way, PLACE);
   const watch = { onEvent: () => {}, signal: new AbortController().signal };
   return goOn({ runtime: createRuntime({ store }), agent: lead }, stored, way, watch);
 }

@@ -33,6 +33,8 @@ const WHOLE = [
   ["lead/reader", "incomplete", 3, 3],
 ];
 
+const OWN_LIMITS = (option: string) =>
+  `sous resume has no option ${option}: a run that continues has its own limits. --add-budget USD raises its money, --add-tokens N its tokens.`;
 const FOREIGN_TOOLS = "01K2H0AAAA0000000000000006";
 const NO_KEY = "01K2H0BBBB0000000000000007";
 
@@ -107,16 +109,38 @@ suite("together", { concurrency: true }, () => {
       assert.deepEqual(await stage.tree(), { id, runs: WHOLE });
     });
 
+    test("says why the answer is not complete, with --quiet too", async () => {
+      await using stage = await openStage();
+      await stage.stopDemo("lead/reader  starts", "SIGKILL");
+      const { code, stderr } = await stage.run("resume", "--max-turns", "1", "--quiet");
+      const sentence = "warning: the run is out of turns, so its answer is not complete: --max-turns allows more\n";
+      assert.deepEqual([code, stderr], [6, sentence]);
+    });
+
+    test("a stopped run that was resumed to its end has completed: the sentence says what to type", async () => {
+      await using stage = await openStage();
+      await stage.stopDemo("lead/reader  starts", "SIGTERM");
+      const { id } = await stage.tree();
+      assert.equal((await stage.run("resume", id)).code, 0);
+      const again = await stage.run("resume", id);
+      const { id: last } = await stage.tree();
+      const sentence = new RegExp(
+        `^error: Run ${id} has completed\\. To continue from one of its turns in a copy: sous resume \\w+ --fork\\n$`,
+      );
+      assert.deepEqual([again.code, again.stdout, last], [1, "", id]);
+      assert.match(again.stderr, sentence);
+    });
+
     test("leaves a completed run alone, and goes on from one of its turns in a copy", async () => {
       await using stage = await openStage();
       const demo = await stage.run("demo");
       assert.equal(demo.code, 0);
       const { id } = await stage.tree();
-      assert.match(demo.stderr, new RegExp(`^The run is kept: sous replay --tree --id ${id}$`, "m"));
+      assert.match(demo.stderr, new RegExp(`^The run is stored: sous replay --tree --id ${id}$`, "m"));
       const modes = [stage.file, dirname(stage.file)].map((path) => (statSync(path).mode & 0o777).toString(8));
       assert.deepEqual(modes, ["600", "700"], "only its owner can read it");
       const again = await stage.run("resume", id);
-      const hint = `Run ${id} has completed. To go on from one of its turns in a copy: sous resume ${id} --fork`;
+      const hint = `Run ${id} has completed. To continue from one of its turns in a copy: sous resume ${id} --fork`;
       assert.deepEqual([again.code, again.stdout, again.stderr], [1, "", `error: ${hint}\n`]);
       const fork = await stage.run("resume", id, "--fork", "--at", "1", "--json");
       assert.equal(fork.code, 0, fork.stderr);
@@ -145,6 +169,8 @@ suite("together", { concurrency: true }, () => {
       assert.deepEqual([tree.id, tree.runs], [result.run_id, [["lead", "completed", 1, 0]]]);
       const shown = await stage.run("replay", "--id", "last");
       assert.match(shown.stdout, new RegExp(`^  begins   behind turn 1 of run ${id}$`, "m"));
+      const { origin } = JSON.parse((await stage.run("replay", "--id", "last", "--json")).stdout).run;
+      assert.deepEqual(origin, { kind: "branch", run_id: id, messages: 3, turn: 1 });
     });
   });
 
@@ -161,19 +187,34 @@ suite("together", { concurrency: true }, () => {
     after(() => folder[Symbol.asyncDispose]());
 
     const table: [parameters: string[], code: number, message: string | RegExp][] = [
-      [["--at", "1"], 2, "--at needs --fork: a run that goes on goes on at its end"],
-      [["--budget", "much"], 2, '--budget is a number of tokens to add, such as +20000; found "much"'],
+      [["--at", "1"], 2, "--at requires --fork: without it a run continues from its last turn"],
+      [["--budget", "1"], 2, OWN_LIMITS("--budget")],
+      [["--budget=1"], 2, OWN_LIMITS("--budget")],
+      [["last", "--max-tokens-total", "1"], 2, OWN_LIMITS("--max-tokens-total")],
+      [["--add-tokens", "much"], 2, '--add-tokens must be a whole number of at least 1; found "much"'],
+      [["--add-budget", "0"], 2, /^--add-budget is an amount of US dollars greater than 0, .*$/],
       [["--last", IDS.lead], 2, `sous resume does not take "${IDS.lead}". See sous resume --help.`],
       [["NOPE"], 1, /^There is no run NOPE\. .*$/],
-      [[IDS.scout], 1, `Run ${IDS.scout} is a child, and a tree goes on as a whole: sous resume ${IDS.lead}`],
-      [[IDS.broken, "--budget", "+500"], 1, `Run ${IDS.broken} has no limit of tokens that --budget could raise`],
+      [
+        [IDS.scout],
+        1,
+        new RegExp(
+          `^Run ${IDS.scout} is a child, and a tree is continued as a whole: sous resume ${IDS.lead} --db-path .*$`,
+        ),
+      ],
+      [
+        [IDS.broken, "--add-tokens", "500"],
+        1,
+        `Run ${IDS.broken} has no limit of tokens that --add-tokens could raise`,
+      ],
+      [[IDS.broken, "--add-budget", "1"], 1, `Run ${IDS.broken} has no limit of money that --add-budget could raise`],
       [[IDS.broken], 1, /^No model provider is called "scripted" \(known providers: .*$/],
       [
         [FOREIGN_TOOLS],
         1,
-        /^This run had tools that the command line does not have: deploy, pay\. Go on with it in code: .*$/,
+        /^This run had tools that the command line does not have: deploy, pay\. Continue it in code: .*$/,
       ],
-      [[IDS.lead, "--fork"], 1, /^This run had agents that the command line does not know: scout, reader\. .*$/],
+      [[IDS.lead, "--fork"], 1, /^This run had agents that are not here now: scout, reader\. .*$/],
     ];
     for (const [parameters, code, message] of table) {
       test(`sous resume ${parameters.join(" ")}`, async () => {
@@ -187,7 +228,7 @@ suite("together", { concurrency: true }, () => {
     test("a missing key ends it with a code of its own", async () => {
       const { code, stdout, stderr } = await sous(["resume", NO_KEY], { env: folder.env });
       assert.deepEqual([code, stdout], [4, ""]);
-      assert.match(stderr, /^error: The model anthropic\/claude-haiku-4-5 needs a key: set ANTHROPIC_API_KEY.*\n$/);
+      assert.match(stderr, /^error: The model anthropic\/claude-haiku-4-5 needs a key: set ANTHROPIC_API_KEY.*\n$/m);
     });
   });
 });

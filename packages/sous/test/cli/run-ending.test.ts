@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { endingSentence } from "../../src/cli/commands/run-ending.ts";
+import { type EndingFacts, endingSentence } from "../../src/cli/commands/run-ending.ts";
+import { raiseOf } from "../../src/cli/more-of-limit.ts";
 import { exitCodeFor } from "../../src/cli/report-error.ts";
 import { BudgetExceeded } from "../../src/core/errors.ts";
 import { ConfigurationError, type Problem } from "../../src/core/problem.ts";
 import { withoutRun } from "../../src/core/runtime.ts";
 
-const FACTS = { stoppedBy: undefined, isKept: true };
+const FACTS: EndingFacts = { stoppedBy: undefined, isKept: true, flags: { dbPath: undefined, configFile: undefined } };
 
 test("a limit that bit says what there is of an answer, and which option allows more", () => {
   const ended = (limit: "tokens" | "costUsd" | "seconds", used: number, text: string): string | undefined => {
@@ -25,13 +26,44 @@ test("a limit that bit says what there is of an answer, and which option allows 
   );
 });
 
-test("a stored run that had too few tokens says how it is continued", () => {
-  const { message } = new BudgetExceeded("tokens", 2, 1);
-  const result = { ...withoutRun("failed", { type: "quota", message }), runId: "01KA", text: "Half" };
-  const ended = (isKept: boolean) => endingSentence({ ...result, status: "budget_exceeded" }, { ...FACTS, isKept });
-  const start = "error: Token limit exceeded: 2/1. The answer may not be complete. --max-tokens-total allows more";
-  assert.equal(ended(true), `${start}, and sous resume 01KA --budget +TOKENS continues this run.`);
-  assert.equal(ended(false), `${start}.`);
+test("a stored run that reached a limit is continued by a whole command, with an amount that is enough", () => {
+  const ended = (message: string, facts: Partial<EndingFacts>) => {
+    const result = { ...withoutRun("failed", { type: "quota", message }), runId: "01KA", text: "Half" };
+    return endingSentence({ ...result, status: "budget_exceeded" }, { ...FACTS, ...facts })
+      ?.split(". ")
+      .slice(2)
+      .join(". ");
+  };
+  const tokens = new BudgetExceeded("tokens", 10_450, 10_000).message;
+  assert.equal(
+    ended(tokens, {}),
+    "--max-tokens-total allows more. Continue this run: sous resume 01KA --add-tokens 11000",
+  );
+  assert.equal(ended(tokens, { isKept: false }), "--max-tokens-total allows more.");
+  const flags = { dbPath: "my runs.db", configFile: "c.yaml" };
+  assert.equal(
+    ended(new BudgetExceeded("costUsd", 0.0243, 0.0001).message, { flags }),
+    "--budget allows more. Continue this run: sous resume 01KA --add-budget 0.049 --db-path 'my runs.db' --config c.yaml",
+  );
+  assert.equal(
+    ended(new BudgetExceeded("seconds", 300, 300).message, {}),
+    "--timeout allows more. Continue this run: sous resume 01KA --timeout 300s",
+  );
+  assert.equal(ended("Execution limit reached: 2/2", {}), "");
+});
+
+test("what is added rounds up and is never nothing", () => {
+  const added = (limit: "tokens" | "costUsd" | "seconds", used: number, allowed: number): string | undefined =>
+    raiseOf(new BudgetExceeded(limit, used, allowed).message)?.added;
+  assert.deepEqual(
+    [added("tokens", 3, 1), added("tokens", 999, 999), added("tokens", 1_234_567, 1_000_000)],
+    ["--add-tokens 5", "--add-tokens 1000", "--add-tokens 1500000"],
+  );
+  assert.deepEqual(
+    [added("costUsd", 0.00001, 0.000001), added("costUsd", 12.5, 10), added("costUsd", 0.5, 0.5)],
+    ["--add-budget 0.0001", "--add-budget 15", "--add-budget 0.5"],
+  );
+  assert.equal(raiseOf("The run timed out after 50 ms")?.added, "--timeout 1s");
 });
 
 test("a value that was typed is a mistake of usage, one in a file or a variable one of configuration", () => {

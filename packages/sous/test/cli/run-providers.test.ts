@@ -84,7 +84,10 @@ suite("A4, J1: sous run with a provider", { concurrency: 3 }, () => {
     await using server = await startAimock(refusal(404, "not_found_error", "model: nobody"));
     const ended = await ask("anthropic/nobody", server.environment, ["--quiet"]);
     assert.equal(ended.code, 1);
-    assert.match(sentence(ended), /^error: anthropic\/nobody refused the request \(HTTP 404\): model: nobody$/);
+    assert.match(
+      sentence(ended),
+      /^error: anthropic\/nobody refused the request \(HTTP 404\): model: nobody; check the name of the model and provider\.base_url$/,
+    );
   });
 
   test("B1.4: a model without a price under --budget ends with 3 and one sentence, and is not asked", async () => {

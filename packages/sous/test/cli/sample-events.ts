@@ -26,6 +26,7 @@ export class Story {
       task: userMessage(task),
       model: "scripted/model",
       instructions: undefined,
+      notes: undefined,
       maxTurns,
       rights: { use: [], delegate: [], deny: [], spawn: true },
       origin: undefined,
@@ -34,6 +35,7 @@ export class Story {
       timeoutMs: undefined,
       budget: undefined,
       terms: undefined,
+      cwd: undefined,
     });
     this.tell(path, seconds, { type: "turn-start", turn: 1, promptTokens: 100, reserved: 0 });
   }
@@ -68,6 +70,7 @@ export class Story {
   }
 
   ends(path: string, seconds: number, outcome: Partial<RunOutcome> & { text: string }): void {
+    const startedAt = this.events.findLast((event) => event.type === "run-start" && event.path === path)?.time ?? START;
     this.tell(path, seconds, {
       type: "run-end",
       status: "completed",
@@ -77,7 +80,7 @@ export class Story {
       toolCount: 2,
       usage: usageOf(1000),
       costUsd: 0,
-      durationMs: seconds * 1000,
+      durationMs: START + seconds * 1000 - startedAt,
       ...outcome,
     });
   }

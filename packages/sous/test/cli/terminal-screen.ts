@@ -140,6 +140,11 @@ export class CommandInTerminal implements Disposable {
     this.#process.kill(name);
   }
 
+  /** At once and without a word. */
+  kill(): void {
+    this.#process.kill("SIGKILL");
+  }
+
   resize(columns: number, rows: number): void {
     this.screen.resize(columns, rows);
     this.#process.resize(columns, rows);

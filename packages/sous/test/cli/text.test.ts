@@ -87,6 +87,19 @@ test("numbers are short", () => {
     [tokens(950, false), tokens(48_200, true), tokens(999_960, false)],
     ["950 tok", "~48.2k tok", "1.0M tok"],
   );
+  assert.deepEqual([-5, 59_499, 59_500, 3_599_499, 3_599_500, 36_300_000].map(duration), [
+    "0.0s",
+    "59s",
+    "1m00s",
+    "59m59s",
+    "1h00m",
+    "10h05m",
+  ]);
+  assert.deepEqual(
+    [999, 1000, 999_949, 999_950].map((count) => tokens(count, false)),
+    ["999 tok", "1.0k tok", "999.9k tok", "1.0M tok"],
+  );
+  assert.deepEqual([cost(0.0049), cost(0.005)], ["<$0.01", "$0.01"]);
   assert.deepEqual([cost(0), cost(null), cost(0.001), cost(0.09), cost(12)], ["", "$?", "<$0.01", "$0.09", "$12.00"]);
   assert.deepEqual([plural(1, "turn"), plural(2, "child", "children")], ["1 turn", "2 children"]);
 });
@@ -143,4 +156,22 @@ test("B8: glyphs are plain where the locale is not UTF-8: LC_ALL, then LC_CTYPE,
   ])
     assert.equal(isPlain(env), false, JSON.stringify(env));
   assert.equal(isPlain({ LANG: "C.UTF-8" }, true), true, "--ascii wins");
+});
+
+test("the characters at both ends of a wide block are two columns wide, and those beside it one; marks take none", () => {
+  const BLOCKS: [from: number, to: number][] = [
+    [0x1100, 0x115f],
+    [0x2e80, 0x303e],
+    [0xa960, 0xa97f],
+    [0xac00, 0xd7a3],
+    [0xff00, 0xff60],
+    [0x20000, 0x3fffd],
+  ];
+  for (const [from, to] of BLOCKS) {
+    const widths = [from - 1, from, to, to + 1].map((point) => displayWidth(String.fromCodePoint(point)));
+    assert.deepEqual(widths.slice(1, 3), [2, 2], from.toString(16));
+    assert.ok((widths[0] ?? 2) < 2 && (widths[3] ?? 2) < 2, from.toString(16));
+  }
+  const texts = [" ", "~", "\u001f", "\u007f", "\u0080", "\u00a0", "\u0301", "e\u0301", "\u200b", "🇨🇭", "❤", "❤\ufe0f"];
+  assert.deepEqual(texts.map(displayWidth), [1, 1, 0, 0, 0, 1, 0, 1, 0, 2, 1, 2]);
 });

@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { diffLines } from "../../src/cli/diff-lines.ts";
+import { alone } from "../../src/cli/list-conversations.ts";
 import { listLines } from "../../src/cli/list-lines.ts";
-import type { MessageView } from "../../src/cli/message-lines.ts";
+import { type MessageView, messageLines, textLines } from "../../src/cli/message-lines.ts";
 import { RunTree } from "../../src/cli/run-tree.ts";
 import { readRun, showLines } from "../../src/cli/show-lines.ts";
 import { chooseStyle, type Style } from "../../src/cli/style.ts";
@@ -47,13 +48,13 @@ suite("the list", () => {
     ["list-colour.txt", 79, COLOURFUL],
   ];
   for (const [name, columns, style] of views) {
-    test(name, async () => assertGolden(name, listLines(await store.list(), columns, style)));
+    test(name, async () => assertGolden(name, listLines((await store.list()).map(alone), columns, style, undefined)));
   }
 
   test("is never wider than it may be, and has no escape byte of its own", async () => {
     const records = await store.list();
     for (let columns = 20; columns <= 130; columns++) {
-      for (const line of listLines(records, columns, PLAIN)) {
+      for (const line of listLines(records.map(alone), columns, PLAIN, undefined)) {
         // An id is never cut, because half an id is none.
         const isId = Object.values(IDS).some((id) => line.includes(id));
         assert.ok(isId || displayWidth(line) <= columns, `${columns}: ${line}`);
@@ -153,4 +154,56 @@ suite("two runs side by side", async () => {
     const same = await diffRuns(both, IDS.scout, IDS.scout);
     assert.deepEqual(diffLines(same, 79, PLAIN).slice(-3), ["scout  same (6 steps)", "", "Both did the same."]);
   });
+});
+
+suite("a long text", () => {
+  const cutAt = (text: string): number | undefined => {
+    const lines = textLines(text, { style: PLAIN, columns: undefined, isFull: false });
+    const more = /^\[… (\d+) more characters: --full\]$/.exec(lines.at(-1) ?? "")?.[1];
+    if (more === undefined) {
+      assert.equal(lines.join("\n"), text.trimEnd());
+      return undefined;
+    }
+    const kept = text.length - Number(more);
+    assert.equal(lines.slice(0, -1).join("\n"), text.slice(0, kept).trimEnd());
+    return kept;
+  };
+
+  test("is cut after twelve lines or 600 characters, and not for a rest shorter than the note", () => {
+    const line = `${"x".repeat(19)}\n`;
+    assert.equal(cutAt(line.repeat(12)), undefined);
+    assert.equal(cutAt(line.repeat(12) + "y".repeat(79)), undefined);
+    assert.equal(cutAt(line.repeat(12) + "y".repeat(80)), 240);
+    assert.equal(cutAt(line.repeat(40)), 240);
+    assert.equal(cutAt("z".repeat(679)), undefined);
+    assert.equal(cutAt("z".repeat(680)), 600);
+    assert.equal(cutAt(`${"z".repeat(599)}\n${"y".repeat(300)}`), 600);
+    assert.equal(cutAt(`${"z".repeat(400)}\n${"y".repeat(400)}\n`), 600);
+    assert.equal(cutAt("\n".repeat(11) + "z".repeat(700)), 600);
+    assert.equal(cutAt("\n".repeat(12) + "z".repeat(700)), 12);
+  });
+
+  test("is broken to the room beside its indent, and to ten columns at least", () => {
+    const broken = (columns: number, indent?: number) =>
+      textLines("x".repeat(30), { style: PLAIN, columns, isFull: true }, indent).map((each) => each.length);
+    assert.deepEqual(broken(24), [20, 10]);
+    assert.deepEqual(broken(24, 6), [18, 12]);
+    assert.deepEqual(broken(14), [10, 10, 10]);
+    assert.deepEqual(broken(3), [10, 10, 10]);
+  });
+});
+
+test("a call stands beside the name of its tool when both fit", () => {
+  const shown = (input: unknown, columns?: number) =>
+    messageLines(
+      [{ role: "assistant", content: [{ type: "tool-call", callId: "c", toolName: "grep", input }] }],
+      ["a note"],
+      { style: PLAIN, columns, isFull: true },
+    );
+  assert.deepEqual(shown({}), ["1 assistant · a note", "  → grep"]);
+  assert.deepEqual(shown({ a: 1 }), ["1 assistant · a note", '  → grep {"a":1}']);
+  assert.deepEqual(shown("x".repeat(89)), ["1 assistant · a note", `  → grep ${"x".repeat(89)}`]);
+  assert.deepEqual(shown("x".repeat(90)), ["1 assistant · a note", "  → grep", `    ${"x".repeat(90)}`]);
+  assert.deepEqual(shown("x".repeat(29), 40), ["1 assistant · a note", `  → grep ${"x".repeat(29)}`]);
+  assert.deepEqual(shown("x".repeat(30), 40), ["1 assistant · a note", "  → grep", `    ${"x".repeat(30)}`]);
 });

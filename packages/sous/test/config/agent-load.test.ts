@@ -41,6 +41,30 @@ suite("agents of files", () => {
     );
   });
 
+  test("C1: without a name in the file are named for the file, and an OpenCode agent always is", async () => {
+    const unnamed = "---\ndescription: Reads.\n---\nDo it.\n";
+    await using project = await temporaryTree({
+      ".sous/agents/one.md": unnamed,
+      ".claude/agents/two.md": unnamed,
+      ".gemini/agents/three.md": unnamed,
+      ".opencode/agent/four.md": unnamed,
+      ".opencode/agent/five.md": file("another"),
+      ".claude/agents/six.md": file("another"),
+    });
+    const { agents } = await loadAgentFiles({ userFolders: [], projectFiles: (await readProject(project.path)).files });
+    assert.deepEqual(
+      agents.map(({ name, file }) => [file, name]),
+      [
+        [".sous/agents/one.md", "one"],
+        [".claude/agents/six.md", "another"],
+        [".claude/agents/two.md", "two"],
+        [".gemini/agents/three.md", "three"],
+        [".opencode/agent/five.md", "five"],
+        [".opencode/agent/four.md", "four"],
+      ],
+    );
+  });
+
   test("B4.3: of the user win over those of a project, ours over those of others, and both files are named", async () => {
     await using place = await temporaryTree({
       "user/agents/twin.md": file("twin", "tools: [read_file]\n"),

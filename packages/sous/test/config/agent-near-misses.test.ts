@@ -232,9 +232,53 @@ suite("B4.6: front matter of strangers is refused quickly and with its line", ()
   });
 });
 
+test("an unknown key is shown whole up to 60 characters, and cut behind them", () => {
+  const said = (key: string) => read("sous", `${key}: 1`).problems.map(({ message }) => message);
+  const key = "q".repeat(60);
+  assert.deepEqual(said(key), [`the key "${key}" is not understood and has no effect`]);
+  assert.deepEqual(said(`${key}z`), [`the key "${key}..." is not understood and has no effect`]);
+});
+
 test("short names of models stand for models whose price is known", () => {
   for (const model of Object.values(MODEL_ALIASES)) {
     const [provider = "", name = ""] = model.split("/");
     assert.ok(PRICES[provider]?.[name] !== undefined, model);
   }
+});
+
+suite("of what is not understood a message repeats the beginning", () => {
+  const long = "xy".repeat(80);
+  const messages = (dialect: AgentDialect, front: string) =>
+    read(dialect, front).problems.map(({ message }) => message);
+  const ROWS: readonly [AgentDialect, front: string, expected: RegExp][] = [
+    ["sous", `model: ${long}`, new RegExp(`^the model "${long.slice(0, 60)}" is not known`)],
+    ["sous", `${long}: 1`, new RegExp(`"${long.slice(0, 60)}\\.\\.\\."`)],
+    ["sous", `${long.slice(0, 61)}: 1`, new RegExp(`"${long.slice(0, 60)}\\.\\.\\."`)],
+    ["sous", `${long.slice(0, 60)}: 1`, new RegExp(`"${long.slice(0, 60)}"`)],
+    [
+      "sous",
+      `permissions: [{ deny: "${long}" }]`,
+      new RegExp(`^the rule "${long.slice(0, 80)}" names no tool of sous$`),
+    ],
+    [
+      "opencode",
+      `permission: { edit: "${long}" }`,
+      new RegExp(`^edit: found "${long.slice(0, 59)} instead of a permission$`),
+    ],
+  ];
+  for (const [dialect, front, expected] of ROWS) {
+    test(`${dialect}: ${front.slice(0, 40)}`, () => {
+      const said = messages(dialect, front);
+      assert.ok(
+        said.some((message) => expected.test(message)),
+        said.join("\n"),
+      );
+    });
+  }
+
+  test("a nickname is on one line and has at most 100 characters", () => {
+    const nickname = (text: string) => read("sous", `nickname: ${JSON.stringify(text)}`).agent?.nickname;
+    assert.equal(nickname("the \n\t scout"), "the scout");
+    assert.equal(nickname(long), long.slice(0, 100));
+  });
 });

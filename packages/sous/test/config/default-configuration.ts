@@ -9,11 +9,15 @@ export const DEFAULT_CONFIGURATION: Configuration = {
     apiKeyEnv: undefined,
     apiKeyCommand: undefined,
     timeoutMs: 120_000,
+    callTimeoutMs: 1_200_000,
     maxRetries: 4,
     maxConcurrentCalls: 16,
   },
   agent: {
     maxTurns: 50,
+    budget: undefined,
+    maxTokensTotal: undefined,
+    timeout: undefined,
     conversation: { maxTokens: 100_000, minRetainTurns: 5, pruneThreshold: 0.8 },
     subagent: {
       maxDepth: 3,

@@ -44,6 +44,22 @@ suite("E1: flag, variable, project, user, default: the first that speaks wins", 
   });
 });
 
+test("E1: a setting without effect in this version is told by a warning, wherever it is set", async () => {
+  const user = [
+    "agent_servers: { claude: { command: claude-code-acp } }",
+    "mcp_servers: { files: { command: mcp-files } }",
+    "telemetry: { otlp_endpoint: https://otel.example.com, capture_content: true }",
+  ].join("\n");
+  const { warnings } = await folder.load({ user, env: { SOUS_METRICS_PORT: "9464" } });
+  assert.deepEqual(warnings, [
+    "user.yaml:1: agent_servers has no effect in this version",
+    "user.yaml:2: mcp_servers has no effect in this version",
+    "SOUS_METRICS_PORT: metrics.port has no effect in this version",
+    "user.yaml:3: telemetry.otlp_endpoint has no effect in this version",
+    "user.yaml:3: telemetry.capture_content has no effect in this version",
+  ]);
+});
+
 test("E1: an empty variable is unset, and an empty group says nothing", async () => {
   const { configuration } = await folder.load({
     user: "agent:\n  subagent:\n",
@@ -237,4 +253,22 @@ test("E3: a pattern that means nothing to whoever applies it is a mistake of its
     problems.map((problem) => [problem.code, whereIs(problem), problem.message]),
     [["SOUS-C003", "user.yaml:3:11", "permissions[1].deny is not a rule: there is no such tool"]],
   );
+});
+
+suite("E1: of a long name a message repeats the beginning", () => {
+  const name = "q".repeat(150);
+
+  test("of a setting that is not known, up to 100 characters and a mark", async () => {
+    const messages = async (user: string) => (await folder.problems({ user })).map(({ message }) => message);
+    assert.deepEqual(await messages(`${name}: 1`), [`${name.slice(0, 100)}… is not a known setting`]);
+    assert.deepEqual(await messages(`${name.slice(0, 101)}: 1`), [`${name.slice(0, 100)}… is not a known setting`]);
+    assert.deepEqual(await messages(`${name.slice(0, 100)}: 1`), [`${name.slice(0, 100)} is not a known setting`]);
+  });
+
+  test("of a variable that is not known, up to 100 characters", async () => {
+    const { warnings } = await folder.load({ env: { [`SOUS_${name}`]: "1" } });
+    assert.deepEqual(warnings, [
+      `the variable SOUS_${name.slice(0, 95)} is not known and changes nothing; sous config explain --all lists them`,
+    ]);
+  });
 });

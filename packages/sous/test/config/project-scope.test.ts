@@ -14,7 +14,7 @@ after(() => folder[Symbol.dispose]());
 
 const USER = `model: anthropic/claude-sonnet-4-5
 provider: { api_key_env: MY_KEY }
-agent: { max_turns: 20, subagent: { max_total_cost: 2, max_executions: 5 } }
+agent: { max_turns: 20, budget: 2, max_tokens_total: 1000, timeout: 5m, subagent: { max_total_cost: 2, max_executions: 5 } }
 permissions: [ { deny: "terminal(rm*)" } ]
 mcp_servers: { mine: { command: my-server } }
 agent_servers: { claude: { command: claude-code-acp } }
@@ -43,6 +43,10 @@ suite("B4.3: it has no effect when a project sets", () => {
       "agent: { max_turns: 21 }",
       "agent.max_turns is ignored: a project may only lower it, and yours is 20",
     ],
+    ["more money for a run", "agent: { budget: 2.01 }", "agent.budget is ignored: a project may only lower it"],
+    ["no limit of money for a run", "agent: { budget: null }", "agent.budget is ignored"],
+    ["more tokens for a run", "agent: { max_tokens_total: 1001 }", "agent.max_tokens_total is ignored"],
+    ["more time for a run", "agent: { timeout: 6m }", "agent.timeout is ignored"],
     ["more depth than the default", "agent: { subagent: { max_depth: 4 } }", "agent.subagent.max_depth is ignored"],
     ["more money", "agent: { subagent: { max_total_cost: 2.01 } }", "agent.subagent.max_total_cost is ignored"],
     ["no limit of money", "agent: { subagent: { max_total_cost: null } }", "agent.subagent.max_total_cost is ignored"],

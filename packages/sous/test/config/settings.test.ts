@@ -89,6 +89,14 @@ const TABLE: Record<string, Row> = {
     bad: times,
     read: ({ provider }) => provider.timeoutMs,
   },
+  "provider.call_timeout": {
+    good: [
+      ["45m", 2_700_000],
+      ["30", 30_000],
+    ],
+    bad: times,
+    read: ({ provider }) => provider.callTimeoutMs,
+  },
   "provider.max_retries": { good: [["0", 0]], bad: wholes(0, 20), read: ({ provider }) => provider.maxRetries },
   "provider.max_concurrent_calls": {
     good: [["1", 1]],
@@ -96,6 +104,30 @@ const TABLE: Record<string, Row> = {
     read: ({ provider }) => provider.maxConcurrentCalls,
   },
   "agent.max_turns": { good: [["1000", 1000]], bad: wholes(1, 1000), read: ({ agent }) => agent.maxTurns },
+  "agent.budget": {
+    good: [
+      ["2", 2],
+      ["$0.50", 0.5],
+    ],
+    bad: [
+      ["0", /must be greater than 0/],
+      ["2 EUR", /must be an amount/],
+    ],
+    read: ({ agent }) => agent.budget,
+  },
+  "agent.max_tokens_total": {
+    good: [["200000", 200_000]],
+    bad: wholes(1, undefined),
+    read: ({ agent }) => agent.maxTokensTotal,
+  },
+  "agent.timeout": {
+    good: [
+      ["90", 90],
+      ["2m", 120],
+    ],
+    bad: times,
+    read: ({ agent }) => agent.timeout,
+  },
   "agent.conversation.max_tokens": {
     good: [["5000", 5000]],
     bad: wholes(1, undefined),

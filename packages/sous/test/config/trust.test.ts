@@ -1,12 +1,12 @@
 /** Trust and the ways around it: every attack is judged by whether the project is trusted, or by what was opened. */
 
 import assert from "node:assert/strict";
-import { chmod, lstat, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, readFile, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
 import { type ProjectTrust, revoke, trust, trustOf } from "../../src/config/trust.ts";
 import { hashesOf, readProject } from "../../src/config/trust-files.ts";
-import { readTrustRecords } from "../../src/config/trust-record.ts";
+import { changeTrustRecords, readTrustRecords } from "../../src/config/trust-record.ts";
 import { projectRoot } from "../../src/config/trust-root.ts";
 import { UserError } from "../../src/core/errors.ts";
 import { type TemporaryTree, temporaryTree } from "../tools/temporary-tree.ts";
@@ -302,4 +302,18 @@ suite("a project that cannot be read whole cannot be trusted:", () => {
     );
     assert.equal(dirname(here.root), here.path);
   });
+});
+
+test("a lock that a process left behind is taken away at once, and none is left after a change", async () => {
+  await using tree = await temporaryTree({ "state/trust.json.lock": "" });
+  const folder = join(tree.path, "state");
+  const lock = join(folder, "trust.json.lock");
+  await utimes(lock, 0, 0);
+  const { promise: late, resolve } = Promise.withResolvers<string>();
+  // Half of what a lock that is held is waited for.
+  const timer = setTimeout(resolve, 5000, "waited for");
+  const ended = await Promise.race([changeTrustRecords(folder, (records) => records).then(() => "changed"), late]);
+  clearTimeout(timer);
+  assert.equal(ended, "changed");
+  await assert.rejects(lstat(lock), { code: "ENOENT" });
 });

@@ -57,6 +57,39 @@ test("B4.6: an alias stands for its value, and an empty text for nothing", () =>
   }
 });
 
+test("B4.6: values that are nested too deeply are named where they are, also below an alias", () => {
+  const deep = `${"[".repeat(34)}1${"]".repeat(34)}`;
+  const problemsOf = (text: string) => readYaml(text, options).problems.map(({ line, message }) => [line, message]);
+  assert.deepEqual(problemsOf(`a: &x { n: 1 }\nb: *x\nc: ${deep}\nd: ${deep}\n`), [
+    [3, "the values are nested too deeply"],
+  ]);
+  const half = `${"[".repeat(20)}1${"]".repeat(20)}`;
+  assert.deepEqual(problemsOf(`a: &x ${half}\nb:\n  ${"[".repeat(20)}*x${"]".repeat(20)}\n`), [
+    [3, "the values are nested too deeply"],
+  ]);
+});
+
+test("B4.6: each limit that is passed is told once, at the first place", () => {
+  const deep = `${"[".repeat(34)}1${"]".repeat(34)}`;
+  const { problems } = readYaml(`deep: ${deep}\n${bomb}\nlast: ${deep}\n`, options);
+  assert.deepEqual(
+    problems.map(({ line, message }) => [line, message]),
+    [
+      [1, "the values are nested too deeply"],
+      [6, "the text stands for too many values"],
+    ],
+  );
+});
+
+test("B4.6: of many problems the first twenty are told", () => {
+  const { problems } = readYaml(`a: 1\n${"a: 2\n".repeat(30)}`, options);
+  assert.deepEqual(
+    problems.map(({ line }) => line),
+    Array.from({ length: 20 }, (_, index) => index + 2),
+  );
+  assert.equal(readYaml(`[${"*x, ".repeat(30)}]`, options).problems.length, 20);
+});
+
 const bomb = [
   "a: &a [x, x, x, x, x, x, x, x, x]",
   ..."bcdefghi".split("").map((name, index) => {
@@ -159,4 +192,31 @@ test("B4.6: whatever it is given, it answers and does not throw", () => {
     for (const { line, column } of [...problems, at(["a", 0])])
       assert.ok(line >= 1 && column >= 1, JSON.stringify(text));
   }
+});
+
+test("E1: of a long name a message repeats the beginning, and all of a name that just fits", () => {
+  const messages = (text: string) => readYaml(text, options).problems.map(({ message }) => message);
+  const long = "abcdefghij".repeat(10);
+  assert.deepEqual(messages(`${long}: 1\n${long}: 2\n`), [`the key "${long.slice(0, 80)}" is there twice`]);
+  assert.deepEqual(messages(`a: *${long}\n`), [`there is no anchor &${long.slice(0, 80)} above`]);
+  assert.deepEqual(messages(`a: &${long} [*${long}]\n`), [`the alias *${long.slice(0, 80)} contains itself`]);
+  assert.deepEqual(messages(`a: !${long} 1\n`), [`the tag !${long.slice(0, 59)} is not allowed`]);
+});
+
+test("B4.6: an escape for the last character there is, is read, and one behind it is refused", () => {
+  assert.deepEqual({ ...(readYaml('a: "\\U0010FFFF"', options).value as object) }, { a: "\u{10ffff}" });
+  for (const text of ['"\\U00110000"', '"\\UFFFFFFFF"', '"\\q"']) {
+    assert.deepEqual(
+      readYaml(`a: ${text}`, options).problems.map(({ message }) => message),
+      ["there is an unknown escape in double quotes"],
+      text,
+    );
+  }
+});
+
+test("B4.6: a control character is named by its number of four digits, where it is", () => {
+  assert.deepEqual(
+    readYaml("a: 1\nb: x\u0007\n", options).problems.map(({ line, column, message }) => [line, column, message]),
+    [[2, 5, "the character U+0007 is not allowed in YAML"]],
+  );
 });

@@ -39,6 +39,7 @@ export const EVERY_EVENT: Whole = {
     task: { role: "user", content: [text, file] },
     model: "scripted/model",
     instructions: "Be brief.",
+    notes: "You work in /srv.",
     maxTurns: 10,
     rights: { use: ["grep"], delegate: ["grep"], deny: ["terminal"], spawn: true },
     origin: {
@@ -61,6 +62,7 @@ export const EVERY_EVENT: Whole = {
     },
     call: { callId: "call_1", index: 0, background: true },
     summaryPrompt: "In one word.",
+    summarizes: true,
     timeoutMs: 5000,
     budget,
     terms: {
@@ -77,7 +79,9 @@ export const EVERY_EVENT: Whole = {
       onExhausted: "wrap-up",
       onLiveChildren: "wait",
       sharedBudget: "team",
+      wholeAnswers: true,
     },
+    cwd: "/srv/shop",
   },
   "turn-start": { ...head, type: "turn-start", turn: 1, promptTokens: 100, reserved: 612 },
   "message-end": {

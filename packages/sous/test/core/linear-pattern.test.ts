@@ -85,6 +85,13 @@ suite("a pattern for a text", () => {
     assert.ok(stepsOf(`[${members}]`, "e".repeat(1000)) < 10 * 1000);
   });
 
+  test("a repetition may be lazy, and then matches the same texts", () => {
+    for (const pattern of ["^a*?b$", "^a+?b$", "^a??b$", "^a{0,2}?b$", "^a{2}?b$"]) {
+      for (const text of ["b", "ab", "aab", "aaab", "ac"])
+        assert.equal(isFound(pattern, text), new RegExp(pattern).test(text), `${pattern} ${text}`);
+    }
+  });
+
   test("can be stopped while it searches", () => {
     const pattern = compileLinearPattern("(.?){900}[bc]$", TEXT);
     let calls = 0;

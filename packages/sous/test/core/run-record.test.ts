@@ -64,6 +64,7 @@ test("a live run is running, with what it took so far: answers and attempts that
     stopReason: undefined,
     startedAt: STARTED,
     endedAt: undefined,
+    durationMs: undefined,
     turns: 2,
     toolCount: 1,
     usage: {
@@ -79,6 +80,7 @@ test("a live run is running, with what it took so far: answers and attempts that
     task: "Find it.",
     summaryPrompt: "In one word.",
     allowedTools: ["grep"],
+    cwd: undefined,
   });
 });
 
@@ -92,6 +94,7 @@ test("F5: an ended run has the sums and the ending of its run-end", () => {
     status: "incomplete",
     stopReason: "turns",
     endedAt: STARTED + 7,
+    durationMs: 7,
     turns: 3,
     toolCount: 2,
     usage: sums,

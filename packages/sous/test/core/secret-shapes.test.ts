@@ -29,6 +29,8 @@ const PLACES = [
   "<@>",
   "a…@",
   "é@é",
+  "log-@",
+  "key_@",
 ];
 
 suite("B3.3: a token of a known shape", () => {

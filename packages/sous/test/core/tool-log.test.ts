@@ -10,15 +10,21 @@ import { ToolLog } from "../../src/core/tool-log.ts";
 
 const call = { type: "tool-call", callId: "1", toolName: "look", input: { at: 1 } } as const;
 const result = { type: "tool-result", callId: "1", toolName: "look", output: "A view.", isError: false } as const;
-const entry = { toolName: "look", input: { at: 1 }, output: "A view.", success: true, durationMs: 7 };
+const nothing = { displayName: undefined, counts: undefined };
+const entry = { toolName: "look", input: { at: 1 }, output: "A view.", success: true, durationMs: 7, ...nothing };
 
 test("C4: each entry has its own call, its time and whether it was denied, behind what was done before a restart", () => {
   const earlier = { ...entry, output: "Before.", isDenied: false };
+  const known = { displayName: "Look around", counts: { lines: 3 } };
   const log = new ToolLog([earlier]);
-  log.add(call, { ...result, output: "No.", isError: true }, 0, true);
-  log.add({ ...call, callId: "2", input: {} }, { ...result, callId: "2" }, 7, false);
+  log.add(call, { ...result, output: "No.", isError: true }, { durationMs: 0, isDenied: true, ...nothing });
+  log.add(
+    { ...call, callId: "2", input: {} },
+    { ...result, callId: "2" },
+    { durationMs: 7, isDenied: false, ...known },
+  );
   const denied = { ...entry, output: "No.", success: false, isDenied: true, durationMs: 0 };
-  const expected = [earlier, denied, { ...entry, input: {}, isDenied: false }];
+  const expected = [earlier, denied, { ...entry, input: {}, isDenied: false, ...known }];
   assert.deepEqual(log.entries(), expected);
   assert.deepEqual(log.entries(), expected, "it can be read twice");
 });
@@ -35,6 +41,6 @@ test("C4: a picture that the conversation has dropped is not kept by the log", a
 
 function addPicture(log: ToolLog): WeakRef<FilePart> {
   const picture: FilePart = { type: "file", mediaType: "image/png", data: "aGk=" };
-  log.add(call, { ...result, files: [picture] }, 7, false);
+  log.add(call, { ...result, files: [picture] }, { durationMs: 7, isDenied: false, ...nothing });
   return new WeakRef(picture);
 }

@@ -45,6 +45,11 @@ test("B8: marks piled on one letter are cut between code points instead of eatin
   const piled = `abc${"\u0301".repeat(5000)}`;
   assert.equal(truncateUtf8(piled, 4001).keptBytes, 4001);
   assert.equal(truncateUtf8Start(piled, 4001).keptBytes, 4000);
+  const wide = `abc${"\u{e0100}".repeat(5000)}`;
+  for (const bytesLeft of [4000, 4001, 4002, 4003]) {
+    assert.equal(truncateUtf8Start(wide, bytesLeft).text, "\u{e0100}".repeat(1000));
+    assert.equal(truncateUtf8(wide, 3 + bytesLeft).text, `abc${"\u{e0100}".repeat(1000)}`);
+  }
 });
 
 test("B8: lone surrogates become replacement characters, cut or not", () => {

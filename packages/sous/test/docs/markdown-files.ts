@@ -37,11 +37,14 @@ export function codeBlocks({ text }: Page): CodeBlock[] {
   }));
 }
 
-/** The lines between `// #region name` and `// #endregion`; undefined when there is no such region. */
+/** The lines between `// #region name` and `// #endregion`, without blank lines at the end; undefined when there is no such region. */
 export function regionOf(source: string, name: string): string | undefined {
   const lines = source.split("\n");
   const first = lines.findIndex((line) => line.trim() === `// #region ${name}`);
   const last = lines.findIndex((line, index) => index > first && line.trim() === "// #endregion");
   if (first < 0 || last < 0) return undefined;
-  return `${lines.slice(first + 1, last).join("\n")}\n`;
+  return `${lines
+    .slice(first + 1, last)
+    .join("\n")
+    .trimEnd()}\n`;
 }

@@ -21,6 +21,7 @@ suite("K1: the reference is generated from the code and has", () => {
   test("every value that can be imported", async () => {
     const doors = {
       "sous.md": await import("../../src/index.ts"),
+      "embed.md": await import("../../src/embed.ts"),
       "testing.md": await import("../../src/testing.ts"),
       "postgres.md": await import("../../src/postgres.ts"),
     };

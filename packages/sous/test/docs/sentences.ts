@@ -9,32 +9,38 @@ import { sourceFolder } from "../source-files.ts";
 export type Sentence = { file: string; pieces: string[] };
 
 /** What a person can get to see from these; what is wrong with a command line says itself what is right. */
-const THROWN = new Set(["CommandError", "UserError", "MissingKey", "StoreError"]);
+const THROWN = ["CommandError", "UserError", "MissingKey", "StoreError", "ModelError"];
 /** What the command line is made of. */
 const FOLDERS = ["cli", "config", "model", "process", "rights", "store"];
 const NOT_ON_THE_COMMAND_LINE = /^store\/(postgres|conversations|memory|shared-budget|purse-row)/;
 
 export function sentencesInSources(): Sentence[] {
-  return FOLDERS.flatMap((folder) =>
-    readdirSync(join(sourceFolder, folder), { recursive: true, encoding: "utf8" })
-      .filter((path) => path.endsWith(".ts"))
-      .map((path) => `${folder}/${path}`),
-  )
-    .filter((path) => !NOT_ON_THE_COMMAND_LINE.test(path))
-    .flatMap(sentencesOf);
+  return sentencesThrown(THROWN, FOLDERS).filter(({ file }) => !NOT_ON_THE_COMMAND_LINE.test(file));
+}
+
+/** What the files below these folders throw as one of these classes. */
+export function sentencesThrown(classes: readonly string[], folders: readonly string[]): Sentence[] {
+  return folders
+    .flatMap((folder) =>
+      readdirSync(join(sourceFolder, folder), { recursive: true, encoding: "utf8" })
+        .filter((path) => path.endsWith(".ts"))
+        .map((path) => `${folder}/${path}`),
+    )
+    .flatMap((file) => sentencesOf(file, classes));
 }
 
 type Node = ReturnType<typeof parseSync>["program"]["body"][number] | { type: string };
 
-function sentencesOf(file: string): Sentence[] {
+function sentencesOf(file: string, classes: readonly string[]): Sentence[] {
   const text = readFileSync(join(sourceFolder, file), "utf8");
-  if (![...THROWN].some((name) => text.includes(`new ${name}(`))) return [];
+  if (!classes.some((name) => text.includes(`new ${name}(`))) return [];
   const { program } = parseSync(file, text);
   const found: Sentence[] = [];
   new Visitor({
     NewExpression(node) {
-      if (node.callee.type !== "Identifier" || !THROWN.has(node.callee.name)) return;
-      const [message] = node.arguments;
+      if (node.callee.type !== "Identifier" || !classes.includes(node.callee.name)) return;
+      // The first argument of a `ModelError` is its kind.
+      const message = node.arguments[node.callee.name === "ModelError" ? 1 : 0];
       if (message !== undefined) for (const pieces of piecesOf(message)) found.push({ file, pieces });
     },
   }).visit(program);
@@ -48,6 +54,10 @@ function piecesOf(node: Node): string[][] {
     return [worthy((node.quasis as { value: { cooked: string | null } }[]).map(({ value }) => value.cooked ?? ""))];
   if (node.type === "ConditionalExpression" && "consequent" in node && "alternate" in node)
     return [...piecesOf(node.consequent as Node), ...piecesOf(node.alternate as Node)];
+  if (node.type === "BinaryExpression" && "left" in node && "right" in node) {
+    const ends = piecesOf(node.right as Node);
+    return piecesOf(node.left as Node).flatMap((start) => ends.map((end) => [...start, ...end]));
+  }
   return [];
 }
 

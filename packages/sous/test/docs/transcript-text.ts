@@ -16,11 +16,16 @@ export function cutLines(text: string): string {
 
 /** Without what differs from run to run. Columns are as wide as their figures, so their gaps differ too. */
 export function comparable(text: string): string {
-  return withStableIds(text)
-    .replaceAll(/\b[\d.]+(s|ms)\b/g, "TIME")
-    .replaceAll(/~?\b[\d.]+k? tok\b/g, "TOKENS")
-    .replaceAll(/(?<=exceeded: )\d+(?=\/\d)/g, "TOKENS")
-    .replaceAll(/ {2,}/g, "  ");
+  return (
+    withStableIds(text)
+      .replaceAll(/\b[\d.]+(s|ms)\b/g, "TIME")
+      .replaceAll(/~?\b[\d.]+k? tok\b/g, "TOKENS")
+      .replaceAll(/(?<=exceeded: )\d+(?=\/\d)/g, "TOKENS")
+      // The names of folders and the digits of times are in prompts and reports.
+      .replaceAll(/\b(spent|reserved|asked) \d+/g, "$1 TOKENS")
+      .replaceAll(/\b\d+ (spent|reserved|left)\b/g, "TOKENS $1")
+      .replaceAll(/ {2,}/g, "  ")
+  );
 }
 
 /** Every id by the order in which it first appears. */

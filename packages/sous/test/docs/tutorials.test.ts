@@ -52,9 +52,10 @@ function blocksOf(text: string): Map<string, string> {
   return new Map([...text.matchAll(TRANSCRIPT)].map(([, , name = "", block = ""]) => [name, block]));
 }
 
-/** Children at work at the same time may be seen in any order. */
+/** Children at work at the same time may be seen in any order, and which of them has to wait is a matter of moments. */
 function linesOf(text: string): string[] {
-  return comparable(text).split("\n").sort();
+  const lines = comparable(text).split("\n");
+  return lines.filter((line) => !line.includes("waits for its budget")).sort();
 }
 
 type Place = { work: string; env: Record<string, string> };

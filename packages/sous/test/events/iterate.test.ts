@@ -8,6 +8,7 @@ import type { Journal } from "../../src/core/journal.ts";
 import { noUsage } from "../../src/core/usage.ts";
 import { iterateEvents } from "../../src/events/iterate.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
+import { wrapStore } from "../../src/testing/wrap-store.ts";
 import { journalOn, LEAD, nameOf, passTime, SCOUT, steer, textDelta, ticks, WritesInHand } from "./journal-fixtures.ts";
 
 const SMALL = { events: 8, characters: 1_000 };
@@ -165,16 +166,24 @@ suite("a slow reader", () => {
     }
   });
 
-  test("that asks for several events at once gets each of them once", async () => {
+  test("that asks for several events at once gets each of them once, and the store is read once", async () => {
     const store = openMemoryStore();
     const { journal } = journalOn(store);
-    const events = iterateEvents({ journal, store, rootId: "lead", limits: SMALL });
+    let reads = 0;
+    const counted = wrapStore(store, {
+      read: (...given) => {
+        reads += 1;
+        return store.read(...given);
+      },
+    });
+    const events = iterateEvents({ journal, store: counted, rootId: "lead", limits: SMALL });
     for (let number = 1; number <= 20; number++) journal.append(LEAD, steer(String(number)));
     const results = await Promise.all(Array.from({ length: 20 }, () => events.next()));
     assert.deepEqual(
       results.map(({ value }) => value && nameOf(value)),
       numbered(1, 20),
     );
+    assert.equal(reads, 1);
     endRun(journal);
     assert.deepEqual(await readAll(events), ["21:lead is done"]);
   });

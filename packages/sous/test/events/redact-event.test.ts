@@ -62,6 +62,7 @@ function bodiesWith(text: string): { [Type in StoredBody["type"]]: Extract<Store
       task: { role: "user", content: [{ type: "text", text }, fileWith(text)] },
       model: "acme/one",
       instructions: `Use ${text}.`,
+      notes: `Mind ${text}.`,
       maxTurns: 10,
       rights: { use: [], delegate: [], deny: [], spawn: false },
       origin: { kind: "branch", runId: "run-0", turn: 1, history },
@@ -69,6 +70,7 @@ function bodiesWith(text: string): { [Type in StoredBody["type"]]: Extract<Store
       summaryPrompt: text,
       timeoutMs: undefined,
       budget: undefined,
+      cwd: `/srv/${text}`,
       terms: {
         limits: DEFAULT_LIMITS,
         conversation: DEFAULT_CONVERSATION,

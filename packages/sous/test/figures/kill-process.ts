@@ -7,12 +7,15 @@ import type { Readable, Writable } from "node:stream";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { type Mutation, mutate } from "../mutation.ts";
-import type { WorkOrder } from "./kill-worker.ts";
 
 /** What a worker said before it ended. */
 export type LastWords = {
+  /** The numbers of what it said that it begins. */
+  readonly begun: readonly number[];
   /** The numbers of the events it was shown. */
   readonly shown: readonly number[];
+  /** The run it said that it begins. */
+  readonly runId: string | undefined;
   /** The result as JSON, if it came so far. */
   readonly result: string | undefined;
   /** What was thrown instead of a result. */
@@ -49,6 +52,8 @@ export class KillableProcess {
   readonly ready: Promise<void>;
   readonly ended: Promise<LastWords>;
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
+  #heard = "";
+  #onHeard: (() => void) | undefined;
 
   constructor(program: string) {
     const environment = { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" };
@@ -62,8 +67,18 @@ export class KillableProcess {
     ready.promise.catch(() => {});
   }
 
-  give(order: WorkOrder): void {
+  give(order: object): void {
     this.#child.stdin.write(JSON.stringify(order));
+  }
+
+  /** Resolves when it has said so, or has ended. */
+  untilSaid(line: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onHeard = () => {
+        if (this.#heard.includes(`\n${line}\n`) || this.#child.exitCode !== null) resolve();
+      };
+      this.#onHeard();
+    });
   }
 
   kill(signal: NodeJS.Signals = "SIGKILL"): void {
@@ -87,21 +102,26 @@ export class KillableProcess {
     const ended = new Promise<NodeJS.Signals | null>((resolve) =>
       this.#child.on("close", (_code, signal) => resolve(signal)),
     );
-    let heard = "";
     let errors = "";
     this.#child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      heard += text;
-      if (heard.startsWith("ready\n")) onReady();
+      this.#heard += text;
+      if (this.#heard.startsWith("ready\n")) onReady();
+      this.#onHeard?.();
     });
     this.#child.stderr.setEncoding("utf8").on("data", (text: string) => {
       errors += text;
     });
     const signal = await ended;
     // The last line may be cut.
-    const lines = heard.split("\n").slice(0, -1);
+    this.#onHeard?.();
+    const lines = this.#heard.split("\n").slice(0, -1);
+    const numbers = (start: string) =>
+      lines.filter((line) => line.startsWith(start)).map((line) => Number(line.slice(2)));
     const after = (start: string) => lines.find((line) => line.startsWith(start))?.slice(start.length);
     return {
-      shown: lines.filter((line) => line.startsWith("e ")).map((line) => Number(line.slice(2))),
+      begun: numbers("b "),
+      shown: numbers("e "),
+      runId: after("i "),
       result: after("r "),
       fault: after("x ") ?? (errors === "" ? undefined : errors),
       signal,

@@ -69,7 +69,7 @@ export function runSleepers(options: Options): Promise<RivalFigure> {
 }
 
 const IS_TAKEN =
-  /Run \w+ (is at work in process \d+ on [\w.-]+, which holds it until [\w:.-]+: wait, or stop that process|has completed\. Give it a message to go on with, or fork it\.)/;
+  /Run \w+ (is at work in process \d+ on [\w.-]+, which holds it until [\w:.-]+: wait, or stop that process|has completed\. Give it a message to continue with, or fork it\.)/;
 const IS_LOCKED = /is locked by another program: close that program, or wait until it is done/;
 const WAS_TAKEN_OVER = /Tree \w+ was taken over: claim 1 is not the latest, which is 2/;
 

@@ -145,7 +145,7 @@ function disturb(
       const choice = random();
       if (choice < 0.15) stop.abort(new Error("The caller has left"));
       else if (choice < 0.25) handle.cancel();
-      else if (choice < 0.5) handle.cancel(path, { mode: pick(random, ["stop", "wrap-up"]) });
+      else if (choice < 0.5) handle.cancel(path, { mode: pick(random, ["stop", "wrap-up", "last-words"]) });
       else if (choice < 0.7) handle.steer(path, "Hurry.");
       else if (choice < 0.85) handle.send(path, "And?").catch(() => {});
       else world.clock.jump(between(random, -3_600_000, 3_600_000));

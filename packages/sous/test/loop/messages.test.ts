@@ -127,6 +127,32 @@ suite("an AI SDK tool as it is", () => {
     );
   });
 
+  test("an output that says it is an error, or was denied, is a failed result", async () => {
+    const outputs = [
+      { type: "error-text", value: "no paper" },
+      { type: "error-json", value: { code: 3 } },
+      { type: "execution-denied", reason: "not today" },
+      { type: "json", value: { code: 0 } },
+    ] as const;
+    const tools = Object.fromEntries(
+      outputs.map((output) => [
+        output.type,
+        sdkTool({ inputSchema: z.object({}), execute: () => "", toModelOutput: () => output }),
+      ]),
+    );
+    const stage = openStage({ lead: [outputs.map(({ type }) => calls(type)), says("Done.")] });
+    await stage.run(agent({ name: "lead", model: stage.model, tools }));
+    assert.deepEqual(
+      stage.resultsOf("lead").map(({ output, isError }) => [output, isError]),
+      [
+        ["no paper", true],
+        ['{"code":3}', true],
+        ['"not today"', true],
+        ['{"code":0}', false],
+      ],
+    );
+  });
+
   test("asks first when it says so, and shows the model what it wants to show", async () => {
     const asked: string[] = [];
     const send = sdkTool({

@@ -268,7 +268,8 @@ test("an empty answer may have cost no output tokens", async () => {
 
 test("the request carries tools, choice, cap and shape, and nothing that was not asked for", async () => {
   const model = stubModel([finish()]);
-  const { signal } = new AbortController();
+  const stop = new AbortController();
+  const { signal } = stop;
   await fromAiSdk(model).answer(request({ signal, task: "Hi" }), () => {});
   const shape = { type: "object", properties: { a: { type: "string" } } };
   const settings = { maxOutputTokens: 512, outputSchema: shape };
@@ -277,11 +278,16 @@ test("the request carries tools, choice, cap and shape, and nothing that was not
     () => {},
   );
   const prompt = [{ role: "user", content: [{ type: "text", text: "Hi" }] }];
-  assert.deepEqual(model.calls, [
-    { prompt, abortSignal: signal },
+  stop.abort();
+  assert.deepEqual(
+    model.calls.map(({ abortSignal }) => abortSignal?.aborted),
+    [true, true],
+  );
+  const rest = model.calls.map(({ abortSignal: _, ...call }) => call);
+  assert.deepEqual(rest, [
+    { prompt },
     {
       prompt,
-      abortSignal: signal,
       tools: [{ type: "function", ...WEATHER }],
       toolChoice: { type: "none" },
       maxOutputTokens: 512,
@@ -336,4 +342,29 @@ test("a model of an older specification is refused with a sentence", () => {
     ),
   );
   for (const other of ["openai/gpt-5", null, {}, { id: "x", answer() {} }]) assert.ok(!isForeignModel(other));
+});
+
+test("the time for a call is no longer counted once it has its answer", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const model = stubModel([
+    { type: "text-start", id: "0" },
+    { type: "text-delta", id: "0", delta: "Hi" },
+    finish("stop"),
+  ]);
+  await fromAiSdk(model, { callTimeoutMs: 1000 }).answer(request(), () => {});
+  t.mock.timers.tick(1_000_000);
+  assert.equal(model.calls[0]?.abortSignal?.aborted, false);
+});
+
+test("a file comes as bytes, as text or as an address, with what the provider wants back", async () => {
+  const file = { type: "file", mediaType: "image/png" } as const;
+  const { message } = await answerOf([
+    { ...file, data: { type: "data", data: "AQID" }, providerMetadata: { google: { thoughtSignature: "t" } } },
+    { ...file, data: { type: "url", url: new URL("https://example.org/b.png") } },
+    finish("stop"),
+  ]);
+  assert.deepEqual(message.content, [
+    { ...file, data: "AQID", provider: { google: { thoughtSignature: "t" } } },
+    { ...file, data: "https://example.org/b.png" },
+  ]);
 });

@@ -189,3 +189,26 @@ test("who stops waiting for a token does not stop the others", async () => {
   release(Response.json({ token: "t", expires_at: 9999 }));
   assert.equal(await (await patient).text(), "ok");
 });
+
+test("C5: an exchange whose reply has no end is a failure, and is not read on", async () => {
+  const piece = " ".repeat(64 * 1024);
+  const closed = Promise.withResolvers<void>();
+  const server = createServer((_, response) => {
+    response.on("close", () => closed.resolve());
+    const pour = () => {
+      while (!response.destroyed && response.write(piece));
+    };
+    response.on("drain", pour);
+    pour();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const send = copilotFetch({ githubToken: "t", tokenAddress: url, followsHost: true, fetch, now: Date.now });
+    await assert.rejects(send(url), /the exchange of tokens brought none/);
+    await closed.promise;
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});

@@ -44,6 +44,10 @@ test("a name that is no provider/model is refused with one sentence", async () =
     ["/gpt-5", `A model is named "provider/model", found "/gpt-5" (${KNOWN})`],
     ["openai/", `A model is named "provider/model", found "openai/" (${KNOWN})`],
     ["closedai/gpt-5", `No model provider is called "closedai" (${KNOWN})`],
+    ["copilot/gpt-5", `No model provider is called "copilot"; did you mean github-copilot? (${KNOWN})`],
+    ["antropic/claude-x", `No model provider is called "antropic"; did you mean anthropic? (${KNOWN})`],
+    ["Anthropic/claude-x", `No model provider is called "Anthropic"; did you mean anthropic? (${KNOWN})`],
+    ["gemini/pro", `No model provider is called "gemini"; did you mean google? (${KNOWN})`],
     ["constructor/x", `No model provider is called "constructor" (${KNOWN})`],
   ];
   for (const [choice, sentence] of cases) await assert.rejects(resolveModel(choice, {}), new UserError(sentence));

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
@@ -10,6 +10,8 @@ import { ToolFailure } from "../../src/core/errors.ts";
 import type { ProgramRequest, Programs } from "../../src/core/process.ts";
 import { processOf } from "../../src/process/process-table.ts";
 import { openPrograms } from "../../src/process/programs.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { machineClock } from "../../src/testing/waiting.ts";
 import { ProcessJudge } from "../figures/process-judge.ts";
 import { STUBBORN_STRANGER } from "../figures/r3-orphans.ts";
 
@@ -28,6 +30,25 @@ function judged(environment: Record<string, string | undefined> = process.env): 
   const judge = new ProcessJudge();
   return { judge, programs: openPrograms({ environment: { ...environment, ...judge.environment } }) };
 }
+
+suite("Programs: what is left of one that has ended", () => {
+  test("no folder of its pipe, and no timer", async () => {
+    const temporary = mkdtempSync(join(folder, "temporary-"));
+    const { TMPDIR } = process.env;
+    process.env.TMPDIR = temporary;
+    const clock = new VirtualClock(0);
+    try {
+      await using programs = openPrograms({ environment: process.env, clock });
+      await programs.run(shell("echo one", { timeoutMs: 60_000 }));
+      await programs.run(shell("\0")).catch(() => {});
+      assert.equal(clock.liveTimers, 0);
+    } finally {
+      if (TMPDIR === undefined) delete process.env.TMPDIR;
+      else process.env.TMPDIR = TMPDIR;
+    }
+    assert.deepEqual(readdirSync(temporary), []);
+  });
+});
 
 suite("Programs: what comes back", () => {
   test("both streams in the order they came, and the exit code", async () => {
@@ -256,6 +277,12 @@ suite("Programs: how they end", () => {
     assert.deepEqual((await judge.untilGone(500)).left, []);
   });
 
+  test("output of a process that left the group is read after the exit while it comes, and not for ever", async () => {
+    assert.equal(await outputAfterExit(0), "");
+    assert.equal(await outputAfterExit(2), "1\n2\n");
+    assert.equal(await outputAfterExit(6), "1\n2\n3\n4\n5\n");
+  });
+
   test("closing ends every program, also one that is just starting, and then none can be started", async () => {
     const { judge, programs } = judged();
     const background = await programs.start(shell("sleep 300 & sleep 300"));
@@ -332,4 +359,33 @@ async function until(isSo: () => boolean): Promise<void> {
     if (performance.now() - startedAt > 60_000) throw new Error("It did not happen");
     await new Promise((next) => setTimeout(next, 5));
   }
+}
+
+/** What is read of a process that outlives its program and writes one line whenever more output is waited for. */
+async function outputAfterExit(lines: number): Promise<string> {
+  const cwd = mkdtempSync(join(folder, "late-"));
+  let pauses = 0;
+  let timers = 0;
+  let isOver = false;
+  const clock = {
+    ...machineClock,
+    /** A pause is over when the line that belongs to it is written. */
+    timer(milliseconds: number, onEnd: () => void): Disposable {
+      if (isOver) return machineClock.timer(milliseconds, onEnd);
+      pauses += 1;
+      timers += 1;
+      const said = join(cwd, `said-${pauses}`);
+      writeFileSync(join(cwd, `go-${pauses}`), "");
+      void until(() => existsSync(said)).then(onEnd);
+      return { [Symbol.dispose]: () => (timers -= 1) };
+    },
+  };
+  await using programs = openPrograms({ environment: process.env, clock });
+  const wait = "while [ ! -e go-$line ]; do sleep 0.01; done";
+  const speaker = `for line in 1 2 3 4 5 6; do ${wait}; [ $line -gt ${lines} ] || echo $line; touch said-$line; done`;
+  const command = `setsid bash -c 'touch away; ${speaker}' & while [ ! -e away ]; do sleep 0.01; done`;
+  const { output } = await programs.run(shell(command, { cwd }));
+  isOver = true;
+  assert.equal(timers, 0, "none is left running");
+  return output.head;
 }

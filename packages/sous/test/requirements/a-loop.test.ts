@@ -109,7 +109,7 @@ suite("A1: the agent loop", () => {
     // The parent of y hears of y's tokens, and the root of both.
     const ends = stage.eventsOf("tool-call-end");
     assert.deepEqual(
-      ends.map(({ path, metadata }) => [path, metadata?.tokens_consumed]),
+      ends.map(({ path, metadata }) => [path, metadata?.tree_tokens]),
       [
         ["lead/x", 11_000],
         ["lead", 14_300],

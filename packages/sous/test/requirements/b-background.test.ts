@@ -90,7 +90,7 @@ suite("B11: a background child", () => {
     await stage.end(second);
     assert.deepEqual(
       toldTo(stage).map((text) => text.split("\n").slice(0, 2)),
-      [["What became of it?"], ["Report of the background subagent x:", "Subagent cancelled"]],
+      [["What became of it?"], ["Report of the background subagent x:", "Subagent cancelled (x)"]],
     );
     await stage.end(second.followUp("Thanks."));
     assert.equal(stage.eventsOf("report").length, 1);
@@ -184,7 +184,7 @@ suite("B11: subagent_wait", () => {
         .sort(),
       [
         ["Report of the background subagent x:", "X."],
-        ["Report of the background subagent y:", "Subagent cancelled"],
+        ["Report of the background subagent y:", "Subagent cancelled (y)"],
       ],
     );
   });
@@ -198,7 +198,7 @@ suite("B11: subagent_cancel and subagent_list", () => {
     });
     await stage.run(stage.lead());
     assert.equal(stage.resultsOf("lead")[1]?.output, "x: cancelled");
-    assert.match(toldTo(stage)[0] ?? "", /^Report of the background subagent x:\nSubagent cancelled\n/);
+    assert.match(toldTo(stage)[0] ?? "", /^Report of the background subagent x:\nSubagent cancelled \(x\)\n/);
   });
 
   test("B11: cancel with wrap-up lets it say what it has", async () => {
@@ -210,7 +210,7 @@ suite("B11: subagent_cancel and subagent_list", () => {
     assert.equal(stage.resultsOf("lead")[1]?.output, "x: cancelled");
     assert.match(
       toldTo(stage)[0] ?? "",
-      /^Report of the background subagent x:\nSubagent cancelled after wrapping up\nPartial result:\nHalf of it\.\n/,
+      /^Report of the background subagent x:\nSubagent cancelled after wrapping up \(x\)\nPartial result:\nHalf of it\.\n/,
     );
   });
 

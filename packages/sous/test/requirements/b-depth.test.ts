@@ -254,6 +254,6 @@ suite("B4: the tools of a child", () => {
     await stage.run(stage.lead({ subagents: [scout], delegate: false }));
     assert.equal(grepped, 1);
     assert.equal(stage.resultsOf("lead")[0]?.isError, true, "the lead itself may not");
-    assert.deepEqual(stage.requestsOf("lead")[0]?.tools, ["subagent_scout"]);
+    assert.deepEqual(stage.requestsOf("lead")[0]?.tools, ["subagent_scout", "subagent_report"]);
   });
 });

@@ -95,6 +95,30 @@ suite("B10: a follow-up", () => {
     );
   });
 
+  test("B10: that is refused leaves the child as it was: ended, with its report, and not at work", async () => {
+    const stage = openStage(
+      {
+        lead: [
+          spawn(),
+          send("And right?"),
+          calls("subagent_list"),
+          send("And behind?"),
+          ({ messages }) => calls("subagent_report", { subagent_id: idIn(messages) }),
+          says("Done."),
+        ],
+        "lead/x": [says("Left."), says("Never.")],
+      },
+      { runtime: { limits: { children: { executions: 1 } } } },
+    );
+    await stage.run(stage.lead());
+    const refused = "Execution limit reached: 1/1";
+    const id = stage.eventsOf("run-start", "lead/x")[0]?.agentId;
+    assert.deepEqual(
+      stage.resultsOf("lead").map(({ output }) => output.split("\n")[0]),
+      ["Left.", refused, `${id}  x  completed  1 turn`, refused, "Left."],
+    );
+  });
+
   test("B10: works for a child that was cut short, and the work it did is not lost", async () => {
     const stage = openStage({
       lead: [spawn({ timeout_ms: 100 }), send("Take your time."), says("Done.")],
@@ -103,7 +127,7 @@ suite("B10: a follow-up", () => {
     await stage.run(stage.lead({ tools: [simpleTool("look", () => "bricks")] }));
     assert.deepEqual(
       stage.resultsOf("lead").map(({ output }) => output.split("\n")[0]),
-      ["Subagent timed out after 100 ms", "A wall."],
+      ["Subagent timed out after 100 ms (x)", "A wall."],
     );
     assert.match(JSON.stringify(stage.requestsOf("lead/x").at(-1)?.messages), /bricks/);
   });

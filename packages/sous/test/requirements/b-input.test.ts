@@ -35,6 +35,16 @@ suite("B1: the input of subagent", () => {
     ["no label", { task_prompt: "Look." }, "label is required"],
     ["a blank label", { label: " \n", task_prompt: "Look." }, "label cannot be empty"],
     ["a label that is no text", { label: 7, task_prompt: "Look." }, "label cannot be empty; found 7"],
+    [
+      "max_turns as a text of 60 characters with its quotes",
+      { ...good, max_turns: "7".repeat(58) },
+      `max_turns must be between 1 and 50; found "${"7".repeat(58)}"`,
+    ],
+    [
+      "max_turns as a longer text",
+      { ...good, max_turns: "7".repeat(59) },
+      `max_turns must be between 1 and 50; found "${"7".repeat(59)}…`,
+    ],
     ["no task", { label: "x" }, "task_prompt is required"],
     ["a blank task", { label: "x", task_prompt: "" }, "task_prompt cannot be empty"],
     ["max_turns 0", { ...good, max_turns: 0 }, "max_turns must be between 1 and 50; found 0"],
@@ -142,7 +152,7 @@ suite("B1: the input of subagent", () => {
     await stage.run(stage.lead({ subagents: [slow] }));
     assert.deepEqual(
       stage.resultsOf("lead").map(({ output }) => output.split("\n")[0]),
-      ["Subagent timed out after 400 ms", "Subagent timed out after 1000 ms"],
+      ["Subagent timed out after 400 ms (x)", "Subagent timed out after 1000 ms (x)"],
     );
     assert.equal(stage.world.clock.monotonic(), 1400);
   });
@@ -280,7 +290,7 @@ suite("B12: messages people and tests rely on", () => {
     await stage.end(handle);
     assert.deepEqual(
       stage.resultsOf("lead").map(({ output }) => output.split("\n")[0]),
-      ["Subagent timed out after 10 ms", "Subagent cancelled", "Execution limit reached: 2/2"],
+      ["Subagent timed out after 10 ms (x)", "Subagent cancelled (x)", "Execution limit reached: 2/2"],
     );
   });
 });

@@ -46,8 +46,8 @@ const CASES: Record<string, Case> = {
     status: "timeout",
     success: false,
     text: "Half.",
-    report: "Subagent timed out after 1500 ms\nPartial result:\nHalf.",
-    errorDetails: "Subagent timed out after 1500 ms",
+    report: "Subagent timed out after 1500 ms (scout)\nPartial result:\nHalf.",
+    errorDetails: "Subagent timed out after 1500 ms (scout)",
     error: { type: "timeout", message: "Subagent timed out after 1500 ms" },
   },
   cancelled: {
@@ -59,8 +59,8 @@ const CASES: Record<string, Case> = {
     status: "cancelled",
     success: false,
     text: "Half.",
-    report: "Subagent cancelled\nPartial result:\nHalf.",
-    errorDetails: "Subagent cancelled",
+    report: "Subagent cancelled (scout)\nPartial result:\nHalf.",
+    errorDetails: "Subagent cancelled (scout)",
     error: { type: "cancelled", message: "Subagent cancelled" },
   },
   "refused by the model": {
@@ -69,7 +69,7 @@ const CASES: Record<string, Case> = {
     success: false,
     text: "I will not.",
     report: "The subagent's model refused the task\nPartial result:\nI will not.",
-    errorDetails: "The subagent's model refused the task",
+    errorDetails: "The subagent's model refused the task: I will not.",
     error: { type: "refused", message: "The model refused the task" },
   },
   "consent nobody can give": {
@@ -78,7 +78,7 @@ const CASES: Record<string, Case> = {
     stopReason: "consent",
     success: true,
     text: "I wrote it!",
-    report: "[Notice: an action needed consent and nobody was there to give it; the result is incomplete]\nI wrote it!",
+    report: "[Notice: an action needed approval and no one could be asked; the result is incomplete]\nI wrote it!",
     failedTool: "write",
   },
   "model error": {
@@ -203,6 +203,8 @@ suite("C6: every ending is told apart", () => {
       });
       const { results, successful, failed } = parallelOutput(stage);
       const [odd, even] = results;
+      // By its label; the words of a refusal are its output.
+      const sentence = given.errorDetails?.replace("(scout)", "(odd)").replace(": I will not.", "");
       assert.deepEqual(
         [
           odd?.label,
@@ -211,7 +213,7 @@ suite("C6: every ending is told apart", () => {
           odd?.max_turns_reached,
           odd?.error && withoutNumbers(odd.error),
         ],
-        ["odd", success, completion(status), stopReason === "turns", given.errorDetails],
+        ["odd", success, completion(status), stopReason === "turns", sentence],
       );
       assert.equal(odd?.output, success ? report : text);
       assert.deepEqual([even?.label, even?.success, even?.output], ["even", true, "Fine."]);

@@ -191,7 +191,7 @@ suite("C3: the result for code", () => {
       finalResponse: "Last.",
       totalTurns: 3,
       toolCount: 2,
-      toolLogs: [log("look", "Look", "done", true), log("crash", "Crash", "out of order", false)],
+      toolLogs: [log("look", "Look", "1 line", true), log("crash", "Crash", "out of order", false)],
       usage: {
         inputTokens: 60,
         outputTokens: 15,
@@ -266,10 +266,13 @@ suite("C4: tool logs are short and human", () => {
     ["grep", { pattern: "none" }, "No matches", "none", "0 matches"],
     ["glob", { pattern: "*.ts" }, "1\n2\n3\n4\n5\n6\n7", "*.ts", "7 files"],
     ["fetch", { url: "https://a.test/b" }, "page", "https://a.test/b", "done"],
-    ["web_search", { query: "retry after" }, "page", "retry after", "done"],
+    ["web_search", { query: "retry after" }, "a\nb\nc", "retry after", "3 lines"],
     ["grep", { pattern: "(" }, new Error(`${long}\nsecond line`), "(", `${"x".repeat(49)}…`],
     ["read_file", { path: "gone.ts" }, new Error("No file\nUse glob"), "gone.ts", "No file"],
-    ["ponder", { about: "life", depth: 3 }, "42", "life", "done"],
+    ["ponder", { about: "life", depth: 3 }, "42", "life", "1 line"],
+    ["ponder", { about: "life" }, "6\n7\n", "life", "2 lines"],
+    ["ponder", { about: "life" }, "", "life", "done"],
+    ["terminal", { command: "true" }, "[no output]", "true", "done"],
   ];
   for (const [name, input, output, context, result] of cases) {
     test(`C4: ${name} ${JSON.stringify(input).slice(0, 40)} is “${result.slice(0, 20)}”`, async () => {

@@ -33,19 +33,62 @@ suite("C7: progress", () => {
       model: "scripted/model",
       maxTurns: 4,
       currentTurn: 0,
+      step: "run-start",
+      toolCallId: undefined,
       toolName: undefined,
       toolContext: undefined,
+      toolSuccess: undefined,
       toolCount: 0,
       totalTokens: 0,
       completed: false,
       success: undefined,
     };
-    const second = { ...first, currentTurn: 1 };
-    const third = { ...second, totalTokens: 15 };
-    const fourth = { ...third, toolName: "grep", toolContext: "retry", toolCount: 1 };
-    const fifth = { ...fourth, currentTurn: 2 };
-    const sixth = { ...fifth, totalTokens: 40 };
-    assert.deepEqual(steps, [first, second, third, fourth, fifth, sixth, { ...sixth, completed: true, success: true }]);
+    const callId = stage.eventsOf("tool-call-start", "lead/scout")[0]?.callId ?? "";
+    const second: SubagentProgress = { ...first, step: "turn-start", currentTurn: 1 };
+    const third: SubagentProgress = { ...second, step: "message-end", totalTokens: 15 };
+    const tool = { toolCallId: callId, toolName: "grep", toolContext: "retry", toolCount: 1 };
+    const fourth: SubagentProgress = { ...third, step: "tool-start", ...tool };
+    const fifth: SubagentProgress = { ...fourth, step: "tool-end", toolSuccess: true };
+    const sixth: SubagentProgress = { ...fifth, step: "turn-start", currentTurn: 2 };
+    const seventh: SubagentProgress = { ...sixth, step: "message-end", totalTokens: 40 };
+    const last: SubagentProgress = { ...seventh, step: "run-end", completed: true, success: true };
+    assert.deepEqual(steps, [first, second, third, fourth, fifth, sixth, seventh, last]);
+  });
+
+  test("C7: every tool of a child has a start and an end with its own success, also when several run at once", async () => {
+    const steps: SubagentProgress[] = [];
+    const slow = simpleTool("slow", (_input, { signal }) => untilAborted(signal));
+    const broken = simpleTool("broken", () => assert.fail("out of order"));
+    const { stage } = await runTree({
+      script: {
+        lead: [calls("subagent", { label: "a", task_prompt: "Look.", timeout_ms: 500 }), says("Seen.")],
+        "lead/a": [
+          [calls("grep", { pattern: "x" }), calls("broken"), calls("no_such_tool")],
+          [calls("slow", { path: "y" })],
+          says("Never said."),
+        ],
+      },
+      lead: { tools: [simpleTool("grep"), broken, slow] },
+      run: { onEvent: trackProgress((progress) => void steps.push(progress)) },
+    });
+    const told = steps
+      .filter(({ step }) => step === "tool-start" || step === "tool-end")
+      .map(({ step, toolName, toolContext, toolSuccess }) => [step, toolName, toolContext, toolSuccess]);
+    assert.deepEqual(told.sort(), [
+      ["tool-end", "broken", "", false],
+      ["tool-end", "grep", "x", true],
+      ["tool-end", "no_such_tool", "", false],
+      ["tool-end", "slow", "y", false],
+      ["tool-start", "broken", "", undefined],
+      ["tool-start", "grep", "x", undefined],
+      ["tool-start", "no_such_tool", "", undefined],
+      ["tool-start", "slow", "y", undefined],
+    ]);
+    const ids = (step: SubagentProgress["step"]) =>
+      steps.filter((progress) => progress.step === step).map(({ toolCallId }) => toolCallId);
+    const started = stage.eventsOf("tool-call-start", "lead/a").map(({ callId }) => callId);
+    assert.deepEqual([ids("tool-start"), ids("tool-end").sort()], [started, [...started].sort()]);
+    assert.deepEqual([steps.at(-1)?.step, steps.at(-1)?.success], ["run-end", false]);
   });
 
   test("C7: a progress sink that throws, rejects or never returns does not change the run", async () => {
@@ -120,7 +163,17 @@ suite("C8: depth and places", () => {
     });
     const { results, successful, failed } = parallelOutput(stage);
     assert.deepEqual([successful, failed], [2, 3]);
-    for (const { error } of results.slice(2)) assert.equal(error, "maximum concurrent subagent limit reached");
+    for (const { label, error } of results.slice(2))
+      assert.equal(
+        error,
+        `maximum concurrent subagent limit reached, so lead/${label} did not start. Try again when another subagent completes.`,
+      );
     assert.deepEqual(Object.keys(statuses(result)), ["lead", "lead/t0", "lead/t1", "lead/late"]);
   });
 });
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}

@@ -5,7 +5,7 @@ import { getEventListeners } from "node:events";
 import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
 import type { Tool } from "../../src/core/tool.ts";
-import { after, calls, hangs, says, streams } from "../../src/testing/steps.ts";
+import { after, calls, fails, hangs, says, streams } from "../../src/testing/steps.ts";
 import { parallelOutput, readBy, runTree, startsOf, statuses, type TreePlan, untilStopped } from "./run-tree.ts";
 import { simpleTool } from "./support.ts";
 
@@ -208,7 +208,7 @@ suite("C9: cancel", () => {
     assert.deepEqual(
       parallelOutput(stage).results.map(({ label, error, output }) => [label, error, output]),
       [
-        ["a", "Subagent cancelled after wrapping up", "My half."],
+        ["a", "Subagent cancelled after wrapping up (a)", "My half."],
         ["b", "Subagent cancelled before it started", ""],
         ["c", "Subagent cancelled before it started", ""],
       ],
@@ -227,6 +227,106 @@ suite("C9: cancel", () => {
     assert.deepEqual(statuses(result), { lead: "cancelled", "lead/a": "cancelled" });
     assert.deepEqual([result.text, stage.eventsOf("run-end", "lead/a")[0]?.text], ["What we have.", "My half."]);
     assert.equal(stage.requestsOf("lead").at(-1)?.mayCallTools, false);
+  });
+});
+
+suite("C9: last words", () => {
+  test("C9: tools and children stop at once, at every depth, and only the run itself says what it has", async () => {
+    const { work, stoppedAt, watch } = workingTool();
+    const { stage, result } = await runTree({
+      script: { ...NESTED, lead: [[calls("work"), ...NESTED.lead.slice(0, 1)].flat(), says("What we have.")] },
+      lead: { tools: [work] },
+      during(scene) {
+        watch(scene);
+        scene.at(2500, () => scene.handle.cancel(undefined, { mode: "last-words" }));
+      },
+    });
+    assert.deepEqual(stoppedAt, [2500, 2500]);
+    assert.deepEqual(statuses(result), {
+      lead: "cancelled",
+      "lead/a": "cancelled",
+      "lead/a/b": "cancelled",
+      "lead/a/c": "cancelled",
+    });
+    assert.deepEqual([result.text, result.durationMs], ["What we have.", 2500]);
+    assert.equal(result.error?.message, "The run was cancelled after wrapping up");
+    assert.deepEqual(
+      stage.eventsOf("notice").map(({ path, reason }) => [path, reason]),
+      [["lead", "wrap-up"]],
+    );
+    assert.equal(stage.requestsOf("lead").at(-1)?.mayCallTools, false);
+  });
+
+  test("C9: calls that the model still asks for are not made, and nobody is asked about them", async () => {
+    const asked: string[] = [];
+    const made: string[] = [];
+    const write = simpleTool("write", () => void made.push("write"), { tier: "confirm" });
+    const { result } = await runTree({
+      script: {
+        lead: [[after(2000), calls("write"), calls("subagent", { label: "a", task_prompt: "One." })], says("Half.")],
+      },
+      lead: { tools: [write] },
+      runtime: {
+        approve: async ({ toolName }) => {
+          asked.push(toolName);
+          return { allow: true };
+        },
+      },
+      during: ({ handle, at }) => at(1000, () => handle.cancel(undefined, { mode: "last-words" })),
+    });
+    assert.deepEqual([asked, made, statuses(result), result.text], [[], [], { lead: "cancelled" }, "Half."]);
+  });
+
+  test("C9: a tool that ignores its signal is left behind after its grace, and last words follow", async () => {
+    const deaf = simpleTool("deaf", () => new Promise(() => {}));
+    const { result } = await runTree({
+      script: { lead: [calls("deaf"), says("Half.")] },
+      lead: { tools: [deaf] },
+      during: ({ handle, at }) => at(1000, () => handle.cancel(undefined, { mode: "last-words" })),
+    });
+    assert.deepEqual([result.status, result.text, result.durationMs], ["cancelled", "Half.", 2000]);
+  });
+
+  test("C9: an answer that is on its way may still be the whole answer", async () => {
+    const { result } = await runTree({
+      script: { lead: [[after(2000), says("All of it.")]] },
+      during: ({ handle, at }) => at(1000, () => handle.cancel(undefined, { mode: "last-words" })),
+    });
+    assert.deepEqual([result.status, result.text], ["completed", "All of it."]);
+  });
+
+  for (const mode of ["last-words", "wrap-up"] as const) {
+    test(`C9: a run that was told to end (${mode}) is cancelled, also when the model fails meanwhile`, async () => {
+      const { result } = await runTree({
+        script: {
+          lead: [
+            [streams("So far."), calls("look")],
+            [after(2000), fails("auth")],
+          ],
+        },
+        lead: { tools: [simpleTool("look", () => "seen")] },
+        during: ({ handle, at }) => at(1000, () => handle.cancel(undefined, { mode })),
+      });
+      assert.deepEqual(
+        [result.status, result.text, result.error?.message],
+        ["cancelled", "So far.", "The run was cancelled"],
+      );
+    });
+  }
+
+  test("C9: a background child stops too, and a run that waits for it speaks", async () => {
+    const { result } = await runTree({
+      script: {
+        lead: [
+          calls("subagent", { label: "a", task_prompt: "One.", background: true }),
+          says("I wait."),
+          says("Half."),
+        ],
+        "lead/a": [hangs()],
+      },
+      during: ({ handle, at }) => at(1000, () => handle.cancel(undefined, { mode: "last-words" })),
+    });
+    assert.deepEqual([statuses(result), result.text], [{ lead: "cancelled", "lead/a": "cancelled" }, "Half."]);
   });
 });
 

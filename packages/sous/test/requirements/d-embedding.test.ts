@@ -13,15 +13,23 @@ import { readBy, runTree, startsOf, statuses } from "./run-tree.ts";
 import { simpleTool } from "./support.ts";
 
 suite("D1: registerSubagentTools", () => {
-  test("D1: adds subagent_spawn, with a client subagent_delegate, and nothing at the depth limit", () => {
+  test("D1: adds subagent_spawn, with a client subagent_delegate, subagent_report, and nothing at the depth limit", () => {
     const model = scriptedModel();
     const client = fakeClient(async () => "");
-    assert.deepEqual(registryWith({ model }).names(), ["subagent_spawn"]);
-    assert.deepEqual(registryWith({ model, client }).names(), ["subagent_spawn", "subagent_delegate"]);
-    assert.deepEqual(registryWith({ client }).names(), ["subagent_spawn", "subagent_delegate"]);
-    assert.deepEqual(registryWith({ model, client }, 1).names(), ["subagent_spawn", "subagent_delegate"]);
+    assert.deepEqual(registryWith({ model }).names(), ["subagent_spawn", "subagent_report"]);
+    assert.deepEqual(registryWith({ model, client }).names(), [
+      "subagent_spawn",
+      "subagent_delegate",
+      "subagent_report",
+    ]);
+    assert.deepEqual(registryWith({ client }).names(), ["subagent_spawn", "subagent_delegate", "subagent_report"]);
+    assert.deepEqual(registryWith({ model, client }, 1).names(), [
+      "subagent_spawn",
+      "subagent_delegate",
+      "subagent_report",
+    ]);
     assert.deepEqual(registryWith({ model, client }, 2).names(), []);
-    assert.deepEqual(registryWith({ model, maxDepth: 4 }, 3).names(), ["subagent_spawn"]);
+    assert.deepEqual(registryWith({ model, maxDepth: 4 }, 3).names(), ["subagent_spawn", "subagent_report"]);
     assert.deepEqual(registryWith({ model, maxDepth: 4 }, 4).names(), []);
     assert.throws(() => registryWith({}), UserError);
     const tiers = registryWith({ model, client })
@@ -30,6 +38,7 @@ suite("D1: registerSubagentTools", () => {
     assert.deepEqual(tiers, [
       ["observe", "subagent"],
       ["confirm", "subagent"],
+      ["observe", "subagent"],
     ]);
   });
 
@@ -89,7 +98,7 @@ suite("D1: registerSubagentTools", () => {
     });
     const [start] = stage.eventsOf("run-start", "lead/first look");
     assert.deepEqual([start?.maxTurns, start?.instructions, start?.model], [10, "Be brief.", "scripted/own"]);
-    assert.deepEqual(own.requests[0]?.tools, ["look", "subagent_spawn"]);
+    assert.deepEqual(own.requests[0]?.tools, ["look", "subagent_spawn", "subagent_report"]);
     assert.deepEqual(own.requests.find(({ path }) => path.endsWith("second look"))?.tools, ["look"]);
     assert.match(readBy(stage, "subagent_spawn")[0] ?? "", /^Found\./);
     assert.deepEqual(said, [
@@ -206,17 +215,18 @@ suite("D2: callbacks", () => {
     const heard = new Map<string, string[]>();
     const note =
       (what: string) =>
-      async ({ id }: SubagentInfo): Promise<void> => {
+      async (given: SubagentInfo | string): Promise<void> => {
+        const id = typeof given === "string" ? given : given.id;
         heard.set(id, [...(heard.get(id) ?? []), what]);
         throw new Error("A broken callback");
       };
     const callbacks: SubagentCallbacks = {
       onSubagentStart: note("start"),
-      onStreamDelta: note("delta"),
-      onToolCallStart: note("call"),
-      onToolCallEnd: note("called"),
-      onComplete: note("complete"),
-      onError: note("error"),
+      onSubagentStreamDelta: note("delta"),
+      onSubagentToolCallStart: note("call"),
+      onSubagentToolCallEnd: note("called"),
+      onSubagentComplete: note("complete"),
+      onSubagentError: note("error"),
     };
     const own = scriptedModel(
       {

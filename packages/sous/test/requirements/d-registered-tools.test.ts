@@ -44,6 +44,7 @@ suite("D1: outside of a tree", () => {
       turns_used: 2,
       tool_count: 1,
       tokens_consumed: 235,
+      tree_tokens: 235,
       prompt_tokens: 220,
       completion_tokens: 15,
       completion_status: "complete",
@@ -67,7 +68,7 @@ suite("D1: outside of a tree", () => {
         [calls("write"), says("Wrote it.")],
         5,
         "incomplete",
-        /^true undefined \[Notice: an action needed consent .* incomplete\]\nWrote it\.$/,
+        /^true undefined \[Notice: an action needed approval .* incomplete\]\nWrote it\.$/,
       ],
       [[[says("No."), refuses()]], 5, "refused", /^false The subagent's model refused the task No\.$/],
       [[fails("auth", { message: "no key" })], 5, "failed", /^false Subagent failed: no key $/],
@@ -171,7 +172,7 @@ suite("D1: registration", () => {
     const registry = registryWith({ model });
     registry.register(simpleTool("look"));
     assert.equal((await callAlone(registry)).metadata?.tool_count, 1);
-    assert.deepEqual(model.requests[0]?.tools, ["look", "subagent_spawn"]);
+    assert.deepEqual(model.requests[0]?.tools, ["look", "subagent_spawn", "subagent_report"]);
   });
 });
 

@@ -1,5 +1,6 @@
 /** What tests of the tools for embedders share: a registry, a client that is told what to say, and a recorder of callbacks. */
 
+import assert from "node:assert/strict";
 import type { ExternalAgents, ExternalPrompt } from "../../src/core/external-agent.ts";
 import { type Tool, ToolRegistry } from "../../src/core/tool.ts";
 import { registerSubagentTools } from "../../src/runtime.ts";
@@ -12,22 +13,29 @@ export function registryWith(options: SubagentToolsOptions, depth?: number, tool
   return registry;
 }
 
-/** Everything that was called back, in words. */
+/** Everything that was called back, in words. An id is shown as what its start has said about it. */
 export function recorder(): { said: string[]; callbacks: SubagentCallbacks } {
   const said: string[] = [];
-  const who = ({ description, mode }: SubagentInfo) => `${mode} ${description}`;
+  const started = new Map<string, SubagentInfo>();
+  const who = (id: string) => {
+    const { mode, description } = started.get(id) ?? assert.fail(`${id} has not started`);
+    return `${mode} ${description}`;
+  };
   return {
     said,
     callbacks: {
-      onSubagentStart: (info) => void said.push(`start ${who(info)}`),
-      onStreamDelta: (info, text) => void said.push(`delta ${who(info)}: ${text}`),
-      onToolCallStart: (info, { toolName, input }) =>
-        void said.push(`call ${who(info)}: ${toolName} ${JSON.stringify(input)}`),
-      onToolCallEnd: (info, { toolName, output, isError }) =>
-        void said.push(`called ${who(info)}: ${toolName} ${output} ${isError}`),
-      onComplete: (info, { text, turns, durationMs }) =>
-        void said.push(`complete ${who(info)}: ${text}, ${turns} turns, ${durationMs >= 0}`),
-      onError: (info, { message, text }) => void said.push(`error ${who(info)}: ${message}; ${text}`),
+      onSubagentStart(info) {
+        started.set(info.id, info);
+        said.push(`start ${who(info.id)}`);
+      },
+      onSubagentStreamDelta: (id, text) => void said.push(`delta ${who(id)}: ${text}`),
+      onSubagentToolCallStart: (id, { toolName, input }) =>
+        void said.push(`call ${who(id)}: ${toolName} ${JSON.stringify(input)}`),
+      onSubagentToolCallEnd: (id, { toolName, output, isError }) =>
+        void said.push(`called ${who(id)}: ${toolName} ${output} ${isError}`),
+      onSubagentComplete: (id, { text, turns, durationMs }) =>
+        void said.push(`complete ${who(id)}: ${text}, ${turns} turns, ${Number.isInteger(durationMs)}`),
+      onSubagentError: (id, { message, result }) => void said.push(`error ${who(id)}: ${message}; ${result.text}`),
     },
   };
 }

@@ -148,6 +148,17 @@ suite("H4: a question", () => {
     });
     assert.deepEqual([result.status, statuses(result)["lead/a"]], ["completed", "completed"]);
 
+    const slow = await runTree({
+      script: {
+        lead: [child("asks"), says("Seen.")],
+        "lead/asks": [calls("write"), [after(61_000), says("Late.")]],
+      },
+      lead: { tools: [write] },
+      runtime: { approve, limits: { children: { seconds: 60 } } },
+      during,
+    });
+    assert.equal(statuses(slow.result)["lead/asks"], "budget_exceeded", "it runs again after the answer");
+
     const busy = await runTree({
       script: {
         lead: [[child("asks"), child("works")], says("Seen.")],
@@ -163,6 +174,35 @@ suite("H4: a question", () => {
       "lead/asks": "budget_exceeded",
       "lead/works": "budget_exceeded",
     });
+  });
+
+  test("H4: gives its slot to another while it waits, and waits for a slot again after the answer", async () => {
+    const { approve, during } = person(() => ({ afterMs: 2_000, answer: YES }));
+    const write = recordingTool("write", { tier: "confirm" });
+    const { stage, result } = await runTree({
+      script: {
+        lead: [[child("asks"), child("works")], says("Seen.")],
+        "lead/asks": [calls("write"), [after(1_000), says("Done.")]],
+        "lead/works": [[after(10_000), says("Done.")]],
+      },
+      lead: { tools: [write] },
+      runtime: { approve, limits: { maxConcurrent: 1 } },
+      during,
+    });
+    assert.deepEqual(statuses(result), { lead: "completed", "lead/asks": "completed", "lead/works": "completed" });
+    const order = stage.events.flatMap(({ path, type }) =>
+      type === "turn-start" || type === "run-end" ? [`${path} ${type}`] : [],
+    );
+    assert.deepEqual(
+      order.filter((each) => each.startsWith("lead/")),
+      [
+        "lead/asks turn-start",
+        "lead/works turn-start",
+        "lead/works run-end",
+        "lead/asks turn-start",
+        "lead/asks run-end",
+      ],
+    );
   });
 
   test("H4: a no is a failed result the model reads, with the reason; the run is complete all the same", async () => {
@@ -194,6 +234,22 @@ suite("H4: a question", () => {
     assert.deepEqual([withdrawn, write.inputs], [["lead/a"], []]);
     assert.deepEqual(statuses(result), { lead: "completed", "lead/a": "cancelled" });
   });
+
+  test("H4: that was answered is not withdrawn when the child is cancelled later", async () => {
+    const { approve, withdrawn, during } = person(() => ({ afterMs: 500, answer: YES }));
+    const write = recordingTool("write", { tier: "confirm" });
+    const { result } = await runTree({
+      script: { lead: [child("a"), says("Seen.")], "lead/a": [calls("write"), [after(9000), says("Late.")]] },
+      lead: { tools: [write] },
+      runtime: { approve },
+      during(scene) {
+        during?.(scene);
+        scene.at(1000, () => scene.handle.cancel("lead/a"));
+      },
+    });
+    assert.deepEqual([withdrawn, write.inputs.length], [[], 1]);
+    assert.deepEqual(statuses(result), { lead: "completed", "lead/a": "cancelled" });
+  });
 });
 
 suite("H4: nobody there", () => {
@@ -202,7 +258,7 @@ suite("H4: nobody there", () => {
     const { stage, result } = await runTree({ script: DEEP, lead: { tools: [write] } });
     assert.deepEqual(
       stage.resultsOf("lead/a/b/c").map(({ output, isError }) => [output, isError]),
-      [["write needs consent, and nobody is there to give it. Go on without it.", true]],
+      [["write needs approval, and no one can be asked. Continue without it.", true]],
     );
     assert.deepEqual(write.inputs, []);
     assert.deepEqual(
@@ -211,7 +267,7 @@ suite("H4: nobody there", () => {
     );
     assert.deepEqual([result.status, result.stopReason, result.text], ["incomplete", "consent", "Seen."]);
     assert.deepEqual(result.denied, [{ path: "lead/a/b/c", toolName: "write", input: { path: "x", text: "y" } }]);
-    assert.match(readBy(stage, "subagent")[0] ?? "", /^\[Notice: an action needed consent and nobody was there/);
+    assert.match(readBy(stage, "subagent")[0] ?? "", /^\[Notice: an action needed approval and no one could be asked/);
     const [end] = stage.eventsOf("approval-end");
     assert.deepEqual([end?.allowed, end?.by], [false, "nobody"]);
   });

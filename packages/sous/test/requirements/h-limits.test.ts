@@ -158,6 +158,29 @@ suite("H1: limits for children alone", () => {
     assert.equal(result.durationMs, 160_000);
   });
 
+  test("H1: one that waited for a place until their time was up does not start", async () => {
+    const { stage, result } = await runTree({
+      script: {
+        lead: [[child("a"), child("b")], says("Seen.")],
+        "lead/a": [[after(50_000), streams("Half."), hangs()]],
+        "lead/b": [says("Never.")],
+      },
+      runtime: { limits: { maxConcurrent: 1, children: { seconds: 60, executions: 5 } } },
+    });
+    assert.deepEqual(
+      [startsOf(stage), statuses(result)],
+      [["lead", "lead/a"], { lead: "completed", "lead/a": "budget_exceeded" }],
+    );
+    assert.deepEqual(
+      readBy(stage, "subagent").map((text) => text.split("\n").slice(0, 3)),
+      [["Time limit exceeded: 60s/60s"], ["Time limit exceeded: 60s/60s", "Partial result:", "Half."]],
+    );
+    assert.deepEqual(
+      stage.eventsOf("spawn-refused").map(({ label }) => label),
+      ["b"],
+    );
+  });
+
   test("H1: a limit for children above the whole budget is no error: the budget rules", async () => {
     const { stage, result } = await runTree({
       script: { lead: [child("a"), child("b"), says("Seen.")], "lead/*": [says("Done.")] },

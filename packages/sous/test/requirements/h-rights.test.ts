@@ -52,7 +52,7 @@ suite("H3, B1.1: a child has no more than its parent may pass on", () => {
       lead: { delegate: false, tools: [], subagents: [agent({ name: "scout", tools: [read] })] },
     });
     assert.deepEqual(read.inputs, [{ asked: true }]);
-    assert.deepEqual(stage.requestsOf("lead")[0]?.tools, ["subagent_scout"]);
+    assert.deepEqual(stage.requestsOf("lead")[0]?.tools, ["subagent_scout", "subagent_report"]);
   });
 
   test("B1.1: deny wins over allow at every level below it", async () => {

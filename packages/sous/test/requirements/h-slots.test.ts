@@ -237,7 +237,7 @@ suite("H5: the governor", () => {
     assert.equal(spent.stage.model.requestCount, 1);
 
     const held = await runTree({
-      script: { lead: [fails("rate_limit", { retryAfterMs: 3_600_000 })] },
+      script: { lead: [fails("rate_limit", { retryAfterMs: 300_000 })] },
       during: ({ handle, at }) => at(1000, () => handle.cancel()),
     });
     assert.deepEqual([held.result.status, held.result.durationMs], ["cancelled", 1000]);

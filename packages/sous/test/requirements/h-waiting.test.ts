@@ -255,6 +255,27 @@ suite("H1: what is seen of a budget", () => {
     );
   });
 
+  test("most of the executions, of the time of the tree and of that of its children is told too, each once", async () => {
+    const { stage } = await runTree({
+      script: {
+        lead: [inParallel(["a", "b", "c", "d"]), [after(30_000), child("e")], says("Done.")],
+        "lead/e": [[after(6_000), says("E.")]],
+        "lead/*": [[after(5_000), says("Found.")]],
+      },
+      run: { budget: { seconds: 50, executions: 5 }, limits: { children: { seconds: 12 } } },
+    });
+    assert.deepEqual(
+      stage
+        .eventsOf("budget-near")
+        .map(({ path, limit: { of, unit, spent, limit } }) => [path, of, unit, spent, limit]),
+      [
+        ["lead", "tree", "executions", 4, 5],
+        ["lead", "children", "seconds", 9.6, 12],
+        ["lead", "tree", "seconds", 40, 50],
+      ],
+    );
+  });
+
   test("a handle tells every limit, what is spent and reserved of it, and who holds what", async () => {
     const stage = openStage({
       lead: [[says("Two."), inParallel(["a", "b"]), uses({ input: 100, output: 10 })], says("Seen.")],

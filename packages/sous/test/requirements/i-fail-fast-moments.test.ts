@@ -56,7 +56,7 @@ suite("I3: the first failure", () => {
         ["talks", false, "cancelled"],
         ["first", false, status],
       ]);
-      assert.deepEqual([output.results[0]?.error, output.total_duration_ms], ["Subagent cancelled", moment]);
+      assert.deepEqual([output.results[0]?.error, output.total_duration_ms], ["Subagent cancelled (talks)", moment]);
       assert.deepEqual([result.status, result.text, result.durationMs], ["completed", "Seen.", moment]);
     });
   }

@@ -50,8 +50,8 @@ suite("I3: fail_fast", () => {
     assert.deepEqual(
       output.results.map(({ error, output: text }) => [error, text]),
       [
-        ["Subagent cancelled", "Half."],
-        ["Subagent cancelled", ""],
+        ["Subagent cancelled (talks)", "Half."],
+        ["Subagent cancelled (works)", ""],
         ["Subagent failed: no", ""],
         ["Subagent cancelled before it started", ""],
         ["Not started: another task failed", ""],

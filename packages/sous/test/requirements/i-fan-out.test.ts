@@ -96,7 +96,7 @@ suite("I4: fanOut", () => {
     });
     const offered = model.requests.map(({ path, tools }) => [path, tools.join()]);
     assert.deepEqual(offered.slice(0, 2), [
-      ["fan-out/scout", "look,subagent_helper"],
+      ["fan-out/scout", "look,subagent_helper,subagent_report"],
       ["fan-out/scout/helper", "grep"],
     ]);
     const outputs = events.filter((event) => event.type === "tool-call-end").map(({ output }) => output);

@@ -127,6 +127,7 @@ suite("I2: the output", () => {
       turns_used: 1,
       tool_count: 0,
       tokens_consumed: first?.tokens_consumed,
+      tree_tokens: first?.tokens_consumed,
       completion_status: "complete",
       max_turns_reached: false,
       truncated: false,
@@ -179,9 +180,9 @@ suite("I2: the output", () => {
       output.results.map(({ label, success, completion_status, error }) => [label, success, completion_status, error]),
       [
         ["crashes", false, "failed", "Subagent failed: The model failed: boom"],
-        ["hangs", false, "timeout", "Subagent timed out after 500 ms"],
+        ["hangs", false, "timeout", "Subagent timed out after 500 ms (hangs)"],
         ["refuses", false, "refused", "The subagent's model refused the task"],
-        ["cancelled", false, "cancelled", "Subagent cancelled"],
+        ["cancelled", false, "cancelled", "Subagent cancelled (cancelled)"],
         ["unknown", false, undefined, "Unknown agent: nobody. There are none."],
         ["forbidden", false, undefined, "Unknown tool in allowed_tools: no_such. You have none to pass on."],
         ["works", true, "complete", undefined],
@@ -225,7 +226,10 @@ suite("I2: the output", () => {
     });
     for (const { output, truncated } of parallelOutput(stage).results) {
       assert.equal(truncated, true);
-      assert.match(output, /^é{512}\n\[Notice: cut after 1024 of 6000 bytes; subagent_report reads the rest\]$/);
+      assert.match(
+        output,
+        /^é{512}\n\[Notice: cut after 1024 of 6000 bytes; subagent_report reads the rest from offset 1024\]$/,
+      );
     }
   });
 
@@ -243,8 +247,7 @@ suite("I2: the output", () => {
     assert.deepEqual([results.map(({ label }) => label), successful, failed], [labels, 40, 0]);
     assert.deepEqual([results[0]?.output, results[0]?.truncated], ["Short.", false]);
     for (const { output, truncated, subagent_id } of results.slice(1)) {
-      const [, kept = "0"] =
-        output.match(/\n\[Notice: cut after (\d+) bytes, because of the other results; .*\]$/) ?? [];
+      const [, kept = "0"] = output.match(/\n\[Notice: cut after (\d+) of 4000 bytes; .* from offset \1\]$/) ?? [];
       assert.ok(Number(kept) > 500 && Number(kept) < 4000, output.slice(-200));
       assert.deepEqual([truncated, typeof subagent_id], [true, "string"]);
     }

@@ -59,6 +59,21 @@ suite("G4: two streams", () => {
     assert.equal(more?.sentence, "lead, turn 2, the end: expected nothing more, found run-end (completed)");
   });
 
+  test("differ in the size of a prompt, unless it holds how long children took or what they were doing", async () => {
+    const compareLonger = async (call: ReturnType<typeof calls>) => {
+      const events = await eventsOf({ lead: [call, says("Done.")], "lead/*": [says("A.")] }, 1);
+      const longer = events.map((event) =>
+        event.type === "turn-start" && event.turn === 2 ? { ...event, promptTokens: event.promptTokens + 1 } : event,
+      );
+      return compareRuns(events, longer).firstDifference?.sentence.replace(/\d{2,}/g, "…");
+    };
+    const found = "lead, turn 2 (promptTokens): expected …, found …";
+    assert.equal(await compareLonger(calls("look")), found);
+    assert.equal(await compareLonger(calls("subagent", task("a"))), found);
+    assert.equal(await compareLonger(calls("parallel_subagent", { tasks: [task("a"), task("b")] })), undefined);
+    assert.equal(await compareLonger(calls("subagent_list")), undefined);
+  });
+
   test("differ by a run that only one of them has", async () => {
     const one = await eventsOf({ lead: [says("Done.")] }, 1);
     const other = await eventsOf({ lead: [calls("subagent", task("a")), says("Done.")], "lead/a": [says("A.")] }, 1);

@@ -1,11 +1,13 @@
 /** What came from outside while a run was recorded comes again at the same place when it is run again. */
 
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
 import { UserError } from "../../src/core/errors.ts";
 import type { SousEvent } from "../../src/core/event.ts";
 import { rerun } from "../../src/rerun.ts";
+import type { Script } from "../../src/testing/script.ts";
 import { after, calls, hangs, says } from "../../src/testing/steps.ts";
 import { openStage, simpleTool } from "../requirements/support.ts";
 import { rerunBothWays, storeOf } from "./support.ts";
@@ -98,6 +100,28 @@ suite("G4: a rerun stops again", () => {
     assert.equal(given.endsEarly, undefined);
   });
 
+  test("a child that was cancelled from outside, and its parent later", async () => {
+    const stage = openStage({
+      lead: [calls("parallel_subagent", { tasks: [task("a"), task("b")] }), [after(500), calls("look")], hangs()],
+      "lead/a": [[after(10), says("A.")]],
+      "lead/b": [hangs()],
+    });
+    const lead = stage.lead({ tools: [look] });
+    const handle = stage.start(lead);
+    stage.when(at("lead/b", "turn-start"), () => handle.cancel("lead/b"));
+    stage.when(at("lead", "turn-start", 3), () => handle.cancel("lead"));
+    await stage.end(handle);
+    assert.deepEqual(
+      stage.eventsOf("run-end").map(({ path, status }) => [path, status]),
+      [
+        ["lead/b", "cancelled"],
+        ["lead/a", "completed"],
+        ["lead", "cancelled"],
+      ],
+    );
+    await rerunBothWays(stage, handle.id, [lead]);
+  });
+
   test("a run that was asked to wrap up", async () => {
     const stage = openStage({ lead: [calls("look"), calls("look"), says("I saw little.")] });
     const lead = stage.lead({ tools: [look] });
@@ -107,6 +131,73 @@ suite("G4: a rerun stops again", () => {
     assert.equal(status, "cancelled");
     await rerunBothWays(stage, handle.id, [lead]);
   });
+
+  test("a run whose tools and children were stopped before its last words", async () => {
+    const wait = simpleTool(
+      "wait",
+      (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", reject)),
+    );
+    const stage = openStage({
+      lead: [[calls("wait"), calls("subagent", task("b"))], says("I saw little.")],
+      "lead/b": [calls("wait"), says("Unreached.")],
+    });
+    const lead = stage.lead({ tools: [wait] });
+    const handle = stage.start(lead);
+    stage.when(at("lead/b", "tool-call-start"), () => handle.cancel("lead", { mode: "last-words" }));
+    const { status, text } = await stage.end(handle);
+    assert.deepEqual([status, text], ["cancelled", "I saw little."]);
+    await rerunBothWays(stage, handle.id, [lead]);
+  });
+
+  test("a run that had only children at work when it was left its last words", async () => {
+    const stage = openStage({
+      lead: [calls("parallel_subagent", { tasks: [task("a"), task("b")] }), says("I saw little.")],
+      "lead/a": [calls("subagent", task("c")), says("Unreached.")],
+      "lead/*": [hangs()],
+      "lead/a/c": [hangs()],
+    });
+    const lead = stage.lead();
+    const handle = stage.start(lead);
+    stage.when(at("lead/a/c", "turn-start"), () => handle.cancel("lead", { mode: "last-words" }));
+    const { status, text } = await stage.end(handle);
+    assert.deepEqual([status, text], ["cancelled", "I saw little."]);
+    await rerunBothWays(stage, handle.id, [lead]);
+  });
+
+  const sub = (label: string, more: object = {}) => calls("subagent", { ...task(label), ...more });
+  const moments: [state: string, script: Script][] = [
+    ["asked for consent", { lead: [calls("write"), says("Half.")] }],
+    ["asked for consent beside a tool at work", { lead: [[calls("write"), calls("wait")], says("Half.")] }],
+    ["was about to be answered with calls", { lead: [[after(2000), calls("write"), sub("a")], says("Half.")] }],
+    ["had a child that waited for its place", { lead: [[sub("a"), sub("b")], says("Half.")], "lead/*": [hangs()] }],
+    [
+      "had a background child that waited for its place",
+      { lead: [[sub("a"), sub("b", { background: true })], says("Half.")], "lead/*": [hangs()] },
+    ],
+    [
+      "had a child whose tool ended by itself when it was stopped",
+      { lead: [sub("a"), says("Half.")], "lead/a": [calls("yield")] },
+    ],
+  ];
+  for (const [state, script] of moments) {
+    test(`a run that ${state} when it was left its last words`, async () => {
+      const stopped = (signal: AbortSignal) =>
+        new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+      const tools = [
+        simpleTool("write", () => "Written.", { tier: "confirm" }),
+        simpleTool("wait", (_, { signal }) => stopped(signal).then(() => assert.fail("stopped"))),
+        simpleTool("yield", (_, { signal }) => stopped(signal).then(() => "As far as I came.")),
+      ];
+      const limits = { maxConcurrent: 1 };
+      const stage = openStage(script, { runtime: { limits, approve: () => new Promise(() => {}) } });
+      const lead = stage.lead({ tools });
+      const handle = stage.start(lead);
+      stage.world.clock.ownTimer(1000, () => handle.cancel(undefined, { mode: "last-words" }));
+      const { status, text } = await stage.end(handle);
+      assert.deepEqual([status, text], ["cancelled", "Half."]);
+      await rerunBothWays(stage, handle.id, [lead]);
+    });
+  }
 
   test("children that ran out of time, and those that failed with another", async () => {
     const stage = openStage({
@@ -236,6 +327,19 @@ test("G4: a rerun that is aborted stops, and says why", async () => {
   });
   await assert.rejects(stopping, reason);
   await assert.rejects(rerun(runId, { store: stage.store, signal: stop.signal }), reason);
+});
+
+test("G4: a rerun that is over keeps no listener on the signal it was given", async () => {
+  const stage = openStage({ lead: [calls("look"), says("Done.")] });
+  const lead = stage.lead({ tools: [look] });
+  const { runId } = await stage.run(lead);
+  const { signal } = new AbortController();
+  let during = 0;
+  const onEvent = () => {
+    during = Math.max(during, getEventListeners(signal, "abort").length);
+  };
+  const { matches } = await rerun(runId, { store: stage.store, agents: [lead], signal, onEvent });
+  assert.deepEqual([matches, during > 0, getEventListeners(signal, "abort").length], [true, true, 0]);
 });
 
 test("G4: a live tool that never ends is left behind when the rerun is aborted", async () => {

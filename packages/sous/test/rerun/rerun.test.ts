@@ -49,6 +49,40 @@ suite("G4: a rerun gives the recorded stream", () => {
     assert.equal(given.endsEarly, undefined);
   });
 
+  test("of a call for an agent that is unknown, which is told the names of those that are known", async () => {
+    const writer = agent({ name: "writer", description: "Writes." });
+    const critic = agent({ name: "critic", description: "Finds faults." });
+    for (const shared of [[], [critic]]) {
+      const stage = openStage(
+        { lead: [calls("subagent", { label: "a", task_prompt: "Do a.", agent: "nobody" }), says("Done.")] },
+        { runtime: { agents: shared } },
+      );
+      const lead = stage.lead({ subagents: [scout, writer], delegate: true });
+      const { runId } = await stage.run(lead);
+      const [told] = stage.resultsOf("lead").map(({ output }) => /Unknown agent: nobody\. Known: (.*)\./.exec(output));
+      assert.deepEqual(told?.[1]?.split(", ").sort(), [...shared.map(({ name }) => name), "scout", "writer"]);
+      await rerunBothWays(stage, runId, [lead, ...shared]);
+    }
+  });
+
+  test("of two agents that each have a specialist of the same name, with terms of its own", async () => {
+    const helper = (maxTurns: number) => agent({ name: "helper", instructions: `Up to ${maxTurns}.`, maxTurns });
+    const left = agent({ name: "left", subagents: [helper(3)] });
+    const right = agent({ name: "right", subagents: [helper(7)] });
+    const stage = openStage({
+      lead: [calls("subagent_left", { task: "Go." }), calls("subagent_right", { task: "Go." }), says("Done.")],
+      "lead/*": [calls("subagent_helper", { task: "Help." }), says("Helped.")],
+      "lead/*/helper": [says("There.")],
+    });
+    const lead = stage.lead({ subagents: [left, right] });
+    const { runId } = await stage.run(lead);
+    assert.deepEqual(
+      stage.eventsOf("run-start").flatMap(({ agent: name, maxTurns }) => (name === "helper" ? [maxTurns] : [])),
+      [3, 7],
+    );
+    await rerunBothWays(stage, runId, [lead]);
+  });
+
   test("of follow-ups of the root, in their order", async () => {
     const stage = openStage({
       lead: [calls("grep", {}), says("One."), says("Two."), calls("grep", {}), says("Three.")],

@@ -60,6 +60,14 @@ export async function cutEverywhere(scenario: Scenario): Promise<{ whole: Life; 
   return { whole, cuts };
 }
 
+/** How every child ended, and with what words. */
+function endsOf(events: readonly StoredEvent[]): string[] {
+  return eventsOf(events, "run-end")
+    .filter(({ parentId }) => parentId !== null)
+    .map(({ path, status, text }) => `${path} ${status}: ${withoutIds(text, events)}`)
+    .sort();
+}
+
 function compare(whole: Life, kept: readonly StoredEvent[], second: Life, where: string, isSilent: boolean): void {
   const journal = [...kept, ...second.events];
   assert.deepEqual(checkHistory(journal, { resultUsage: second.result.usage }), [], where);
@@ -73,6 +81,7 @@ function compare(whole: Life, kept: readonly StoredEvent[], second: Life, where:
   );
   if (!isSilent) assert.equal(withoutIds(found.text, journal), withoutIds(whole.result.text, whole.events), where);
   assert.deepEqual(pathsOf(journal), pathsOf(whole.events), `${where}: the same agents ran, each as often`);
+  if (!isSilent) assert.deepEqual(endsOf(journal), endsOf(whole.events), `${where}: each child ended as it did`);
   // A question whose answer was kept is never asked again.
   const askedAgain = countBy(second.model.requests, ({ runId }) => runId);
   const failed = eventsOf(second.events, "retry").filter(({ delayMs }) => delayMs > 0);

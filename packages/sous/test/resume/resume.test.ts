@@ -197,8 +197,8 @@ suite("resume", () => {
     await refused(runId, { agent: agent({ name: "other", model: stage.model }), message: "And?" });
     assert.deepEqual(sentences, [
       "No run with the id nobody in this store",
-      `Run ${child} is a child: a tree goes on as a whole, so name its root, ${runId}`,
-      `Run ${runId} has completed. Give it a message to go on with, or fork it.`,
+      `Run ${child} is a child: a tree is continued as a whole, so name its root, ${runId}`,
+      `Run ${runId} has completed. Give it a message to continue with, or fork it.`,
       `Run ${runId} was made by the agent lead, not by other`,
     ]);
     // None of them has kept the claim.
@@ -301,6 +301,34 @@ suite("resume", () => {
     assert.ok(Math.abs((root.left().costUsd ?? 0) - left) < 1e-6, `${root.left().costUsd} is left of ${left}`);
   });
 
+  test("a call that is made again for its child in the background is over: its signal does not hear of the end", async () => {
+    const signals: AbortSignal[] = [];
+    const sends = simpleTool(
+      "sends",
+      async (_input, { signal, spawn }) => {
+        signals.push(signal);
+        return (await spawn({ label: "kid", task: "Look.", options: { background: true } })).kind;
+      },
+      { category: "subagent" },
+    );
+    const script = { lead: [calls("sends"), hangs()], "lead/kid": [hangs()] };
+    const first = openStage(script);
+    const handle = first.start(first.lead({ tools: [sends] }));
+    first.when(
+      (event) => event.type === "turn-start" && event.turn === 2,
+      () => void handle.cancel(),
+    );
+    const { runId } = await first.end(handle);
+    const kept = upTo(await first.store.read(runId), (event) => event.type === "turn-start" && event.turn === 2);
+    const stage = openStage({ lead: () => hangs(), "lead/kid": () => hangs() }, { runtime: { store: storeOf(kept) } });
+    await stage.world.run(() => {
+      const resumed = stage.runtime.resume(runId, { agent: stage.lead({ tools: [sends] }) });
+      stage.world.clock.ownTimer(1_000, () => resumed.cancel());
+      return resumed.catch(() => {});
+    });
+    assert.deepEqual([signals.length, signals[1]?.aborted], [2, false]);
+  });
+
   test("H3: it has nothing it did not have, though its definition has more by now", async () => {
     const kept = await cutRun(openStage({ lead: [calls("look"), says("Done.")] }), ({ type }) => type === "turn-start");
     const stage = openStage(
@@ -311,7 +339,58 @@ suite("resume", () => {
     const lead = stage.lead({ tools: [simpleTool("look"), simpleTool("erase", () => ++erased)] });
     await stage.world.run(() => stage.runtime.resume(kept[0]?.runId ?? "", { agent: lead }));
     assert.equal(erased, 0);
-    assert.match(stage.resultsOf("lead").at(-1)?.output ?? "", /^You may not use the tool: erase. Your tools: look,/);
+    assert.match(stage.resultsOf("lead").at(-1)?.output ?? "", /^Unknown tool: erase. Your tools: look,/);
+    assert.equal(stage.requestsOf("lead")[0]?.tools.includes("erase"), false);
+  });
+
+  for (const [now, shown, told] of [
+    [["look", "erase"], ["look"], "Unknown tool: erase. Your tools: look."],
+    [["erase"], [], "Unknown tool: erase. You have no tools."],
+  ] as const) {
+    test(`H3: a child is shown exactly what it has, when its definition has ${now.join(" and ")} by now`, async () => {
+      const script = (last: string): Script => ({
+        lead: [calls("subagent", { agent: "scout", label: "look", task_prompt: "Look." }), says("Done.")],
+        "lead/look": [calls(last), says("Done.")],
+      });
+      const all = { look: simpleTool("look"), erase: simpleTool("erase") };
+      const withScout = (names: readonly ("look" | "erase")[]) => ({
+        tools: [all.look, all.erase],
+        subagents: [agent({ name: "scout", tools: names.map((name) => all[name]) })],
+      });
+      const first = openStage(script("look"));
+      await first.run(first.lead(withScout(["look"])));
+      const kept = upTo(
+        first.events.filter((event): event is StoredEvent => event.seq !== undefined),
+        ({ type, depth }) => type === "turn-start" && depth === 1,
+      );
+      const stage = openStage(script("erase"), { runtime: { store: storeOf(kept) } });
+      const lead = stage.lead(withScout(now));
+      await stage.world.run(() => stage.runtime.resume(kept[0]?.runId ?? "", { agent: lead }));
+      assert.deepEqual(stage.requestsOf("lead/look")[0]?.tools, shown);
+      assert.equal(stage.resultsOf("lead/look")[0]?.output, told);
+    });
+  }
+
+  test("G5: a child that is continued has the prompt it had, and a new one what holds now", async () => {
+    const labels = ["first", "second"];
+    const script: Script = {
+      lead: (request) => {
+        const label = labels[resultsOf(request, "subagent").length];
+        return label === undefined ? says("Done.") : calls("subagent", { label, task_prompt: `Look ${label}.` });
+      },
+      "**": () => says("Done."),
+    };
+    const first = openStage(script);
+    await first.run(first.lead({ notes: "Today is Monday." }));
+    const kept = upTo(
+      first.events.filter((event): event is StoredEvent => event.seq !== undefined),
+      ({ type, depth }) => type === "turn-start" && depth === 1,
+    );
+    const stage = openStage(script, { runtime: { store: storeOf(kept) } });
+    const lead = stage.lead({ notes: "Today is Tuesday." });
+    await stage.world.run(() => stage.runtime.resume(kept[0]?.runId ?? "", { agent: lead }));
+    const notes = labels.map((label) => stage.requestsOf(`lead/${label}`)[0]?.instructions?.split("\n\n").at(-1));
+    assert.deepEqual(notes, ["Today is Monday.", "Today is Tuesday."]);
   });
 
   test("B3: depth and the limits of the tree hold after a restart", async () => {
@@ -399,7 +478,7 @@ suite("resume", () => {
     assert.deepEqual(
       ofType(all, "run-end").map(({ path, status, fault }) => [path, status, fault?.message]),
       [
-        ["lead/mate", "cancelled", "Subagent cancelled: it was interrupted, and nobody went on with it"],
+        ["lead/mate", "cancelled", "Subagent cancelled: it was interrupted, and was not continued"],
         ["lead", "completed", undefined],
       ],
     );
@@ -412,7 +491,7 @@ suite("resume", () => {
     await store.markLost(id, "The disk was full.");
     const stage = openStage({}, { runtime: { store } });
     await assert.rejects(Promise.resolve(stage.runtime.resume(id, { agent: stage.lead() })), {
-      message: `Run ${id} cannot be resumed, because not all of it was kept. The disk was full.`,
+      message: `Run ${id} cannot be resumed, because not all of it was stored. The disk was full.`,
     });
   });
 
@@ -495,6 +574,11 @@ suite("G6: a fork of a stored run", () => {
     assert.deepEqual(await stage.store.read(first.runId), before, "the old one stays as it is");
     await assert.rejects(Promise.resolve(stage.runtime.fork(first.runId, { agent: lead, at: 9 })), {
       message: "The run has 4 turns, so a fork can begin after turn 0 to 4; found 9",
+    });
+    const short = openStage({ lead: [says("Done.")] });
+    const { runId } = await short.run(short.lead());
+    await assert.rejects(Promise.resolve(short.runtime.fork(runId, { agent: short.lead(), at: 2 })), {
+      message: "The run has 1 turn, so a fork can begin after turn 0 to 1; found 2",
     });
   });
 

@@ -219,7 +219,7 @@ suite("G5: a process that goes on", () => {
     const stage = nextStage(script, kept, { runtime: { limits: { maxDepth: 1 } } });
     const { result, all } = await lastWord(stage, kept, {});
     assert.equal(result.status, "completed");
-    assert.match(result.text, /Report of the background subagent b:.*nobody went on with it/);
+    assert.match(result.text, /Report of the background subagent b:.*was not continued/);
     assert.equal(ofType(all, "report").length, 1);
   });
 
@@ -267,7 +267,7 @@ suite("G5: a process that goes on", () => {
     const id = kept[0]?.runId ?? "";
     await stage.store.markLost(id, "The disk was full.");
     await assert.rejects(Promise.resolve(stage.runtime.resume(kept.at(-1)?.runId ?? "", { agent: stage.lead() })), {
-      message: `Run ${id} cannot be resumed, because not all of it was kept. The disk was full.`,
+      message: `Run ${id} cannot be resumed, because not all of it was stored. The disk was full.`,
     });
   });
 });

@@ -36,11 +36,32 @@ suite("B5.3: the grammar of commands", () => {
   ];
   for (const [text, words] of understood) test(JSON.stringify(text), () => assert.deepEqual(wordsOf(text), words));
 
+  test("a home folder that is not known, or that the shell would split, leaves its words open", () => {
+    for (const home of [undefined, "/home/m e", "me"]) {
+      const { commands } = readShellCommand("ls ~/x $HOME/y ~", { home });
+      const words = commands.map((command) => command.words.map(({ text, isOpen }) => [text, isOpen]));
+      assert.deepEqual(
+        words,
+        [
+          [
+            ["ls", false],
+            ["/x", true],
+            ["/y", true],
+            ["", true],
+          ],
+        ],
+        home,
+      );
+    }
+  });
+
   const not = [
     ..."$(a)|`a`|a $x|a ${x}|a \"$x\"|a $((1))|a <(b)|(a)|{ a; }|if a; then b; fi|a=1|a[0]=1 b|! a|[[ a ]]|a {b,c}|a {1..3}|a {b},{c}|a 'b|a \"b|a \\|a ~root|a --x=~/y|a $'b'|a ;; b|; a|a && |a <<< b|a <<EOF\n$x\nEOF|a <<'EOF'\nb|a >&b|a > $x|a > *|{v}>x a|a > #b|a() { b; }|function a { b; }|> x|$HOME/a|~/a|a*b c".split(
       "|",
     ),
     "a || | b",
+    "a {b}{c}",
+    "a {b},c",
     "a\rb",
     "a\u00a0b",
     "a\u200bb",

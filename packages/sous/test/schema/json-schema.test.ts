@@ -216,3 +216,12 @@ function written(schema: z.ZodType): JsonSchema {
 function names(count: number): [string, number][] {
   return Array.from({ length: count }, (_, index) => [`${"n".repeat(index % 300)}${index}`, index]);
 }
+
+test("B8: a value that is nested too deeply for a schema that refers to itself is refused", async () => {
+  const nested = (depth: number) => JSON.parse("[".repeat(depth) + "]".repeat(depth));
+  const schema = { type: "array", items: { $ref: "#" } };
+  assert.equal((await parse(schema, nested(200))).ok, true);
+  const refused = await parse(schema, nested(700));
+  assert.ok(!refused.ok);
+  assert.match(JSON.stringify(refused), /it is nested too deeply for its schema/);
+});

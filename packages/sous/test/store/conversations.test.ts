@@ -72,6 +72,7 @@ test("G1: a run is kept with its place, its times, its messages and everything t
     path: "lead/scout",
     label: "scout",
     depth: 1,
+    cwd: undefined,
     startedAt: "2026-01-01T00:00:00.002Z",
     endedAt: "2026-01-01T00:00:00.006Z",
     metadata: {

@@ -178,9 +178,9 @@ suite("HTML", () => {
         cells.replace(/<[^>]*>/g, " ").trim(),
       ]),
       [
-        ["bad", "0", "run-1", "lead", "", "failed   2  3  ~12  $0.0300  0.0 s"],
-        ["bad", "1", "run-2", "scout", " fork", "failed   2  3  ~12  $0.0300  0.0 s"],
-        ["bad", "0", "run-3", "lead", " follow-up", "failed   2  3  ~12  $0.0300  0.0 s"],
+        ["bad", "0", "run-1", "lead", "", "failed   2  3  ~12  $0.0300  1.2 s"],
+        ["bad", "1", "run-2", "scout", " fork", "failed   2  3  ~12  $0.0300  1.2 s"],
+        ["bad", "0", "run-3", "lead", " follow-up", "failed   2  3  ~12  $0.0300  1.2 s"],
       ],
     );
     for (const anchor of ["run-1", "run-2", "run-3"]) assert.equal(html.split(`id="${anchor}"`).length, 2);
@@ -258,9 +258,9 @@ suite("Markdown", () => {
       "",
       "| Run | Status | Turns | Tools | Tokens | Cost | Time |",
       "| --- | --- | --: | --: | --: | --: | --: |",
-      "| `lead` | failed | 2 | 3 | ~12 | $0.0300 | 0.0 s |",
-      "| &nbsp;&nbsp;└ `scout` (fork) | failed | 2 | 3 | ~12 | $0.0300 | 0.0 s |",
-      "| `lead` (follow-up) | failed | 2 | 3 | ~12 | $0.0300 | 0.0 s |",
+      "| `lead` | failed | 2 | 3 | ~12 | $0.0300 | 1.2 s |",
+      "| &nbsp;&nbsp;└ `scout` (fork) | failed | 2 | 3 | ~12 | $0.0300 | 1.2 s |",
+      "| `lead` (follow-up) | failed | 2 | 3 | ~12 | $0.0300 | 1.2 s |",
     ]);
     assert.deepEqual(
       markdown.split("\n").filter((line) => line.startsWith("## ")),

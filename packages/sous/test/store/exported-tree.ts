@@ -21,7 +21,7 @@ const bodyOf = (type: StoredEvent["type"]): StoredBody => {
 
 /** A root with a child that is a fork of it, and a follow-up of the root. It has every type of event. */
 export function wholeTree(): StoredEvent[] {
-  const start = bodyOf("run-start") as StoredBody & { type: "run-start" };
+  const { summarizes, ...start } = bodyOf("run-start") as StoredBody & { type: "run-start" };
   const middle = (Object.keys(EVERY_EVENT) as StoredEvent["type"][]).filter(
     (type) => type !== "run-start" && type !== "run-end" && type !== "report",
   );
@@ -34,7 +34,7 @@ export function wholeTree(): StoredEvent[] {
     [child, bodyOf("run-end")],
     [root, { type: "report", childRunId: CHILD, childAgentId: CHILD, text: `Seen. (subagent_id: ${CHILD})` }],
     [root, bodyOf("run-end")],
-    [followUp, { ...start, origin: { kind: "follow-up", runId: ROOT }, call: undefined }],
+    [followUp, { ...start, summarizes, origin: { kind: "follow-up", runId: ROOT }, call: undefined }],
     [followUp, bodyOf("run-end")],
   ];
   const startTime = Date.UTC(2026, 0, 1);

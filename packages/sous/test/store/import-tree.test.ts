@@ -244,7 +244,7 @@ suite("a file is refused in one sentence, and the store stays as it is:", () => 
     [
       "a follow-up of a run that goes on",
       another({ agentId: CHILD, path: "lead/scout", origin: { kind: "follow-up", runId: CHILD } }),
-      /goes on from a run that has not ended$/,
+      /continues a run that has not ended$/,
     ],
     [
       "a branch below a root",

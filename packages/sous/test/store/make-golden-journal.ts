@@ -151,7 +151,7 @@ export async function liveEverything(): Promise<string> {
     onEvent: interruptions,
   });
   await second.run(() => handle);
-  await second.run(() => handle.followUp("And now?"));
+  await second.run(() => handle.followUp("And now?", { summarizes: true }));
   return exportTree(elsewhere, rootId, "json");
 }
 
@@ -160,6 +160,7 @@ function leadOn(model: Model) {
     name: "lead",
     nickname: "Ada",
     instructions: "Be brief.",
+    notes: "You work in /srv/shop.",
     model: withMore(model),
     delegate: true,
     tools,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { Pool } from "pg";
 import { StoreError, UserError } from "../../src/core/errors.ts";
-import type { Store } from "../../src/core/store.ts";
+import { FIRST_FENCE, NO_OWNER, type Store } from "../../src/core/store.ts";
 import { createJournal } from "../../src/events/journal.ts";
 import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "../../src/store/postgres.ts";
 import { toStoreError } from "../../src/store/postgres-errors.ts";
@@ -195,6 +195,75 @@ suite("G3: a server that goes away and comes back", () => {
   });
 });
 
+suite("whichever statement of it fails,", () => {
+  const long = "x".repeat(10_000);
+  const acts: Record<string, (store: PostgresStore, tree: SampleTree) => Promise<unknown>> = {
+    "reading a tree": async (store, tree) => store.read(tree.rootId),
+    "reading a run": async (store, tree) => store.run(tree.rootId),
+    "listing runs": async (store) => store.list({}),
+    "appending to a tree": async (store, tree) => {
+      tree.turn("lead", long);
+      await store.append(tree.rootId, tree.events.slice(-2), NO_OWNER);
+    },
+    "deleting a tree": async (store, tree) => store.delete(tree.rootId),
+    "pruning trees": async (store) => store.prune(Number.MAX_SAFE_INTEGER),
+  };
+  for (const [what, act] of Object.entries(acts)) {
+    test(`${what} fails with it, and does its work when it is repeated`, async () => {
+      await using pool = failingPool();
+      await using store = await openPostgresStore({ pool: pool.pool, schema: freshSchema() });
+      for (let place = 1, isReached = true; isReached; place++) {
+        await store.delete("lead");
+        const tree = startedTree(long);
+        await store.append(tree.rootId, tree.events, NO_OWNER);
+        pool.failAt(place);
+        const failed = await act(store, tree).then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+        isReached = pool.isReached();
+        assert.equal(failed instanceof StoreError && /division by zero/.test(failed.message), isReached, `at ${place}`);
+        assert.ok(isReached || place > 1, "it asks the server something");
+      }
+    });
+  }
+
+  test("making the schema fails with it, and is done when it is repeated", async () => {
+    const schema = freshSchema();
+    await using pool = failingPool();
+    for (let place = 1, isReached = true; isReached; place++) {
+      pool.failAt(place);
+      const opened = await openPostgresStore({ pool: pool.pool, schema }).catch((error: unknown) => error);
+      isReached = pool.isReached();
+      assert.equal(opened instanceof Error, isReached, `at ${place}`);
+      if (!(opened instanceof Error)) await (opened as PostgresStore)[Symbol.asyncDispose]();
+    }
+  });
+});
+
+/** A pool in which one statement, counted from now on, is a division by zero. */
+function failingPool() {
+  const pool = new Pool({ connectionString: server.connectionString() });
+  let left = 0;
+  pool.on("connect", (client) => {
+    const query = client.query.bind(client) as (given: unknown) => unknown;
+    Object.assign(client, {
+      query: (given: unknown) => {
+        left -= 1;
+        return query(left === 0 ? { text: "select 1 / 0" } : given);
+      },
+    });
+  });
+  return {
+    pool,
+    failAt(place: number): void {
+      left = place;
+    },
+    isReached: () => left <= 0,
+    [Symbol.asyncDispose]: () => pool.end(),
+  };
+}
+
 suite("a store that cannot be opened says so in one sentence without its secrets", () => {
   const place = () => `Postgres at ${server.host}:${server.port}`;
 
@@ -251,6 +320,24 @@ suite("a store that cannot be opened says so in one sentence without its secrets
     const error = await rejection(open({ schema: "" }));
     assert.equal(error.message, `"" cannot be the name of a Postgres schema: it must have 1 to 63 bytes`);
   });
+});
+
+test("a store that is closed gives back what it held, be it one tree or two", async () => {
+  for (const count of [1, 2]) {
+    const schema = freshSchema();
+    const connectionString = server.connectionString();
+    const ids = Array.from({ length: count }, (_, index) => `lead-${index}`);
+    {
+      await using store = await openPostgresStore({ connectionString, schema });
+      for (const id of ids) {
+        const tree = sampleTree(id);
+        tree.start(id);
+        await store.append(id, tree.events);
+      }
+    }
+    await using next = await openPostgresStore({ connectionString, schema });
+    for (const id of ids) assert.equal((await next.claim(id)).fence, FIRST_FENCE + 1);
+  }
 });
 
 test("a store that was closed refuses everything", async () => {

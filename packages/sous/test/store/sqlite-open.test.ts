@@ -252,7 +252,7 @@ suite("a SQLite store that is open", () => {
     tree.turn("lead", "I look.");
     const message = `${place.file} is locked by another program: close that program, or wait until it is done`;
     assert.throws(() => store.append("lead", tree.events.slice(1)), new StoreError(message));
-    await assert.rejects(store.markLost("lead", "no reason"), new StoreError(message));
+    await assert.rejects(store.release("lead", 1), new StoreError(message));
     assert.equal((await store.read("lead")).length, 1);
     database.exec("COMMIT");
     store.append("lead", tree.events.slice(1));

@@ -191,6 +191,22 @@ suite("G2: of however many runs", () => {
       listed({ rootsOnly: true, status: "failed" }),
       "SEARCH r USING INDEX roots_by_status (status=?)",
     ],
+    ["the roots of a folder", listed({ cwd: "/srv", rootsOnly: true }), "SEARCH r USING INDEX roots_by_folder (cwd=?)"],
+    [
+      "the latest of a folder",
+      listed({ cwd: "/srv", since: 1 }),
+      "SEARCH r USING INDEX roots_by_folder (cwd=? AND started_at>?)",
+    ],
+    [
+      "those left behind in a folder",
+      listed({ cwd: "/srv", rootsOnly: true, status: "interrupted" }),
+      "SEARCH r USING INDEX roots_by_status (status=?)",
+    ],
+    [
+      "the messages of a conversation",
+      listed({ rootId: "01", rootsOnly: true }),
+      "SEARCH r USING INDEX runs_by_tree (root=? AND parent=?)",
+    ],
     [
       "ids that begin alike",
       listed({ idPrefix: "01" }),

@@ -1,6 +1,7 @@
 /** No run ends before its children, also those it knows nothing of. */
 
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
 import type { StoredEvent } from "../../src/core/event.ts";
@@ -12,6 +13,7 @@ import type { Script } from "../../src/testing/script.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { after, calls, says } from "../../src/testing/steps.ts";
 import { createWorld } from "../../src/testing/world.ts";
+import { openStage, simpleTool } from "../requirements/support.ts";
 
 /** Runs a lead and returns how its runs began and ended, after checking everything a journal can show. */
 async function endings(script: Script, during?: (handle: RunHandle) => void): Promise<string[]> {
@@ -66,3 +68,27 @@ test("B10: a parent waits for a finished child that somebody outside has spoken 
   ]);
   assert.equal(await answer, "And more.");
 });
+
+for (const background of [false, true]) {
+  test(`a child that has ended keeps no listener on the signal of its own (background: ${background})`, async () => {
+    const { signal } = new AbortController();
+    let during = 0;
+    const delegates = simpleTool("delegates", async (_input, { spawn }) => {
+      const options = { signal, background };
+      const { kind } = await spawn({ label: "kid", task: "Look.", options });
+      return kind;
+    });
+    const stage = openStage({
+      lead: [calls("delegates"), says("Done."), says("Heard.")],
+      "lead/kid": [[after(100), says("Found.")]],
+    });
+    stage.when(
+      ({ type, path }) => type === "turn-start" && path === "lead/kid",
+      () => {
+        during = getEventListeners(signal, "abort").length;
+      },
+    );
+    const { status } = await stage.run(stage.lead({ tools: [delegates] }));
+    assert.deepEqual([status, during, getEventListeners(signal, "abort").length], ["completed", 1, 0]);
+  });
+}

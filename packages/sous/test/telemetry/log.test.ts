@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
-import { ModelError } from "../../src/core/errors.ts";
+import { ModelError, UserError } from "../../src/core/errors.ts";
 import type { RunOptions } from "../../src/core/runtime.ts";
 import { RunError } from "../../src/core/runtime.ts";
 import { run } from "../../src/runtime.ts";
@@ -16,12 +16,12 @@ type Logged = { lines: string[]; entries: Record<string, unknown>[] };
 
 const OPTIONS = { format: "json", level: "debug", enabled: true } as const;
 
-/** The lines of one tree; `isKept` is what its store said. */
+/** The lines of one tree; `isStored` is what its store said. */
 async function logOf(
   script: Script,
   options: Partial<LifecycleLogOptions> = {},
   runOptions: RunOptions = {},
-  isKept = true,
+  isStored = true,
 ): Promise<Logged> {
   const lines: string[] = [];
   const log = createLifecycleLog({ ...OPTIONS, ...options, write: (line) => lines.push(line) });
@@ -29,7 +29,8 @@ async function logOf(
   await run(lead, "Go.", { ...runOptions, onEvent: log.onEvent }).catch((error: unknown) => {
     if (!(error instanceof RunError)) throw error;
   });
-  log.settle(isKept);
+  const { settle } = log;
+  settle(isStored);
   const isJson = (options.format ?? "json") === "json";
   return { lines, entries: isJson ? lines.map((line) => JSON.parse(line)) : [] };
 }
@@ -50,6 +51,34 @@ function fails(message: string): Step {
 }
 
 const child = (label: string, more: object = {}) => ({ label, task_prompt: `Do ${label}.`, ...more });
+
+suite("F1: createLifecycleLog for programs", () => {
+  test("F1: only write is needed: JSON lines from info on", async () => {
+    const lines: string[] = [];
+    const log = createLifecycleLog({ write: (line) => lines.push(line) });
+    const model = scriptedModel({
+      lead: [calls("subagent", { label: "scout", task_prompt: "Look." }), says("Done.")],
+      "lead/*": [says("Found.")],
+    });
+    const { lost } = await run(agent({ name: "lead", model, delegate: true }), "Go.", { onEvent: log.onEvent });
+    log.settle(lost === undefined);
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).event),
+      ["subagent.spawn", "subagent.complete", "subagent.persisted"],
+    );
+  });
+
+  test("F1: an option that is not allowed is refused in one sentence", () => {
+    const write = (): void => {};
+    const wrong: [options: object, message: string][] = [
+      [{}, "createLifecycleLog needs write, a function that takes a line"],
+      [{ write, format: "xml" }, "format is one of json, pretty; found xml"],
+      [{ write, level: "loud" }, "level is one of debug, info, warn, error; found loud"],
+    ];
+    for (const [options, message] of wrong)
+      assert.throws(() => createLifecycleLog(options as LifecycleLogOptions), new UserError(message));
+  });
+});
 
 suite("F1: lifecycle logs", { concurrency: true }, () => {
   test("F1: a child is spawned, completes and is persisted", async () => {
@@ -119,10 +148,9 @@ suite("F1: lifecycle logs", { concurrency: true }, () => {
       {},
       { limits: { maxDepth: 1, outputMaxSize: 1024 } },
     );
-    // A tool that is not there any more is called by its name, for nobody has read the label.
     const special = facts(logged).filter(({ event }) => /max_turns|truncation|depth_limit/.test(String(event)));
     assert.deepEqual(special, [
-      { level: "debug", event: "subagent.depth_limit", label: "subagent", depth: 2, current_depth: 1, max_depth: 1 },
+      { level: "debug", event: "subagent.depth_limit", label: "deeper", depth: 2, current_depth: 1, max_depth: 1 },
       { level: "warn", event: "subagent.max_turns_exceeded", label: "busy", depth: 1, max_turns: 1 },
       {
         level: "warn",

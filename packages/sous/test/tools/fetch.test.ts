@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { getEventListeners, once } from "node:events";
 import { suite, test } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { hostMatches, hostOf, readFetchUrl } from "../../src/tools/fetch-url.ts";
@@ -88,6 +89,81 @@ suite("H6: fetch", () => {
       "accept-encoding": "gzip, br",
       connection: "close",
     });
+  });
+});
+
+suite("H6: redirects and statuses", () => {
+  /** Redirects with this status until it was asked so many times. */
+  async function redirecting(status: number, times: number, location = "/next") {
+    let asked = 0;
+    const server = await pageServer((_request, response) => {
+      asked += 1;
+      if (asked > times) response.writeHead(200, { "content-type": "text/plain" }).end("there");
+      else response.writeHead(status, { location, "content-type": "text/plain" }).end("elsewhere");
+    });
+    return Object.assign(server, { asked: () => asked });
+  }
+
+  for (const status of [301, 302, 303, 307, 308]) {
+    test(`H6: ${status} is followed within a host`, async () => {
+      await using server = await redirecting(status, 1);
+      const { output } = await fetchWith(testNetwork(), { url: server.url });
+      assert.equal(output, `[${server.url}/next]\nthere`);
+    });
+  }
+
+  for (const status of [300, 304, 305, 306, 309]) {
+    test(`H6: ${status} is a page that says no`, async () => {
+      await using server = await redirecting(status, 1);
+      const { success, error } = await fetchWith(testNetwork(), { url: server.url });
+      assert.deepEqual([success, error], [false, `${server.url}/ answered with status ${status}.`]);
+    });
+  }
+
+  test("H6: five redirects are followed, and not a sixth", async () => {
+    await using enough = await redirecting(302, 5);
+    assert.match((await fetchWith(testNetwork(), { url: enough.url })).output, /there$/);
+    await using tooMany = await redirecting(302, 6);
+    const message = `${tooMany.url} redirects more than 5 times. Look for another address.`;
+    await assert.rejects(fetchWith(testNetwork(), { url: tooMany.url }), { message });
+    assert.equal(tooMany.asked(), 6);
+  });
+
+  test("H6: 299 is a page like 200", async () => {
+    await using server = await page({ type: "text/plain", body: "words", status: 299 });
+    assert.equal((await fetchWith(testNetwork(), { url: server.url })).output, `[${server.url}]\nwords`);
+  });
+
+  test("H6: long words of a server are cut", async () => {
+    await using server = await page({ type: "text/plain", body: "x", encoding: "q".repeat(60) });
+    const message = `${server.url} is packed as ${"q".repeat(40)}, which is not understood.`;
+    await assert.rejects(fetchWith(testNetwork(), { url: server.url }), { message });
+    const address = `ftp://${"q".repeat(400)}`;
+    const start = `${address.slice(0, 300)} is not fetched: `;
+    await assert.rejects(fetchWith(testNetwork(), { url: address }), ({ message: said }: Error) =>
+      said.startsWith(start),
+    );
+  });
+
+  test("H6: a zero byte counts among the first 8000, and behind them is text", async () => {
+    await using binary = await page({ type: "text/plain", body: `${"a".repeat(7999)}\0` });
+    await assert.rejects(fetchWith(testNetwork(), { url: binary.url }), /is a binary file of 8000 bytes/);
+    await using text = await page({ type: "text/plain", body: `${"a".repeat(8000)}\0` });
+    assert.equal((await fetchWith(testNetwork(), { url: text.url })).success, true);
+  });
+
+  test("H6: a body that is not wanted is not waited for, and nothing listens afterwards", async () => {
+    const ends: Promise<unknown>[] = [];
+    const server = await pageServer((request, response) => {
+      ends.push(once(request.socket, "close"));
+      // A body without an end.
+      response.writeHead(200, { "content-type": "image/png" }).write("x");
+    });
+    await using _server = server;
+    const { signal } = new AbortController();
+    await assert.rejects(fetchWith(testNetwork(), { url: server.url }, { signal }), /not text, and was not read/);
+    assert.equal((await Promise.all(ends)).length, 1);
+    assert.deepEqual(getEventListeners(signal, "abort"), []);
   });
 });
 

@@ -18,7 +18,7 @@ test("a part of a file is shown with the way to go on", async () => {
   const read = (input: object) => answer("read_file", { path: "a.txt", ...input }, tree.path);
   assert.equal(
     await read({ offset: 2, limit: 2 }),
-    "2\t2\n3\t3\n[lines 2 to 3 of a.txt, 10 bytes in all; go on with offset 4]",
+    "2\t2\n3\t3\n[lines 2 to 3 of a.txt, 10 bytes in all; continue with offset 4]",
   );
   assert.equal(await read({ offset: 4, limit: 2 }), "4\t4\n5\t5");
   assert.equal(await read({ offset: 6 }), "failed: a.txt has 5 lines; offset 6 is past its end.");

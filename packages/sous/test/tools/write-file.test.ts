@@ -49,7 +49,7 @@ suite("H6: write_file", () => {
     const contents = Array.from({ length: 20 }, (_, index) => `${index}`.repeat(50_000));
     const answers = await Promise.all(contents.map((content) => write({ path: "a", content }, tree.path)));
     assert.ok(answers.some((answer) => answer.startsWith("Replaced")));
-    for (const answer of answers) assert.match(answer, /^Replaced|^failed: .*(changed by somebody else|is gone)/);
+    for (const answer of answers) assert.match(answer, /^Replaced|^failed: .*(changed by another program|is gone)/);
     assert.ok(contents.includes(await readFile(join(tree.path, "a"), "utf8")));
     assert.deepEqual(await readdir(tree.path), ["a"]);
   });
@@ -84,6 +84,31 @@ suite("H6: edit_file", () => {
     );
     assert.match(await edit({ path: "b", old: "aa", new: "y" }, tree.path), /occurs 2 times in b, at the lines 1, 1\./);
     assert.deepEqual(await contentsOf(tree.path), { a: "x\n\nx x\n", b: "aaa" });
+  });
+
+  test("H6: a text that begins with the end of a line is named by that line", async () => {
+    await using tree = await temporaryTree({ a: "1\nx\n3\nx\n", b: "1\n2\ny\n\ny\n" });
+    assert.match(await edit({ path: "a", old: "\nx", new: "" }, tree.path), /at the lines 1, 3\. Give/);
+    assert.match(await edit({ path: "b", old: "\nx", new: "\ny" }, tree.path), /already there, at line 2: perhaps/);
+  });
+
+  test("H6: of many places the first twenty are named, and the others counted", async () => {
+    await using tree = await temporaryTree({ twenty: "x\n".repeat(20), more: "x\n".repeat(23) });
+    const lines = Array.from({ length: 20 }, (_, index) => index + 1).join(", ");
+    const said = async (path: string) => (await edit({ path, old: "x", new: "y" }, tree.path)).split(". ")[0];
+    assert.equal(await said("twenty"), `failed: The old text occurs 20 times in twenty, at the lines ${lines}`);
+    assert.equal(await said("more"), `failed: The old text occurs 23 times in more, at the lines ${lines} and 3 more`);
+  });
+
+  test("H6: with all, places that overlap the one before stay", async () => {
+    await using tree = await temporaryTree({ a: "aaa aa" });
+    assert.match(await edit({ path: "a", old: "aa", new: "b", all: true }, tree.path), /^Edited a in 2 places\./);
+    assert.deepEqual(await contentsOf(tree.path), { a: "ba b" });
+  });
+
+  test("H6: a text that is part of the new one in one place and not in another is not taken for done", async () => {
+    await using tree = await temporaryTree({ a: "xy\nx\n" });
+    assert.match(await edit({ path: "a", old: "x", new: "xy" }, tree.path), /occurs 2 times in a, at the lines 1, 2\./);
   });
 
   test("H6: line endings stay as they are in the file, whatever the model writes", async () => {
@@ -148,6 +173,23 @@ suite("H6: edit_file", () => {
     ["line numbers", "alpha\nbeta\n", "1\talpha\n2\tbeta", /leave out the number and the tab/],
     ["nothing alike", "alpha\n", "something else entirely", /Nothing in the file is like it\. Read the file again\.$/],
   ];
+  test("H6: lines are the same but for white space only if all of them are, also where the first ones come twice", async () => {
+    const said = async (a: string, old: string) => {
+      await using tree = await temporaryTree({ a });
+      return (await edit({ path: "a", old, new: "" }, tree.path)).includes("only in white space");
+    };
+    assert.equal(await said(" one\n two\n two\n three\n", "one\ntwo\nthree"), false);
+    assert.equal(await said(" one\n two\n one\n two\n three\n", "one\ntwo\nthree"), true);
+    assert.equal(await said(" one\n one\n two\n", "one\none\none\ntwo"), false);
+    assert.equal(await said(" one\n one\n one\n two\n", "one\none\ntwo"), true);
+  });
+
+  test("H6: a line that has only a few letters in common is not called near", async () => {
+    await using tree = await temporaryTree({ a: "const total = price * count;\nexport default total;\n" });
+    const said = await edit({ path: "a", old: "function restart(port) {", new: "" }, tree.path);
+    assert.equal(said, "failed: The old text is not in a. Nothing in the file is like it. Read the file again.");
+  });
+
   for (const [what, file, old, says] of near) {
     test(`H6: says what is near when the old text is not there: ${what}`, async () => {
       await using tree = await temporaryTree({ a: file });
@@ -178,4 +220,11 @@ suite("H6: edit_file", () => {
     );
     assert.deepEqual(await contentsOf(tree.path), {});
   });
+});
+
+test("B4: a protected file is named as such before anything is looked for, also where its folder is not there", async () => {
+  await using tree = await temporaryTree({ "a.txt": "a" });
+  for (const path of [".git/config", ".git/hooks/pre-commit"]) {
+    assert.match(await edit({ path, old: "a", new: "b" }, tree.path), /is not written: /, path);
+  }
 });

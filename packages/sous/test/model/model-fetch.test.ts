@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
-import { patientFetch } from "../../src/model/patient-fetch.ts";
+import { modelFetch } from "../../src/model/model-fetch.ts";
 
 const SILENCE_MS = 60;
 /** For whoever must be heard: far more than a busy machine keeps us from reading what is there. */
@@ -38,7 +38,8 @@ for (const [what, answer, expected] of cases) {
     try {
       const { port } = server.address() as AddressInfo;
       const silenceMs = typeof expected === "string" ? PATIENCE_MS : SILENCE_MS;
-      const reading = patientFetch(silenceMs)(`http://127.0.0.1:${port}/`).then((response) => response.text());
+      const facts = { id: "openai/m", addressSettings: "OPENAI_BASE_URL", silenceMs };
+      const reading = modelFetch(fetch, facts)(`http://127.0.0.1:${port}/`).then((response) => response.text());
       if (typeof expected === "string") assert.equal(await reading, expected);
       else await assert.rejects(reading, expected);
     } finally {

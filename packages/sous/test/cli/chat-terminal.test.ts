@@ -1,0 +1,61 @@
+/** The terminal of a chat is given back as it was, once. */
+
+import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
+import { test } from "node:test";
+import { openTerminal } from "../../src/cli/chat/terminal.ts";
+import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { machineClock } from "../../src/testing/waiting.ts";
+
+test("K1: a terminal that is given back twice is changed once, and nothing listens to it or to signals", () => {
+  const modes: boolean[] = [];
+  const input = Object.assign(new PassThrough(), { setRawMode: (mode: boolean) => modes.push(mode) });
+  const output = new PassThrough();
+  const listeners = () => [
+    ...["data", "end", "error"].map((name) => input.listenerCount(name)),
+    ...["resize", "error"].map((name) => output.listenerCount(name)),
+    ...["exit", "SIGINT", "SIGTERM", "SIGHUP", "SIGCONT"].map((name) => process.listenerCount(name)),
+  ];
+  const before = listeners();
+  const handlers = { onKey: () => {}, onResize: () => {}, onSuspend: () => {}, onEnd: () => {} };
+  const terminal = openTerminal(input as never, output as never, machineClock, handlers);
+  const opened = String(output.read());
+  assert.notDeepEqual(listeners(), before);
+  terminal[Symbol.dispose]();
+  const closed = String(output.read());
+  terminal[Symbol.dispose]();
+  assert.deepEqual([opened, closed, output.read()], ["\u001b[?2004h", "\u001b[?2004l\u001b[?25h", null]);
+  assert.deepEqual([modes, listeners()], [[true, false], before]);
+});
+
+test("K1: a terminal that was suspended is taken again as it was, by whatever wakes the process, once", (t) => {
+  const signals: unknown[] = [];
+  t.mock.method(process, "kill", (...given: unknown[]) => signals.push(given));
+  const modes: boolean[] = [];
+  const input = Object.assign(new PassThrough(), { setRawMode: (mode: boolean) => modes.push(mode) });
+  const output = new PassThrough();
+  const clock = new VirtualClock(0);
+  const told: string[] = [];
+  const handlers = {
+    onKey: () => told.push("key"),
+    onResize: () => told.push("drawn"),
+    onSuspend: () => told.push("cleared"),
+    onEnd: () => told.push("end"),
+  };
+  using _terminal = openTerminal(input as never, output as never, clock, handlers);
+  const before = process.listenerCount("SIGCONT");
+  for (const wake of [() => process.emit("SIGCONT"), () => clock.fireNext(() => 0)]) {
+    output.read();
+    modes.length = 0;
+    told.length = 0;
+    input.emit("data", Buffer.from("\u001a"));
+    assert.deepEqual([String(output.read()), modes, told], ["\u001b[?2004l\u001b[?25h", [false], ["cleared"]]);
+    wake();
+    assert.deepEqual([String(output.read()), modes, told], ["\u001b[?2004h", [false, true], ["cleared", "drawn"]]);
+    assert.deepEqual([process.listenerCount("SIGCONT"), clock.liveTimers], [before, 0]);
+  }
+  assert.deepEqual(signals, [
+    [0, "SIGTSTP"],
+    [0, "SIGTSTP"],
+  ]);
+});

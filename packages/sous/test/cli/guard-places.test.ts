@@ -1,0 +1,20 @@
+/** The places that no tool may write to without being asked, as the command finds them. */
+
+import assert from "node:assert/strict";
+import { realpath } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { guardPlaces } from "../../src/cli/assemble-guards.ts";
+import { temporaryTree } from "../tools/temporary-tree.ts";
+
+test("B5.1: of the command that gives the key only the words that are files are guarded", async () => {
+  await using tree = await temporaryTree({ "work/key.sh": "echo key\n", "work/show/": "" });
+  const cwd = join(await realpath(tree.path), "work");
+  const request = { cwd, env: { HOME: tree.path }, configFile: undefined, dbPath: undefined, optionFiles: [] };
+  const provider = { apiKeyCommand: "sh  key.sh show none" };
+  const { refused } = await guardPlaces(request, { model: undefined, provider } as never, undefined);
+  assert.deepEqual(
+    refused?.filter((path) => path.startsWith(cwd)),
+    [join(cwd, "key.sh")],
+  );
+});

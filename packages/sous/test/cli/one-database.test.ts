@@ -1,0 +1,116 @@
+/** All commands use one database, wherever it was chosen, so that one finds what another has stored. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { COMMAND_TABLE } from "../../src/cli/table/command-table.ts";
+import { NO_OWNER } from "../../src/core/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { sampleTree } from "../../src/testing/sample-tree.ts";
+import { sourceFiles } from "../source-files.ts";
+import { type FolderStage, openFolders } from "./folder-stage.ts";
+
+const MINE = "01K2H0AAAA0000000000000001";
+const OTHER = "01K2H0BBBB0000000000000002";
+
+/** What was chosen, and the words that choose it. */
+const CHOICES: Record<string, (stage: FolderStage) => { env?: Record<string, string>; options?: string }> = {
+  "in the user's file": (stage) => {
+    stage.write("config/sous/config.yaml", "agent:\n  subagent:\n    persistence_path: ~/mine/runs.db\n");
+    return {};
+  },
+  "in a file that --config names": (stage) => {
+    stage.write("mine/config.yaml", `agent: { subagent: { persistence_path: "${stage.path("mine/runs.db")}" } }\n`);
+    return { options: "--config ../mine/config.yaml" };
+  },
+  "by a variable": (stage) => ({ env: { SOUS_AGENT_SUBAGENT_PERSISTENCE_PATH: stage.path("mine/runs.db") } }),
+  "by its short variable": (stage) => {
+    stage.write("config/sous/config.yaml", "agent: { subagent: { persistence_path: ~/data/unused.db } }\n");
+    return { env: { SOUS_DB_PATH: stage.path("mine/runs.db") } };
+  },
+  "by the flag": (stage) => {
+    stage.write("config/sous/config.yaml", "agent: { subagent: { persistence_path: ~/data/unused.db } }\n");
+    return { options: "--db-path ../mine/runs.db", env: { SOUS_DB_PATH: stage.path("data/unused.db") } };
+  },
+};
+
+/** How each command with a database shows which one it uses: by what it prints, or by a run that it adds. */
+const SHOWN: Record<string, { line: string; input?: string; prints?: RegExp }> = {
+  chat: { line: "sous chat --model script/answers.json", input: "Hello.\n" },
+  run: { line: "sous run Hello. --model script/answers.json" },
+  demo: { line: "sous demo" },
+  replay: { line: "sous replay --list --json", prints: new RegExp(`"id": "${MINE}"`) },
+  resume: { line: `sous resume ${MINE}`, prints: /No model provider is called "scripted"/ },
+  doctor: { line: "sous doctor --json", prints: /"found": "[^"]*mine\/runs\.db/ },
+};
+
+test("every command that has a database is tried here, and takes the options that choose it", () => {
+  const optionsOf = ({ groups }: (typeof COMMAND_TABLE)[number]) =>
+    groups.flatMap(({ options }) => options.map(({ name }) => name));
+  const withDatabase = COMMAND_TABLE.filter((entry) => optionsOf(entry).includes("db-path"));
+  assert.deepEqual(withDatabase.map(({ name }) => name).sort(), Object.keys(SHOWN).sort());
+  for (const entry of withDatabase) assert.ok(optionsOf(entry).includes("config"), `sous ${entry.name} --config`);
+});
+
+test("a database is opened only where the one rule has chosen its file", () => {
+  const openers = (word: RegExp) =>
+    sourceFiles()
+      .filter(({ path, text }) => path.startsWith("cli/") && word.test(text))
+      .map(({ path }) => path)
+      .sort();
+  assert.deepEqual(openers(/\bdatabaseFile\(/), [
+    "cli/assemble-guards.ts",
+    "cli/database-place.ts",
+    "cli/doctor-examine.ts",
+    "cli/keep-runs.ts",
+    "cli/paths.ts",
+  ]);
+  assert.deepEqual(openers(/\bfindDatabase\(/), [
+    "cli/commands/replay.ts",
+    "cli/commands/resume.ts",
+    "cli/database-place.ts",
+  ]);
+  assert.deepEqual(openers(/\bopenForRun\(/), [
+    "cli/assemble-application.ts",
+    "cli/commands/demo.ts",
+    "cli/keep-runs.ts",
+  ]);
+});
+
+suite("the database is chosen", { concurrency: 2 }, () => {
+  for (const [how, choose] of Object.entries(CHOICES)) {
+    const commands = how === "in the user's file" ? Object.keys(SHOWN) : ["run", "replay", "resume", "doctor"];
+    test(`${how}, for ${commands.join(", ")}`, async () => {
+      using stage = openFolders("shop", "mine");
+      stage.write("shop/answers.json", JSON.stringify({ sous: [{ text: "Yes." }] }));
+      stage.write("shop/notes.txt", "nothing\n");
+      await keep(stage.path("mine/runs.db"), MINE);
+      await keep(stage.path("data/sous/sous.db"), OTHER);
+      const { env = {}, options = "" } = choose(stage);
+      let added = 0;
+      for (const [name, { line, input = "", prints }] of Object.entries(SHOWN)) {
+        if (!commands.includes(name)) continue;
+        const ended = await stage.type(`${line} ${options}`, { in: "shop", env, input });
+        if (prints !== undefined) assert.match(ended.stdout + ended.stderr, prints, line);
+        else {
+          added += 1;
+          assert.equal(ended.code, 0, ended.stderr);
+          assert.equal((await rootsIn(stage.path("mine/runs.db"))).length, 1 + added, line);
+        }
+      }
+      assert.deepEqual(await rootsIn(stage.path("data/sous/sous.db")), [OTHER], "and nothing came into another one");
+    });
+  }
+});
+
+/** A database with one run that was interrupted. */
+async function keep(file: string, id: string): Promise<void> {
+  await using store = await openSqliteStore(file);
+  const tree = sampleTree(id, Date.UTC(2026, 10, 17));
+  tree.start(id, { label: "lead" });
+  await store.append(id, tree.events, NO_OWNER);
+}
+
+async function rootsIn(file: string): Promise<string[]> {
+  await using store = await openSqliteStore(file, { readOnly: true });
+  return (await store.list({ rootsOnly: true })).map(({ id }) => id);
+}

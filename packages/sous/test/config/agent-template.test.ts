@@ -1,0 +1,28 @@
+/** The file of `sous agents new` shows every key of an agent file, each below a comment. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { agentTemplate } from "../../src/config/agent-template.ts";
+import { SOUS_KEYS } from "../../src/config/dialect-sous.ts";
+
+/** Taken from other programs and without effect here. */
+const NOT_SHOWN = ["color"];
+
+const lines = agentTemplate("scout").split("\n");
+/** A key at the beginning of a line, or of one that is commented out. */
+const keys = lines.flatMap((line, index) => {
+  const [, name] = /^(?:# )?([a-z_]+):(?: |$)/.exec(line) ?? [];
+  return name === undefined || !Object.hasOwn(SOUS_KEYS, name) ? [] : [{ name, above: lines[index - 1] ?? "" }];
+});
+
+test("C1: the template has every key that an agent file may have, once", () => {
+  const known = Object.keys(SOUS_KEYS).filter((key) => !NOT_SHOWN.includes(key));
+  assert.deepEqual(keys.map(({ name }) => name).sort(), known.sort());
+});
+
+test("C1: every key of the template stands below a sentence about it", () => {
+  assert.deepEqual(
+    keys.filter(({ above }) => !/^# \w.*\.$/.test(above)).map(({ name }) => name),
+    [],
+  );
+});

@@ -1,0 +1,20 @@
+/** What a run has used, as its events tell it. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { StoredEvent } from "../../src/core/event.ts";
+import { foldRunState } from "../../src/core/run-state.ts";
+import { EVERY_EVENT } from "./every-event.ts";
+
+test("G5: the time between an end and a resume is not counted, however often a run is resumed", () => {
+  const at = (seconds: number, event: StoredEvent): StoredEvent => ({ ...event, time: seconds * 1000 });
+  const usedMs = (events: StoredEvent[]) => foldRunState(events)?.usedMs;
+  const start = at(10, EVERY_EVENT["run-start"]);
+  const first = [start, at(14, EVERY_EVENT["turn-start"])];
+  assert.equal(usedMs(first), 4_000);
+  const second = [...first, at(100, { ...EVERY_EVENT.resume, usedMs: 4_000 }), at(103, EVERY_EVENT["turn-start"])];
+  assert.equal(usedMs(second), 7_000);
+  const third = [...second, at(500, { ...EVERY_EVENT.resume, usedMs: 7_000 })];
+  assert.equal(usedMs(third), 7_000);
+  assert.equal(usedMs([...third, at(490, EVERY_EVENT["turn-start"])]), 7_000, "the clock of the machine was set back");
+});

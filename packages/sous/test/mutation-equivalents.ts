@@ -1,0 +1,92 @@
+/**
+ * Changes that no test can notice, because the program does the same with them. Each is known by the text of the line it
+ * begins in, so that the list stays true when lines move. A change that a test could notice does not belong here.
+ */
+
+import type { Mutant } from "./mutation/sites.ts";
+
+export type Equivalent = {
+  /** Relative to `src/`. */
+  readonly path: string;
+  /** The line as it reads without the change, without the spaces around it. */
+  readonly line: string;
+  readonly before: string;
+  readonly after: string;
+  readonly why: string;
+};
+
+export const EQUIVALENTS: readonly Equivalent[] = [
+  {
+    path: "cli/tree.ts",
+    line: "const room = columns - status - figures.reduce((sum, width) => sum + width + (width > 0 ? 2 : 0), 0) - 4;",
+    before: "0",
+    after: "1",
+    why: "a figure is empty or has a number and a unit, so none is one column wide",
+  },
+  {
+    path: "core/truncate.ts",
+    line: "while (index < text.length) {",
+    before: "index < text.length",
+    after: "index <= text.length",
+    why: "only asked of a text that does not fit, so it ends before the end of the text",
+  },
+  {
+    path: "core/truncate.ts",
+    line: 'if (text.charCodeAt(index - 1) < 0x80 && text.charCodeAt(index) < 0x80 && text[index] !== "\\n") return index;',
+    before: "0x80",
+    after: "129",
+    why: "U+0080 is a control character: there is a boundary on both sides of it, which the longer way finds too",
+  },
+  {
+    path: "store/postgres-budget.ts",
+    line: "} finally {",
+    before: "{\n      if (last.get(name) === step) last.delete(name);\n    }",
+    after: "{}",
+    why: "the next step waits for one that has ended, which takes no time; one small entry per budget stays",
+  },
+  ...undisposed("the process ends with the command, and nothing waits to be written", [
+    ["cli/commands/replay-diff.ts", 'await using store = await openRuns(file, "read");'],
+    ["cli/commands/replay-export.ts", 'await using store = await openRuns(file, "read");'],
+    ["cli/commands/replay-keep.ts", 'await using store = await openRuns(file, "read");'],
+    ["cli/commands/replay-list.ts", 'await using store = await openRuns(file, "read");'],
+    ["cli/commands/replay-rerun.ts", 'await using store = await openRuns(file, "read");'],
+    ["cli/commands/replay-show.ts", 'await using store = await openRuns(replay.file, "read");'],
+    ["cli/commands/replay-tree.ts", 'await using store = await openRuns(replay.file, "read");'],
+  ]),
+  ...undisposed("the process ends with the command, and its signal handlers with it", [
+    ["cli/commands/chat.ts", "using interrupts = catchInterrupts({ wrapsUp: true });"],
+    ["cli/commands/demo.ts", "using interrupt = catchInterrupts();"],
+    ["cli/commands/replay-rerun.ts", "using interrupt = catchInterrupts();"],
+    ["cli/commands/resume.ts", "using interrupt = catchInterrupts();"],
+    ["cli/commands/run.ts", "using interrupts = catchInterrupts({ wrapsUp: true, earlier });"],
+  ]),
+  ...undisposed("exitSoon ends the process, whatever timers it has", [
+    ["cli/commands/run.ts", "using patience = patienceAfter(interrupts.signal);"],
+  ]),
+  ...[
+    "await refuseIfElsewhere(workspace, handle, real, path);",
+    "await refuseIfElsewhere(workspace, handle, real, path)",
+  ].map((before) => ({
+    path: "tools/workspace.ts",
+    line: "if (!isNamed) await refuseIfElsewhere(workspace, handle, real, path);",
+    before,
+    after: before.endsWith(";") ? ";" : "(refuseIfElsewhere(workspace, handle, real, path))",
+    why: "runs only where the kernel does not name open files; the tests run on Linux",
+  })),
+];
+
+/** Resources of a command that are let go of when its process ends, which is the next thing that happens. */
+function undisposed(why: string, places: readonly (readonly [path: string, line: string])[]): Equivalent[] {
+  return places.map(([path, line]) => {
+    const before = line.startsWith("await") ? "await using" : "using";
+    return { path, line, before, after: "const", why };
+  });
+}
+
+export function isEquivalent(mutant: Mutant, text: string, known: readonly Equivalent[]): boolean {
+  const line = text.split("\n")[mutant.line - 1]?.trim();
+  return known.some(
+    ({ path, line: knownLine, before, after }) =>
+      path === mutant.path && knownLine === line && before === mutant.before && after === mutant.after,
+  );
+}

@@ -1,0 +1,52 @@
+/** The mutation sample of this repository: which sources are changed, which tests are asked, and what is printed. */
+
+import { EQUIVALENTS } from "../mutation-equivalents.ts";
+import { rootFolder, sourceFiles } from "../source-files.ts";
+import { drawMutants, type Judged, judgeMutants, type MutationFigure, testsIn } from "./sample.ts";
+import { isIsolated } from "./workshop.ts";
+
+/** Test files that read the sources or measure them: they would notice a change of the text, not of what it does. */
+const LEFT_OUT: Readonly<Record<string, string>> = {
+  "architecture.test.ts": "reads the imports of the sources",
+  "coverage.test.ts": "loads every source and looks at nothing",
+  "docs/": "compares pages with the sources",
+  "exports.test.ts": "compares the list of exports",
+  "figures/r16-expressions.test.ts": "measures the expressions as they are written",
+  "inventory/": "lists the expressions of the sources",
+  "lockfile.test.ts": "reads the lockfile",
+  "mutation.test.ts": "changes sources itself",
+  "mutation/": "changes sources itself",
+  "pack.test.ts": "builds the package from a clean checkout",
+};
+
+const PACKAGE = "packages/sous";
+
+/** Prints each mutant that no test notices. */
+export async function measureMutants(options: { seed: number; count: number; lanes: number }): Promise<MutationFigure> {
+  if (!isIsolated) console.log("Without unshare a mutant can send signals to other processes of this machine.");
+  const repository = { root: rootFolder, packageFolder: PACKAGE };
+  // What tests are made of is not what they test.
+  const sources = sourceFiles().filter(({ path }) => !/^testing[./]/.test(path));
+  return await judgeMutants({
+    repository,
+    sources,
+    tests: testsIn(repository, Object.keys(LEFT_OUT)),
+    mutants: drawMutants(sources, options.seed, options.count),
+    equivalents: EQUIVALENTS,
+    lanes: options.lanes,
+    onJudged: (judged) => {
+      if (judged.verdict === "survived" || judged.verdict === "unreached") console.log(inOneLine(judged));
+    },
+  });
+}
+
+function inOneLine({ mutant, verdict, reachedBy }: Judged): string {
+  const { path, line, kind, before, after } = mutant;
+  const files = reachedBy === 1 ? "1 test file reaches it" : `${reachedBy} test files reach it`;
+  return `${verdict} ${PACKAGE}/src/${path}:${line} (${kind}; ${files}): ${short(before)} → ${short(after)}`;
+}
+
+function short(text: string): string {
+  const oneLine = text.replace(/\s+/g, " ").trim();
+  return oneLine.length > 120 ? `${oneLine.slice(0, 120)}…` : oneLine;
+}

@@ -1,0 +1,185 @@
+/** Finds the places of a source that can be changed by one step, and says how the changed text reads. */
+
+import { type ESTree, parseSync, Visitor } from "rolldown/utils";
+import type { SourceFile } from "../star.ts";
+
+export const MUTATION_KINDS = [
+  "negate a condition",
+  "swap an operator",
+  "drop a call",
+  "drop an await",
+  "drop a cleanup",
+  "drop an assignment",
+  "return early",
+  "move a boundary",
+] as const;
+
+export type MutationKind = (typeof MUTATION_KINDS)[number];
+
+/** One change of one file. Offsets count characters of its text. */
+export type Mutant = {
+  /** Relative to the folder of the sources. */
+  readonly path: string;
+  readonly kind: MutationKind;
+  readonly line: number;
+  readonly start: number;
+  readonly end: number;
+  readonly before: string;
+  readonly after: string;
+};
+
+type Node = ESTree.Node;
+type Change = { readonly start: number; readonly end: number; readonly after: string };
+
+const SWAPPED: Readonly<Record<string, string>> = {
+  "<": "<=",
+  "<=": "<",
+  ">": ">=",
+  ">=": ">",
+  "===": "!==",
+  "!==": "===",
+  "&&": "||",
+  "||": "&&",
+  "+": "-",
+  "-": "+",
+  "*": "/",
+  "/": "*",
+  "%": "*",
+  "+=": "-=",
+  "-=": "+=",
+  "++": "--",
+  "--": "++",
+};
+
+/** Their numeric arguments are bounds. */
+const TAKES_BOUNDS = new Set(["slice", "substring", "subarray", "at", "min", "max", "repeat", "padStart", "padEnd"]);
+const COMPARES_OR_COUNTS = new Set(["<", "<=", ">", ">=", "===", "!==", "+", "-"]);
+
+/** The file with the change in it. */
+export function applyMutant(text: string, { start, end, after }: Change): string {
+  return text.slice(0, start) + after + text.slice(end);
+}
+
+/** Whether the text is TypeScript: a change may meet syntax that it does not fit. */
+export function parses(path: string, text: string): boolean {
+  return parseSync(path, text).errors.length === 0;
+}
+
+/** Every mutant of the file, in the order of the text. */
+export function mutantsIn({ path, text }: SourceFile): Mutant[] {
+  const { program, errors } = parseSync(path, text);
+  if (errors[0] !== undefined) throw new Error(`${path} cannot be parsed: ${errors[0].message}`);
+  const found: Mutant[] = [];
+  const source = (node: Node) => text.slice(node.start, node.end);
+
+  new Visitor({
+    IfStatement: ({ test }) => negate(test),
+    ConditionalExpression: ({ test }) => negate(test),
+    WhileStatement: ({ test }) => negate(test),
+    DoWhileStatement: ({ test }) => negate(test),
+    ForStatement: ({ test }) => negate(test),
+
+    BinaryExpression: (node) => {
+      if (COMPARES_OR_COUNTS.has(node.operator)) moveBounds([node.left, node.right]);
+      if (node.operator === "+" && (isText(node.left) || isText(node.right))) return;
+      swap(node, (operator) => `${source(node.left)} ${operator} ${source(node.right)}`);
+    },
+    LogicalExpression: (node) =>
+      swap(node, (operator) => `((${source(node.left)}) ${operator} (${source(node.right)}))`),
+    UpdateExpression: (node) =>
+      swap(node, (operator) =>
+        node.prefix ? `${operator}${source(node.argument)}` : `${source(node.argument)}${operator}`,
+      ),
+    AssignmentExpression: (node) => {
+      if (!isText(node.right)) swap(node, (operator) => `${source(node.left)} ${operator} ${source(node.right)}`);
+    },
+
+    ExpressionStatement: (node) => {
+      if (node.expression.type === "AssignmentExpression") add("drop an assignment", node, ";");
+      else if (isCall(node.expression)) add("drop a call", node, ";");
+    },
+    AwaitExpression: (node) => add("drop an await", node, `(${source(node.argument)})`),
+    TryStatement: ({ finalizer }) => {
+      if (finalizer !== null && finalizer.body.length > 0) add("drop a cleanup", finalizer, "{}");
+    },
+    VariableDeclaration: (node) => {
+      if (!node.kind.endsWith("using")) return;
+      const keyword = /^(?:await\s+)?using/.exec(source(node))?.[0] ?? "";
+      add("drop a cleanup", { start: node.start, end: node.start + keyword.length }, "const");
+    },
+
+    ReturnStatement: (node) => {
+      if (node.argument !== null && !isNever(node.argument))
+        add("return early", node, `return ${emptied(node.argument)};`);
+    },
+    ArrowFunctionExpression: ({ body }) => {
+      if (body.type === "BlockStatement") returnFirst(body);
+      // What returns nothing already, or an empty list, would stay as it is.
+      else if (source(body) !== emptied(body)) add("return early", body, `(${emptied(body)})`);
+    },
+    FunctionDeclaration: ({ body }) => returnFirst(body),
+    FunctionExpression: ({ body }) => returnFirst(body),
+
+    CallExpression: ({ callee, arguments: given }) => {
+      const name = callee.type === "MemberExpression" ? source(callee.property) : "";
+      if (TAKES_BOUNDS.has(name)) moveBounds(given);
+    },
+  }).visit(program);
+
+  return found.sort((one, other) => one.start - other.start);
+
+  function add(kind: MutationKind, { start, end }: { start: number; end: number }, after: string): void {
+    const before = text.slice(start, end);
+    if (before === after) return;
+    found.push({ path, kind, line: text.slice(0, start).split("\n").length, start, end, before, after });
+  }
+
+  function negate(test: Node | null): void {
+    if (test !== null && test.type !== "Literal") add("negate a condition", test, `!(${source(test)})`);
+  }
+
+  function swap(node: Node & { operator: string }, write: (operator: string) => string): void {
+    const swapped = SWAPPED[node.operator];
+    if (swapped !== undefined) add("swap an operator", node, write(swapped));
+  }
+
+  /** A number may become its neighbour above; a test of the value below is a test of the same boundary. */
+  function moveBounds(nodes: readonly Node[]): void {
+    for (const node of nodes) {
+      if (node.type !== "Literal" || typeof node.value !== "number" || !Number.isInteger(node.value)) continue;
+      add("move a boundary", node, String(node.value + 1));
+    }
+  }
+
+  /** A function that returns nothing does nothing; the others have a `return` of their own to change. */
+  function returnFirst(body: Node | null | undefined): void {
+    if (body?.type !== "BlockStatement" || body.body.length < 2) return;
+    const last = body.body.at(-1);
+    if (last === undefined || last.type === "ReturnStatement" || last.type === "ThrowStatement") return;
+    const inside = { start: body.start + 1, end: body.start + 1 };
+    add("return early", inside, " return;");
+  }
+}
+
+function emptied(value: Node): string {
+  if (value.type === "ArrayExpression") return "[]";
+  if (value.type === "Literal" && typeof value.value === "boolean") return String(!value.value);
+  return "undefined";
+}
+
+/** `x satisfies never`: the compiler knows that this is not reached. */
+function isNever(value: Node): boolean {
+  return value.type === "TSSatisfiesExpression" && value.typeAnnotation.type === "TSNeverKeyword";
+}
+
+function isText(node: Node): boolean {
+  return node.type === "TemplateLiteral" || (node.type === "Literal" && typeof node.value === "string");
+}
+
+/** `super()` cannot be left out. */
+function isCall(node: Node): boolean {
+  if (node.type === "AwaitExpression") return isCall(node.argument);
+  if (node.type === "UnaryExpression" && node.operator === "void") return isCall(node.argument);
+  if (node.type === "ChainExpression") return isCall(node.expression);
+  return node.type === "CallExpression" && node.callee.type !== "Super";
+}

@@ -1,0 +1,89 @@
+/** A parent that waits for children in the background waits no longer than for them, as far as the ledger knows. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import type { Run } from "../../src/core/run.ts";
+import { Scope } from "../../src/core/scope.ts";
+import type { ChildReport } from "../../src/core/spawn.ts";
+import { nextReport, takeReports, untilEnded } from "../../src/subagents/background-children.ts";
+
+/** As much of a parent and its child as waiting needs. */
+function setUp() {
+  const ended = Promise.withResolvers<ChildReport>();
+  let open = 0;
+  const wait = () => {
+    let isOpen = true;
+    open += 1;
+    return {
+      [Symbol.dispose]() {
+        if (isOpen) open -= 1;
+        isOpen = false;
+      },
+    };
+  };
+  const child = { run: { who: { agentId: "kid" } }, isDelivered: false, ended: ended.promise };
+  const parent = {
+    scope: new Scope(),
+    background: new Map([["kid", child]]),
+    holding: { wait },
+    tree: { onLiveChildren: "wait" },
+  };
+  return { ended, child, parent, run: parent as unknown as Run, waits: () => open };
+}
+
+const REPORT = { agentId: "kid", label: "kid", status: "completed", text: "Found." } as unknown as ChildReport;
+
+suite("B11: the wait of a parent", () => {
+  test("for reports is over with the last of them, also of a child that had ended just before", async () => {
+    const { ended, run, waits } = setUp();
+    const reports = takeReports(run, undefined, "call_1");
+    assert.equal(waits(), 1);
+    ended.resolve(REPORT);
+    assert.deepEqual([await reports, waits(), run.background?.size], [[REPORT], 0, 0]);
+  });
+
+  test("for reports is over when the parent is stopped, and they are not taken then", async () => {
+    const { run, parent, child, waits } = setUp();
+    const reports = takeReports(run, undefined, "call_1");
+    assert.equal(child.isDelivered, true);
+    parent.scope.abort(new Error("stopped"));
+    await assert.rejects(reports, { message: "stopped" });
+    assert.deepEqual([waits(), child.isDelivered, run.background?.size], [0, false, 1]);
+  });
+
+  test("for reports of others does not begin, and theirs are not taken", async () => {
+    const { run, child, waits } = setUp();
+    assert.deepEqual([await takeReports(run, ["other"], "call_1"), waits()], [[], 0]);
+    assert.deepEqual([child.isDelivered, run.background?.size], [false, 1]);
+  });
+
+  test("for the end of a child is over with it, whatever became of it", async () => {
+    for (const end of ["resolve", "reject"] as const) {
+      const { ended, run, waits } = setUp();
+      const [child] = run.background?.values() ?? [];
+      assert.ok(child !== undefined);
+      const waiting = untilEnded(run, child, "call_1");
+      assert.equal(waits(), 1);
+      ended[end](REPORT);
+      await waiting;
+      assert.equal(waits(), 0);
+    }
+  });
+
+  test("for the next news is over when the parent is stopped", async () => {
+    const { run, parent, waits } = setUp();
+    const next = nextReport(run);
+    assert.equal(waits(), 1);
+    parent.scope.abort(new Error("stopped"));
+    await assert.rejects(next, { message: "stopped" });
+    assert.equal(waits(), 0);
+  });
+
+  test("for the next news is over with a word from outside, which is there to be read", async () => {
+    const { run, waits } = setUp();
+    const next = nextReport(run);
+    run.inbox = [{ kind: "steer", text: "Hi." }] as unknown as Run["inbox"];
+    run.onIncoming?.();
+    assert.deepEqual([await next, waits(), run.onIncoming], [true, 0, undefined]);
+  });
+});
