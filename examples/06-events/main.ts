@@ -1,6 +1,7 @@
 /** Watching a tree: every event of every agent in it, in order. */
 
-import { agent, run, type SousEvent, trackProgress } from "sous";
+import { agent, run, type SousEvent } from "sous";
+import { trackProgress } from "sous/embed";
 import { calls, says, scriptedModel, streams } from "sous/testing";
 
 // With a key in ANTHROPIC_API_KEY: const model = "anthropic/claude-sonnet-4-5";

@@ -28,14 +28,14 @@ test("the lead itself cannot read files, and the reviewer sees its task alone", 
   const model = scriptedModel({ lead: [delegates, says("Merge it.")], "lead/reviewer": [says("Fine.")] });
   await run(reviewLead(model), "Review this change.");
   const [lead, reviewer] = model.requests;
-  assert.deepEqual(lead?.tools, ["subagent_reviewer"]);
+  assert.deepEqual(lead?.tools, ["subagent_reviewer", "subagent_report"]);
   assert.deepEqual(reviewer?.tools, ["read_file"]);
   assert.deepEqual(reviewer?.messages, [{ role: "user", content: [{ type: "text", text: "Review answer.ts." }] }]);
 });
 // #endregion
 
 // #region time
-test("a reviewer that hangs is stopped after a minute, and the lead goes on", async () => {
+test("a reviewer that hangs is stopped after a minute, and the lead continues", async () => {
   const world = createWorld({ seed: 1, lateness: 0 });
   const model = scriptedModel({ lead: [delegates, says("Ask again later.")], "lead/reviewer": [hangs()] });
   const { text, agents } = await world.run(() => run(reviewLead(model), "Review this change.", { host: world.host }));

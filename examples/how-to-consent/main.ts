@@ -37,7 +37,7 @@ const allowed = await run(lead, "Tidy up.", {
 console.log(allowed.status);
 // #endregion
 
-// #region nobody
+// #region unattended
 const alone = await run(lead, "Tidy up.");
 console.log(`${alone.status}, ${alone.stopReason}: ${alone.text}`);
 for (const { path, toolName, input } of alone.denied) console.log(`${path}: ${toolName} ${JSON.stringify(input)}`);

@@ -42,7 +42,7 @@ console.log(more);
 
 // #region prune
 const month = 30 * 24 * 60 * 60 * 1000;
-console.log(`${await store.prune(Date.now() - month)} forgotten`);
+console.log(`${await store.prune(Date.now() - month)} deleted`);
 console.log(await store.delete(runId));
 // #endregion
 

@@ -1,0 +1,63 @@
+/** Specialists as tools, made by one factory from one model and one registry, and what code learns of their work. */
+
+// #region imports
+import { agent, run, subagentFactory, ToolRegistry, tool } from "sous";
+import type { NamedAgentResult } from "sous/embed";
+import { calls, says, scriptedModel, uses } from "sous/testing";
+
+// #endregion
+
+const grep = tool({
+  name: "grep",
+  displayName: "Search in files",
+  description: "Finds lines.",
+  effect: "read",
+  inputSchema: { type: "object", properties: { pattern: { type: "string" } } },
+  execute: () => "src/login.ts:3: retry\nsrc/queue.ts:9: retry",
+});
+const write = tool({
+  name: "write_file",
+  description: "Writes a file.",
+  inputSchema: { type: "object", properties: { path: { type: "string" } } },
+  execute: () => "written",
+});
+
+const model = scriptedModel({
+  lead: [calls("subagent_scout", { task: "Where do we retry?" }), says("In two files.")],
+  "lead/scout": [
+    [calls("grep", { pattern: "retry" }), uses({ input: 200, output: 20 })],
+    [says("In login.ts and queue.ts."), uses({ input: 260, output: 12 })],
+  ],
+});
+
+// #region factory
+// With a key in ANTHROPIC_API_KEY: const model = "anthropic/claude-sonnet-4-5";
+const registry = new ToolRegistry([grep, write]);
+const factory = subagentFactory({ model, registry });
+const scout = factory.createReadOnly({ name: "scout", description: "Finds things.", maxTurns: 8 });
+const writer = factory.create({ name: "writer", description: "Writes notes.", tools: ["write_file"] });
+// #endregion
+
+// #region run
+const lead = agent({
+  name: "lead",
+  model,
+  tools: [scout, writer],
+  hooks: {
+    afterToolCall({ toolName }, { data }) {
+      if (toolName === "subagent_scout") show(data as NamedAgentResult);
+      return undefined;
+    },
+  },
+});
+const { text } = await run(lead, "Where do we retry?", { approve: () => ({ allow: true }) });
+console.log(text);
+// #endregion
+
+// #region result
+function show({ name, success, totalTurns, toolLogs, usage, finalResponse }: NamedAgentResult): void {
+  for (const { displayName, context, result } of toolLogs) console.log(`${displayName} ${context}: ${result}`);
+  console.log(`${name}: ${success ? "ok" : "failed"}, ${totalTurns} turns, ${usage.totalTokens} tokens`);
+  console.log(finalResponse);
+}
+// #endregion
