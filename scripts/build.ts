@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { rolldown } from "rolldown";
+import { copyPages } from "./packed-pages.ts";
 
 const root: string = resolve(import.meta.dirname, "..");
 const source: string = join(root, "packages/sous");
@@ -15,14 +16,15 @@ type Manifest = {
   peerDependencies: Record<string, string>;
 };
 
-/** Writes what is published besides `package.json` into a folder: `dist/`, the readme and the licence. */
+/** Writes what is published besides `package.json` into a folder: `dist/`, the documentation and the licence. */
 export async function buildPackage(target: string): Promise<void> {
   const dist = join(target, "dist");
   rmSync(dist, { recursive: true, force: true });
   mkdirSync(dist, { recursive: true });
   declarations(dist);
   await bundles(dist);
-  for (const file of ["README.md", "LICENSE"]) copyFileSync(join(root, file), join(target, file));
+  copyPages(root, target);
+  copyFileSync(join(root, "LICENSE"), join(target, "LICENSE"));
 }
 
 /** Only what runs, without declarations: `dist` must be called so. */

@@ -7,12 +7,17 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
+import { TOOL_RESULTS } from "../packages/sous/src/subagents/tool-results.ts";
+import { chatPage } from "./reference/chat-page.ts";
 import { cliPage } from "./reference/cli-page.ts";
 import { configPage } from "./reference/config-page.ts";
 import { errorPages } from "./reference/error-pages.ts";
 import { eventsPage } from "./reference/events-page.ts";
 import { exitCodesPage } from "./reference/exit-codes-page.ts";
 import { exportsPage } from "./reference/exports-page.ts";
+import { jsonPage } from "./reference/json-page.ts";
+import { providersPage } from "./reference/providers-page.ts";
+import { toolResultsPage } from "./reference/tool-results-page.ts";
 import { toolsPage } from "./reference/tools-page.ts";
 
 export const referenceFolder: string = resolve(import.meta.dirname, "../docs/reference");
@@ -21,6 +26,7 @@ export const referenceFolder: string = resolve(import.meta.dirname, "../docs/ref
 export async function referencePages(): Promise<Map<string, string>> {
   return new Map([
     ["sous.md", exportsPage("sous", "index.ts", 'Everything that `import … from "sous"` gives.')],
+    ["embed.md", exportsPage("sous/embed", "embed.ts", 'Everything that `import … from "sous/embed"` gives.')],
     ["testing.md", exportsPage("sous/testing", "testing.ts", 'Everything that `import … from "sous/testing"` gives.')],
     ["sqlite.md", exportsPage("sous/sqlite", "sqlite.ts", 'Everything that `import … from "sous/sqlite"` gives.')],
     [
@@ -28,11 +34,15 @@ export async function referencePages(): Promise<Map<string, string>> {
       exportsPage("sous/postgres", "postgres.ts", 'Everything that `import … from "sous/postgres"` gives.'),
     ],
     ["cli.md", cliPage()],
+    ["chat.md", chatPage()],
     ["config.md", configPage()],
     ["exit-codes.md", exitCodesPage()],
     ...(await errorPages()),
     ["events.md", eventsPage()],
+    ["json-output.md", jsonPage()],
+    ["providers.md", providersPage()],
     ["tools.md", await toolsPage()],
+    ["tool-results.md", toolResultsPage(TOOL_RESULTS)],
   ]);
 }
 

@@ -6,6 +6,8 @@ import { ALL_SETTINGS, type Setting } from "../../packages/sous/src/config/setti
 import { CONFIGURATION_CODES } from "../../packages/sous/src/core/problem.ts";
 import { page, prose, table, wrap } from "./markdown.ts";
 
+const USED = ALL_SETTINGS.filter(({ isLater }) => !isLater);
+
 export function configPage(): string {
   return page(
     "Reference: configuration",
@@ -14,14 +16,21 @@ export function configPage(): string {
       wrap(
         "A setting comes from a flag, else from a variable, else from the file of the project, else from the file of the user, else it has its default. `--config FILE` or `SOUS_CONFIG` stands in for the user's file. The file of a project is read only after `sous trust`, and may only add and narrow: what it may not say is ignored with a warning. A time is a number of seconds, or a text such as `90s`, `5m`, `2h`; `null` unsets what has no default. Unknown keys are mistakes. `sous config explain KEY` says where a value comes from, `sous config check` finds every mistake at once, and `sous config schema` prints a JSON Schema for editors.",
       ),
-      ...[...new Set(ALL_SETTINGS.map(groupOf))].map(groupSection),
+      ...[...new Set(USED.map(groupOf))].map(groupSection),
+      "## Without effect in this version",
+      wrap(
+        "These are planned. A file may have them: they are checked, and a warning says that they have no effect yet.",
+      ),
+      ...ALL_SETTINGS.filter(({ isLater }) => isLater).map(describe),
       "## Other variables",
       table(
         ["variable", "meaning"],
         Object.entries(OTHER_VARIABLES).map(([name, text]) => [`\`${name}\``, prose(text)]),
       ),
       "## Mistakes",
-      wrap("A command that finds one starts nothing and ends with 3."),
+      wrap(
+        "A command that finds one starts nothing. It ends with 3, or with 2 when the mistake is in a flag of the command line.",
+      ),
       table(
         ["code", "meaning"],
         Object.entries(CONFIGURATION_CODES).map(([code, text]) => [`\`${code}\``, prose(text)]),
@@ -35,7 +44,7 @@ function groupOf({ key }: Setting): string {
 }
 
 function groupSection(group: string): string {
-  const settings = ALL_SETTINGS.filter((setting) => groupOf(setting) === group);
+  const settings = USED.filter((setting) => groupOf(setting) === group);
   const title = group === "At the top" ? group : `\`${group}\``;
   return [`## ${title}`, ...settings.map(describe)].join("\n\n");
 }

@@ -55,14 +55,18 @@ export async function errorPages(): Promise<[name: string, text: string][]> {
   );
   const sections = [
     "## The configuration",
-    wrap("All mistakes are told at once, nothing is started, and the command ends with 3."),
+    wrap(
+      "All mistakes are told at once, and nothing is started. The command ends with 3, or with 2 when the mistake is in a flag of the command line.",
+    ),
     indexOf(configuration),
     "## Agent files",
     wrap(
-      "`sous agents check` tells all of them, and ends with 3 when an agent is not loaded. Other commands warn, and go on without that agent.",
+      "`sous agents check` tells all of them, and ends with 3 when an agent is not loaded. Other commands warn, and continue without that agent.",
     ),
     indexOf(agentFiles),
-    wrap("Every other sentence that sous says is in [troubleshooting](../../how-to/troubleshooting.md)."),
+    wrap(
+      "Messages without a code are in [troubleshooting](../../how-to/troubleshooting.md): all of the command line, and the common ones of the library.",
+    ),
   ];
   const intro = "Mistakes in the configuration and in agent files have a code that never changes.";
   return [["errors/README.md", page("Reference: errors", intro, sections)], ...pages];

@@ -30,12 +30,12 @@ export async function toolsPage(): Promise<string> {
     ],
     [
       "One per specialist",
-      "Every agent listed in `subagents` becomes a tool; here one that is called `scout`. Listing it is consent: its tier is then `observe`. Made by `subagentFactory` it keeps `confirm`.",
+      "Every agent listed in `subagents` becomes a tool; here one that is called `scout`. Listing it is approval: its tier is then `observe`. Made by `subagentFactory` it keeps `confirm`. `subagent_report` comes with it.",
       [namedAgentTool(agent({ name: "scout" }))],
     ],
     [
       "With `registerSubagentTools`",
-      "For a registry of your own. The second is there only with a client.",
+      "For a registry of your own, together with `subagent_report`. `subagent_delegate` is there only with a client.",
       registered(),
     ],
     [
@@ -50,14 +50,18 @@ export async function toolsPage(): Promise<string> {
       return [`## ${title}`, wrap(intro), ...described].join("\n\n");
     }),
   );
-  return page("Reference: tools", "What models are offered, word for word. Unknown keys are refused.", sections);
+  return page(
+    "Reference: tools",
+    "What models are offered, word for word. Unknown keys are refused. What comes back is in [tool results](tool-results.md).",
+    sections,
+  );
 }
 
 function registered(): Tool[] {
   const registry = new ToolRegistry();
   const client = { generate: () => Promise.reject(new Error("The reference asks nobody")) };
   registerSubagentTools(registry, { model: "provider/model", client });
-  return [...registry];
+  return [...registry].filter((each) => each !== reportTool);
 }
 
 function builtIn(): Tool[] {

@@ -1,0 +1,52 @@
+/** The page of what `--json` and `stream-json` print. */
+
+import {
+  ERROR_JSON,
+  INIT_JSON,
+  type JsonField,
+  LINE_JSON,
+  RESULT_JSON,
+} from "../../packages/sous/src/cli/table/json-table.ts";
+import { inlineCode, page, table, wrap } from "./markdown.ts";
+
+export function jsonPage(): string {
+  return page(
+    "Reference: JSON output",
+    "What `sous run` and `sous resume` print for programs, and how commands report errors.",
+    [
+      wrap(
+        "`--json` prints one object at the end. `--output-format stream-json` prints one object a line while the run works. Names are snake_case. A field that has no value is null and not missing. How to use them is in [Use sous in scripts and CI](../how-to/use-in-scripts-and-ci.md#read-the-result).",
+      ),
+      "## The result",
+      wrap(
+        "It is printed however the run ends, also after a signal and when no run began. The [exit code](exit-codes.md) follows from `status` and `stop_reason`.",
+      ),
+      fields(RESULT_JSON),
+      "## The stream",
+      wrap(
+        "The first line is `init`, the last is `result`, also after a failure or a signal. What goes wrong before there is a run, such as an unknown option or a mistake in the configuration, is a `result` alone. U+2028 and U+2029 are escaped, so a line ends only where it ends. Every line has these fields:",
+      ),
+      fields(LINE_JSON),
+      "### The line `init`",
+      fields(INIT_JSON),
+      "### Events",
+      wrap(
+        "Every other line is one of the [events](events.md), with its fields in snake_case. Events that are stored have `seq`, which counts without gaps within the tree. `text-delta`, `reasoning-delta`, `budget-wait` and `budget-near` are not stored, have no `seq`, and are dropped for a reader that is too slow. A reader that closes the pipe stops the run at its next event.",
+      ),
+      "### The line `result`",
+      wrap("It has the fields of the result."),
+      "## An error of a command",
+      wrap(
+        "`sous run --json` always prints the result. Every other command with `--json` that cannot do what it was asked prints this object in place of its own, `sous resume` too when there is no run to continue.",
+      ),
+      fields(ERROR_JSON),
+    ],
+  );
+}
+
+function fields(rows: readonly JsonField[]): string {
+  return table(
+    ["field", "type", "meaning"],
+    rows.map(({ name, type, about }) => [`\`${name}\``, inlineCode(type), about]),
+  );
+}

@@ -1,0 +1,76 @@
+/** The page of the providers: how a model is named, which variables belong to it, and what is known about prices. */
+
+import { PRICES, PRICES_AS_OF, type PriceRow } from "../../packages/sous/src/budget/prices-table.ts";
+import { PROVIDERS, type ProviderFacts, type ProviderName } from "../../packages/sous/src/model/providers.ts";
+import { page, table, wrap } from "./markdown.ts";
+
+/** What each is; one that is missing here does not compile. */
+const ABOUT: Record<ProviderName, string> = {
+  anthropic: "Anthropic",
+  openai: "OpenAI, by its responses protocol",
+  "openai-chat": "OpenAI, by the older chat completions",
+  google: "Google Gemini",
+  "openai-compatible": "any server that speaks chat completions",
+  openrouter: "OpenRouter",
+  vllm: "vLLM on this machine",
+  lmstudio: "LM Studio on this machine",
+  ollama: "Ollama on this machine",
+  "github-copilot": "GitHub Copilot, with a token of an account that has it",
+};
+
+export function providersPage(): string {
+  return page(
+    "Reference: models and providers",
+    "Which models can be named, with which variables, and what they cost.",
+    [
+      wrap(
+        "A model is `provider/model`: `anthropic/claude-sonnet-4-5`, `ollama/llama3.2`. What stands after the first slash is sent to the provider as it is. The command line takes it from `--model`, `SOUS_MODEL` or [`model`](config.md#model); code from `model` of an agent.",
+      ),
+      "## Providers",
+      wrap(
+        "Set the environment variable of the key; where several are named, the first that is set is used. A base URL is needed only for another address than the usual one. `sous doctor` shows what is set, and `sous doctor --online` tries it.",
+      ),
+      table(
+        ["provider", "what it is", "key", "base URL", "usual address"],
+        Object.entries(PROVIDERS).map(([name, facts]) => rowOf(name as ProviderName, facts)),
+      ),
+      wrap(
+        "The command line can also take the key of its provider from another variable ([`provider.api_key_env`](config.md#providerapi_key_env)) or from a program ([`provider.api_key_command`](config.md#providerapi_key_command)), and the address from [`provider.base_url`](config.md#providerbase_url).",
+      ),
+      "## Models of the AI SDK",
+      wrap(
+        "In code, `model` also takes a language model of the AI SDK with specification v4: those are the provider packages of AI SDK 7, such as `@ai-sdk/anthropic` 4. Older packages (specification v2 or v3) are refused with a sentence that says so: update the provider package. Settings that an agent does not have, such as temperature, reasoning effort and headers, are set there, with the AI SDK's own `wrapLanguageModel` and `defaultSettingsMiddleware`.",
+      ),
+      "## Prices",
+      wrap(
+        `US dollars per million tokens, and the context window in tokens, from public price lists as of ${PRICES_AS_OF}. The table is part of the package and is not updated over the network: prices may have changed since. A version behind the name (\`-20250929\`, \`@20251101\`) has the price of the name. \`openai-chat\` has the prices of \`openai\`. Some providers charge more for long prompts: the table has the plain price.`,
+      ),
+      wrap(
+        "A model that is not here has no known price: its cost is shown as `?` and is null in JSON, and where money is limited (`--budget`, `max_total_cost`, `costUsd`) it is refused before it is asked. That holds for local models, too. Set a price in [`prices`](config.md#prices), 0 for one that costs nothing.",
+      ),
+      ...Object.entries(PRICES).flatMap(([provider, models]) => [
+        `### Prices of ${provider}`,
+        table(
+          ["model", "input", "output", "cached input", "cache write", "context window"],
+          Object.entries(models).map(([name, row]) => priceCells(name, row)),
+        ),
+      ]),
+    ],
+  );
+}
+
+function rowOf(name: ProviderName, { keys, addresses, defaultAddress, isKeyOptional }: ProviderFacts): string[] {
+  const variables = (names: readonly string[]): string => names.map((each) => `\`${each}\``).join(", ");
+  return [
+    `\`${name}\``,
+    ABOUT[name],
+    `${variables(keys)}${isKeyOptional ? " (optional)" : ""}`,
+    `${variables(addresses)}${defaultAddress === undefined ? " (needed)" : ""}`,
+    defaultAddress === undefined ? "none" : `\`${defaultAddress}\``,
+  ];
+}
+
+function priceCells(name: string, [input, output, cachedInput, cacheWrite, contextWindow]: PriceRow): string[] {
+  const cell = (price: number | null): string => (price === null ? "–" : String(price));
+  return [`\`${name}\``, ...[input, output, cachedInput, cacheWrite].map(cell), contextWindow.toLocaleString("en")];
+}
