@@ -132,7 +132,7 @@ function lossOf(store: Store, rootId: string, fence: number = FIRST_FENCE) {
     await store.markLost(rootId, reason);
   };
   const end = async (): Promise<void> => {
-    // The store may be back by now: the word goes before the claim, or another process could go on with half a history.
+    // The store may be back by now: the word goes before the claim, or another process could continue half a history.
     if (lost !== undefined) await mark(lost);
     await store.release(rootId, fence);
   };

@@ -11,7 +11,7 @@ export function complaintAbout(command: string, commands: readonly string[]): st
   const name = inertLine(command, 60);
   if (LATER.includes(name)) return `error: sous ${name} is not in this build. Try sous demo, or sous --help.\n`;
   if (name.startsWith("-"))
-    return `error: ${JSON.stringify(name)} comes after a command, such as sous run. See sous --help.\n`;
+    return `error: ${JSON.stringify(name)} comes after a command, such as sous run or sous chat. See sous --help.\n`;
   const meant = nearest(name, commands) ?? "demo";
   return `error: There is no command ${JSON.stringify(name)}. Try sous ${meant}, or sous --help.\n`;
 }

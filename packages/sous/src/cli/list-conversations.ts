@@ -19,12 +19,17 @@ export type ListedConversation = {
   readonly durationMs: number | undefined;
 };
 
-export type ConversationQuery = Pick<RunQuery, "status" | "since" | "cwd"> & { limit: number; offset: number };
+export type ConversationQuery = Pick<RunQuery, "status" | "since" | "cwd"> & {
+  /** Only conversations with this agent. */
+  agent?: string | undefined;
+  limit: number;
+  offset: number;
+};
 
 /** `status` and `since` ask about the latest message. */
 export async function listConversations(
   store: Pick<Store, "list">,
-  { limit, offset, status, ...query }: ConversationQuery,
+  { limit, offset, status, agent, ...query }: ConversationQuery,
 ): Promise<ListedConversation[]> {
   const seen = new Set<string>();
   const found: RunRecord[] = [];
@@ -33,7 +38,8 @@ export async function listConversations(
     for (const record of page) {
       if (seen.has(record.rootId)) continue;
       seen.add(record.rootId);
-      if (status === undefined || status === record.status) found.push(record);
+      const isMeant = (agent ?? record.agent) === record.agent && (status ?? record.status) === record.status;
+      if (isMeant) found.push(record);
     }
     if (page.length < PAGE) break;
   }

@@ -39,7 +39,7 @@ export function raisedResume(runId: string, { added }: Raise, flags: DatabaseFla
   return `sous resume ${inertLine(runId, 60)} ${added}${sameDatabase(flags)}`;
 }
 
-/** To two digits that count, and at most so many behind the point. */
+/** Rounded up to two significant digits, with at most this many decimals. */
 function roundedUp(given: number, decimals: number): string {
   const least = 10 ** -decimals;
   const amount = Math.max(given, least);

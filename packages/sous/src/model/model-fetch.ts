@@ -105,7 +105,7 @@ class Silence {
       const message = `The connection timed out: the server said nothing for ${milliseconds / 1000} s`;
       this.#controller.abort(new DOMException(message, "TimeoutError"));
     }, milliseconds);
-    // A call that is stopped leaves it behind, and nobody waits for it.
+    // A call that is stopped leaves it behind, and the process does not wait for it.
     this.#timer.unref();
   }
 

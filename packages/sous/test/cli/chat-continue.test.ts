@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as z from "zod";
-import { findConversation, listConversations } from "../../src/cli/chat/stored-conversation.ts";
+import { findConversation, listChats } from "../../src/cli/chat/stored-conversation.ts";
 import { agent } from "../../src/core/agent.ts";
 import { textOf } from "../../src/core/message.ts";
 import type { Store } from "../../src/core/store.ts";
@@ -47,7 +47,7 @@ async function crashed(): Promise<Store> {
 
 async function continued(script: Script, store: Store, options: StageOptions = {}): Promise<Stage> {
   const stage = openStage(script, { price: PRICE, ...options, store });
-  void stage.chat.continueWith(await findConversation(store, "last", await listConversations(store, "/"), HERE));
+  void stage.chat.continueWith(await findConversation(store, "last", await listChats(store, "/"), HERE));
   return stage;
 }
 
@@ -111,7 +111,7 @@ suite("a chat that continues after a crash", () => {
     stage.type("\u0003");
     await screen.until("cancelled: The run was cancelled");
     await stage.chat.chat.settled();
-    const [last] = (await listConversations(store, "/")).map(({ last }) => last.status);
+    const [last] = (await listChats(store, "/")).map(({ last }) => last.status);
     assert.equal(last, "cancelled");
     stage.type("after that\r");
     await screen.until("Here again.");
@@ -148,13 +148,13 @@ suite("a chat that continues after a crash", () => {
 
   test("does not begin when the chat ends before that, and nothing is stored", async () => {
     const store = await crashed();
-    const [before] = await listConversations(store, "/");
+    const [before] = await listChats(store, "/");
     {
       await using stage = await continued(afterwards([[says("Slowly done.")]]), store);
       stage.type("\u0004");
       await stage.chat.chat.settled();
     }
-    assert.deepEqual(await listConversations(store, "/"), [before]);
+    assert.deepEqual(await listChats(store, "/"), [before]);
   });
 
   test("cannot be had while another process works on it; a message for it goes nowhere", async () => {
@@ -162,10 +162,10 @@ suite("a chat that continues after a crash", () => {
     await using first = openStage(CRASHES, { store });
     first.type("remember 42\r");
     await first.screen.until("Noted.");
-    const record = await findConversation(store, "last", await listConversations(store, "/"), HERE);
+    const record = await findConversation(store, "last", await listChats(store, "/"), HERE);
     first.type("fan out\r");
     await first.screen.until(/[◐◓◑◒] slow/);
-    await assert.rejects(findConversation(store, "last", await listConversations(store, "/"), HERE), {
+    await assert.rejects(findConversation(store, "last", await listChats(store, "/"), HERE), {
       message: /^Another process works on [0-9A-Z]{26}$/,
     });
     await using second = openStage(afterwards([]), { store });

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { listConversations } from "../../src/cli/chat/stored-conversation.ts";
+import { listChats } from "../../src/cli/chat/stored-conversation.ts";
 import { RunTree } from "../../src/cli/run-tree.ts";
 import { agent } from "../../src/core/agent.ts";
 import { textOf } from "../../src/core/message.ts";
@@ -49,7 +49,7 @@ suite("/compact", () => {
     await say(stage, "two", "Two.");
     assert.deepEqual(saidLast(stage), [`${SUMMARY_HEAD}All of it.`, "two"]);
     assert.deepEqual(
-      (await listConversations(store, "/")).map(({ title }) => title),
+      (await listChats(store, "/")).map(({ title }) => title),
       ["one"],
     );
   });
@@ -119,7 +119,7 @@ suite("/resume", () => {
     await say(stage, "/cost", /2 messages · 1 child/);
     await say(stage, "again", "Three.");
     assert.equal(saidLast(stage)?.[0], "first question");
-    const [newest] = await listConversations(store, "/");
+    const [newest] = await listChats(store, "/");
     assert.deepEqual([newest?.title, newest?.messages], ["first question", 3]);
   });
 

@@ -70,7 +70,7 @@ test("what this build does not have is a mistake of usage, said in one line", as
     [["repaly"], 'error: There is no command "repaly". Try sous replay, or sous --help.\n'],
     [["x\u001b[2J"], 'error: There is no command "x". Try sous demo, or sous --help.\n'],
     [["help", "repaly"], 'error: There is no command "repaly". Try sous replay, or sous --help.\n'],
-    [["--model", "a/b"], 'error: "--model" comes after a command, such as sous run. See sous --help.\n'],
+    [["--model", "a/b"], 'error: "--model" comes after a command, such as sous run or sous chat. See sous --help.\n'],
     [["--quiet", "-p", "--fast"], "error: sous run has no option --fast. See sous run --help.\n"],
     [["demo", "--color", "pink"], 'error: --color is auto, always or never; found "pink"\n'],
     [["demo", "--fast"], "error: sous demo has no option --fast. See sous demo --help.\n"],

@@ -13,8 +13,8 @@ import { earlierLines } from "./conversation-lines.ts";
 import type { EarlierConversations } from "./slash-commands.ts";
 import {
   findConversation,
-  type ListedConversation,
-  listConversations,
+  type ListedChat,
+  listChats,
   readConversation,
   type StoredConversation,
 } from "./stored-conversation.ts";
@@ -35,7 +35,7 @@ export type ContinuingParts = {
 export class StoredConversations implements EarlierConversations {
   readonly #parts: ContinuingParts;
   /** As it was shown last: a number means the same until the next list. */
-  #listed: readonly ListedConversation[] | undefined;
+  #listed: readonly ListedChat[] | undefined;
   #opening: Promise<boolean> | undefined;
   /** What was asked of a run that is being opened. */
   #asked: CancelMode | "leave" | undefined;
@@ -49,13 +49,13 @@ export class StoredConversations implements EarlierConversations {
     return this.#opening;
   }
 
-  async list(): Promise<readonly ListedConversation[]> {
-    this.#listed = await listConversations(this.#store(), this.#parts.cwd);
+  async list(): Promise<readonly ListedChat[]> {
+    this.#listed = await listChats(this.#store(), this.#parts.cwd);
     return this.#listed;
   }
 
   /** As it was shown last, or as it would be. */
-  async known(): Promise<readonly ListedConversation[]> {
+  async known(): Promise<readonly ListedChat[]> {
     return this.#listed ?? this.list();
   }
 

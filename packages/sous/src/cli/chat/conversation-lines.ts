@@ -10,11 +10,11 @@ import type { Style } from "../style.ts";
 import { cutToWidth, joinToWidth } from "../width.ts";
 import { MarkdownStream } from "./markdown.ts";
 import { echoLines } from "./prompt-line.ts";
-import type { ListedConversation, StoredConversation } from "./stored-conversation.ts";
+import type { ListedChat, StoredConversation } from "./stored-conversation.ts";
 
 /** Two lines each: its number and first message, then what it came to. `current` is the root of the one that is open. */
 export function conversationLines(
-  list: readonly ListedConversation[],
+  list: readonly ListedChat[],
   current: string | undefined,
   columns: number,
   { glyphs, paint }: Style,

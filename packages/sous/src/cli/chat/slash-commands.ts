@@ -16,13 +16,13 @@ import type { Conversation } from "./conversation.ts";
 import { conversationLines } from "./conversation-lines.ts";
 import { agentLines, budgetLines, costLines, statusLines, toolLines } from "./facts.ts";
 import { raiseBudget } from "./raise-budget.ts";
-import type { ListedConversation } from "./stored-conversation.ts";
+import type { ListedChat } from "./stored-conversation.ts";
 import type { Transcript } from "./transcript.ts";
 
 /** The conversations of the store. Each throws a `CommandError` when there is no store. */
 export type EarlierConversations = {
   /** The newest ones, numbered as they are shown from now on. */
-  list(): Promise<readonly ListedConversation[]>;
+  list(): Promise<readonly ListedChat[]>;
   find(given: string): Promise<RunRecord>;
   /** Resolves when the run has ended that was interrupted, or at once when there is none. */
   continueWith(record: RunRecord): Promise<RunResult | undefined>;

@@ -8,17 +8,16 @@ import { ROOT_NAME } from "../assemble-application.ts";
 import { CommandError } from "../exit-codes.ts";
 import { findRun, type SearchPlace } from "../find-run.ts";
 import { inertLine } from "../inert.ts";
+import { type ListedConversation, listConversations } from "../list-conversations.ts";
 
 /** What a person said, and the run that answered it. */
 export type ConversationMessage = { readonly runId: string; readonly text: string };
 
-export type ListedConversation = {
+/** A conversation that a chat can continue, in a list to choose from. */
+export type ListedChat = Pick<ListedConversation, "last" | "messages"> & {
   readonly rootId: string;
   /** Its first message, also when it was copied since. */
   readonly title: string;
-  readonly messages: number;
-  /** The run of its last message. */
-  readonly last: RunRecord;
   /** Of the whole tree. */
   readonly costUsd: number | null;
 };
@@ -33,28 +32,20 @@ export type StoredConversation = {
 };
 
 const MAX_LISTED = 10;
-const PAGE = 100;
 /** No conversation was copied from a copy this often; a database may hold one that says so. */
 const MAX_COPIES = 20;
 
 /** The newest conversations of a folder, the one with the newest message first. Runs of other agents are none. */
-export async function listConversations(store: Store, cwd: string): Promise<ListedConversation[]> {
-  const rootIds = new Set<string>();
-  for (let offset = 0; rootIds.size < MAX_LISTED; offset += PAGE) {
-    const page = await store.list({ rootsOnly: true, cwd, limit: PAGE, offset });
-    for (const record of page) if (record.agent === ROOT_NAME) rootIds.add(record.rootId);
-    if (page.length < PAGE) break;
-  }
-  return Promise.all([...rootIds].slice(0, MAX_LISTED).map((rootId) => describeConversation(store, rootId)));
-}
-
-async function describeConversation(store: Store, rootId: string): Promise<ListedConversation> {
-  const records = await store.tree(rootId);
-  const costUsd = records.reduce<number | null>((sum, record) => addCost(sum, record.costUsd), 0);
-  const messages = records.filter(({ parentId }) => parentId === null);
-  const last = lastOf(messages);
-  const title = await titleOf(store, messages[0] ?? last);
-  return { rootId, title, messages: messages.length, last, costUsd };
+export async function listChats(store: Store, cwd: string): Promise<ListedChat[]> {
+  const found = await listConversations(store, { agent: ROOT_NAME, cwd, limit: MAX_LISTED, offset: 0 });
+  return Promise.all(
+    found.map(async ({ first, last, messages }) => {
+      const { rootId } = last;
+      const records = await store.tree(rootId);
+      const costUsd = records.reduce<number | null>((sum, record) => addCost(sum, record.costUsd), 0);
+      return { rootId, title: await titleOf(store, first), messages, last, costUsd };
+    }),
+  );
 }
 
 async function titleOf(store: Store, { rootId, id, task }: RunRecord, copies = 0): Promise<string> {
@@ -71,7 +62,7 @@ async function titleOf(store: Store, { rootId, id, task }: RunRecord, copies = 0
 export async function findConversation(
   store: Store,
   given: string,
-  listed: readonly ListedConversation[],
+  listed: readonly ListedChat[],
   place: SearchPlace,
 ): Promise<RunRecord> {
   const number = /^\d{1,2}$/.test(given) ? Number(given) : given === "last" ? 1 : undefined;

@@ -15,7 +15,7 @@ import { InteractiveChat } from "../chat/interactive-chat.ts";
 import { LineAnswers } from "../chat/line-answers.ts";
 import { plainChat } from "../chat/plain-chat.ts";
 import { Questions } from "../chat/questions.ts";
-import { findConversation, listConversations } from "../chat/stored-conversation.ts";
+import { findConversation, listChats } from "../chat/stored-conversation.ts";
 import { openTerminal } from "../chat/terminal.ts";
 import { type DatabaseFlags, sameDatabase } from "../database-place.ts";
 import { CommandError, EXIT, usageError } from "../exit-codes.ts";
@@ -200,7 +200,7 @@ async function findEarlier({ store }: Application, request: ChatRequest): Promis
   if (store === undefined) throw usageError("--ephemeral stores nothing, so there is nothing to continue");
   if (given === LIST) return LIST;
   const cwd = thisFolder();
-  return findConversation(store, given, await listConversations(store, cwd), {
+  return findConversation(store, given, await listChats(store, cwd), {
     cwd,
     elsewhere: isHere ? "take" : "refuse",
     takenBy: (id) => `sous chat --resume ${id} --here${sameDatabase(typedIn(request))}`,
