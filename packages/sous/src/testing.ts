@@ -1,8 +1,9 @@
 /** `sous/testing`: a model that follows a script, a world that follows a seed, and checks for what must always be true. */
 
-export { type CassetteOptions, cassetteModel, saveCassette } from "./cassette.ts";
-export type { CassetteModel } from "./testing/cassette-model.ts";
-export { type PlayOptions, scriptFromCassette } from "./testing/cassette-player.ts";
+export { type CassetteOptions, cassetteModel, saveCassette, scriptFromCassette } from "./cassette.ts";
+export type { Clock, Host } from "./core/clock.ts";
+export type { CassetteModel } from "./replay/cassette-model.ts";
+export type { PlayOptions } from "./replay/cassette-player.ts";
 export { checkMessages, checkRequests } from "./testing/check-messages.ts";
 export { checkHistory, type HistoryFacts, openRuns } from "./testing/checker.ts";
 export { createFaults, type FaultRates, type Faults } from "./testing/faults.ts";

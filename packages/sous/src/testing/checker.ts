@@ -178,6 +178,7 @@ class History {
       case "truncation":
       case "spawn-refused":
       case "stalled":
+      case "cancel":
       case "steer":
       case "notice":
       case "resume":

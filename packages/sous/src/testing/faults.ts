@@ -30,6 +30,7 @@ export type ModelFault =
   | "crash"
   | "slow";
 
+/** Random faults at given rates. */
 export type Faults = {
   /** The faults that have happened, in their order. */
   readonly happened: readonly string[];
@@ -64,6 +65,7 @@ const MODEL_FAULTS: readonly [ModelFault, ...ModelFault[]] = [
   "slow",
 ];
 
+/** Makes random faults for stores and models from a seed. */
 export function createFaults(world: World, rates: FaultRates): Faults {
   const happened: string[] = [];
   const random = { store: world.random("store"), tool: world.random("tool"), model: world.random("model") };

@@ -4,8 +4,8 @@
  *   scriptedModel([says("I look."), calls("grep", { pattern: "retry" })], says("Found it."))
  *   scriptedModel({ lead: [calls("subagent", { … }), says("Done.")], "lead/*": [says("Nothing here.")] })
  *
- * Answers are kept per agent path, so the order in which parallel children ask does not matter. A run that goes on in
- * another process goes on with the answer of its turn, and its calls with the next number.
+ * Answers are kept per agent path, so the order in which parallel children ask does not matter. A run that continues
+ * in another process continues with the answer of its turn, and its calls with the next number.
  */
 
 import type { Clock } from "../core/clock.ts";
@@ -13,12 +13,13 @@ import { ModelError } from "../core/errors.ts";
 import type { AssistantMessage, Message } from "../core/message.ts";
 import type { FinishReason, Model, ModelAnswer, ModelRequest, OnDelta } from "../core/model.ts";
 import { addUsage, noUsage, type Price, type Usage } from "../core/usage.ts";
-import type { Script } from "./script.ts";
-import { findLines, type ScriptLines, type ScriptTurn } from "./script.ts";
+import { systemClock } from "../host.ts";
+import { findLines, type Script, type ScriptLines, type ScriptTurn } from "./script.ts";
 import { statedUsage, TokenCounter } from "./scripted-usage.ts";
 import type { ScriptedUsage, Step } from "./steps.ts";
-import { forever, machineClock, sleep, untilSignal } from "./waiting.ts";
+import { forever, sleep, untilSignal } from "./waiting.ts";
 
+/** Clock, order and price of a scripted model. */
 export type ScriptedModelOptions = {
   /** `scripted/model` when unset. */
   id?: string;
@@ -46,6 +47,7 @@ export type RecordedRequest = {
   readonly messages: readonly Message[];
 };
 
+/** A model that answers from a script and records what it was asked. */
 export type ScriptedModel = Model & {
   /** The first 10,000 requests in the order they came. */
   readonly requests: readonly RecordedRequest[];
@@ -113,7 +115,7 @@ function modelOf(script: Script, options: ScriptedModelOptions): ScriptedModel {
   };
 }
 
-/** What an agent has behind it that asks this model for the first time: something, when its run goes on in another process. */
+/** How far an agent has come that asks this model for the first time: more than nothing after a restart. */
 function doneBefore({ caller, mayCallTools, messages }: ModelRequest): Pick<Place, "turns" | "calls"> {
   const idStart = callIdOf(caller.path, "");
   let calls = 0;
@@ -206,7 +208,7 @@ async function perform(steps: readonly Step[], performance: Performance): Promis
           if (part.type === "text" || part.type === "reasoning") onDelta(part.type, part.text);
         return step.answer;
       case "wait":
-        await sleep(step.milliseconds, options.clock ?? machineClock, request.signal);
+        await sleep(step.milliseconds, options.clock ?? systemClock, request.signal);
         break;
       default:
         step satisfies never;

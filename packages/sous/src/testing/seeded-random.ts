@@ -24,6 +24,7 @@ export function between(random: Random, least: number, most: number): number {
   return least + Math.floor(random() * (most - least + 1));
 }
 
+/** One of the items. */
 export function pick<T>(random: Random, choices: readonly [T, ...T[]]): T {
   return choices[Math.floor(random() * choices.length)] ?? choices[0];
 }

@@ -36,7 +36,7 @@ export function processPromises(
     await there.granted(call(need(501, 0)));
   });
 
-  check("a process that leaves while it waits holds nobody up", async (users) => {
+  check("a process that leaves while it waits holds up no other", async (users) => {
     const { here, there } = await twoProcesses(users, { tokens: 1000 });
     await there.granted(call(need(400, 0)));
     await here.waiting(call(need(700, 0), { since: 1 }));

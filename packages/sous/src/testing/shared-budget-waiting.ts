@@ -61,7 +61,7 @@ export function waitingPromises(
     await there.waiting(second);
   });
 
-  check("nobody overtakes an earlier one of another process that is short", async (users) => {
+  check("no process overtakes an earlier one that is short", async (users) => {
     const { here, there } = await twoProcesses(users, { tokens: 1000 });
     here.share = { ...here.share, kept: tokens(100) };
     await here.granted(call(need(400, 400)));
@@ -84,7 +84,7 @@ export function waitingPromises(
     await there.granted(large);
   });
 
-  check("nobody overtakes an earlier one of the same process that is short", async ({ one }) => {
+  check("no tree overtakes an earlier one of the same process that is short", async ({ one }) => {
     const process = new PurseProcess(await one.sharedBudget("team", { tokens: 1000 }));
     await process.granted(call(need(400, 400)));
     const { answers } = await process.step([call(need(500, 100)), call(need(10, 10))]);
@@ -120,7 +120,7 @@ export function waitingPromises(
     await there.waiting(second);
   });
 
-  check("one that waits for money holds nobody up who only needs tokens", async (users) => {
+  check("one that waits for money holds up none that only needs tokens", async (users) => {
     const { here, there } = await twoProcesses(users, { tokens: 1000, costUsd: 1 });
     const costly = (prompt: number, nanoUsd: number) => ({ ...need(0, 0), prompt: { tokens: prompt, nanoUsd } });
     await here.granted(call(costly(100, 600_000_000)));
@@ -157,7 +157,7 @@ export function waitingPromises(
     assert.equal(await there.granted(call(need(10, 10, 5000))), 990);
   });
 
-  check("one that no longer waits holds nobody up", async (users) => {
+  check("one that no longer waits holds up no other", async (users) => {
     const { here, there } = await twoProcesses(users, { tokens: 1000 });
     await here.granted(call(need(400, 400)));
     await here.waiting(call(need(500, 100), { since: 1 }));
@@ -204,7 +204,7 @@ export function waitingPromises(
     assert.equal(await mustRefuse(here, first, false), true);
   });
 
-  check("nobody is refused while the first can be served, also when it has not asked again yet", async (users) => {
+  check("none is refused while the first can be served, also when it has not asked again yet", async (users) => {
     const { here, there } = await twoProcesses(users, { tokens: 1000 });
     const other = new PurseProcess(await users.one.sharedBudget("team"));
     await other.granted(call(need(800, 0)));

@@ -10,7 +10,7 @@ import { type SampleTree, sampleTree } from "./sample-tree.ts";
 export type CheckStore = (name: string, run: (store: Store) => Promise<void>) => void;
 
 export function claimPromises(check: CheckStore): void {
-  check("whoever begins a tree may write it, and nobody with another number", async (store) => {
+  check("the process that begins a tree may write it, and none with another number", async (store) => {
     const tree = unfinished("lead");
     await store.append("lead", tree.events.slice(0, 2));
     for (const fence of [NO_OWNER, FIRST_FENCE + 1, 7])
@@ -21,13 +21,13 @@ export function claimPromises(check: CheckStore): void {
     await refusesAsStale(store, "unknown", unfinished("unknown").events, FIRST_FENCE + 1);
   });
 
-  check("a tree that somebody works on cannot be claimed", async (store) => {
+  check("a tree that a process works on cannot be claimed", async (store) => {
     await store.append("lead", unfinished("lead").events);
     await refuses(store.claim("lead"), "lead");
     assert.deepEqual(statuses(await store.tree("lead")), ["lead running", "scout running", "writer completed"]);
   });
 
-  check("a claim that was given back can be taken over, and whoever had it is refused", async (store) => {
+  check("a claim that was given back can be taken over, and its earlier owner is refused", async (store) => {
     const tree = unfinished("lead");
     await store.append("lead", tree.events.slice(0, -1));
     await store.release("lead", FIRST_FENCE);
@@ -74,7 +74,7 @@ export function claimPromises(check: CheckStore): void {
     assert.deepEqual(await store.claim("lead"), { fence: FIRST_FENCE + 1 });
   });
 
-  check("a follow-up goes on under the claim of the run before it", async (store) => {
+  check("a follow-up continues under the claim of the run before it", async (store) => {
     const tree = ended("lead");
     await store.append("lead", tree.events);
     tree.start("again");
@@ -93,7 +93,7 @@ export function claimPromises(check: CheckStore): void {
     await store.append("lead", tree.events.slice(-1), fence);
   });
 
-  check("a tree that is brought in belongs to nobody until it is claimed", async (store) => {
+  check("a tree that is imported has no owner until it is claimed", async (store) => {
     const tree = unfinished("lead");
     await store.append("lead", tree.events.slice(0, 2), NO_OWNER);
     await store.append("lead", tree.events.slice(2, -1), NO_OWNER);
@@ -106,7 +106,7 @@ export function claimPromises(check: CheckStore): void {
     assert.equal((await store.run("lead"))?.status, "running");
   });
 
-  check("what has not ended and nobody works on is interrupted", async (store) => {
+  check("a run that has not ended and has no owner is interrupted", async (store) => {
     await store.append("lead", unfinished("lead", 1_000).events);
     await store.append("other", [...unfinished("other", 2_000, "other-").events]);
     await store.release("lead", FIRST_FENCE);
@@ -150,7 +150,7 @@ export function forgetPromises(check: CheckStore): void {
     assert.deepEqual(ids(await store.tree("lead")), ["lead", "scout", "writer"]);
   });
 
-  check("a tree that somebody works on is not forgotten", async (store) => {
+  check("a tree that a process works on is not deleted", async (store) => {
     await store.append("lead", unfinished("lead").events);
     await refuses(store.delete("lead"), "lead");
     assert.equal(await store.prune(Number.MAX_SAFE_INTEGER), 0);

@@ -1,9 +1,10 @@
-/** A clock that stands still until somebody moves it to its next timer. */
+/** A clock that stands still until it is moved to its next timer. */
 
 import type { Clock } from "../core/clock.ts";
 
 type Timer = { due: number; callback: () => void; isGuest: boolean };
 
+/** A clock that moves only when a test moves it. */
 export class VirtualClock implements Clock {
   readonly #startTime: number;
   readonly #timers = new Set<Timer>();

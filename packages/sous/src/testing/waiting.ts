@@ -38,13 +38,3 @@ export async function sleep(milliseconds: number, clock: Clock, signal: AbortSig
 export function forever(signal: AbortSignal): Promise<never> {
   return untilSignal(new Promise<never>(() => {}), signal);
 }
-
-/** The machine's own time, for a script outside a world. */
-export const machineClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  timer(milliseconds, callback) {
-    const timeout = setTimeout(callback, milliseconds);
-    return { [Symbol.dispose]: () => clearTimeout(timeout) };
-  },
-};

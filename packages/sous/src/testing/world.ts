@@ -3,14 +3,15 @@
  * wrong in it goes wrong again with the same seed.
  *
  * Everything that takes its time asks the world for a turn: parts of a model's stream, the ends of tools, commits of a
- * store, answers of a person. The world chooses who is next. Time stands still while anybody has a turn to take, and
- * then moves to the next timer. Promises in between run as they do.
+ * store, answers of a person. The world chooses who is next. Time stands still while there is a turn to take or a
+ * file is being read or written, and then moves to the next timer. Promises in between run as they do.
  */
 
 import { type Host, type Random, ulidSource } from "../core/clock.ts";
 import { between, chance, seededRandom } from "./seeded-random.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
+/** How a world is seeded, and how late its timers may be. */
 export type WorldOptions = {
   seed: number;
   /** Wall time at the beginning; 2026-01-01 when unset. */
@@ -25,6 +26,7 @@ export type WorldOptions = {
   cwd?: string;
 };
 
+/** A world in which time passes when nothing else can happen. */
 export type World = {
   readonly seed: number;
   readonly clock: VirtualClock;
@@ -55,6 +57,7 @@ const WEEK_MS = 7 * 24 * 3_600_000;
 
 type Turn = { what: string; take: () => void };
 
+/** Makes a world from a seed: a clock, randomness and an order of events that repeat. */
 export function createWorld(options: WorldOptions): World {
   const { seed, startTime = START_TIME, lateness = 0.1, maxDelayMs = 2000, cwd = "/" } = options;
   const { maxSteps = 200_000, maxMs = WEEK_MS } = options;
@@ -94,6 +97,8 @@ export function createWorld(options: WorldOptions): World {
     await quiet(2);
     const limits = { steps: steps + maxSteps, time: clock.monotonic() + maxMs };
     while (!isSettled) {
+      if (turns.length === 0) await untilFilesRest();
+      if (isSettled) break;
       if (!step() && !(await isBusyAfterAll())) throw stuck("Nothing more can happen");
       await quiet(2);
       steps += 1;
@@ -127,6 +132,18 @@ export function createWorld(options: WorldOptions): World {
       return steps;
     },
   };
+}
+
+/**
+ * A disk takes real time, which virtual time must not outrun: a tool that reads files would meet the deadlines of a
+ * week before its first file was opened.
+ */
+async function untilFilesRest(): Promise<void> {
+  while (process.getActiveResourcesInfo().some(isFileRequest)) await quiet(2);
+}
+
+function isFileRequest(resource: string): boolean {
+  return resource.startsWith("FSReq") || resource === "CloseReq";
 }
 
 /** Waits until promises, and what they queue for the end of the round, have run. */

@@ -5,13 +5,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { cassetteModel, saveCassette } from "../../src/cassette.ts";
+import { cassetteModel, saveCassette, scriptFromCassette } from "../../src/cassette.ts";
 import { type AgentDefinition, agent } from "../../src/core/agent.ts";
 import type { Model } from "../../src/core/model.ts";
-import { RunError, type RunResult } from "../../src/core/runtime.ts";
+import type { RunResult } from "../../src/core/runtime.ts";
 import { resolveModel } from "../../src/model/resolve.ts";
 import { run } from "../../src/runtime.ts";
-import { scriptFromCassette } from "../../src/testing/cassette-player.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, fails, says, thinks } from "../../src/testing/steps.ts";
 import { startAimock, usage } from "../model/aimock.ts";
@@ -54,10 +53,7 @@ function leadOn(model: Model, changes: Partial<AgentDefinition> = {}): AgentDefi
 
 /** A run that failed gives its result too. */
 async function play(definition: AgentDefinition, task = "Where is it?"): Promise<RunResult> {
-  return run(definition, task).catch((error: unknown) => {
-    if (error instanceof RunError) return error.result;
-    throw error;
-  });
+  return run(definition, task).result;
 }
 
 suite("G6: a stored run saved as a cassette", () => {

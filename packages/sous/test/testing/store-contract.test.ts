@@ -58,19 +58,19 @@ suite("the contract finds a store that", () => {
       ["unknown ids are nothing, not an error"],
     ],
     [
-      "lets anybody write",
+      "lets any process write",
       (inner) => ({ append: (rootId, events) => inner.append(rootId, events) }),
       [
-        "whoever begins a tree may write it, and nobody with another number",
-        "a claim that was given back can be taken over, and whoever had it is refused",
-        "a tree that is brought in belongs to nobody until it is claimed",
+        "the process that begins a tree may write it, and none with another number",
+        "a claim that was given back can be taken over, and its earlier owner is refused",
+        "a tree that is imported has no owner until it is claimed",
       ],
     ],
     [
-      "gives a tree to everybody who wants it",
+      "gives a tree to every process that wants it",
       () => ({ claim: async () => ({ fence: 2 }) }),
       [
-        "a tree that somebody works on cannot be claimed",
+        "a tree that a process works on cannot be claimed",
         "of several that claim a tree at once one gets it",
         "only trees that are there can be claimed, by the id of their root",
       ],
@@ -79,8 +79,8 @@ suite("the contract finds a store that", () => {
       "keeps a claim that was given back",
       () => ({ release: async () => {} }),
       [
-        "a claim that was given back can be taken over, and whoever had it is refused",
-        "what has not ended and nobody works on is interrupted",
+        "a claim that was given back can be taken over, and its earlier owner is refused",
+        "a run that has not ended and has no owner is interrupted",
       ],
     ],
     [
@@ -89,14 +89,14 @@ suite("the contract finds a store that", () => {
       ["giving back a claim that is not the latest changes nothing"],
     ],
     [
-      "does not say that nobody works on a run",
+      "does not say that a run has no owner",
       (inner) => ({
         run: async (runId) => atWork(await inner.run(runId)),
         tree: async (rootId) => (await inner.tree(rootId)).map(atWork),
       }),
       [
-        "a tree that is brought in belongs to nobody until it is claimed",
-        "what has not ended and nobody works on is interrupted",
+        "a tree that is imported has no owner until it is claimed",
+        "a run that has not ended and has no owner is interrupted",
       ],
     ],
     [
@@ -105,12 +105,12 @@ suite("the contract finds a store that", () => {
       ["a root says when not everything in its tree was kept"],
     ],
     [
-      "forgets a tree in its list only",
+      "deletes a tree in its list only",
       (inner) => ({ delete: async (rootId) => (await inner.run(rootId)) !== undefined }),
-      ["a tree is forgotten whole, and nothing else", "a tree that somebody works on is not forgotten"],
+      ["a tree is forgotten whole, and nothing else", "a tree that a process works on is not deleted"],
     ],
     [
-      "forgets everything that is old",
+      "prunes everything that is old",
       (inner) => ({
         async prune(before) {
           const old = (await inner.list({ rootsOnly: true })).filter(({ startedAt }) => startedAt < before);
@@ -118,7 +118,7 @@ suite("the contract finds a store that", () => {
           return inner.prune(before);
         },
       }),
-      ["a tree that somebody works on is not forgotten", "trees are forgotten by the age of their root"],
+      ["a tree that a process works on is not deleted", "trees are forgotten by the age of their root"],
     ],
   ];
   for (const [what, change, found] of broken) {

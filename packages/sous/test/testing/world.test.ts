@@ -1,6 +1,7 @@
 /** The world: an order and a time that follow from the seed, and hangs that are found. */
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { suite, test } from "node:test";
 import { seededRandom } from "../../src/testing/seeded-random.ts";
 import { createWorld, type World, WorldStuck } from "../../src/testing/world.ts";
@@ -108,6 +109,24 @@ suite("a world", () => {
       return "through";
     };
     assert.equal(await world.run(chain), "through");
+  });
+
+  test("lets files be read before it moves time", async () => {
+    const world = createWorld({ seed: 1, lateness: 0, maxMs: 60_000 });
+    let seconds = 0;
+    const tick = () => {
+      world.clock.timer(1_000, () => {
+        seconds += 1;
+        tick();
+      });
+    };
+    tick();
+    const text = await world.run(async () => {
+      for (let round = 0; round < 50; round++) await readFile(import.meta.filename);
+      return await readFile(import.meta.filename, "utf8");
+    });
+    assert.match(text, /before it moves time/);
+    assert.equal(seconds, 0);
   });
 
   test("finds a hang, and says its seed and who is waiting", async () => {
