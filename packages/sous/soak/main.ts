@@ -244,10 +244,10 @@ const FIGURES: readonly Figure[] = [
   },
   ...STORE_FAULTS,
   {
-    name: "mutation 60 changes of the sources: 90 % of those that change what the program does fail a test",
+    name: "mutation 60 changes of the sources: 90 % of those that change what the program does are noticed",
     async measure(seed) {
       const figure = await measureMutants({ seed, count: 60, lanes: Math.max(1, availableParallelism() - 1) });
-      return { figure, isReached: figure.killedShare >= 0.9 };
+      return { figure, isReached: figure.noticedShare >= 0.9 };
     },
   },
 ];

@@ -3,7 +3,7 @@
 import { EQUIVALENTS } from "../mutation-equivalents.ts";
 import { rootFolder, sourceFiles } from "../source-files.ts";
 import { drawMutants, type Judged, judgeMutants, type MutationFigure, testsIn } from "./sample.ts";
-import { isIsolated } from "./workshop.ts";
+import { isIsolated, type Repository } from "./workshop.ts";
 
 /** Test files that read the sources or measure them: they would notice a change of the text, not of what it does. */
 const LEFT_OUT: Readonly<Record<string, string>> = {
@@ -21,10 +21,22 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
 
 const PACKAGE = "packages/sous";
 
+/** Of the linter only the rules about promises are asked: others could notice how a change reads, not what it does. */
+const CHECKS: Repository["checks"] = [
+  ["node_modules/.bin/tsc", "--noEmit"],
+  [
+    "node_modules/.bin/biome",
+    "lint",
+    "--only=nursery/noFloatingPromises",
+    "--only=nursery/noMisusedPromises",
+    `${PACKAGE}/src`,
+  ],
+];
+
 /** Prints each mutant that no test notices. */
 export async function measureMutants(options: { seed: number; count: number; lanes: number }): Promise<MutationFigure> {
   if (!isIsolated) console.log("Without unshare a mutant can send signals to other processes of this machine.");
-  const repository = { root: rootFolder, packageFolder: PACKAGE };
+  const repository = { root: rootFolder, packageFolder: PACKAGE, checks: CHECKS };
   // What tests are made of is not what they test.
   const sources = sourceFiles().filter(({ path }) => !/^testing[./]/.test(path));
   return await judgeMutants({

@@ -21,6 +21,7 @@ export function inChild(count: number): boolean {
 }
 
 export const never = (count: number) => count + 1;
+export const neither = (count: number) => count * 2;
 `;
 
 const TEST = `import assert from "node:assert/strict";
@@ -34,7 +35,9 @@ const child = "import { inChild } from '" + counting + "'; process.exitCode = in
 assert.equal(spawnSync(process.execPath, ["--input-type=module", "-e", child], { env: {} }).status, 0);
 `;
 
-test("a mutant is killed by a test that fails for it alone; others survive, are not reached or are known to be equivalent", async () => {
+const CHECK = "! grep -q 'never = (count: number) => count -' own/src/counting.ts";
+
+test("a mutant is killed by a test that fails for it alone; others are refused by a check, survive, are not reached or are known to be equivalent", async () => {
   await using tree = await temporaryTree({
     "package.json": '{ "type": "module" }',
     "own/src/counting.ts": SOURCE,
@@ -42,9 +45,9 @@ test("a mutant is killed by a test that fails for it alone; others survive, are 
     "own/test/broken.test.ts": 'import "../src/counting.ts";\nthrow new Error("always");\n',
     "own/test/left-out/reads.test.ts": "throw new Error();",
   });
-  const repository = { root: tree.path, packageFolder: "own" };
+  const repository = { root: tree.path, packageFolder: "own", checks: [["sh", "-c", CHECK]] } as const;
   const sources = [{ path: "counting.ts", text: SOURCE }];
-  const wanted = ["count >= 10", "texts.length > 0", "count < 3", "count + 1"];
+  const wanted = ["count >= 10", "texts.length > 0", "count < 3", "count + 1", "count * 2"];
   const mutants = mutantsIn(sources[0] ?? assert.fail()).filter(
     ({ kind, before }) => kind === "swap an operator" && wanted.includes(before),
   );
@@ -68,15 +71,18 @@ test("a mutant is killed by a test that fails for it alone; others survive, are 
   });
   assert.deepEqual(judged.sort(), [
     "10 count <= 3: survived by undefined, 1",
-    "13 count - 1: unreached by undefined, 0",
+    "13 count - 1: refused by undefined, 0",
+    "14 count / 2: unreached by undefined, 0",
     "2 count > 10: killed by own/test/counting.test.ts, 1",
     "6 texts.length >= 0: equivalent by undefined, 1",
   ]);
   assert.deepEqual(figure, {
     killed: 1,
+    refused: 1,
     equivalent: 1,
     survived: 2,
-    killedShare: 1 / 3,
+    killedShare: 1 / 4,
+    noticedShare: 2 / 4,
     unusable: ["own/test/broken.test.ts"],
   });
 });

@@ -1,4 +1,4 @@
-/** Changes the sources in one place at a time and sees whether a test notices. */
+/** Changes the sources in one place at a time and sees whether a test, or else the compiler or the linter, notices. */
 
 import { readdirSync } from "node:fs";
 import { join, sep } from "node:path";
@@ -10,7 +10,8 @@ import { withProbes } from "./probes.ts";
 import { applyMutant, MUTATION_KINDS, type Mutant, mutantsIn, parses } from "./sites.ts";
 import { type Repository, Workshop } from "./workshop.ts";
 
-export type Verdict = "killed" | "hung" | "equivalent" | "survived" | "unreached";
+/** `refused`: no test notices it, but a check of the sources does. */
+export type Verdict = "killed" | "hung" | "refused" | "equivalent" | "survived" | "unreached";
 
 export type Judged = {
   readonly mutant: Mutant;
@@ -23,10 +24,12 @@ export type Judged = {
 
 export type MutationFigure = {
   readonly killed: number;
+  readonly refused: number;
   readonly equivalent: number;
   readonly survived: number;
-  /** Of those that are not equivalent. */
+  /** Of those that are not equivalent: by a test, and by a test or a check. */
   readonly killedShare: number;
+  readonly noticedShare: number;
   /** Test files that fail on the sources as they are, and say nothing about a mutant. */
   readonly unusable: readonly string[];
 };
@@ -82,6 +85,7 @@ export async function judgeMutants(options: MutationOptions): Promise<MutationFi
   const lanes = await Promise.all(
     Array.from({ length: options.lanes }, async () => shops.use(await Workshop.open(options.repository))),
   );
+  if (lanes[0] !== undefined && !(await lanes[0].passesChecks())) throw new Error("The sources fail their checks");
   const { usable, unusable } = await findReach(options, lanes);
   const judged: Judged[] = [];
   await inLanes(lanes, options.mutants.entries(), async (shop, [number, mutant]) => {
@@ -92,8 +96,17 @@ export async function judgeMutants(options: MutationOptions): Promise<MutationFi
   const count = (...verdicts: Verdict[]) => judged.filter(({ verdict }) => verdicts.includes(verdict)).length;
   const killed = count("killed", "hung");
   const survived = count("survived", "unreached");
-  const killedShare = killed / Math.max(1, killed + survived);
-  return { killed, equivalent: count("equivalent"), survived, killedShare, unusable };
+  const refused = count("refused");
+  const all = Math.max(1, killed + refused + survived);
+  return {
+    killed,
+    refused,
+    equivalent: count("equivalent"),
+    survived,
+    killedShare: killed / all,
+    noticedShare: (killed + refused) / all,
+    unusable,
+  };
 }
 
 /** Runs every test file once with a mark at every mutant. */
@@ -145,7 +158,6 @@ async function judge(
   const reaching = files.filter(({ reaches }) => reaches.has(number)).sort(nearestFirst(mutant.path));
   const reachedBy = reaching.length;
   if (isEquivalent(mutant, text, equivalents)) return { mutant, verdict: "equivalent", reachedBy };
-  if (reachedBy === 0) return { mutant, verdict: "unreached", reachedBy };
   for (const { path: by, milliseconds } of reaching) {
     const limit = Math.max(PATIENCE.leastMs, milliseconds * PATIENCE.factor);
     const runChanged = () => shop.runTestWith(mutant.path, { changed: applyMutant(text, mutant), text }, by, limit);
@@ -156,7 +168,9 @@ async function judge(
     if (isChance || (result === "failed" && (await runChanged()).result === "passed")) continue;
     return { mutant, verdict: result === "hung" ? "hung" : "killed", by, reachedBy };
   }
-  return { mutant, verdict: "survived", reachedBy };
+  if (!(await shop.passesChecksWith(mutant.path, { changed: applyMutant(text, mutant), text })))
+    return { mutant, verdict: "refused", reachedBy };
+  return { mutant, verdict: reachedBy === 0 ? "unreached" : "survived", reachedBy };
 }
 
 /** A test of the same name and folder is the most likely to notice; the measurements of many runs take the longest. */

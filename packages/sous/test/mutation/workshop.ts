@@ -1,6 +1,7 @@
 /** A copy of the repository in which sources are changed and tests run, so that every process of a test meets the change. */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, globSync } from "node:fs";
 import { chmod, cp, mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,6 +13,8 @@ export type Repository = {
   readonly root: string;
   /** Folder of the package, relative to the root; it has the folders `src` and `test`. */
   readonly packageFolder: string;
+  /** Programs that look at the sources without running them. They end with 0 when they find nothing. */
+  readonly checks: readonly (readonly [program: string, ...parameters: string[]])[];
 };
 
 export type TestRun = { readonly result: "passed" | "failed" | "hung"; readonly milliseconds: number };
@@ -24,19 +27,22 @@ export class Workshop implements AsyncDisposable {
   readonly marks: string;
   readonly #sources: string;
   readonly #temporary: string;
+  readonly #checks: Repository["checks"];
 
-  private constructor(folder: string, packageFolder: string) {
+  private constructor(folder: string, { packageFolder, checks }: Repository) {
     this.root = join(folder, "copy");
     this.marks = join(folder, "marks");
     this.#temporary = join(folder, "tmp");
     this.#sources = join(this.root, packageFolder, "src");
+    this.#checks = checks;
   }
 
-  static async open({ root, packageFolder }: Repository): Promise<Workshop> {
+  static async open(repository: Repository): Promise<Workshop> {
+    const { root, packageFolder } = repository;
     const folder = await mkdtemp(join(tmpdir(), "sous-m-"));
     // Some tests run programs as another user.
     await chmod(folder, 0o755);
-    const workshop = new Workshop(folder, packageFolder);
+    const workshop = new Workshop(folder, repository);
     await cp(root, workshop.root, { recursive: true, filter: (path) => !NOT_COPIED.has(basename(path)) });
     await linkModules(root, workshop.root);
     await linkInner(root, workshop.root);
@@ -72,6 +78,25 @@ export class Workshop implements AsyncDisposable {
     await this.write(path, changed);
     try {
       return await this.runTest(file, limitMilliseconds);
+    } finally {
+      await this.write(path, text);
+    }
+  }
+
+  async passesChecks(): Promise<boolean> {
+    for (const [program, ...parameters] of this.#checks) {
+      const ended = spawn(program, parameters, { cwd: this.root, stdio: "ignore" });
+      const [code] = await once(ended, "exit");
+      if (code !== 0) return false;
+    }
+    return true;
+  }
+
+  /** The same, with one source changed meanwhile. */
+  async passesChecksWith(path: string, { changed, text }: { changed: string; text: string }): Promise<boolean> {
+    await this.write(path, changed);
+    try {
+      return await this.passesChecks();
     } finally {
       await this.write(path, text);
     }
