@@ -1,4 +1,4 @@
-/** The picture in design §1 is a test: a star with `core/` in the middle. */
+/** ARCHITECTURE.md as a test: a star with `core/` in the middle, `tree/` around it, `cli/` on top. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
@@ -11,6 +11,23 @@ test("every import follows the picture", () => {
 
 test("no files need each other to load", () => {
   assert.deepEqual(importCycles(sourceFiles()), []);
+});
+
+test("no two exported types have one name; the application has its own words", () => {
+  const owners = new Map<string, string[]>();
+  for (const { path, text } of sourceFiles().filter((file) => !file.path.startsWith("cli/"))) {
+    for (const [, name = ""] of text.matchAll(/^export (?:abstract )?(?:type|interface|class) (\w+)/gm))
+      owners.set(name, [...(owners.get(name) ?? []), path]);
+  }
+  assert.deepEqual(
+    [...owners].filter(([, paths]) => paths.length > 1),
+    [],
+  );
+});
+
+test("no files of the tree need each other, not even for a type", () => {
+  const ofTree = sourceFiles().filter(({ path }) => path.startsWith("tree/"));
+  assert.deepEqual(importCycles(ofTree, { types: true }), []);
 });
 
 suite("the picture refuses", () => {
@@ -55,7 +72,21 @@ suite("the picture refuses", () => {
       "the public door from inside",
       "cli/main.ts",
       'import { run } from "../index.ts";',
-      ["cli/main.ts: cli/ may import only itself and core/, not index.ts"],
+      ["cli/main.ts: cli/ may not import index.ts"],
+    ],
+    [
+      "the tree from a folder below it",
+      "loop/run-agent.ts",
+      'import { spawn } from "../tree/spawn.ts";',
+      ["loop/run-agent.ts: loop/ may import only itself and core/, not tree/spawn.ts"],
+    ],
+    [
+      "the runtime, the application or the tests from the tree",
+      "tree/spawn.ts",
+      'import "../runtime.ts"; import "../cli/main.ts"; import "../testing/world.ts";',
+      ["runtime.ts", "cli/main.ts", "testing/world.ts"].map(
+        (to) => `tree/spawn.ts: tree/ may import only itself and core/, not ${to}`,
+      ),
     ],
     [
       "anything but zod in the middle",
@@ -79,6 +110,24 @@ suite("the picture refuses", () => {
         "core/clock.ts: core/ is pure, it may not use globalThis.fetch",
         "core/clock.ts: core/ is pure, it may not use crypto.randomUUID",
       ],
+    ],
+    [
+      "a clock in secrets/",
+      "secrets/redact.ts",
+      'import "../core/message.ts"; Date.now();',
+      ["secrets/redact.ts: secrets/ is pure, it may not use Date.now"],
+    ],
+    [
+      "secrets/ in a folder that does not need it",
+      "loop/run-turn.ts",
+      'import { createRedactor } from "../secrets/redact.ts";',
+      ["loop/run-turn.ts: loop/ may import only itself and core/, not secrets/redact.ts"],
+    ],
+    [
+      "the clock of the machine where it is an argument",
+      "loop/run-turn.ts",
+      'import { systemClock } from "../host.ts";',
+      ["loop/run-turn.ts: loop/ may import only itself and core/, not host.ts"],
     ],
     [
       "the AI SDK outside model/",
@@ -115,13 +164,19 @@ suite("the picture refuses", () => {
     test(rule, () => assert.deepEqual(brokenRules({ path, text }), broken));
   }
 
-  test("files that need each other to load, but not types or lazy imports", () => {
+  test("files that need each other to load; types count when they are asked for, lazy imports never", () => {
     const files = [
       { path: "loop/a.ts", text: 'import { b } from "./b.ts"; import type { C } from "./c.ts";' },
       { path: "loop/b.ts", text: 'export { a } from "./a.ts"; export const c = () => import("./c.ts");' },
       { path: "loop/c.ts", text: 'import { b } from "./b.ts";' },
     ];
     assert.deepEqual(importCycles(files), ["loop/a.ts → loop/b.ts → loop/a.ts"]);
+    const byType = [
+      { path: "tree/a.ts", text: 'import type { B } from "./b.ts";' },
+      { path: "tree/b.ts", text: 'import { a } from "./a.ts";' },
+    ];
+    assert.deepEqual(importCycles(byType), []);
+    assert.deepEqual(importCycles(byType, { types: true }), ["tree/a.ts → tree/b.ts → tree/a.ts"]);
   });
 });
 
@@ -135,7 +190,10 @@ suite("the picture allows", () => {
       'export const load = () => import("@ai-sdk/anthropic");',
     ],
     ["everything in the composition root", "runtime.ts", 'import "./loop/run.ts"; import "./budget/ledger.ts";'],
-    ["everything in the application's root", "cli/assemble.ts", 'import "../config/load.ts"; import "../runtime.ts";'],
+    ["everything in the tree of runs", "tree/spawn.ts", 'import "../loop/run.ts"; import "../budget/ledger.ts";'],
+    ["everything in the application", "cli/main.ts", 'import "../config/load.ts"; import "../runtime.ts";'],
+    ["secrets/ in a folder that needs it", "tools/terminal.ts", 'import { secretsOf } from "../secrets/variables.ts";'],
+    ["the clock of the machine at a door", "store/memory.ts", 'import { systemClock } from "../host.ts";'],
     ["the runtime in testing/", "testing/world.ts", 'import { createRuntime } from "../runtime.ts";'],
     ["the version in cli/", "cli/main.ts", 'import manifest from "../../package.json" with { type: "json" };'],
     ["words that only look like clocks in the middle", "core/run.ts", 'const text = "Date.now()"; // Math.random()'],

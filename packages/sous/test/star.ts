@@ -1,4 +1,4 @@
-/** The rules of the picture in design §1, as a pure function from a source file to the sentences it breaks. */
+/** The rules of the star in ARCHITECTURE.md, as a pure function from a source file to the sentences it breaks. */
 
 import { posix } from "node:path";
 import { parseSync, Visitor } from "rolldown/utils";
@@ -28,12 +28,20 @@ const OWNER: Record<string, string> = {
   yaml: "config",
 };
 
-/** The files that know everyone. `index.ts` and the other files beside it are the doors of the package. */
-const KNOWS_EVERYONE = /^(runtime|cli\/assemble(-[a-z]+)?)\.ts$/;
-const MAY_IMPORT_RUNTIME = new Set(["cli", "testing"]);
+/** What else folders may import: secrets are hidden where texts enter, and the clock of the machine is a default at the doors. */
+const SHARED: Record<string, readonly string[]> = {
+  "secrets/": ["config", "tools"],
+  "host.ts": ["process", "store", "testing"],
+};
+
+/** Folders without I/O, clock or randomness. */
+const PURE: ReadonlySet<string> = new Set(["core", "secrets"]);
+
+/** Entry points of the package. Code inside imports the files behind them. */
+const DOORS = new Set(["index.ts", "embed.ts", "replay.ts", "testing.ts", "sqlite.ts", "postgres.ts"]);
 const MANIFEST = "../package.json";
 
-/** What `core/` may not touch: clocks, randomness, timers and anything that leaves the process. */
+/** What a pure folder may not touch: clocks, randomness, timers and anything that leaves the process. */
 const IMPURE_GLOBALS = new Set([
   "setTimeout",
   "setInterval",
@@ -55,16 +63,20 @@ const MAX_LINES = 300;
 /** One sentence for each rule that the file breaks. */
 export function brokenRules(file: SourceFile): string[] {
   const facts = readFacts(file);
+  const folder = folderOf(file.path);
   return [
     ...facts.imports.flatMap(({ specifier }) => brokenImport(file.path, specifier)),
-    ...(folderOf(file.path) === "core" ? facts.impure.map((name) => `core/ is pure, it may not use ${name}`) : []),
+    ...(PURE.has(folder) ? facts.impure.map((name) => `${folder}/ is pure, it may not use ${name}`) : []),
     ...(facts.lines > MAX_LINES ? [`${facts.lines} lines; past ${MAX_LINES} it is more than one thing`] : []),
   ].map((rule) => `${file.path}: ${rule}`);
 }
 
-/** Every loop of files that need each other to load, as `a.ts → b.ts → a.ts`. Types and lazy imports do not count. */
-export function importCycles(files: readonly SourceFile[]): string[] {
-  const needs = new Map(files.map((file) => [file.path, loadedBy(file)]));
+/**
+ * Every loop of files that need each other to load, as `a.ts → b.ts → a.ts`. Lazy imports do not count, and types only
+ * when they are asked for.
+ */
+export function importCycles(files: readonly SourceFile[], { types = false } = {}): string[] {
+  const needs = new Map(files.map((file) => [file.path, importedBy(file, types)]));
   const done = new Set<string>();
   const cycles: string[] = [];
   const visit = (path: string, way: readonly string[]): void => {
@@ -78,7 +90,8 @@ export function importCycles(files: readonly SourceFile[]): string[] {
 }
 
 function brokenImport(from: string, specifier: string): string[] {
-  if (KNOWS_EVERYONE.test(from) || folderOf(from) === "") return [];
+  // Files beside the folders are entry points, or put the parts together.
+  if (folderOf(from) === "") return [];
   if (specifier.startsWith(".")) return brokenRelativeImport(from, specifier);
   if (specifier === "zod" || specifier.startsWith("zod/")) return [];
   const folder = folderOf(from);
@@ -92,8 +105,13 @@ function brokenRelativeImport(from: string, specifier: string): string[] {
   const to = posix.join(posix.dirname(from), specifier);
   const [here, there] = [folderOf(from), folderOf(to)];
   if (there === here || there === "core") return [];
-  if (to === "runtime.ts" && MAY_IMPORT_RUNTIME.has(here)) return [];
-  if (to === MANIFEST && here === "cli") return [];
+  if (SHARED[there === "" ? to : `${there}/`]?.includes(here)) return [];
+  if (here === "cli")
+    return DOORS.has(to) || (there === "" && to.startsWith("..") && to !== MANIFEST)
+      ? [`cli/ may not import ${to}`]
+      : [];
+  if (here === "tree" && there !== "" && there !== "cli" && there !== "testing") return [];
+  if (here === "testing" && to === "runtime.ts") return [];
   return [`${here}/ may import only itself${here === "core" ? "" : " and core/"}, not ${to}`];
 }
 
@@ -109,9 +127,11 @@ function ownerOf(specifier: string): string | undefined {
   return owned === undefined ? undefined : OWNER[owned];
 }
 
-function loadedBy({ path, text }: SourceFile): string[] {
+function importedBy({ path, text }: SourceFile, types: boolean): string[] {
   return readFacts({ path, text })
-    .imports.filter(({ specifier, when }) => when === "load" && specifier.startsWith("."))
+    .imports.filter(
+      ({ specifier, when }) => specifier.startsWith(".") && (when === "load" || (types && when === "types")),
+    )
     .map(({ specifier }) => posix.join(posix.dirname(path), specifier));
 }
 

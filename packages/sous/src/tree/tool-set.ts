@@ -1,14 +1,14 @@
 /** The tools of a run, ready for dispatch, and what its model is shown of them. */
 
-import type { AgentDefinition } from "./core/agent.ts";
-import { messageOf, UserError } from "./core/errors.ts";
-import { toTools } from "./core/foreign-tool.ts";
-import { type Steps, wait } from "./core/now-or-later.ts";
-import { mayUse, type Rights } from "./core/rights.ts";
-import type { ReadyTool, ToolSet } from "./core/run.ts";
-import type { Schema } from "./core/schema.ts";
-import type { Tool } from "./core/tool.ts";
-import { compileSchema } from "./schema/compile.ts";
+import type { AgentDefinition } from "../core/agent.ts";
+import { messageOf, UserError } from "../core/errors.ts";
+import { toTools } from "../core/foreign-tool.ts";
+import { type Steps, wait } from "../core/now-or-later.ts";
+import { mayUse, type Rights } from "../core/rights.ts";
+import type { ReadyTool, ToolSet } from "../core/run.ts";
+import type { Schema } from "../core/schema.ts";
+import type { Tool } from "../core/tool.ts";
+import { compileSchema } from "../schema/compile.ts";
 
 export function* toolSet(tools: readonly Tool[], isDeepest: boolean, instructions: string | undefined): Steps<ToolSet> {
   const byName = new Map<string, ReadyTool>();
@@ -61,7 +61,7 @@ export function forkedSet(shown: ToolSet, own: ToolSet): ToolSet {
   return { ...shown, byName: new Map(kept), isDeepest: own.isDeepest };
 }
 
-/** The agent's own tools and those of everybody it may call, at any depth; its own come first. */
+/** The agent's own tools and those of every agent it may call, at any depth; its own come first. */
 export function catalogOf(own: readonly Tool[], subagents: readonly AgentDefinition[] = []): ReadonlyMap<string, Tool> {
   const catalog = new Map<string, Tool>();
   const seen = new Set<AgentDefinition>();

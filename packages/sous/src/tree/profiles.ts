@@ -1,25 +1,23 @@
 /** From definitions to profiles: which model, which tools and which rights a run has. Built once, shared by equal runs. */
 
-import type { AgentDefinition, ModelChoice } from "./core/agent.ts";
-import { UserError } from "./core/errors.ts";
-import { toTools } from "./core/foreign-tool.ts";
-import { guardsOf } from "./core/hooks.ts";
-import type { DelegationLimits } from "./core/limits.ts";
-import type { Model } from "./core/model.ts";
-import { providerOf } from "./core/model-name.ts";
-import { nowOrLater, type Steps, wait } from "./core/now-or-later.ts";
-import { type DeclaredRights, mayUse, type Rights } from "./core/rights.ts";
-import type { RunProfile } from "./core/run.ts";
-import type { SpawnRequest } from "./core/spawn.ts";
-import { systemPrompt } from "./core/system-prompt.ts";
-import type { Tool } from "./core/tool.ts";
-import type { Price } from "./core/usage.ts";
-import { withOutput } from "./loop/parse-output.ts";
-import { narrow, narrowAgain, rootRights, toStoredRights } from "./rights/narrow.ts";
-import { compileSchema } from "./schema/compile.ts";
-import { checkAllowed, checkModel } from "./subagents/check-spawn.ts";
-import { callableAgents, DelegationTools, findAgent } from "./subagents/delegation-tools.ts";
-import { CHILD_INSTRUCTIONS } from "./subagents/prompts.ts";
+import { type AgentDefinition, type ModelChoice, systemPrompt } from "../core/agent.ts";
+import { UserError } from "../core/errors.ts";
+import { toTools } from "../core/foreign-tool.ts";
+import { guardsOf } from "../core/hooks.ts";
+import type { DelegationLimits } from "../core/limits.ts";
+import { type Model, providerOf } from "../core/model.ts";
+import { nowOrLater, type Steps, wait } from "../core/now-or-later.ts";
+import { type DeclaredRights, mayUse, type Rights } from "../core/rights.ts";
+import type { RunProfile } from "../core/run.ts";
+import type { SpawnRequest } from "../core/spawn.ts";
+import type { Tool } from "../core/tool.ts";
+import type { Price } from "../core/usage.ts";
+import { withOutput } from "../loop/parse-output.ts";
+import { narrow, narrowAgain, rootRights, toStoredRights } from "../rights/narrow.ts";
+import { compileSchema } from "../schema/compile.ts";
+import { checkAllowed, checkModel } from "../subagents/check-spawn.ts";
+import { callableAgents, DelegationTools, findAgent } from "../subagents/delegation-tools.ts";
+import { CHILD_INSTRUCTIONS } from "../subagents/prompts.ts";
 import { catalogOf, forkedSet, onlyAllowed, toolSet, withoutLost } from "./tool-set.ts";
 
 /** Turns of a root whose definition does not say. */
@@ -38,7 +36,16 @@ export type ProfileParts = {
   now(): number;
 };
 
-export class Profiles {
+/** Where a tree has the profiles of its runs from. */
+export type ProfileSource = {
+  root(definition: AgentDefinition): Promise<RunProfile>;
+  /** Throws `Refused`. `path` is where the child would be. */
+  child(parent: RunProfile, request: SpawnRequest, path: string): RunProfile | Promise<RunProfile>;
+  /** The profile of an agent that runs once more. */
+  revived(earlier: RunProfile, parent: RunProfile, path: string): RunProfile | Promise<RunProfile>;
+};
+
+export class Profiles implements ProfileSource {
   readonly #parts: ProfileParts;
   readonly #delegation: DelegationTools;
   /** Children that a call did not change: by parent profile, then by definition. A promise while it is being built. */

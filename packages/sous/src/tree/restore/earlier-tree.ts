@@ -1,32 +1,32 @@
-/** What the journal says about a tree that goes on after a restart: which runs it had, and what became of each. */
+/** A stored tree that is continued, folded from its journal: which runs it had, and what became of each. */
 
-import type { EventOf, StoredEvent } from "./core/event.ts";
-import { toolCallsOf } from "./core/message.ts";
-import type { RunProfile } from "./core/run.ts";
-import { foldRunState, type RunState } from "./core/run-state.ts";
-import { type ToolLogEntry, toolLogOf } from "./core/tool-log.ts";
-import { addCost, addUsage, noUsage, type Usage } from "./core/usage.ts";
+import type { EventOf, StoredEvent } from "../../core/event.ts";
+import { toolCallsOf } from "../../core/message.ts";
+import type { RunProfile } from "../../core/run.ts";
+import { foldRunState, type RunState } from "../../core/run-state.ts";
+import { type ToolLogEntry, toolLogOf } from "../../core/tool-log.ts";
+import { addCost, addUsage, noUsage, type Usage } from "../../core/usage.ts";
 
 /** One run of the tree before the restart. */
-export type RecordedRun = {
+export type EarlierRun = {
   readonly runId: string;
   readonly state: RunState;
-  readonly children: RecordedRun[];
-  /** Somebody has asked for it again: it goes on, or its report was handed over. */
+  readonly children: EarlierRun[];
+  /** It was asked for again: it continues, or its report was delivered. */
   isTaken: boolean;
 };
 
 /** The call that made a child, as its parent's model wrote it. */
-export type RecordedCall = { callId: string; index: number; toolName: string; input: unknown };
+export type ParentCall = { callId: string; index: number; toolName: string; input: unknown };
 
-/** The runs that one place of a call has made, in order; those before `next` are taken. */
-type MadeByCall = { readonly runs: RecordedRun[]; next: number };
+/** The runs that one index of a call has made, in order; those before `next` are taken. */
+type MadeByCall = { readonly runs: EarlierRun[]; next: number };
 
-export class Recorded {
+export class EarlierTree {
   readonly events: readonly StoredEvent[];
   /** The latest run of the root. */
-  readonly root: RecordedRun;
-  readonly #runs = new Map<string, RecordedRun>();
+  readonly root: EarlierRun;
+  readonly #runs = new Map<string, EarlierRun>();
   readonly #eventsOf: ReadonlyMap<string, readonly StoredEvent[]>;
   readonly #byCall = new Map<string, MadeByCall>();
   readonly #calls = new Map<string, { toolName: string; input: unknown }>();
@@ -37,11 +37,11 @@ export class Recorded {
   constructor(events: readonly StoredEvent[]) {
     this.events = events;
     this.#eventsOf = Map.groupBy(events, ({ runId }) => runId);
-    let root: RecordedRun | undefined;
+    let root: EarlierRun | undefined;
     for (const [runId, own] of this.#eventsOf) {
       const state = foldRunState(own);
       if (state === undefined) continue;
-      const run: RecordedRun = { runId, state, children: [], isTaken: false };
+      const run: EarlierRun = { runId, state, children: [], isTaken: false };
       this.#runs.set(runId, run);
       this.#index(run, own);
       if (state.start.parentId === null) root = run;
@@ -50,7 +50,7 @@ export class Recorded {
     this.root = root;
   }
 
-  #index(run: RecordedRun, events: readonly StoredEvent[]): void {
+  #index(run: EarlierRun, events: readonly StoredEvent[]): void {
     const { start } = run.state;
     if (start.parentId !== null) this.#runs.get(start.parentId)?.children.push(run);
     if (start.parentId !== null && start.call !== undefined) {
@@ -70,7 +70,7 @@ export class Recorded {
   }
 
   /** The child that this call made before the restart; each is found once. */
-  take(parentRunId: string, callId: string, index: number): RecordedRun | undefined {
+  take(parentRunId: string, callId: string, index: number): EarlierRun | undefined {
     const run = this.#nextOf(parentRunId, callId, index);
     if (run !== undefined) run.isTaken = true;
     return run;
@@ -81,7 +81,7 @@ export class Recorded {
   }
 
   /** A call may have made many: none is looked at twice. */
-  #nextOf(parentRunId: string, callId: string, index: number): RecordedRun | undefined {
+  #nextOf(parentRunId: string, callId: string, index: number): EarlierRun | undefined {
     const made = this.#byCall.get(keyOf(parentRunId, callId, index));
     if (made === undefined) return undefined;
     while (made.runs[made.next]?.isTaken === true) made.next += 1;
@@ -89,7 +89,7 @@ export class Recorded {
   }
 
   /** The call that made this agent; undefined when no model asked for it. */
-  callOf(agentId: string): RecordedCall | undefined {
+  callOf(agentId: string): ParentCall | undefined {
     const start = this.#runs.get(agentId)?.state.start;
     if (start?.call === undefined || start.parentId === null) return undefined;
     const { callId, index } = start.call;
@@ -98,9 +98,9 @@ export class Recorded {
   }
 
   /** Children of this run in the background that have not reported yet, each with the call that made it. */
-  inBackground(runId: string): { call: RecordedCall; child: RecordedRun }[] {
+  inBackground(runId: string): { call: ParentCall; child: EarlierRun }[] {
     const parent = this.#runs.get(runId);
-    const waiting: { call: RecordedCall; child: RecordedRun }[] = [];
+    const waiting: { call: ParentCall; child: EarlierRun }[] = [];
     for (const child of parent?.children ?? []) {
       const { call, agentId } = child.state.start;
       if (call?.background !== true || child.isTaken || this.#delivered.has(child.runId)) continue;
@@ -112,8 +112,8 @@ export class Recorded {
     return waiting;
   }
 
-  /** Children of this run that had not ended and nobody has asked for again. */
-  orphansOf(runId: string): RecordedRun[] {
+  /** Children of this run that had not ended and were not asked for again. */
+  orphansOf(runId: string): EarlierRun[] {
     const children = this.#runs.get(runId)?.children ?? [];
     return children.filter(({ state, isTaken }) => state.end === undefined && !isTaken);
   }
@@ -122,12 +122,12 @@ export class Recorded {
     return this.#eventsOf.get(runId) ?? [];
   }
 
-  run(runId: string): RecordedRun | undefined {
+  run(runId: string): EarlierRun | undefined {
     return this.#runs.get(runId);
   }
 
   /** What the ended children of this run took, with everything below them. */
-  usageBelow(run: RecordedRun): { usage: Usage; costUsd: number | null } {
+  usageBelow(run: EarlierRun): { usage: Usage; costUsd: number | null } {
     const sum: { usage: Usage; costUsd: number | null } = { usage: noUsage(), costUsd: 0 };
     for (const child of run.children) {
       if (child.state.end === undefined) continue;

@@ -1,18 +1,13 @@
 /** From ended runs to what the caller of the library gets. */
 
-import type { RunOutcome } from "./core/outcome.ts";
-import type { Redactor } from "./core/redact.ts";
-import type { Run } from "./core/run.ts";
-import { RunError, type RunResult, withoutRun } from "./core/runtime.ts";
-import type { SpawnReply } from "./core/spawn.ts";
-import { addCost, addUsage, noUsage } from "./core/usage.ts";
+import { MissingKey, ModelError, StaleOwner } from "../core/errors.ts";
+import type { RunOutcome } from "../core/outcome.ts";
+import type { Redactor } from "../core/redactor.ts";
+import type { Run } from "../core/run.ts";
+import { type FailureKind, type RunResult, withoutRun } from "../core/runtime.ts";
+import type { SpawnReply } from "../core/spawn.ts";
+import { addCost, addUsage, noUsage } from "../core/usage.ts";
 import type { Tree } from "./tree.ts";
-
-/** `failed` is the one ending that rejects; the result comes along. */
-export function settle<Output>(result: RunResult, cause: unknown): RunResult<Output> {
-  if (result.status === "failed") throw new RunError(result.error?.message ?? "The run failed", result, cause);
-  return result as RunResult<Output>;
-}
 
 /** After a follow-up the figures are still those of the whole tree; the ending and what was denied are this run's own. */
 export function rootResult(run: Run, outcome: RunOutcome, tree: Tree): RunResult {
@@ -24,8 +19,11 @@ export function rootResult(run: Run, outcome: RunOutcome, tree: Tree): RunResult
     costUsd = addCost(costUsd, each.costUsd);
   }
   const { runId } = run.who;
+  const own = fromOutcome(outcome, tree.redactor);
+  const kind = outcome.status === "failed" ? kindOf(run.cause) : undefined;
   return {
-    ...fromOutcome(outcome, tree.redactor),
+    ...own,
+    error: own.error && kind ? { ...own.error, kind } : own.error,
     usage,
     costUsd,
     runId,
@@ -54,6 +52,12 @@ export function toResult<Output>(reply: SpawnReply, tree: Tree): RunResult<Outpu
   const errorType = reply.kind === "refused" ? reply.errorType : "crash";
   const status = errorType === "quota" ? "budget_exceeded" : errorType === "cancelled" ? "cancelled" : "failed";
   return { ...withoutRun(status, { type: errorType, message }), lost: tree.lost };
+}
+
+function kindOf(cause: unknown): FailureKind | undefined {
+  if (cause instanceof ModelError) return cause.kind;
+  if (cause instanceof MissingKey) return "auth";
+  return cause instanceof StaleOwner ? "taken_over" : undefined;
 }
 
 function fromOutcome(

@@ -1,11 +1,11 @@
-/** Ends a run of before a restart that nobody goes on with: every run that started has exactly one end. */
+/** Ends a run from before a restart that is not continued: every run that started has exactly one end. */
 
-import type { RunIdentity, StoredBody } from "./core/event.ts";
-import { toolCallsOf } from "./core/message.ts";
-import type { Fault, RunOutcome, RunStatus } from "./core/outcome.ts";
-import { addCost, addUsage, type Price } from "./core/usage.ts";
-import { unheardAnswer } from "./loop/resume-run.ts";
-import type { RecordedRun } from "./recorded.ts";
+import type { RunIdentity, StoredBody } from "../../core/event.ts";
+import { toolCallsOf } from "../../core/message.ts";
+import type { Fault, RunOutcome, RunStatus } from "../../core/outcome.ts";
+import { addCost, addUsage, type Price } from "../../core/usage.ts";
+import { unheardAnswer } from "../../loop/resume-run.ts";
+import type { EarlierRun } from "./earlier-tree.ts";
 
 /** What became of it, and how it is written down. */
 export type Closing = {
@@ -13,11 +13,11 @@ export type Closing = {
   readonly fault: Fault;
   priceOf(model: string): Price | undefined;
   append(who: RunIdentity, body: StoredBody): void;
-  onEnd(run: RecordedRun, outcome: RunOutcome): void;
+  onEnd(run: EarlierRun, outcome: RunOutcome): void;
 };
 
 /** Children before parents. */
-export function closeRecorded(run: RecordedRun, closing: Closing): RunOutcome {
+export function closeRecorded(run: EarlierRun, closing: Closing): RunOutcome {
   for (const child of run.children) if (child.state.end === undefined) closeRecorded(child, closing);
   const { state, runId } = run;
   const { start } = state;

@@ -1,26 +1,25 @@
 /** A fan-out from code: one agent on several inputs, as children of a root that asks no model. */
 
-import { type AgentDefinition, agent } from "./core/agent.ts";
-import { messageOf } from "./core/errors.ts";
-import type { DelegationLimits } from "./core/limits.ts";
-import { userMessage } from "./core/message.ts";
-import type { RunOutcome } from "./core/outcome.ts";
-import { toRefusal } from "./core/refused.ts";
-import type { Run } from "./core/run.ts";
-import type { RunResult } from "./core/runtime.ts";
-import { Scope } from "./core/scope.ts";
-import type { SpawnReply } from "./core/spawn.ts";
-import type { OpenTree } from "./open-tree.ts";
+import { type AgentDefinition, agent } from "../core/agent.ts";
+import { messageOf, toRefusal } from "../core/errors.ts";
+import type { DelegationLimits } from "../core/limits.ts";
+import { userMessage } from "../core/message.ts";
+import type { RunOutcome } from "../core/outcome.ts";
+import type { Run } from "../core/run.ts";
+import type { RunResult } from "../core/runtime.ts";
+import { Scope } from "../core/scope.ts";
+import type { SpawnReply } from "../core/spawn.ts";
+import type { OpenTree } from "./open.ts";
 import { ROOT_MAX_TURNS } from "./profiles.ts";
-import type { RecordedRun } from "./recorded.ts";
+import type { EarlierRun } from "./restore/earlier-tree.ts";
 import { toResult } from "./results.ts";
-import { runOnce } from "./root-handle.ts";
+import { runOnce } from "./root-run.ts";
 
 /** The name of the agent that holds the children of a fan-out together. */
 export const FAN_OUT = "fan-out";
 
 /** A tree, and for one that goes on after a restart the root it had. */
-export type FanOutTree = { opened: OpenTree; earlier?: RecordedRun | undefined };
+export type FanOutTree = { opened: OpenTree; earlier?: EarlierRun | undefined };
 
 /** One result per input, in order, whatever happens. The root holds the children, the budget and the journal together. */
 export async function runFanOut<Output>(
@@ -37,7 +36,7 @@ export async function runFanOut<Output>(
     for (let index = next++; index < inputs.length; index = next++) {
       const request = { label: definition.name, task: inputs[index] ?? "", index, agent: worker };
       try {
-        replies[index] = await tree.spawn(root, FAN_OUT, request);
+        replies[index] = await tree.ports.spawn(root, FAN_OUT, request);
       } catch (error) {
         replies[index] = toReply(error);
       }

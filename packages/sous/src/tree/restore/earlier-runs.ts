@@ -1,34 +1,35 @@
-/** The runs of a tree before its restart: brought back into its book, gone on with, or brought to an end. */
+/** The runs of a tree before its restart: restored in its book, continued, or ended. */
 
-import { priceOf } from "./budget/prices.ts";
-import { recordedReport } from "./child-report.ts";
+import { priceOf } from "../../budget/prices.ts";
+import { Conversation } from "../../core/conversation.ts";
+import { BudgetExceeded, type ErrorType, toRefusal } from "../../core/errors.ts";
+import type { EventOf, RunStart, StoredEvent } from "../../core/event.ts";
+import { type Account, type Budget, smallerBudget } from "../../core/limits.ts";
+import type { Message } from "../../core/message.ts";
+import { isRedacted } from "../../core/redactor.ts";
+import type { StoredRights } from "../../core/rights.ts";
+import type { Run, RunProfile } from "../../core/run.ts";
+import type { ChildReport } from "../../core/spawn.ts";
+import type { ToolLogEntry } from "../../core/tool-log.ts";
+import { repairHistory } from "../../loop/repair-history.ts";
+import { notYetCharged, restoreCounts, unheardAnswer } from "../../loop/resume-run.ts";
+import { withinStored } from "../../rights/narrow.ts";
+import { readHistory } from "../../store/history.ts";
+import type { AgentBook, AgentEntry } from "../../subagents/agent-book.ts";
+import { deliverReport } from "../../subagents/background-children.ts";
+import type { TreeParts } from "../parts.ts";
+import { withFewerRights } from "../profiles.ts";
+import { readerOf, recordedReport } from "../report.ts";
 import { closeRecorded } from "./close-recorded.ts";
-import { Conversation } from "./core/conversation.ts";
-import { BudgetExceeded, type ErrorType } from "./core/errors.ts";
-import type { EventOf, RunStart, StoredEvent } from "./core/event.ts";
-import { type Account, type Budget, smallerBudget } from "./core/limits.ts";
-import type { Message } from "./core/message.ts";
-import { isRedacted } from "./core/redact.ts";
-import type { StoredRights } from "./core/rights.ts";
-import type { Run, RunProfile } from "./core/run.ts";
-import type { ToolLogEntry } from "./core/tool-log.ts";
-import { repairHistory } from "./loop/repair-history.ts";
-import { notYetCharged, restoreCounts, unheardAnswer } from "./loop/resume-run.ts";
-import { withFewerRights } from "./profiles.ts";
-import type { Recorded, RecordedCall, RecordedRun } from "./recorded.ts";
-import { withinStored } from "./rights/narrow.ts";
-import { readHistory } from "./store/history.ts";
-import type { AgentBook, AgentEntry } from "./subagents/agent-book.ts";
-import { deliverReport } from "./subagents/background-children.ts";
-import type { TreeParts } from "./tree-parts.ts";
+import type { EarlierRun, EarlierTree, ParentCall } from "./earlier-tree.ts";
 
 export class EarlierRuns {
-  readonly recorded: Recorded;
+  readonly recorded: EarlierTree;
   readonly #book: AgentBook;
   readonly #parts: TreeParts;
   readonly #messages: (runId: string) => Promise<Message[]>;
 
-  constructor(recorded: Recorded, book: AgentBook, parts: TreeParts) {
+  constructor(recorded: EarlierTree, book: AgentBook, parts: TreeParts) {
     this.recorded = recorded;
     this.#book = book;
     this.#parts = parts;
@@ -36,7 +37,7 @@ export class EarlierRuns {
     this.#messages = readHistory({ read }, recorded.root.state.start.agentId).messages;
   }
 
-  /** Everybody has the place, the figures and the share of the budget they had, and the root nothing it had not. */
+  /** Restores path, counts and budget share of every agent; the root gets no right that it did not have. */
   restoredRoot(profile: RunProfile): AgentEntry {
     const restored = this.#book.get(this.recorded.root.state.start.agentId);
     if (restored !== undefined) return restored;
@@ -83,8 +84,8 @@ export class EarlierRuns {
     if (tokens > 0) this.#account(runId).charge({ tokens, costUsd: restUsd });
   }
 
-  /** Before any run continues: what a call could have cost is not there for others, also while its run waits for a place. */
-  #chargeUnheard({ state, runId, children }: RecordedRun, root: RunProfile): void {
+  /** Before any run continues: charges what an unanswered call could have cost, also while its run waits for a slot. */
+  #chargeUnheard({ state, runId, children }: EarlierRun, root: RunProfile): void {
     const { unsettled, start, end } = state;
     if (end === undefined && unsettled !== undefined) {
       const unheard = unheardAnswer(
@@ -106,14 +107,14 @@ export class EarlierRuns {
   }
 
   /** The agent of an earlier run. */
-  entryOf({ state, runId }: RecordedRun): AgentEntry {
+  entryOf({ state, runId }: EarlierRun): AgentEntry {
     const entry = this.#book.get(state.start.agentId);
     if (entry === undefined) throw new Error(`Run ${runId} belongs to no agent`);
     return entry;
   }
 
   /** What an earlier run had said and heard, without the results of an answer that is still to be acted on. */
-  async conversationOf({ runId, state }: RecordedRun, profile: RunProfile): Promise<Conversation> {
+  async conversationOf({ runId, state }: EarlierRun, profile: RunProfile): Promise<Conversation> {
     const messages = await this.#messages(runId);
     const hasOpenCalls = state.answer?.message.content.some((part) => part.type === "tool-call") === true;
     if (hasOpenCalls && messages.at(-1)?.role === "tool") messages.pop();
@@ -125,21 +126,21 @@ export class EarlierRuns {
     return conversation;
   }
 
-  /** Gives a run that goes on everything it had counted, said and been billed for. */
-  giveBack(run: Run, earlier: RecordedRun): void {
+  /** Gives a run that continues everything it had counted, said and been billed for. */
+  giveBack(run: Run, earlier: EarlierRun): void {
     restoreCounts(run, earlier.state);
     const { usage, costUsd } = this.recorded.usageBelow(earlier);
     if (usage.totalTokens > 0 || costUsd !== 0) run.billBelow(usage, costUsd);
     if (earlier.children.some(({ state }) => state.end?.stopReason === "consent")) run.lacksConsent = true;
   }
 
-  toolLog({ runId }: RecordedRun, profile: RunProfile): ToolLogEntry[] {
+  toolLog({ runId }: EarlierRun, profile: RunProfile): ToolLogEntry[] {
     return this.recorded.toolLog(runId, profile);
   }
 
   /** Calls to make again for children in the background. One whose tool is gone ends here, and its parent reads so. */
-  backgroundCalls(run: Run): RecordedCall[] {
-    const calls = new Map<string, RecordedCall>();
+  backgroundCalls(run: Run): ParentCall[] {
+    const calls = new Map<string, ParentCall>();
     for (const { call, child } of this.recorded.inBackground(run.who.runId)) {
       // Any other tool may do more than start a child.
       if (run.profile.tools.byName.get(call.toolName)?.tool.category === "subagent") calls.set(call.callId, call);
@@ -148,22 +149,33 @@ export class EarlierRuns {
     return [...calls.values()];
   }
 
-  #report(parent: Run, child: RecordedRun): void {
-    if (child.state.end === undefined) this.close(parent, child, "cancelled", NOBODY_WENT_ON);
+  #report(parent: Run, child: EarlierRun): void {
+    if (child.state.end === undefined) this.close(parent, child, "cancelled", NOT_CONTINUED);
     child.isTaken = true;
-    const { limits, settings } = this.#parts;
-    const reader = { parent, maxBytes: limits.outputMaxSize, redactor: settings.redactor };
-    const report = recordedReport(child, this.entryOf(child), this.recorded, reader);
+    const report = this.reportOf(parent, child);
     if (report !== undefined) deliverReport(parent, report);
   }
 
-  /** Ends the children of a run that nobody asked for again. */
-  closeOrphans(run: Run): void {
-    for (const orphan of this.recorded.orphansOf(run.who.runId)) this.close(run, orphan, "cancelled", NOBODY_WENT_ON);
+  /** The report of a child that has ended; undefined while it has not. */
+  reportOf(parent: Run, child: EarlierRun): ChildReport | undefined {
+    return recordedReport(child, this.entryOf(child), this.recorded, readerOf(this.#parts, parent));
   }
 
-  /** Ends a run that cannot go on, and bills its parent for it and for everything below it. */
-  close(parent: Run, earlier: RecordedRun, type: ErrorType, message: string): void {
+  /** Ends a child that could not continue. Undefined when the error is not a refusal. */
+  closeRefused(parent: Run, child: EarlierRun, error: unknown): ChildReport | undefined {
+    const refusal = toRefusal(error);
+    if (refusal === undefined) return undefined;
+    this.close(parent, child, refusal.errorType, refusal.message);
+    return this.reportOf(parent, child);
+  }
+
+  /** Ends the children of a run that were not asked for again. */
+  closeOrphans(run: Run): void {
+    for (const orphan of this.recorded.orphansOf(run.who.runId)) this.close(run, orphan, "cancelled", NOT_CONTINUED);
+  }
+
+  /** Ends a run that cannot continue, and bills its parent for it and for everything below it. */
+  close(parent: Run, earlier: EarlierRun, type: ErrorType, message: string): void {
     const { journal, clock } = this.#parts.asking;
     const { model, price } = parent.profile;
     closeRecorded(earlier, {
@@ -191,7 +203,7 @@ export class EarlierRuns {
   }
 }
 
-const NOBODY_WENT_ON = "Subagent cancelled: it was interrupted, and was not continued";
+const NOT_CONTINUED = "Subagent cancelled: it was interrupted, and was not continued";
 
 /** The same profile, with nothing it did not have when its run began. */
 export function atMost(profile: RunProfile, had: StoredRights): RunProfile {
@@ -206,7 +218,7 @@ export function asStarted(profile: RunProfile, { rights, instructions, notes }: 
   return isSame || isRedacted({ instructions, notes }) ? within : { ...within, instructions, notes };
 }
 
-/** Its share as it was, or what is left when that is less by now. */
+/** Its share as it was, or what is left, if that is less. */
 function openWithin(above: Account, budget: Budget | undefined, path: string): Account {
   if (budget === undefined) return above;
   const child = { path, above: undefined };

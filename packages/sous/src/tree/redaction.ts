@@ -1,8 +1,9 @@
 /** The redactor for the variables of this machine. */
 
-import type { Host } from "./core/clock.ts";
-import { createRedactor, type Redactor } from "./core/redact.ts";
-import { type Secret, secretsOf } from "./core/secret-variables.ts";
+import type { Host } from "../core/clock.ts";
+import type { Redactor } from "../core/redactor.ts";
+import { createRedactor } from "../secrets/redact.ts";
+import { type Secret, secretsOf } from "../secrets/variables.ts";
 
 type Known = { readonly secrets: readonly Secret[]; readonly redactor: Redactor; lookedAt: number };
 
@@ -16,7 +17,7 @@ export function redactorFor({ environment, clock }: Pick<Host, "environment" | "
   const now = clock.monotonic();
   const before = known.get(environment);
   const age = before === undefined ? Number.POSITIVE_INFINITY : now - before.lookedAt;
-  // Clocks of tests begin anew, so the last look may be in the future.
+  // The clock of a test can start again, so the last look may be in the future.
   if (before !== undefined && age >= 0 && age < LOOK_AGAIN_MS) return before.redactor;
   const secrets = secretsOf(environment);
   if (before !== undefined && isSame(secrets, before.secrets)) {

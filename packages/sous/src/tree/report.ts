@@ -1,16 +1,21 @@
 /** What a parent hears of a child that has ended: bounded, with the bill of everything below it. */
 
-import type { RunOutcome } from "./core/outcome.ts";
-import type { Redactor } from "./core/redact.ts";
-import type { Run } from "./core/run.ts";
-import type { ChildReport } from "./core/spawn.ts";
-import { truncateUtf8 } from "./core/truncate.ts";
-import { addCost, addUsage } from "./core/usage.ts";
-import type { Recorded, RecordedRun } from "./recorded.ts";
-import { type AgentEntry, childInfo } from "./subagents/agent-book.ts";
+import type { RunOutcome } from "../core/outcome.ts";
+import type { Redactor } from "../core/redactor.ts";
+import type { Run } from "../core/run.ts";
+import type { ChildReport } from "../core/spawn.ts";
+import { truncateUtf8 } from "../core/truncate.ts";
+import { addCost, addUsage } from "../core/usage.ts";
+import { type AgentEntry, childInfo } from "../subagents/agent-book.ts";
+import type { TreeParts } from "./parts.ts";
+import type { EarlierRun, EarlierTree } from "./restore/earlier-tree.ts";
 
 /** Who reads it, and how much of it. */
 export type Reader = { readonly parent: Run | undefined; readonly maxBytes: number; readonly redactor: Redactor };
+
+export function readerOf({ limits, settings }: TreeParts, parent: Run | undefined): Reader {
+  return { parent, maxBytes: limits.outputMaxSize, redactor: settings.redactor };
+}
 
 /** The report of a run that has just ended. */
 export function reportOf(run: Run, entry: AgentEntry, outcome: RunOutcome, reader: Reader): ChildReport {
@@ -31,9 +36,9 @@ export function reportOf(run: Run, entry: AgentEntry, outcome: RunOutcome, reade
 
 /** The report of a run that ended before a restart: its parent has been billed for it. Undefined when it has not ended. */
 export function recordedReport(
-  run: RecordedRun,
+  run: EarlierRun,
   entry: AgentEntry,
-  recorded: Recorded,
+  recorded: EarlierTree,
   reader: Reader,
 ): ChildReport | undefined {
   const { end } = run.state;

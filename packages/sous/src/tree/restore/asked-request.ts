@@ -1,13 +1,13 @@
 /** What a recorded call asked the gate for: its tool is run once more, with a gate that only listens. */
 
-import type { Run } from "./core/run.ts";
-import type { ChildControl, SpawnReply, SpawnRequest } from "./core/spawn.ts";
-import type { ToolContext } from "./core/tool.ts";
-import { noUsage } from "./core/usage.ts";
-import type { RecordedCall } from "./recorded.ts";
+import type { Run } from "../../core/run.ts";
+import type { ChildControl, SpawnReply, SpawnRequest } from "../../core/spawn.ts";
+import type { ToolContext } from "../../core/tool.ts";
+import { noUsage } from "../../core/usage.ts";
+import type { ParentCall } from "./earlier-tree.ts";
 
 /** Undefined when the tool is no longer there, or does more than start children. */
-export async function askedRequest(parent: Run, call: RecordedCall): Promise<SpawnRequest | undefined> {
+export async function askedRequest(parent: Run, call: ParentCall): Promise<SpawnRequest | undefined> {
   const ready = parent.profile.tools.byName.get(call.toolName);
   if (ready?.tool.category !== "subagent") return undefined;
   const parsed = await ready.schema.parse(call.input);
@@ -32,7 +32,7 @@ class ListeningContext implements ToolContext {
   readonly children: ChildControl = NO_CHILDREN;
   readonly spawn: ToolContext["spawn"];
 
-  constructor({ who, tree }: Run, { callId, index }: RecordedCall) {
+  constructor({ who, tree }: Run, { callId, index }: ParentCall) {
     this.callId = callId;
     this.cwd = tree.cwd;
     this.runId = who.runId;

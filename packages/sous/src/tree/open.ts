@@ -1,28 +1,27 @@
 /** A tree that has no root run yet: everything its runs share, put together. */
 
-import { ChildTime } from "./budget/child-time.ts";
-import { createDeadlines } from "./budget/deadlines.ts";
-import { openLedger } from "./budget/ledger.ts";
-import { priceFor, priceOf } from "./budget/prices.ts";
-import { purseLineOf } from "./budget/purse-line.ts";
-import { Slots } from "./budget/run-slots.ts";
-import { withinBudget } from "./budget/within-budget.ts";
-import type { ModelChoice } from "./core/agent.ts";
-import type { Host } from "./core/clock.ts";
-import { checkConversation, DEFAULT_CONVERSATION } from "./core/conversation.ts";
-import type { TreeTerms } from "./core/event.ts";
-import { type Budget, checkLimits, DEFAULT_LIMITS, type Ledger } from "./core/limits.ts";
-import type { Model } from "./core/model.ts";
-import { checkWord, withDefaults } from "./core/options.ts";
-import type { RunOptions, RuntimeOptions } from "./core/runtime.ts";
-import { checkShared } from "./core/shared-budget.ts";
-import { FIRST_FENCE, type Store } from "./core/store.ts";
-import { createJournal } from "./events/journal.ts";
-import { Profiles } from "./profiles.ts";
-import type { Recorded } from "./recorded.ts";
+import { ChildTime } from "../budget/admission.ts";
+import { createDeadlines } from "../budget/deadlines.ts";
+import { openLedger, withinBudget } from "../budget/ledger.ts";
+import { priceFor, priceOf } from "../budget/prices.ts";
+import { purseLineOf } from "../budget/purse-line.ts";
+import { Slots } from "../budget/run-slots.ts";
+import type { ModelChoice } from "../core/agent.ts";
+import type { Host } from "../core/clock.ts";
+import { checkConversation, DEFAULT_CONVERSATION } from "../core/conversation.ts";
+import { checkWord, ignore, withDefaults } from "../core/errors.ts";
+import type { TreeTerms } from "../core/event.ts";
+import { type Budget, checkLimits, DEFAULT_LIMITS, type Ledger } from "../core/limits.ts";
+import type { Model } from "../core/model.ts";
+import type { RunOptions, RuntimeOptions } from "../core/runtime.ts";
+import { checkShared } from "../core/shared-budget.ts";
+import { FIRST_FENCE, type Store } from "../core/store.ts";
+import { createJournal } from "../events/journal.ts";
+import { readHistory } from "../store/history.ts";
+import { type ProfileSource, Profiles } from "./profiles.ts";
 import { redactorFor } from "./redaction.ts";
+import type { EarlierTree } from "./restore/earlier-tree.ts";
 import { tellBudgetNear } from "./spending-state.ts";
-import { readHistory } from "./store/history.ts";
 import { Tree } from "./tree.ts";
 
 /** What all trees of a runtime have in common, and what is asked of this one. */
@@ -35,17 +34,19 @@ export type Shared = {
   models: (choice: ModelChoice) => Model | Promise<Model>;
   /** Keeps the books in another way than by the rules, as a rerun does. */
   openLedger?: ((budget: Budget) => Ledger) | undefined;
+  /** Takes the place of the profiles that follow from the definitions, as in a rerun. */
+  profiles?: ((given: Profiles) => ProfileSource) | undefined;
 };
 
 /** What a caller asks of a tree, and what its root remembers besides. */
 export type TreeOptions = RunOptions & Pick<TreeTerms, "wholeAnswers">;
 
-/** A stored tree that goes on: under whose claim, and from what. */
-export type GoesOn = { readonly rootId: string; readonly fence: number; readonly recorded: Recorded };
+/** A stored tree that is continued: its claim, and what it had done. */
+export type Continued = { readonly rootId: string; readonly fence: number; readonly recorded: EarlierTree };
 
 export type OpenTree = ReturnType<typeof openTree>;
 
-export function openTree(shared: Shared, goesOn?: GoesOn) {
+export function openTree(shared: Shared, continued?: Continued) {
   const { options, runOptions, host, store, newId, models } = shared;
   const { clock, random, cwd } = host;
   const redactor = redactorFor(host);
@@ -53,20 +54,20 @@ export function openTree(shared: Shared, goesOn?: GoesOn) {
   const { onExhausted = "wrap-up", onLiveChildren = "wait" } = runOptions;
   checkWord("onExhausted", onExhausted, ["wrap-up", "stop"]);
   checkWord("onLiveChildren", onLiveChildren, ["wait", "cancel"]);
-  const rootId = goesOn?.rootId ?? newId();
+  const rootId = continued?.rootId ?? newId();
   const requireStore = options.requireStore === true;
-  const loss = lossOf(store, rootId, goesOn?.fence);
+  const loss = lossOf(store, rootId, continued?.fence);
   const journal = createJournal({
     store,
     rootId,
     clock,
     requireStore,
-    firstSeq: goesOn && (goesOn.recorded.events.at(-1)?.seq ?? 0) + 1,
-    fence: goesOn?.fence,
+    firstSeq: continued && (continued.recorded.events.at(-1)?.seq ?? 0) + 1,
+    fence: continued?.fence,
     hooks: {
       redactor,
       isAlone: () => tree.book.isOneAtWork,
-      // With a required store nothing outside happens after the loss: what is kept is as good as after a crash.
+      // With a required store nothing outside happens after the loss, so the journal is as good as after a crash.
       onDegraded: requireStore ? undefined : loss.mark,
     },
   });
@@ -80,25 +81,26 @@ export function openTree(shared: Shared, goesOn?: GoesOn) {
       purse: from && purseLineOf(from, clock),
       onNear: (limit, path) => tellBudgetNear(path, limit, tree.book, journal),
     });
+  const profiles = new Profiles({
+    resolveModel: models,
+    priceOf: (model) => priceFor(model, options.models?.prices),
+    allowedModels: options.models?.allow ?? [],
+    windowOf: (model) => model.contextWindow ?? priceOf(model.id)?.contextWindow,
+    limits,
+    agents: options.agents ?? [],
+    now: clock.monotonic,
+  });
   const tree: Tree = new Tree({
     settings: {
       cwd,
-      folder: goesOn === undefined ? cwd : goesOn.recorded.root.state.start.cwd,
+      folder: continued === undefined ? cwd : continued.recorded.root.state.start.cwd,
       redactor,
       conversation: checkConversation(withDefaults(DEFAULT_CONVERSATION, runOptions.conversation)),
       onExhausted,
       onLiveChildren,
     },
     asking: { clock, random, journal, callsAtOnce: options.maxConcurrentCalls },
-    profiles: new Profiles({
-      resolveModel: models,
-      priceOf: (model) => priceFor(model, options.models?.prices),
-      allowedModels: options.models?.allow ?? [],
-      windowOf: (model) => model.contextWindow ?? priceOf(model.id)?.contextWindow,
-      limits,
-      agents: options.agents ?? [],
-      now: clock.monotonic,
-    }),
+    profiles: shared.profiles?.(profiles) ?? profiles,
     limits,
     spending: {
       budget,
@@ -117,7 +119,7 @@ export function openTree(shared: Shared, goesOn?: GoesOn) {
     rules: typeof options.approve === "object" ? options.approve : undefined,
     records: { newId, ...readHistory(store, rootId), endWithLoss: loss.end },
     wholeAnswers: runOptions.wholeAnswers === true,
-    recorded: goesOn?.recorded,
+    recorded: continued?.recorded,
   });
   if (runOptions.onEvent !== undefined) journal.subscribe(runOptions.onEvent);
   // `last`: the end of the latest run of the root, which a follow-up waits for.
@@ -132,12 +134,10 @@ function lossOf(store: Store, rootId: string, fence: number = FIRST_FENCE) {
     await store.markLost(rootId, reason);
   };
   const end = async (): Promise<void> => {
-    // The store may be back by now: the word goes before the claim, or another process could continue half a history.
+    // The store may work again: mark the loss before the claim is released, or another process could continue half a history.
     if (lost !== undefined) await mark(lost);
     await store.release(rootId, fence);
   };
   // No one waits for either: a store that failed may never answer.
   return { mark: (reason: string) => void mark(reason).catch(ignore), end: () => void end().catch(ignore) };
 }
-
-function ignore(): void {}

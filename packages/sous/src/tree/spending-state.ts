@@ -1,11 +1,9 @@
-/** What a tree may spend and has spent, told to people: every limit with who holds what of it, and news of limits as events. */
+/** What a tree may spend and has spent: every limit with who holds what of it, and the event of a limit that is near. */
 
-import { isNear, NEAR } from "./budget/meter.ts";
-import type { Journal } from "./core/journal.ts";
-import type { LimitState, SpendingState } from "./core/limits.ts";
-import type { OpenTree } from "./open-tree.ts";
-import type { AgentBook } from "./subagents/agent-book.ts";
-import type { Spending } from "./tree-parts.ts";
+import type { Journal } from "../core/event.ts";
+import type { LimitState, SpendingState } from "../core/limits.ts";
+import type { AgentBook } from "../subagents/agent-book.ts";
+import type { Spending } from "./parts.ts";
 
 /** `usedMs` is how long the root has run. */
 export function spendingState(spending: Spending, book: AgentBook, usedMs: number): SpendingState {
@@ -19,18 +17,6 @@ export function spendingState(spending: Spending, book: AgentBook, usedMs: numbe
   const seconds = childTime.state();
   if (seconds !== undefined) add(seconds);
   return { limits: [...limits.values()], runs: root.holdings() };
-}
-
-/** Tells once when the root has used most of the time that its tree has. */
-export function watchTreeTime({ tree, deadlines, journal }: OpenTree): Disposable | undefined {
-  const ofTree = (): LimitState | undefined =>
-    tree.spending().limits.find(({ of, unit }) => of === "tree" && unit === "seconds");
-  const limit = ofTree();
-  if (limit === undefined || isNear(limit)) return undefined;
-  return deadlines.add((limit.limit * NEAR - limit.spent) * 1000, () => {
-    const now = ofTree();
-    if (now !== undefined) tellBudgetNear(undefined, now, tree.book, journal);
-  });
 }
 
 /** Most of a limit is spent: an event of the run that came near it, or of the root. */

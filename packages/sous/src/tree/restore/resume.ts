@@ -1,47 +1,52 @@
-/** From a stored tree to one that goes on: its claim is taken, its journal folded, its terms kept. */
+/** Continues a stored tree: takes its claim, folds its journal, keeps its terms. */
 
-import { type AgentDefinition, agent } from "./core/agent.ts";
-import { UserError } from "./core/errors.ts";
-import type { EventOf, StoredEvent } from "./core/event.ts";
-import { laterHandle } from "./core/later-handle.ts";
-import { type Budget, narrowerLimits } from "./core/limits.ts";
-import { messageFrom } from "./core/message.ts";
-import { withDefaults } from "./core/options.ts";
-import type { ForkOptions, ResumeOptions, RunHandle, RunOptions, RunResult, RuntimeOptions } from "./core/runtime.ts";
-import type { RunRecord, Store } from "./core/store.ts";
-import { FAN_OUT, fanOutTask, holderOf, runFanOut } from "./fan-out.ts";
-import { repairHistory } from "./loop/repair-history.ts";
-import { type OpenTree, openTree, type Shared, type TreeOptions } from "./open-tree.ts";
-import { Recorded, type RecordedRun } from "./recorded.ts";
-import { rootHandle } from "./root-handle.ts";
-import { readHistory } from "./store/history.ts";
-import type { AgentEntry } from "./subagents/agent-book.ts";
+import { type AgentDefinition, agent } from "../../core/agent.ts";
+import { UserError, withDefaults } from "../../core/errors.ts";
+import type { EventOf, StoredEvent } from "../../core/event.ts";
+import { type Budget, narrowerLimits } from "../../core/limits.ts";
+import { messageFrom } from "../../core/message.ts";
+import type {
+  ForkOptions,
+  ResumeOptions,
+  RunHandle,
+  RunOptions,
+  RunResult,
+  RuntimeOptions,
+} from "../../core/runtime.ts";
+import type { RunRecord, Store } from "../../core/store.ts";
+import { repairHistory } from "../../loop/repair-history.ts";
+import { readHistory } from "../../store/history.ts";
+import type { AgentEntry } from "../../subagents/agent-book.ts";
+import { FAN_OUT, fanOutTask, holderOf, runFanOut } from "../fan-out.ts";
+import { type OpenTree, openTree, type Shared, type TreeOptions } from "../open.ts";
+import { rootHandle } from "../root-handle.ts";
+import { RootRun } from "../root-run.ts";
+import { type EarlierRun, EarlierTree } from "./earlier-tree.ts";
 
-/** What a run that had ended is told when nobody says anything else. Text a model reads: snapshotted. */
+/** The message to a run that had ended, when none is given. Text a model reads: snapshotted. */
 export const GO_ON = "You were stopped before you had finished. Continue where you stopped.";
 
 type Parts = Omit<Shared, "runOptions">;
 
-/** Goes on with a tree after a crash or a stop. Finished work is not repeated. */
+/** Continues a tree after a crash or a stop. Finished work is not repeated. */
 export function resumeRoot<Output>(runId: string, parts: Parts, options: ResumeOptions): RunHandle<Output> {
-  return laterHandle(runId, async (onHandle) => {
-    const record = await rootRecord(runId, parts.store);
-    if (options.message === undefined && (await lastOfRoot(record, parts.store)).status === "completed")
-      throw new UserError(`Run ${runId} has completed. Give it a message to continue with, or fork it.`);
-    const { opened, root, earlier } = await openStored(record, parts, options, (start) =>
-      definitionOf(start, parts, options.agent),
-    );
-    const entry = Promise.resolve(root);
-    if (earlier.state.end === undefined) {
-      onHandle(rootHandle(opened, earlier.runId, entry, earlier.state.start.task, { earlier }));
-      return;
-    }
-    const { summarizes } = options;
-    onHandle(rootHandle(opened, parts.newId(), entry, messageFrom(options.message ?? GO_ON), { summarizes }));
-  });
+  return rootHandle(runId, continuedRun(runId, parts, options));
 }
 
-/** Goes on with a fan-out: results it has are taken from the journal, children that live go on, the rest start. */
+async function continuedRun(runId: string, parts: Parts, options: ResumeOptions): Promise<RootRun> {
+  const record = await rootRecord(runId, parts.store);
+  if (options.message === undefined && (await lastOfRoot(record, parts.store)).status === "completed")
+    throw new UserError(`Run ${runId} has completed. Give it a message to continue with, or fork it.`);
+  const stored = await openStored(record, parts, options, (start) => definitionOf(start, parts, options.agent));
+  const { opened, earlier } = stored;
+  const root = Promise.resolve(stored.root);
+  if (earlier.state.end === undefined)
+    return new RootRun(opened, root, { runId: earlier.runId, task: earlier.state.start.task, earlier });
+  const task = messageFrom(options.message ?? GO_ON);
+  return new RootRun(opened, root, { runId: parts.newId(), task, summarizes: options.summarizes });
+}
+
+/** Continues a fan-out: results come from the journal, interrupted children continue, the rest start. */
 export async function resumeFanOut<Output>(
   runId: string,
   parts: Parts,
@@ -52,35 +57,41 @@ export async function resumeFanOut<Output>(
   if (record.agent !== FAN_OUT) throw new UserError(`Run ${runId} is not a fan-out; use resume()`);
   if (record.task !== fanOutTask(inputs)) throw new UserError(`The fan-out ${runId} was made on other inputs`);
   if (record.endedAt !== undefined) throw new UserError(`The fan-out ${runId} has ended: nothing is left to do`);
-  const from = runOptions.budget?.from;
-  const { opened, earlier } = await openStored(record, parts, { ...runOptions, from }, () => holderOf(definition));
+  const terms = { ...runOptions, sharedBudget: runOptions.budget?.from };
+  const { opened, earlier } = await openStored(record, parts, terms, () => holderOf(definition));
   return runFanOut({ opened, earlier }, definition, inputs, limit);
 }
 
 /** A new tree that begins with what a run had said and heard by the end of a turn. The old one stays as it is. */
 export function forkRoot<Output>(runId: string, parts: Parts, options: ForkOptions): RunHandle<Output> {
-  return laterHandle(runId, async (onHandle) => {
-    const record = await rootRecord(runId, parts.store);
-    const events = await parts.store.read(record.rootId, { runId });
-    const [start] = events;
-    if (start?.type !== "run-start") throw new UserError(`Run ${runId} has no beginning in this store`);
-    const { before, turn } = endOfTurn(events, options.at);
-    const stored = readHistory(parts.store, record.rootId);
-    const said = options.at === undefined ? await stored.continuation(runId) : await stored.messages(runId, before);
-    const history = repairHistory(said);
-    const definition = definitionOf(start, parts, options.agent);
-    const terms = toRunOptions(start, { from: options.budget?.from }, parts.options.limits);
-    const { signal, onEvent, budget, limits } = options;
-    const runOptions = withDefaults(terms, { signal, onEvent, budget, limits });
-    const opened = openTree({ ...parts, runOptions });
-    const entry = opened.tree.openRoot(opened.rootId, definition);
-    const origin = { kind: "branch", runId, turn, history } as const;
-    const { summarizes } = options;
-    onHandle(rootHandle(opened, opened.rootId, entry, messageFrom(options.message ?? GO_ON), { origin, summarizes }));
+  return rootHandle(runId, branchedRun(runId, parts, options));
+}
+
+async function branchedRun(runId: string, parts: Parts, options: ForkOptions): Promise<RootRun> {
+  const record = await rootRecord(runId, parts.store);
+  const events = await parts.store.read(record.rootId, { runId });
+  const [start] = events;
+  if (start?.type !== "run-start") throw new UserError(`Run ${runId} has no beginning in this store`);
+  const { before, turn } = endOfTurn(events, options.afterTurn);
+  const stored = readHistory(parts.store, record.rootId);
+  const isWhole = options.afterTurn === undefined;
+  const history = repairHistory(isWhole ? await stored.continuation(runId) : await stored.messages(runId, before));
+  const definition = definitionOf(start, parts, options.agent);
+  const terms = toRunOptions(start, { sharedBudget: options.budget?.from }, parts.options.limits);
+  const { signal, onEvent, budget, limits, summarizes } = options;
+  const opened = openTree({ ...parts, runOptions: withDefaults(terms, { signal, onEvent, budget, limits }) });
+  const { rootId } = opened;
+  const root = opened.tree.openRoot(rootId, definition);
+  const task = messageFrom(options.message ?? GO_ON);
+  return new RootRun(opened, root, {
+    runId: rootId,
+    task,
+    origin: { kind: "branch", runId, turn, history },
+    summarizes,
   });
 }
 
-type StoredTree = { opened: OpenTree; root: AgentEntry; earlier: RecordedRun };
+type StoredTree = { opened: OpenTree; root: AgentEntry; earlier: EarlierRun };
 
 /** Takes the claim of the tree and brings it back. When that fails the claim is given back. */
 async function openStored(
@@ -95,7 +106,7 @@ async function openStored(
     throw new UserError(`Run ${rootId} cannot be resumed, because not all of it was stored. ${lost}`);
   const { fence } = await store.claim(rootId);
   try {
-    const recorded = new Recorded(await store.read(rootId));
+    const recorded = new EarlierTree(await store.read(rootId));
     const { start } = recorded.root.state;
     const { signal, onEvent } = options;
     const runOptions = { ...toRunOptions(start, options, parts.options.limits), signal, onEvent };
@@ -127,17 +138,17 @@ async function lastOfRoot(record: RunRecord, store: Store): Promise<RunRecord> {
 /** The terms the tree was begun under. What it shared with others cannot be stored, and must not be forgotten. */
 function toRunOptions(
   { terms, budget, runId }: EventOf<"run-start">,
-  { moreBudget, from }: Pick<ResumeOptions, "moreBudget" | "from">,
+  { addBudget, sharedBudget }: Pick<ResumeOptions, "addBudget" | "sharedBudget">,
   own: RuntimeOptions["limits"],
 ): TreeOptions {
   const name = terms?.sharedBudget;
-  if (name !== undefined && from === undefined)
+  if (name !== undefined && sharedBudget === undefined)
     throw new UserError(
-      `Run ${runId} drew on the shared budget ${JSON.stringify(name)}: open it with sharedBudget() of its store and pass it as from`,
+      `Run ${runId} drew on the shared budget ${JSON.stringify(name)}: open it with sharedBudget() of its store and pass it as sharedBudget, to fork() as budget.from`,
     );
-  // Where the tree comes from is not known: what the runtime was told itself holds as well.
+  // The origin of the tree is not known, so the limits of this runtime hold as well.
   const limits = terms && narrowerLimits(terms.limits, own);
-  return { ...terms, limits, budget: { ...sumOf(budget, moreBudget), from } };
+  return { ...terms, limits, budget: { ...sumOf(budget, addBudget), from: sharedBudget } };
 }
 
 /** A limit that is not set stays so. */
@@ -185,7 +196,7 @@ function endOfTurn(events: readonly StoredEvent[], at: number | undefined): { be
   return { before: next?.seq ?? Number.POSITIVE_INFINITY, turn: at };
 }
 
-function deniedIn({ events, root }: Recorded): { path: string; toolName: string; input: unknown }[] {
+function deniedIn({ events, root }: EarlierTree): { path: string; toolName: string; input: unknown }[] {
   const asked = new Map<string, EventOf<"approval-request">>();
   const denied: { path: string; toolName: string; input: unknown }[] = [];
   for (const event of events) {

@@ -1,0 +1,46 @@
+/** Asks the person at the root whether a call may run. Clocks stop meanwhile. */
+
+import { rest } from "../budget/run-slots.ts";
+import type { ApprovalAnswer, ApprovalRequest, Approve } from "../core/approval.ts";
+import type { Run } from "../core/run.ts";
+import { askPerson } from "../loop/ask-consent.ts";
+import type { TreeState } from "./state.ts";
+
+/** Undefined when there is no person to ask. */
+export function askApproval(tree: TreeState, run: Run, request: ApprovalRequest): Promise<ApprovalAnswer> | undefined {
+  const { approve } = tree.parts;
+  if (approve !== undefined) return whileResting(run, () => askWithoutClocks(tree, run, request, approve));
+  deny(tree, request);
+  return undefined;
+}
+
+/** The time of all children stops as well, unless another of them is at work. */
+async function askWithoutClocks(
+  tree: TreeState,
+  run: Run,
+  request: ApprovalRequest,
+  approve: Approve,
+): Promise<ApprovalAnswer> {
+  const { childTime } = tree.parts.spending;
+  const waiting: Run[] = [];
+  for (let each = run; each.parent !== undefined; each = each.parent) waiting.push(each);
+  for (const each of waiting) childTime.pause(each);
+  try {
+    return await askPerson(run, request, approve);
+  } catch (error) {
+    // An approver that throws counts as a denial.
+    if (!run.work.aborted) deny(tree, request);
+    throw error;
+  } finally {
+    for (const each of waiting) childTime.resume(each);
+  }
+}
+
+function deny({ denied }: TreeState, { path, toolName, input }: ApprovalRequest): void {
+  denied.push({ path, toolName, input });
+}
+
+/** A run that waits for a child or a person holds no slot, so that those it waits for can have one. */
+export function whileResting<T>(run: Run, work: () => Promise<T>): Promise<T> {
+  return run.slot === undefined ? work() : rest(run.slot, run, work);
+}

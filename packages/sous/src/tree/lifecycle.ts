@@ -1,0 +1,117 @@
+/** Makes, starts and ends a run. Knows nothing of how a run is asked for or paid. */
+
+import { setDeadline } from "../budget/deadlines.ts";
+import { textOf } from "../core/message.ts";
+import type { RunOutcome } from "../core/outcome.ts";
+import { Cancelled, Run, type TreePorts } from "../core/run.ts";
+import { resumeRun } from "../loop/resume-run.ts";
+import { runAgent } from "../loop/run-agent.ts";
+import { tellHook } from "../loop/run-hooks.ts";
+import { reserveFor } from "../model/ask-for-run.ts";
+import type { AgentEntry } from "../subagents/agent-book.ts";
+import { termsOf } from "./parts.ts";
+import type { RunPlan } from "./plan.ts";
+import type { TreeState } from "./state.ts";
+
+/** What a run does in place of the agent loop, such as holding a fan-out together. */
+export type Work = Parameters<typeof runAgent>[1];
+
+/** A run that has not started. */
+export function makeRun(tree: TreeState, plan: RunPlan, ports: TreePorts): Run {
+  const { entry, runId, parent, profile, task, conversation, summary, scope, earlier } = plan;
+  const { agentId, path, depth, account } = entry;
+  const who = { runId, agentId, parentId: parent?.who.runId ?? null, path, depth };
+  const about = { who, parent, task: textOf(task), profile, conversation, summary };
+  const run = new Run({ ...about, scope, tree: ports, account });
+  for (const message of conversation.messages) {
+    if (message.role !== "assistant") continue;
+    for (const part of message.content) if (part.type === "tool-call") run.callIds.add(part.callId);
+  }
+  if (earlier !== undefined) tree.earlierRuns?.giveBack(run, earlier);
+  return run;
+}
+
+/** Records the start and runs the agent to its end. */
+export function startRun(tree: TreeState, run: Run, plan: RunPlan, work?: Work): Promise<RunOutcome> {
+  const { entry, earlier } = plan;
+  const { parts, book, listeners } = tree;
+  const { hooks, timeoutMs } = run.profile;
+  const limit = { timeoutMs, seconds: entry.budget?.seconds, usedMs: entry.durationMs };
+  run.deadline = setDeadline(run, limit, parts.spending.deadlines, parts.asking.clock);
+  book.started(entry, run);
+  if (hooks?.onEvent !== undefined) listeners.add(run.who.runId, hooks.onEvent);
+  if (earlier !== undefined) {
+    if (run.hasAnswered) run.holding?.keep(reserveFor(run, run.conversation.promptTokens));
+    return runAgent(run, (each) => resumeRun(each, earlier.state, work));
+  }
+  recordStart(tree, run, plan);
+  return runAgent(run, work);
+}
+
+function recordStart({ parts, shownTools }: TreeState, run: Run, plan: RunPlan): void {
+  const { entry, task, origin, call, summary, summarizes } = plan;
+  const { profile } = run;
+  const isRoot = run.parent === undefined;
+  run.emit({
+    type: "run-start",
+    agent: profile.agentName,
+    nickname: profile.nickname,
+    label: entry.label,
+    task,
+    model: profile.model.id,
+    price: profile.price,
+    contextWindow: Number.isFinite(profile.contextWindow) ? profile.contextWindow : undefined,
+    tools: shownTools.describe(profile.tools),
+    outputSchema: profile.output?.jsonSchema,
+    instructions: profile.instructions,
+    notes: profile.notes,
+    maxTurns: profile.maxTurns,
+    rights: profile.storedRights,
+    origin,
+    call,
+    summaryPrompt: summary?.prompt,
+    ...(summarizes === true && { summarizes }),
+    timeoutMs: profile.timeoutMs,
+    budget: entry.budget,
+    terms: isRoot ? termsOf(parts) : undefined,
+    cwd: isRoot ? parts.settings.folder : undefined,
+  });
+  // A root may be told to stop before it has begun.
+  if (isRoot && run.scope.reason instanceof Cancelled) run.emit({ type: "cancel", mode: "stop" });
+}
+
+/** Without an outcome the runtime itself has failed. */
+export function endRun({ parts, book }: TreeState, run: Run, outcome: RunOutcome | undefined): void {
+  run.endWaits();
+  if (run.parent !== undefined) parts.spending.childTime.end();
+  book.ended(run, outcome);
+  if (outcome?.fault !== undefined) void tellHook(run, outcome.fault.message);
+  if (outcome !== undefined) run.onEnd?.(outcome);
+  release(run);
+}
+
+/** Removes a run that never started. */
+export function discardRun({ book }: TreeState, run: Run, { entry, origin, earlier }: RunPlan): void {
+  run.endWaits();
+  release(run);
+  entry.run = undefined;
+  if (origin?.kind !== "follow-up" && earlier === undefined) book.forget(entry);
+}
+
+/** Gives back everything that the run holds. */
+function release(run: Run): void {
+  run.deadline?.[Symbol.dispose]();
+  run.firstCall?.lease[Symbol.dispose]();
+  run.firstCall = undefined;
+  run.slot?.[Symbol.dispose]();
+  run.slot = undefined;
+  run.holding?.[Symbol.dispose]();
+  run.scope[Symbol.dispose]();
+}
+
+/** The agent of a run in this tree. */
+export function entryOf({ book }: TreeState, { who }: Run): AgentEntry {
+  const entry = book.get(who.agentId);
+  if (entry === undefined) throw new Error(`${who.path} is not in the tree`);
+  return entry;
+}

@@ -1,0 +1,143 @@
+/** The profiles of a rerun: what `run-start` says of each run, with tools that play back. Nothing is worked out again. */
+
+import { type AgentDefinition, agent } from "../../core/agent.ts";
+import { Refused } from "../../core/errors.ts";
+import type { ShownTool } from "../../core/event.ts";
+import type { DelegationLimits } from "../../core/limits.ts";
+import type { Model, ToolDefinition } from "../../core/model.ts";
+import { nowOrLater, type Steps, wait } from "../../core/now-or-later.ts";
+import type { ReadyTool, RunProfile, ToolSet } from "../../core/run.ts";
+import type { SpawnRequest } from "../../core/spawn.ts";
+import type { Tool } from "../../core/tool.ts";
+import type { Playback } from "../../replay/playback.ts";
+import { playedInput, playedOutput } from "../../replay/played-schema.ts";
+import type { RunRecording } from "../../replay/recording.ts";
+import { compileSchema } from "../../schema/compile.ts";
+import { DelegationTools } from "../../subagents/delegation-tools.ts";
+import { namedAgentTool } from "../../subagents/named-agent.ts";
+import type { ProfileSource } from "../profiles.ts";
+
+export type RecordedProfilesParts = {
+  playback: Playback;
+  limits: DelegationLimits;
+  modelOf(id: string): Model;
+  /** What runs where this tool ran: its stub, or a live tool. */
+  toolFor(shown: ShownTool): Tool;
+};
+
+export class RecordedProfiles implements ProfileSource {
+  readonly #parts: RecordedProfilesParts;
+  readonly #given: ProfileSource | undefined;
+  /** The tools of the runtime itself: they work on the children that a rerun really has. */
+  readonly #ofRuntime: ReadonlyMap<string, Tool>;
+  readonly #recorded = new WeakSet<RunProfile>();
+  readonly #definitions = new Map<string, readonly ToolDefinition[]>();
+
+  /** `given` are the profiles of definitions that were given; without them every profile is the recorded one. */
+  constructor(parts: RecordedProfilesParts, given?: ProfileSource) {
+    this.#parts = parts;
+    this.#given = given;
+    const all = { own: [], subagents: [], delegate: true, callable: [], deny: new Set<string>() };
+    const { limits, playback } = parts;
+    const tools = new DelegationTools(limits, playback.clock.monotonic).offered(all);
+    this.#ofRuntime = new Map(tools.map((each) => [each.name, each]));
+  }
+
+  async root(definition?: AgentDefinition): Promise<RunProfile> {
+    const { playback } = this.#parts;
+    if (this.#given !== undefined && definition !== undefined) return this.#given.root(definition);
+    return this.#profileOf(playback.upcoming(playback.root.path) ?? playback.root);
+  }
+
+  /** A child that was refused by its profile is refused again; one that was refused later is so by what refused it. */
+  child(parent: RunProfile, request: SpawnRequest, path: string): RunProfile | Promise<RunProfile> {
+    const { playback } = this.#parts;
+    if (this.#given !== undefined && !this.#recorded.has(parent) && !playback.respawned.has(request))
+      return this.#given.child(parent, request, path);
+    const run = playback.upcoming(path);
+    if (run !== undefined) return this.#profileOf(run);
+    const refusal = playback.refusalAt(path);
+    if (refusal !== undefined && refusal.errorType !== "quota" && refusal.errorType !== "cancelled")
+      throw new Refused(refusal.errorType, refusal.message);
+    return this.#known({ ...parent, depth: parent.depth + 1 });
+  }
+
+  revived(earlier: RunProfile, parent: RunProfile, path: string): RunProfile | Promise<RunProfile> {
+    if (this.#given !== undefined && !this.#recorded.has(earlier)) return this.#given.revived(earlier, parent, path);
+    const run = this.#parts.playback.upcoming(path);
+    return run === undefined ? earlier : this.#profileOf(run);
+  }
+
+  #profileOf(run: RunRecording): RunProfile | Promise<RunProfile> {
+    return nowOrLater(this.#build(run));
+  }
+
+  *#build(run: RunRecording): Steps<RunProfile> {
+    const { start } = run;
+    const { rights, nickname, instructions, notes, price, contextWindow, depth, maxTurns, timeoutMs, budget } = start;
+    const { modelOf, playback } = this.#parts;
+    return this.#known({
+      ...{ nickname, instructions, notes, price, contextWindow, depth, maxTurns, timeoutMs, budget },
+      agentName: start.agent,
+      model: modelOf(start.model),
+      provider: undefined,
+      tools: yield* this.#toolSet(run),
+      rights: {
+        use: new Set(rights.use),
+        delegate: new Set(rights.delegate),
+        deny: new Set(rights.deny),
+        spawn: rights.spawn,
+      },
+      storedRights: rights,
+      catalog: new Map(),
+      subagents: [],
+      delegate: false,
+      settings: { maxOutputTokens: undefined, outputSchema: undefined },
+      output: start.outputSchema && playedOutput(run, start.outputSchema, playback.comparison),
+      hooks: undefined,
+    });
+  }
+
+  *#toolSet(run: RunRecording): Steps<ToolSet> {
+    const { tools } = run.start;
+    const all: ReadyTool[] = [];
+    for (const shown of this.#parts.playback.toolsOf(run)) all.push(yield* this.#ready(shown, run));
+    const callable = all.filter(({ tool }) => tools.withheld?.includes(tool.name) !== true);
+    return {
+      byName: new Map(callable.map((each) => [each.tool.name, each])),
+      definitions: this.#definitionsOf(tools.hash, all),
+      bytes: tools.bytes,
+      isDeepest: tools.isDeepest,
+    };
+  }
+
+  /** The same array for the same set, as a fork has that of its parent. */
+  #definitionsOf(hash: string, tools: readonly ReadyTool[]): readonly ToolDefinition[] {
+    const known = this.#definitions.get(hash) ?? tools.map(({ definition }) => definition);
+    this.#definitions.set(hash, known);
+    return known;
+  }
+
+  *#ready(shown: ShownTool, run: RunRecording): Steps<ReadyTool> {
+    const { name, description, inputSchema } = shown;
+    const definition = { name, description, inputSchema };
+    const ours = this.#toolForChildren(shown);
+    const tool = { ...(ours ?? this.#parts.toolFor(shown)), tier: shown.tier };
+    const isOurs = ours !== undefined || tool.inputSchema !== inputSchema;
+    return {
+      tool,
+      definition,
+      schema: isOurs ? yield* wait(compileSchema(tool.inputSchema)) : playedInput(run, shown),
+    };
+  }
+
+  #toolForChildren({ name, category, agent: agentName, tier }: ShownTool): Tool | undefined {
+    if (category !== "subagent") return undefined;
+    return agentName === undefined ? this.#ofRuntime.get(name) : namedAgentTool(agent({ name: agentName }), { tier });
+  }
+
+  #known(profile: RunProfile): RunProfile {
+    this.#recorded.add(profile);
+    return profile;
+  }
+}

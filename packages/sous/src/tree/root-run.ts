@@ -1,0 +1,149 @@
+/** One run of a root while it happens and after its end: what a handle is a view of. */
+
+import { isNear, NEAR } from "../budget/meter.ts";
+import { UserError } from "../core/errors.ts";
+import type { SousEvent } from "../core/event.ts";
+import type { LimitState } from "../core/limits.ts";
+import { textFrom, type UserMessage } from "../core/message.ts";
+import { Cancelled } from "../core/run.ts";
+import type { RunResult } from "../core/runtime.ts";
+import { Scope } from "../core/scope.ts";
+import type { CancelMode } from "../core/spawn.ts";
+import { type EventIteration, iterateEvents, iterateSince } from "../events/iterate.ts";
+import { watchSilence } from "../loop/watch-silence.ts";
+import type { AgentEntry } from "../subagents/agent-book.ts";
+import { stopRun } from "../subagents/child-control.ts";
+import type { OpenTree } from "./open.ts";
+import { rootResult } from "./results.ts";
+import { tellBudgetNear } from "./spending-state.ts";
+import type { RootRequest } from "./tree.ts";
+
+/** What a run of the root begins with. */
+export type RootBeginning = Pick<RootRequest, "runId" | "task" | "origin" | "earlier" | "summarizes">;
+
+/** How a run ended; `cause` is what was thrown when it failed. */
+export type EndedRoot = { result: RunResult; cause: unknown };
+
+export class RootRun {
+  readonly id: string;
+  /** Rejects only when the run could not begin. */
+  readonly ended: Promise<EndedRoot>;
+  readonly #opened: OpenTree;
+  readonly #root: Promise<AgentEntry>;
+  readonly #scope = new Scope();
+  readonly #iterations = new Set<EventIteration>();
+  /** The last event that was shown before this run: the first reader gets everything after it. */
+  readonly #after: number;
+  #isRead = false;
+  #isOver = false;
+
+  /** The run starts when `root` is there, at the earliest a microtask later. */
+  constructor(opened: OpenTree, root: Promise<AgentEntry>, beginning: RootBeginning) {
+    this.id = beginning.runId;
+    this.#opened = opened;
+    this.#root = root;
+    this.#after = opened.journal.shownSeq;
+    this.ended = this.#run(beginning).finally(() => this.#finish());
+    opened.last = this.ended.then(ignore, ignore);
+  }
+
+  async #run(beginning: RootBeginning): Promise<EndedRoot> {
+    const root = await this.#root;
+    const { tree } = this.#opened;
+    const scope = this.#scope;
+    const { run, outcome } = await runOnce(this.#opened, scope, () => tree.runRoot(root, { ...beginning, scope }));
+    return { result: rootResult(run, outcome, tree), cause: run.cause };
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    for (const each of this.#iterations) each.finish();
+    this.#iterations.clear();
+  }
+
+  /** For the first reader from the beginning of the run, for the others from the next event. */
+  iterate(): AsyncIterator<SousEvent> {
+    const { journal, store, rootId } = this.#opened;
+    const options = { journal, store, rootId, runId: this.id };
+    const iterator = this.#isRead ? iterateEvents(options) : iterateSince(this.#after, options);
+    this.#isRead = true;
+    if (this.#isOver) iterator.finish();
+    else this.#iterations.add(iterator);
+    return iterator;
+  }
+
+  steer(path: string, text: string): boolean {
+    const live = this.#opened.tree.book.at(path)?.run;
+    live?.receive({ kind: "steer", text: textFrom(text) });
+    return live !== undefined;
+  }
+
+  cancel(path: string | undefined, mode: CancelMode): boolean {
+    const { tree, rootId } = this.#opened;
+    const live = path === undefined ? tree.book.get(rootId)?.run : tree.book.at(path)?.run;
+    const isMeant = path !== undefined || live?.who.runId === this.id;
+    if (live !== undefined && isMeant) stopRun(live, mode, tree.book);
+    else if (path !== undefined || this.#isOver) return false;
+    // It may be stopped before it has begun.
+    else this.#scope.abort(new Cancelled("The run was cancelled"));
+    return true;
+  }
+
+  spending(): ReturnType<OpenTree["tree"]["spending"]> {
+    return this.#opened.tree.spending();
+  }
+
+  async send(path: string, message: string): Promise<string> {
+    const { tree } = this.#opened;
+    textFrom(message);
+    const entry = tree.book.at(path);
+    const parent = entry?.parent?.run;
+    if (entry === undefined) throw new UserError(`No agent at ${path}`);
+    if (entry.parent === undefined)
+      throw new UserError(`${path} is the root: use steer() while it runs, then followUp()`);
+    if (parent === undefined) throw new UserError(`The parent of ${path} has ended: continue the root with followUp()`);
+    const reply = await tree.ports.childrenOf(parent, undefined).send(entry.agentId, message);
+    if (reply.kind === "refused") throw new UserError(reply.message);
+    return reply.kind === "ended" ? tree.redactor.text(reply.report.outcome.text) : "";
+  }
+
+  /** Starts when all runs of the tree that were asked for before it have ended. */
+  followUp(task: UserMessage, summarizes: boolean | undefined): RootRun {
+    const root = this.#opened.last.then(() => this.#root);
+    return new RootRun(this.#opened, root, { runId: this.#opened.newId(), task, summarizes });
+  }
+}
+
+/** Links the caller's signal and watches for silence while the root runs; nothing is left behind after it. */
+export async function runOnce<T>(opened: OpenTree, scope: Scope, work: () => Promise<T>): Promise<T> {
+  const { runOptions, tree, deadlines, rootId } = opened;
+  const { signal } = runOptions;
+  const stop = () => {
+    const root = tree.book.get(rootId)?.run;
+    if (root?.scope === scope) stopRun(root, "stop", tree.book);
+    else scope.abort(new Cancelled("The run was cancelled"));
+  };
+  if (signal?.aborted) stop();
+  else signal?.addEventListener("abort", stop, { once: true });
+  using _watch = watchSilence(() => tree.book.live, deadlines);
+  using _time = watchTreeTime(opened);
+  try {
+    return await work();
+  } finally {
+    signal?.removeEventListener("abort", stop);
+  }
+}
+
+/** Notifies once when the root has used most of the time that its tree has. */
+function watchTreeTime({ tree, deadlines, journal }: OpenTree): Disposable | undefined {
+  const ofTree = (): LimitState | undefined =>
+    tree.spending().limits.find(({ of, unit }) => of === "tree" && unit === "seconds");
+  const limit = ofTree();
+  if (limit === undefined || isNear(limit)) return undefined;
+  return deadlines.add((limit.limit * NEAR - limit.spent) * 1000, () => {
+    const now = ofTree();
+    if (now !== undefined) tellBudgetNear(undefined, now, tree.book, journal);
+  });
+}
+
+function ignore(): void {}

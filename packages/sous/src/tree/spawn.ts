@@ -1,0 +1,260 @@
+/** The one gate for children. Each passes it in the same order: check, profile, pay, enrol, run, report. */
+
+import { checkPrice, type Fee, pay } from "../budget/admission.ts";
+import { checkSeconds } from "../budget/deadlines.ts";
+import { wakeUp } from "../budget/run-slots.ts";
+import { Conversation } from "../core/conversation.ts";
+import { Refused, toRefusal } from "../core/errors.ts";
+import { type Account, type Started, smallerBudget } from "../core/limits.ts";
+import { userMessage } from "../core/message.ts";
+import { Cancelled, type Run, type RunProfile, type SummaryPlan } from "../core/run.ts";
+import { Scope } from "../core/scope.ts";
+import type { ChildReport, SpawnOptions, SpawnReply, SpawnRequest } from "../core/spawn.ts";
+import { ToolLogRecorder } from "../core/tool-log.ts";
+import { callNeed, tellBudgetWait } from "../model/ask-for-run.ts";
+import { childInfo } from "../subagents/agent-book.ts";
+import { addBackgroundChild, addOutsideChild, childGone } from "../subagents/background-children.ts";
+import { checkDepth, checkRequest } from "../subagents/check-spawn.ts";
+import { stopRun } from "../subagents/child-control.ts";
+import { closedPrefix, forkTask } from "./fork.ts";
+import { discardRun, entryOf, makeRun, startRun } from "./lifecycle.ts";
+import type { ChildPlan } from "./plan.ts";
+import { readerOf, reportOf } from "./report.ts";
+import type { TreeState } from "./state.ts";
+
+const NOT_STARTED = "Subagent cancelled before it started";
+
+/** What a call of the parent asks for. A refusal is a reply, is recorded, and costs nothing. */
+export async function spawn(tree: TreeState, parent: Run, callId: string, request: SpawnRequest): Promise<SpawnReply> {
+  const { limits, settings, profiles } = tree.parts;
+  let path: string | undefined;
+  try {
+    checkDepth(parent.who.depth + 1, limits.maxDepth);
+    checkRequest(request, parent);
+    // The label becomes part of the path, which every event of the child carries.
+    const label = settings.redactor.text(request.label);
+    // Before the first await: the order of the calls is the order of the numbers.
+    path = tree.book.nextPath(entryOf(tree, parent), label);
+    const profile = await profiles.child(parent.profile, request, path);
+    const plan = newChild(tree, parent, callId, request, { label, path, profile });
+    return await runChild(tree, plan, request.options);
+  } catch (error) {
+    return refuse(tree, error, parent, { label: request.label, path });
+  }
+}
+
+/** The plan of a child that has never run. */
+function newChild(
+  tree: TreeState,
+  parent: Run,
+  callId: string,
+  request: SpawnRequest,
+  { label, path, profile }: { label: string; path: string; profile: RunProfile },
+): ChildPlan {
+  const { index = 0, options } = request;
+  const budget = smallerBudget(profile.budget, options?.budget);
+  checkSeconds(budget?.seconds, parent);
+  const above = accountBelow(tree, parent);
+  const account = budget === undefined ? above : above.open(budget, { path, above: parent.holding });
+  const isFork = options?.context === "fork";
+  const isBackground = options?.background === true;
+  const task = userMessage(isFork ? forkTask(request, profile) : request.task);
+  const history = isFork ? closedPrefix(parent.conversation.messages) : [];
+  const runId = tree.parts.records.newId();
+  const made = { agentId: runId, parent: entryOf(tree, parent), path, label, profile, account, budget, isBackground };
+  return {
+    entry: tree.book.add(made),
+    runId,
+    parent,
+    profile,
+    task,
+    conversation: new Conversation([...history, task], profile.tools.bytes),
+    origin: isFork ? { kind: "fork", runId: parent.who.runId, messages: history.length } : undefined,
+    call: isBackground ? { callId, index, background: true } : { callId, index },
+    summary: summaryFor(tree, parent, options),
+    scope: new Scope(parent.work),
+    earlier: undefined,
+  };
+}
+
+/** How a child sums up for its parent. Undefined for one that answers as a root does. */
+export function summaryFor(
+  { parts: { limits, wholeAnswers } }: TreeState,
+  parent: Run,
+  options: SpawnOptions | undefined,
+): SummaryPlan | undefined {
+  if (wholeAnswers && parent.parent === undefined) return undefined;
+  return { mode: options?.summary ?? limits.summary, prompt: options?.summaryPrompt, maxBytes: limits.outputMaxSize };
+}
+
+/** Who waits for a child: the call of its parent, or a program outside of the tree. */
+export type Waits = "parent" | "outside";
+
+/** Pays for the start of a planned child and runs it: in the background, or while its parent rests. */
+export async function runChild(
+  tree: TreeState,
+  plan: ChildPlan,
+  options: SpawnOptions = {},
+  waits: Waits = "parent",
+): Promise<SpawnReply> {
+  const { parent, entry, scope, call } = plan;
+  const run = enrol(tree, plan, options);
+  const isBackground = options.background === true;
+  await using _rest = isBackground || waits === "outside" ? undefined : restParent(parent, entry.label, call?.callId);
+  try {
+    if (isBackground) return await runInBackground(tree, run, plan, options);
+    using _link = options.signal && stopWith(tree, run, plan, options.signal);
+    const reported = payAndRun(tree, run, plan, { callId: waits === "parent" ? call?.callId : undefined });
+    if (waits === "outside" && !scope.aborted) addOutsideChild(parent, run, reported);
+    return { kind: "ended", report: await reported };
+  } catch (error) {
+    return refuse(tree, error, parent, { label: entry.label, path: entry.path, waited: run.waitedToStart });
+  }
+}
+
+/** Makes the child known under its path, before it has paid. */
+function enrol(tree: TreeState, plan: ChildPlan, { keepToolLog, onEnd }: SpawnOptions): Run {
+  const { entry, profile, parent, earlier } = plan;
+  const run = makeRun(tree, plan, parent.tree);
+  entry.profile = profile;
+  entry.run = run;
+  run.onEnd = onEnd;
+  if (keepToolLog) run.toolLog = new ToolLogRecorder(earlier && tree.earlierRuns?.toolLog(earlier, profile));
+  return run;
+}
+
+/** The parent continues once the child is queued or has started. A refusal after that becomes a notice to the parent. */
+async function runInBackground(
+  tree: TreeState,
+  run: Run,
+  plan: ChildPlan,
+  { signal }: SpawnOptions,
+): Promise<SpawnReply> {
+  const { parent, entry } = plan;
+  const link = signal && stopWith(tree, run, plan, signal);
+  const queued = Promise.withResolvers<void>();
+  const reported = payAndRun(tree, run, plan, { onQueued: queued.resolve }).finally(() => link?.[Symbol.dispose]());
+  await Promise.race([queued.promise, reported]);
+  reported.catch((error: unknown) => {
+    if (toRefusal(error)) refuse(tree, error, parent, { label: entry.label, path: entry.path, waited: true });
+  });
+  addBackgroundChild(parent, run, entry.label, reported);
+  return { kind: "started", child: childInfo(entry) };
+}
+
+/** `callId` is the call of the parent that waits for the child. `onQueued` is called when it is queued or has started. */
+type Queueing = { readonly callId?: string | undefined; readonly onQueued?: () => void };
+
+/** Waits until the child can start, runs it to its end and reports. Throws what keeps it from starting. */
+async function payAndRun(tree: TreeState, run: Run, plan: ChildPlan, queueing: Queueing): Promise<ChildReport> {
+  const { parent, entry, earlier } = plan;
+  try {
+    const { holding, slot, first } = await payFor(tree, run, plan, queueing);
+    run.holding = holding;
+    run.slot = slot;
+    run.firstCall = first && { lease: first, promptTokens: plan.conversation.promptTokens };
+    checkStillWanted(tree, run, plan);
+  } catch (error) {
+    discardRun(tree, run, plan);
+    const reason = run.scope.aborted ? new Refused("cancelled", NOT_STARTED) : error;
+    // A child that had started before a restart has an end, also when it cannot continue.
+    const closed = earlier && tree.earlierRuns?.closeRefused(parent, earlier, reason);
+    if (closed !== undefined) return closed;
+    throw reason;
+  }
+  if (earlier === undefined) accountBelow(tree, parent).useExecution();
+  tree.parts.spending.childTime.start();
+  const outcome = await startRun(tree, run, plan);
+  return reportOf(run, entry, outcome, readerOf(tree.parts, parent));
+}
+
+/** An execution, a slot and the first call, in one step. Nothing is spent when it throws. */
+async function payFor(tree: TreeState, run: Run, plan: ChildPlan, queueing: Queueing): Promise<Started> {
+  const { parent, profile, conversation, scope, earlier } = plan;
+  const { spending, asking } = tree.parts;
+  const { account, path } = plan.entry;
+  // A tool can keep its context, and a message can come from outside: the parent may have ended meanwhile.
+  if (!tree.book.isLive(parent)) scope.abort(new Cancelled(NOT_STARTED));
+  checkWrapUp(parent);
+  await checkPrice(profile, account);
+  const fee: Fee = {
+    path,
+    above: parent.holding,
+    callId: queueing.callId,
+    // After a restart it may have to finish its tools first.
+    need: earlier === undefined ? callNeed(conversation.promptTokens, profile) : undefined,
+    scope,
+    onWait: (limit) => tellBudgetWait(run, limit, asking.journal),
+    onRefused: () => run.endWaits(),
+    counting: accountBelow(tree, parent),
+    account,
+    childTime: spending.childTime,
+    isCounted: earlier !== undefined,
+    onAsked: queueing.onQueued ?? (() => {}),
+  };
+  const started = pay(fee);
+  run.waitedToStart = started instanceof Promise;
+  return await started;
+}
+
+/** The wait may have been long, so the conditions of the start are checked again. */
+function checkStillWanted(tree: TreeState, run: Run, { parent, earlier }: ChildPlan): void {
+  try {
+    run.scope.throwIfAborted();
+    checkWrapUp(parent);
+    tree.parts.spending.childTime.check();
+  } catch (error) {
+    if (earlier === undefined) accountBelow(tree, parent).undoExecution();
+    throw error;
+  }
+}
+
+/** A run that wraps up starts nothing more. */
+function checkWrapUp(parent: Run): void {
+  if (parent.isWrappingUp) throw new Refused("cancelled", NOT_STARTED);
+}
+
+/** What the children of this run draw on, and where their starts are counted. */
+function accountBelow({ parts }: TreeState, parent: Run): Account {
+  return parent.parent === undefined ? parts.spending.children : parent.account;
+}
+
+/** Records a refusal and makes it a reply. Throws what is not a refusal. */
+export function refuse(
+  { book }: TreeState,
+  error: unknown,
+  parent: Run,
+  { label, path, waited }: { label: string; path: string | undefined; waited?: boolean },
+): SpawnReply {
+  const refusal = toRefusal(error);
+  if (refusal === undefined) throw error;
+  const { errorType, message } = refusal;
+  // Nothing is recorded after the end of a run.
+  if (book.isLive(parent)) {
+    const isWaited = waited === true ? true : undefined;
+    parent.emit({ type: "spawn-refused", label, childPath: path, waited: isWaited, errorType, message });
+  }
+  return { kind: "refused", errorType, message };
+}
+
+/** A parent that waits for a child gives its slot back before the child asks for one. */
+function restParent(parent: Run, label: string, callId: string | undefined): AsyncDisposable {
+  const { slot } = parent;
+  slot?.rest();
+  parent.openChildren += 1;
+  parent.waitingFor = `its child ${label}`;
+  return {
+    async [Symbol.asyncDispose]() {
+      childGone(parent);
+      if (slot !== undefined) await wakeUp(slot, parent.scope, parent.holding, callId);
+    },
+  };
+}
+
+/** Stops the child when the signal of its call aborts. */
+function stopWith({ book }: TreeState, run: Run, { call }: ChildPlan, signal: AbortSignal): Disposable {
+  const stop = () => stopRun(run, "stop", book, call?.callId);
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  return { [Symbol.dispose]: () => signal.removeEventListener("abort", stop) };
+}

@@ -1,0 +1,115 @@
+/** One tree of runs as its root and its caller see it. */
+
+import { checkPrice } from "../budget/admission.ts";
+import type { AgentDefinition } from "../core/agent.ts";
+import { Conversation } from "../core/conversation.ts";
+import { messageOf } from "../core/errors.ts";
+import type { SpendingState } from "../core/limits.ts";
+import type { RunOutcome } from "../core/outcome.ts";
+import type { Redactor } from "../core/redactor.ts";
+import type { Run, TreePorts } from "../core/run.ts";
+import type { AgentBook, AgentEntry } from "../subagents/agent-book.ts";
+import { historyOf } from "./history.ts";
+import { makeRun, startRun, type Work } from "./lifecycle.ts";
+import type { TreeParts } from "./parts.ts";
+import type { RunPlan } from "./plan.ts";
+import { portsOf } from "./ports.ts";
+import { spendingState } from "./spending-state.ts";
+import { newState, type TreeState } from "./state.ts";
+
+/** What a run of the root begins with, besides its agent. */
+export type RootRequest = Pick<RunPlan, "runId" | "task" | "scope" | "summarizes"> &
+  Partial<Pick<RunPlan, "origin" | "earlier">>;
+
+export class Tree {
+  readonly ports: TreePorts;
+  readonly #state: TreeState;
+  /** When the root began, while it runs, and how long it ran otherwise. */
+  #startedAt: number | undefined;
+  #usedMs = 0;
+
+  constructor(parts: TreeParts) {
+    this.#state = newState(parts);
+    this.ports = portsOf(this.#state);
+  }
+
+  get book(): AgentBook {
+    return this.#state.book;
+  }
+
+  get redactor(): Redactor {
+    return this.ports.redactor;
+  }
+
+  /** Calls that needed a person when there was none. */
+  get denied(): TreeState["denied"] {
+    return this.#state.denied;
+  }
+
+  /** Why not everything that happened was stored. */
+  get lost(): string | undefined {
+    return this.#state.parts.asking.journal.degraded;
+  }
+
+  /** The agent of the root, before its first run. */
+  async openRoot(agentId: string, definition: AgentDefinition): Promise<AgentEntry> {
+    const { parts, book, earlierRuns } = this.#state;
+    const { root: account, budget } = parts.spending;
+    const profile = await parts.profiles.root(definition);
+    await checkPrice(profile, account);
+    const known = earlierRuns?.restoredRoot(profile);
+    if (known !== undefined) return known;
+    const { name: label } = definition;
+    return book.add({ agentId, parent: undefined, path: label, label, profile, account, budget, isBackground: false });
+  }
+
+  /** Runs the root once. `work` replaces the agent loop. */
+  async runRoot(entry: AgentEntry, request: RootRequest, work?: Work): Promise<{ run: Run; outcome: RunOutcome }> {
+    const { parts } = this.#state;
+    const { clock } = this.ports;
+    const plan = await this.#planRoot(entry, request);
+    const run = makeRun(this.#state, plan, this.ports);
+    // What only holds others together draws on nothing itself.
+    run.holding = work === undefined ? parts.spending.root.enter(entry.path) : undefined;
+    this.#startedAt = clock.monotonic() - run.usedMs;
+    const outcome = await startRun(this.#state, run, plan, work);
+    this.#usedMs = clock.monotonic() - this.#startedAt;
+    this.#startedAt = undefined;
+    try {
+      await Promise.all([this.ports.settled(), parts.spending.root.flushed()]);
+      return { run, outcome };
+    } catch (error) {
+      // Its end could not be stored, and a caller that requires a store has to know.
+      run.cause = error;
+      return { run, outcome: { ...outcome, status: "failed", fault: { type: "store", message: messageOf(error) } } };
+    } finally {
+      if (this.lost !== undefined) parts.records.endWithLoss();
+    }
+  }
+
+  /** Begins with the task alone, with what was said before, or where the run stood when its process ended. */
+  async #planRoot(entry: AgentEntry, request: RootRequest): Promise<RunPlan> {
+    const { runId, task, scope, origin, earlier, summarizes } = request;
+    const { parts, earlierRuns } = this.#state;
+    const { profile } = entry;
+    if (profile === undefined) throw new Error("The root has no profile");
+    const own = { entry, runId, parent: undefined, profile, call: undefined, summary: undefined, scope, earlier };
+    if (earlier !== undefined && earlierRuns !== undefined) {
+      const { start } = earlier.state;
+      const conversation = await earlierRuns.conversationOf(earlier, profile);
+      return { ...own, task: start.task, conversation, origin: start.origin };
+    }
+    const isFirst = runId === entry.agentId;
+    const from = origin ?? (isFirst ? undefined : { kind: "follow-up", runId: entry.lastRunId });
+    const history = from?.kind === "branch" ? from.history : isFirst ? [] : await historyOf(parts, entry.lastRunId);
+    const conversation = new Conversation([...history, task], profile.tools.bytes);
+    return { ...own, task, conversation, origin: from, summarizes };
+  }
+
+  /** Every limit that holds, and who holds what of it. */
+  spending(): SpendingState {
+    const { parts, book } = this.#state;
+    const usedMs = this.#startedAt === undefined ? this.#usedMs : this.ports.clock.monotonic() - this.#startedAt;
+    return spendingState(parts.spending, book, usedMs);
+  }
+}
