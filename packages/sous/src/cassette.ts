@@ -1,16 +1,20 @@
 /** Cassettes as a test uses them: any stored run saved as one, and a model that plays it or asks a real one and records. */
 
 import type { ModelChoice } from "./core/agent.ts";
+import type { ModelRequest } from "./core/model.ts";
 import type { Store } from "./core/store.ts";
 import { systemHost } from "./host.ts";
 import { fromAiSdk, isForeignModel } from "./model/ai-sdk.ts";
-import { modelCache } from "./model/cache.ts";
-import { redactorFor } from "./redaction.ts";
-import { readRecording } from "./replay/read-recording.ts";
-import { toCassette, writeCassette } from "./testing/cassette.ts";
-import { type CassetteModel, playOrRecord } from "./testing/cassette-model.ts";
-import type { PlayOptions } from "./testing/cassette-player.ts";
+import { modelCache } from "./model/resolve.ts";
+import { readCassette, toCassette, writeCassette } from "./replay/cassette.ts";
+import { type CassetteModel, playOrRecord } from "./replay/cassette-model.ts";
+import { answerOf, CassettePlayer, type PlayOptions } from "./replay/cassette-player.ts";
+import { readRecording } from "./replay/recording.ts";
+import type { Script } from "./testing/script.ts";
+import { answers } from "./testing/steps.ts";
+import { redactorFor } from "./tree/redaction.ts";
 
+/** How a cassette is played or recorded. */
 export type CassetteOptions = PlayOptions & {
   /** Asked for what the cassette does not have, and then written down; never when `CI` is set. */
   record?: ModelChoice | undefined;
@@ -41,6 +45,14 @@ export function cassetteModel(file: string, options: CassetteOptions = {}): Cass
     redactor: redactorFor(systemHost({ environment })),
     record: record === undefined ? undefined : { id: idOf(record), open: () => modelCache(environment)(record) },
   });
+}
+
+/** The script of a cassette: `scriptedModel(scriptFromCassette(file))` gives its answers, without network and without a key. */
+export function scriptFromCassette(file: string, options: PlayOptions = {}): Script {
+  const player = new CassettePlayer(readCassette(file), file, options);
+  const turn = (place: number) => (request: ModelRequest) => answers(answerOf(player.play(request, place)));
+  const turnsOf = (path: string) => Array.from({ length: player.length(path) }, (_, place) => turn(place));
+  return Object.fromEntries(player.paths.map((path) => [path, turnsOf(path)]));
 }
 
 /** Without loading its provider. */

@@ -1,13 +1,20 @@
 /** An event without what may differ from run to run. */
 
 import type { EventOf, StoredEvent } from "../core/event.ts";
-import { comparableOutput } from "../core/recorded-prompts.ts";
 import type { StoredRights } from "../core/rights.ts";
+import { comparableOutput } from "./recorded-prompts.ts";
+
+export type Leniency = {
+  /** What is estimated from the size of a prompt may differ. */
+  readonly ignoresEstimates?: boolean | undefined;
+  /** The run continued after a restart, and counts its attempts from one again. */
+  readonly isResumed?: boolean | undefined;
+};
 
 /** `recorded` is the event it is compared with: a price that was not known then may be known by now. */
 export function comparableEvent(
   event: StoredEvent,
-  { isRebuilt = false, isResumed = false }: { isRebuilt?: boolean | undefined; isResumed?: boolean | undefined },
+  { ignoresEstimates = false, isResumed = false }: Leniency,
   recorded: StoredEvent,
 ): object {
   const { seq: _seq, time: _time, ...body } = event;
@@ -15,42 +22,43 @@ export function comparableEvent(
     case "run-start":
       // A budget that was shared with others is not there to draw on, and a rerun may be in any folder.
       return {
-        ...without(body, "cwd"),
+        ...without(body, "cwd", "price", "contextWindow"),
+        tools: without(body.tools, "hash", "bytes"),
         rights: comparableRights(body.rights),
         terms: body.terms && without(body.terms, "sharedBudget"),
       };
     case "turn-start":
-      return isRebuilt ? without(body, "promptTokens", "reserved") : body;
+      return ignoresEstimates ? without(body, "promptTokens", "reserved") : body;
     case "prune":
-      return isRebuilt ? without(body, "tokensBefore", "tokensAfter") : body;
-    case "approval-request":
-      return isRebuilt ? without(body, "input") : body;
+      return ignoresEstimates ? without(body, "tokensBefore", "tokensAfter") : body;
     case "tool-call-end":
       return {
         ...without(body, "durationMs", "stack"),
-        output: comparableOutput(body.toolName, body.output, isRebuilt),
-        metadata: body.metadata && comparableReport(body.metadata, isRebuilt),
+        output: comparableOutput(body.toolName, body.output, ignoresEstimates),
+        metadata: body.metadata && comparableReport(body.metadata, ignoresEstimates),
         files: body.files?.length === 0 ? undefined : body.files,
       };
     case "retry":
       return withKnownCost(
         // Whoever goes on after a restart counts from one again.
-        without(body, "delayMs", ...(isRebuilt ? ["spent", "costUsd"] : []), ...(isResumed ? ["attempt"] : [])),
+        without(body, "delayMs", ...(ignoresEstimates ? ["spent", "costUsd"] : []), ...(isResumed ? ["attempt"] : [])),
         recorded,
       );
     case "message-end":
       return withKnownCost(body, recorded);
     case "run-end":
       return withKnownCost(
-        comparableEnd(body, isRebuilt && recorded.type === "run-end" && recorded.usage.estimated),
+        comparableEnd(body, ignoresEstimates && recorded.type === "run-end" && recorded.usage.estimated),
         recorded,
       );
     case "tool-call-start":
+    case "approval-request":
     case "approval-end":
     case "budget-warning":
     case "truncation":
     case "spawn-refused":
     case "stalled":
+    case "cancel":
     case "steer":
     case "notice":
     case "report":
@@ -61,19 +69,14 @@ export function comparableEvent(
   }
 }
 
-/** Whoever was stopped may have been about to ask: whether that was a turn is a matter of moments. */
-const STOPPED: readonly unknown[] = ["cancelled", "timeout", "budget_exceeded"];
-
-function comparableReport(metadata: Readonly<Record<string, unknown>>, isRebuilt: boolean): object {
-  const moments = STOPPED.includes(metadata.completion_status) ? ["turns_used"] : [];
-  return without(metadata, "duration_ms", ...moments, ...(isRebuilt ? TOKENS : []));
+function comparableReport(metadata: Readonly<Record<string, unknown>>, ignoresEstimates: boolean): object {
+  return without(metadata, "duration_ms", ...(ignoresEstimates ? TOKENS : []));
 }
 
 function comparableEnd(end: Omit<EventOf<"run-end">, "seq" | "time">, isGuessed: boolean): object {
   const { fault, status, ...body } = end;
-  const wasStopped = STOPPED.includes(status);
   const guessed = isGuessed ? ["usage", "costUsd"] : [];
-  const rest = without(body, "durationMs", ...(wasStopped ? ["turns"] : []), ...guessed);
+  const rest = without(body, "durationMs", ...guessed);
   return { status, ...rest, fault: fault && without(fault, "stack") };
 }
 

@@ -1,15 +1,50 @@
-/** A recording, and how far another tree has followed it: one line of events for each path and each call. */
+/** Compares a tree with a recording, event by event: one line for each path and each call, in the ids of the recording. */
 
-import type { EventOf, StoredEvent } from "../core/event.ts";
-import { differenceInWords, firstDifference } from "../core/first-difference.ts";
-import { IdMap } from "../core/id-map.ts";
-import { tellsMoments } from "../core/recorded-prompts.ts";
-import { type Recording, type RunRecording, wasStopped } from "../core/recording.ts";
-import { isSubagentToolName } from "../core/subagent-names.ts";
-import { comparableEvent } from "./comparable-event.ts";
-import type { ComparisonOptions, RunsComparison, StepDifference } from "./compare-runs.ts";
+import type { EventOf, ShownTool, StoredEvent } from "../core/event.ts";
+import { isSubagentToolName } from "../core/spawn.ts";
+import { comparableEvent, type Leniency } from "./comparable-event.ts";
 import { describeStep } from "./describe-step.ts";
+import { differenceInWords, firstDifference } from "./first-difference.ts";
+import { IdMap } from "./id-map.ts";
 import { isFanOut } from "./recorded-fan-out.ts";
+import { tellsMoments } from "./recorded-prompts.ts";
+import { foldRecording, type Recording, type RunRecording } from "./recording.ts";
+
+/** The first step that is not as it was recorded. */
+export type StepDifference = {
+  path: string;
+  /** Where in the run: `turn 2, the result of grep`. */
+  step: string;
+  /** Which part of the step: `output`; empty when it is another step altogether. */
+  at: string;
+  /** Whole values, in the ids of the recording; undefined where there is none. */
+  expected: unknown;
+  found: unknown;
+  /** All of it in one sentence, long texts cut around the place where they part. */
+  sentence: string;
+};
+
+/** How two trees are compared. */
+export type ComparisonOptions = {
+  /** True when tools gave back what was recorded, and did nothing else. */
+  isStubbed?: boolean | undefined;
+};
+
+/** Whether two trees are the same, and where they first differ. */
+export type RunsComparison = { matches: boolean; firstDifference: StepDifference | undefined };
+
+/** Both are all events of a tree, in order. */
+export function compareRuns(
+  recorded: readonly StoredEvent[],
+  found: readonly StoredEvent[],
+  options: ComparisonOptions = {},
+): RunsComparison {
+  const nothing = { rootId: "", paths: new Map(), runs: new Map(), toolSets: new Map() };
+  const recording = foldRecording(recorded) ?? { ...nothing, events: recorded };
+  const comparison = new Comparison(recording, options);
+  for (const event of found) comparison.add(event);
+  return comparison.finish();
+}
 
 /** The events of one path or of one call in it, and how far the other tree has come. */
 type Line = {
@@ -17,11 +52,11 @@ type Line = {
   next: number;
   /** The recording breaks off here: what comes after it is not known. */
   readonly isOpen: boolean;
-  options: ComparisonOptions & { isResumed?: boolean };
+  leniency: Leniency;
 };
 
-/** What is estimated is not compared: a restart begins anew, and how long children took is part of a prompt. */
-const NO_ESTIMATES: ComparisonOptions = { isRebuilt: true };
+/** Estimates are not compared: a restart estimates again, and how long children took is part of a prompt. */
+const NO_ESTIMATES: Leniency = { ignoresEstimates: true };
 
 export class Comparison {
   readonly ids = new IdMap();
@@ -34,6 +69,8 @@ export class Comparison {
   /** How many runs have started, by path; and in which turn each path is. */
   readonly #starts = new Map<string, number>();
   readonly #turns = new Map<string, number>();
+  /** The tools of the other tree, by their hash. */
+  readonly #toolSets = new Map<string, readonly ShownTool[]>();
 
   constructor(recording: Recording, options: ComparisonOptions) {
     this.#recording = recording;
@@ -42,10 +79,10 @@ export class Comparison {
       const last = recording.paths.get(path)?.at(-1);
       const isOpen = last?.end === undefined || isRuntimeFault(last.end);
       const isResumed = events.some(({ type }) => type === "resume");
-      const own = isResumed ? { ...NO_ESTIMATES, isResumed } : options;
-      const kept = compared(events).filter((event) => !this.#isOpenQuestion(event) && !this.#isOfStub(event));
+      const leniency = isResumed ? { ...NO_ESTIMATES, isResumed } : {};
+      const kept = compared(events).filter((event) => !this.#isOfStub(event));
       for (const [key, line] of Map.groupBy(kept, lineOf)) {
-        this.#lines.set(key, { events: line, next: 0, isOpen, options: own });
+        this.#lines.set(key, { events: line, next: 0, isOpen, leniency });
         for (const [place, event] of line.entries()) this.#places.set(event, place);
       }
     }
@@ -64,7 +101,6 @@ export class Comparison {
     }
     this.#noteDurations(event);
     const expected = line.events[line.next];
-    if (event.type === "turn-start" && this.#isStoppedBefore(expected)) return;
     line.next += 1;
     if (expected !== undefined && !(isRuntimeFault(expected) && line.isOpen)) this.#compare(line, expected, event);
     else if (!line.isOpen) this.#differ(event, undefined, event);
@@ -81,6 +117,11 @@ export class Comparison {
   isNext(recorded: StoredEvent): boolean {
     const line = this.#lines.get(lineOf(recorded));
     return line?.events[line.next] === recorded;
+  }
+
+  /** The number of runs that have started at this path. */
+  startsAt(path: string): number {
+    return this.#starts.get(path) ?? 0;
   }
 
   /** True when every recorded event has come. */
@@ -108,21 +149,14 @@ export class Comparison {
   }
 
   /** The nth run of a path here is the nth run of the same path there. */
-  #bind({ path, runId, agentId }: StoredEvent): void {
-    const count = this.#starts.get(path) ?? 0;
+  #bind({ path, runId, agentId, tools: { hash, shown } }: EventOf<"run-start">): void {
+    if (shown !== undefined) this.#toolSets.set(hash, shown);
+    const count = this.startsAt(path);
     this.#starts.set(path, count + 1);
     const run = this.#recording.paths.get(path)?.[count];
     if (run === undefined) return;
     this.ids.bind(run.start.agentId, agentId);
     this.ids.bind(run.runId, runId);
-  }
-
-  /** A turn of a stopped run that had no answer yet. */
-  #isOpenQuestion(event: StoredEvent): boolean {
-    const run = this.#recording.runs.get(event.runId);
-    if (event.type !== "turn-start" || run?.end === undefined || !wasStopped(run)) return false;
-    const last = run.questions.at(-1);
-    return last?.reply.kind === "none" && run.events[last.place] === event;
   }
 
   /** A child that was refused to a tool of a user: its stub does not ask for it again. */
@@ -147,20 +181,13 @@ export class Comparison {
     return this.#recording.runs.get(subagent_id ?? "")?.start.label === label;
   }
 
-  /** Whether a run that was stopped had come to ask again is a matter of moments. */
-  #isStoppedBefore(expected: StoredEvent | undefined): boolean {
-    const run = this.#recording.runs.get(expected?.runId ?? "");
-    const isEnd = expected?.type === "run-end" || expected?.type === "truncation";
-    return isEnd && run !== undefined && wasStopped(run);
-  }
-
   /** Whoever has read how long children took has a prompt of another length, and so has a fork of it. */
   #noteDurations(event: StoredEvent): void {
     const isFork = event.type === "run-start" && event.origin?.kind === "fork";
     const from = isFork ? this.#lines.get(parentPath(event.path)) : undefined;
     const isTimed = event.type === "tool-call-end" && tellsMoments(event.toolName);
-    const line = isTimed || from?.options.isRebuilt === true ? this.#lines.get(event.path) : undefined;
-    if (line !== undefined) line.options = { ...line.options, ...NO_ESTIMATES };
+    const line = isTimed || from?.leniency.ignoresEstimates === true ? this.#lines.get(event.path) : undefined;
+    if (line !== undefined) line.leniency = { ...line.leniency, ...NO_ESTIMATES };
   }
 
   /** The recording breaks off before this could have happened. */
@@ -170,7 +197,7 @@ export class Comparison {
     return path !== "" && this.#isBeyondEnd(parentPath(path));
   }
 
-  #compare({ options }: Line, expected: StoredEvent, event: StoredEvent): void {
+  #compare({ leniency }: Line, expected: StoredEvent, event: StoredEvent): void {
     // A child that waits for its place has an id and no start yet.
     if (expected.type === "tool-call-end" && event.type === expected.type && expected.toolName === "subagent")
       this.ids.learn(expected.output, event.output);
@@ -182,8 +209,8 @@ export class Comparison {
       return;
     }
     const difference = firstDifference(
-      comparableEvent(expected, options, expected),
-      comparableEvent(found, options, expected),
+      comparableEvent(this.#spelledOut(expected, this.#recording.toolSets), leniency, expected),
+      comparableEvent(this.#spelledOut(found, this.#toolSets), leniency, expected),
     );
     if (difference === undefined) return;
     const { path } = expected;
@@ -191,6 +218,12 @@ export class Comparison {
     const part = difference.at === "" ? "" : ` (${difference.at})`;
     const sentence = `${path}, ${step}${part}: ${differenceInWords(difference)}`;
     this.difference = { path, step, ...difference, sentence };
+  }
+
+  /** With the tools of a run in full: which run of a tree tells them is a matter of moments. */
+  #spelledOut(event: StoredEvent, toolSets: ReadonlyMap<string, readonly ShownTool[]>): StoredEvent {
+    if (event.type !== "run-start") return event;
+    return { ...event, tools: { ...event.tools, shown: toolSets.get(event.tools.hash) } };
   }
 
   /** Another step, or none, where one was expected. */
@@ -207,7 +240,8 @@ export class Comparison {
 function lineOf(event: StoredEvent): string {
   const { path } = event;
   if ("callId" in event) return `${path}\n${event.callId}`;
-  if (event.type === "spawn-refused") return `${path}\n/${event.label}`;
+  if (event.type === "spawn-refused") return `${path}\n/${event.childPath ?? event.label}`;
+  if (event.type === "cancel") return `${path}\ncancel`;
   return event.type === "truncation" && event.subject === "tool-result" ? `${path}\n${event.of}` : path;
 }
 

@@ -16,12 +16,8 @@ export type OutsideAct = {
   perform(): void;
 };
 
-/** A run that was stopped: that is in the recording only by what became of it. */
-export type Stop = {
-  /** The first event that shows it. */
-  readonly event: StoredEvent;
-  perform(): void;
-};
+/** Something that stopped a run. */
+export type Cancel = { readonly event: StoredEvent; perform(): void };
 
 /** How the rerun came to its end: by itself, where the recording ends, or waiting for what is not in it. */
 export type Conducted = "over" | "recording-ends" | "stuck";
@@ -38,7 +34,7 @@ const MAX_CLOSING_TIMERS = 10_000;
 export class Conductor {
   acts: OutsideAct[] = [];
   /** In the order of their events. */
-  stops: Stop[] = [];
+  cancels: Cancel[] = [];
   readonly #order: Playback["order"];
   readonly #comparison: Playback["comparison"];
   readonly #clock: Playback["clock"];
@@ -123,8 +119,10 @@ export class Conductor {
 
   /** Lets one thing happen; false when there is nothing, or live work comes first. */
   #next(): boolean {
-    const held = this.#held.at(-1);
-    const key = held?.key ?? Number.POSITIVE_INFINITY;
+    const [cancel] = this.cancels;
+    // A cancel cuts off what would follow: what was recorded before it comes first.
+    const held = cancel === undefined ? this.#held.at(-1) : this.#held.findLast(({ seq }) => seq < cancel.event.seq);
+    const key = held?.key ?? cancel?.event.seq ?? Number.POSITIVE_INFINITY;
     const act = this.acts.find((each) => each.key < key && each.isReady());
     if (act !== undefined) {
       if (this.#isLiveBefore(act.key)) return false;
@@ -132,14 +130,15 @@ export class Conductor {
       act.perform();
       return true;
     }
-    if (this.#stopNext()) return true;
+    if (held === undefined && cancel !== undefined) return this.#cancel(cancel);
     if (held === undefined) {
       return this.#live.size === 0 && this.#letPass(this.#lastTime + 1);
     }
     if (this.#isLiveBefore(key)) return false;
-    if (this.#letPass(held.time) || this.#fireFirst(held)) return true;
-    this.#clock.moveTo(held.time);
-    this.#held.pop();
+    const time = cancel === undefined ? held.time : Math.min(held.time, this.#order.timeOf(cancel.event));
+    if (this.#letPass(time) || this.#fireFirst({ ...held, time })) return true;
+    this.#clock.moveTo(time);
+    this.#held.splice(this.#held.indexOf(held), 1);
     held.release();
     return true;
   }
@@ -154,7 +153,7 @@ export class Conductor {
   }
 
   /** In the same millisecond a timer came first only if something that is still missing was recorded before. */
-  #fireFirst({ time, seq }: Held): boolean {
+  #fireFirst({ time, seq }: Pick<Held, "time" | "seq">): boolean {
     if (!this.#clock.isDueAt(time)) return false;
     const expected = this.#comparison.nextExpected;
     return expected !== undefined && expected.seq < seq && this.#clock.fireBefore(time + 1);
@@ -166,16 +165,29 @@ export class Conductor {
     return false;
   }
 
-  /** A run was stopped from outside or by its clock, and everything that was recorded before has come. */
-  #stopNext(): boolean {
-    while (this.stops[0] !== undefined && this.#comparison.hasCome(this.stops[0].event)) this.stops.shift();
-    const stop = this.stops.find(({ event }) => this.#comparison.isNext(event));
-    if (stop === undefined || this.#live.size > 0) return false;
-    if (this.#held.some(({ seq }) => seq <= stop.event.seq)) return false;
-    if (this.#letPass(this.#order.timeOf(stop.event) + 1)) return true;
-    this.stops.splice(this.stops.indexOf(stop), 1);
-    stop.perform();
+  /** Everything that was recorded before has come, as far as it can. */
+  #cancel({ event, perform }: Cancel): boolean {
+    const { seq } = event;
+    const time = this.#order.timeOf(event);
+    if (this.#isLiveBefore(seq)) return false;
+    if (this.#letPass(time) || this.#fireFirst({ time, seq })) return true;
+    this.cancels.shift();
+    this.#clock.moveTo(time);
+    perform();
     return true;
+  }
+
+  /**
+   * An event of the rerun has come. A cancel that was recorded next comes now, before anything follows from the event. Only
+   * where the run `isWaiting` for an answer by then does the cancel wait until all is quiet.
+   */
+  arrived(isWaiting: boolean): void {
+    const [cancel] = this.cancels;
+    if (cancel === undefined || isWaiting || this.#live.size > 0) return;
+    if (this.#comparison.nextExpected !== cancel.event) return;
+    this.cancels.shift();
+    this.#clock.moveTo(this.#order.timeOf(cancel.event));
+    cancel.perform();
   }
 
   #hold(held: Held): void {

@@ -42,6 +42,8 @@ function nameOf(event: StoredEvent): string {
       return `the notice (${event.reason})`;
     case "report":
       return "the report of a child";
+    case "cancel":
+      return `the cancel (${event.mode})`;
     case "resume":
       return "the restart";
     case "run-end":

@@ -1,19 +1,20 @@
 /** Two runs side by side: their agents by path, their steps in rows, and what each came to. */
 
 import { UserError } from "../core/errors.ts";
-import { IdMap } from "../core/id-map.ts";
 import { textOf } from "../core/message.ts";
 import type { RunStatus, StopReason } from "../core/outcome.ts";
-import type { RunRecording } from "../core/recording.ts";
 import { foldRunRecord } from "../core/run-record.ts";
 import type { Store } from "../core/store.ts";
 import { addCost, addUsage, noUsage, type Usage } from "../core/usage.ts";
 import { align, SAME } from "./align.ts";
-import { readRecording } from "./read-recording.ts";
+import { IdMap } from "./id-map.ts";
+import { type RunRecording, readRecording } from "./recording.ts";
 import { changesOf, type RunStep, stepsOf, toComparable } from "./run-steps.ts";
 
+/** Where a step or an agent is found. */
 export type DiffMark = "same" | "changed" | "only-left" | "only-right";
 
+/** Two runs side by side. */
 export type RunsDiff = {
   left: DiffSide;
   right: DiffSide;
@@ -26,6 +27,7 @@ export type RunsDiff = {
 /** One of the two, with everything below it. */
 export type DiffSide = { runId: string; agent: string; model: string; task: string; totals: DiffTotals };
 
+/** What a run or an agent came to. */
 export type DiffTotals = {
   status: RunStatus | "interrupted";
   stopReason: StopReason | undefined;
@@ -39,6 +41,7 @@ export type DiffTotals = {
   durationMs: number;
 };
 
+/** One agent in both runs. */
 export type AgentDiff = {
   /** From the compared run on: `lead/scout#2`, whatever is above it. */
   path: string;
@@ -51,6 +54,7 @@ export type AgentDiff = {
 /** One agent over all its runs; its figures are its own. */
 export type AgentSide = { agentId: string; agent: string; label: string; model: string; totals: DiffTotals };
 
+/** One step of an agent on both sides. */
 export type DiffRow = {
   mark: DiffMark;
   left: RunStep | undefined;

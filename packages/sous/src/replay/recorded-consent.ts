@@ -1,16 +1,31 @@
-/** Whoever was asked for consent then gives the same answers now. */
+/** The answers of rules and of the person, as they were recorded. */
 
-import type { Approve } from "../core/approval.ts";
+import type { ApprovalPolicy, Approve } from "../core/approval.ts";
 import type { Playback } from "./playback.ts";
 
 /** What the loop says before the words of a question that failed (`loop/ask-consent.ts`). */
 const FAILED = "the question failed: ";
 
-/** Undefined when nobody was there then: nobody is there now. */
-export function recordedApprove(playback: Playback): Approve | undefined {
+/** Asks where it was asked then: by the rules, if there were any, else by the tiers of the tools. */
+export function recordedConsent(playback: Playback): Approve | ApprovalPolicy | undefined {
+  const ask = recordedApprove(playback);
+  if (playback.root.start.terms?.hasRules !== true) return ask;
+  return {
+    ask,
+    decide({ runId, callId }) {
+      const run = playback.runOf(runId);
+      const recorded = playback.ids.toRecorded(callId);
+      if (run?.calls.has(recorded) !== true) return undefined;
+      return { effect: run.asked.has(recorded) ? "ask" : "allow" };
+    },
+  };
+}
+
+/** Undefined when no one could be asked then. */
+function recordedApprove(playback: Playback): Approve | undefined {
   const { recording, conductor, ids } = playback;
   const wasThere = [...recording.runs.values()].some(({ asked, consents }) =>
-    [...asked].some((callId) => {
+    [...asked.keys()].some((callId) => {
       const consent = consents.get(callId);
       return consent?.by !== "nobody" || consent.reason?.startsWith(FAILED) === true;
     }),

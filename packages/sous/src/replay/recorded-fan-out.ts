@@ -1,9 +1,9 @@
 /** A recorded fan-out from code: what it was given, and how wide it was. */
 
 import { textOf } from "../core/message.ts";
-import type { RunRecording } from "../core/recording.ts";
+import type { RunRecording } from "./recording.ts";
 
-/** As `fan-out.ts` calls its root and the one call of it. */
+/** As `tree/fan-out.ts` calls its root and the one call of it. */
 const NAME = "fan-out";
 
 export function isFanOut({ start, questions }: RunRecording): boolean {

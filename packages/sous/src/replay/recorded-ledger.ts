@@ -3,12 +3,11 @@
  * that shared its budget cannot ask the others again, and nobody has to wait for money that was there in the end.
  */
 
-import { BudgetExceeded } from "../core/errors.ts";
+import { BudgetExceeded, Refused } from "../core/errors.ts";
 import type { StoredEvent } from "../core/event.ts";
 import type { Budget, CallAsk, Holding, Lease, Ledger, RunSlot, StartAsk, Started } from "../core/limits.ts";
-import { type Recording, wasStopped } from "../core/recording.ts";
-import { Refused } from "../core/refused.ts";
 import type { Scope } from "../core/scope.ts";
+import { type Recording, wasStopped } from "./recording.ts";
 
 /** How far the rerun has come. */
 export type Progress = {
@@ -38,7 +37,6 @@ class Past {
   readonly #refusals = new Map<Refusal, StoredEvent | undefined>();
   /** Those of them that wait now. */
   readonly #waiting = new Map<Refusal, () => void>();
-  readonly #stopped = new Set<string>();
   readonly #progress: Progress;
 
   constructor(events: readonly StoredEvent[], progress: Progress) {
@@ -47,7 +45,6 @@ class Past {
     for (const event of events) {
       if (isFromOutside(event)) outside = event;
       if (isRefusal(event) && event.waited === true) this.#refusals.set(event, outside);
-      if (event.type === "run-end" && wasStopped({ end: event })) this.#stopped.add(event.runId);
       if (event.type === "run-start") add(this.#starts, event.path, undefined);
       else if (isRefusal(event)) add(this.#starts, event.childPath ?? "", event);
       else if (isOfQuestion(event)) add(this.#questions, event.path, event);
@@ -65,8 +62,6 @@ class Past {
   start(path: string, scope: Scope): Promise<never> | undefined {
     const next = this.#starts.get(path)?.shift();
     if (next === undefined) return undefined;
-    // What stops its parent stops it as well.
-    if (next.errorType === "cancelled" && this.#stopped.has(next.runId)) return untilStopped(scope);
     const error =
       next.errorType === "cancelled" ? new Refused("cancelled", next.message) : BudgetExceeded.inWords(next.message);
     if (next.waited !== true) throw error;

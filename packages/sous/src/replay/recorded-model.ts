@@ -1,14 +1,14 @@
 /** A model that gives the recorded answers, and refuses to when it is asked something else. */
 
+import { systemPrompt } from "../core/agent.ts";
 import { ModelError } from "../core/errors.ts";
-import { differenceInWords } from "../core/first-difference.ts";
 import type { Message } from "../core/message.ts";
 import type { Model, ModelAnswer, ModelRequest, OnDelta } from "../core/model.ts";
-import { comparePrompts, promptDifferenceInWords } from "../core/recorded-prompts.ts";
-import { NOTHING, type PartialAnswer, type RecordedReply, type RunRecording, wasStopped } from "../core/recording.ts";
-import { systemPrompt } from "../core/system-prompt.ts";
 import { utf8Length } from "../core/usage.ts";
+import { differenceInWords } from "./first-difference.ts";
 import type { Playback } from "./playback.ts";
+import { comparePrompts, promptDifferenceInWords } from "./recorded-prompts.ts";
+import { NOTHING, type PartialAnswer, type RecordedReply, type RunRecording, wasStopped } from "./recording.ts";
 
 export type RecordedModelFacts = Pick<Model, "id" | "price" | "contextWindow">;
 
@@ -51,7 +51,7 @@ export function recordedModel({ id, price, contextWindow }: RecordedModelFacts, 
     const { messages } = request;
     const from = messages === place.messages ? Math.min(place.compared, expected.length) : 0;
     const found = redactor.value(messages.slice(from));
-    const difference = comparePrompts(expected.slice(from), found, ids, playback.isRebuilt);
+    const difference = comparePrompts(expected.slice(from), found, ids);
     if (difference !== undefined) {
       const words = promptDifferenceInWords({ ...difference, message: difference.message + from });
       throw mismatch(request, `the prompt is not the recorded one: ${words}`);

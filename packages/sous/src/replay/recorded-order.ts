@@ -1,9 +1,9 @@
 /** In which order what came from outside took effect: what a rerun is given one at a time, in the same order. */
 
 import type { StoredEvent } from "../core/event.ts";
-import { indexAfter } from "../core/event-order.ts";
 import { toolCallsOf } from "../core/message.ts";
-import { type Recording, type RunRecording, wasStopped } from "../core/recording.ts";
+import { indexAfter } from "../core/store.ts";
+import { type Recording, type RunRecording, wasStopped } from "./recording.ts";
 
 export class RecordedOrder {
   readonly #recording: Recording;
@@ -48,7 +48,7 @@ export class RecordedOrder {
         return this.#afterEnd(run, next);
       }
       // What it hears it hears before it asks.
-      if (next.type === "turn-start" || isFromOutside(next)) break;
+      if (next.type === "turn-start" || next.type === "cancel" || isFromOutside(next)) break;
       if (next.type === "report" && this.#endOf(next.childRunId) > event.seq) break;
       // A child that waited to start was refused, which came of what others did.
       if (next.type === "notice" && next.reason === "no-report") break;

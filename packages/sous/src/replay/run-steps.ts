@@ -1,12 +1,12 @@
 /** What one agent was asked, said, called, read and came to, as a list of steps that can be laid beside another. */
 
 import type { EventOf } from "../core/event.ts";
-import type { IdMap } from "../core/id-map.ts";
 import { textOf } from "../core/message.ts";
 import type { FinishReason } from "../core/model.ts";
 import type { RunStatus, StopReason } from "../core/outcome.ts";
-import { comparableOutput } from "../core/recorded-prompts.ts";
-import type { RunRecording } from "../core/recording.ts";
+import type { IdMap } from "./id-map.ts";
+import { comparableOutput } from "./recorded-prompts.ts";
+import type { RunRecording } from "./recording.ts";
 
 /** Texts are whole. */
 export type RunStep =
@@ -59,6 +59,7 @@ export function stepsOf(runs: readonly RunRecording[], pathOf: (path: string) =>
         case "prune":
         case "truncation":
         case "stalled":
+        case "cancel":
         case "resume":
         case "run-end":
           return [];

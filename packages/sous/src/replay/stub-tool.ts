@@ -1,42 +1,58 @@
 /** Tools that do nothing: they give back what the same call gave back when it was recorded. */
 
+import { type AgentDefinition, agent } from "../core/agent.ts";
 import type { EventOf, StoredEvent } from "../core/event.ts";
+import { toTools } from "../core/foreign-tool.ts";
 import type { Hooks } from "../core/hooks.ts";
-import { type Recording, type RunRecording, wasStopped } from "../core/recording.ts";
-import type { StandardSchema } from "../core/schema.ts";
-import { isSubagentToolName } from "../core/subagent-names.ts";
-import type { Tool, ToolContext, ToolResult } from "../core/tool.ts";
+import { textOf } from "../core/message.ts";
+import type { SpawnRequest } from "../core/spawn.ts";
+import { isSubagentToolName } from "../core/spawn.ts";
+import type { Tool, ToolContext, ToolResult, ToolTier } from "../core/tool.ts";
 import { utf8Length } from "../core/usage.ts";
 import type { Conductor } from "./conductor.ts";
-import { isCancelledCall } from "./outside-acts.ts";
 import type { Playback } from "./playback.ts";
+import { isCancelledCall, type RunRecording, wasStopped } from "./recording.ts";
 
-/** Starts again the children that a call of a user's own tool had started, and waits for those it had waited for. */
-export type SpawnAgain = (children: readonly RunRecording[], context: ToolContext, doneAt: number) => Promise<void>;
+export type StubOptions = {
+  playback: Playback;
+  /** Tools run again instead of giving back what was recorded. */
+  isLive: boolean;
+  /** Makes the tool that hands its task to this agent. */
+  namedTool(definition: AgentDefinition, tier: ToolTier): Tool;
+};
 
-/** The schema of a tool whose own is not recorded: what that refused then is refused now, with the same words. */
-export function recordedSchema({ runs }: Recording, name: string): StandardSchema {
-  const refusals = new Map<string, string>();
-  for (const { calls, results } of runs.values()) {
-    for (const { callId, output, metadata, toolName } of results.values()) {
-      const isRefusal = toolName === name && metadata?.error_type === "invalid_input";
-      if (isRefusal) refusals.set(JSON.stringify(calls.get(callId)?.input), output);
-    }
+/** The same definition gives the same stub, so that an agent that is listed twice is one agent. */
+export function stubAgents(options: StubOptions): (definition: AgentDefinition) => AgentDefinition {
+  const { playback, isLive, namedTool } = options;
+  const known = new Map<AgentDefinition, AgentDefinition>();
+
+  function stub(definition: AgentDefinition): AgentDefinition {
+    const earlier = known.get(definition);
+    if (earlier !== undefined) return earlier;
+    const made = definition.with({
+      tools: definition.tools === undefined ? undefined : toTools(definition.tools).map(stubOne),
+      subagents: definition.subagents?.map(stub),
+      hooks: isLive ? definition.hooks : stubHooks(definition.hooks),
+    });
+    known.set(definition, made);
+    return made;
   }
-  const standard = {
-    version: 1 as const,
-    vendor: "recording",
-    validate(value: unknown) {
-      const message = refusals.get(JSON.stringify(value));
-      return message === undefined ? { value } : { issues: [{ message }] };
-    },
-    jsonSchema: { input: () => ({ type: "object" }) },
-  };
-  return { "~standard": standard };
+
+  /** Where there was none there is none now: a hook takes time, and so it changes what meets what. */
+  function stubHooks(hooks: Hooks | undefined): Hooks | undefined {
+    return hooks?.beforeToolCall === undefined ? undefined : replayHooks(playback);
+  }
+
+  function stubOne(source: Tool): Tool {
+    if (source.category === "subagent" && source.agent !== undefined) return namedTool(stub(source.agent), source.tier);
+    return isLive ? liveTool(source, playback) : stubTool(source, playback);
+  }
+
+  return stub;
 }
 
 /** The same tool for its model, without its deeds. */
-export function stubTool(source: Tool, playback: Playback, spawnAgain: SpawnAgain): Tool {
+export function stubTool(source: Tool, playback: Playback): Tool {
   const { conductor, ids } = playback;
   return Object.freeze({
     ...source,
@@ -46,7 +62,7 @@ export function stubTool(source: Tool, playback: Playback, spawnAgain: SpawnAgai
       const children = run?.children.filter(({ start }) => start.call?.callId === callId) ?? [];
       const recorded = run && recordedResult(run, callId);
       const doneAt = recorded?.seq ?? Number.POSITIVE_INFINITY;
-      const before = children.length > 0 ? spawnAgain(children, context, doneAt) : undefined;
+      const before = children.length > 0 ? spawnAgain(children, context, playback, doneAt) : undefined;
       if (run === undefined || recorded === undefined) {
         before?.catch(ignore);
         return untilStopped(conductor, context, run?.results.get(callId));
@@ -59,6 +75,47 @@ export function stubTool(source: Tool, playback: Playback, spawnAgain: SpawnAgai
         .then(() => result);
     },
   });
+}
+
+/** Starts again the children that a call of a user's own tool had started, and waits for those it had waited for. */
+async function spawnAgain(
+  children: readonly RunRecording[],
+  context: ToolContext,
+  playback: Playback,
+  doneAt: number,
+): Promise<void> {
+  const awaited: Promise<unknown>[] = [];
+  for (const child of children) {
+    const { start, runId, end } = child;
+    if (!playback.startedAtOnce(child)) await playback.conductor.turn(start, context.signal);
+    const spawned =
+      start.agentId === runId
+        ? context.spawn(requestFor(child, playback))
+        : context.children.send(playback.ids.toActual(start.agentId), textOf(start.task));
+    // A tool may leave its child behind.
+    if (end !== undefined && end.seq < doneAt) awaited.push(spawned);
+    else spawned.catch(ignore);
+  }
+  await Promise.all(awaited);
+}
+
+/** What the child is, its recorded profile says. */
+function requestFor({ start }: RunRecording, { respawned }: Playback): SpawnRequest {
+  const { label, task, call, agent: name, rights, summaryPrompt } = start;
+  const isMadeUp = name === "subagent";
+  const request: SpawnRequest = {
+    label,
+    task: textOf(task),
+    index: call?.index,
+    agent: isMadeUp ? undefined : agent({ name }),
+    options: {
+      summaryPrompt,
+      background: call?.background,
+      allowedTools: isMadeUp && !rights.spawn ? rights.use : undefined,
+    },
+  };
+  respawned.add(request);
+  return request;
 }
 
 function ignore(): void {}
@@ -94,6 +151,8 @@ export function liveTool(source: Tool, playback: Playback): Tool {
     execute(input: unknown, context: ToolContext): unknown {
       const run = playback.runOf(context.runId);
       const recorded = run && recordedResult(run, playback.ids.toRecorded(context.callId));
+      // A person would have been asked before: a rule of the user did not allow it.
+      if (recorded?.metadata?.error_type === "consent") return toToolResult(recorded, undefined);
       const value = source.execute(input, context);
       if (recorded === undefined) return value;
       return playback.conductor.afterLive(recorded, Promise.resolve(value));
@@ -102,7 +161,7 @@ export function liveTool(source: Tool, playback: Playback): Tool {
 }
 
 /** What stubs cannot do by themselves: a call that a hook had refused or answered was never put to a person. */
-export function replayHooks(playback: Playback): Hooks {
+function replayHooks(playback: Playback): Hooks {
   const { ids, conductor } = playback;
   return {
     beforeToolCall(call) {

@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { AgentOptions } from "../../src/core/agent.ts";
-import { agent } from "../../src/core/agent.ts";
+import { type AgentOptions, agent } from "../../src/core/agent.ts";
 import type { RunOptions, RuntimeOptions } from "../../src/core/runtime.ts";
 import { rerun } from "../../src/rerun.ts";
 import { createRuntime } from "../../src/runtime.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { StoredEvent } from "../../src/core/event.ts";
-import { compareRuns } from "../../src/replay/compare-runs.ts";
+import { compareRuns } from "../../src/replay/comparison.ts";
 import type { Script } from "../../src/testing/script.ts";
 import { after, calls, says } from "../../src/testing/steps.ts";
 import { openStage, simpleTool } from "../requirements/support.ts";

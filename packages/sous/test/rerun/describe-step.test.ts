@@ -21,6 +21,7 @@ test("every event has a name, with its turn where it belongs to one", () => {
     "turn 2, the cut of its report",
     "turn 2, the refusal of scout",
     "turn 2, the silence",
+    "turn 2, the cancel (last-words)",
     "turn 2, what was said to it",
     "turn 2, the notice (summary)",
     "turn 2, the report of a child",

@@ -6,7 +6,7 @@ import { saveCassette } from "../../src/cassette.ts";
 import { agent } from "../../src/core/agent.ts";
 import { UserError } from "../../src/core/errors.ts";
 import type { StoredEvent } from "../../src/core/event.ts";
-import { compareRuns } from "../../src/replay/compare-runs.ts";
+import { compareRuns } from "../../src/replay/comparison.ts";
 import { diffRuns } from "../../src/replay/diff-runs.ts";
 import { type Rerun, rerun } from "../../src/rerun.ts";
 import { calls, says } from "../../src/testing/steps.ts";

@@ -286,7 +286,7 @@ suite("G4: a rerun of what was continued", () => {
     const stage = openStage({ lead: [calls("look"), says("One."), says("Two."), says("Three.")] });
     const lead = stage.lead({ tools: [look] });
     const { runId } = await stage.run(lead);
-    const branch = stage.runtime.fork(runId, { agent: lead, at: 1, message: "Another way?" });
+    const branch = stage.runtime.fork(runId, { agent: lead, afterTurn: 1, message: "Another way?" });
     const { status } = await stage.world.run(() => branch);
     assert.equal(status, "completed");
     const [latest] = await stage.store.list({ rootsOnly: true, limit: 1 });
@@ -301,7 +301,7 @@ suite("G4: a rerun of what was continued", () => {
     const lead = stage.lead({ tools: [look] });
     const { runId, status } = await stage.run(lead, "Go.", { budget: { tokens: 24_000 } });
     assert.equal(status, "budget_exceeded");
-    const options = { agent: lead, message: "Go on.", moreBudget: { tokens: 200_000 } };
+    const options = { agent: lead, message: "Go on.", addBudget: { tokens: 200_000 } };
     await stage.world.run(() => stage.runtime.resume(runId, options));
     const starts = (await stage.store.read(runId)).filter((event) => event.type === "run-start");
     assert.deepEqual(

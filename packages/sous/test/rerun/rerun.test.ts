@@ -178,6 +178,18 @@ suite("G4: a rerun gives the recorded stream", () => {
     await rerunBothWays(stage, runId, [lead]);
   });
 
+  test("of a conversation that was too long and could not be shortened", async () => {
+    const stage = openStage({ lead: [fails("context_length", { message: "200,001 tokens are too many" })] });
+    const lead = stage.lead();
+    const { runId, status } = await stage.run(lead);
+    assert.equal(status, "failed");
+    const [given, rebuilt] = await rerunBothWays(stage, runId, [lead]);
+    for (const { result, endsEarly } of [given, rebuilt]) {
+      assert.deepEqual([result.status, result.turns, endsEarly], ["failed", 1, undefined]);
+      assert.match(result.error?.message ?? "", /cannot be shortened: 200,001 tokens are too many$/);
+    }
+  });
+
   test("with the recorded bills, whatever the prices are now", async () => {
     const price = { input: 3, output: 15, cachedInput: 0.3 };
     const stage = openStage({ lead: [calls("grep"), calls("grep"), says("Done.")] }, { model: { price } });
@@ -297,11 +309,11 @@ suite("G4: a rerun names the first step that differs", () => {
     assert.deepEqual([at, expected, found], ["maxTurns", 50, 3]);
   });
 
-  test("a changed description of a tool shows in the size of the prompt", async () => {
+  test("a changed description of a tool", async () => {
     const { lead, runId, store } = await recorded();
     const changed = lead.with({ tools: [{ ...grep, description: "Searches everywhere, and says where." }] });
     const { step, at } = await differenceOf(runId, { store, agents: [changed] });
-    assert.deepEqual([step, at], ["turn 1", "promptTokens"]);
+    assert.deepEqual([step, at], ["the start", "tools.shown[0].description"]);
   });
 
   test("an answer that the recording does not have", async () => {
@@ -361,6 +373,20 @@ suite("G4: a recording that stops early is played to where it stops", () => {
     assert.equal(status, "timeout");
     const [given] = await rerunBothWays(stage, runId, [lead]);
     assert.equal(given.endsEarly, "The recording ends here: its time was over");
+  });
+
+  test("failed: only a fault of the program or of the store is an early end", async () => {
+    const stage = openStage({ lead: [fails("invalid_request")] });
+    const { runId } = await stage.run(stage.lead());
+    const endsEarly = async (type: "store" | "crash" | "model") => {
+      const events = (await stage.store.read(runId)).map((event) =>
+        event.type === "run-end" ? { ...event, fault: { type, message: "No room." } } : event,
+      );
+      return (await rerun(runId, { store: storeOf(events) })).endsEarly;
+    };
+    assert.equal(await endsEarly("store"), "The recording ends here: it failed: No room.");
+    assert.equal(await endsEarly("crash"), "The recording ends here: it failed: No room.");
+    assert.equal(await endsEarly("model"), undefined);
   });
 
   test("crashed, at any of its events", async () => {

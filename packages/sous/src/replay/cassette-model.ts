@@ -1,0 +1,132 @@
+/** A model that plays a cassette, and records one where there is none yet. In CI it only plays. */
+
+import { existsSync } from "node:fs";
+import { ModelError, messageOf, UserError } from "../core/errors.ts";
+import { textOf } from "../core/message.ts";
+import type { Model, ModelAnswer, ModelRequest, OnDelta } from "../core/model.ts";
+import { NO_REDACTION, type Redactor } from "../core/redactor.ts";
+import { AskedBefore, type Cassette, type CassetteReply, readCassette, writeCassette } from "./cassette.ts";
+import { answerOf, CassettePlayer, type PlayOptions } from "./cassette-player.ts";
+
+/** A model that plays a cassette. */
+export type CassetteModel = Model &
+  AsyncDisposable & {
+    /** Writes what was recorded since; disposing the model does the same. */
+    save(): Promise<void>;
+  };
+
+export type CassetteModelParts = PlayOptions & {
+  /** Answers what the cassette does not; when unset such a call fails. */
+  record?: { id: string; open(): Model | Promise<Model> } | undefined;
+  /** `CI` in it means: play only. */
+  environment: Readonly<Record<string, string | undefined>>;
+  redactor?: Redactor | undefined;
+};
+
+/** Throws a `UserError` when there is no cassette and no model to record one. */
+export function playOrRecord(file: string, parts: CassetteModelParts): CassetteModel {
+  const { record, environment, redactor = NO_REDACTION } = parts;
+  const isCi = environment.CI !== undefined && !/^(?:|0|false)$/i.test(environment.CI);
+  const mayRecord = record !== undefined && !isCi;
+  const stored = existsSync(file) ? readCassette(file) : undefined;
+  if (stored === undefined && !mayRecord) throw new UserError(`There is no cassette at ${file}. ${howToRecord(parts)}`);
+  const player = stored && new CassettePlayer(stored, file, parts, redactor);
+  const recorder = mayRecord ? new Recorder(stored, record.id) : undefined;
+  const asked = new Map<string, number>();
+  let opening: Promise<Model> | undefined;
+
+  async function answer(request: ModelRequest, onDelta: OnDelta): Promise<ModelAnswer> {
+    const { agentId, path } = request.caller;
+    const place = asked.get(agentId) ?? 0;
+    asked.set(agentId, place + 1);
+    if (player !== undefined && place < player.length(path)) return play(player, request, place, onDelta);
+    if (record === undefined || recorder === undefined) {
+      const message = `${file} has no answer ${place + 1} for ${path}. ${howToRecord(parts)}`;
+      throw new ModelError("invalid_request", message);
+    }
+    opening ??= Promise.resolve(record.open());
+    const words = player?.idsOf(request);
+    const keep = (given: CassetteReply) => recorder.add(request, words?.toRecorded(given) ?? given, words);
+    try {
+      const answered = await (await opening).answer(request, onDelta);
+      const { message, finish, usage } = answered;
+      keep({ message, finish, ...(usage === undefined ? {} : { usage }) });
+      return answered;
+    } catch (error) {
+      if (error instanceof ModelError) keep({ error: { kind: error.kind, message: error.message } });
+      throw error;
+    }
+  }
+
+  function play(from: CassettePlayer, request: ModelRequest, place: number, onDelta: OnDelta): ModelAnswer {
+    const played = answerOf(replyFor(from, request, place));
+    for (const part of played.message.content)
+      if (part.type === "text" || part.type === "reasoning") onDelta(part.type, part.text);
+    return played;
+  }
+
+  function replyFor(from: CassettePlayer, request: ModelRequest, place: number): CassetteReply {
+    try {
+      return from.play(request, place);
+    } catch (cause) {
+      throw new ModelError("invalid_request", `${messageOf(cause)}. ${howToRecordAgain(parts, isCi)}`, { cause });
+    }
+  }
+
+  const save = async () => {
+    const recorded = recorder?.take();
+    if (recorded !== undefined) writeCassette(file, redactor.value(recorded));
+  };
+  return { id: stored?.model ?? record?.id ?? "cassette/model", answer, save, [Symbol.asyncDispose]: save };
+}
+
+/** What to do about a cassette that is missing or too short. */
+function howToRecord({ record }: CassetteModelParts): string {
+  if (record === undefined) return "Give cassetteModel a model to record, or save a stored run with saveCassette.";
+  return "CI only plays: run it once where CI is not set, and commit the file.";
+}
+
+/** What to do about one that does not fit any more. */
+function howToRecordAgain({ record }: CassetteModelParts, isCi: boolean): string {
+  if (record === undefined) return "To record it again, save a stored run with saveCassette.";
+  return `To record it again, delete the file${isCi ? " and run it where CI is not set" : " and run it once more"}.`;
+}
+
+/** Collects what was asked and answered, behind what the cassette has already. */
+class Recorder {
+  readonly #cassette: Cassette;
+  readonly #before = new Map<string, AskedBefore>();
+  #isChanged = false;
+  #isNew: boolean;
+
+  constructor(stored: Cassette | undefined, model: string) {
+    this.#isNew = stored === undefined;
+    this.#cassette = stored ?? { format: "sous-cassette", version: 1, agent: "", model, task: "", agents: {} };
+  }
+
+  add(request: ModelRequest, reply: CassetteReply, ids: ReturnType<CassettePlayer["idsOf"]> | undefined): void {
+    const { path, agentId, depth } = request.caller;
+    const before = this.#before.get(agentId) ?? new AskedBefore();
+    this.#before.set(agentId, before);
+    const asked = ids?.toRecorded(request.messages) ?? request.messages;
+    const [first] = asked;
+    if (this.#isNew && depth === 0 && first?.role === "user") {
+      this.#cassette.agent = path;
+      this.#cassette.task = textOf(first);
+      this.#isNew = false;
+    }
+    const { keeps, messages } = before.next([...asked], reply);
+    const { instructions } = request;
+    const requests = this.#cassette.agents[path] ?? [];
+    this.#cassette.agents[path] = requests;
+    requests.push({ ...(instructions === undefined ? {} : { instructions }), keeps, messages, reply });
+    this.#isChanged = true;
+  }
+
+  /** The cassette, when there is anything new in it. */
+  take(): Cassette | undefined {
+    if (!this.#isChanged) return undefined;
+    this.#isChanged = false;
+    return this.#cassette;
+  }
+}

@@ -1,0 +1,178 @@
+/** A cassette: what the models of one run were asked and answered, by agent path, as one JSON file. */
+
+import { randomUUID } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import * as z from "zod";
+import { systemPrompt } from "../core/agent.ts";
+import { type ModelErrorKind, messageOf, UserError } from "../core/errors.ts";
+import { type AssistantMessage, type Message, textOf } from "../core/message.ts";
+import type { FinishReason } from "../core/model.ts";
+import { once } from "../core/once.ts";
+import { list, messageSchemas, runSchemas } from "../core/run-schema.ts";
+import type { Usage } from "../core/usage.ts";
+import { firstDifference } from "./first-difference.ts";
+import { RecordedPrompts } from "./recorded-prompts.ts";
+import type { RecordedReply, Recording, RunRecording } from "./recording.ts";
+
+const cassetteSchema = once(() => {
+  const { assistantMessage, count, message } = messageSchemas();
+  const { modelErrorKind, usage } = runSchemas();
+
+  const reply = z.union([
+    z.strictObject({
+      message: assistantMessage,
+      finish: z.enum(["stop", "tool-calls", "length", "content-filter", "other"]),
+      usage: usage.exactOptional(),
+    }),
+    z.strictObject({ error: z.strictObject({ kind: modelErrorKind, message: z.string() }) }),
+  ]);
+
+  const request = z.strictObject({
+    instructions: z.string().exactOptional(),
+    /** This number of messages of the request before, its answer included; then these. */
+    keeps: count,
+    messages: list(message),
+    reply,
+  });
+
+  return z.strictObject({
+    format: z.literal("sous-cassette"),
+    version: z.literal(1),
+    agent: z.string(),
+    model: z.string(),
+    task: z.string(),
+    /** By agent path, in the order they were asked; follow-ups continue the count. */
+    agents: z.record(z.string(), list(request)),
+  });
+});
+
+export type Cassette = Omit<z.infer<ReturnType<typeof cassetteSchema>>, "agents"> & {
+  agents: Record<string, CassetteRequest[]>;
+};
+
+export type CassetteRequest = {
+  instructions?: string;
+  keeps: number;
+  messages: readonly Message[];
+  reply: CassetteReply;
+};
+
+export type CassetteReply =
+  | { message: AssistantMessage; finish: FinishReason; usage?: Usage }
+  | { error: { kind: ModelErrorKind; message: string } };
+
+/** More than any test should need. */
+const MAX_BYTES = 256 * 1024 * 1024;
+
+/** Throws a `UserError` that says what is wrong with the file. */
+export function readCassette(file: string): Cassette {
+  const text = readText(file);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new UserError(`${file} is not a cassette: ${messageOf(cause)}`, { cause });
+  }
+  const { format, version } = (value ?? {}) as { format?: unknown; version?: unknown };
+  if (format !== "sous-cassette") throw new UserError(`${file} is not a cassette: it does not say that it is one`);
+  if (version !== 1)
+    throw new UserError(`${file} is a cassette of version ${version}, and this sous plays version 1: record it again`);
+  const parsed = cassetteSchema().safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new UserError(`${file} is damaged at ${issue?.path.join(".")}: ${issue?.message}; record it again`);
+}
+
+function readText(file: string): string {
+  try {
+    const { size } = statSync(file);
+    if (size > MAX_BYTES) throw new UserError(`it has ${size} bytes, and the most is ${MAX_BYTES}`);
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new UserError(`The cassette ${file} cannot be read: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** All of it or nothing: a reader meanwhile sees the old one. */
+export function writeCassette(file: string, value: Cassette): void {
+  // An unpredictable name, and only where nothing is: a link there would be followed.
+  const draft = `${file}.${randomUUID()}.draft`;
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(draft, `${JSON.stringify(value, undefined, 1)}\n`, { flag: "wx" });
+    renameSync(draft, file);
+  } catch (cause) {
+    throw new UserError(`The cassette ${file} cannot be written: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** What a stored run and everything below it was asked; its paths begin with its own agent, as if it were a root. */
+export function toCassette(recording: Recording, runId: string): Cassette {
+  const top = recording.runs.get(runId);
+  if (top === undefined) throw new UserError(`No run with the id ${runId}`);
+  const { agent, model, task } = top.start;
+  const prompts = new RecordedPrompts(recording);
+  const agents: Cassette["agents"] = {};
+  for (const [path, runs] of recording.paths) {
+    if (path !== top.path && !path.startsWith(`${top.path}/`)) continue;
+    agents[`${agent}${path.slice(top.path.length)}`] = requestsOf(runs, prompts);
+  }
+  return { format: "sous-cassette", version: 1, agent, model, task: textOf(task), agents };
+}
+
+function requestsOf(runs: readonly RunRecording[], prompts: RecordedPrompts): CassetteRequest[] {
+  const requests: CassetteRequest[] = [];
+  const asked = new AskedBefore();
+  for (const run of runs) {
+    for (const [index, question] of run.questions.entries()) {
+      const given = toReply(question.reply);
+      // A call without an answer cannot be played.
+      if (given === undefined) continue;
+      const { keeps, messages } = asked.next(prompts.messages(run, index), given);
+      const instructions = systemPrompt(run.start);
+      requests.push({ ...(instructions === undefined ? {} : { instructions }), keeps, messages, reply: given });
+    }
+  }
+  return requests;
+}
+
+function toReply(recorded: RecordedReply): CassetteReply | undefined {
+  switch (recorded.kind) {
+    case "answer": {
+      const { message, finish, usage } = recorded.event;
+      return { message, finish, usage };
+    }
+    case "failure": {
+      const { kind, message } = recorded.error;
+      return { error: { kind, message } };
+    }
+    case "none":
+      return undefined;
+    default:
+      return recorded satisfies never;
+  }
+}
+
+/** Histories grow, so a request is written as what is new in it. */
+export class AskedBefore {
+  #messages: readonly Message[] = [];
+
+  next(messages: readonly Message[], given: CassetteReply): Pick<CassetteRequest, "keeps" | "messages"> {
+    let keeps = 0;
+    while (keeps < Math.min(this.#messages.length, messages.length) && isSame(this.#messages[keeps], messages[keeps]))
+      keeps += 1;
+    this.#messages = afterReply(messages, given);
+    return { keeps, messages: messages.slice(keeps) };
+  }
+}
+
+/** What the next request is likely to begin with. */
+export function afterReply(messages: readonly Message[], given: CassetteReply): readonly Message[] {
+  const isSaid = "message" in given && given.message.content.length > 0;
+  return isSaid ? [...messages, given.message] : [...messages];
+}
+
+function isSame(one: Message | undefined, other: Message | undefined): boolean {
+  return one === other || firstDifference(one, other) === undefined;
+}

@@ -1,0 +1,97 @@
+/** What a model was asked, question by question, rebuilt from a recording; and where another prompt parts from it. */
+
+import type { Message } from "../core/message.ts";
+import { continuedConversation, rebuildConversation } from "../core/rebuild-conversation.ts";
+import { differenceInWords, firstDifference, type ValueDifference } from "./first-difference.ts";
+import type { IdMap } from "./id-map.ts";
+import type { Recording, RunRecording } from "./recording.ts";
+
+export class RecordedPrompts {
+  readonly #recording: Pick<Recording, "runs">;
+  /** Questions come in their order, so each prompt is made from the one before. */
+  readonly #latest = new WeakMap<RunRecording, { question: number; place: number; messages: Message[] }>();
+  readonly #whole = new WeakMap<RunRecording, Message[]>();
+
+  constructor(recording: Pick<Recording, "runs">) {
+    this.#recording = recording;
+  }
+
+  /** The messages of the question with this number, counted from 0. A new array for each. */
+  messages(run: RunRecording, question: number): readonly Message[] {
+    const place = run.questions[question]?.place ?? run.events.length;
+    const known = this.#latest.get(run);
+    const before = known !== undefined && known.question <= question ? known : { place: 0, messages: this.origin(run) };
+    const messages = rebuildConversation(run.events.slice(before.place, place), before.messages);
+    this.#latest.set(run, { question, place, messages });
+    return messages;
+  }
+
+  /** What the conversation of a run began with, before its task. */
+  origin({ start }: RunRecording): Message[] {
+    const { origin } = start;
+    if (origin === undefined) return [];
+    if (origin.kind === "branch") return [...origin.history];
+    const earlier = this.#recording.runs.get(origin.runId);
+    if (earlier === undefined || earlier.start.seq >= start.seq) return [];
+    if (origin.kind === "follow-up") return this.#all(earlier);
+    const before = earlier.events.filter(({ seq }) => seq < start.seq);
+    return rebuildConversation(before, this.origin(earlier)).slice(0, origin.messages);
+  }
+
+  #all(run: RunRecording): Message[] {
+    const known = this.#whole.get(run) ?? continuedConversation(run.events, this.origin(run));
+    this.#whole.set(run, known);
+    return known;
+  }
+}
+
+/** A message that is not the recorded one; `found` is in the ids of the recording. */
+export type PromptDifference = ValueDifference & {
+  /** Counted from 0. */
+  message: number;
+};
+
+/** Message by message. */
+export function comparePrompts(
+  expected: readonly Message[],
+  found: readonly Message[],
+  ids: IdMap,
+): PromptDifference | undefined {
+  for (let message = 0; message < Math.max(expected.length, found.length); message++) {
+    const difference = firstDifference(comparable(expected[message]), comparable(ids.toRecorded(found[message])));
+    if (difference !== undefined) return { ...difference, message };
+  }
+  return undefined;
+}
+
+export function promptDifferenceInWords({ message, at, ...values }: PromptDifference): string {
+  return `message ${message + 1}${at === "" ? "" : ` (${at})`}: ${differenceInWords(values)}`;
+}
+
+/** Without what may differ from run to run: how long children took, and an empty list where there could be none. */
+function comparable(message: Message | undefined): unknown {
+  if (message?.role !== "tool") return message;
+  const content = message.content.map((part) => {
+    const { files, ...rest } = part;
+    const output = comparableOutput(part.toolName, part.output);
+    return files === undefined || files.length === 0 ? { ...rest, output } : { ...rest, output, files };
+  });
+  return { role: message.role, content };
+}
+
+const DURATIONS = /"((?:total_)?duration_ms)":\d+/g;
+const TOKENS = /"(tokens_consumed|tree_tokens|prompt_tokens|completion_tokens)":\d+/g;
+const STATES = / {2}[a-z_]+ {2}\d+ turns?/g;
+
+/** True for results that tell of moments nobody recorded: how long children took, and what they were doing just then. */
+export function tellsMoments(toolName: string): boolean {
+  return toolName === "parallel_subagent" || toolName === "subagent_list";
+}
+
+/** A result without what it says of such moments, and of tokens where those are estimates that may differ. */
+export function comparableOutput(toolName: string, output: string, ignoresEstimates = false): string {
+  if (toolName === "subagent_list") return output.replace(STATES, "  -");
+  if (toolName !== "parallel_subagent") return output;
+  const timeless = output.replace(DURATIONS, '"$1":0');
+  return ignoresEstimates ? timeless.replace(TOKENS, '"$1":0') : timeless;
+}
