@@ -3,8 +3,8 @@
 import type { DeltaBody, DeltaEvent, EventOf, RunIdentity, StoredBody, StoredEvent } from "../core/event.ts";
 
 /**
- * The kinds that every turn has are written out: a literal takes a quarter of the time of spreading the body. `Required`
- * makes the compiler name a field that is missing here.
+ * The kinds that every turn has are written out: literals take half the time of a spread, 0.5 µs less per turn of 9 µs.
+ * `Required` makes the compiler name a field that is missing here.
  */
 export function buildEvent(seq: number, time: number, who: RunIdentity, body: StoredBody): StoredEvent {
   const { runId, agentId, parentId, path, depth } = who;

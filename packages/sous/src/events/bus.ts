@@ -1,4 +1,4 @@
-/** Who listens to a tree: direct callbacks, in the order they subscribed. A listener can never change the run. */
+/** The listeners of a tree: direct callbacks, in the order they subscribed. A listener cannot change the run. */
 
 import type { EventListener, SousEvent } from "../core/event.ts";
 
@@ -10,7 +10,7 @@ export type Bus = {
   publish(event: SousEvent): void;
 };
 
-/** `onListenerError` is told the first fault of each listener. */
+/** `onListenerError` is called with the first fault of each listener. */
 export function createBus(onListenerError?: (error: unknown) => void): Bus {
   return new ListenerBus(onListenerError);
 }
@@ -22,7 +22,7 @@ class ListenerBus implements Bus {
   /** Replaced, never changed: publishing goes over the array it began with. */
   #subscriptions: readonly Subscription[] = [];
   #isPublishing = false;
-  /** What a listener caused to be published while others have not yet seen the event before it. */
+  /** Published by a listener, and shown when all listeners have seen the event before. */
   readonly #next: SousEvent[] = [];
   readonly #onListenerError: ((error: unknown) => void) | undefined;
 
@@ -90,7 +90,7 @@ class ListenerBus implements Bus {
     try {
       this.#onListenerError?.(error);
     } catch {
-      // Whoever is told about faults is a listener as well.
+      // The error listener may fail as well, and changes nothing either.
     }
   }
 }

@@ -1,13 +1,12 @@
 /** The events of a tree as an async iterator: one more subscriber, with a bounded memory. */
 
 import { StoreError } from "../core/errors.ts";
-import type { SousEvent, StoredEvent } from "../core/event.ts";
-import type { Journal } from "../core/journal.ts";
+import type { Journal, SousEvent, StoredEvent } from "../core/event.ts";
 import { textOf } from "../core/message.ts";
 import type { Store } from "../core/store.ts";
 
 export type IterateOptions = {
-  journal: Pick<Journal, "subscribe" | "degraded">;
+  journal: Pick<Journal, "subscribe" | "degraded" | "shownSeq">;
   /** Where events that did not fit are read again. */
   store: Pick<Store, "read">;
   /** The tree. */
@@ -22,16 +21,64 @@ export type BufferLimits = { events: number; characters: number };
 
 const DEFAULT_LIMITS: BufferLimits = { events: 1024, characters: 4_000_000 };
 
+type Events = AsyncIterableIterator<SousEvent, undefined> & EventIteration;
+
 /**
  * Begins with the event that follows the call. A reader that is too slow loses deltas and nothing else: stored events are
  * read again from the store. `return()` unsubscribes.
  */
-export function iterateEvents(options: IterateOptions): AsyncIterableIterator<SousEvent> & EventIteration {
-  return new EventIterator(options);
+export function iterateEvents(options: IterateOptions): Events {
+  return new EventIterator(options, 0);
+}
+
+/**
+ * Begins behind the event with the number `after`: what was shown since is read from the store, without its deltas. What
+ * the store has lost is missing.
+ */
+export function iterateSince(after: number, options: IterateOptions): Events {
+  const { shownSeq } = options.journal;
+  const live = new EventIterator(options, shownSeq);
+  if (after >= shownSeq) return live;
+  const all = earlierThenLive({ after, shownSeq }, options, live);
+  return {
+    next: () => all.next(),
+    async return() {
+      // Ends the reader that waits for a live event, which the generator would wait for.
+      await live.return();
+      return all.return(undefined);
+    },
+    finish: () => live.finish(),
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+async function* earlierThenLive(
+  { after, shownSeq }: { after: number; shownSeq: number },
+  { journal, store, rootId, runId = rootId }: IterateOptions,
+  live: Events,
+): AsyncGenerator<SousEvent, undefined> {
+  try {
+    for (let last = after; last < shownSeq; ) {
+      const events = await store.read(rootId, { after: last, limit: READ_AT_ONCE });
+      if (events.length === 0 && journal.degraded !== undefined) break;
+      if (events.length === 0) throw new StoreError(`The store lost the events of tree ${rootId} after ${last}`);
+      for (const event of events) {
+        if (event.seq > shownSeq) break;
+        yield event;
+        if (event.type === "run-end" && event.runId === runId) return;
+      }
+      last = events.at(-1)?.seq ?? shownSeq;
+    }
+    yield* live;
+  } finally {
+    await live.return?.();
+  }
 }
 
 export type EventIteration = {
-  /** Nothing more comes: whoever has not seen the last event by now began too late for it, and must not wait for it. */
+  /** Ends the iteration for a reader that began after the last event. */
   finish(): void;
 };
 
@@ -52,7 +99,7 @@ class EventIterator implements AsyncIterableIterator<SousEvent, undefined>, Even
   /** Readers that wait for an event: then the buffer is empty. */
   readonly #readers: PromiseWithResolvers<Result>[] = [];
   /** The last stored event that went into the buffer or to a reader. */
-  #lastSeq = 0;
+  #lastSeq: number;
   /** Set while the reader is behind: the last event that has to be read again. */
   #missedSeq: number | undefined;
   /** Came while the reader was behind, and the store does not have them. */
@@ -62,7 +109,9 @@ class EventIterator implements AsyncIterableIterator<SousEvent, undefined>, Even
   /** The last event has come, though perhaps not yet to a reader. */
   #hasLast = false;
 
-  constructor(options: IterateOptions) {
+  /** Begins with the first event behind `lastSeq`. */
+  constructor(options: IterateOptions, lastSeq: number) {
+    this.#lastSeq = lastSeq;
     this.#options = options;
     this.#limits = options.limits ?? DEFAULT_LIMITS;
     this.#subscription = options.journal.subscribe((event) => this.#receive(event));
@@ -112,7 +161,7 @@ class EventIterator implements AsyncIterableIterator<SousEvent, undefined>, Even
   #pass(event: SousEvent): void {
     if (this.#isDone) return;
     if (event.seq !== undefined) {
-      // A store that was given up may have kept it after all: then it comes from there and as not kept.
+      // A store that was given up may hold the event after all: then it arrives twice.
       if (event.seq <= this.#lastSeq) return;
       this.#lastSeq = event.seq;
     }
@@ -162,7 +211,7 @@ class EventIterator implements AsyncIterableIterator<SousEvent, undefined>, Even
         throw new StoreError(`The store lost the events of tree ${rootId} after ${this.#lastSeq}`);
       for (const event of events) this.#pass(event);
     }
-    // More may have come during the reading; only a reader who has seen all of it goes on with what is live.
+    // More may have come meanwhile: the reader is live again only when it has read everything.
     if (this.#missedSeq !== undefined && this.#lastSeq >= this.#missedSeq) {
       this.#missedSeq = undefined;
       for (const event of this.#unkept.splice(0)) this.#pass(event);

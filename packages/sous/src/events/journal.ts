@@ -1,18 +1,18 @@
-/** The journal of one tree: numbers every fact, has it kept by the store, and only then shows it. */
+/** The journal of one tree: numbers every fact, stores it, and only then shows it. */
 
 import type { Clock } from "../core/clock.ts";
 import { messageOf, StaleOwner, StoreError } from "../core/errors.ts";
 import type {
   DeltaBody,
   EventListener,
+  Journal,
   PieceBody,
   RunIdentity,
   SousEvent,
   StoredBody,
   StoredEvent,
 } from "../core/event.ts";
-import type { Journal } from "../core/journal.ts";
-import { NO_REDACTION, type Redactor } from "../core/redact.ts";
+import { NO_REDACTION, type Redactor } from "../core/redactor.ts";
 import type { Store } from "../core/store.ts";
 import { buildDelta, buildEvent } from "./build-event.ts";
 import { type Bus, createBus } from "./bus.ts";
@@ -22,26 +22,26 @@ export type JournalOptions = {
   store: Pick<Store, "isImmediate" | "append">;
   rootId: string;
   clock: Pick<Clock, "now" | "lately" | "timer">;
-  /** A store that fails for good makes `settled()` reject; otherwise the tree goes on and is marked as not kept. */
+  /** With it, a store that fails for good makes `settled()` reject; without it, the tree continues and is marked as not stored. */
   requireStore: boolean;
-  /** The number of the first event; greater than 1 when a stored tree goes on. */
+  /** The number of the first event; greater than 1 when a stored tree continues. */
   firstSeq?: number | undefined;
-  /** The claim under which it writes, when a stored tree goes on. */
+  /** The claim under which it writes, when a stored tree continues. */
   fence?: number | undefined;
   hooks?: JournalHooks | undefined;
 };
 
-/** What the journal asks and tells the runtime around it. */
+/** Callbacks to the runtime around the journal. */
 export type JournalHooks = {
   /** When the next batch is committed; `setImmediate` when unset. */
   schedule?: ((callback: () => void) => void) | undefined;
-  /** True when only one run of the tree is not waiting for a child: nobody would join a batch, so it is not held back. */
+  /** True when only one run of the tree is not waiting for a child: no other run would join a batch, so it is not held back. */
   isAlone?: (() => boolean) | undefined;
-  /** Told once, when the events of the tree are no longer kept. */
+  /** Called once, when the events of the tree are no longer stored. */
   onDegraded?: ((reason: string) => void) | undefined;
-  /** Takes the secrets out of everything, before it is kept or shown. */
+  /** Removes secrets from everything before it is stored or shown. */
   redactor?: Redactor | undefined;
-  /** Told the first fault of each listener. */
+  /** Called with the first fault of each listener. */
   onListenerError?: ((error: unknown) => void) | undefined;
 };
 
@@ -51,22 +51,23 @@ export function createJournal(options: JournalOptions): Journal {
 
 /** How long to wait before each further attempt to write. */
 const RETRY_DELAYS_MS: readonly number[] = [10, 40, 160];
-/** A batch does not wait for more: a thousand children that wake up together would fill the memory with what is to be kept. */
-const LARGEST_BATCH = 1024;
+/** Commits at this size, to bound memory when many children wake at once. */
+const MAX_BATCH = 1024;
 /** How long one write may take. */
-const LONGEST_WRITE_MS = 30_000;
+const MAX_WRITE_MS = 30_000;
 
-/** Events that are kept together, then shown. */
+/** Events that are stored together, then shown. */
 type Batch = {
   readonly stored: StoredEvent[];
   /** The stored events and the deltas between them; the same array as `stored` until there is a delta. */
   shown: SousEvent[];
-  /** Made when somebody waits for it. */
+  /** Made on first use. */
   settled: PromiseWithResolvers<void> | undefined;
 };
 
 class TreeJournal implements Journal {
   degraded: string | undefined;
+  shownSeq: number;
   readonly #rootId: string;
   readonly #store: JournalOptions["store"];
   readonly #clock: JournalOptions["clock"];
@@ -96,6 +97,7 @@ class TreeJournal implements Journal {
     this.#bus = createBus(this.#hooks.onListenerError);
     this.#redactor = this.#hooks.redactor ?? NO_REDACTION;
     this.#nextSeq = options.firstSeq ?? 1;
+    this.shownSeq = this.#nextSeq - 1;
     this.#fence = options.fence;
   }
 
@@ -113,12 +115,12 @@ class TreeJournal implements Journal {
     if (waiting !== undefined) {
       waiting.stored.push(event);
       if (waiting.shown !== waiting.stored) waiting.shown.push(event);
-      if (waiting.stored.length >= LARGEST_BATCH && this.#inFlight === undefined) this.#commit();
+      if (waiting.stored.length >= MAX_BATCH && this.#inFlight === undefined) this.#commit();
       return;
     }
     const events = [event];
     this.#waiting = { stored: events, shown: events, settled: undefined };
-    this.#goOn();
+    this.#writeNext();
   }
 
   delta(who: RunIdentity, body: DeltaBody): void {
@@ -158,7 +160,7 @@ class TreeJournal implements Journal {
   }
 
   /** Decides when the waiting batch is written; called when there is one, or when a batch is done. */
-  #goOn(): void {
+  #writeNext(): void {
     const waiting = this.#waiting;
     if (waiting === undefined || this.#inFlight !== undefined) return;
     if (this.#store.isImmediate || this.degraded !== undefined || waiting.stored.length === 0) {
@@ -184,23 +186,23 @@ class TreeJournal implements Journal {
   }
 
   #write(batch: Batch, attempt: number): void {
-    let kept: void | Promise<void>;
+    let storing: void | Promise<void>;
     try {
-      kept = this.#store.append(this.#rootId, batch.stored, this.#fence);
+      storing = this.#store.append(this.#rootId, batch.stored, this.#fence);
     } catch (error) {
       this.#retry(batch, attempt, error);
       return;
     }
     // A store that works at once costs no tick.
-    if (kept === undefined) {
+    if (storing === undefined) {
       this.#finish(batch);
       return;
     }
-    this.#await(kept, batch, attempt);
+    this.#await(storing, batch, attempt);
   }
 
-  /** A store that never answers must not stop the run for ever: whatever comes first decides. */
-  #await(kept: Promise<void>, batch: Batch, attempt: number): void {
+  /** Bounds the wait for the store: the answer or the deadline decides, whichever is first. */
+  #await(storing: Promise<void>, batch: Batch, attempt: number): void {
     let isDecided = false;
     const decide = (then: () => void) => {
       if (isDecided) return;
@@ -208,11 +210,11 @@ class TreeJournal implements Journal {
       deadline[Symbol.dispose]();
       then();
     };
-    const deadline = this.#clock.timer(LONGEST_WRITE_MS, () => {
-      const reason = `The store did not say for ${LONGEST_WRITE_MS / 1000} s whether it kept event ${batch.stored[0]?.seq}`;
+    const deadline = this.#clock.timer(MAX_WRITE_MS, () => {
+      const reason = `The store did not say for ${MAX_WRITE_MS / 1000} s whether it kept event ${batch.stored[0]?.seq}`;
       decide(() => this.#giveUp(batch, reason, undefined));
     });
-    kept.then(
+    storing.then(
       () => decide(() => this.#finish(batch)),
       (error: unknown) => decide(() => this.#retry(batch, attempt, error)),
     );
@@ -232,7 +234,7 @@ class TreeJournal implements Journal {
     this.#giveUp(batch, reason, error);
   }
 
-  /** From here on the events of the tree are shown and not kept. */
+  /** From here on the events of the tree are shown and not stored. */
   #giveUp(batch: Batch, why: string, cause: unknown): void {
     const reason = this.#redactor.text(why);
     this.degraded = reason;
@@ -241,19 +243,20 @@ class TreeJournal implements Journal {
     this.#hooks.onDegraded?.(reason);
   }
 
-  /** Somebody else goes on with the tree, so this one must not, whether or not its store was required. */
+  /** Another owner continues the tree, so this one must stop, whether or not its store was required. */
   #stop(batch: Batch, error: StaleOwner): void {
     this.degraded = error.message;
     this.#loss = error;
     this.#finish(batch);
   }
 
-  /** Shows a batch that is kept, or that never will be, and turns to what came meanwhile. */
+  /** Shows a batch that is stored, or never will be, and continues with the next. */
   #finish(batch: Batch): void {
+    this.shownSeq = batch.stored.at(-1)?.seq ?? this.shownSeq;
     for (const event of batch.shown) this.#bus.publish(event);
     this.#inFlight = undefined;
     if (this.#loss === undefined) batch.settled?.resolve();
     else batch.settled?.reject(this.#loss);
-    this.#goOn();
+    this.#writeNext();
   }
 }

@@ -3,17 +3,18 @@
 import type { PieceBody, RunStart, StoredBody } from "../core/event.ts";
 import type { AssistantMessage, FilePart, Message, TextPart, ToolResultPart, UserMessage } from "../core/message.ts";
 import type { RunOutcome } from "../core/outcome.ts";
-import type { Redactor } from "../core/redact.ts";
+import type { Redactor } from "../core/redactor.ts";
 
 /**
- * The body itself when there is nothing to hide, which is nearly always. Only what somebody wrote is looked at; ids are
- * not, because events are found by them.
+ * The body itself when it holds no secret, which is nearly always. Only texts are checked; ids are not, because events are
+ * found by them.
  */
 export function redactBody(body: StoredBody, redactor: Redactor): StoredBody {
   switch (body.type) {
     case "turn-start":
     case "prune":
     case "truncation":
+    case "cancel":
     case "resume":
       return body;
     case "message-end": {
@@ -118,6 +119,8 @@ function redactStart(body: RunStart, redactor: Redactor): RunStart {
     task: redactTask(body.task, redactor),
     instructions: optional(body.instructions, redactor),
     notes: optional(body.notes, redactor),
+    tools: body.tools.shown === undefined ? body.tools : redactor.value(body.tools),
+    outputSchema: body.outputSchema && redactor.value(body.outputSchema),
     summaryPrompt: optional(body.summaryPrompt, redactor),
     cwd: optional(body.cwd, redactor),
     origin: isBranch ? changed(origin, { history: mapped(origin.history, redactor, redactMessage) }) : origin,

@@ -1,7 +1,6 @@
 /** Listeners for single runs: each hears its own run only, and all of them share one subscription to the tree. */
 
-import type { EventListener } from "../core/event.ts";
-import type { Journal } from "../core/journal.ts";
+import type { EventListener, Journal } from "../core/event.ts";
 
 export class RunListeners {
   readonly #journal: Pick<Journal, "subscribe">;

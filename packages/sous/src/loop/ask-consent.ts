@@ -1,15 +1,31 @@
-/** Consent for one call: the question reaches the person at the root; with nobody there the answer is no. */
+/** Approval of one call: asks the person at the root. Without a person the answer is no. */
 
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "../core/approval.ts";
 import { messageOf } from "../core/errors.ts";
+import type { ToolCallPart } from "../core/message.ts";
 import type { Run } from "../core/run.ts";
 import { Scope, untilAborted } from "../core/scope.ts";
 import type { ToolResult } from "../core/tool.ts";
 import { asKept } from "./to-json.ts";
 import { failedResult } from "./tool-result.ts";
 
-/** The metadata of a call that nobody was there to allow; this very object, so that no tool can claim it. */
+/** The metadata of a call that no person could approve. Compared by identity, so that no tool can claim it. */
 export const NOBODY_THERE: NonNullable<ToolResult["metadata"]> = Object.freeze({ error_type: "consent" });
+
+/** One call as the rules and the person are asked about it. `input` is what would run: the parsed input, or another one that a tool asks about while it runs. */
+export function approvalRequest(
+  { callId, toolName }: Pick<ToolCallPart, "callId" | "toolName">,
+  input: unknown,
+  run: Run,
+): ApprovalRequest {
+  const { runId, path } = run.who;
+  const { agentName: agent } = run.profile;
+  return { runId, path, agent, above: agentsAbove(run), callId, toolName, input, cwd: run.tree.cwd };
+}
+
+function agentsAbove({ parent }: Run): string[] {
+  return parent === undefined ? [] : [...agentsAbove(parent), parent.profile.agentName];
+}
 
 /** Undefined when the call may run, else the failed result the model reads. */
 export async function askConsent(
@@ -52,7 +68,7 @@ export function notAllowed(toolName: string, reason: string | undefined): string
   return `The user did not allow ${toolName}${reason === undefined ? "" : `: ${reason}`}`;
 }
 
-/** Puts the question to the person. The clocks of the run and of those above it stop; a deadline of the root does not. */
+/** Asks the person. The clocks of the run and of the runs above it stop meanwhile; the deadline of the root does not. */
 export async function askPerson(run: Run, request: ApprovalRequest, approve: Approve): Promise<ApprovalAnswer> {
   using question = new Scope(run.work);
   const clocks: NonNullable<Run["deadline"]>[] = [];
@@ -69,7 +85,7 @@ export async function askPerson(run: Run, request: ApprovalRequest, approve: App
   }
 }
 
-/** Only a clear yes is a yes, and what is neither yes nor no is nobody's answer. */
+/** Throws for an answer that is neither yes nor no. */
 function checked(answer: unknown): ApprovalAnswer {
   const { allow, reason } = (answer ?? {}) as { allow?: unknown; reason?: unknown };
   if (allow === true) return { allow };

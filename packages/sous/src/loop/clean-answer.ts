@@ -1,13 +1,12 @@
 /** Makes an answer fit for the history: calls that may run and have ids of their own, text a provider will take back. */
 
 import type { AssistantMessage, ToolCallPart } from "../core/message.ts";
-import type { UsedIds } from "../core/used-ids.ts";
 import { isJson, isWellFormedJson } from "./to-json.ts";
 
 type Part = AssistantMessage["content"][number];
 
 /** A message of its own, with what may stay of this one. `usedIds` grows by the ids of the calls. */
-export function cleanAnswer(message: AssistantMessage, mayCall: boolean, usedIds: UsedIds): AssistantMessage {
+export function cleanAnswer(message: AssistantMessage, mayCall: boolean, usedIds: Set<string>): AssistantMessage {
   const { content } = message;
   let cleaned: Part[] | undefined;
   for (let index = 0; index < content.length; index++) {
@@ -17,11 +16,11 @@ export function cleanAnswer(message: AssistantMessage, mayCall: boolean, usedIds
     if (clean !== part) cleaned ??= content.slice(0, index);
     if (cleaned !== undefined && clean !== undefined) cleaned.push(clean);
   }
-  // A copy is as long as it must be: a list that an adapter has pushed to keeps room for seventeen, in every answer.
+  // A copy, also to save memory: an array that an adapter pushed to has room for 17 parts.
   return { role: "assistant", content: cleaned ?? content.slice() };
 }
 
-function cleanPart(part: Part, mayCall: boolean, usedIds: UsedIds): Part | undefined {
+function cleanPart(part: Part, mayCall: boolean, usedIds: Set<string>): Part | undefined {
   switch (part.type) {
     case "tool-call":
       return mayCall ? withFreshId(wellFormedCall(part), usedIds) : undefined;
@@ -46,7 +45,7 @@ export function wellFormedCall(call: ToolCallPart): ToolCallPart {
   return { ...call, callId, toolName, input };
 }
 
-/** In place of an input that could not be kept; a text is an input no tool takes. */
+/** Replaces an input that is not JSON; no tool takes a text as its input. */
 const NOT_JSON = "(an input that is not JSON)";
 
 function wellFormedInput(input: unknown): unknown {
@@ -63,7 +62,7 @@ function wellFormedValue(value: unknown): unknown {
 }
 
 /** Providers may repeat an id; a history in which two calls share one is refused by all of them. */
-function withFreshId(call: ToolCallPart, usedIds: UsedIds): ToolCallPart {
+function withFreshId(call: ToolCallPart, usedIds: Set<string>): ToolCallPart {
   let { callId } = call;
   for (let copy = 2; callId === "" || usedIds.has(callId); copy++) callId = `${call.callId || "call"}_${copy}`;
   usedIds.add(callId);

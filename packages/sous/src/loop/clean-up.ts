@@ -1,12 +1,12 @@
-/** What tools want done at the end of a run, such as ending a server that a call has started. */
+/** The end of a run: its children stop, then the clean-ups of its tools run, such as ending a server that a call started. */
 
 import type { Run } from "../core/run.ts";
 import type { CleanUp } from "../core/tool.ts";
 
-/** A clean-up that never ends must not keep the run from ending. */
-const PATIENCE_MS = 5000;
+/** How long the run waits for clean-ups that do not end. */
+const MAX_CLEAN_UP_MS = 5000;
 
-/** A tool may have been left behind by a run that was stopped: what it wants done is done at once then. */
+/** Runs `cleanUp` at the end of the run, or at once for a tool that was left behind by a run that has ended. */
 export function defer(run: Run, cleanUp: CleanUp): void {
   if (run.isCleanedUp) {
     void attempt(cleanUp);
@@ -16,17 +16,25 @@ export function defer(run: Run, cleanUp: CleanUp): void {
   run.cleanUps.push(cleanUp);
 }
 
-/** Undefined when there is nothing to do. */
-export function cleanUpAfter(run: Run): Promise<void> | undefined {
-  run.isCleanedUp = true;
-  const { cleanUps } = run;
-  run.cleanUps = undefined;
-  return cleanUps === undefined ? undefined : allInTime(cleanUps, run);
+/** Stops everything below the run and runs the clean-ups of its tools. */
+export async function closeBelow(run: Run): Promise<void> {
+  try {
+    // A program outside may send to a child while others are being stopped, so repeat until none is left.
+    for (let closing = run.tree.closeChildren(run); closing !== undefined; closing = run.tree.closeChildren(run)) {
+      await closing;
+    }
+    run.tree.closeOrphans(run);
+  } finally {
+    run.isCleanedUp = true;
+    const { cleanUps } = run;
+    run.cleanUps = undefined;
+    if (cleanUps !== undefined) await runAll(cleanUps, run);
+  }
 }
 
-async function allInTime(cleanUps: readonly CleanUp[], { tree }: Run): Promise<void> {
+async function runAll(cleanUps: readonly CleanUp[], { tree }: Run): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
-  using _patience = tree.clock.timer(PATIENCE_MS, resolve);
+  using _timer = tree.clock.timer(MAX_CLEAN_UP_MS, resolve);
   await Promise.race([Promise.all(cleanUps.map(attempt)), late]);
 }
 
@@ -34,6 +42,6 @@ async function attempt(cleanUp: CleanUp): Promise<void> {
   try {
     await cleanUp();
   } catch {
-    // The run has ended: nobody is left to tell.
+    // The run has ended, and its outcome does not depend on a clean-up.
   }
 }

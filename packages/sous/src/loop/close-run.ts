@@ -28,10 +28,10 @@ export async function outOfTurns(run: Run): Promise<Ending> {
   return { status: "incomplete", stopReason: "turns" };
 }
 
-/** Somebody asked the run to finish: one turn without tools, then it is cancelled with what it said. */
+/** The run was asked to wrap up: one turn without tools, then it ends as cancelled with its text. */
 export async function wrappedUp(run: Run): Promise<Ending> {
   await lastTurn(run, "wrap-up");
-  // Stopped in the middle of it: then it has not said what it had.
+  // Aborted during that turn: it has not wrapped up.
   run.scope.throwIfAborted();
   return cancelledEnding(run);
 }
@@ -45,7 +45,7 @@ export function budgetEnding(message: string): Ending {
   return { status: "budget_exceeded", fault: { type: "quota", message } };
 }
 
-/** Relied on by people and tests: whoever cancelled it, a child says the same. */
+/** The same sentence whatever cancelled the run. People and tests rely on it. */
 export function cancelledSentence({ parent }: Run): string {
   return parent === undefined ? "The run was cancelled" : "Subagent cancelled";
 }
@@ -55,7 +55,7 @@ export async function wrapUpForBudget(run: Run): Promise<void> {
   await lastTurn(run, "wrap-up");
 }
 
-/** Goes on with a last turn that a restart interrupted: asked already, and perhaps answered. */
+/** Continues a last turn that a restart interrupted. Its notice is recorded, and perhaps its answer. */
 export async function resumeClosing(run: Run, closing: ClosingTurn): Promise<Ending> {
   const { reason, isAnswered, earlier, hasAnswer, exceeded } = closing;
   run.isExhausted = exceeded !== undefined;
@@ -91,7 +91,7 @@ async function summarize(run: Run, { hasAnswer }: { hasAnswer: boolean } = { has
   const fits = hasAnswer && utf8Length(run.cutText + run.text) <= summary.maxBytes;
   if (summary.mode === "auto" && summary.prompt === undefined && fits) return;
   await lastTurn(run, "summary", summary.prompt);
-  // Stopped in the middle of it: the answer is kept, but the run did not end by itself.
+  // Aborted during that turn: the answer stays, but the run did not end by itself.
   run.scope.throwIfAborted();
 }
 
@@ -116,7 +116,7 @@ async function sayLast(run: Run, earlier: string): Promise<void> {
   if (!isSaid && earlier !== "") run.text = earlier;
 }
 
-/** What a run has kept was measured by its last answer. If the results since then are too long for it, it speaks without them. */
+/** The reserve was measured at the last answer. If the results since then make the prompt too long for it, they are left out. */
 async function lastWords(run: Run): Promise<BilledAnswer> {
   const options = { closing: true, jsonOutput: false };
   try {

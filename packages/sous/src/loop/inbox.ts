@@ -1,9 +1,9 @@
-/** What reaches a run's conversation from outside between two turns. */
+/** Messages that enter the conversation between two turns: steering, reports of children, notices. */
 
 import type { NoticeReason } from "../core/event.ts";
 import { userMessage } from "../core/message.ts";
 import type { Run } from "../core/run.ts";
-import { SUMMARY_PROMPT } from "../core/subagent-names.ts";
+import { SUMMARY_PROMPT } from "../core/spawn.ts";
 
 /** What the runtime itself says to a model. Text a model reads: snapshotted. */
 export const NOTICES: Readonly<Record<NoticeReason, string>> = {
@@ -22,7 +22,7 @@ export function notify(run: Run, reason: NoticeReason, text: string = NOTICES[re
   run.conversation.add(userMessage(text));
 }
 
-/** Moves what arrived since the last turn into the conversation, in the order of its arrival. */
+/** Moves everything that arrived since the last turn into the conversation, in order of arrival. */
 export function readInbox(run: Run): void {
   const incoming = run.inbox;
   if (incoming === undefined) return;
@@ -30,7 +30,7 @@ export function readInbox(run: Run): void {
   for (const each of incoming) {
     switch (each.kind) {
       case "steer":
-        run.emit({ type: "steer", text: each.text });
+        run.emit({ type: "steer", text: each.text, ...(each.callId !== undefined && { callId: each.callId }) });
         break;
       case "notice":
         run.emit({ type: "notice", reason: each.reason, text: each.text });

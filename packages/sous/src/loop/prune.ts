@@ -1,4 +1,4 @@
-/** Keeps a conversation within its token budget: the oldest turns go, the tasks and the last turns stay. */
+/** Holds a conversation within its token limit: drops the oldest turns, but not the tasks and the last turns. */
 
 import type { ConversationLimits } from "../core/conversation.ts";
 import type { Message } from "../core/message.ts";
@@ -6,20 +6,20 @@ import type { Run } from "../core/run.ts";
 
 export function pruneIfFull(run: Run): void {
   const { maxTokens, pruneThreshold, minRetainTurns } = run.tree.conversation;
-  // More than the model can read is never useful, whatever was configured for others.
+  // Never more than the model can read.
   const room = Math.min(maxTokens, run.profile.contextWindow ?? maxTokens);
   if (run.conversation.promptTokens <= room * pruneThreshold) return;
   drop(run, droppable(run.conversation.messages, minRetainTurns));
 }
 
-/** Keeps only the task and the last turn; false when there is nothing more to drop. */
+/** Drops everything but the task and the last turn; false when there is nothing to drop. */
 export function pruneHard(run: Run): boolean {
   return drop(run, droppable(run.conversation.messages, 1));
 }
 
 /**
- * Leaves out the last calls with their results, which nobody has answered yet: what a run has kept pays for its last words
- * without them. False when the last answer called for nothing.
+ * Drops the last calls with their results, so that the reserve pays for the last words. False when the last answer made no
+ * calls.
  */
 export function dropLastCalls(run: Run): boolean {
   const { conversation } = run;

@@ -1,22 +1,30 @@
-/** Goes on with a run that a restart interrupted: what was done is taken as it is, what was open is done now. */
+/** Continues a run that a restart interrupted: recorded results are reused, open calls run now. */
 
 import type { Spent } from "../core/limits.ts";
+import { toolCallsOf } from "../core/message.ts";
 import type { Run } from "../core/run.ts";
 import type { RunState, UnheardQuestion } from "../core/run-state.ts";
 import { costOf, noUsage, type Price, type Usage } from "../core/usage.ts";
 import { resumeClosing } from "./close-run.ts";
 import type { Ending } from "./ending.ts";
-import { untilEnding } from "./run-agent.ts";
+import { actOn, untilEnding } from "./run-agent.ts";
 import { ToolCallContext } from "./tool-context.ts";
 
-/** The run has its conversation again, without the results of an answer that is still to be acted on. */
+/** The conversation of the run is restored, without the results of an answer that has still to be acted on. */
 export async function resumeRun(run: Run, state: RunState, work?: (run: Run) => Promise<Ending>): Promise<Ending> {
   settleQuestion(run, state);
   run.emit({ type: "resume", usedMs: run.usedMs });
   await callBackground(run);
   if (work !== undefined) return work(run);
   if (state.closing !== undefined) return resumeClosing(run, state.closing);
-  return untilEnding(run, state);
+  const { answer, calls } = state;
+  if (answer === undefined) return untilEnding(run);
+  const hasCalls = toolCallsOf(answer.message).length > 0;
+  // Calls that had begun before the restart get a result each, also when the run has been stopped since.
+  if (!hasCalls) run.scope.throwIfAborted();
+  const ending = await actOn(answer, run, calls);
+  if (hasCalls) run.tree.closeOrphans(run);
+  return ending ?? untilEnding(run);
 }
 
 /** Gives the run what it had counted and said. */
@@ -27,12 +35,13 @@ export function restoreCounts(run: Run, state: RunState): void {
   run.bill(state.usage, state.costUsd);
   run.text = state.text;
   run.cutText = state.cutText;
+  run.emptyAnswers = state.emptyAnswers;
   run.usedMs = state.usedMs;
   run.lacksConsent = state.lacksConsent;
   for (const callId of state.callIds) run.callIds.add(callId);
 }
 
-/** Nobody heard the answer, but the provider may have given it: what was reserved counts as spent. */
+/** The provider may have billed an answer that never arrived, so the reservation counts as spent. */
 function settleQuestion(run: Run, { unsettled }: RunState): void {
   if (unsettled === undefined) return;
   const unheard = unheardAnswer(unsettled, run.profile.price);
@@ -41,7 +50,7 @@ function settleQuestion(run: Run, { unsettled }: RunState): void {
   run.emit(unheard);
 }
 
-/** What the books have still to count for a question: at the restart not every price is known. */
+/** The part of a question that the ledger has not counted yet: not every price is known at the restart. */
 export function notYetCharged(
   { charged }: UnheardQuestion,
   { spent, costUsd }: { readonly spent: Usage; readonly costUsd: number | null },
@@ -52,7 +61,7 @@ export function notYetCharged(
   };
 }
 
-/** A question that the end of a process left open, as an attempt that failed. */
+/** An unanswered question of an ended process, as a failed attempt. */
 export function unheardAnswer(asked: UnheardQuestion, price: Price | undefined) {
   const { promptTokens: inputTokens, reserved } = asked;
   const outputTokens = Math.max(0, reserved - inputTokens);
@@ -63,14 +72,14 @@ export function unheardAnswer(asked: UnheardQuestion, price: Price | undefined) 
   return { type: "retry", attempt: 1, delayMs: 0, kind: "interrupted", message, spent, costUsd } as const;
 }
 
-/** The gate knows these children by their call: one that lives goes on, one that has ended reports. */
+/** Makes the recorded background calls again. The gate finds the child of each: it continues, or reports if it has ended. */
 async function callBackground(run: Run): Promise<void> {
   for (const { callId, toolName, input } of run.tree.backgroundCalls(run)) {
     const ready = run.profile.tools.byName.get(toolName);
     if (ready === undefined) continue;
     const parsed = await ready.schema.parse(input);
     using context = new ToolCallContext(run, { callId, toolName });
-    // What it answers was read before the restart.
+    // The model read the result of this call before the restart.
     if (parsed.ok) await ready.tool.execute(parsed.value, context);
   }
 }

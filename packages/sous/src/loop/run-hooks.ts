@@ -59,6 +59,6 @@ export async function tellHook(run: Run, message: string): Promise<void> {
   try {
     await run.profile.hooks?.onError?.({ message, path: run.who.path, runId: run.who.runId });
   } catch {
-    // Nobody is left to tell.
+    // A hook that reports errors has no hook for its own.
   }
 }

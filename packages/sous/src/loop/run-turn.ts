@@ -1,4 +1,4 @@
-/** One turn: make room, ask, and put the answer into the conversation. */
+/** One turn: make room, ask, and add the answer to the conversation. */
 
 import { ModelError } from "../core/errors.ts";
 import { textOf } from "../core/message.ts";
@@ -11,27 +11,22 @@ export const ORDINARY: AskOptions = { closing: false, jsonOutput: false };
 
 /** Asks once. The answer is recorded and billed, and holds only calls that may run. */
 export async function runTurn(run: Run, options: AskOptions): Promise<BilledAnswer> {
-  const said = beginTurn(run, options);
+  const { closing } = options;
+  pruneIfFull(run);
+  if (!closing) run.turns += 1;
+  const earlierText = run.text;
+  run.text = "";
   let answer: BilledAnswer;
   try {
     answer = await run.tree.ask(run, options);
   } catch (error) {
-    answer = await askShorter(run, options, error, said);
+    if (isTooLong(error)) answer = await askShorter(run, options, error);
+    else {
+      // A run that is stopped before the model begins to answer keeps its earlier text.
+      run.text ||= earlierText;
+      throw error;
+    }
   }
-  return takeAnswer(run, options, answer);
-}
-
-/** Makes room and counts the turn. Returns what the run has said so far. */
-export function beginTurn(run: Run, { closing }: AskOptions): string {
-  pruneIfFull(run);
-  if (!closing) run.turns += 1;
-  const said = run.text;
-  run.text = "";
-  return said;
-}
-
-/** Puts the answer into the conversation, as it may stay there. */
-export function takeAnswer(run: Run, { closing }: AskOptions, answer: BilledAnswer): BilledAnswer {
   const { finish, usage, costUsd } = answer;
   const message = cleanAnswer(answer.message, !closing && mayCallAfter(finish), run.callIds);
   run.text = textOf(message);
@@ -47,17 +42,14 @@ function mayCallAfter(finish: FinishReason): boolean {
   return finish !== "length" && finish !== "content-filter";
 }
 
-/** What failed because the prompt is too long is asked once more with a shorter one. Everything else is thrown again. */
-export function askShorter(run: Run, options: AskOptions, error: unknown, said: string): Promise<BilledAnswer> {
-  if (!isTooLong(error)) {
-    // A run that is stopped before the model has begun to speak has still said what it said before.
-    if (run.text === "") run.text = said;
-    throw error;
-  }
+/** Asks once more with a shorter prompt, after one that was too long for the model. */
+async function askShorter(run: Run, options: AskOptions, error: ModelError): Promise<BilledAnswer> {
   if (!pruneHard(run)) throw tooLong(error);
-  return run.tree.ask(run, options).catch((again: unknown) => {
+  try {
+    return await run.tree.ask(run, options);
+  } catch (again) {
     throw isTooLong(again) ? tooLong(again) : again;
-  });
+  }
 }
 
 function isTooLong(error: unknown): error is ModelError {

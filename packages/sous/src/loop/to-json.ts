@@ -1,6 +1,6 @@
-/** Values as JSON: what may be written down as it is, and the text of what may not. */
+/** Values as JSON: which can be stored as they are, and the JSON form of the others. */
 
-/** More levels than this are no data but a trap for whoever walks through them. */
+/** Deeper values are refused: a recursive walk over them could overflow the stack. */
 const MAX_DEPTH = 100;
 
 type TextCheck = (text: string) => boolean;
@@ -57,7 +57,7 @@ export function copyJson(value: unknown): unknown {
   return copy;
 }
 
-/** The value itself when JSON can keep it, else what JSON makes of it; undefined when that is nothing. */
+/** The value itself when it is JSON, else its JSON form; undefined when it has none. */
 export function asKept(value: unknown): unknown {
   if (isJson(value)) return value;
   try {

@@ -6,7 +6,7 @@ import type { Run } from "../core/run.ts";
 import { Scope } from "../core/scope.ts";
 import type { ChildControl, SpawnReply, SpawnRequest } from "../core/spawn.ts";
 import type { CleanUp, ToolContext } from "../core/tool.ts";
-import { approvalRequest } from "./approval-request.ts";
+import { approvalRequest } from "./ask-consent.ts";
 import { defer } from "./clean-up.ts";
 
 export class ToolCallContext implements ToolContext, Disposable {

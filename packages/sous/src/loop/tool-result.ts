@@ -3,7 +3,7 @@
 import { cleanText } from "../core/clean-text.ts";
 import { messageOf } from "../core/errors.ts";
 import { type FilePart, isFilePart, type ToolCallPart } from "../core/message.ts";
-import type { Redactor } from "../core/redact.ts";
+import type { Redactor } from "../core/redactor.ts";
 import type { Run } from "../core/run.ts";
 import type { ToolResult } from "../core/tool.ts";
 import {
@@ -57,7 +57,7 @@ export function checkedResult(result: ToolResult): ToolResult {
   };
 }
 
-/** Whoever reads the failure must not make the call again as if nothing had happened. */
+/** Says that the call was made, so that the model does not repeat it. */
 function asMade<T>(what: string, make: () => T): T {
   try {
     return make();
@@ -113,7 +113,7 @@ function boundText(output: string, redactor: Redactor): Truncated {
     if (text.length * 3 <= MAX_RESULT_BYTES) return { text, originalBytes: 0, keptBytes: 0, truncated: false };
     return truncateMiddle(text, MAX_RESULT_BYTES);
   }
-  // The middle goes anyway; what a secret at its edges would lose is far from what is kept.
+  // The middle is dropped anyway, and a secret that is cut at its edges is far from the text that stays.
   const head = truncateUtf8(clean(output.slice(0, MAX_CLEANED / 2)), MAX_RESULT_BYTES / 2);
   const tail = truncateUtf8Start(clean(output.slice(-MAX_CLEANED / 2)), MAX_RESULT_BYTES / 2);
   const originalBytes = utf8Length(output);

@@ -1,4 +1,4 @@
-/** Notices runs in which nothing has happened for a while, and says on what they wait. */
+/** Records which runs have been silent for a while, and what each waits for. */
 
 import type { Deadlines } from "../core/clock.ts";
 import type { Run } from "../core/run.ts";

@@ -55,9 +55,8 @@ function adapt(model: LanguageModelV4, options: AdapterOptions): Model {
     maxRetries: options.maxRetries,
     answer: async (request, onDelta) => {
       request.signal.throwIfAborted();
-      using deadline = new CallDeadline(id, options.callTimeoutMs ?? CALL_TIMEOUT_MS);
-      const signal = AbortSignal.any([request.signal, deadline.signal]);
-      deadline.isAccepted = () => isAccepted(signal);
+      using deadline = new CallDeadline(id, options.callTimeoutMs ?? CALL_TIMEOUT_MS, request.signal);
+      const { signal } = deadline;
       const answering = openStream(toCall(request, signal), signal).then((stream) => {
         deadline.isAccepted = () => true;
         return readAnswer(stream, { id, signal, onDelta });
@@ -92,27 +91,26 @@ function adapt(model: LanguageModelV4, options: AdapterOptions): Model {
 
 /** A server that sends a sign of life now and then, and never an end, is given up at last. */
 class CallDeadline implements Disposable {
-  readonly #controller = new AbortController();
   readonly #timer: NodeJS.Timeout;
+  /** Of the call: aborted by the caller, or when the time has passed. */
+  readonly signal: AbortSignal;
   readonly passed: Promise<never>;
   /** Whether the server has begun to answer by then. */
-  isAccepted: () => boolean = () => false;
+  isAccepted: () => boolean = () => isAccepted(this.signal);
 
-  constructor(id: string, milliseconds: number) {
+  constructor(id: string, milliseconds: number, given: AbortSignal) {
+    const controller = new AbortController();
+    this.signal = AbortSignal.any([given, controller.signal]);
     const { promise, reject } = Promise.withResolvers<never>();
     this.passed = promise;
     promise.catch(() => {});
     this.#timer = setTimeout(() => {
       const message = `The answer of ${id} was not complete after ${milliseconds / 1000} s, and the call was given up: provider.call_timeout allows more`;
       const error = new ModelError("unknown", message, { afterOutput: this.isAccepted() });
-      this.#controller.abort(error);
+      controller.abort(error);
       reject(error);
     }, milliseconds);
     this.#timer.unref();
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
   }
 
   [Symbol.dispose](): void {

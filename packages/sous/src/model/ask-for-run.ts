@@ -1,8 +1,9 @@
-/** A run's question to its model: what it needs, how it is paid, and what the tree hears of it. */
+/** A run's question to its model: what it needs, how it is paid, and what is recorded about it. */
 
+import { systemPrompt } from "../core/agent.ts";
 import { type Amount, amountAt, NO_AMOUNT, toNeed } from "../core/amount.ts";
 import type { Clock, Random } from "../core/clock.ts";
-import type { Journal } from "../core/journal.ts";
+import type { Journal } from "../core/event.ts";
 import {
   type CallAsk,
   type CallNeed,
@@ -11,13 +12,12 @@ import {
   limitWords,
   METERED_OUTPUT,
 } from "../core/limits.ts";
-import type { Model, ModelCaller, ModelRequest, ModelSettings, OnDelta } from "../core/model.ts";
+import type { Model, ModelAnswer, ModelCaller, ModelRequest, ModelSettings, OnDelta } from "../core/model.ts";
 import type { AskOptions, BilledAnswer, Run, RunProfile } from "../core/run.ts";
 import { Scope } from "../core/scope.ts";
-import { systemPrompt } from "../core/system-prompt.ts";
 import { type Usage, utf8Length } from "../core/usage.ts";
-import { answerTooLarge, MAX_ANSWER_BYTES } from "./answer-size.ts";
 import { askModel, type FailedAttempt, type Question } from "./ask.ts";
+import { answerTooLarge, MAX_ANSWER_BYTES } from "./check-answer.ts";
 import { type Governor, governorOf } from "./governor.ts";
 
 export type AskPorts = {
@@ -28,7 +28,7 @@ export type AskPorts = {
   readonly callsAtOnce: number | undefined;
 };
 
-/** The least a call is worth making for. */
+/** A call with less output than this is not made. */
 const MIN_OUTPUT = 512;
 const LAST_WORDS_OUTPUT = 512;
 const MIN_LAST_WORDS = 64;
@@ -41,7 +41,7 @@ export function askForRun(run: Run, options: AskOptions, ports: AskPorts): Promi
   return askModel(new RunQuestion(run, options, ports));
 }
 
-/** A run's question and the request it becomes, in one object: a wide tree has as many of them as live children. */
+/** A run's question and, in the same object, the request of each attempt. */
 class RunQuestion implements Question, ModelRequest {
   readonly need: CallNeed;
   readonly governor: Governor;
@@ -56,7 +56,6 @@ class RunQuestion implements Question, ModelRequest {
   readonly #options: AskOptions;
   readonly #ports: AskPorts;
   #call: Scope | undefined;
-  #stop: ((reason: unknown) => void) | undefined;
   /** Grows when an attempt begins and when it ends. */
   #attempt = 0;
 
@@ -124,17 +123,19 @@ class RunQuestion implements Question, ModelRequest {
     return this.#ports.journal.settled();
   }
 
-  request(lease: Lease): this {
+  ask(lease: Lease): Promise<ModelAnswer> {
     const { settings, output } = this.#run.profile;
     const maxOutputTokens = Number.isFinite(lease.outputCap) ? lease.outputCap : settings.maxOutputTokens;
     const outputSchema = this.#options.jsonOutput ? output?.jsonSchema : undefined;
     if (maxOutputTokens !== settings.maxOutputTokens || outputSchema !== undefined) {
       this.settings = { maxOutputTokens, outputSchema };
     }
-    return this;
+    // A model may return any thenable.
+    return Promise.resolve(this.model.answer(this, this.#listener()));
   }
 
-  listener(): OnDelta {
+  /** Hears one attempt, until it ends. */
+  #listener(): OnDelta {
     this.#attempt += 1;
     const attempt = this.#attempt;
     const run = this.#run;
@@ -167,17 +168,10 @@ class RunQuestion implements Question, ModelRequest {
     return this.#call.signal;
   }
 
-  onStop(listener: (reason: unknown) => void): void {
-    this.#stop = listener;
-    this.#run.scope.listen(listener);
-  }
-
   endAttempt(): void {
     this.#attempt += 1;
-    if (this.#stop !== undefined) this.#run.scope.unlisten(this.#stop);
     this.#call?.[Symbol.dispose]();
     this.#call = undefined;
-    this.#stop = undefined;
   }
 }
 
@@ -187,7 +181,7 @@ export function tellBudgetWait(run: Run, limit: LimitState, journal: Journal): v
   journal.delta(run.who, { type: "budget-wait", limit });
 }
 
-/** What was added to the prompt since the start, such as a word from outside, is taken from the output. */
+/** The lease of the first call. Text that was added to the prompt since then, such as a message, is taken from the output. */
 function coveringLease({ lease, promptTokens }: NonNullable<Run["firstCall"]>, need: CallNeed): Lease | undefined {
   const added = Math.max(0, need.promptTokens - promptTokens);
   const outputCap = lease.outputCap - added;
@@ -199,14 +193,14 @@ function coveringLease({ lease, promptTokens }: NonNullable<Run["firstCall"]>, n
   return { outputCap, settle, [Symbol.dispose]: () => lease[Symbol.dispose]() };
 }
 
-/** The last words of a run: its prompt as it is then, and a short answer. */
+/** Last words need the prompt and a short answer. */
 function lastWordsNeed(promptTokens: number, { price }: Pick<RunProfile, "price">): CallNeed {
   return { promptTokens, outputCap: LAST_WORDS_OUTPUT, minOutput: MIN_LAST_WORDS, price };
 }
 
 function needOf({ conversation: { promptTokens }, profile, isExhausted }: Run, { closing }: AskOptions): CallNeed {
   if (!closing) return callNeed(promptTokens, profile);
-  // A summary or a repaired output is a whole answer; what it has kept is enough for it to begin.
+  // A summary or a repaired output is a whole answer; the reserve is enough to begin it.
   return isExhausted
     ? lastWordsNeed(promptTokens, profile)
     : { ...callNeed(promptTokens, profile), minOutput: MIN_LAST_WORDS };
@@ -218,7 +212,7 @@ export function callNeed(promptTokens: number, { settings, price }: Pick<RunProf
   return { promptTokens, outputCap, minOutput: Math.min(MIN_OUTPUT, outputCap), price };
 }
 
-/** What a run keeps for its last words: from its first answer on, and not when it is to stop at once. */
+/** The reserve of a run for its last words. Nothing when it has to stop at once. */
 export function reserveFor({ profile, tree }: Run, promptTokens: number): Amount {
   if (tree.onExhausted === "stop") return NO_AMOUNT;
   return amountAt(toNeed(lastWordsNeed(promptTokens + WRAP_UP_NOTICE, profile)), LAST_WORDS_OUTPUT);

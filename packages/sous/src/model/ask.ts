@@ -5,14 +5,14 @@ import type { Clock, Random } from "../core/clock.ts";
 import { ModelError, messageOf, StoreError } from "../core/errors.ts";
 import type { CallNeed, Lease } from "../core/limits.ts";
 import { textOf } from "../core/message.ts";
-import type { Model, ModelAnswer, ModelRequest, OnDelta } from "../core/model.ts";
+import type { Model, ModelAnswer } from "../core/model.ts";
 import type { BilledAnswer } from "../core/run.ts";
 import { type Scope, untilAborted } from "../core/scope.ts";
 import { costOf, noUsage, type Usage, utf8Length } from "../core/usage.ts";
 import { checkAnswer } from "./check-answer.ts";
 import type { Governor } from "./governor.ts";
 
-/** What is asked, of whom, and what the asking run wants to hear. One object for all attempts. */
+/** What is asked, of which model, and what the run does about each attempt. One object for all attempts. */
 export type Question = {
   readonly model: Model;
   readonly governor: Governor;
@@ -22,23 +22,19 @@ export type Question = {
   readonly random: Random;
   /** A lease for one attempt; each attempt has its own. */
   lease(): Lease | Promise<Lease>;
-  /** What the run keeps for its last words after an answer of this size. */
+  /** What the run reserves for its last words after an answer of this size. */
   lastWordsAfter(usage: Usage): Amount;
-  /** The request of one attempt. */
-  request(lease: Lease): ModelRequest;
-  /** Called when the run is stopped before the attempt has ended. */
-  onStop(listener: (reason: unknown) => void): void;
-  /** Lets go of what the attempt held. */
-  endAttempt(): void;
-  /** Before each attempt: everything recorded so far is kept; the first one records the turn. */
+  /** Before each attempt: waits until everything recorded so far is stored. The first attempt records the turn. */
   onReady(lease: Lease, attempt: number): Promise<void> | undefined;
-  /** Hears one attempt, and only while it lasts: a model may go on talking when it has answered or failed. */
-  listener(): OnDelta;
-  /** Bytes of text that came of this attempt so far. */
+  /** Sends the request of one attempt. */
+  ask(lease: Lease): Promise<ModelAnswer>;
+  /** Ignores the model from here on: it may continue to send text when it has answered or failed. */
+  endAttempt(): void;
+  /** Bytes of text that arrived in this attempt so far. */
   readonly receivedBytes: number;
   /** An attempt failed and will be tried again. */
   onRetry(failure: FailedAttempt): void;
-  /** Spent by an attempt that gave no answer. */
+  /** Spent by the last attempt, which gave no answer. */
   onWaste(usage: Usage, costUsd: number | null): void;
 };
 
@@ -54,112 +50,41 @@ type Failure = { error: unknown; usage: Usage; costUsd: number | null };
 
 const MAX_RETRIES = 4;
 const FIRST_DELAY_MS = 500;
-const LONGEST_DELAY_MS = 30_000;
-/** A provider that asks for more than this is not waited for. */
-const LONGEST_RETRY_AFTER_MS = 5 * 60_000;
-/** An answer that is made when the run is stopped comes through a few functions. */
+const MAX_DELAY_MS = 30_000;
+/** A run does not wait for a provider that asks for more than this. */
+const MAX_RETRY_AFTER_MS = 5 * 60_000;
+/** A model that answers as soon as its run is stopped passes the answer through a few functions. */
 const TICKS_TO_ANSWER = 8;
 
-/** Asks until there is an answer. Throws the last `ModelError`, `BudgetExceeded`, or the scope's reason. */
-export function askModel(question: Question): Promise<BilledAnswer> {
-  return new Promise((resolve, reject) => void new Asking(question, resolve, reject).attempt());
-}
-
 /**
- * A question on its way to its answer. Each attempt has a lease and a slot, and both are given back whatever happens, so a
- * run in back-off keeps nobody else waiting. An object, not a suspended function: every live child waits in one.
+ * Asks until there is an answer. Throws the last `ModelError`, `BudgetExceeded`, or the scope's reason. Each attempt has a
+ * lease and a slot and gives both back, so that a run in back-off keeps no other run waiting.
  */
-class Asking {
-  readonly #question: Question;
-  readonly #resolve: (answer: BilledAnswer) => void;
-  readonly #reject: (error: unknown) => void;
-  #attempts = 0;
-  #lease: Lease | undefined;
-  #holdsSlot = false;
-  /** Set while the attempt waits for it. */
-  #answer: Promise<ModelAnswer> | undefined;
-
-  constructor(question: Question, resolve: (answer: BilledAnswer) => void, reject: (error: unknown) => void) {
-    this.#question = question;
-    this.#resolve = resolve;
-    this.#reject = reject;
-  }
-
-  /** Pays, waits for its turn, and asks. */
-  async attempt(): Promise<void> {
-    this.#attempts += 1;
-    const question = this.#question;
-    const { governor, scope, model } = question;
+export async function askModel(question: Question): Promise<BilledAnswer> {
+  const { governor, model, scope } = question;
+  for (let attempt = 1; ; attempt++) {
+    let slot: Disposable | undefined;
+    let answer: Promise<ModelAnswer> | undefined;
+    let delayMs: number;
+    const lease = await question.lease();
     try {
-      const leasing = question.lease();
-      const lease = leasing instanceof Promise ? await leasing : leasing;
-      this.#lease = lease;
-      const queued = governor.take(scope);
-      if (queued !== undefined) await queued;
-      this.#holdsSlot = true;
-      const recording = question.onReady(lease, this.#attempts);
-      if (recording !== undefined) await recording;
+      slot = await governor.take(scope);
+      await question.onReady(lease, attempt);
       scope.throwIfAborted();
-      // A model may be anybody's code: what it gives back settles once, and not before it is waited for.
-      this.#answer = Promise.resolve(model.answer(question.request(lease), question.listener()));
-      this.#wait(this.#answer, lease);
+      answer = question.ask(lease);
+      // The run does not wait for a model that ignores its signal.
+      return settleAnswer(checkAnswer(await untilAborted(answer, scope), model.id), lease, question);
     } catch (error) {
-      this.#failed(error);
-    }
-  }
-
-  /** For the answer, or for the end of the run: it does not wait for a model that ignores its signal. */
-  #wait(answer: Promise<ModelAnswer>, lease: Lease): void {
-    const question = this.#question;
-    const fail = (error: unknown) => {
-      if (this.#answer === answer) this.#failed(error);
-    };
-    question.onStop(fail);
-    answer.then((value) => {
-      if (this.#answer !== answer) return;
-      let billed: BilledAnswer;
-      try {
-        billed = settleAnswer(checkAnswer(value, question.model.id), lease, question);
-      } catch (error) {
-        fail(error);
-        return;
-      }
-      this.#endAttempt();
-      this.#resolve(billed);
-    }, fail);
-  }
-
-  #failed(error: unknown): void {
-    const answer = this.#answer;
-    this.#answer = undefined;
-    // An answer that is there by now: the run was stopped in the moment it came.
-    if (this.#question.scope.aborted && answer !== undefined)
-      arrived(answer, this.#question.model.id).then((late) => this.#tryAgain(error, late));
-    else this.#tryAgain(error, undefined);
-  }
-
-  /** Settles what the attempt has cost. In one go: whoever is stopped by this failure must not have got its slot first. */
-  #tryAgain(error: unknown, late: ModelAnswer | undefined): void {
-    const lease = this.#lease;
-    try {
-      if (lease === undefined || error instanceof StoreError) throw error;
-      const failure = settleFailure(error, late, lease, this.#question);
-      const delayMs = delayOrGiveUp(failure, this.#attempts, this.#question);
-      pause(delayMs, this.#question).then(() => this.attempt(), this.#reject);
-    } catch (thrown) {
-      this.#reject(thrown);
+      if (error instanceof StoreError) throw error;
+      const late = scope.aborted && answer !== undefined ? await arrived(answer, model.id) : undefined;
+      // Before the slot is free: a refusal by the provider holds back the run that would take it.
+      delayMs = delayOrGiveUp(settleFailure(error, late, lease, question), attempt, question);
     } finally {
-      this.#endAttempt();
+      question.endAttempt();
+      slot?.[Symbol.dispose]();
+      lease[Symbol.dispose]();
     }
-  }
-
-  #endAttempt(): void {
-    this.#answer = undefined;
-    this.#question.endAttempt();
-    if (this.#holdsSlot) this.#question.governor.release();
-    this.#holdsSlot = false;
-    this.#lease?.[Symbol.dispose]();
-    this.#lease = undefined;
+    await pause(delayMs, question);
   }
 }
 
@@ -169,12 +94,12 @@ function delayOrGiveUp({ error, usage, costUsd }: Failure, attempt: number, ques
     question.onWaste(usage, costUsd);
     throw error;
   }
-  if (isDelay(error.retryAfterMs) && error.retryAfterMs > LONGEST_RETRY_AFTER_MS) {
+  if (isDelay(error.retryAfterMs) && error.retryAfterMs > MAX_RETRY_AFTER_MS) {
     question.onWaste(usage, costUsd);
     throw waitsTooLong(error, error.retryAfterMs);
   }
   const delayMs = isDelay(error.retryAfterMs) ? error.retryAfterMs : backoff(attempt, question.random);
-  // The hold is for everybody on this model.
+  // All runs on this model wait.
   if (error.kind === "rate_limit" || error.kind === "overloaded") question.governor.hold(delayMs);
   question.onRetry({ attempt, delayMs, error, usage, costUsd });
   return delayMs;
@@ -189,7 +114,7 @@ function settleAnswer(answer: ModelAnswer, lease: Lease, question: Question): Bi
   return { message, finish, usage, costUsd };
 }
 
-/** The answer, if it is there by now and is one. Nobody waits for one that is not. */
+/** The answer, if it has arrived by now and is valid. */
 async function arrived(answer: Promise<ModelAnswer>, id: string): Promise<ModelAnswer | undefined> {
   let late: ModelAnswer | undefined;
   answer.then(
@@ -198,7 +123,7 @@ async function arrived(answer: Promise<ModelAnswer>, id: string): Promise<ModelA
     },
     () => {},
   );
-  // The model is told after this, and may answer at once with what it has.
+  // The signal of the model aborts after this, and it may answer at once with what it has.
   for (let tick = 0; tick < TICKS_TO_ANSWER; tick++) await undefined;
   try {
     return late && checkAnswer(late, id);
@@ -207,7 +132,7 @@ async function arrived(answer: Promise<ModelAnswer>, id: string): Promise<ModelA
   }
 }
 
-/** When bytes came, the provider will bill for them; without its own figure the estimate is charged, and marked. */
+/** When text arrived the provider will bill for it: without its own figures an estimate is charged, and marked. */
 function settleFailure(thrown: unknown, late: ModelAnswer | undefined, lease: Lease, question: Question): Failure {
   const { need, scope } = question;
   const error = scope.aborted ? scope.reason : toModelError(thrown);
@@ -230,7 +155,7 @@ function estimateUsage(need: CallNeed, outputBytes: number): Usage {
   return { ...noUsage(), inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, estimated: true };
 }
 
-/** A model that throws something else has a fault of its own: it ends the run, and is not tried again. */
+/** Any other error of a model is a bug in it: it ends the run and is not tried again. */
 function toModelError(error: unknown): unknown {
   if (error instanceof ModelError) return error;
   return new ModelError("unknown", `The model failed: ${messageOf(error)}`, { cause: error });
@@ -249,7 +174,7 @@ function waitsTooLong(error: ModelError, milliseconds: number): ModelError {
 
 /** Doubles from half a second, with full jitter above the first half. */
 function backoff(attempt: number, random: Random): number {
-  const ceiling = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1));
+  const ceiling = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1));
   return Math.round(ceiling / 2 + (random() * ceiling) / 2);
 }
 

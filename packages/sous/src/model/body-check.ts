@@ -1,7 +1,7 @@
 /** What a server may send: a stream of events, or the body of a refusal, looked at while it passes. */
 
 import { ModelError } from "../core/errors.ts";
-import { answerTooLarge, MAX_ANSWER_BYTES } from "./answer-size.ts";
+import { answerTooLarge, MAX_ANSWER_BYTES } from "./check-answer.ts";
 import { classifyError } from "./classify-error.ts";
 
 export type CallFacts = {
@@ -27,7 +27,7 @@ export type BodyCheck = {
 const MAX_REFUSAL_BYTES = 256 * 1024;
 /** Of a document that came in place of a stream. */
 const MAX_DOCUMENT_BYTES = 64 * 1024;
-const LONGEST_QUOTE = 200;
+const MAX_QUOTE = 200;
 
 export class RefusalCheck implements BodyCheck {
   #bytes = 0;
@@ -115,7 +115,7 @@ export class StreamCheck implements BodyCheck {
     if (isDocument || (sign === undefined && !isLong)) return NOTHING;
     this.#document = undefined;
     const whole = Buffer.concat(held);
-    this.#beginning = whole.subarray(0, 2 * LONGEST_QUOTE);
+    this.#beginning = whole.subarray(0, 2 * MAX_QUOTE);
     this.#measure(whole);
     return whole;
   }
@@ -162,7 +162,7 @@ export class StreamCheck implements BodyCheck {
       );
     const error = errorIn(text);
     if (error !== undefined) return classifyError(error, { id, phase: "request" });
-    const quote = text.replaceAll(/\s+/g, " ").slice(0, LONGEST_QUOTE).toWellFormed();
+    const quote = text.replaceAll(/\s+/g, " ").slice(0, MAX_QUOTE).toWellFormed();
     return new ModelError(
       "invalid_request",
       `${this.#host} answered with a document in place of a stream of events (${quote}): ${check}`,

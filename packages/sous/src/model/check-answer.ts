@@ -1,4 +1,4 @@
-/** What a model gave back, checked where it enters: a model may be anybody's code, and all behind this trusts its types. */
+/** What a model gave back, checked where it enters: a model may be foreign code, and all behind this trusts its types. */
 
 import { ModelError } from "../core/errors.ts";
 import { isFilePart, isProviderData } from "../core/message.ts";
@@ -93,4 +93,15 @@ function isCount(tokens: unknown): tokens is number {
 
 function countOf(tokens: unknown): number {
   return isCount(tokens) ? tokens : 0;
+}
+
+/** How large one answer may be. A model or a server that does not stop would take all the memory there is. */
+export const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+
+export function answerTooLarge(id: string): ModelError {
+  return new ModelError(
+    "unknown",
+    `The answer of ${id} is larger than 32 MB and was not read to its end: ask for less, or limit its output`,
+    { afterOutput: true },
+  );
 }

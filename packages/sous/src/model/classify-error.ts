@@ -4,9 +4,8 @@
  */
 
 import { ModelError, type ModelErrorKind } from "../core/errors.ts";
-import { type ErrorFacts, readErrorFacts } from "./error-facts.ts";
+import { type ErrorFacts, readErrorFacts, retryAfterMs } from "./error-facts.ts";
 import { keyVariable } from "./providers.ts";
-import { retryAfterMs } from "./retry-after.ts";
 
 export type Circumstances = {
   /** `provider/model`. */
@@ -34,11 +33,11 @@ export function classifyError(error: unknown, circumstances: Circumstances): Mod
   });
 }
 
-const DEEPEST_CAUSE = 4;
+const MAX_CAUSE_DEPTH = 4;
 
 function findModelError(error: unknown): ModelError | undefined {
   let current = error;
-  for (let depth = 0; depth <= DEEPEST_CAUSE && current instanceof Error; depth++) {
+  for (let depth = 0; depth <= MAX_CAUSE_DEPTH && current instanceof Error; depth++) {
     if (current instanceof ModelError) return current;
     current = current.cause;
   }
@@ -122,7 +121,7 @@ function sentenceOf(kind: ModelErrorKind, facts: ErrorFacts, id: string): string
 
 /** A server that is not one of models says so in its own words, or with a page. */
 const NOT_FOUND = "; check the name of the model and provider.base_url";
-const LONGEST_QUOTE = 300;
+const MAX_QUOTE = 300;
 const SECRET = /\b(sk-|gh[a-z]_|github_pat_|AIza|tid=|Bearer )[^\s"',;]+/g;
 
 /** The provider's own words, on one line. */
@@ -130,5 +129,5 @@ function quote(facts: ErrorFacts): string {
   if (isUnreadable(facts)) return ": it sent something that cannot be read";
   const words = facts.message.replaceAll(/\s+/g, " ").replaceAll(SECRET, "[secret]").trim().replace(/\.$/, "");
   if (words === "") return "";
-  return `: ${words.length > LONGEST_QUOTE ? `${words.slice(0, LONGEST_QUOTE).toWellFormed()} …` : words}`;
+  return `: ${words.length > MAX_QUOTE ? `${words.slice(0, MAX_QUOTE).toWellFormed()} …` : words}`;
 }

@@ -9,7 +9,7 @@ import { classifyError } from "./classify-error.ts";
 type Fetch = typeof globalThis.fetch;
 
 export type CopilotSetup = {
-  /** A GitHub token of somebody with a Copilot plan. */
+  /** A GitHub token of a user with a Copilot plan. */
   githubToken: string;
   tokenAddress: string;
   /** True to go to the host that the exchange names. */
@@ -26,7 +26,7 @@ export function copilotTokenAddress(apiAddress = "https://api.github.com"): stri
 
 type CopilotToken = { token: string; host: string | undefined; renewAt: number };
 
-/** A `fetch` that brings its own token. All calls share it; when one is refused it is exchanged anew, once. */
+/** A `fetch` that brings its own token. All calls share it; when one is refused it is exchanged again, once. */
 export function copilotFetch(setup: CopilotSetup): Fetch {
   let held: CopilotToken | undefined;
   let exchanging: Promise<CopilotToken> | undefined;
@@ -66,7 +66,7 @@ const EDITOR = {
   "openai-intent": "conversation-panel",
 };
 
-/** A request that goes on after a tool is the agent's own and is not billed as one more question of a person. */
+/** A request that continues after a tool is the agent's own and is not billed as one more question of a person. */
 function describeRequest(body: RequestInit["body"]): Record<string, string> {
   const { messages = [] }: { messages?: { role?: unknown }[] } = typeof body === "string" ? JSON.parse(body) : {};
   const initiator = messages.at(-1)?.role === "user" ? "user" : "agent";

@@ -1,7 +1,7 @@
 /** All that an error of a provider says about itself, wherever it says it. */
 
 import { messageOf } from "../core/errors.ts";
-import type { Headers } from "./retry-after.ts";
+import { isObject } from "../core/schema.ts";
 
 export type ErrorFacts = {
   name: string;
@@ -19,10 +19,10 @@ const MAX_LENGTH = 20_000;
 
 /** Never throws, whatever it is given: adapters throw errors, plain objects and strings. */
 export function readErrorFacts(error: unknown): ErrorFacts {
-  const shape: Shape = isRecord(error) ? error : {};
+  const shape: Shape = isObject(error) ? error : {};
   const name = typeof shape.name === "string" ? shape.name : "";
   const message =
-    typeof shape.message === "string" ? shape.message : messageOf(isRecord(error) ? toJson(error) : error);
+    typeof shape.message === "string" ? shape.message : messageOf(isObject(error) ? toJson(error) : error);
   const words = [
     message,
     name,
@@ -81,13 +81,13 @@ function statusOf({ statusCode, status, code, type }: Shape): number | undefined
   return undefined;
 }
 
-/** Undici wraps the error of a socket twice; nobody looks deeper than this. */
-const DEEPEST_CAUSE = 4;
+/** Undici wraps the error of a socket twice; deeper causes are not read. */
+const MAX_CAUSE_DEPTH = 4;
 
 function wordsOfCauses(cause: unknown): unknown[] {
   const words: unknown[] = [];
   let current = cause;
-  for (let depth = 0; depth < DEEPEST_CAUSE && isRecord(current); depth++) {
+  for (let depth = 0; depth < MAX_CAUSE_DEPTH && isObject(current); depth++) {
     const { name, message, code, cause: next }: Shape = current;
     words.push(name, message, code);
     current = next;
@@ -96,7 +96,7 @@ function wordsOfCauses(cause: unknown): unknown[] {
 }
 
 function toHeaders(value: unknown): Headers {
-  if (!isRecord(value)) return {};
+  if (!isObject(value)) return {};
   const headers: Record<string, string> = {};
   for (const [name, text] of Object.entries(value)) if (typeof text === "string") headers[name.toLowerCase()] = text;
   return headers;
@@ -110,6 +110,56 @@ function toJson(value: unknown): string {
   }
 }
 
-function isRecord(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
+/** How long a provider asks to be left alone: in a header, or in the text of its error. */
+type Headers = Readonly<Record<string, string | undefined>>;
+
+/** Milliseconds; undefined when it did not say. `text` is everything the error says. */
+export function retryAfterMs(headers: Headers, text: string, now: number): number | undefined {
+  return fromHeaders(headers, now) ?? fromText(text);
+}
+
+function fromHeaders(headers: Headers, now: number): number | undefined {
+  const exact = toMilliseconds(headers["retry-after-ms"], 1);
+  if (exact !== undefined) return exact;
+  const value = headers["retry-after"];
+  const seconds = toMilliseconds(value, 1000);
+  if (seconds !== undefined || value === undefined) return seconds;
+  // A date of HTTP names its day; without one `Date.parse` finds a date in almost anything.
+  const date = /^[A-Z][a-z]{2}/.test(value) ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+/** Google sends no header but a `RetryInfo`; OpenAI writes it into the sentence, as in "7m12s". */
+const IN_TEXT = /"retryDelay"\s*:\s*"|\btry again in /;
+/** One figure with its unit. */
+const FIGURE = /^\s*([\d.]{1,20})\s*([a-z]{1,20})/;
+const MAX_SPAN = 60;
+const UNITS: Readonly<Record<string, number>> = { ms: 1, m: 60_000, s: 1000, h: 3_600_000, d: 86_400_000 };
+
+function fromText(text: string): number | undefined {
+  const found = IN_TEXT.exec(text);
+  if (found === null) return undefined;
+  const start = found.index + found[0].length;
+  let rest = text.slice(start, start + MAX_SPAN);
+  let sum: number | undefined;
+  for (;;) {
+    const figure = FIGURE.exec(rest);
+    const milliseconds = figure === null ? undefined : toMilliseconds(figure[1], unitOf(figure[2] ?? ""));
+    if (figure === null || milliseconds === undefined) return sum;
+    sum = (sum ?? 0) + milliseconds;
+    rest = rest.slice(figure[0].length);
+  }
+}
+
+/** Not a number for a word that is no unit of time. */
+function unitOf(word: string): number {
+  const unit = word.startsWith("milli") ? "ms" : word === "ms" ? word : word.slice(0, 1);
+  return UNITS[unit] ?? Number.NaN;
+}
+
+/** A number beyond all bounds is still one that is not waited for. */
+function toMilliseconds(value: string | undefined, factor: number): number | undefined {
+  if (value === undefined || value.trim() === "") return undefined;
+  const milliseconds = Math.ceil(Number(value) * factor);
+  return milliseconds >= 0 ? Math.min(milliseconds, Number.MAX_SAFE_INTEGER) : undefined;
 }

@@ -15,7 +15,7 @@ import { ModelError } from "../core/errors.ts";
 import type { AssistantMessage, FilePart, ProviderData, ToolCallPart } from "../core/message.ts";
 import type { FinishReason, ModelAnswer, OnDelta } from "../core/model.ts";
 import type { Usage } from "../core/usage.ts";
-import { answerTooLarge, MAX_ANSWER_BYTES } from "./answer-size.ts";
+import { answerTooLarge, MAX_ANSWER_BYTES } from "./check-answer.ts";
 import { classifyError } from "./classify-error.ts";
 
 export type Reading = {

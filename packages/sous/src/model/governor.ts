@@ -1,4 +1,4 @@
-/** One governor per model object: how many calls run at once, and how long everybody waits after a refusal. */
+/** One governor per model object: how many calls run at once, and how long all runs wait after a refusal. */
 
 import type { Clock } from "../core/clock.ts";
 import type { Model } from "../core/model.ts";
@@ -28,23 +28,30 @@ export class Governor {
   #running = 0;
   #holdUntil = 0;
   #timer: Disposable | undefined;
+  /** Every call gets the same object: a slot has no state of its own. */
+  readonly #slot: Disposable = {
+    [Symbol.dispose]: () => {
+      this.#running -= 1;
+      if (this.#waiters.size > 0) this.#startWaiting();
+    },
+  };
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Takes a slot, first come first served; undefined when one was free. Give it back with `release`. */
-  take(scope: Scope): Promise<void> | undefined {
+  /** Takes a slot, first come first served. Disposing gives it back. */
+  take(scope: Scope): Disposable | Promise<Disposable> {
     scope.throwIfAborted();
     if (this.#running < this.limit && this.#waiters.size === 0 && !this.#isHeld()) {
       this.#running += 1;
-      return undefined;
+      return this.#slot;
     }
-    return new Promise<void>((resolve, reject) => {
+    return new Promise<Disposable>((resolve, reject) => {
       const waiter: Waiter = {
         start: () => {
           link[Symbol.dispose]();
-          resolve();
+          resolve(this.#slot);
         },
       };
       this.#waiters.add(waiter);
@@ -57,17 +64,12 @@ export class Governor {
     });
   }
 
-  release(): void {
-    this.#running -= 1;
-    if (this.#waiters.size > 0) this.#startWaiting();
-  }
-
   /** No call starts before this many milliseconds have passed: the provider asked for it. */
   hold(milliseconds: number): void {
     this.#holdUntil = Math.max(this.#holdUntil, this.#clock.monotonic() + milliseconds);
   }
 
-  /** When nobody waits any more, nothing is left behind. */
+  /** Leaves no timer behind when no call waits. */
   #stopTimer(): void {
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
@@ -91,7 +93,7 @@ export class Governor {
       this.#waiters.delete(waiter);
       waiter.start();
     }
-    // Somebody who gave a slot back may have been faster than the timer.
+    // A slot that was given back may have come before the timer.
     this.#stopTimer();
   }
 }

@@ -3,6 +3,7 @@
  * events (a page, a document of JSON), and on a single event without end.
  */
 
+import { ignore, ModelError } from "../core/errors.ts";
 import { type BodyCheck, type CallFacts, RefusalCheck, StreamCheck } from "./body-check.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -94,8 +95,6 @@ function letGo(reader: ReadableStreamDefaultReader<Uint8Array>): void {
   reader.read().then(end, end);
 }
 
-function ignore(): void {}
-
 class Silence {
   readonly #controller = new AbortController();
   readonly #timer: NodeJS.Timeout;
@@ -120,4 +119,32 @@ class Silence {
   end(): void {
     clearTimeout(this.#timer);
   }
+}
+
+/** Every request to a provider goes through here, the exchange of tokens too. `fetch` is looked up when it is first used. */
+export function unredirectedFetch(given: Fetch | undefined): Fetch {
+  return async (input, init) => {
+    const send = given ?? globalThis.fetch;
+    const response = await send(input, { ...init, redirect: "manual" });
+    if (!isRedirect(response)) return response;
+    await response.body?.cancel();
+    const asked = new URL(input instanceof Request ? input.url : input);
+    throw new ModelError(
+      "invalid_request",
+      `${asked.host} answered with a redirect to ${targetOf(response, asked)}, which is not followed: check provider.base_url`,
+      { status: response.status },
+    );
+  };
+}
+
+/** Also what a given `fetch` has followed all the same: its answer comes from a host that was not chosen. */
+function isRedirect({ status, type, redirected }: Response): boolean {
+  return (status >= 300 && status < 400) || type === "opaqueredirect" || redirected;
+}
+
+function targetOf({ headers, redirected, url }: Response, asked: URL): string {
+  const location = redirected ? url : headers.get("location");
+  const target = location === null ? null : URL.parse(location, asked.href);
+  if (target === null || target.host === "") return "an address that cannot be read";
+  return target.host === asked.host ? `${target.origin}${target.pathname.slice(0, 100)}` : target.host;
 }

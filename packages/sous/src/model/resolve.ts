@@ -1,15 +1,15 @@
 /** `"provider/model"` to a `Model`. The package of a provider is loaded when it is first named, and not before. */
 
 import type { LanguageModelV4 } from "@ai-sdk/provider";
+import type { ModelChoice } from "../core/agent.ts";
 import { MissingKey, UserError } from "../core/errors.ts";
 import type { Model } from "../core/model.ts";
 import { nearest } from "../core/nearest.ts";
-import { type AdapterOptions, fromAiSdk } from "./ai-sdk.ts";
+import { type AdapterOptions, fromAiSdk, isForeignModel } from "./ai-sdk.ts";
 import type { CallFacts } from "./body-check.ts";
 import { copilotFetch, copilotTokenAddress } from "./copilot.ts";
-import { modelFetch } from "./model-fetch.ts";
+import { modelFetch, unredirectedFetch } from "./model-fetch.ts";
 import { isProviderName, PROVIDERS, type ProviderFacts, type ProviderName } from "./providers.ts";
-import { unredirectedFetch } from "./unredirected-fetch.ts";
 
 /** Variables by name, as in `process.env`; empty ones count as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -30,7 +30,7 @@ export type ResolveOptions = {
 
 const SILENCE_MS = 120_000;
 
-/** A new `Model` for each call: whoever wants its runs to share one governor keeps it. */
+/** A new `Model` for each call: a caller whose runs shall share one governor reuses it. */
 export async function resolveModel(
   choice: string,
   environment: Environment,
@@ -213,4 +213,38 @@ async function loadCompatible(setup: Setup): Promise<LanguageModelV4> {
   const key = apiKey === "" ? {} : { apiKey };
   const fetch = modelFetch(setup.fetch, calls);
   return createOpenAICompatible({ name: provider, baseURL: baseUrl, headers, fetch, ...COMPATIBLE, ...key })(modelId);
+}
+
+/** Throws a `UserError` for what is no model; rejects with one for a name that leads to none. */
+export function modelCache(
+  environment: Readonly<Record<string, string | undefined>>,
+  optionsFor: (choice: string) => ResolveOptions | Promise<ResolveOptions> = () => ({}),
+): (choice: ModelChoice) => Model | Promise<Model> {
+  const known = new Map<string, Promise<Model>>();
+  return (choice) => {
+    if (typeof choice !== "string") return toModel(choice);
+    const cached = known.get(choice) ?? resolveWith(choice, environment, optionsFor);
+    known.set(choice, cached);
+    // A key that is missing now may be there for the next run.
+    cached.catch(() => known.delete(choice));
+    return cached;
+  };
+}
+
+async function resolveWith(
+  choice: string,
+  environment: Readonly<Record<string, string | undefined>>,
+  optionsFor: (choice: string) => ResolveOptions | Promise<ResolveOptions>,
+): Promise<Model> {
+  return resolveModel(choice, environment, await optionsFor(choice));
+}
+
+function toModel(choice: Exclude<ModelChoice, string>): Model {
+  if (isForeignModel(choice)) return fromAiSdk(choice);
+  if (isModel(choice)) return choice;
+  throw new UserError('A model is "provider/model", a model of the AI SDK, or an object with an id and answer()');
+}
+
+function isModel(choice: Partial<Model> | null): choice is Model {
+  return typeof choice?.answer === "function" && typeof choice.id === "string";
 }

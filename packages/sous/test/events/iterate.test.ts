@@ -3,10 +3,9 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { StoreError } from "../../src/core/errors.ts";
-import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
-import type { Journal } from "../../src/core/journal.ts";
+import type { Journal, SousEvent, StoredEvent } from "../../src/core/event.ts";
 import { noUsage } from "../../src/core/usage.ts";
-import { iterateEvents } from "../../src/events/iterate.ts";
+import { iterateEvents, iterateSince } from "../../src/events/iterate.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { wrapStore } from "../../src/testing/wrap-store.ts";
 import { journalOn, LEAD, nameOf, passTime, SCOUT, steer, textDelta, ticks, WritesInHand } from "./journal-fixtures.ts";
@@ -96,6 +95,42 @@ suite("iterating a tree", () => {
     await waiting.return?.();
     assert.deepEqual(await result, { value: undefined, done: true });
     assert.equal(journal.isWatched, false);
+  });
+});
+
+suite("a reader that begins late", () => {
+  test("gets every stored event since then, however many, and what is live behind them", async () => {
+    const store = openMemoryStore();
+    const { journal } = journalOn(store);
+    for (let number = 1; number <= 200; number++) {
+      journal.append(LEAD, steer(String(number)));
+      journal.delta(LEAD, textDelta("missed"));
+    }
+    const events = iterateSince(10, { journal, store, rootId: "lead" });
+    journal.delta(LEAD, textDelta("live"));
+    endRun(journal);
+    journal.append(LEAD, steer("later"));
+    assert.deepEqual(await readAll(events), [...numbered(11, 200), "live", "201:lead is done"]);
+  });
+
+  test("stops listening when it leaves, also while it waits for a live event", async () => {
+    const store = openMemoryStore();
+    const { journal, listening } = journalOn(store);
+    listening[Symbol.dispose]();
+    journal.append(LEAD, steer("1"));
+    const events = iterateSince(0, { journal, store, rootId: "lead" });
+    assert.equal((await events.next()).done, false);
+    const waiting = events.next();
+    await ticks();
+    await events.return?.();
+    assert.deepEqual([await waiting, journal.isWatched], [{ value: undefined, done: true }, false]);
+  });
+
+  test("is told when the store cannot give back what it kept", async () => {
+    const { journal } = journalOn(openMemoryStore());
+    journal.append(LEAD, steer("1"));
+    const events = iterateSince(0, { journal, store: { read: async () => [] }, rootId: "lead" });
+    await assert.rejects(readAll(events), new StoreError("The store lost the events of tree lead after 0"));
   });
 });
 

@@ -299,6 +299,7 @@ suite("a listener", () => {
     journal.subscribe(() => {
       throw new Error("thrown");
     });
+    // biome-ignore lint/nursery/noMisusedPromises: a caller may give an async function.
     journal.subscribe(async () => {
       throw new Error("rejected");
     });

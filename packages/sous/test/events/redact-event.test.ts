@@ -6,11 +6,11 @@ import { DEFAULT_CONVERSATION } from "../../src/core/conversation.ts";
 import type { StoredBody } from "../../src/core/event.ts";
 import { DEFAULT_LIMITS } from "../../src/core/limits.ts";
 import type { AssistantMessage, FilePart, Message } from "../../src/core/message.ts";
-import { createRedactor } from "../../src/core/redact.ts";
 import { noUsage } from "../../src/core/usage.ts";
 import { redactBody, redactPiece } from "../../src/events/redact-event.ts";
-import { randomText } from "../core/made-up-keys.ts";
+import { createRedactor } from "../../src/secrets/redact.ts";
 import { STORED } from "../event-fields.ts";
+import { randomText } from "../secrets/made-up-keys.ts";
 import { journalOn, LEAD, steer, textDelta, WritesInHand } from "./journal-fixtures.ts";
 
 const KEY = randomText("in an event", 30);
@@ -61,6 +61,24 @@ function bodiesWith(text: string): { [Type in StoredBody["type"]]: Extract<Store
       label: text,
       task: { role: "user", content: [{ type: "text", text }, fileWith(text)] },
       model: "acme/one",
+      price: undefined,
+      contextWindow: undefined,
+      tools: {
+        hash: "0123456789abcdef",
+        shown: [
+          {
+            name: "grep",
+            description: text,
+            inputSchema: { description: text },
+            category: "search",
+            tier: "observe",
+            effect: "read",
+          },
+        ],
+        bytes: 2,
+        isDeepest: false,
+      },
+      outputSchema: { description: text },
       instructions: `Use ${text}.`,
       notes: `Mind ${text}.`,
       maxTurns: 10,
@@ -115,6 +133,7 @@ function bodiesWith(text: string): { [Type in StoredBody["type"]]: Extract<Store
     truncation: { type: "truncation", subject: "report", of: "call-1", originalBytes: 30, keptBytes: 10 },
     "spawn-refused": { type: "spawn-refused", label: text, errorType: "invalid_input", message: text },
     stalled: { type: "stalled", seconds: 30, waitingFor: `the tool ${text}` },
+    cancel: { type: "cancel", mode: "stop" },
     steer: { type: "steer", text },
     notice: { type: "notice", reason: "summary", text },
     report: { type: "report", childRunId: "run-2", childAgentId: "run-2", text },

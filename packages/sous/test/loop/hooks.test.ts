@@ -2,8 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
+import * as z from "zod";
 import { type AgentOptions, agent } from "../../src/core/agent.ts";
-import { defineHooks, type HookCall, type Hooks } from "../../src/core/hooks.ts";
+import type { HookCall, Hooks } from "../../src/core/hooks.ts";
+import { tool } from "../../src/core/tool.ts";
 import { calls, fails, says } from "../../src/testing/steps.ts";
 import { openStage, simpleTool } from "../requirements/support.ts";
 
@@ -27,6 +29,23 @@ suite("a hook before a tool call", () => {
     const runId = stage.eventsOf("run-start")[0]?.runId;
     assert.deepEqual(seen, [{ callId: "c1", toolName: "look", input: { at: "door" }, path: "lead", runId }]);
     assert.deepEqual([ran, read], [[{ at: "door" }], ["the tool's own words", false]]);
+  });
+
+  test("sees a copy of the input, and what a schema made that cannot be copied as it is", async () => {
+    const seen: unknown[] = [];
+    const ran: unknown[] = [];
+    const hooks: Hooks = { beforeToolCall: ({ input }) => void seen.push(input) };
+    const run = async (inputSchema: z.ZodType) => {
+      const look = tool({ name: "look", description: "Looks.", inputSchema, execute: (input) => void ran.push(input) });
+      const stage = openStage({ lead: [calls("look", { at: "door" }), says("Done.")] });
+      await stage.run(stage.lead({ tools: [look], hooks }));
+    };
+    await run(z.object({ at: z.string() }));
+    await run(z.object({ at: z.string().transform((at) => () => at) }));
+    assert.deepEqual(seen[0], ran[0]);
+    assert.notEqual(seen[0], ran[0]);
+    assert.equal(seen[1], ran[1]);
+    assert.equal((seen[1] as { at: () => string }).at(), "door");
   });
 
   test("may stop the run, and then the tool does not run", async () => {
@@ -66,7 +85,7 @@ suite("a hook before a tool call", () => {
       { lead: [calls("write"), says("Done.")] },
       { runtime: { approve: () => ({ allow: ++asked > 0 }) } },
     );
-    const hooks = defineHooks({ beforeToolCall: () => ({ refuse: "Never." }) });
+    const hooks: Hooks = { beforeToolCall: () => ({ refuse: "Never." }) };
     await stage.run(stage.lead({ tools: [write], hooks }));
     assert.deepEqual([asked, stage.resultsOf("lead")[0]?.output], [0, "Never."]);
   });

@@ -78,6 +78,14 @@ suite("an answer", () => {
     await stage.run(stage.lead({ tools: [simpleTool("look")] }));
     assert.deepEqual(stage.requestsOf("lead")[1]?.messages[1]?.content[0], { type: "text", text: "half \ufffd" });
   });
+
+  test("has well-formed inputs of calls, and what is no text in them stays as it is", async () => {
+    const seen: unknown[] = [];
+    const input = { "key \ud83d": ["half \ud83d", 1.5, true, null, { deep: "\ude00" }] };
+    const stage = openStage({ lead: [calls("look", input), says("Done.")] });
+    await stage.run(stage.lead({ tools: [simpleTool("look", (given) => void seen.push(given))] }));
+    assert.deepEqual(seen, [{ "key \ufffd": ["half \ufffd", 1.5, true, null, { deep: "\ufffd" }] }]);
+  });
 });
 
 suite("an AI SDK tool as it is", () => {
@@ -178,6 +186,7 @@ suite("an AI SDK tool as it is", () => {
             filename: "a.pdf",
             data: { type: "url", url: new URL("https://example.org/a") },
           },
+          { type: "file", mediaType: "image/gif", data: { type: "data", data: new TextEncoder().encode("hi").buffer } },
           { type: "file", mediaType: "text/plain", data: { type: "text", text: "hi" } },
           { type: "file-data", mediaType: "image/png", data: output },
           { type: "image-url", url: "https://example.org/b" },
@@ -208,6 +217,7 @@ suite("an AI SDK tool as it is", () => {
             { type: "file", mediaType: "image/png", data: "aGk=" },
             { type: "file", mediaType: "image/png", data: "aGk=" },
             { type: "file", mediaType: "application/pdf", data: "https://example.org/a", filename: "a.pdf" },
+            { type: "file", mediaType: "image/gif", data: "aGk=" },
             { type: "file", mediaType: "text/plain", data: "aGk=" },
             { type: "file", mediaType: "image/png", data: "aGk=" },
             { type: "file", mediaType: "image", data: "https://example.org/b" },

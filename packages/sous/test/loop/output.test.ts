@@ -72,6 +72,17 @@ suite("an answer with a schema", () => {
     assert.equal(stage.model.requestCount, 2);
   });
 
+  test("that is longer than two million characters is not parsed", async () => {
+    const ofLength = (length: number) => `"${"x".repeat(length - 2)}"`;
+    const stage = openStage({ scout: [says(ofLength(2_000_001)), says(ofLength(2_000_000))] });
+    const { status, output } = await stage.run(
+      agent({ name: "scout", model: stage.model, outputSchema: { type: "string" } }),
+    );
+    assert.deepEqual([status, (output as string).length], ["completed", 1_999_998]);
+    const [notice] = stage.eventsOf("notice");
+    assert.match(notice?.text ?? "", /\nit is longer than 2000000 characters$/);
+  });
+
   test("of a child is a failed result for its parent, never an exception", async () => {
     const stage = openStage({
       lead: [

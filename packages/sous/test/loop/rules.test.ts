@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as z from "zod";
 import { agent } from "../../src/core/agent.ts";
-import type { ApprovalRequest, Approve, Consent, RuleAnswer } from "../../src/core/approval.ts";
+import type { ApprovalPolicy, ApprovalRequest, Approve, RuleAnswer } from "../../src/core/approval.ts";
 import { type ToolTier, tool } from "../../src/core/tool.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
@@ -38,7 +38,7 @@ suite("H4: rules", () => {
         inputSchema: z.object({ path: z.string() }),
         execute: () => `touched ${++touched}`,
       });
-      const consent: Consent = {
+      const consent: ApprovalPolicy = {
         decide: (request) => {
           asked.push(request);
           return rule;

@@ -5,8 +5,7 @@ import { suite, test } from "node:test";
 import * as z from "zod";
 import { ToolFailure } from "../../src/core/errors.ts";
 import { type ToolContext, tool } from "../../src/core/tool.ts";
-import type { Step } from "../../src/testing/steps.ts";
-import { calls, hangs, says } from "../../src/testing/steps.ts";
+import { calls, hangs, type Step, says } from "../../src/testing/steps.ts";
 import { openStage, simpleTool } from "../requirements/support.ts";
 
 /** Runs one tool once and gives what the model read about it. */
@@ -113,6 +112,17 @@ suite("what a tool returns", () => {
     await stage.run(stage.lead({ tools: [look] }));
     assert.deepEqual(stage.resultsOf("lead")[0]?.files, [picture]);
     assert.deepEqual(stage.eventsOf("tool-call-end")[0]?.files, [picture]);
+  });
+
+  test("pictures of a call that failed with an error as an object reach the model, too", async () => {
+    const picture = { type: "file", mediaType: "image/png", data: "aGk=" } as const;
+    const { output, isError, stage } = await resultOf(() => ({
+      success: false,
+      error: new Error("The page did not load"),
+      documents: [picture],
+    }));
+    assert.deepEqual([output, isError], ["The page did not load", true]);
+    assert.deepEqual(stage.resultsOf("lead")[0]?.files, [picture]);
   });
 });
 

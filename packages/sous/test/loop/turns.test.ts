@@ -77,7 +77,7 @@ suite("turns", () => {
     const result = await stage.run(stage.lead({ tools: [simpleTool("look")] }));
     assert.deepEqual(
       { status: result.status, text: result.text, error: result.error },
-      { status: "failed", text: "I look.", error: { type: "model", message: "No." } },
+      { status: "failed", text: "I look.", error: { type: "model", message: "No.", kind: "invalid_request" } },
     );
   });
 
@@ -227,6 +227,7 @@ suite("a prompt that is too long for the model", () => {
         {
           type: "model",
           message: "The conversation is too long for the model and cannot be shortened: 200,001 tokens are too many",
+          kind: "context_length",
         },
       ],
     );

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import { agent } from "../../src/core/agent.ts";
 import { ModelError, UserError } from "../../src/core/errors.ts";
 import type { ModelAnswer, ModelRequest } from "../../src/core/model.ts";
 import { fromAiSdk, isForeignModel } from "../../src/model/ai-sdk.ts";
+import { run } from "../../src/runtime.ts";
 import { finish, NO_USAGE, request, stubModel, WEATHER } from "./requests.ts";
 
 type Parts = (LanguageModelV4StreamPart | Error)[];
@@ -367,4 +369,19 @@ test("a file comes as bytes, as text or as an address, with what the provider wa
     { ...file, data: "AQID", provider: { google: { thoughtSignature: "t" } } },
     { ...file, data: "https://example.org/b.png" },
   ]);
+});
+
+test("a model of the AI SDK can be given to an agent as it is, and what is no model is refused", async () => {
+  const model = stubModel([
+    { type: "text-start", id: "0" },
+    { type: "text-delta", id: "0", delta: "Hi" },
+    finish("stop"),
+  ]);
+  const { status, text } = await run(agent({ name: "lead", model }), "Hello");
+  assert.deepEqual([status, text, model.calls.length], ["completed", "Hi", 1]);
+  const noModel = { id: "mine" } as unknown as typeof model;
+  await assert.rejects(
+    async () => run(agent({ name: "lead", model: noModel }), "Hello"),
+    /^UserError: A model is "provider\/model", a model of the AI SDK, or an object with an id and answer\(\)$/,
+  );
 });

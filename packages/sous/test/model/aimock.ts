@@ -1,5 +1,5 @@
 /**
- * A fake provider that nobody here wrote (`@copilotkit/aimock`): one server on a free port that speaks the protocols of
+ * A fake provider of a third party (`@copilotkit/aimock`): one server on a free port that speaks the protocols of
  * all providers.
  *
  *   await using server = await startAimock([

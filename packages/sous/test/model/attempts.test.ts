@@ -12,9 +12,11 @@ import { RunError, type RunResult } from "../../src/core/runtime.ts";
 import { noUsage } from "../../src/core/usage.ts";
 import { run } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
+import { fails, says } from "../../src/testing/steps.ts";
 import { wrapStore } from "../../src/testing/wrap-store.ts";
+import { runTree } from "../requirements/run-tree.ts";
 
-/** The first attempt fails after some words and goes on talking into the second. */
+/** The first attempt fails after some words and talks into the second. */
 function talkative(onAttempt: (attempt: number) => void = () => {}): Model {
   const earlier: OnDelta[] = [];
   return {
@@ -242,6 +244,16 @@ test("what a model was given and gave back is let go with its turn", async () =>
   };
   await run(agent({ name: "lead", model }), "Go");
   assert.deepEqual(left, [false, false, false, false]);
+});
+
+test("a run that is stopped while it waits for the next attempt leaves no timer", async () => {
+  const { stage, result } = await runTree({
+    script: { lead: [fails("rate_limit", { retryAfterMs: 60_000 }), says("Too late.")] },
+    during: ({ handle, at }) => at(1_000, () => handle.cancel()),
+  });
+  assert.equal(result.status, "cancelled");
+  assert.equal(stage.model.requests.length, 1);
+  assert.equal(stage.world.clock.liveTimers, 0);
 });
 
 function callOf(callId: string): ModelAnswer {

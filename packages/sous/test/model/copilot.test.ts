@@ -186,7 +186,9 @@ test("who stops waiting for a token does not stop the others", async () => {
   const reason = new Error("stopped");
   stop.abort(reason);
   await assert.rejects(stopped, reason);
+  const late = assert.rejects(fetchToken("https://copilot.test/chat", { body: "{}", signal: stop.signal }), reason);
   release(Response.json({ token: "t", expires_at: 9999 }));
+  await late;
   assert.equal(await (await patient).text(), "ok");
 });
 

@@ -52,7 +52,7 @@ suite("H1: 50 inputs that need $0.525", () => {
         assert.ok(inTurn.completed >= 27, `${inTurn.completed} one after another`);
         assert.ok(atOnce.completed >= inTurn.completed - 1, `${atOnce.completed} of ${inTurn.completed}`);
         assert.ok(atOnce.costUsd <= 0.3, `${atOnce.costUsd}`);
-        assert.equal(atOnce.requests, atOnce.completed, "nobody was started to be told to stop");
+        assert.equal(atOnce.requests, atOnce.completed, "no child was started only to be stopped");
         assert.equal(atOnce.errors.length, 50 - atOnce.completed);
         for (const message of atOnce.errors)
           assert.match(message, /^Cost limit (exceeded|reached): .*\(spent \$0\.\d+, .*: it was not started\)$/);

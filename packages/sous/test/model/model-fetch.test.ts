@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { modelFetch } from "../../src/model/model-fetch.ts";
 
 const SILENCE_MS = 60;
-/** For whoever must be heard: far more than a busy machine keeps us from reading what is there. */
+/** For answers that must arrive: far more than a busy machine keeps us from reading what is there. */
 const PATIENCE_MS = 2000;
 
 const alive = setInterval(() => {}, 1000);
@@ -48,3 +48,20 @@ for (const [what, answer, expected] of cases) {
     }
   });
 }
+
+test("an answer without a body is passed on as it is, and its silence is not counted", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const facts = { id: "openai/m", addressSettings: "OPENAI_BASE_URL", silenceMs: SILENCE_MS };
+  const signals: AbortSignal[] = [];
+  const empty = new Response(null, { status: 204 });
+  const send = modelFetch((_, init) => {
+    if (init?.signal) signals.push(init.signal);
+    return Promise.resolve(empty);
+  }, facts);
+  assert.equal(await send("http://127.0.0.1/"), empty);
+  t.mock.timers.tick(2 * SILENCE_MS);
+  assert.deepEqual(
+    signals.map(({ aborted }) => aborted),
+    [false],
+  );
+});

@@ -1,5 +1,5 @@
 /**
- * Writes `recorded/*.sse` anew: what aimock sends for one answer with thoughts, text and two parallel calls, in each
+ * Writes `recorded/*.sse` again: what aimock sends for one answer with thoughts, text and two parallel calls, in each
  * protocol. Run it by hand: `node --conditions=sous-source packages/sous/test/model/record-streams.ts`.
  */
 

@@ -79,6 +79,10 @@ test("an address that is none is refused", async () => {
       new UserError(`The address of vllm is not a URL that begins with http:// or https://: ${address}`),
     );
   }
+  await assert.rejects(
+    resolveModel("ollama/x", { OLLAMA_HOST: "not a host" }),
+    new UserError("The address of ollama is not a URL that begins with http:// or https://: not a host"),
+  );
 });
 
 const ROUTES: [choice: string, environment: Environment, url: string, header: [string, string | undefined]][] = [

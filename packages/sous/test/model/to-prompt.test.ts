@@ -90,7 +90,7 @@ test("a history that grows keeps the objects that were converted before", () => 
   for (const [index, message] of before.entries()) assert.equal(after[index], message);
 });
 
-test("a history that was changed in place, or got other instructions, is converted anew", () => {
+test("a history that was changed in place, or got other instructions, is converted again", () => {
   const build = promptBuilder(CHAT);
   const messages = [userMessage("one"), userMessage("two")];
   build({ instructions: "A", messages });

@@ -1,4 +1,4 @@
-/** Whole trees against a fake provider that nobody here wrote, over every protocol. */
+/** Whole trees against a fake provider of a third party, over every protocol. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

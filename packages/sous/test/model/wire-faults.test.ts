@@ -8,7 +8,7 @@ import { after, suite, test } from "node:test";
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { agent } from "../../src/core/agent.ts";
 import type { SousEvent } from "../../src/core/event.ts";
-import { RunError, type RunResult } from "../../src/core/runtime.ts";
+import type { RunResult } from "../../src/core/runtime.ts";
 import { readAnswer } from "../../src/model/from-stream.ts";
 import { type ResolveOptions, resolveModel } from "../../src/model/resolve.ts";
 import { run } from "../../src/runtime.ts";
@@ -47,11 +47,7 @@ async function ask(url: string, options: ResolveOptions = {}, provider = "openai
   const model = await resolveModel(`${provider}/m`, environment, { baseUrl: url, maxRetries: 0, ...options });
   const events: SousEvent[] = [];
   const handle = run(agent({ name: "lead", model }), "Go.", { onEvent: (event) => events.push(event) });
-  const result = await handle.catch((error: unknown) => {
-    if (error instanceof RunError) return error.result;
-    throw error;
-  });
-  return { result, events };
+  return { result: await handle.result, events };
 }
 
 function event(data: unknown): string {
@@ -104,6 +100,13 @@ suite("C6: what is no answer of a model is named as what it is, and not asked fo
       events.flatMap((each) => (each.type === "retry" ? [each.kind] : [])),
       ["rate_limit"],
     );
+  });
+
+  test("an error that was sent as a text in place of an answer is quoted", async () => {
+    const body = JSON.stringify({ error: "the model is too large for this machine" });
+    await using server = await serve((_, response) => stream(response, "application/json").end(body));
+    const { result } = await ask(server.url, { maxRetries: 0 });
+    assert.match(result.error?.message ?? "", /^openai-compatible\/m .*: the model is too large for this machine$/);
   });
 
   for (const provider of PROVIDERS)
@@ -329,7 +332,7 @@ suite("C5: one answer has a size", () => {
   });
 });
 
-suite("D15: what a failed call costs", () => {
+suite("A4: what a failed call costs", () => {
   const begins = (_: unknown, response: ServerResponse) => stream(response).flushHeaders();
   const isCut: RequestListener = (_, response) => {
     stream(response).flushHeaders();
@@ -343,7 +346,7 @@ suite("D15: what a failed call costs", () => {
     ["not complete in time, and never answered", () => {}, { callTimeoutMs: 200 }, false],
     ["not complete in time, and refused", drips, { callTimeoutMs: 200 }, false],
   ] as const)
-    test(`${what}: ${isBilled ? "the prompt" : "nothing"}, whoever the provider is`, async () => {
+    test(`${what}: ${isBilled ? "the prompt" : "nothing"}, for every provider`, async () => {
       await using server = await serve(answer);
       const asked = await Promise.all(PROVIDERS.map((provider) => ask(server.url, options, provider)));
       assert.deepEqual(

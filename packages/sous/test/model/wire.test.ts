@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Message, ProviderData } from "../../src/core/message.ts";
-import { userMessage } from "../../src/core/message.ts";
+import { type Message, type ProviderData, userMessage } from "../../src/core/message.ts";
 import type { ModelRequest } from "../../src/core/model.ts";
 import { resolveModel } from "../../src/model/resolve.ts";
 import { request, WEATHER } from "./requests.ts";
