@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The command `sous`. Everything is imported late: `--version` and `--help` load nothing but this and their own text. */
 
-import type { StopSignal } from "./interrupts.ts";
+import type { StopSignal } from "./terminal/interrupts.ts";
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 22 || (major === 22 && minor < 18)) {
@@ -9,7 +9,7 @@ if (major < 22 || (major === 22 && minor < 18)) {
   process.exit(1);
 }
 
-/** The reader of a pipe went away: there is nobody left to tell. */
+/** The reader of a pipe went away: no message can be shown. */
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     // A command that has something to bring to an end first listens itself.
@@ -61,7 +61,7 @@ async function main(given: readonly string[]): Promise<number> {
 }
 
 async function complain(name: string): Promise<number> {
-  const { complaintAbout } = await import("./complaint.ts");
+  const { complaintAbout } = await import("./report-error.ts");
   process.stderr.write(complaintAbout(name, Object.keys(COMMANDS)));
   return USAGE;
 }
@@ -74,7 +74,7 @@ function withCommand(given: readonly string[]): readonly string[] {
   return isChat(first) ? ["chat", ...given] : given;
 }
 
-/** Nothing but options, or nothing at all: somebody at a terminal wants to talk. */
+/** Nothing but options, or nothing at all: at a terminal that means chat. */
 function isChat(first: string | undefined): boolean {
   const isOption = first !== undefined && /^-(?:-[a-z]|m$)/.test(first) && !/^--(?:help|version)$/.test(first);
   // Asked last: looking at stdin takes time that --version does not have.
@@ -86,7 +86,7 @@ function isHelp(parameter: string): boolean {
 }
 
 async function help(command: string | undefined): Promise<number> {
-  const { helpOn } = await import("./help.ts");
+  const { helpOn } = await import("./table/help.ts");
   process.stdout.write(helpOn(command));
   return 0;
 }
@@ -95,7 +95,7 @@ async function help(command: string | undefined): Promise<number> {
 async function run(load: () => Promise<Command>, parameters: readonly string[], owesResult: boolean): Promise<number> {
   try {
     const held = owesResult ? holdSignals() : undefined;
-    const { guardStreams } = await import("./without-secrets.ts");
+    const { guardStreams } = await import("./files/without-secrets.ts");
     guardStreams();
     const command = await load();
     return await command(parameters, held);
@@ -105,7 +105,7 @@ async function run(load: () => Promise<Command>, parameters: readonly string[], 
   }
 }
 
-/** Whoever listens from then on calls what it returns, and gets what came until then. */
+/** The next listener calls what this returns, and gets the signals that came until then. */
 function holdSignals(): () => StopSignal[] {
   const came: StopSignal[] = [];
   const holds = (["SIGINT", "SIGTERM", "SIGHUP"] as const).map((name) => {

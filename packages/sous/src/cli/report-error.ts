@@ -1,11 +1,13 @@
-/** What a person or a script hears when a command cannot do what it was asked. */
+/** What a command prints when it fails: one sentence, or each mistake of a file with the line and a mark below it. */
 
 import { MissingKey, messageOf, StoreError, stackOf, UnpricedModel, UserError } from "../core/errors.ts";
-import { ConfigurationError } from "../core/problem.ts";
-import { errorPicture } from "./error-picture.ts";
+import { nearest } from "../core/nearest.ts";
+import { ConfigurationError, type Problem, type SourceLine, whereIs } from "../core/problem.ts";
 import { CommandError, EXIT } from "./exit-codes.ts";
-import { inert } from "./inert.ts";
-import { type Display, openOutput, printJson, tell } from "./output.ts";
+import { inert, inertLine } from "./terminal/inert.ts";
+import { type Display, openOutput, printJson, tell } from "./terminal/output.ts";
+import type { Style } from "./terminal/style.ts";
+import { displayWidth } from "./terminal/width.ts";
 
 /** Prints one sentence on stderr, and with `--json` also an object on stdout. Returns the code to end with. */
 export function reportError(error: unknown, isJson: boolean): number {
@@ -16,7 +18,7 @@ export function reportError(error: unknown, isJson: boolean): number {
     return exitCode;
   }
   const isForPeople = error instanceof CommandError || error instanceof UserError || error instanceof StoreError;
-  // Anything else is a mistake of ours, and whoever looks for it needs the place.
+  // Anything else is a bug: the stack shows where it is.
   const words = isForPeople ? messageOf(error) : (stackOf(error) ?? messageOf(error));
   const message = inert(isFolderGone(error) ? FOLDER_GONE : words);
   tell(`error: ${message}`);
@@ -48,4 +50,75 @@ export function exitCodeFor(error: unknown): number {
 /** A value that was typed is a mistake of usage; a file that a flag names is a configuration. */
 function isTyped({ problems }: ConfigurationError): boolean {
   return problems.every(({ code, place }) => place.kind === "flag" && code !== "SOUS-C001");
+}
+
+/** Of a line of the file; what is longer is shown around the mark. */
+const MAX_COLUMNS = 100;
+
+export function errorPicture(problem: Problem, style: Style): string[] {
+  const { code, place, message, fix } = problem;
+  const said = plain(inertLine(message, 500), style);
+  return [
+    `${style.paint("red", "error")} ${style.paint("bold", code)}  ${inertLine(whereIs(problem), 300)}`,
+    ...(place.kind === "file" && place.source.length > 0
+      ? sourceLines(place.source, place, said, style)
+      : givenLines(place.kind === "file" ? undefined : place.text, said, style)),
+    `   ${style.paint("cyan", "fix")}   ${plain(inertLine(fix, 500), style)}`,
+  ];
+}
+
+function sourceLines(
+  lines: readonly SourceLine[],
+  { line, column }: { line: number; column: number },
+  message: string,
+  style: Style,
+): string[] {
+  const bar = barOf(style);
+  const digits = String(line).length;
+  const { start, mark } = windowAround(lines.find(({ number }) => number === line)?.text ?? "", column);
+  const shown = lines.map(({ number, text }) => {
+    const label = `${String(number).padStart(digits)} ${bar}`;
+    const cut = inertPart(text, start, start + MAX_COLUMNS);
+    return number === line ? ` ${style.paint("red", ">")} ${label} ${cut}` : style.paint("dim", `   ${label} ${cut}`);
+  });
+  const blank = " ".repeat(digits + 4);
+  return [...shown, `${blank}${bar} ${" ".repeat(mark)}${style.paint("red", "^")} ${message}`];
+}
+
+/** Where the shown part of a long line begins, and how many columns into it the mark is. */
+function windowAround(text: string, column: number): { start: number; mark: number } {
+  const at = Math.min(column - 1, text.length);
+  const start = at < MAX_COLUMNS - 20 ? 0 : at - 40;
+  return { start, mark: displayWidth(inertPart(text, start, at)) };
+}
+
+/** Spaces stay as they are: the mark counts on them. */
+function inertPart(text: string, start: number, end: number): string {
+  return inert(text.slice(start, end).replaceAll(/[\r\n]/g, " "));
+}
+
+function givenLines(text: string | undefined, message: string, style: Style): string[] {
+  const bar = barOf(style);
+  return text === undefined
+    ? [` ${style.paint("red", ">")} ${bar} ${message}`]
+    : [` ${style.paint("red", ">")} ${bar} ${inertLine(text, 200)}`, `   ${bar} ${style.paint("red", "^")} ${message}`];
+}
+
+function barOf({ glyphs }: Style): string {
+  return glyphs.line.trimEnd();
+}
+
+/** Our own words have signs that not every screen can show. */
+function plain(text: string, { glyphs }: Style): string {
+  return glyphs.more === "..." ? text.replaceAll("–", "-").replaceAll("…", "...") : text;
+}
+
+/** About a first word that is not a command. */
+export function complaintAbout(command: string, commands: readonly string[]): string {
+  if (command === "") return "error: Without a terminal sous needs a command. Try sous run, or sous --help.\n";
+  const name = inertLine(command, 60);
+  if (name.startsWith("-"))
+    return `error: ${JSON.stringify(name)} comes after a command, such as sous run or sous chat. See sous --help.\n`;
+  const meant = nearest(name, commands) ?? "demo";
+  return `error: Unknown command ${JSON.stringify(name)}. Try sous ${meant}, or sous --help.\n`;
 }

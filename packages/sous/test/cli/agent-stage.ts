@@ -2,12 +2,15 @@
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { giveTrust, reviewTrust } from "../../src/cli/assemble-agents.ts";
-import { openApplication } from "../../src/cli/assemble-application.ts";
-import { readOptions } from "../../src/cli/options.ts";
-import { RUN_OPTIONS, readRunFlags } from "../../src/cli/run-flags.ts";
+import { openApplication } from "../../src/cli/application/open.ts";
+import { userFolder } from "../../src/cli/files/paths.ts";
+import { readOptions } from "../../src/cli/table/options.ts";
+import { RUN } from "../../src/cli/table/run-entries.ts";
+import { readRunFlags } from "../../src/cli/table/run-flags.ts";
+import { readProject } from "../../src/config/trust/files.ts";
+import { trust as giveTrust } from "../../src/config/trust/trust.ts";
 import type { EventOf, SousEvent } from "../../src/core/event.ts";
-import { RunError, type RunResult } from "../../src/core/runtime.ts";
+import type { RunResult } from "../../src/core/runtime.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
 import { type Ended, sous } from "./sous-process.ts";
 
@@ -49,12 +52,13 @@ export async function agentStage(files: Record<string, string> = {}): Promise<Ag
     root,
     env,
     command: (...parameters) => sous(parameters, { cwd: root, env }),
-    trust: async () => giveTrust(root, (await reviewTrust(root)).snapshot, { env }),
+    trust: async () =>
+      giveTrust(root, await readProject(root), { stateFolder: userFolder("state", env), at: new Date() }),
     async run(script, ...options) {
       const file = join(tree.path, "answers.json");
       await writeFile(file, JSON.stringify(script));
       const given = ["--model", `script/${file}`, "--db-path", database, ...options];
-      const { values } = readOptions("sous run", given, RUN_OPTIONS);
+      const { values } = readOptions(RUN, given);
       const warnings: string[] = [];
       await using application = await openApplication({
         flags: readRunFlags(values),
@@ -66,13 +70,11 @@ export async function agentStage(files: Record<string, string> = {}): Promise<Ag
       const events: SousEvent[] = [];
       const onEvent = (event: SousEvent) => void events.push(event);
       const { runtime, agent, runOptions } = application;
-      const result = await runtime
-        .run(agent, "Go.", { ...runOptions, onEvent })
-        .catch((error: unknown) => (error instanceof RunError ? error.result : Promise.reject(error)));
+      const result = await runtime.run(agent, "Go.", { ...runOptions, onEvent }).result;
       const of = <Type extends SousEvent["type"]>(type: Type) =>
         events.filter((event): event is EventOf<Type> => event.type === type);
       return {
-        result: await result,
+        result,
         starts: of("run-start"),
         results: of("tool-call-end").map(({ path, output }) => ({ path, output })),
         refused: of("spawn-refused"),

@@ -5,7 +5,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { toolLines } from "../../src/cli/chat/facts.ts";
-import { chooseStyle } from "../../src/cli/style.ts";
+import { chooseStyle } from "../../src/cli/terminal/style.ts";
 import { agent } from "../../src/core/agent.ts";
 import type { RuleAnswer } from "../../src/core/approval.ts";
 import { namedAgentTool } from "../../src/subagents/named-agent.ts";
@@ -94,7 +94,7 @@ suite("A3: an agent of the user or of a trusted project is called without a ques
     await writeFile(config, 'permissions:\n  - ask: "subagent(s*)"\n');
     assert.deepEqual(await judged(), ["ask", `ask subagent(s*) (${config}:2)`]);
     const unknown = await here.command("permissions", "test", "subagent(skout)");
-    assert.deepEqual([unknown.code, unknown.stderr], [2, "error: There is no agent skout here; known: scout\n"]);
+    assert.deepEqual([unknown.code, unknown.stderr], [2, "error: Unknown agent skout; known: scout\n"]);
   });
 });
 

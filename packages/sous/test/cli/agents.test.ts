@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { lstat, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { loadAgents, toDefinitions, withAgentRules } from "../../src/cli/assemble-agents.ts";
+import { loadAgents, toDefinitions, withAgentRules } from "../../src/cli/application/agents.ts";
 import { agents as agentsCommand } from "../../src/cli/commands/agents.ts";
-import { readAgentFile } from "../../src/config/agent-read.ts";
-import { readProject } from "../../src/config/trust-files.ts";
+import { readAgentFile } from "../../src/config/agents/read.ts";
+import { readProject } from "../../src/config/trust/files.ts";
 import type { ApprovalRequest } from "../../src/core/approval.ts";
 import { createPolicy } from "../../src/rights/policy.ts";
 import { readOnlyTools } from "../../src/tools/read-only.ts";
@@ -180,7 +180,7 @@ suite("H3: the rules of a file hold for the calls of its agent, and the stricter
       { effect: "deny", pattern: "terminal(git log --all*)", origin: "user" },
     ],
   });
-  const policy = await withAgentRules(users, [agent], { allowsAll: false });
+  const policy = withAgentRules(users, [agent], { allowsAll: false });
   const command = (line: string, name = "historian") =>
     policy.decide(request(name, "terminal", { command: line }))?.effect;
   const write = (path: string, name = "historian") =>
@@ -214,7 +214,7 @@ suite("H3: the rules of a file hold for the calls of its agent, and the stricter
     assert.equal(write("src/a.ts", "sous"), "allow");
   });
   test("--yes allows what they ask about and nothing that they deny", async () => {
-    const all = await withAgentRules(createPolicy({ rules: [], allowsAll: true }), [agent], { allowsAll: true });
+    const all = withAgentRules(createPolicy({ rules: [], allowsAll: true }), [agent], { allowsAll: true });
     const effect = (path: string) => all.decide(request("historian", "write_file", { path, content: "" }))?.effect;
     assert.deepEqual(["src/a.ts", "docs/a.md", "notes.txt"].map(effect), ["deny", "allow", "allow"]);
     assert.equal(all.decide(request("historian", "terminal", { command: "git push" }))?.effect, "deny");
@@ -297,7 +297,7 @@ test("B1.1: single calls and denied tools of a file hold for redirections of its
   };
   const effectOf = async (lines: string[], line: string) => {
     const users = createPolicy({ rules: [], allowsAll: true });
-    const policy = await withAgentRules(users, [read(lines)], { allowsAll: true });
+    const policy = withAgentRules(users, [read(lines)], { allowsAll: true });
     return policy.decide(request("helper", "terminal", { command: line }))?.effect;
   };
   const single = ['tools: ["write_file(src/**)", terminal]'];

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { eventJson } from "../../src/cli/event-json.ts";
+import { eventJson, messageJson } from "../../src/cli/stored/run-json.ts";
 import { agent } from "../../src/core/agent.ts";
 import type { SousEvent } from "../../src/core/event.ts";
 import { run } from "../../src/runtime.ts";
@@ -48,4 +48,26 @@ suite("J1: limits in stream-json", () => {
     assert.ok(told.includes("lead/three budget-wait"));
     assert.equal(told.filter((each) => each.endsWith("budget-near")).length, 1);
   });
+});
+
+test("J1: files in a message, in a result and beside it have the keys of the reference", () => {
+  const story = new Story();
+  const file = { type: "file", mediaType: "image/png", data: "iVBOR" } as const;
+  const body = { callId: "1", toolName: "look", output: "a picture", isError: false } as const;
+  story.tell("lead", 1, { type: "tool-call-end", ...body, durationMs: 5, metadata: undefined, files: [file] });
+  const message = { role: "tool", content: [{ type: "tool-result", ...body, files: [file] }] } as const;
+  const shown = { type: "file", media_type: "image/png", filename: null, data: "iVBOR" };
+  assert.deepEqual(
+    story.events.map((event) => eventJson(event).files),
+    [[shown]],
+  );
+  assert.deepEqual(messageJson(message, 3), {
+    n: 3,
+    role: "tool",
+    content: [
+      { type: "tool-result", call_id: "1", tool_name: "look", output: "a picture", is_error: false, files: [shown] },
+    ],
+  });
+  const named = { ...file, filename: "a.png" };
+  assert.deepEqual(messageJson({ role: "user", content: [named] }, 1).content, [{ ...shown, filename: "a.png" }]);
 });

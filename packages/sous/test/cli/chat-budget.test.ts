@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { budgetLines, costLines } from "../../src/cli/chat/facts.ts";
-import { readMore } from "../../src/cli/chat/raise-budget.ts";
+import { moreWords, readMore } from "../../src/cli/chat/raise-budget.ts";
 import { CommandError } from "../../src/cli/exit-codes.ts";
-import { chooseStyle } from "../../src/cli/style.ts";
+import { chooseStyle } from "../../src/cli/terminal/style.ts";
 import { calls, hangs, says, uses } from "../../src/testing/steps.ts";
 import { openStage, type Stage } from "./chat-stage.ts";
 
@@ -58,6 +58,36 @@ suite("what /budget adds", () => {
       ["$", both],
     ];
     for (const [typed, raisable] of refused) assert.throws(() => readMore(typed, raisable), CommandError, typed);
+  });
+});
+
+suite("what was added", () => {
+  test("is said in tokens, in dollars or in both, however little it is", () => {
+    const said: [tokens: number, costUsd: number, words: string][] = [
+      [0, 0, ""],
+      [1, 0, "1 tokens"],
+      [5000, 0, "5000 tokens"],
+      [0, 0.0001, "$0.0001"],
+      [0, 1, "$1.0000"],
+      [1, 1, "1 tokens and $1.0000"],
+    ];
+    assert.deepEqual(
+      said.map(([count, costUsd]) => moreWords({ tokens: count, costUsd })),
+      said.map(([, , words]) => words),
+    );
+  });
+
+  test("cannot be anything before something was spent", async () => {
+    await using stage = openStage({ "**": [[says("One.")]] }, { runOptions: { budget: { tokens: 8000 } } });
+    stage.type("/budget +20k\r");
+    await stage.screen.until("error: Nothing has been spent yet; /budget shows the limits");
+    assert.deepEqual(linesOf(stage), ["tokens of the whole tree: 0 spent, 0 reserved, 8000 left of 8000"]);
+    stage.type("hello\r");
+    await stage.screen.until("One.");
+    await stage.chat.chat.settled();
+    stage.type("/budget +1 token\r");
+    await stage.screen.until("The next message may spend 1 tokens more.");
+    assert.ok(linesOf(stage).includes("the whole tree: 1 tokens more with the next message"));
   });
 });
 
@@ -156,6 +186,16 @@ suite("the limits of a chat", () => {
       .text()
       .match(/sous\/one {2}most of a limit is spent: tokens of all children: 8100 spent, /g);
     assert.equal(told?.length, 1);
+  });
+
+  test("tell how many turns a message may take, where that is limited", async () => {
+    await using stage = openStage({ "**": [[says("One.")]] });
+    const { chat, application } = stage;
+    const limited = { ...application, agent: application.agent.with({ maxTurns: 7 }) };
+    assert.deepEqual(budgetLines(limited, chat.chat.conversation, chat.chat.transcript.tree, 200), [
+      "Tokens, money, time and the number of children are not limited.",
+      "turns: at most 7 a message",
+    ]);
   });
 
   test("of an earlier conversation are not made up before it continues", async () => {

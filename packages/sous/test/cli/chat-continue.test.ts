@@ -175,6 +175,24 @@ suite("a chat that continues after a crash", () => {
     assert.equal(second.model.requestCount, 0);
   });
 
+  test("that cannot begin leaves a new conversation, in which nothing has run", async () => {
+    const store = await crashed();
+    await using stage = openStage(afterwards([]), { price: PRICE, store, rows: 60 });
+    const { conversation } = stage.chat.chat;
+    const { agent: able } = conversation;
+    conversation.agent = able.with({ model: "nowhere/model" });
+    stage.type("/resume last\r");
+    await stage.screen.until(/error: .*nowhere/);
+    await stage.chat.chat.settled();
+    assert.deepEqual([conversation.runId, conversation.rootId, conversation.messages], [undefined, undefined, []]);
+    stage.type("/tree\r");
+    await stage.screen.until("Nothing has run yet.");
+    conversation.agent = able;
+    stage.type("hello\r");
+    await stage.screen.until("Here again.");
+    assert.deepEqual(saidBy(stage, -1), ["hello"]);
+  });
+
   test("asks again what was being asked", async () => {
     const ran: string[] = [];
     const make = tool({

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { listChats } from "../../src/cli/chat/stored-conversation.ts";
-import { RunTree } from "../../src/cli/run-tree.ts";
+import { RunTree } from "../../src/cli/view/run-tree.ts";
 import { agent } from "../../src/core/agent.ts";
 import { textOf } from "../../src/core/message.ts";
 import { SUMMARY_HEAD } from "../../src/core/rebuild-conversation.ts";
@@ -162,6 +162,44 @@ suite("/resume", () => {
     await stage.screen.until(/> \/resume$/m);
     stage.type("1\r");
     await stage.screen.until("Continuing: one");
+  });
+
+  test("a number is one of the list that was shown last, and last is the newest there is", async () => {
+    const store = openMemoryStore();
+    await using first = openStage({ "**": [[says("One.")], [says("Two.")]] }, { store });
+    await say(first, "the first", "One.");
+    await using reader = openStage({ "**": [[says("Read.")]] }, { store, rows: 60 });
+    await say(reader, "/resume", /1 {2}the first[\s\S]*\/resume NUMBER continues/);
+    await using second = openStage({ "**": [[says("Three.")]] }, { store });
+    await say(second, "the second", "Three.");
+    await say(reader, "/resume 1", "Continuing: the first");
+    await say(reader, "/resume last", "Continuing: the second");
+    // It was read again, so the numbers are those of the new list.
+    await say(reader, "/resume 1", "Continuing: the second");
+    await say(reader, "/resume 2", "Continuing: the first");
+  });
+
+  test("a conversation of another folder is taken with --here, and the error says how", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "sous-chat-"));
+    try {
+      const store = openMemoryStore();
+      let id = "";
+      {
+        await using stage = openStage({ "**": [[says("One.")]] }, { store, cwd: folder });
+        await say(stage, "over there", "One.");
+        id = stage.chat.chat.conversation.runId ?? "";
+      }
+      await using stage = openStage({ "**": [[says("Two.")]] }, { store, rows: 60, columns: 300 });
+      await say(stage, `/resume ${id}`, `/resume ${id} --here`);
+      assert.equal(stage.chat.chat.conversation.runId, undefined);
+      await say(stage, `/resume ${id} --here`, "Continuing: over there");
+      await say(stage, "/resume 1 2", "error: /resume takes a number of the list, an ID, or last, and --here");
+      await say(stage, "/resume --here", "error: /resume takes a number of the list, an ID, or last, and --here");
+      await say(stage, "and here", "Two.");
+      assert.deepEqual(saidLast(stage), ["over there", "One.", "and here"]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   test("an answer that is long is shown by its end", async () => {

@@ -5,7 +5,7 @@ import { type ChatScene, chatFrame, isLongQuestion } from "../../src/cli/chat/ch
 import { edit, emptyEditor, insert, withText } from "../../src/cli/chat/editor.ts";
 import type { KeyName } from "../../src/cli/chat/keys.ts";
 import { Transcript } from "../../src/cli/chat/transcript.ts";
-import { chooseStyle } from "../../src/cli/style.ts";
+import { chooseStyle } from "../../src/cli/terminal/style.ts";
 import { assertGolden } from "./golden.ts";
 import { everyEnding, START, Story, sixOfTenThousand, threeChildren } from "./sample-events.ts";
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
+import { editorLines } from "../../src/cli/chat/chat-view.ts";
 import { type Editor, edit, emptyEditor, submitted } from "../../src/cli/chat/editor.ts";
-import { editorLines } from "../../src/cli/chat/editor-lines.ts";
 import { type Key, KeyDecoder, type KeyName } from "../../src/cli/chat/keys.ts";
 import { PromptLine } from "../../src/cli/chat/prompt-line.ts";
-import { displayWidth } from "../../src/cli/width.ts";
+import { displayWidth } from "../../src/cli/terminal/width.ts";
 
 const key = (name: KeyName): Key => ({ type: "key", name });
 const text = (typed: string): Key => ({ type: "text", text: typed });

@@ -1,16 +1,17 @@
 /** F1: the lifecycle logs of a chat and of a resumed run are those of `sous run`, and always have a place. */
 
 import assert from "node:assert/strict";
-import { existsSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, statSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { openScreenLog } from "../../src/cli/commands/run-log.ts";
-import { openLogFile } from "../../src/cli/log-file.ts";
-import { readRunFlags } from "../../src/cli/run-flags.ts";
+import { openLogFile, openScreenLog, overheard } from "../../src/cli/run/log.ts";
+import { readRunFlags } from "../../src/cli/table/run-flags.ts";
 import { agent } from "../../src/core/agent.ts";
-import { run } from "../../src/runtime.ts";
+import type { SousEvent } from "../../src/core/event.ts";
+import { createRuntime, run } from "../../src/runtime.ts";
+import { openMemoryStore } from "../../src/store/memory.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, says } from "../../src/testing/steps.ts";
 import { runProcess, type ScriptFolder, scriptFolder } from "./run-process.ts";
@@ -246,4 +247,41 @@ suite("F1: a log file with a limit", () => {
       await rm(folder, { recursive: true, force: true });
     }
   });
+});
+
+test("F1: what is no file is refused as a log, and is not left open", () => {
+  const nextDescriptor = () => {
+    const descriptor = openSync("/dev/null", "r");
+    closeSync(descriptor);
+    return descriptor;
+  };
+  const before = nextDescriptor();
+  assert.throws(() => openLogFile("/dev/null"), {
+    name: "CommandError",
+    message: "The log /dev/null cannot be written: it is not a file",
+  });
+  assert.equal(nextDescriptor(), before);
+});
+
+test("F1: every way to start a run is heard by its log and by its caller", async () => {
+  const model = scriptedModel({ "**": [[says("One.")], [says("Two.")], [says("Three.")]] });
+  const helper = agent({ name: "helper", model });
+  const [logged, heard]: [string[], string[]] = [[], []];
+  const runtime = overheard(createRuntime({ store: openMemoryStore() }), ({ type }) => void logged.push(type));
+  const onEvent = ({ type }: SousEvent) => void heard.push(type);
+  const starts = () => [logged, heard].map((types) => types.filter((type) => type === "run-start").length);
+  const { runId } = await runtime.run(helper, "Go.", { onEvent });
+  assert.deepEqual(starts(), [1, 1]);
+  await runtime.fork(runId, { agent: helper, onEvent });
+  assert.deepEqual(starts(), [2, 2]);
+  await runtime.fanOut(helper, ["a"], { onEvent });
+  assert.deepEqual(starts(), [4, 4]);
+  const caller = agent({ name: "caller", model: scriptedModel(calls("none", {}), says("Five.")) });
+  const stopped = await runtime.run(caller.with({ maxTurns: 1 }), "Go.", { onEvent });
+  assert.equal(stopped.status, "incomplete");
+  const before = logged.length;
+  const resumed = await runtime.resume(stopped.runId, { agent: caller, onEvent });
+  assert.equal(resumed.text, "Five.");
+  assert.ok(logged.length > before);
+  assert.deepEqual(logged, heard);
 });

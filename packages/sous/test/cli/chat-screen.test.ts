@@ -4,15 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { type ChatScene, chatFrame } from "../../src/cli/chat/chat-view.ts";
-import { complete } from "../../src/cli/chat/complete.ts";
 import { emptyEditor, withText } from "../../src/cli/chat/editor.ts";
 import { openHistory } from "../../src/cli/chat/history.ts";
-import { LiveScreen } from "../../src/cli/chat/live-screen.ts";
 import { MarkdownStream } from "../../src/cli/chat/markdown.ts";
+import { complete } from "../../src/cli/chat/prompt-line.ts";
 import { Transcript } from "../../src/cli/chat/transcript.ts";
 import { readTypedLine } from "../../src/cli/chat/typed-line.ts";
-import { chooseStyle } from "../../src/cli/style.ts";
-import { displayWidth } from "../../src/cli/width.ts";
+import { LiveScreen } from "../../src/cli/terminal/live-screen.ts";
+import { chooseStyle } from "../../src/cli/terminal/style.ts";
+import { displayWidth } from "../../src/cli/terminal/width.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { steady } from "./chat-stage.ts";
 import { assertGolden } from "./golden.ts";
@@ -96,6 +96,31 @@ suite("frames", () => {
     story.tell("sous/child1", 3, { type: "approval-end", callId: "c", allowed: true, by: "person", reason: undefined });
     const { lines } = chatFrame(sceneOf(transcript, START + 4000), { columns: 100, rows: 12 }, LIVE);
     assert.match(lines.join("\n"), /child1 .* {2}terminal {2}make$/m);
+  });
+
+  test("of more lines than the terminal has the last are shown, with the cursor on its line", async () => {
+    const clock = new VirtualClock(START);
+    for (const [row, cursor] of [
+      [9, 4],
+      [7, 2],
+      [2, 0],
+    ]) {
+      using terminal = new HeadlessScreen(40, 6);
+      using screen = new LiveScreen({
+        screen: terminal,
+        clock,
+        isMoving: () => false,
+        draw: () => ({
+          lines: Array.from({ length: 10 }, (_, index) => `line ${index}`),
+          cursor: { row: row ?? 0, column: 3 },
+        }),
+      });
+      screen.refresh();
+      clock.fireNext(() => 0);
+      assert.equal(await terminal.until("line 9"), "line 5\nline 6\nline 7\nline 8\nline 9");
+      const up = 4 - (cursor ?? 0);
+      assert.ok(terminal.written.includes(`\r${up === 0 ? "" : `\u001b[${up}A`}\u001b[3C`), `the cursor of row ${row}`);
+    }
   });
 
   test("nothing is written when nothing changed, and no timer runs when nothing moves", () => {
@@ -235,6 +260,23 @@ suite("Markdown as it arrives", () => {
     assert.deepEqual(stream.pending(40), ["Hello **wor"]);
     assert.deepEqual(stream.push("ld**\n", 40), ["Hello world"]);
     assert.deepEqual(stream.pending(40), []);
+  });
+
+  test("a line without an end is shown in pieces as soon as it is too long", () => {
+    const stream = new MarkdownStream(LIVE);
+    assert.deepEqual(stream.push("x".repeat(4000), 1000), []);
+    assert.equal(stream.pending(1000).join(""), "x".repeat(4000));
+    assert.deepEqual(stream.push("y", 1000), [..."xxxx"].map((letter) => letter.repeat(1000)).concat("y"));
+    assert.deepEqual(stream.pending(1000), []);
+    assert.deepEqual(stream.push("z\n", 1000), ["z"]);
+    const whole = render([`${"x".repeat(4000)}y\nz\n`], LIVE, 1000);
+    assert.deepEqual(whole, [..."xxxx"].map((letter) => letter.repeat(1000)).concat("y", "z"));
+  });
+
+  test("where the place of an item leaves no room for its words, they are broken like others", () => {
+    assert.deepEqual(render(["      - one two three four"], LIVE, 20), ["      • one two", "        three four"]);
+    assert.deepEqual(render(["        - one two three"], LIVE, 20), ["        • one two", "          three"]);
+    assert.deepEqual(render(["         - one two three"], LIVE, 20), ["         - one two", "three"]);
   });
 
   test("no code of a terminal survives, also when it arrives in pieces", () => {

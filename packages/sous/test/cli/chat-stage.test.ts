@@ -8,6 +8,7 @@ import { DELEGATION_TOOLS } from "../../src/cli/chat/facts.ts";
 import { agent } from "../../src/core/agent.ts";
 import { textOf } from "../../src/core/message.ts";
 import { type Tool, tool } from "../../src/core/tool.ts";
+import { openMemoryStore } from "../../src/store/memory.ts";
 import { after, calls, hangs, says, streams, uses } from "../../src/testing/steps.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { openStage, type Stage, steady } from "./chat-stage.ts";
@@ -216,6 +217,40 @@ suite("a conversation", () => {
     stage.type("three\r");
     await screen.until(/> three\nFirst\./);
     assert.equal(model.requests.at(-1)?.messages.length, 1);
+  });
+
+  test("takes what is typed while the last run is being stored for the next message", async () => {
+    const { promise: isStored, resolve: store } = Promise.withResolvers<void>();
+    const memory = openMemoryStore();
+    const { promise: isEnding, resolve: ending } = Promise.withResolvers<void>();
+    const append = memory.append.bind(memory);
+    memory.append = async (rootId, events, owner) => {
+      if (events.some(({ type }) => type === "run-end")) {
+        ending();
+        await isStored;
+      }
+      await append(rootId, events, owner);
+    };
+    await using stage = openStage({ sous: [[says("First.")], [says("Second.")]] }, { store: memory });
+    stage.type("one\r");
+    await isEnding;
+    const { conversation } = stage.chat.chat;
+    const steerLive = conversation.steerLive.bind(conversation);
+    const { promise: isHeard, resolve: heard } = Promise.withResolvers<boolean>();
+    conversation.steerLive = async (text) => {
+      const answer = await steerLive(text);
+      heard(answer);
+      return answer;
+    };
+    const next = stage.chat.submit("two");
+    assert.equal(await isHeard, false);
+    assert.equal(stage.model.requestCount, 1);
+    store();
+    await next;
+    assert.deepEqual(
+      stage.model.requests.at(-1)?.messages.map((message) => textOf(message)),
+      ["one", "First.", "two"],
+    );
   });
 
   test("Ctrl-C clears the line, then wraps up, then stops; afterwards the conversation goes on", async () => {

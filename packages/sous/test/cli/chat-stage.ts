@@ -1,10 +1,10 @@
 /** A chat on a headless screen in this process: the real chat, runtime and tools; the model is scripted. */
 
-import type { Application } from "../../src/cli/application.ts";
+import type { Application } from "../../src/cli/application/application.ts";
 import { InteractiveChat } from "../../src/cli/chat/interactive-chat.ts";
 import { KeyDecoder } from "../../src/cli/chat/keys.ts";
 import { Questions } from "../../src/cli/chat/questions.ts";
-import { chooseStyle } from "../../src/cli/style.ts";
+import { chooseStyle } from "../../src/cli/terminal/style.ts";
 import { agent } from "../../src/core/agent.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { PermissionRule } from "../../src/core/configuration.ts";

@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
+import type { Key } from "../../src/cli/chat/keys.ts";
 import { openTerminal } from "../../src/cli/chat/terminal.ts";
+import { systemClock } from "../../src/host.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import { machineClock } from "../../src/testing/waiting.ts";
 
 test("K1: a terminal that is given back twice is changed once, and nothing listens to it or to signals", () => {
   const modes: boolean[] = [];
@@ -18,7 +19,7 @@ test("K1: a terminal that is given back twice is changed once, and nothing liste
   ];
   const before = listeners();
   const handlers = { onKey: () => {}, onResize: () => {}, onSuspend: () => {}, onEnd: () => {} };
-  const terminal = openTerminal(input as never, output as never, machineClock, handlers);
+  const terminal = openTerminal(input as never, output as never, systemClock, handlers);
   const opened = String(output.read());
   assert.notDeepEqual(listeners(), before);
   terminal[Symbol.dispose]();
@@ -58,4 +59,56 @@ test("K1: a terminal that was suspended is taken again as it was, by whatever wa
     [0, "SIGTSTP"],
     [0, "SIGTSTP"],
   ]);
+});
+
+test("K1: an escape byte waits for the rest of its sequence, and is a key of its own when nothing comes", () => {
+  const input = Object.assign(new PassThrough(), { setRawMode: () => {} });
+  const clock = new VirtualClock(0);
+  const keys: Key[] = [];
+  const handlers = { onKey: (key: Key) => keys.push(key), onResize: () => {}, onSuspend: () => {}, onEnd: () => {} };
+  using _terminal = openTerminal(input as never, new PassThrough() as never, clock, handlers);
+  const feed = (text: string): void => void input.emit("data", Buffer.from(text));
+  feed("\u001b");
+  assert.deepEqual([keys, clock.liveTimers], [[], 1]);
+  feed("[A");
+  assert.deepEqual([keys, clock.liveTimers], [[{ type: "key", name: "up" }], 0]);
+  feed("\u001b");
+  clock.fireNext(() => 0);
+  assert.deepEqual(keys.at(-1), { type: "key", name: "escape" });
+  assert.deepEqual([keys.length, clock.liveTimers, clock.monotonic()], [2, 0, 40]);
+});
+
+test("K1: a half sequence is forgotten with the terminal", () => {
+  const input = Object.assign(new PassThrough(), { setRawMode: () => {} });
+  const clock = new VirtualClock(0);
+  const handlers = { onKey: () => assert.fail("a key"), onResize: () => {}, onSuspend: () => {}, onEnd: () => {} };
+  {
+    using _terminal = openTerminal(input as never, new PassThrough() as never, clock, handlers);
+    input.emit("data", Buffer.from("\u001b"));
+  }
+  assert.equal(
+    clock.fireNext(() => 0),
+    false,
+  );
+});
+
+test("K1: signals, the end of the input and a terminal that is gone are told apart", () => {
+  const input = Object.assign(new PassThrough(), { setRawMode: () => {} });
+  const output = new PassThrough();
+  const told: unknown[] = [];
+  const handlers = {
+    onKey: (key: Key) => told.push(key),
+    onResize: () => told.push("drawn"),
+    onSuspend: () => {},
+    onEnd: (why: string) => told.push(why),
+  };
+  using _terminal = openTerminal(input as never, output as never, systemClock, handlers);
+  // Only its own listener hears of it: others would end this process.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.listeners(signal).at(-1)?.(signal);
+  output.emit("resize");
+  output.emit("error", new Error("gone"));
+  input.emit("end");
+  input.emit("error", new Error("gone"));
+  const interrupt = { type: "key", name: "interrupt" };
+  assert.deepEqual(told, [interrupt, "SIGTERM", "SIGHUP", "drawn", "SIGHUP", "end", "end"]);
 });

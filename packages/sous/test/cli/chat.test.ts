@@ -176,7 +176,7 @@ suite("sous chat without a screen", () => {
     assert.equal(code, 0);
     assert.equal(stdout, "One red.\nTwo.\n");
     assert.ok(!(stdout + stderr).includes("\u001b"));
-    assert.match(stderr, /error: There is no command \/nonsense/);
+    assert.match(stderr, /error: Unknown command \/nonsense/);
     assert.equal(existsSync(join(place.cwd, "marker")), false);
     assert.match(stderr, /terminal needs approval, and no one can be asked|not allowed/);
     const quiet = await piped("hello", place, ["--quiet", "--ephemeral"]);
@@ -184,6 +184,25 @@ suite("sous chat without a screen", () => {
     const keyless = await piped("hello\nagain\n", place, ["--ephemeral", "--model", "anthropic/claude-haiku-4-5"]);
     assert.equal(keyless.code, 4);
     assert.match(keyless.stderr, /^error: .*ANTHROPIC_API_KEY.*\n$/);
+  });
+
+  test("what a message cannot do is said on stderr, how to allow more, too, and the next line is read", async () => {
+    await using place = await folder({
+      sous: [{ text: "One.", usage: { input: 7000, output: 10 } }, { text: "Two." }],
+    });
+    await place.write("other.json", { sous: [{ text: "Of another model." }] });
+    const { stdout, stderr } = await piped("hello\nagain\n/budget +20k\nonce more\n", place, [
+      ...["--max-tokens-total", "8000", "--quiet"],
+    ]);
+    assert.equal(stdout, "One.\nThe next message may spend 20000 tokens more.\nTwo.\n");
+    assert.match(stderr, /^error: Token limit exceeded.*\n\/budget \+20k allows 20000 tokens more\.\n$/);
+    const lines = ["!kill -9 $$", "!exit 3", "!true", "/model script/other.json", "hello"];
+    const shell = await piped(`${lines.join("\n")}\n`, place, ["--quiet", "--ephemeral"]);
+    assert.deepEqual(shell, {
+      code: 0,
+      stdout: `[ended by SIGKILL]\n[exit code 3]\n(no output)\nFrom the next message on the model is script/other.json.\nOf another model.\n`,
+      stderr: "",
+    });
   });
 
   test("a dumb terminal gets plain lines, and questions are answered by a line", async () => {

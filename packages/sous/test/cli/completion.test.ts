@@ -12,12 +12,13 @@ import { bashScript } from "../../src/cli/completion/bash-script.ts";
 import { fishScript } from "../../src/cli/completion/fish-script.ts";
 import { zshScript } from "../../src/cli/completion/zsh-script.ts";
 import { CommandError } from "../../src/cli/exit-codes.ts";
-import { runJson } from "../../src/cli/run-json.ts";
+import { runJson } from "../../src/cli/stored/run-json.ts";
 import type { CommandEntry } from "../../src/cli/table/command-entry.ts";
 import { COMMAND_TABLE } from "../../src/cli/table/command-table.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { assertGolden } from "./golden.ts";
 import { keepSampleRuns } from "./kept-runs.ts";
+import { sous } from "./sous-process.ts";
 
 const SNAPSHOTS = join(import.meta.dirname, "../snapshots");
 const folder = mkdtempSync(join(tmpdir(), "sous-completion-"));
@@ -158,6 +159,17 @@ test("the name of a shell is needed, and one of three", async () => {
   for (const parameters of [[], ["tcsh"], ["bash", "zsh"]]) {
     await assert.rejects(completion(parameters), (error) => error instanceof CommandError && error.exitCode === 2);
   }
+});
+
+test("completion prints the script of the shell that was named, and nothing else", async () => {
+  const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
+  await Promise.all(
+    Object.entries(scripts).map(async ([shell, script]) => {
+      const { code, stdout, stderr } = await sous(["completion", shell]);
+      assert.deepEqual([code, stderr], [0, ""]);
+      assert.equal(stdout, script(COMMAND_TABLE));
+    }),
+  );
 });
 
 /** A command that answers as the real one does, at once. Returns the ids it knows. */

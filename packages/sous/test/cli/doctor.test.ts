@@ -5,6 +5,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -12,6 +13,7 @@ import {
   realpathSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
@@ -19,16 +21,20 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { PRICES_AS_OF } from "../../src/budget/prices-table.ts";
-import { giveTrust, reviewTrust } from "../../src/cli/assemble-agents.ts";
+import { PRICES_AS_OF } from "../../src/budget/prices.ts";
 import { exitCodeOf, toJson } from "../../src/cli/commands/doctor.ts";
-import type { Check } from "../../src/cli/doctor-check.ts";
-import { type DoctorRequest, examine } from "../../src/cli/doctor-examine.ts";
-import { checkTerminal } from "../../src/cli/doctor-machine.ts";
+import type { Check } from "../../src/cli/doctor/check.ts";
+import { type DoctorRequest, examine } from "../../src/cli/doctor/examine.ts";
+import { checkDisk } from "../../src/cli/doctor/folders.ts";
+import { checkTerminal } from "../../src/cli/doctor/machine.ts";
+import { userFolder } from "../../src/cli/files/paths.ts";
+import { readProject } from "../../src/config/trust/files.ts";
+import { trust as giveTrust } from "../../src/config/trust/trust.ts";
 import { bootOf } from "../../src/process/process-table.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { keepSampleRuns } from "./kept-runs.ts";
 import { sous } from "./sous-process.ts";
+import { CommandInTerminal } from "./terminal-screen.ts";
 
 const SECRET = "sk-ant-never-shown-0123456789";
 const root = mkdtempSync(join(tmpdir(), "sous-doctor-"));
@@ -112,6 +118,11 @@ suite("the key of the model", () => {
     const { env } = home();
     const checks = await examined({ env, flags: { model: "ollama/llama3" } });
     assert.match(stateIn(checks, "key"), /^ok: none, and none is needed/);
+  });
+  test("is no question for answers from a file", async () => {
+    const checks = await examined({ env: home().env, flags: { model: "script/answers.json" } });
+    assert.equal(stateIn(checks, "model"), "ok: script/answers.json, answers from a file");
+    assert.equal(checks.has("key"), false);
   });
   test("of a provider that nobody knows is no question", async () => {
     const { env } = home();
@@ -244,10 +255,29 @@ suite("the setup", () => {
     const project = join(path, "project");
     mkdirSync(project, { recursive: true });
     writeFileSync(join(project, "AGENTS.md"), "Be brief.\n");
-    await giveTrust(realpathSync(project), (await reviewTrust(project)).snapshot, { env });
+    await giveTrust(realpathSync(project), await readProject(project), {
+      stateFolder: userFolder("state", env),
+      at: new Date(),
+    });
     rmSync(join(project, "AGENTS.md"));
     const checks = await examined({ env, cwd: project });
     assert.match(stateIn(checks, "trust"), /^warning: .* has changed since it was trusted \(removed AGENTS\.md\)/);
+  });
+  test("says which files of a trusted project are read, and what is wrong with the list of the trusted ones", async () => {
+    const { env, path, state } = home();
+    const project = join(path, "project");
+    mkdirSync(project, { recursive: true });
+    writeFileSync(join(project, "AGENTS.md"), "Be brief.\n");
+    await giveTrust(realpathSync(project), await readProject(project), {
+      stateFolder: userFolder("state", env),
+      at: new Date(),
+    });
+    const root = realpathSync(project);
+    assert.equal(stateIn(await examined({ env, cwd: project }), "trust"), `ok: ${root} is trusted: AGENTS.md`);
+    writeFileSync(join(state, "trust.json"), "nonsense");
+    const checks = await examined({ env, cwd: project });
+    assert.match(stateIn(checks, "trust"), /^problem: .*trust\.json/);
+    assert.equal(checks.get("trust")?.fix, "sous trust --revoke, then sous trust");
   });
   test("has the agents of the user, and one that cannot be loaded is a problem", async () => {
     const { env, config } = home();
@@ -280,6 +310,25 @@ suite("folders", () => {
     mkdirSync(join(path, ".config"));
     writeFileSync(join(path, ".config/sous"), "");
     assert.match(stateIn(await examined({ env }), "config folder"), /^problem: .* is not a folder$/);
+  });
+  test("that cannot be made, because nothing can be written above them, are a problem", async () => {
+    const { path, env } = home();
+    const link = join(path, "link");
+    symlinkSync(join(path, "gone"), link);
+    const found = await examined({ env: { ...env, XDG_CONFIG_HOME: link } });
+    assert.equal(stateIn(found, "config folder"), `problem: ${link}/sous cannot be made: ${link} is not writable`);
+  });
+  test("of another user are a problem", { skip: process.getuid?.() !== 0 }, async () => {
+    const { env, config } = home();
+    mkdirSync(config, { recursive: true, mode: 0o700 });
+    chownSync(config, 12_345, 12_345);
+    const checks = await examined({ env });
+    assert.equal(stateIn(checks, "config folder"), `problem: ${config} belongs to another user (12345)`);
+    assert.equal(checks.get("config folder")?.fix, `chown -R 0 ${config}`);
+  });
+  test("on a disk without any room are a problem", { skip: process.platform !== "linux" }, () => {
+    const { state, found } = checkDisk("/proc/no/sous.db");
+    assert.deepEqual([state, found], ["problem", "0 MB free at /proc"]);
   });
   test("with settings that others can change are a problem", async () => {
     const { env, config } = home();
@@ -320,6 +369,18 @@ suite("the database", () => {
     const checks = await examined({ env });
     assert.equal(checks.get("database")?.state, "problem");
     assert.equal(codeOf(checks), 1);
+  });
+  test("that is damaged in one place is told what the check found, and what to do", async () => {
+    const { env, database } = home();
+    {
+      await using store = await openSqliteStore(database);
+      await keepSampleRuns(store);
+    }
+    const bytes = readFileSync(database);
+    writeFileSync(database, bytes.fill(0xa5, bytes.length - 4096));
+    const checks = await examined({ env });
+    assert.match(stateIn(checks, "database"), /^problem: .*\/sous\.db is damaged: ./);
+    assert.equal(checks.get("database")?.fix, "keep a copy, and give another file with --db-path");
   });
   test("that is something else is a problem", async () => {
     const { env, path } = home();
@@ -371,4 +432,13 @@ test("the command prints a line for each check, ends with its code, and lets no 
   assert.match(stdout, /^problem {2}model +No model provider is called .*To do: choose another/m);
   assert.match(stdout, /\n\n2 problems, \d warnings?\.\n$/);
   assert.equal(stdout.includes("\u001b"), false);
+});
+
+test("in a terminal what is long continues below itself, beside the names of the checks", async () => {
+  const { env } = home();
+  using command = new CommandInTerminal(["doctor", "--color", "never"], { cwd: root, env, columns: 60 });
+  await command.ended;
+  const [, first, below] = /^(warning {2}model {10}none is chosen\. .*)\n( +)\S/m.exec(command.screen.text()) ?? [];
+  assert.deepEqual([below?.length, (first ?? "").length <= 60], ["warning  model          ".length, true]);
+  for (const line of command.screen.text().split("\n")) assert.match(line, /^(?:\w+ {2,}\w| {24}\S|$|\d+ \w+)/);
 });

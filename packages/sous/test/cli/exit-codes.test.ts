@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import { endingSentence, exitCodeOfEnded, failureBefore } from "../../src/cli/commands/run-ending.ts";
-import { runOutput } from "../../src/cli/commands/run-output.ts";
 import { CommandError } from "../../src/cli/exit-codes.ts";
-import { MissingKey, ModelError, StoreError, UserError } from "../../src/core/errors.ts";
+import { endingSentence, exitCodeOfRun, failureBefore } from "../../src/cli/run/ending.ts";
+import { runOutput } from "../../src/cli/run/output.ts";
+import { MissingKey, StoreError, UserError } from "../../src/core/errors.ts";
 import type { RunStatus } from "../../src/core/outcome.ts";
 import { type RunResult, withoutRun } from "../../src/core/runtime.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { type Act, type Ended, runProcess, type ScriptFolder, scriptFolder } from "./run-process.ts";
 
 type Format = "text" | "json" | "stream-json";
@@ -301,12 +301,11 @@ function checkResult(result: Record<string, unknown>, row: Row, code: number | n
 }
 
 test("J1: every ending has one exit code and the same words, whatever the format", async () => {
-  const keyless = new ModelError("auth", "The key was refused");
-  const endings: [status: RunStatus, code: number, more?: Partial<RunResult>, cause?: unknown][] = [
+  const endings: [status: RunStatus, code: number, more?: Partial<RunResult>][] = [
     ["completed", 0],
     ["failed", 1, { error: { type: "crash", message: "It broke" } }],
-    ["failed", 4, { error: { type: "model", message: keyless.message } }, keyless],
-    ["failed", 4, { error: { type: "model", message: "No key" } }, new MissingKey("No key")],
+    ["failed", 1, { error: { type: "model", message: "Too busy", kind: "overloaded" } }],
+    ["failed", 4, { error: { type: "model", message: "The key was refused", kind: "auth" } }],
     ["refused", 1, { error: { type: "refused", message: "No" } }],
     ["budget_exceeded", 5, { error: { type: "quota", message: "Token limit exceeded: 11/10" } }],
     ["incomplete", 6, { stopReason: "turns" }],
@@ -314,7 +313,7 @@ test("J1: every ending has one exit code and the same words, whatever the format
     ["timeout", 6, { error: { type: "timeout", message: "Time limit exceeded: 2s/1s" } }],
     ["cancelled", 143, { error: { type: "cancelled", message: "The run was cancelled" } }],
   ];
-  for (const [status, code, more = {}, cause] of endings) {
+  for (const [status, code, more = {}] of endings) {
     const result = {
       ...withoutRun("failed", { type: "crash", message: "" }),
       error: undefined,
@@ -322,7 +321,7 @@ test("J1: every ending has one exit code and the same words, whatever the format
       ...more,
       status,
     };
-    assert.equal(exitCodeOfEnded({ result, cause }, 143), code);
+    assert.equal(exitCodeOfRun(result, 143), code);
     const sentence = endingSentence(result, {
       stoppedBy: "SIGTERM",
       isKept: false,

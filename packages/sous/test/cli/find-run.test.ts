@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { CommandError } from "../../src/cli/exit-codes.ts";
-import { findRun, folderNote, type SearchPlace } from "../../src/cli/find-run.ts";
-import { changeTo, shellWord, shortFolder } from "../../src/cli/folders.ts";
-import { listConversations } from "../../src/cli/list-conversations.ts";
+import { changeTo, shellWord, shortFolder, thisFolder } from "../../src/cli/files/paths.ts";
+import { eventsOf, isThere } from "../../src/cli/stored/database.ts";
+import { findRun, folderNote, type SearchPlace } from "../../src/cli/stored/find-run.ts";
+import { listConversations } from "../../src/cli/stored/list-conversations.ts";
 import { NO_OWNER, type Store } from "../../src/core/store.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
@@ -39,8 +40,8 @@ async function severalFolders(): Promise<Store> {
   return store;
 }
 
-function place(cwd: string, elsewhere: SearchPlace["elsewhere"] = "refuse"): SearchPlace {
-  return { cwd, elsewhere, takenBy: (id) => `sous resume ${id} --here` };
+function place(cwd: string, elsewhere: SearchPlace["elsewhere"] = "refuse") {
+  return { cwd, elsewhere, takenBy: (id: string) => `sous resume ${id} --here` };
 }
 
 suite("G5: a run is looked for in the folder of the command", async () => {
@@ -140,6 +141,7 @@ test("folders are shown short, and typed so that a shell takes them whole", () =
     ["/home/ann/shop", "/home/ann", "/home/anna", "/srv"].map((folder) => shortFolder(folder, "/home/ann")),
     ["~/shop", "~", "/home/anna", "/srv"],
   );
+  for (const home of [undefined, "", "ann", "/"]) assert.equal(shortFolder("/srv/shop", home), "/srv/shop");
   assert.equal(shortFolder("/srv\u001b[2J/x\ny", undefined), "/srv/x y");
   assert.deepEqual(["/srv/a-b.c", "", "a b", "a'; rm -rf ~ #", "$(x)"].map(shellWord), [
     "/srv/a-b.c",
@@ -149,4 +151,43 @@ test("folders are shown short, and typed so that a shell takes them whole", () =
     "'$(x)'",
   ]);
   assert.equal(changeTo("/srv/$(x)"), "cd '/srv/$(x)'");
+});
+
+test("G4: a list goes further than one page of the store", async () => {
+  const store = openMemoryStore();
+  for (let index = 0; index < 450; index++) {
+    const id = `run-${index}`;
+    const tree = sampleTree(id, 1000 + index);
+    tree.start(id);
+    tree.end(id);
+    await store.append(id, tree.events, NO_OWNER);
+  }
+  const ids = async (limit: number, offset: number) =>
+    (await listConversations(store, { limit, offset })).map(({ last }) => last.id);
+  assert.deepEqual(await ids(2, 399), ["run-50", "run-49"]);
+  assert.equal(new Set(await ids(1000, 0)).size, 450);
+});
+
+test("a folder that cannot be looked at is named as it was given", () => {
+  assert.equal(thisFolder("/no/such/folder"), "/no/such/folder");
+});
+
+test("what cannot even be looked for counts as a database that is there, so that opening it says why", () => {
+  assert.deepEqual([isThere("x".repeat(5000)), isThere("/no/such/file"), isThere("/")], [true, false, true]);
+});
+
+test("G4: the events of a large tree are read page by page, each once and in order", async () => {
+  const store = openMemoryStore();
+  const tree = sampleTree("large", 1000);
+  tree.start("large");
+  for (let index = 0; index < 5200; index++) tree.turn("large", "Yes.");
+  tree.end("large");
+  await store.append("large", tree.events, NO_OWNER);
+  const read: unknown[] = [];
+  for await (const { seq } of eventsOf(store, "large")) read.push(seq);
+  assert.ok(read.length > 10_000);
+  assert.deepEqual(
+    read,
+    tree.events.map(({ seq }) => seq),
+  );
 });

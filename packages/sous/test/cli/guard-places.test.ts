@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { guardPlaces } from "../../src/cli/assemble-guards.ts";
+import { guardPlaces } from "../../src/cli/application/guards.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
 
 test("B5.1: of the command that gives the key only the words that are files are guarded", async () => {

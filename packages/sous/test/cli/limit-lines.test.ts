@@ -2,7 +2,14 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { asItStands, holdingLine, limitLine, limitsBefore, shortTokens, waitWords } from "../../src/cli/limit-lines.ts";
+import {
+  asItStands,
+  holdingLine,
+  limitLine,
+  limitsBefore,
+  shortTokens,
+  waitWords,
+} from "../../src/cli/view/limit-lines.ts";
 import type { LimitState } from "../../src/core/limits.ts";
 
 const TOKENS: LimitState = { of: "tree", unit: "tokens", limit: 10_000, spent: 3900, reserved: 4800 };

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { sourceFolder } from "../source-files.ts";
 import { keepSampleRuns } from "./kept-runs.ts";
 import { dataFolder, sous } from "./sous-process.ts";
@@ -42,7 +42,7 @@ suite("start-up loads what is needed", { concurrency: true }, () => {
     assert.ok(help.has("cli/table/command-table.ts"));
     assert.deepEqual(
       [...help].filter((path) => !path.startsWith("cli/table/")),
-      ["cli/main.ts", "cli/help.ts"],
+      ["cli/main.ts"],
     );
   });
 
@@ -54,9 +54,13 @@ suite("start-up loads what is needed", { concurrency: true }, () => {
     }
     for (const parameters of [["--list"], ["--tree", "--id", "last"], ["--id", "last"]]) {
       const loaded = await loadedBy(["replay", ...parameters], data.env);
-      assert.ok(loaded.has("store/sqlite.ts"));
+      assert.ok(loaded.has("store/sqlite/store.ts"));
       const folders = new Set([...loaded].map((path) => path.split("/")[0]));
-      assert.deepEqual([...folders].sort(), ["cli", "config", "core", "rights", "store", "zod"], parameters.join(" "));
+      assert.deepEqual(
+        [...folders].sort(),
+        ["cli", "config", "core", "host.ts", "rights", "secrets", "store", "zod"],
+        parameters.join(" "),
+      );
     }
   });
 });

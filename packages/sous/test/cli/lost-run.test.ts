@@ -3,15 +3,15 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { suite, test } from "node:test";
-import { thisFolder } from "../../src/cli/folders.ts";
-import { alone } from "../../src/cli/list-conversations.ts";
-import { listLines } from "../../src/cli/list-lines.ts";
-import { runJson } from "../../src/cli/run-json.ts";
-import { RunTree } from "../../src/cli/run-tree.ts";
-import { chooseStyle } from "../../src/cli/style.ts";
-import { treeLines } from "../../src/cli/tree.ts";
+import { thisFolder } from "../../src/cli/files/paths.ts";
+import { listLines } from "../../src/cli/replay/list-lines.ts";
+import { alone } from "../../src/cli/stored/list-conversations.ts";
+import { runJson } from "../../src/cli/stored/run-json.ts";
+import { chooseStyle } from "../../src/cli/terminal/style.ts";
+import { RunTree } from "../../src/cli/view/run-tree.ts";
+import { treeLines } from "../../src/cli/view/tree-lines.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
 import { dataFolder, sous } from "./sous-process.ts";
 

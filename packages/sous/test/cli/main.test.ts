@@ -20,6 +20,21 @@ test("--version tells the version and nothing else", async () => {
   }
 });
 
+test("a Node that is too old is refused in one line, before anything is loaded", async () => {
+  for (const [node, isRefused] of [
+    ["20.20.2", true],
+    ["22.17.9", true],
+    ["22.18.0", false],
+    ["23.0.0", false],
+  ] as const) {
+    const older = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${node}" } })`;
+    const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(older)}` };
+    const { code, stdout, stderr } = await sous(["--version"], { env });
+    if (!isRefused) assert.deepEqual([code, stderr], [0, ""]);
+    else assert.deepEqual([code, stdout, stderr], [1, "", `sous needs Node 22.18 or newer; this is ${node}.\n`]);
+  }
+});
+
 test("--help is as it was promised, for all commands and for each", async () => {
   const pages: [parameters: string[], snapshot: string][] = [
     [["--help"], "help.txt"],
@@ -67,12 +82,12 @@ test("a folder that is gone is said to be so, by every command that needs one", 
 test("what this build does not have is a mistake of usage, said in one line", async () => {
   const complaints: [parameters: string[], stderr: string][] = [
     [[], "error: Without a terminal sous needs a command. Try sous run, or sous --help.\n"],
-    [["repaly"], 'error: There is no command "repaly". Try sous replay, or sous --help.\n'],
-    [["x\u001b[2J"], 'error: There is no command "x". Try sous demo, or sous --help.\n'],
-    [["help", "repaly"], 'error: There is no command "repaly". Try sous replay, or sous --help.\n'],
+    [["repaly"], 'error: Unknown command "repaly". Try sous replay, or sous --help.\n'],
+    [["x\u001b[2J"], 'error: Unknown command "x". Try sous demo, or sous --help.\n'],
+    [["help", "repaly"], 'error: Unknown command "repaly". Try sous replay, or sous --help.\n'],
     [["--model", "a/b"], 'error: "--model" comes after a command, such as sous run or sous chat. See sous --help.\n'],
     [["--quiet", "-p", "--fast"], "error: sous run has no option --fast. See sous run --help.\n"],
-    [["demo", "--color", "pink"], 'error: --color is auto, always or never; found "pink"\n'],
+    [["demo", "--color", "pink"], 'error: --color is one of auto, always, never; found "pink"\n'],
     [["demo", "--fast"], "error: sous demo has no option --fast. See sous demo --help.\n"],
     [["demo", "here"], 'error: sous demo does not take "here". See sous demo --help.\n'],
     [

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { COMMAND_TABLE } from "../../src/cli/table/command-table.ts";
 import { NO_OWNER } from "../../src/core/store.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
 import { sourceFiles } from "../source-files.ts";
 import { type FolderStage, openFolders } from "./folder-stage.ts";
@@ -58,21 +58,20 @@ test("a database is opened only where the one rule has chosen its file", () => {
       .map(({ path }) => path)
       .sort();
   assert.deepEqual(openers(/\bdatabaseFile\(/), [
-    "cli/assemble-guards.ts",
-    "cli/database-place.ts",
-    "cli/doctor-examine.ts",
-    "cli/keep-runs.ts",
-    "cli/paths.ts",
+    "cli/application/guards.ts",
+    "cli/doctor/examine.ts",
+    "cli/files/paths.ts",
+    "cli/stored/database.ts",
   ]);
   assert.deepEqual(openers(/\bfindDatabase\(/), [
     "cli/commands/replay.ts",
     "cli/commands/resume.ts",
-    "cli/database-place.ts",
+    "cli/stored/database.ts",
   ]);
   assert.deepEqual(openers(/\bopenForRun\(/), [
-    "cli/assemble-application.ts",
+    "cli/application/open.ts",
     "cli/commands/demo.ts",
-    "cli/keep-runs.ts",
+    "cli/stored/database.ts",
   ]);
 });
 

@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { CommandError } from "../../src/cli/exit-codes.ts";
-import { findRun } from "../../src/cli/find-run.ts";
-import { readColor, readMoment, readOptions, readWhole, readWord, refusePositionals } from "../../src/cli/options.ts";
-import { databaseFile } from "../../src/cli/paths.ts";
+import { databaseFile } from "../../src/cli/files/paths.ts";
+import { findRun } from "../../src/cli/stored/find-run.ts";
+import type { CommandEntry } from "../../src/cli/table/command-entry.ts";
+import { readMoment, readOptions, readWhole, refusePositionals } from "../../src/cli/table/options.ts";
 import { nearest } from "../../src/core/nearest.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { IDS, keepSampleRuns } from "./kept-runs.ts";
@@ -22,17 +23,33 @@ function complaint(work: () => unknown): [exitCode: number, message: string] {
 }
 
 suite("options", () => {
-  const table = {
-    list: { type: "boolean", short: "l" },
-    limit: { type: "string", default: "10" },
-    id: { type: "string", short: "i" },
-  } as const;
-  const read = (...parameters: string[]) => readOptions("sous x", parameters, table);
+  const entry = {
+    name: "x",
+    about: "",
+    text: [],
+    usage: [],
+    examples: [],
+    groups: [
+      {
+        title: "options",
+        options: [
+          { name: "list", short: "l", about: "" },
+          { name: "limit", value: "N", default: "10", about: "" },
+          { name: "id", short: "i", value: "ID", about: "" },
+          { name: "status", value: "S", words: ["completed", "failed"], about: "" },
+          { name: "allow", value: "RULE", isMany: true, mayBeEmpty: true, about: "" },
+        ],
+      },
+    ],
+  } as const satisfies CommandEntry;
+  const read = (...parameters: string[]) => readOptions(entry, parameters);
 
   test("are read long and short, with their value behind them or joined to them", () => {
     assert.deepEqual({ ...read("-l", "--limit=3", "-i", "abc", "word").values }, { list: true, limit: "3", id: "abc" });
     assert.deepEqual(read("-li", "abc", "word").positionals, ["word"]);
-    assert.deepEqual({ ...read().values }, { limit: "10" });
+    assert.deepEqual({ ...read().values }, { list: false, limit: "10" });
+    assert.deepEqual(read("--allow", "a", "--allow=").values.allow, ["a", ""]);
+    assert.equal(read("--status", "failed").values.status, "failed");
   });
 
   test("a mistake is told with what was meant", () => {
@@ -46,6 +63,7 @@ suite("options", () => {
       [["--limit="], "--limit needs a value"],
       [["--limit", "--list"], '--limit needs a value; found "--list"'],
       [["--list=yes"], "--list takes no value"],
+      [["--status", "complete"], '--status is one of completed, failed; found "complete"; did you mean completed?'],
     ];
     for (const [parameters, message] of complaints)
       assert.deepEqual(
@@ -62,19 +80,12 @@ suite("options", () => {
     refusePositionals("sous x", []);
   });
 
-  test("numbers, words and colours are what they should be", () => {
+  test("whole numbers are what they should be", () => {
     assert.equal(readWhole("limit", "7", 1), 7);
-    assert.equal(readWord("status", "failed", ["completed", "failed"]), "failed");
-    assert.equal(readColor("never"), "never");
     const complaints: [work: () => unknown, message: string][] = [
       [() => readWhole("limit", "0", 1), '--limit must be a whole number of at least 1; found "0"'],
       [() => readWhole("limit", "1e3", 1), '--limit must be a whole number of at least 1; found "1e3"'],
       [() => readWhole("offset", "-1", 0), '--offset must be a whole number of at least 0; found "-1"'],
-      [
-        () => readWord("status", "complete", ["completed", "failed"]),
-        '--status is one of completed, failed; found "complete"; did you mean completed?',
-      ],
-      [() => readColor("pink"), '--color is auto, always or never; found "pink"'],
     ];
     for (const [work, message] of complaints) assert.deepEqual(complaint(work), [2, message]);
   });

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
+import { permissions } from "../../src/cli/commands/permissions.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
 import { sous } from "./sous-process.ts";
 
@@ -41,4 +42,99 @@ test("B5.3: permissions test names the answer, the rule that decides and what is
     understood: false,
     problem,
   });
+});
+
+test("B5.3: permissions test tells a person the answer, who decided, why, and how every part was understood", async () => {
+  await using tree = await temporaryTree({
+    "config/sous/config.yaml": 'permissions:\n  - deny: "terminal(git push*)"\n  - allow: "terminal(npm test*)"\n',
+    "work/": "",
+  });
+  const rules = join(tree.path, "config/sous/config.yaml");
+  const deny = `deny terminal(git push*) (${rules}:2)`;
+  const evaluates = "eval changes the shell or evaluates what it is given";
+  const cases: [parameters: string[], lines: string[]][] = [
+    [
+      ["npm test  -- x*"],
+      ["runs without a question", `decided by: allow terminal(npm test*) (${rules}:3)`, "part 1: npm test -- x*…"],
+    ],
+    [
+      ["timeout 9 git push && ls < in.txt > out.txt"],
+      [
+        "refused",
+        `decided by: ${deny}`,
+        "part 1: timeout 9 git push  starts  git push",
+        "part 2: ls",
+        "reads: in.txt",
+        "writes: out.txt",
+      ],
+    ],
+    [
+      ["ls; eval ls"],
+      [
+        "a person is asked; without one it is refused",
+        `decided by: ${deny}`,
+        `because: ${deny} holds, and this command is not understood: ${evaluates}`,
+        `not understood: ${evaluates}`,
+        "part 1: ls",
+        "part 2: eval ls",
+        `  not understood: ${evaluates}`,
+      ],
+    ],
+    [
+      ["make"],
+      ["no rule decides: a person is asked, and without one it is refused", "decided by: no rule", "part 1: make"],
+    ],
+    [
+      ["make", "--allow", "terminal(make*)"],
+      ["runs without a question", "decided by: allow terminal(make*) (--allow)", "part 1: make"],
+    ],
+    [
+      ["make 'a\u202eb'"],
+      ["no rule decides: a person is asked, and without one it is refused", "decided by: no rule", "part 1: make ab"],
+    ],
+  ];
+  const env = { XDG_CONFIG_HOME: join(tree.path, "config"), HOME: tree.path };
+  await Promise.all(
+    cases.map(async ([parameters, lines]) => {
+      const said = await sous(["permissions", "test", ...parameters], { cwd: join(tree.path, "work"), env });
+      assert.deepEqual([said.stdout.split("\n"), said.stderr, said.code], [[...lines, ""], "", 0]);
+    }),
+  );
+});
+
+test("B4.1: permissions test warns that the files of an untrusted project are not read, and judges without them", async () => {
+  await using tree = await temporaryTree({
+    "work/.sous/config.yaml": 'permissions:\n  - deny: "terminal(make*)"\n',
+  });
+  const env = { XDG_CONFIG_HOME: join(tree.path, "config"), HOME: tree.path };
+  const said = await sous(["permissions", "test", "make", "--yes"], { cwd: join(tree.path, "work"), env });
+  assert.equal(said.stdout, "runs without a question\ndecided by: --yes\npart 1: make\n");
+  assert.match(
+    said.stderr,
+    /^warning: the files of the project .* are not read \(\.sous\), because it is not trusted;/,
+  );
+});
+
+test("permissions says which word it takes, and which one it was given", async () => {
+  for (const [parameters, found] of [
+    [[], ""],
+    [["tset"], '; found "tset"'],
+  ] as const) {
+    const said = `sous permissions takes test${found}. See sous permissions --help.`;
+    await assert.rejects(permissions(parameters), { message: said, exitCode: 2 });
+  }
+});
+
+test("a mistake in the configuration is shown to people, and with --json also told as an error", async () => {
+  await using tree = await temporaryTree({ "work/bad.yaml": "agent:\n  max_turns: 0\n" });
+  const parameters = ["permissions", "test", "make", "--config", "bad.yaml"];
+  const ask = (...more: string[]) =>
+    sous([...parameters, ...more], { cwd: join(tree.path, "work"), env: { HOME: tree.path } });
+  const [plain, json] = await Promise.all([ask(), ask("--json")]);
+  assert.deepEqual([plain.code, plain.stdout, json.code], [3, "", 3]);
+  assert.match(plain.stderr, /^error SOUS-C003 {2}bad\.yaml:2:14\n/);
+  assert.equal(json.stderr, plain.stderr);
+  const { schema, error } = JSON.parse(json.stdout);
+  assert.deepEqual([schema, error.exit_code], ["sous.error.v1", 3]);
+  assert.match(error.message, /max_turns/);
 });

@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import { modelSource } from "../../src/cli/assemble-models.ts";
+import { modelSource } from "../../src/cli/application/models.ts";
 import { agent } from "../../src/core/agent.ts";
 import type { Configuration, ProviderSettings } from "../../src/core/configuration.ts";
 import { MissingKey } from "../../src/core/errors.ts";

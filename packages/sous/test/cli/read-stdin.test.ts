@@ -2,16 +2,16 @@
 
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
-import { Readable } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { test } from "node:test";
-import { catchInterrupts, openUnlessStopped } from "../../src/cli/interrupts.ts";
-import { MOST_STDIN_BYTES, readStdin } from "../../src/cli/read-stdin.ts";
+import { MAX_STDIN_BYTES, readStdin } from "../../src/cli/run/request.ts";
+import { catchInterrupts, openUnlessStopped } from "../../src/cli/terminal/interrupts.ts";
 
 test("J1: when standard input was read or refused, its pipe is closed and nothing listens or waits any longer", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const inputs = [
     Readable.from([Buffer.from("x")]),
-    Readable.from([Buffer.alloc(MOST_STDIN_BYTES + 1)]),
+    Readable.from([Buffer.alloc(MAX_STDIN_BYTES + 1)]),
     Readable.from([]),
   ];
   for (const stream of inputs) {
@@ -24,6 +24,19 @@ test("J1: when standard input was read or refused, its pipe is closed and nothin
       [true, 0, 0],
     );
   }
+});
+
+test("J1: standard input that stays silent is told of after three seconds, once, and is waited for all the same", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const stream = new PassThrough();
+  const onSilence = t.mock.fn();
+  const reading = readStdin({ signal: new AbortController().signal, stream, onSilence });
+  t.mock.timers.tick(2999);
+  assert.equal(onSilence.mock.callCount(), 0);
+  t.mock.timers.tick(60_000);
+  assert.equal(onSilence.mock.callCount(), 1);
+  stream.end("at last");
+  assert.equal(await reading, "at last");
 });
 
 test("R8: what was opened in time is no longer waited for", async () => {

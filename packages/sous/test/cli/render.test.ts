@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { liveLines } from "../../src/cli/live-lines.ts";
-import { startRenderer } from "../../src/cli/render.ts";
-import { RunTree } from "../../src/cli/run-tree.ts";
-import { chooseStyle, type Style } from "../../src/cli/style.ts";
-import { treeLines } from "../../src/cli/tree.ts";
-import { displayWidth } from "../../src/cli/width.ts";
+import { chooseStyle, type Style } from "../../src/cli/terminal/style.ts";
+import { displayWidth } from "../../src/cli/terminal/width.ts";
+import { liveLines } from "../../src/cli/view/live-lines.ts";
+import { startRenderer } from "../../src/cli/view/renderer.ts";
+import { RunTree } from "../../src/cli/view/run-tree.ts";
+import { treeLines } from "../../src/cli/view/tree-lines.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { assertGolden } from "./golden.ts";
 import { everyEnding, START, Story, sixOfTenThousand, TEN_THOUSAND, threeChildren } from "./sample-events.ts";
@@ -209,7 +209,7 @@ suite("the renderer", () => {
     threeChildren(renderer.onEvent);
     assert.equal(clock.liveTimers, 1);
     for (let frame = 0; frame < 3; frame++) clock.fireNext(() => 0);
-    const expected = liveLines(renderer.tree, { now: clock.now(), columns: 99, maxLines: 24, frame: 3, style: LIVE });
+    const expected = liveLines(renderer.tree, { now: clock.now(), columns: 99, maxLines: 24, frame: 2, style: LIVE });
     assert.equal(terminal.screen(), ["before", ...expected].join("\n"));
     assert.equal(terminal.isCursorHidden, true);
     renderer[Symbol.dispose]();
@@ -281,7 +281,7 @@ suite("the renderer", () => {
     assert.ok(terminal.frames <= 15, String(terminal.frames));
   });
 
-  test("a terminal that becomes narrower or wider is drawn anew", () => {
+  test("a terminal that becomes narrower or wider is drawn again", () => {
     const terminal = new ToyTerminal(100, 30);
     const clock = new VirtualClock(START + 72_000);
     terminal.write("before\n");
@@ -290,7 +290,7 @@ suite("the renderer", () => {
     clock.fireNext(() => 0);
     terminal.columns = 130;
     clock.fireNext(() => 0);
-    const expected = liveLines(renderer.tree, { now: clock.now(), columns: 129, maxLines: 24, frame: 2, style: LIVE });
+    const expected = liveLines(renderer.tree, { now: clock.now(), columns: 129, maxLines: 24, frame: 1, style: LIVE });
     assert.equal(terminal.screen(), ["before", ...expected].join("\n"));
   });
 
@@ -310,4 +310,47 @@ suite("the renderer", () => {
       [],
     );
   });
+});
+
+test("a root that waits for its budget says as much about it as fits beside its name", () => {
+  const story = new Story();
+  const tree = new RunTree(LIVE.glyphs.arrow);
+  story.starts("lead", 0, "Go.");
+  story.limit("lead", 1, "budget-wait", TEN_THOUSAND);
+  for (const event of story.events) tree.apply(event);
+  const words = "lead  waits for its budget: 600 spent, 8.1k reserved of 10k tokens";
+  const head = (columns: number) =>
+    liveLines(tree, { now: START + 2000, columns, maxLines: 5, frame: 0, style: LIVE })[0];
+  const needed = 2 + words.length + 1 + "2.0s".length + 1;
+  assert.ok(head(needed)?.includes(words), head(needed));
+  assert.ok(head(needed - 1)?.includes("lead  waits for budget: 600 spent, 8.1k reserved of 10k"), head(needed - 1));
+});
+
+test("a run that reasons is thinking, whatever it did before", () => {
+  const story = new Story();
+  const tree = new RunTree(LIVE.glyphs.arrow);
+  story.starts("lead", 0, "Go.");
+  story.says("lead", 1, "Hm.");
+  for (const event of story.events) tree.apply(event);
+  const activity = () => tree.roots[0]?.activity;
+  assert.equal(activity(), "Hm.");
+  const [first] = story.events;
+  assert.ok(first !== undefined);
+  const { runId, agentId, parentId, path, depth, time } = first;
+  tree.apply({ runId, agentId, parentId, path, depth, time, type: "reasoning-delta", text: "Or not." });
+  assert.equal(activity(), "thinking");
+});
+
+test("where not all children fit, first comes the one that holds the chosen one, then the others", () => {
+  const story = new Story();
+  const tree = new RunTree(LIVE.glyphs.arrow);
+  for (const path of ["lead", "lead/a", "lead/b", "lead/b/x", "lead/c"]) story.starts(path, 0, "Go.");
+  for (const event of story.events) tree.apply(event);
+  const names = (selected: string | undefined, maxLines: number) =>
+    liveLines(tree, { now: START + 2000, columns: 80, maxLines, frame: 0, style: LIVE, selected })
+      .slice(1)
+      .map((line) => /[◐◓◑◒] (\w)|more/.exec(line)?.[1] ?? "more");
+  assert.deepEqual(names(undefined, 4), ["a", "b", "more"]);
+  assert.deepEqual(names("lead/b/x", 4), ["b", "x", "more"]);
+  assert.deepEqual(names("lead/c", 4), ["c", "a", "more"]);
 });

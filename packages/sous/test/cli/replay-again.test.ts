@@ -4,13 +4,12 @@ import assert from "node:assert/strict";
 import { appendFile, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import type { ModelChoice } from "../../src/core/agent.ts";
-import { agent } from "../../src/core/agent.ts";
+import { agent, type ModelChoice } from "../../src/core/agent.ts";
 import type { Store } from "../../src/core/store.ts";
 import { run } from "../../src/runtime.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
+import { calls, hangs, says } from "../../src/testing/steps.ts";
 import { cassetteModel } from "../../src/testing.ts";
 import { readOnlyTools } from "../../src/tools/read-only.ts";
 import { type TemporaryTree, temporaryTree } from "../tools/temporary-tree.ts";
@@ -18,7 +17,7 @@ import { dataFolder, type Ended, sous } from "./sous-process.ts";
 
 let folder: Awaited<ReturnType<typeof dataFolder>>;
 let work: TemporaryTree;
-const ids = { first: "", second: "" };
+const ids = { first: "", second: "", long: "", cut: "" };
 
 before(async () => {
   folder = await dataFolder();
@@ -27,6 +26,9 @@ before(async () => {
   ids.first = await look(store, scriptedModel([says("I look."), calls("grep", { pattern: "def" })], says("One.")));
   await appendFile(join(work.path, "one.py"), "def second():\n  pass\n");
   ids.second = await look(store, scriptedModel([says("I look."), calls("grep", { pattern: "def" })], says("Two.")));
+  const grep = calls("grep", { pattern: "def" });
+  ids.long = await look(store, scriptedModel([says("I look."), grep], [says("Again."), grep], says("Three.")));
+  ids.cut = await look(store, scriptedModel([says("I look."), grep], [says("Well"), hangs()]), 300);
 });
 after(async () => {
   await folder[Symbol.asyncDispose]();
@@ -34,9 +36,13 @@ after(async () => {
 });
 
 /** Runs an agent as a program would, and returns the id of its run. */
-async function look(store: Store | undefined, model: ModelChoice): Promise<string> {
-  const lead = agent({ name: "lead", model, tools: readOnlyTools({ root: work.path }), delegate: true });
-  return (await run(lead, "How many definitions are there?", { store })).runId;
+async function look(store: Store | undefined, model: ModelChoice, timeoutMs?: number): Promise<string> {
+  const lead = agent({ name: "lead", model, tools: readOnlyTools({ root: work.path }), delegate: true, timeoutMs });
+  const handle = run(lead, "How many definitions are there?", { store });
+  return handle.then(
+    ({ runId }) => runId,
+    () => handle.id,
+  );
 }
 
 function replay(...parameters: string[]): Promise<Ended> {
@@ -122,6 +128,22 @@ suite("together", { concurrency: true }, () => {
         children: [],
       },
     });
+  });
+
+  test("--diff gives null as the step of the side that has none", async () => {
+    const json = await replay("--diff", ids.first, ids.long, "--json");
+    const [{ rows }] = JSON.parse(json.stdout).agents;
+    const alone = rows.filter(({ mark }: { mark: string }) => mark === "only-right");
+    assert.ok(alone.length > 0, json.stdout);
+    for (const { left, right } of alone) assert.deepEqual([left, typeof right.kind], [null, "string"]);
+  });
+
+  test("G4: --rerun of a run that was cut short says where its recording ends", async () => {
+    const { code, stdout } = await replay("--rerun", "--id", ids.cut);
+    assert.equal(code, 0, stdout);
+    assert.match(stdout, /^identical: \d+ steps as recorded\nThe recording ends here: .+\n$/m);
+    const json = await replay("--rerun", "--id", ids.cut, "--json");
+    assert.match(JSON.parse(json.stdout).ends_early, /^The recording ends here: /);
   });
 
   test("G6: --save-cassette keeps a run as a test that plays it, and replaces nothing unasked", async () => {

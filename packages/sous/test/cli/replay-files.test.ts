@@ -6,15 +6,16 @@ import { readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { replay as replayCommand } from "../../src/cli/commands/replay.ts";
-import { replayPrune } from "../../src/cli/commands/replay-keep.ts";
-import { REPLAY_OPTIONS } from "../../src/cli/commands/replay-parts.ts";
-import { readOptions } from "../../src/cli/options.ts";
-import { openOutput } from "../../src/cli/output.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { replayPrune } from "../../src/cli/replay/export.ts";
+import { readOptions } from "../../src/cli/table/options.ts";
+import { REPLAY } from "../../src/cli/table/replay-entry.ts";
+import { openOutput } from "../../src/cli/terminal/output.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { IDS, keepSampleRuns } from "./kept-runs.ts";
+import { runProcess } from "./run-process.ts";
 import { dataFolder, type Ended, MAIN, sous } from "./sous-process.ts";
 
-const EVERYTHING = "This forgets everything that is kept: 3 trees. Forget all?";
+const EVERYTHING = "This deletes everything that is stored: 3 trees. Delete all?";
 
 let folder: Awaited<ReturnType<typeof dataFolder>>;
 before(async () => {
@@ -51,11 +52,33 @@ suite("together", { concurrency: true }, () => {
       assert.deepEqual([taken.code, taken.stderr], [0, ""]);
       assert.equal(
         taken.stdout,
-        `Took in tree ${IDS.lead}: 3 runs, 24 events.\nLook at it: sous replay --tree --id ${IDS.lead} --db-path ${other}\n`,
+        `Imported tree ${IDS.lead}: 3 runs, 24 events.\nLook at it: sous replay --tree --id ${IDS.lead} --db-path ${other}\n`,
       );
       assert.deepEqual(await idsIn(other), [IDS.reader, IDS.scout, IDS.lead]);
       const again = await replay("--export", "json", "--id", IDS.lead, "--db-path", other);
       assert.equal(again.stdout, shown.stdout);
+    });
+
+    test("through a pipe, and both the import and a copy say in JSON what was done", async () => {
+      const tree = await replay("--export", "json", "--id", IDS.lead);
+      const other = join(folder.path, "piped.db");
+      const taken = await runProcess({
+        cwd: folder.path,
+        parameters: ["replay", "--import", "-", "--db-path", other, "--json"],
+        input: tree.stdout,
+      });
+      assert.deepEqual([taken.code, taken.stderr], [0, ""]);
+      assert.deepEqual(JSON.parse(taken.stdout), {
+        schema: "sous.import.v1",
+        root_id: IDS.lead,
+        runs: 3,
+        events: 24,
+      });
+      assert.deepEqual(await idsIn(other), [IDS.reader, IDS.scout, IDS.lead]);
+      const copy = join(folder.path, "piped-copy.db");
+      const made = await replay("--backup", copy, "--db-path", other, "--json");
+      assert.deepEqual(JSON.parse(made.stdout), { schema: "sous.backup.v1", file: copy });
+      assert.deepEqual(await idsIn(copy), await idsIn(other));
     });
 
     test("for people, as Markdown and as HTML, with nothing in it that acts", async () => {
@@ -127,7 +150,7 @@ suite("together", { concurrency: true }, () => {
         await keepSampleRuns(store);
       }
       const forgotten = await replay("--prune", "2026-11-15T12:30Z", "--db-path", file);
-      assert.deepEqual([forgotten.code, forgotten.stdout, forgotten.stderr], [0, "Forgot 1 tree.\n", ""]);
+      assert.deepEqual([forgotten.code, forgotten.stdout, forgotten.stderr], [0, "Deleted 1 tree.\n", ""]);
       const left = (await readdir(folder.path)).filter((name) => name.startsWith("old.db"));
       const texts = await Promise.all(left.map((name) => readFile(join(folder.path, name), "latin1")));
       assert.ok(!texts.join("").includes("Where do we check permissions?"), `it is still in one of ${left.join(", ")}`);
@@ -147,7 +170,7 @@ suite("together", { concurrency: true }, () => {
       const asked: string[] = [];
       const printed: string[] = [];
       const prune = (answer: boolean, ...parameters: string[]): Promise<number> => {
-        const { values } = readOptions("sous replay", ["--prune", ...parameters], REPLAY_OPTIONS);
+        const { values } = readOptions(REPLAY, ["--prune", ...parameters]);
         const output = openOutput(process.stdout, { color: "never", isAscii: false });
         const parts = {
           values,
@@ -161,13 +184,13 @@ suite("together", { concurrency: true }, () => {
         });
       };
       assert.equal(await prune(false, "2100-01-01"), 1);
-      assert.deepEqual([asked, printed, await idsIn(file)], [[EVERYTHING], ["Nothing was forgotten."], all]);
+      assert.deepEqual([asked, printed, await idsIn(file)], [[EVERYTHING], ["Nothing was deleted."], all]);
       assert.equal(await prune(false, "2026-11-15T12:30Z"), 0);
-      assert.deepEqual([asked.length, printed.at(-1)], [1, "Forgot 1 tree."], "something is left, so nobody is asked");
+      assert.deepEqual([asked.length, printed.at(-1)], [1, "Deleted 1 tree."], "something is left, so nobody is asked");
       assert.equal(await prune(false, "2100-01-01", "--yes"), 0);
-      assert.deepEqual([asked.length, printed.at(-1), await idsIn(file)], [1, "Forgot 2 trees.", []]);
+      assert.deepEqual([asked.length, printed.at(-1), await idsIn(file)], [1, "Deleted 2 trees.", []]);
       assert.equal(await prune(false, "2100-01-01"), 0);
-      assert.deepEqual([asked.length, printed.at(-1)], [1, "Forgot 0 trees."], "nothing is there to be lost");
+      assert.deepEqual([asked.length, printed.at(-1)], [1, "Deleted 0 trees."], "nothing is there to be lost");
     });
   });
 

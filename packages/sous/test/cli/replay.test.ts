@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { replay as replayCommand } from "../../src/cli/commands/replay.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { assertGolden } from "./golden.ts";
 import { HOSTILE_LABEL, IDS, keepSampleRuns } from "./kept-runs.ts";
 import { dataFolder, type Ended, sous } from "./sous-process.ts";

@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { type Frame, LiveScreen } from "../../src/cli/chat/live-screen.ts";
-import { reflowOf, rowsAboveCursor, wrappedRows } from "../../src/cli/wrapped-rows.ts";
+import { type Frame, LiveScreen, reflowOf, rowsAboveCursor, wrappedRows } from "../../src/cli/terminal/live-screen.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { HeadlessScreen } from "./terminal-screen.ts";
 

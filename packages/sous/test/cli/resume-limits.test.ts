@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chooseRun, goOn, type Way } from "../../src/cli/commands/resume-stored.ts";
-import { watchRun } from "../../src/cli/watch-run.ts";
+import { chooseRun, goOn, type Way } from "../../src/cli/run/continue.ts";
+import { watchRun } from "../../src/cli/run/watch.ts";
 import { agent } from "../../src/core/agent.ts";
 import type { RunStart } from "../../src/core/event.ts";
 import type { RunResult } from "../../src/core/runtime.ts";
@@ -80,4 +80,12 @@ test("B8: a run that nobody wants to see writes nothing while it happens", async
     start: (onEvent) => createRuntime({ store }).run(lead, "Go", { onEvent }),
   });
   assert.deepEqual([result.text, tree.roots.length, written.mock.callCount()], ["Done.", 1, 0]);
+});
+
+test("G5: --add-tokens of sous resume --fork is added to what the copied run was given", async () => {
+  const ended = async (given: Partial<Way>, budget: RunStart["budget"]) =>
+    (await goesOn({ isFork: true, ...given }, { budget }, says("Done."))).status;
+  assert.equal(await ended({}, { tokens: 20 }), "budget_exceeded");
+  assert.equal(await ended({ moreTokens: 1_000_000 }, { tokens: 20 }), "completed");
+  assert.equal(await ended({ maxTurns: 2 }, undefined), "completed", "a run without a limit gets none");
 });

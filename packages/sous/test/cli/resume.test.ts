@@ -9,7 +9,7 @@ import { exitCodeFor } from "../../src/cli/report-error.ts";
 import { messageOf } from "../../src/core/errors.ts";
 import type { RunStart } from "../../src/core/event.ts";
 import { NO_OWNER } from "../../src/core/store.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
 import { IDS, keepSampleRuns } from "./kept-runs.ts";

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { placeFacts, placeNotes } from "../../src/cli/place-notes.ts";
-import { rootPrompt } from "../../src/cli/root-prompt.ts";
+import { placeFacts, placeNotes, rootPrompt } from "../../src/cli/application/root.ts";
 import { assertGolden } from "./golden.ts";
 
 const NOON = new Date(2026, 10, 16, 12).getTime();

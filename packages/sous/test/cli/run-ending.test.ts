@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type EndingFacts, endingSentence } from "../../src/cli/commands/run-ending.ts";
-import { raiseOf } from "../../src/cli/more-of-limit.ts";
 import { exitCodeFor } from "../../src/cli/report-error.ts";
+import { type EndingFacts, endingSentence, raiseOf } from "../../src/cli/run/ending.ts";
 import { BudgetExceeded } from "../../src/core/errors.ts";
 import { ConfigurationError, type Problem } from "../../src/core/problem.ts";
 import { withoutRun } from "../../src/core/runtime.ts";
@@ -75,4 +74,18 @@ test("a value that was typed is a mistake of usage, one in a file or a variable 
   assert.equal(codeOf(at("flag", "SOUS-C001")), 3);
   assert.equal(codeOf(at("variable", "SOUS-C003")), 3);
   assert.equal(codeOf(at("flag", "SOUS-C003"), at("variable", "SOUS-C003")), 3);
+});
+
+test("actions that lacked consent are named, five of them, and the others are counted", () => {
+  const sentence = (count: number) => {
+    const denied = Array.from({ length: count }, (_, index) => {
+      return { path: "sous", toolName: "write_file", input: { path: `${index}.txt` }, callId: `${index}` };
+    });
+    const result = { ...withoutRun("failed", { type: "consent", message: "" }), status: "incomplete", denied } as const;
+    return endingSentence({ ...result, stopReason: "consent" } as never, FACTS) ?? "";
+  };
+  assert.match(sentence(1), /^error: 1 action needed consent and no one could be asked: write_file 0\.txt \(sous\)\. /);
+  assert.match(sentence(5), /^error: 5 actions .* write_file 4\.txt \(sous\)\. --allow/);
+  assert.match(sentence(7), /^error: 7 actions .* write_file 4\.txt \(sous\), and 2 more\. --allow/);
+  assert.doesNotMatch(sentence(7), /5\.txt/);
 });

@@ -6,6 +6,13 @@ import { join } from "node:path";
 import { suite, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
+import { openApplication } from "../../src/cli/application/open.ts";
+import { watchHeadless } from "../../src/cli/run/headless.ts";
+import type { RunRequest } from "../../src/cli/run/request.ts";
+import { readOptions } from "../../src/cli/table/options.ts";
+import { RUN } from "../../src/cli/table/run-entries.ts";
+import { readRunFlags } from "../../src/cli/table/run-flags.ts";
+import { catchInterrupts, patienceAfter } from "../../src/cli/terminal/interrupts.ts";
 import { dataFolder, sous } from "./sous-process.ts";
 
 /** Sends the signal to the process that loads a file whose name ends so. */
@@ -49,6 +56,18 @@ suite("J1: a signal before the run has begun", { concurrency: true }, () => {
     });
   }
 
+  test("J1: SIGINT when everything is open and the run is about to begin asks it for its last words", async () => {
+    await using folder = await dataFolder();
+    const hook = join(folder.path, "hook.mjs");
+    writeFileSync(hook, signalWhenLoaded("/package.json", "SIGINT"));
+    const script = join(folder.path, "script.json");
+    writeFileSync(script, JSON.stringify({ sous: [{ wait_ms: 60_000, text: "never" }] }));
+    const env = { ...folder.env, XDG_CONFIG_HOME: folder.path, NODE_OPTIONS: `--import=${pathToFileURL(hook)}` };
+    const ended = await sous(["run", "Go.", "--quiet", "--model", `script/${script}`], { fromSources: true, env });
+    assert.equal(ended.code, 130, ended.stderr);
+    assert.match(ended.stderr, /^wrapping up: tools and children are stopped; once more stops at once\n/);
+  });
+
   test("J1: TERM while the key is waited for ends it with 143, and the program that was asked is gone", async () => {
     await using folder = await dataFolder();
     const program = join(folder.path, "key.sh");
@@ -71,5 +90,56 @@ suite("J1: a signal before the run has begun", { concurrency: true }, () => {
     assert.equal(ended.code, 143, ended.stderr);
     assert.deepEqual(lastLine(ended.stdout), [1, "result", "cancelled", "cancelled"]);
     assert.ok(await isSoonGone(Number(readFileSync(pid, "utf8"))), "its guard has killed it");
+  });
+});
+
+/** Everything that `sous run` opens before its run begins, with a model that follows the script. */
+async function opened(path: string, script: object, warn: (line: string) => void) {
+  const file = join(path, "script.json");
+  writeFileSync(file, JSON.stringify(script));
+  const { values } = readOptions(RUN, ["--quiet", "--ephemeral", "--model", `script/${file}`]);
+  const flags = readRunFlags(values);
+  const env = { HOME: path, XDG_DATA_HOME: path, XDG_CONFIG_HOME: path, XDG_STATE_HOME: path };
+  const application = await openApplication({ flags, cwd: path, env, ask: undefined, warn });
+  const request: RunRequest = {
+    flags,
+    format: "text",
+    prompt: "Go.",
+    outputSchema: undefined,
+    logFile: undefined,
+    display: { color: "never", isAscii: false },
+  };
+  return { request, application, agent: application.agent, task: "Go.", log: undefined };
+}
+
+suite("J1: a run that is watched", () => {
+  test("J1: and was interrupted before it began says its last words at once", async (t) => {
+    await using folder = await dataFolder();
+    const told: unknown[] = [];
+    t.mock.method(process.stderr, "write", (text: unknown) => told.push(text));
+    const headless = await opened(folder.path, { sous: [{ wait_ms: 60_000, text: "never" }] }, (line) =>
+      told.push(line),
+    );
+    await using _application = headless.application;
+    using interrupts = catchInterrupts({ wrapsUp: true, earlier: () => ["SIGINT"] });
+    using patience = patienceAfter(interrupts.signal);
+    const output = { follow: async () => {}, end: async () => {} };
+    const result = await watchHeadless({ ...headless, output }, { interrupts, patience });
+    assert.equal(result.status, "cancelled");
+    assert.deepEqual(told, ["wrapping up: tools and children are stopped; once more stops at once\n"]);
+  });
+
+  test("J1: continues when its events can no longer be shown, and that is said once", async (t) => {
+    await using folder = await dataFolder();
+    const told: unknown[] = [];
+    t.mock.method(process.stderr, "write", (text: unknown) => told.push(text));
+    const headless = await opened(folder.path, { sous: [{ text: "Done." }] }, (line) => told.push(line));
+    await using _application = headless.application;
+    using interrupts = catchInterrupts({ wrapsUp: true });
+    using patience = patienceAfter(interrupts.signal);
+    const output = { follow: () => Promise.reject(new Error("the pipe\u001b[2J is broken")), end: async () => {} };
+    const result = await watchHeadless({ ...headless, output }, { interrupts, patience });
+    assert.equal(result.text, "Done.");
+    assert.deepEqual(told, ["warning: not every event was shown: the pipe is broken\n"]);
   });
 });

@@ -6,18 +6,26 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { after, suite, test } from "node:test";
-import { openRunLog } from "../../src/cli/commands/run-log.ts";
-import { openOutlet } from "../../src/cli/commands/run-outlet.ts";
-import { runOutput } from "../../src/cli/commands/run-output.ts";
-import { patienceAfter } from "../../src/cli/commands/run-patience.ts";
-import { likelyFormat, readOutputSchema, readRunRequest } from "../../src/cli/commands/run-request.ts";
-import { catchInterrupts, openUnlessStopped, type StopSignal } from "../../src/cli/interrupts.ts";
-import { MOST_STDIN_BYTES, readStdin } from "../../src/cli/read-stdin.ts";
 import { exitCodeFor } from "../../src/cli/report-error.ts";
+import { openRunLog } from "../../src/cli/run/log.ts";
+import { openOutlet, runOutput } from "../../src/cli/run/output.ts";
+import {
+  likelyFormat,
+  MAX_STDIN_BYTES,
+  readOutputSchema,
+  readRunRequest,
+  readStdin,
+} from "../../src/cli/run/request.ts";
+import {
+  catchInterrupts,
+  openUnlessStopped,
+  patienceAfter,
+  type StopSignal,
+} from "../../src/cli/terminal/interrupts.ts";
 import { agent } from "../../src/core/agent.ts";
 import { messageOf } from "../../src/core/errors.ts";
 import { run } from "../../src/runtime.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, says, streams } from "../../src/testing/steps.ts";
 import { simpleTool } from "../requirements/support.ts";
@@ -261,7 +269,7 @@ suite("J1: what is typed", { concurrency: true }, () => {
     writeFileSync(broken, "[1]");
     assert.match(
       await refusal(() => readOutputSchema(broken)),
-      /broken\.json is no JSON Schema: it must be an object$/,
+      /broken\.json is not a JSON Schema: it must be an object$/,
     );
     assert.match(await refusal(() => readOutputSchema("{ type: object }")), /^--output-schema is not JSON: /);
     assert.match(await refusal(() => readOutputSchema('{"type":"strnig"}')), /^--output-schema: .*strnig/);
@@ -293,7 +301,7 @@ suite("J1: standard input", { concurrency: true }, () => {
       })(),
     );
     assert.match(await refusal(() => readStdin({ signal, stream })), /^Standard input has more than 10 MB/);
-    assert.ok(given * piece.length < 4 * MOST_STDIN_BYTES);
+    assert.ok(given * piece.length < 4 * MAX_STDIN_BYTES);
   });
 
   test("J1: an interrupt ends the waiting for it", async () => {

@@ -136,7 +136,7 @@ export class CommandInTerminal implements Disposable {
     this.#process.write(keys);
   }
 
-  signal(name: "SIGTERM" | "SIGINT"): void {
+  signal(name: "SIGTERM" | "SIGINT" | "SIGHUP"): void {
     this.#process.kill(name);
   }
 

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import fc from "fast-check";
-import { describeInput, describeOutput } from "../../src/cli/describe-call.ts";
-import { cost, duration, plural, tokens } from "../../src/cli/figures.ts";
-import { inert, inertLine } from "../../src/cli/inert.ts";
-import { chooseStyle } from "../../src/cli/style.ts";
-import { cutToWidth, displayWidth, fitToWidth, wrapToWidth } from "../../src/cli/width.ts";
+import { localTime } from "../../src/cli/replay/list-lines.ts";
+import { cost, duration, plural, tokens } from "../../src/cli/terminal/figures.ts";
+import { inert, inertLine } from "../../src/cli/terminal/inert.ts";
+import { chooseStyle } from "../../src/cli/terminal/style.ts";
+import { cutToWidth, displayWidth, fitToWidth, wrapToWidth } from "../../src/cli/terminal/width.ts";
+import { describeInput, describeOutput } from "../../src/cli/view/describe-call.ts";
+import { statusWords } from "../../src/cli/view/run-tree.ts";
 
 suite("B3.1: text from outside is inert", () => {
   const cases: [what: string, given: string, shown: string][] = [
@@ -174,4 +176,18 @@ test("the characters at both ends of a wide block are two columns wide, and thos
   }
   const texts = [" ", "~", "\u001f", "\u007f", "\u0080", "\u00a0", "\u0301", "e\u0301", "\u200b", "🇨🇭", "❤", "❤\ufe0f"];
   assert.deepEqual(texts.map(displayWidth), [1, 1, 0, 0, 0, 1, 0, 1, 0, 2, 1, 2]);
+});
+
+test("a moment is told as the clock on the wall shows it, and one that is none as a question mark", () => {
+  const moment = new Date(2026, 0, 5, 7, 3).getTime();
+  assert.deepEqual([localTime(moment), localTime(Number.NaN), localTime(9e15)], ["2026-01-05 07:03", "?", "?"]);
+});
+
+test("how a run stands is told in words that people use", () => {
+  const words = (status: Parameters<typeof statusWords>[0]["status"], stopReason?: string) =>
+    statusWords({ status, stopReason });
+  assert.deepEqual(
+    [words("waiting"), words("incomplete"), words("incomplete", "consent"), words("timeout"), words("completed")],
+    ["waits to start", "out of turns", "lacked approval", "timed out", "completed"],
+  );
 });

@@ -36,6 +36,7 @@ export class ToyTerminal {
     else if (piece === "\r") this.#column = 0;
     else if (command === "A") this.#goTo(Math.max(0, this.#row - Number(count)), this.#column);
     else if (piece === "\u001b[K") this.#cells[this.#row] = this.#cells[this.#row]?.slice(0, this.#column) ?? [];
+    else if (piece === "\u001b[2K") this.#cells[this.#row] = [];
     else if (piece === "\u001b[J") this.#eraseBelow();
     else if (piece === "\u001b[?25l" || piece === "\u001b[?25h") this.isCursorHidden = piece.endsWith("l");
     else if (piece === "\u001b[?2026h") this.frames += 1;

@@ -9,7 +9,7 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { comparable, cutLines, TRANSCRIPT, withStableIds } from "../docs/transcript-text.ts";
 import { rootFolder } from "../source-files.ts";
 import { compiled, MAIN } from "./sous-process.ts";

@@ -2,17 +2,16 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { diffLines } from "../../src/cli/diff-lines.ts";
-import { alone } from "../../src/cli/list-conversations.ts";
-import { listLines } from "../../src/cli/list-lines.ts";
-import { type MessageView, messageLines, textLines } from "../../src/cli/message-lines.ts";
-import { RunTree } from "../../src/cli/run-tree.ts";
-import { readRun, showLines } from "../../src/cli/show-lines.ts";
-import { chooseStyle, type Style } from "../../src/cli/style.ts";
-import { treeLines } from "../../src/cli/tree.ts";
-import { displayWidth } from "../../src/cli/width.ts";
+import { diffLines } from "../../src/cli/replay/diff.ts";
+import { listLines } from "../../src/cli/replay/list-lines.ts";
+import { type MessageView, messageLines, readRun, showLines, textLines } from "../../src/cli/replay/show-lines.ts";
+import { alone } from "../../src/cli/stored/list-conversations.ts";
+import { chooseStyle, type Style } from "../../src/cli/terminal/style.ts";
+import { displayWidth } from "../../src/cli/terminal/width.ts";
+import { RunTree } from "../../src/cli/view/run-tree.ts";
+import { treeLines } from "../../src/cli/view/tree-lines.ts";
 import type { Store } from "../../src/core/store.ts";
-import { diffRuns } from "../../src/replay/diff-runs.ts";
+import { type DiffRow, diffRuns } from "../../src/replay/diff-runs.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { assertGolden } from "./golden.ts";
 import { IDS, keepSampleRuns, keepSecondTry } from "./kept-runs.ts";
@@ -149,6 +148,20 @@ suite("two runs side by side", async () => {
       for (const line of lines) assert.ok(displayWidth(line.replace(/\u001b\[\d+m/g, "")) <= columns, line);
     });
   }
+
+  test("a text that continues behind the end of the other, with an id, is shown from shortly before that end", () => {
+    const text = "a".repeat(60);
+    const step = (output: string): DiffRow["left"] => {
+      return { kind: "tool", toolName: "look", input: {}, output, isError: false, children: [] };
+    };
+    const [first] = diff.agents;
+    assert.ok(first !== undefined);
+    const longer = step(`${text}01K2F8AAAA0000000000000001z`);
+    const rows: DiffRow[] = [{ mark: "changed", left: step(text), right: longer, changes: ["output"] }];
+    const lines = diffLines({ ...diff, agents: [{ ...first, rows }] }, 130, PLAIN);
+    const shown = lines.find((line) => line.includes("z")) ?? "";
+    assert.match(shown, /^ +…?a{24} +│ …?a{24}01K2F8AAAA0000000000000001z$/);
+  });
 
   test("a run beside itself is the same", async () => {
     const same = await diffRuns(both, IDS.scout, IDS.scout);

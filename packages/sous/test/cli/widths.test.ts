@@ -1,15 +1,15 @@
 /** Every view at widths where something of it is cut, wrapped or left out: pictures to compare with. */
 
 import { suite, test } from "node:test";
-import { diffLines } from "../../src/cli/diff-lines.ts";
-import { alone } from "../../src/cli/list-conversations.ts";
-import { listLines } from "../../src/cli/list-lines.ts";
-import { liveLines } from "../../src/cli/live-lines.ts";
-import { RunTree } from "../../src/cli/run-tree.ts";
-import { readRun, showLines } from "../../src/cli/show-lines.ts";
-import { chooseStyle } from "../../src/cli/style.ts";
-import { treeLines } from "../../src/cli/tree.ts";
-import { breakLine, cutToWidth, fitToWidth, joinToWidth, wrapToWidth } from "../../src/cli/width.ts";
+import { diffLines } from "../../src/cli/replay/diff.ts";
+import { listLines } from "../../src/cli/replay/list-lines.ts";
+import { readRun, showLines } from "../../src/cli/replay/show-lines.ts";
+import { alone } from "../../src/cli/stored/list-conversations.ts";
+import { chooseStyle } from "../../src/cli/terminal/style.ts";
+import { breakLine, cutToWidth, fitToWidth, joinToWidth, wrapToWidth } from "../../src/cli/terminal/width.ts";
+import { liveLines } from "../../src/cli/view/live-lines.ts";
+import { RunTree } from "../../src/cli/view/run-tree.ts";
+import { treeLines } from "../../src/cli/view/tree-lines.ts";
 import { diffRuns } from "../../src/replay/diff-runs.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { assertGolden } from "./golden.ts";

@@ -1,11 +1,11 @@
 /** The live region of a chat, from what it is about to lines: pure, and never higher than it may be. */
 
-import type { LiveView } from "../live-lines.ts";
-import type { Style } from "../style.ts";
-import { breakLine, cutToWidth, joinToWidth } from "../width.ts";
+import { inert } from "../terminal/inert.ts";
+import type { Cursor, Frame, ScreenSize } from "../terminal/live-screen.ts";
+import type { Style } from "../terminal/style.ts";
+import { breakLine, charactersOf, cutToWidth, displayWidth, joinToWidth } from "../terminal/width.ts";
+import type { LiveView } from "../view/live-lines.ts";
 import type { Editor } from "./editor.ts";
-import { editorLines } from "./editor-lines.ts";
-import type { Frame, ScreenSize } from "./live-screen.ts";
 import type { Question } from "./questions.ts";
 import type { Transcript } from "./transcript.ts";
 
@@ -25,7 +25,7 @@ export type ChatScene = {
 const MAX_WORK_LINES = 24;
 const SPINNER_MS = 160;
 
-export function chatFrame(scene: ChatScene, size: ScreenSize, style: Style): Frame {
+export function chatFrame(scene: ChatScene, size: ScreenSize, style: Style): Required<Frame> {
   // One column stays free: a terminal wraps a line that fills it.
   const columns = size.columns - 1;
   const third = Math.max(1, Math.floor((size.rows - 1) / 3));
@@ -93,4 +93,82 @@ function hintLines({ hint, selected }: ChatScene, columns: number, { paint, glyp
   const keys = ["s steer", "w wrap up", "x stop", "Esc back"].join(glyphs.dot);
   const text = hint ?? (selected === undefined ? undefined : `${selected}: ${keys}`);
   return text === undefined ? [] : [paint("dim", cutToWidth(text, columns, glyphs.more))];
+}
+
+type EditorView = {
+  /** Before the first line, such as `> `; the others are indented by as much. */
+  prompt: string;
+  /** At least 8. */
+  columns: number;
+  /** The most lines it may take; those around the cursor are shown. */
+  maxLines: number;
+};
+
+type EditorLines = { lines: string[]; cursor: Cursor };
+
+/** Of one line of a paste only so much around the cursor is looked at: the rest is not on the screen. */
+const LINE_UNITS = 4000;
+
+export function editorLines({ text, cursor }: Pick<Editor, "text" | "cursor">, view: EditorView): EditorLines {
+  const indent = displayWidth(view.prompt);
+  const room = Math.max(4, view.columns - indent);
+  const window = around(text, cursor, view.maxLines);
+  const rows: string[] = [];
+  let place: Cursor = { row: 0, column: 0 };
+  let offset = window.from;
+  for (const line of window.text.split("\n")) {
+    const laid = layLine(line, cursor - offset, room);
+    if (laid.cursor !== undefined) place = { row: rows.length + laid.cursor.row, column: laid.cursor.column };
+    rows.push(...laid.rows);
+    offset += line.length + 1;
+  }
+  const first = Math.max(0, Math.min(place.row - view.maxLines + 1, rows.length - view.maxLines));
+  const isAtStart = first === 0 && window.from === 0;
+  const lines = rows
+    .slice(first, first + view.maxLines)
+    .map((row, index) => (index === 0 && isAtStart ? view.prompt : " ".repeat(indent)) + row);
+  return { lines, cursor: { row: place.row - first, column: place.column + indent } };
+}
+
+/** The lines around the cursor: the rest cannot be on the screen. */
+function around(text: string, cursor: number, maxLines: number): { text: string; from: number } {
+  let from = cursor;
+  for (let count = 0; count < maxLines && from > 0; count++) from = text.lastIndexOf("\n", from - 1);
+  from = Math.max(from < 0 ? 0 : from, cursor - LINE_UNITS);
+  if (from > 0 && text[from] === "\n") from += 1;
+  let to = cursor;
+  for (let count = 0; count < maxLines && to >= 0; count++) to = text.indexOf("\n", to + (count === 0 ? 0 : 1));
+  to = Math.min(to < 0 ? text.length : to, cursor + LINE_UNITS);
+  return { text: text.slice(from, Math.max(to, cursor)), from };
+}
+
+/** `at` is where the cursor is in this line, if it is in it. */
+function layLine(line: string, at: number, room: number): { rows: string[]; cursor: Cursor | undefined } {
+  const rows: string[] = [];
+  let row = "";
+  let width = 0;
+  let units = 0;
+  let cursor: Cursor | undefined;
+  for (const character of charactersOf(line)) {
+    const shown = inert(character).replaceAll("\n", "");
+    const wide = displayWidth(shown);
+    if (width + wide > room) {
+      rows.push(row);
+      row = "";
+      width = 0;
+    }
+    if (cursor === undefined && at >= units && at < units + character.length)
+      cursor = { row: rows.length, column: width };
+    row += shown;
+    width += wide;
+    units += character.length;
+  }
+  // Behind the last column there is no place for the cursor.
+  if (at === units && width >= room) {
+    rows.push(row);
+    row = "";
+    width = 0;
+  }
+  if (at === units) cursor = { row: rows.length, column: width };
+  return { rows: [...rows, row], cursor };
 }

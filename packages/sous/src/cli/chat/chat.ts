@@ -2,23 +2,22 @@
 
 import { ToolFailure } from "../../core/errors.ts";
 import type { SousEvent } from "../../core/event.ts";
+import type { ProgramResult, Programs } from "../../core/process.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { CancelMode } from "../../core/spawn.ts";
 import type { RunRecord } from "../../core/store.ts";
-import type { Application } from "../application.ts";
+import type { Application } from "../application/application.ts";
 import { CommandError } from "../exit-codes.ts";
-import { thisFolder } from "../folders.ts";
-import { inert, inertLine } from "../inert.ts";
-import type { Style } from "../style.ts";
-import { attachFiles, fenced } from "./attach-files.ts";
+import { thisFolder } from "../files/paths.ts";
+import { inert, inertLine } from "../terminal/inert.ts";
+import type { Style } from "../terminal/style.ts";
 import { StoredConversations } from "./continue-conversation.ts";
 import { Conversation, NOT_SENT } from "./conversation.ts";
-import { runShell } from "./run-shell.ts";
 import { type CommandScene, listEarlier, runSlashCommand } from "./slash-commands.ts";
 import { Transcript } from "./transcript.ts";
-import { readTypedLine } from "./typed-line.ts";
+import { attachFiles, fenced, readTypedLine } from "./typed-line.ts";
 
-export type ChatOptions = {
+type ChatOptions = {
   application: Application;
   cwd: string;
   style: Style;
@@ -185,4 +184,29 @@ export class Chat {
       this.#shell = undefined;
     }
   }
+}
+
+type ShellOptions = { cwd: string; timeoutMs: number; signal: AbortSignal };
+
+const MAX_OUTPUT_BYTES = 32 * 1024;
+
+/** What it printed, and how it ended when that was not well. */
+export async function runShell(programs: Programs, line: string, options: ShellOptions): Promise<string> {
+  const result = await programs.run({
+    program: "sh",
+    args: ["-c", line],
+    mayUseProject: true,
+    maxOutputBytes: MAX_OUTPUT_BYTES,
+    ...options,
+  });
+  const { head, tail, droppedBytes } = result.output;
+  const gap = droppedBytes === 0 ? "" : `\n[${droppedBytes} bytes are left out]\n`;
+  const printed = (head + gap + tail).trimEnd();
+  return [printed, endingOf(result)].filter((part) => part !== "").join("\n") || "(no output)";
+}
+
+function endingOf({ exitCode, endedBy, stopped }: ProgramResult): string {
+  if (stopped !== undefined) return `[stopped: ${stopped}]`;
+  if (endedBy !== null) return `[ended by ${endedBy}]`;
+  return exitCode === 0 ? "" : `[exit code ${exitCode}]`;
 }

@@ -3,11 +3,11 @@
 import type { RunResult } from "../../core/runtime.ts";
 import type { CancelMode } from "../../core/spawn.ts";
 import type { RunRecord } from "../../core/store.ts";
-import type { Application } from "../application.ts";
+import type { Application } from "../application/application.ts";
 import { CommandError } from "../exit-codes.ts";
-import { folderNote } from "../find-run.ts";
-import { inertLine } from "../inert.ts";
-import type { Style } from "../style.ts";
+import { folderNote } from "../stored/find-run.ts";
+import { inertLine } from "../terminal/inert.ts";
+import type { Style } from "../terminal/style.ts";
 import type { Conversation } from "./conversation.ts";
 import { earlierLines } from "./conversation-lines.ts";
 import type { EarlierConversations } from "./slash-commands.ts";

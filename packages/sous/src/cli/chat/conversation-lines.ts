@@ -2,12 +2,12 @@
 
 import type { StoredEvent } from "../../core/event.ts";
 import { textOf } from "../../core/message.ts";
-import { cost, plural } from "../figures.ts";
-import { inertLine } from "../inert.ts";
-import { localTime } from "../list-lines.ts";
-import { statusWords } from "../run-tree.ts";
-import type { Style } from "../style.ts";
-import { cutToWidth, joinToWidth } from "../width.ts";
+import { localTime } from "../replay/list-lines.ts";
+import { cost, plural } from "../terminal/figures.ts";
+import { inertLine } from "../terminal/inert.ts";
+import type { Style } from "../terminal/style.ts";
+import { cutToWidth, joinToWidth } from "../terminal/width.ts";
+import { statusWords } from "../view/run-tree.ts";
 import { MarkdownStream } from "./markdown.ts";
 import { echoLines } from "./prompt-line.ts";
 import type { ListedChat, StoredConversation } from "./stored-conversation.ts";

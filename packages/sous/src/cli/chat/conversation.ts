@@ -1,14 +1,13 @@
 /** One conversation with the root agent: its messages so far, the run that is live, and what the next message continues. */
 
 import type { AgentDefinition } from "../../core/agent.ts";
-import { StaleOwner } from "../../core/errors.ts";
 import type { EventListener, SousEvent } from "../../core/event.ts";
 import type { Budget, SpendingState } from "../../core/limits.ts";
 import { textOf } from "../../core/message.ts";
-import { RunError, type RunHandle, type RunResult } from "../../core/runtime.ts";
+import type { RunHandle, RunResult } from "../../core/runtime.ts";
 import type { CancelMode } from "../../core/spawn.ts";
 import type { Tool } from "../../core/tool.ts";
-import type { Application } from "../application.ts";
+import type { Application } from "../application/application.ts";
 import { CommandError } from "../exit-codes.ts";
 import type { ConversationMessage, StoredConversation } from "./stored-conversation.ts";
 
@@ -18,7 +17,7 @@ export type MoreBudget = { readonly tokens: number; readonly costUsd: number };
 /** What the next message continues. */
 type Start =
   | { kind: "new" }
-  | { kind: "follow-up" }
+  | { kind: "follow-up"; last: RunHandle }
   | { kind: "resume"; runId: string; more: MoreBudget }
   | { kind: "fork"; runId: string };
 
@@ -212,12 +211,11 @@ export class Conversation {
     const common = { agent: this.agent, message, summarizes, onEvent: this.#onOwnEvent };
     switch (start.kind) {
       case "resume":
-        return runtime.resume(start.runId, { ...common, moreBudget: start.more });
+        return runtime.resume(start.runId, { ...common, addBudget: start.more });
       case "fork":
         return runtime.fork(start.runId, { ...common, budget: runOptions.budget, limits: runOptions.limits });
       case "follow-up":
-        if (this.#last !== undefined) return this.#last.followUp(message, { summarizes });
-        return runtime.run(this.agent, message, { ...runOptions, onEvent: this.#onOwnEvent });
+        return start.last.followUp(message, { summarizes });
       case "new":
         return runtime.run(this.agent, message, { ...runOptions, onEvent: this.#onOwnEvent });
       default:
@@ -232,7 +230,7 @@ export class Conversation {
     const start = this.#start;
     this.#context = [];
     this.#last = handle;
-    this.#start = { kind: "follow-up" };
+    this.#start = { kind: "follow-up", last: handle };
     return () => {
       this.#context = context;
       this.#last = last;
@@ -272,23 +270,18 @@ export class Conversation {
   }
 
   async #untilEnd(handle: RunHandle, undo: () => void): Promise<RunResult> {
-    try {
-      const result = await handle;
-      this.#application.onEnded?.(result);
-      return result;
-    } catch (error) {
-      if (error instanceof RunError && error.cause instanceof StaleOwner) throw this.#takenOver(handle, undo);
-      if (error instanceof RunError) {
-        this.#application.onEnded?.(error.result);
-        return error.result;
-      }
+    const ended = handle.result.finally(() => {
+      this.#live = undefined;
+      this.#begun.resolve(undefined);
+    });
+    const result = await ended.catch((error: unknown) => {
       // It never began: there is nothing of it to follow up.
       if (this.#last === handle) undo();
       throw error;
-    } finally {
-      this.#live = undefined;
-      this.#begun.resolve(undefined);
-    }
+    });
+    if (result.error?.kind === "taken_over") throw this.#takenOver(handle, undo);
+    this.#application.onEnded?.(result);
+    return result;
   }
 }
 

@@ -12,7 +12,7 @@ export type Editor = {
   readonly history: readonly string[];
   /** Which of them is shown; `history.length` is the line that is being typed. */
   readonly place: number;
-  /** What was typed before somebody went back in history. */
+  /** What was typed before the history was opened. */
   readonly draft: string;
 };
 
@@ -20,7 +20,7 @@ export function emptyEditor(history: readonly string[] = []): Editor {
   return { text: "", cursor: 0, killed: "", history, place: history.length, draft: "" };
 }
 
-/** What a key makes of it; undefined when the key means nothing to an editor. Enter and Tab are decided by whoever asks. */
+/** What a key makes of it; undefined when the key means nothing to an editor. The caller decides about Enter and Tab. */
 export function edit(editor: Editor, key: Key): Editor | undefined {
   if (key.type === "text" || key.type === "paste") return insert(editor, key.text);
   const { text, cursor } = editor;
@@ -76,7 +76,7 @@ export function edit(editor: Editor, key: Key): Editor | undefined {
   }
 }
 
-/** The line is done: it becomes history, and the editor is empty. A line that repeats the last one is not kept twice. */
+/** The line is done: it becomes history, and the editor is empty. A line that repeats the last one is not stored twice. */
 export function submitted(editor: Editor): Editor {
   const { text, history, killed } = editor;
   const isKept = text.trim() !== "" && history.at(-1) !== text;
@@ -141,10 +141,10 @@ function recall(editor: Editor, place: number): Editor {
 
 let segmenter: Intl.Segmenter | undefined;
 /** No character that people see is longer. */
-const LONGEST_CHARACTER = 64;
+const MAX_CHARACTER = 64;
 
 function before(text: string, cursor: number): number {
-  const start = Math.max(0, cursor - LONGEST_CHARACTER);
+  const start = Math.max(0, cursor - MAX_CHARACTER);
   segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
   let last = start;
   for (const { index } of segmenter.segment(text.slice(start, cursor))) last = start + index;
@@ -153,7 +153,7 @@ function before(text: string, cursor: number): number {
 
 function after(text: string, cursor: number): number {
   segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
-  const [first] = segmenter.segment(text.slice(cursor, cursor + LONGEST_CHARACTER));
+  const [first] = segmenter.segment(text.slice(cursor, cursor + MAX_CHARACTER));
   return cursor + (first?.segment.length ?? 0);
 }
 
@@ -183,12 +183,12 @@ function onCharacter(text: string, cursor: number): number {
 }
 
 function wordStart(text: string, cursor: number): number {
-  const from = Math.max(0, cursor - LONGEST_WORD);
+  const from = Math.max(0, cursor - MAX_WORD);
   return from + text.slice(from, cursor).replace(/[\p{L}\p{N}_]*[^\p{L}\p{N}_]*$/u, "").length;
 }
 
 /** What is longer was pasted; looking through all of it would take as long as it is. */
-const LONGEST_WORD = 1000;
+const MAX_WORD = 1000;
 
 function wordEnd(text: string, cursor: number): number {
   const [skipped = ""] = /^[^\p{L}\p{N}_]*[\p{L}\p{N}_]*/u.exec(text.slice(cursor)) ?? [];

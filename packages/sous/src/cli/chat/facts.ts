@@ -1,14 +1,14 @@
 /** What slash commands tell: tools, agents, what was spent, what may be spent. */
 
 import type { AgentDefinition } from "../../core/agent.ts";
-import type { Application } from "../application.ts";
-import { cost, duration, plural, tokens } from "../figures.ts";
-import { inertLine } from "../inert.ts";
-import { holdingLine, limitLine, limitsBefore, waitsForName } from "../limit-lines.ts";
-import { endOf } from "../live-lines.ts";
-import type { RunTree } from "../run-tree.ts";
-import type { Style } from "../style.ts";
-import { breakLine, cutToWidth } from "../width.ts";
+import type { Application } from "../application/application.ts";
+import { cost, duration, plural, tokens } from "../terminal/figures.ts";
+import { inertLine } from "../terminal/inert.ts";
+import type { Style } from "../terminal/style.ts";
+import { breakLine, cutToWidth } from "../terminal/width.ts";
+import { holdingLine, limitLine, limitsBefore, waitsForName } from "../view/limit-lines.ts";
+import { endOf } from "../view/live-lines.ts";
+import type { RunTree } from "../view/run-tree.ts";
 import type { Conversation } from "./conversation.ts";
 import { moreWords } from "./raise-budget.ts";
 

@@ -1,11 +1,11 @@
 /** The first screen of a chat without a model: the demo, or how to set a key. */
 
 import type { Clock } from "../../core/clock.ts";
-import { inertLine } from "../inert.ts";
-import type { Style } from "../style.ts";
-import { breakLine } from "../width.ts";
+import { inertLine } from "../terminal/inert.ts";
+import { LiveScreen, type Screen } from "../terminal/live-screen.ts";
+import type { Style } from "../terminal/style.ts";
+import { breakLine } from "../terminal/width.ts";
 import type { Key } from "./keys.ts";
-import { LiveScreen, type Screen } from "./live-screen.ts";
 
 export type FirstChoice = "demo" | "key" | "leave";
 
@@ -17,7 +17,7 @@ const KEYS: readonly (readonly [variable: string, model: string])[] = [
   ["OLLAMA_HOST", "ollama/llama3.2"],
 ];
 
-export type FirstRunParts = { screen: Screen; clock: Clock; style: Style; reason: string };
+export type FirstRunParts = { screen: Screen; clock: Pick<Clock, "monotonic" | "timer">; style: Style; reason: string };
 
 /** Asks once; keys are given to `onKey`. */
 export function askFirstRun({ screen, clock, style, reason }: FirstRunParts): {

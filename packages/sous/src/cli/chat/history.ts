@@ -1,26 +1,26 @@
-/** The lines somebody typed before, kept for the next time: private, bounded, and never in the way. */
+/** The lines that were typed before, stored for the next chat: private and bounded. */
 
 import { constants } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
-import { withoutSecrets } from "../without-secrets.ts";
-import { writePrivate } from "../write-private.ts";
+import { withoutSecrets } from "../files/without-secrets.ts";
+import { writePrivate } from "../files/write-private.ts";
 import { MAX_HISTORY } from "./editor.ts";
 
 const PRIVATE_FILE = 0o600;
 const PRIVATE_FOLDER = 0o700;
 /** A longer line, such as a pasted file, is not worth keeping. */
-const LONGEST_ENTRY = 10_000;
+const MAX_ENTRY = 10_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 export type History = {
   /** The newest last. */
   readonly entries: readonly string[];
-  /** Trouble with the file is nobody's trouble: the line is simply not kept. */
+  /** A line that cannot be written is not stored, without a message. */
   add(line: string): Promise<void>;
 };
 
-/** Without a file nothing is read and nothing is kept. */
+/** Without a file nothing is read and nothing is stored. */
 export async function openHistory(file: string | undefined): Promise<History> {
   if (file === undefined) return { entries: [], add: async () => {} };
   const lines = await readLines(file);
@@ -42,7 +42,7 @@ async function readLines(file: string): Promise<string[]> {
 }
 
 async function append(file: string, line: string): Promise<void> {
-  if (line.length > LONGEST_ENTRY || line.trim() === "") return;
+  if (line.length > MAX_ENTRY || line.trim() === "") return;
   await mkdir(dirname(file), { recursive: true, mode: PRIVATE_FOLDER });
   const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
   await using handle = await open(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, PRIVATE_FILE);
@@ -54,11 +54,11 @@ function toLine(entry: string): string {
   return `${JSON.stringify(entry)}\n`;
 }
 
-/** A line that somebody broke is left out. */
+/** A damaged line is left out. */
 function fromLine(line: string): string[] {
   try {
     const entry: unknown = JSON.parse(line);
-    return typeof entry === "string" && entry.length <= LONGEST_ENTRY ? [entry] : [];
+    return typeof entry === "string" && entry.length <= MAX_ENTRY ? [entry] : [];
   } catch {
     return [];
   }

@@ -3,20 +3,19 @@
 import { messageOf, StoreError, UserError } from "../../core/errors.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { RunRecord } from "../../core/store.ts";
-import type { Application } from "../application.ts";
+import type { Application } from "../application/application.ts";
 import { CommandError } from "../exit-codes.ts";
-import { inertLine } from "../inert.ts";
-import type { Style } from "../style.ts";
-import { breakLine } from "../width.ts";
-import { withoutValues } from "../without-secrets.ts";
+import { withoutValues } from "../files/without-secrets.ts";
+import { inertLine } from "../terminal/inert.ts";
+import { LiveScreen, type Screen } from "../terminal/live-screen.ts";
+import type { Style } from "../terminal/style.ts";
+import { breakLine } from "../terminal/width.ts";
 import { Chat } from "./chat.ts";
 import { type ChatScene, chatFrame, isLongQuestion } from "./chat-view.ts";
 import type { History } from "./history.ts";
 import type { Key, KeyName } from "./keys.ts";
-import { LiveScreen, type Screen } from "./live-screen.ts";
 import { echoLines, PromptLine } from "./prompt-line.ts";
-import { QuestionKeys } from "./question-keys.ts";
-import type { Questions } from "./questions.ts";
+import { QuestionKeys, type Questions } from "./questions.ts";
 import { raiseHint } from "./raise-budget.ts";
 import { COMMAND_NAMES } from "./slash-commands.ts";
 
@@ -173,7 +172,6 @@ export class InteractiveChat implements Disposable {
     const selected = this.#selected;
     if (selected === undefined) return false;
     this.#selected = undefined;
-    if (isKey(key, "escape")) return true;
     switch (key.type === "text" ? key.text : "") {
       case "s":
         this.#line.take({ kind: "steer", path: selected });

@@ -35,7 +35,7 @@ const ESCAPE = "\u001b";
 const PASTE_START = "\u001b[200~";
 const PASTE_END = "\u001b[201~";
 /** No terminal sends a longer sequence; what looks like one is thrown away, so that it cannot swallow what follows. */
-const LONGEST_SEQUENCE = 64;
+const MAX_SEQUENCE = 64;
 
 /** Keeps what is not complete yet: half a character, half a sequence, half a paste. */
 export class KeyDecoder {
@@ -44,7 +44,7 @@ export class KeyDecoder {
   /** The pieces of a paste whose end has not come. */
   #paste: string[] | undefined;
 
-  /** True when a sequence may go on: after a short while without more, `flush` says what it was. */
+  /** True when a sequence may continue: after a short while without more, `flush` says what it was. */
   get isWaiting(): boolean {
     return this.#rest !== "" && this.#paste === undefined;
   }
@@ -58,7 +58,7 @@ export class KeyDecoder {
     return keys;
   }
 
-  /** Nothing more came: an escape byte was the key itself, and half a sequence is nobody's text. */
+  /** Nothing more came: an escape byte was the key itself, and half a sequence is dropped. */
   flush(): Key[] {
     if (!this.isWaiting) return [];
     const rest = this.#rest;
@@ -117,7 +117,7 @@ export class KeyDecoder {
     if (next === "[" || next === "O") {
       // biome-ignore lint/suspicious/noControlCharactersInRegex: how a terminal names its keys.
       const isUnfinished = /^\u001b(?:\[[0-?]*[ -/]*|O)$/.test(rest);
-      if (isUnfinished && rest.length <= LONGEST_SEQUENCE) return false;
+      if (isUnfinished && rest.length <= MAX_SEQUENCE) return false;
       // Not a sequence at all: only the two bytes that look like the start of one go.
       this.#rest = rest.slice(2);
       return true;

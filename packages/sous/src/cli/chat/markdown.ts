@@ -1,9 +1,9 @@
 /** Markdown as it arrives, rendered line by line: what is complete is shown once, the unfinished line is known. */
 
-import { trimEndOf } from "../../core/trim-end.ts";
-import { inert } from "../inert.ts";
-import type { Colour, Style } from "../style.ts";
-import { breakLine, cutToWidth, displayWidth } from "../width.ts";
+import { trimEndOf } from "../../core/truncate.ts";
+import { inert } from "../terminal/inert.ts";
+import type { Colour, Style } from "../terminal/style.ts";
+import { breakLine, cutToWidth, displayWidth } from "../terminal/width.ts";
 
 /** A text with the places that are painted; the places do not overlap. */
 type Painted = { plain: string; spans: { from: number; to: number; colour: Colour }[] };
@@ -22,8 +22,8 @@ export class MarkdownStream {
   push(text: string, columns: number): string[] {
     const lines = (this.#rest + text).split("\n");
     this.#rest = lines.pop() ?? "";
-    // A line without an end is shown in pieces: nobody waits for its end.
-    if (this.#rest.length > LONGEST_LINE) {
+    // A line without an end is shown in pieces.
+    if (this.#rest.length > MAX_LINE) {
       lines.push(this.#rest);
       this.#rest = "";
     }
@@ -81,11 +81,11 @@ export class MarkdownStream {
   }
 }
 
-const LONGEST_LINE = 4000;
+const MAX_LINE = 4000;
 
-/** A whole answer can come at once, and nobody writes such lines. */
+/** A whole answer can come at once; such long lines are unusual. */
 function piecesOf(line: string): string[] {
-  if (line.length <= LONGEST_LINE) return [line];
+  if (line.length <= MAX_LINE) return [line];
   return line.match(PIECES) ?? [];
 }
 

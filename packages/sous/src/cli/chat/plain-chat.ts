@@ -1,17 +1,20 @@
-/** Chat where nothing can be drawn: one message a line, answers as they are, no escape byte. For pipes and screen readers. */
+/** A conversation through a pipe, or where nothing can be drawn: one message a line, and answers to questions in between. */
 
+import type { Interface } from "node:readline";
+import type { Clock } from "../../core/clock.ts";
 import { MissingKey, messageOf, StoreError, UserError } from "../../core/errors.ts";
 import type { SousEvent } from "../../core/event.ts";
 import type { RunResult } from "../../core/runtime.ts";
-import type { Application } from "../application.ts";
+import type { Application } from "../application/application.ts";
 import { CommandError } from "../exit-codes.ts";
-import { inert, inertLine } from "../inert.ts";
-import { type Output, tell } from "../output.ts";
-import { plainLine } from "../plain-lines.ts";
+import { inert, inertLine } from "../terminal/inert.ts";
+import { type Output, tell } from "../terminal/output.ts";
+import { plainLine } from "../view/plain-lines.ts";
 import { Chat } from "./chat.ts";
+import type { Question, Questions } from "./questions.ts";
 import { raiseHint } from "./raise-budget.ts";
 
-export type PlainChatParts = {
+type PlainChatParts = {
   application: Application;
   output: Output;
   /** Progress, for stderr; undefined shows none. */
@@ -68,4 +71,87 @@ export async function plainChat(parts: PlainChatParts, onChat: (chat: Chat) => v
 function showResult({ text, error }: RunResult, output: Output): void {
   if (text !== "") output.printText(inert(text));
   if (error !== undefined) tell(`error: ${inertLine(error.message, 1000)}`);
+}
+
+type LineAnswersParts = {
+  reader: Interface;
+  clock: Pick<Clock, "monotonic">;
+  tell(text: string): void;
+};
+
+type Line = { text: string; typedAt: number };
+
+export class LineAnswers implements AsyncIterable<string> {
+  readonly #parts: LineAnswersParts;
+  readonly #lines: AsyncIterator<string>;
+  /** When each line came that the iterator has not given yet. */
+  readonly #times: number[] = [];
+  /** Messages that were typed before a question and read behind it. */
+  readonly #messages: string[] = [];
+  #shown: Question | undefined;
+  /** When the first of the questions that are being asked was shown; undefined while none is. */
+  #askingSince: number | undefined;
+
+  constructor(parts: LineAnswersParts) {
+    const { reader, clock } = parts;
+    this.#parts = parts;
+    // A line may wait here for long, so its time is taken when it comes, not when it is read.
+    reader.on("line", () => this.#times.push(clock.monotonic()));
+    this.#lines = reader[Symbol.asyncIterator]();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<string> {
+    return { next: () => this.#nextMessage() };
+  }
+
+  /** Shows the first question and takes its answer, then the next. No message is read while a run waits for an answer. */
+  async answer(questions: Questions): Promise<void> {
+    this.#show(questions);
+    if (this.#askingSince !== undefined) return;
+    this.#askingSince = this.#parts.clock.monotonic();
+    while (questions.first !== undefined) {
+      const line = await this.#nextLine();
+      if (line === undefined) questions.refuse();
+      else if (line.typedAt < this.#askingSince) this.#messages.push(line.text);
+      else this.#take(line, questions);
+    }
+    this.#askingSince = undefined;
+  }
+
+  #show(questions: Questions): void {
+    const { clock, tell } = this.#parts;
+    const { first } = questions;
+    if (first === this.#shown) return;
+    this.#shown = first;
+    if (first === undefined) return;
+    tell([first.action.title, ...[...first.action.lines, ...first.action.why].map((line) => `  ${line}`)].join("\n"));
+    tell("y once, n no; anything else is a no and the reason for it");
+    questions.shown(clock.monotonic());
+  }
+
+  #take({ text, typedAt }: Line, questions: Questions): void {
+    const said = text.trim();
+    const settle = questions.answering(typedAt);
+    if (settle === undefined) this.#parts.tell(`${whyNot(questions)}. It was ignored: ${inertLine(said, 80)}`);
+    else if (/^y(?:es)?$/i.test(said)) settle({ allow: true });
+    else settle({ allow: false, reason: /^(?:no?)?$/i.test(said) ? undefined : said });
+  }
+
+  async #nextMessage(): Promise<IteratorResult<string>> {
+    const earlier = this.#messages.shift();
+    if (earlier !== undefined) return { value: earlier };
+    const line = await this.#nextLine();
+    return line === undefined ? { value: undefined, done: true } : { value: line.text };
+  }
+
+  async #nextLine(): Promise<Line | undefined> {
+    const { value, done } = await this.#lines.next();
+    if (done === true) return undefined;
+    return { text: value, typedAt: this.#times.shift() ?? Number.NEGATIVE_INFINITY };
+  }
+}
+
+function whyNot({ first }: Questions): string {
+  if (first === undefined) return "The question was withdrawn";
+  return "The question has only just appeared: read it, then answer again";
 }

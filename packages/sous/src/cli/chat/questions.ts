@@ -1,25 +1,26 @@
-/**
- * Questions for the person at the terminal: asked one after the other, withdrawn when nobody waits for the answer. Every
- * way to answer goes through here, and so does the rule that decides whether what was typed is an answer at all.
- */
+/** Questions of a run to the person: a queue of them, and the keys that answer one. */
 
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "../../core/approval.ts";
-import type { ActionWords } from "../application.ts";
+import type { ActionWords, Application } from "../application/application.ts";
+import { inertLine } from "../terminal/inert.ts";
+import type { Style } from "../terminal/style.ts";
+import type { Key } from "./keys.ts";
+import type { PromptLine } from "./prompt-line.ts";
 
 export type Question = {
   readonly request: ApprovalRequest;
   readonly action: ActionWords;
 };
 
-export type DescribeAction = (request: ApprovalRequest) => ActionWords;
+type DescribeAction = (request: ApprovalRequest) => ActionWords;
 
 /** Settles the question it was made for. */
-export type Settle = (answer: ApprovalAnswer) => void;
+type Settle = (answer: ApprovalAnswer) => void;
 
 type Waiting = Question & { answer(answer: ApprovalAnswer): void };
 
 /**
- * How long a question must have been in sight before anything is its answer. Nobody reads and decides faster, so what is
+ * How long a question must have been in sight before anything is its answer. A person does not decide faster, so what is
  * typed earlier was meant for something else: the question before, which was withdrawn or answered, or a message.
  */
 export const MIN_SHOWN_MS = 700;
@@ -87,5 +88,96 @@ export class Questions {
     if (at === 0) this.#shownAt = undefined;
     waiting.answer(answer);
     this.#changed();
+  }
+}
+
+type QuestionKeysParts = {
+  questions: Questions;
+  application: Pick<Application, "clock" | "remember">;
+  style: Style;
+  line: PromptLine;
+  say(lines: readonly string[]): void;
+};
+
+/** A person in the middle of typing does not mean to answer, and a key that is held down counts once. */
+const QUIET_MS = 400;
+const TOO_EARLY = "The question has only just appeared: read it, then press the key again";
+
+export class QuestionKeys {
+  readonly #parts: QuestionKeysParts;
+  #lastKeyAt = Number.NEGATIVE_INFINITY;
+  #wantsToAnswer = false;
+
+  constructor(parts: QuestionKeysParts) {
+    this.#parts = parts;
+  }
+
+  /** True while a question waits and the keys are for the line, until Esc says otherwise. */
+  get isHeld(): boolean {
+    return !this.#wantsToAnswer && !this.#parts.line.isFree;
+  }
+
+  /** Another question is the first one now, or there is none. */
+  onQuestion(): void {
+    this.#wantsToAnswer = false;
+  }
+
+  /** True when the key was about the first question, also when it is not taken for an answer. Called for every key. */
+  takes(key: Key): boolean {
+    const { questions, application, line } = this.#parts;
+    const now = application.clock.monotonic();
+    const quiet = now - this.#lastKeyAt;
+    this.#lastKeyAt = now;
+    if (questions.first === undefined || line.purpose?.kind === "reason") return false;
+    if (key.type === "key" && key.name === "interrupt") return this.#refuse();
+    if (!this.#wantsToAnswer) {
+      if (key.type === "key" && key.name === "escape") {
+        this.#wantsToAnswer = true;
+        return true;
+      }
+      if (!line.isFree) return false;
+    }
+    if (key.type !== "text" || !/^[yanr]$/.test(key.text)) return false;
+    const isTyping = !this.#wantsToAnswer && quiet < QUIET_MS;
+    if (isTyping || questions.answering(now) === undefined) {
+      line.hint = TOO_EARLY;
+      return true;
+    }
+    if (key.text === "r") line.take({ kind: "reason" });
+    else if (key.text === "a") this.#answerAlways();
+    else this.answer({ allow: key.text === "y" });
+    return true;
+  }
+
+  answer(answer: ApprovalAnswer, word = answer.allow ? "allowed once" : "not allowed"): void {
+    const { questions, application } = this.#parts;
+    const settle = questions.answering(application.clock.monotonic());
+    if (settle === undefined) return;
+    this.#tell(answer, word);
+    settle(answer);
+  }
+
+  #refuse(): true {
+    this.#tell({ allow: false }, "not allowed");
+    this.#parts.questions.refuse();
+    return true;
+  }
+
+  #answerAlways(): void {
+    const { questions, application } = this.#parts;
+    const { first } = questions;
+    const rule = first?.action.rule;
+    if (first === undefined || rule === undefined) return;
+    application.remember(rule, first.request);
+    this.answer({ allow: true }, `allowed for ${inertLine(first.request.agent, 60)} from now on`);
+  }
+
+  #tell({ allow }: ApprovalAnswer, word: string): void {
+    const { questions, style, say } = this.#parts;
+    const { first } = questions;
+    if (first === undefined) return;
+    const status = allow ? "completed" : "cancelled";
+    const action = inertLine(first.action.lines.join(" "), 200);
+    say([`${style.glyphs.status[status]} ${word}: ${inertLine(first.request.toolName, 80)}  ${action}`]);
   }
 }

@@ -2,8 +2,8 @@
 
 import type { RunResult } from "../../core/runtime.ts";
 import { CommandError } from "../exit-codes.ts";
-import { inertLine } from "../inert.ts";
-import { amountOf } from "../limit-lines.ts";
+import { inertLine } from "../terminal/inert.ts";
+import { amountOf } from "../view/limit-lines.ts";
 import type { Conversation, MoreBudget } from "./conversation.ts";
 
 type Unit = "tokens" | "costUsd";

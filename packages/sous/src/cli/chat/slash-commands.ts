@@ -3,15 +3,14 @@
 import { nearest } from "../../core/nearest.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { RunRecord } from "../../core/store.ts";
-import type { Application } from "../application.ts";
-import { exportFile } from "../assemble.ts";
+import type { Application } from "../application/application.ts";
 import { CommandError } from "../exit-codes.ts";
-import { inertLine } from "../inert.ts";
-import { isThere } from "../open-runs.ts";
-import type { Style } from "../style.ts";
-import { treeLines } from "../tree.ts";
-import { cutToWidth } from "../width.ts";
-import { writePrivate } from "../write-private.ts";
+import { writePrivate } from "../files/write-private.ts";
+import { isThere } from "../stored/database.ts";
+import { inertLine } from "../terminal/inert.ts";
+import type { Style } from "../terminal/style.ts";
+import { cutToWidth } from "../terminal/width.ts";
+import { treeLines } from "../view/tree-lines.ts";
 import type { Conversation } from "./conversation.ts";
 import { conversationLines } from "./conversation-lines.ts";
 import { agentLines, budgetLines, costLines, statusLines, toolLines } from "./facts.ts";
@@ -60,7 +59,7 @@ export async function runSlashCommand(
   if (command === undefined) {
     const meant = nearest(name, COMMAND_NAMES);
     const hint = meant === undefined ? "/help lists them." : `Did you mean /${meant}?`;
-    throw new CommandError(`There is no command /${inertLine(name, 40)}. ${hint}`);
+    throw new CommandError(`Unknown command /${inertLine(name, 40)}. ${hint}`);
   }
   if (scene.conversation.isLive && command.isAlways !== true)
     throw new CommandError(`/${name} has to wait until the run has ended; Ctrl-C wraps it up`);
@@ -229,6 +228,7 @@ async function exportTo(parameter: string, { application, conversation, say }: C
   if (record === undefined) throw new CommandError("Nothing has been stored yet that could be exported");
   if (isThere(parameter)) throw new CommandError(`${inertLine(parameter, 200)} is there already: give another name`);
   const format = ending === "md" || ending === "html" ? ending : "json";
-  await writePrivate(parameter, await exportFile(store, record.rootId, format), false);
+  const { exportTree } = await import("../../store/export/tree.ts");
+  await writePrivate(parameter, await exportTree(store, record.rootId, format), false);
   say([`Written to ${inertLine(parameter, 200)}.`]);
 }

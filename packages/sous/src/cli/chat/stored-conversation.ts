@@ -4,11 +4,11 @@ import type { EventOf, StoredEvent } from "../../core/event.ts";
 import type { Budget } from "../../core/limits.ts";
 import type { RunRecord, Store } from "../../core/store.ts";
 import { addCost } from "../../core/usage.ts";
-import { ROOT_NAME } from "../assemble-application.ts";
+import { ROOT_NAME } from "../application/root.ts";
 import { CommandError } from "../exit-codes.ts";
-import { findRun, type SearchPlace } from "../find-run.ts";
-import { inertLine } from "../inert.ts";
-import { type ListedConversation, listConversations } from "../list-conversations.ts";
+import { findRun, type SearchPlace } from "../stored/find-run.ts";
+import { type ListedConversation, listConversations } from "../stored/list-conversations.ts";
+import { inertLine } from "../terminal/inert.ts";
 
 /** What a person said, and the run that answered it. */
 export type ConversationMessage = { readonly runId: string; readonly text: string };

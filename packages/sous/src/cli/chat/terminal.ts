@@ -24,7 +24,7 @@ const SUSPEND_MS = 200;
 export function openTerminal(
   input: NodeJS.ReadStream,
   output: NodeJS.WriteStream,
-  clock: Clock,
+  clock: Pick<Clock, "timer">,
   { onKey, onResize, onSuspend, onEnd }: TerminalEvents,
 ): Disposable {
   const decoder = new KeyDecoder();

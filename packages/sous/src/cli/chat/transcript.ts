@@ -2,13 +2,13 @@
 
 import type { SousEvent, StoredEvent } from "../../core/event.ts";
 import { textOf } from "../../core/message.ts";
-import { isSubagentToolName } from "../../core/subagent-names.ts";
-import { inert } from "../inert.ts";
-import { type LiveView, liveLines, treeFigures } from "../live-lines.ts";
-import { plainLine } from "../plain-lines.ts";
-import { type RunNode, RunTree, statusWords } from "../run-tree.ts";
-import { colourOf, type Style } from "../style.ts";
-import { breakLine, cutToWidth } from "../width.ts";
+import { isSubagentToolName } from "../../core/spawn.ts";
+import { inert } from "../terminal/inert.ts";
+import { colourOf, type Style } from "../terminal/style.ts";
+import { breakLine, cutToWidth } from "../terminal/width.ts";
+import { type LiveView, liveLines, treeFigures } from "../view/live-lines.ts";
+import { plainLine } from "../view/plain-lines.ts";
+import { type RunNode, RunTree, statusWords } from "../view/run-tree.ts";
 import { MarkdownStream } from "./markdown.ts";
 
 const LOG_LINES = 6;
@@ -52,7 +52,7 @@ export class Transcript {
     return root?.status === "running" ? root : undefined;
   }
 
-  /** Another conversation, of which this has happened before: seen in the tree, and not told again. */
+  /** Another conversation, of which this has happened before: shown in the tree, and not printed again. */
   startOver(earlier: Iterable<StoredEvent>): void {
     this.tree = new RunTree(this.#style.glyphs.arrow);
     this.#printed.clear();

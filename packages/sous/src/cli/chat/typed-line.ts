@@ -1,8 +1,13 @@
-/** What a typed line asks for: a slash command, a shell line, a named agent, or a message, perhaps with files. */
+/** A line that was typed: a message, a command or a shell line; files named with `@` join the message. */
 
-import { trimEndOf } from "../../core/trim-end.ts";
+import { constants } from "node:fs";
+import { open, realpath } from "node:fs/promises";
+import { relative, resolve, sep } from "node:path";
+import { trimEndOf } from "../../core/truncate.ts";
+import { CommandError } from "../exit-codes.ts";
+import { inertLine } from "../terminal/inert.ts";
 
-export type TypedLine =
+type TypedLine =
   | { kind: "nothing" }
   | { kind: "command"; name: string; parameter: string }
   | { kind: "shell"; command: string }
@@ -10,7 +15,7 @@ export type TypedLine =
   | { kind: "message"; text: string; files: FileMention[] };
 
 /** `mustBeThere` for `@./x`, which can be nothing else. */
-export type FileMention = { path: string; mustBeThere: boolean };
+type FileMention = { path: string; mustBeThere: boolean };
 
 export function readTypedLine(line: string, agentNames: ReadonlySet<string>): TypedLine {
   const text = line.trim();
@@ -37,4 +42,53 @@ function mentionedFiles(text: string, agentNames: ReadonlySet<string>): FileMent
 function withoutPunctuation(word: string): string {
   const kept = trimEndOf(word, ",;:!?)]");
   return kept === word && word.endsWith(".") ? word.slice(0, -1) : kept;
+}
+
+const MAX_BYTES = 64 * 1024;
+const MAX_FILES = 16;
+
+/** The message with the text of its files behind it. Throws a `CommandError` about the first that cannot be attached. */
+export async function attachFiles(text: string, files: readonly FileMention[], cwd: string): Promise<string> {
+  if (files.length > MAX_FILES)
+    throw new CommandError(`A message takes at most ${MAX_FILES} files; found ${files.length}`);
+  const root = await realpath(cwd);
+  const parts = [text];
+  for (const file of files) {
+    const part = await readMentioned(root, file);
+    if (part !== undefined) parts.push(part);
+  }
+  return parts.join("\n\n");
+}
+
+/** Undefined when it is only a word with an @ before it. */
+async function readMentioned(root: string, { path, mustBeThere }: FileMention): Promise<string | undefined> {
+  const shown = inertLine(path, 200);
+  let file: string;
+  try {
+    file = await realpath(resolve(root, path));
+  } catch {
+    if (!mustBeThere) return undefined;
+    throw new CommandError(`There is no file ${shown} in this folder`);
+  }
+  const isInside = file === root || file.startsWith(root.endsWith(sep) ? root : root + sep);
+  if (!isInside)
+    throw new CommandError(`${shown} is outside of this folder: only files below ${inertLine(root)} can be attached`);
+  // Without waiting: a pipe in the folder may never get a writer.
+  await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  const about = await handle.stat();
+  if (!about.isFile()) throw new CommandError(`${shown} is not a file: name the file you mean`);
+  const buffer = Buffer.alloc(Math.min(about.size, MAX_BYTES));
+  const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
+  const bytes = buffer.subarray(0, bytesRead);
+  if (bytes.includes(0)) throw new CommandError(`${shown} is not text, so it cannot be attached`);
+  const cut = about.size > bytesRead ? `\n[cut: the first ${bytesRead} of ${about.size} bytes]` : "";
+  return fenced(relative(root, file) || path, bytes.toString("utf8").toWellFormed() + cut);
+}
+
+/** As a code block whose fence the text itself does not contain. */
+export function fenced(title: string, text: string): string {
+  let longest = 2;
+  for (const [ticks] of text.matchAll(/^`+/gm)) longest = Math.max(longest, ticks.length);
+  const fence = "`".repeat(longest + 1);
+  return `${title}:\n${fence}\n${text.endsWith("\n") ? text : `${text}\n`}${fence}`;
 }

@@ -1,46 +1,39 @@
 /** `sous agents list | show | check | new`: which agent files there are, what they may do, and what is wrong with them. */
 
 import { lstat, mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import type { AgentFile, AgentProblem, ReadAgent } from "../../config/agents/file.ts";
+import { dialectOf } from "../../config/agents/load.ts";
+import { readAgentFile } from "../../config/agents/read.ts";
+import { checkCallSize, toEffectiveRights } from "../../config/agents/rights.ts";
+import { agentTemplate } from "../../config/agents/template.ts";
+import { OUR_TOOLS } from "../../config/agents/tools.ts";
+import { MAX_AGENT_BYTES, readSmallFile } from "../../config/read-file.ts";
+import { projectRoot } from "../../config/trust/files.ts";
+import type { ProjectTrust } from "../../config/trust/trust.ts";
 import { messageOf } from "../../core/errors.ts";
 import { nearest } from "../../core/nearest.ts";
-import { agentLines, problemLines, rightsLines } from "../agent-lines.ts";
-import {
-  type AgentFile,
-  type AgentProblem,
-  findProject,
-  findTrust,
-  loadAgents,
-  newAgentText,
-  type ProjectTrust,
-  readNamedFile,
-  rightsOf,
-  trustWarning,
-  userAgents,
-} from "../assemble-agents.ts";
-import { type ConfiguredLimit, callSizeProblems, configuredLimits } from "../assemble-limits.ts";
-import { snakeCase } from "../event-json.ts";
+import { checkPattern } from "../../rights/rule-pattern.ts";
+import { type ConfiguredLimit, configuredLimits } from "../agents/limits.ts";
+import { agentLines, problemLines, rightsLines } from "../agents/lines.ts";
+import { findTrust, loadAgents, trustWarning, userAgents } from "../application/agents.ts";
 import { CommandError, EXIT, usageError } from "../exit-codes.ts";
-import { plural } from "../figures.ts";
-import { inertLine } from "../inert.ts";
-import { DISPLAY_OPTIONS, quoted, readColor, readOptions, refusePositionals } from "../options.ts";
-import { type Output, openOutput, printJson, tell } from "../output.ts";
-import { writePrivate } from "../write-private.ts";
+import { writePrivate } from "../files/write-private.ts";
+import { snakeCase } from "../stored/run-json.ts";
+import { quoted, readOptions, refusePositionals } from "../table/options.ts";
+import { AGENTS } from "../table/setup-entries.ts";
+import { plural } from "../terminal/figures.ts";
+import { inertLine } from "../terminal/inert.ts";
+import { type Output, openOutput, printJson, tell } from "../terminal/output.ts";
 
 const COMMAND = "sous agents";
-
-const OPTIONS = {
-  ...DISPLAY_OPTIONS,
-  user: { type: "boolean", default: false },
-  json: { type: "boolean", default: false },
-} as const;
 
 type Request = { readonly output: Output; readonly isJson: boolean; readonly isUser: boolean };
 
 export async function agents(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(COMMAND, parameters, OPTIONS);
+  const { values, positionals } = readOptions(AGENTS, parameters);
   const [action, ...names] = positionals;
-  const output = openOutput(process.stdout, { color: readColor(values.color), isAscii: values.ascii });
+  const output = openOutput(process.stdout, { color: values.color, isAscii: values.ascii });
   const request: Request = { output, isJson: values.json, isUser: values.user };
   if (values.user && action !== "new") throw usageError("--user belongs to sous agents new");
   switch (action) {
@@ -105,17 +98,17 @@ async function show(name: string, { output, isJson }: Request): Promise<number> 
   const { agents: found, problems, trust } = await load();
   const agent = found.find((each) => each.name === name);
   if (agent === undefined) {
-    const broken = problems.filter(({ file, severity }) => severity === "error" && file.endsWith(`${name}.md`));
+    const broken = problems.filter(({ file, severity }) => severity === "error" && basename(file) === `${name}.md`);
     if (broken.length > 0) return report(broken, { output, isJson });
     const meant = nearest(
       name,
       found.map((each) => each.name),
     );
     throw new CommandError(
-      `There is no agent ${quoted(name)}. ${meant === undefined ? `${COMMAND} list shows all.` : `Did you mean ${meant}?`}`,
+      `Unknown agent ${quoted(name)}. ${meant === undefined ? `${COMMAND} list shows all.` : `Did you mean ${meant}?`}`,
     );
   }
-  const rights = await rightsOf(agent);
+  const rights = toEffectiveRights(agent, OUR_TOOLS);
   const limits = await limitsOf(trust);
   if (isJson) {
     const { instructions } = agent;
@@ -128,13 +121,43 @@ async function show(name: string, { output, isJson }: Request): Promise<number> 
 async function check(files: readonly string[], request: Pick<Request, "output" | "isJson">): Promise<number> {
   if (files.length === 0) {
     const { agents: found, problems, trust } = await load();
-    const sizes = await callSizeProblems(found, await limitsOf(trust));
+    const sizes = callSizeProblems(found, await limitsOf(trust));
     return report([...problems, ...sizes], request, found.length === 0 ? NONE_READ : undefined);
   }
-  const read = await Promise.all(files.map((file) => readNamedFile(file, place())));
+  const read = await Promise.all(files.map((file) => readNamedFile(file)));
   const found = read.map(({ agent }) => agent).filter((agent) => agent !== undefined);
-  const sizes = await callSizeProblems(found, await limitsOf(await findTrust(place())));
+  const sizes = callSizeProblems(found, await limitsOf(await findTrust(place())));
   return report([...read.flatMap(({ problems }) => problems), ...sizes], request);
+}
+
+/** One file that a person has named, whatever is trusted. Throws a `CommandError` when it cannot be read. */
+async function readNamedFile(given: string): Promise<ReadAgent> {
+  const cwd = process.cwd();
+  const path = resolve(cwd, given);
+  const read = await readSmallFile(path, MAX_AGENT_BYTES);
+  if ("trouble" in read) throw new CommandError(`${inertLine(given)} cannot be read: it is ${TROUBLES[read.trouble]}`);
+  const file = relative(cwd, path);
+  const shown = file.startsWith("..") ? path : file;
+  return readAgentFile({
+    file: shown,
+    text: read.bytes,
+    dialect: dialectOf(dirname(path)),
+    scope: "project",
+    checkRule: checkPattern,
+  });
+}
+
+const TROUBLES = {
+  missing: "not there",
+  "not-a-file": "not a file",
+  "too-large": "larger than 128 KB",
+  unreadable: "not readable",
+} as const;
+
+/** Agents whose calls are large beside these limits. */
+function callSizeProblems(agents: readonly AgentFile[], limits: readonly ConfiguredLimit[]): AgentProblem[] {
+  const tokens = limits.find(({ unit }) => unit === "tokens")?.limit;
+  return agents.map((agent) => checkCallSize(agent, tokens)).filter((problem) => problem !== undefined);
 }
 
 const NONE_READ = `No agent file was read. ${COMMAND} check FILE looks at any file.`;
@@ -151,8 +174,8 @@ function report(
 }
 
 async function begin(name: string, { output, isJson, isUser }: Request): Promise<number> {
-  const text = await newAgentText(name);
-  const root = isUser ? undefined : await findProject(process.cwd());
+  const text = newAgentText(name);
+  const root = isUser ? undefined : await projectRoot(process.cwd());
   const folder = root === undefined ? userAgents(place()) : join(root, ".sous", "agents");
   const file = join(folder, `${name}.md`);
   await makeFolder(folder, root);
@@ -165,7 +188,16 @@ async function begin(name: string, { output, isJson, isUser }: Request): Promise
   return EXIT.ok;
 }
 
-/** A folder that somebody else made a link of is not written into. */
+/** Throws a `CommandError` for a name that no agent can have. */
+function newAgentText(name: string): string {
+  const text = agentTemplate(JSON.stringify(name));
+  const { problems } = readAgentFile({ file: `${name}.md`, text, dialect: "sous", scope: "user" });
+  const [problem] = problems;
+  if (problem !== undefined) throw new CommandError(problem.message);
+  return agentTemplate(name);
+}
+
+/** Writes into no folder that is a link. */
 async function makeFolder(folder: string, root: string | undefined): Promise<void> {
   for (const each of root === undefined ? [] : [join(root, ".sous"), folder]) {
     const found = await lstat(each).catch(() => undefined);

@@ -6,37 +6,28 @@ import type { Clock } from "../../core/clock.ts";
 import { MissingKey } from "../../core/errors.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { RunRecord } from "../../core/store.ts";
-import type { Application, ApplicationRequest } from "../application.ts";
-import { openApplication } from "../assemble-application.ts";
+import type { Application, ApplicationRequest } from "../application/application.ts";
+import { openApplication } from "../application/open.ts";
 import type { Chat } from "../chat/chat.ts";
 import { askFirstRun, keyLines } from "../chat/first-run.ts";
 import { type History, openHistory } from "../chat/history.ts";
 import { InteractiveChat } from "../chat/interactive-chat.ts";
-import { LineAnswers } from "../chat/line-answers.ts";
-import { plainChat } from "../chat/plain-chat.ts";
+import { LineAnswers, plainChat } from "../chat/plain-chat.ts";
 import { Questions } from "../chat/questions.ts";
 import { findConversation, listChats } from "../chat/stored-conversation.ts";
 import { openTerminal } from "../chat/terminal.ts";
-import { type DatabaseFlags, sameDatabase } from "../database-place.ts";
-import { CommandError, EXIT, usageError } from "../exit-codes.ts";
-import { isElsewhere } from "../find-run.ts";
-import { thisFolder } from "../folders.ts";
-import { catchInterrupts } from "../interrupts.ts";
-import { readColor, readOptions, refusePositionals } from "../options.ts";
-import { type Display, type Output, openOutput, tell } from "../output.ts";
-import { userFolder } from "../paths.ts";
-import { RUN_OPTIONS, type RunFlags, readRunFlags } from "../run-flags.ts";
-import { openRunLog, openScreenLog, overheard, type RunLog, type RunLogOptions } from "./run-log.ts";
+import { EXIT, usageError } from "../exit-codes.ts";
+import { thisFolder, userFolderIfAny } from "../files/paths.ts";
+import { openRunLog, openScreenLog, overheard, type RunLog, type RunLogOptions } from "../run/log.ts";
+import { type DatabaseFlags, sameDatabase } from "../stored/database.ts";
+import { isElsewhere } from "../stored/find-run.ts";
+import { readOptions, refusePositionals } from "../table/options.ts";
+import { CHAT } from "../table/run-entries.ts";
+import { type RunFlags, readRunFlags } from "../table/run-flags.ts";
+import { catchInterrupts } from "../terminal/interrupts.ts";
+import { type Display, type Output, openOutput, tell } from "../terminal/output.ts";
 
 const COMMAND = "sous chat";
-
-const OPTIONS = {
-  ...RUN_OPTIONS,
-  resume: { type: "string" },
-  continue: { type: "boolean", default: false },
-  here: { type: "boolean", default: false },
-  "log-file": { type: "string" },
-} as const;
 
 type ChatRequest = {
   flags: RunFlags;
@@ -49,7 +40,7 @@ type ChatRequest = {
 };
 
 export async function chat(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(COMMAND, withList(parameters), OPTIONS);
+  const { values, positionals } = readOptions(CHAT, withList(parameters));
   refusePositionals(COMMAND, positionals, ' One task without a conversation is sous run "TASK".');
   if (values.continue && values.resume !== undefined)
     throw usageError("--continue is the newest conversation, --resume another: give one of them");
@@ -57,7 +48,7 @@ export async function chat(parameters: readonly string[]): Promise<number> {
     throw usageError("--here is about an earlier conversation: give --continue or --resume ID with it");
   const request: ChatRequest = {
     flags: readRunFlags(values),
-    display: { color: readColor(values.color), isAscii: values.ascii },
+    display: { color: values.color, isAscii: values.ascii },
     earlier: values.resume ?? (values.continue ? "last" : undefined),
     isHere: values.here,
     logFile: values["log-file"],
@@ -76,6 +67,9 @@ function withList(parameters: readonly string[]): string[] {
 }
 
 const LIST = "list";
+
+/** Of a chat that something else than the person at its keys has ended. */
+const END_CODES = { SIGTERM: 143, SIGHUP: 129, end: EXIT.ok } as const;
 
 async function chatInTerminal(request: ChatRequest, output: Output): Promise<number> {
   let chatting: InteractiveChat | undefined;
@@ -99,8 +93,8 @@ async function chatInTerminal(request: ChatRequest, output: Output): Promise<num
     onKey: (key) => chatting?.onKey(key),
     onResize: () => chatting?.refresh(),
     onSuspend: () => chatting?.clear(),
-    onEnd(signal) {
-      exitCode = signal === "SIGTERM" ? 143 : signal === "SIGHUP" ? 129 : EXIT.ok;
+    onEnd(reason) {
+      exitCode = END_CODES[reason];
       chatting?.quit();
     },
   });
@@ -154,8 +148,7 @@ async function openOrExplain(
 }
 
 /** Before there is an application that has one. */
-const SCREEN_CLOCK: Clock = {
-  now: () => Date.now(),
+const SCREEN_CLOCK: Pick<Clock, "monotonic" | "timer"> = {
   monotonic: () => performance.now(),
   timer(milliseconds, callback) {
     const timer = setTimeout(callback, milliseconds);
@@ -165,17 +158,21 @@ const SCREEN_CLOCK: Clock = {
 
 async function firstRun(reason: string, output: Output): Promise<number> {
   const clock = SCREEN_CLOCK;
+  let leaveCode: number = EXIT.ok;
   const chosen = await (async () => {
     using asked = askFirstRun({ screen: process.stdout, clock, style: output.style, reason });
     using _terminal = openTerminal(process.stdin, process.stdout, clock, {
       onKey: asked.onKey,
       onResize: asked.refresh,
       onSuspend: asked.clear,
-      onEnd: () => asked.onKey({ type: "key", name: "end-of-input" }),
+      onEnd(reason) {
+        leaveCode = END_CODES[reason];
+        asked.onKey({ type: "key", name: "end-of-input" });
+      },
     });
     return await asked.chosen;
   })();
-  if (chosen === "leave") return EXIT.ok;
+  if (chosen === "leave") return leaveCode;
   if (chosen === "key") {
     output.print(keyLines(process.env));
     return EXIT.key;
@@ -183,15 +180,9 @@ async function firstRun(reason: string, output: Output): Promise<number> {
   return (await import("./demo.ts")).demo([]);
 }
 
-async function historyOf({ keep }: RunFlags): Promise<History> {
-  if (keep.isEphemeral) return openHistory(undefined);
-  try {
-    return await openHistory(join(userFolder("state", process.env), "chat-history"));
-  } catch (error) {
-    // Without a home there is no place for it.
-    if (error instanceof CommandError) return openHistory(undefined);
-    throw error;
-  }
+function historyOf({ keep }: RunFlags): Promise<History> {
+  const folder = keep.isEphemeral ? undefined : userFolderIfAny("state", process.env);
+  return openHistory(folder === undefined ? undefined : join(folder, "chat-history"));
 }
 
 async function findEarlier({ store }: Application, request: ChatRequest): Promise<RunRecord | typeof LIST | undefined> {

@@ -1,14 +1,15 @@
 /** `sous completion`: prints the script that makes a shell complete what is typed. */
 
 import { usageError } from "../exit-codes.ts";
-import { quoted, readOptions, refusePositionals } from "../options.ts";
 import { COMMAND_TABLE } from "../table/command-table.ts";
+import { quoted, readOptions, refusePositionals } from "../table/options.ts";
+import { COMPLETION } from "../table/setup-entries.ts";
 
 const COMMAND = "sous completion";
 const SHELLS = ["bash", "zsh", "fish"] as const;
 
 export async function completion(parameters: readonly string[]): Promise<number> {
-  const { positionals } = readOptions(COMMAND, parameters, {});
+  const { positionals } = readOptions(COMPLETION, parameters);
   const [given, ...rest] = positionals;
   refusePositionals(COMMAND, rest);
   const shell = SHELLS.find((name) => name === given);

@@ -1,29 +1,20 @@
 /** `sous config explain | check | schema`: what the settings are, where they come from, and what is wrong with them. */
 
+import { configurationSchema, type Explanation, explain, nearestSetting } from "../../config/explain.ts";
+import type { LoadedConfiguration } from "../../config/load-configuration.ts";
 import { ConfigurationError, whereIs } from "../../core/problem.ts";
-import { findTrust, trustWarning } from "../assemble-agents.ts";
-import {
-  configurationSchema,
-  type Explanation,
-  explainSettings,
-  type LoadedConfiguration,
-  readConfiguration,
-} from "../assemble-configuration.ts";
+import { findTrust, trustWarning } from "../application/agents.ts";
+import { readConfiguration } from "../application/configuration.ts";
 import { EXIT, usageError } from "../exit-codes.ts";
-import { explainLines, settingLines } from "../explain-lines.ts";
-import { inertLine } from "../inert.ts";
-import { DISPLAY_OPTIONS, quoted, readColor, readOptions, refusePositionals } from "../options.ts";
-import { type Display, openOutput, printJson } from "../output.ts";
 import { showProblems } from "../report-error.ts";
+import { quoted, readOptions, refusePositionals } from "../table/options.ts";
+import { CONFIG_COMMAND } from "../table/setup-entries.ts";
+import { inertLine } from "../terminal/inert.ts";
+import { type Display, type Output, openOutput, printJson } from "../terminal/output.ts";
+import type { Style } from "../terminal/style.ts";
+import { displayWidth, wrapToWidth } from "../terminal/width.ts";
 
 const COMMAND = "sous config";
-
-const OPTIONS = {
-  ...DISPLAY_OPTIONS,
-  config: { type: "string" },
-  all: { type: "boolean", default: false },
-  json: { type: "boolean", default: false },
-} as const;
 
 type Request = {
   readonly display: Display;
@@ -33,10 +24,10 @@ type Request = {
 };
 
 export async function config(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(COMMAND, parameters, OPTIONS);
+  const { values, positionals } = readOptions(CONFIG_COMMAND, parameters);
   const [action, ...rest] = positionals;
   const request: Request = {
-    display: { color: readColor(values.color), isAscii: values.ascii },
+    display: { color: values.color, isAscii: values.ascii },
     configFile: values.config,
     isAll: values.all,
     isJson: values.json,
@@ -45,14 +36,14 @@ export async function config(parameters: readonly string[]): Promise<number> {
     case "explain": {
       const [name, ...more] = rest;
       refusePositionals(`${COMMAND} explain`, more);
-      return withConfiguration(request, (loaded) => explain(loaded, name, request));
+      return withConfiguration(request, (loaded) => show(loaded, name, request));
     }
     case "check":
       refusePositionals(`${COMMAND} check`, rest);
       return withConfiguration(request, (loaded) => check(loaded, request));
     case "schema":
       refusePositionals(`${COMMAND} schema`, rest);
-      printJson(await configurationSchema());
+      printJson(configurationSchema());
       return EXIT.ok;
     default:
       throw usageError(
@@ -61,7 +52,7 @@ export async function config(parameters: readonly string[]): Promise<number> {
   }
 }
 
-/** Says what is wrong, all of it, and ends with 3; otherwise goes on, after what was ignored. */
+/** Says what is wrong, all of it, and ends with 3; otherwise continues, after what was ignored. */
 async function withConfiguration(
   request: Request,
   use: (loaded: LoadedConfiguration) => Promise<number> | number,
@@ -100,11 +91,12 @@ function check({ warnings }: LoadedConfiguration, { display, isJson }: Request):
   return EXIT.ok;
 }
 
-async function explain(loaded: LoadedConfiguration, name: string | undefined, request: Request): Promise<number> {
-  const found = await explainSettings(loaded, name);
-  if ("meant" in found) {
-    const hint = found.meant === undefined ? "See sous config explain --all." : `Did you mean ${found.meant}?`;
-    throw usageError(`There is no setting ${quoted(name ?? "")}. ${hint}`);
+function show(loaded: LoadedConfiguration, name: string | undefined, request: Request): number {
+  const found = explain(loaded, name);
+  if (found === undefined) {
+    const meant = nearestSetting(name ?? "");
+    const hint = meant === undefined ? "See sous config explain --all." : `Did you mean ${meant}?`;
+    throw usageError(`Unknown setting ${quoted(name ?? "")}. ${hint}`);
   }
   const settings = name === undefined && !request.isAll ? found.filter(({ isDefault }) => !isDefault) : found;
   if (request.isJson) {
@@ -121,4 +113,47 @@ async function explain(loaded: LoadedConfiguration, name: string | undefined, re
 
 function settingJson({ key, shown, where, isDefault, about }: Explanation): object {
   return { key, value: shown, from: where, is_default: isDefault, default: about.fallback, allowed: about.allowed };
+}
+
+const MAX_VALUE = 300;
+
+export function explainLines(
+  explanation: Explanation,
+  { style, columns }: Pick<Output, "style" | "columns">,
+): string[] {
+  const { key, shown, where, behind, about } = explanation;
+  const rows: [name: string, text: string][] = [
+    ["from", inertLine(where, 1000)],
+    ...behind.map((each): [string, string] => ["over", `${value(each.shown)} from ${inertLine(each.where, 1000)}`]),
+    ["allowed", about.allowed],
+    ["default", value(about.fallback)],
+    ...(about.variable === undefined ? [] : [["variable", about.variable] satisfies [string, string]]),
+    ["project", about.project],
+  ];
+  return [
+    `${style.paint("bold", key)} = ${value(shown)}`,
+    ...rows.map(([name, text]) => `  ${style.paint("dim", name.padEnd(8))}  ${asciiOf(text, style)}`),
+    ...wrapToWidth(about.description, columns - 2).map((line) => `  ${line}`),
+  ];
+}
+
+/** The key and its value, then where it comes from. */
+export function settingLines(explanations: readonly Explanation[], style: Style): string[] {
+  const said = explanations.map(({ key, shown }) => `${key} = ${value(shown)}`);
+  const width = Math.min(MAX_WIDTH, Math.max(...said.map(displayWidth)));
+  return explanations.map(({ where }, index) => {
+    const line = said[index] ?? "";
+    const gap = " ".repeat(Math.max(0, width - displayWidth(line)) + 2);
+    return `${line}${gap}${style.paint("dim", inertLine(where, 1000))}`;
+  });
+}
+
+const MAX_WIDTH = 60;
+
+function value(shown: string): string {
+  return inertLine(shown, MAX_VALUE);
+}
+
+function asciiOf(text: string, { glyphs }: Style): string {
+  return glyphs.more === "..." ? text.replaceAll("–", "-") : text;
 }

@@ -4,11 +4,11 @@
  */
 
 import type { ModelRequest } from "../../core/model.ts";
-import { plural } from "../figures.ts";
+import type { Step } from "../../testing/steps.ts";
+import { plural } from "../terminal/figures.ts";
 
-/** One answer: a pause, as a model would take to think, then words and calls. */
-export type DemoTurn = { pauseMs: number; text: string; calls: readonly DemoCall[] };
-export type DemoCall = { toolName: string; input: unknown };
+/** A stored run of this model is one of the demo. */
+export const DEMO_MODEL = "scripted/demo";
 
 export const DEMO_TASK = "What is in this folder? Ask three children at once and put their answers together.";
 
@@ -16,13 +16,13 @@ export const DEMO_TASK = "What is in this folder? Ask three children at once and
 export const DEMO_MAX_DEPTH = 2;
 
 /** A child that is asked again is `lead/files#2`, and answers as the first would have. */
-export function demoAnswer(request: ModelRequest): DemoTurn {
+export function demoAnswer(request: ModelRequest): Step[] {
   const answer = BY_PATH.get(request.caller.path.replaceAll(/#\d+/g, ""));
   if (answer === undefined) throw new Error(`The demo has no agent at ${request.caller.path}`);
   return answer(request);
 }
 
-const BY_PATH: ReadonlyMap<string, (request: ModelRequest) => DemoTurn> = new Map([
+const BY_PATH: ReadonlyMap<string, (request: ModelRequest) => Step[]> = new Map([
   ["lead", leadOn],
   ["lead/files", countFiles],
   ["lead/definitions", findDefinitions],
@@ -36,13 +36,13 @@ const TASKS = [
   { label: "reader", task_prompt: "Read every text file, from the first to the last.", max_turns: 3 },
 ];
 
-const MOST_ROUNDS = 3;
+const MAX_ROUNDS = 3;
 
 /**
- * Every answer depends on what was found so far and on nothing else, so a run that goes on after a crash gets the right
+ * Every answer depends on what was found so far and on nothing else, so a run that continues after a crash gets the right
  * one. After a stop only those are asked again who were stopped.
  */
-function leadOn(request: ModelRequest): DemoTurn {
+function leadOn(request: ModelRequest): Step[] {
   const rounds = resultsOf(request, "parallel_subagent").filter(({ isError }) => !isError);
   const reports = new Map<string, Report>();
   for (const { output } of rounds) {
@@ -50,21 +50,21 @@ function leadOn(request: ModelRequest): DemoTurn {
     for (const report of results) if (report.success || !reports.has(report.label)) reports.set(report.label, report);
   }
   const open = TASKS.filter(({ label }) => reports.get(label)?.success !== true);
-  if (open.length === 0 || rounds.length === MOST_ROUNDS) return putTogether([...reports.values()]);
+  if (open.length === 0 || rounds.length === MAX_ROUNDS) return putTogether([...reports.values()]);
   const text = rounds.length === 0 ? "Three questions, three children." : "Some of them were stopped.";
   return call(300, "parallel_subagent", { tasks: open }, text);
 }
 
 type Report = { label: string; success: boolean; output: string; error?: string };
 
-function putTogether(reports: readonly Report[]): DemoTurn {
+function putTogether(reports: readonly Report[]): Step[] {
   const lines = reports.map(({ label, output, error = "" }) => {
     return `${label}: ${output === "" ? error : output.replace(/^\[Notice: (.*?)\]\n/, "($1) ")}`;
   });
   return say(350, lines.join("\n"));
 }
 
-function countFiles(request: ModelRequest): DemoTurn {
+function countFiles(request: ModelRequest): Step[] {
   const [found] = resultsOf(request, "glob");
   if (found === undefined) return call(250, "glob", { pattern: "**" });
   const names = linesOf(found.output);
@@ -85,7 +85,7 @@ const DEFINITION = "^\\s*((export|public|pub|static|async|abstract) )*(function|
 
 const CODE = "*.{ts,js,mjs,py,go,rs,java,kt,c,cc,rb,swift,php}";
 
-function findDefinitions(request: ModelRequest): DemoTurn {
+function findDefinitions(request: ModelRequest): Step[] {
   const [found] = resultsOf(request, "grep");
   if (found === undefined) return call(250, "grep", { pattern: DEFINITION, glob: CODE, limit: 1000 });
   const files = new Map<string, number>();
@@ -108,7 +108,7 @@ function findDefinitions(request: ModelRequest): DemoTurn {
   return say(300, `${atLeast}${where}. My child says: ${report}`);
 }
 
-function lookCloser(request: ModelRequest): DemoTurn {
+function lookCloser(request: ModelRequest): Step[] {
   const path = /^Look at (.*)\.$/.exec(taskOf(request))?.[1] ?? "";
   const toolName = path === "the top folder" ? "list_files" : "read_file";
   const [seen] = resultsOf(request, toolName);
@@ -128,7 +128,7 @@ function lookCloser(request: ModelRequest): DemoTurn {
   return say(350, `${path} has ${more}${size}. I wanted a child of my own and was told: ${told}.`);
 }
 
-function readOnAndOn(request: ModelRequest): DemoTurn {
+function readOnAndOn(request: ModelRequest): Step[] {
   const [found] = resultsOf(request, "glob");
   if (found === undefined) return call(300, "glob", { pattern: "*.{md,txt,rst,json,ts,js,py,go,rs,java,c,html}" });
   const names = linesOf(found.output);
@@ -139,12 +139,16 @@ function readOnAndOn(request: ModelRequest): DemoTurn {
   return call(450, "read_file", { path: next, limit: 200 }, `${read.length + 1} of ${names.length}.`);
 }
 
-function say(pauseMs: number, text: string): DemoTurn {
-  return { pauseMs, text, calls: [] };
+function say(pauseMs: number, text: string): Step[] {
+  return [
+    { step: "wait", milliseconds: pauseMs },
+    { step: "text", chunks: [text] },
+  ];
 }
 
-function call(pauseMs: number, toolName: string, input: unknown, text = ""): DemoTurn {
-  return { pauseMs, text, calls: [{ toolName, input }] };
+function call(pauseMs: number, toolName: string, input: unknown, text = ""): Step[] {
+  const words: Step[] = text === "" ? [] : [{ step: "text", chunks: [text] }];
+  return [{ step: "wait", milliseconds: pauseMs }, ...words, { step: "call", toolName, input, callId: undefined }];
 }
 
 /** What this agent's calls of a tool came back with, in their order. */

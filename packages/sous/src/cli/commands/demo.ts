@@ -1,33 +1,25 @@
 /** `sous demo`: a real tree of agents over real files, on a model that follows a script and says so. */
 
-import { assembleDemo } from "../assemble.ts";
-import { readConfiguration } from "../assemble-configuration.ts";
-import { keepOf, sameDatabase } from "../database-place.ts";
+import { readConfiguration } from "../application/configuration.ts";
+import { assembleDemo } from "../application/demo.ts";
 import { exitCodeOf } from "../exit-codes.ts";
-import { inert, inertLine } from "../inert.ts";
-import { catchInterrupts } from "../interrupts.ts";
-import { openForRun, warnOfLoss } from "../keep-runs.ts";
-import { DISPLAY_OPTIONS, readColor, readOptions, refusePositionals } from "../options.ts";
-import { openOutput, tell } from "../output.ts";
-import { readRunFlags } from "../run-flags.ts";
-import { treeLines } from "../tree.ts";
-import { watchRun } from "../watch-run.ts";
+import { watchRun } from "../run/watch.ts";
+import { keepOf, openForRun, sameDatabase, warnOfLoss } from "../stored/database.ts";
+import { readOptions, refusePositionals } from "../table/options.ts";
+import { DEMO } from "../table/run-entries.ts";
+import { readRunFlags } from "../table/run-flags.ts";
+import { inert, inertLine } from "../terminal/inert.ts";
+import { catchInterrupts } from "../terminal/interrupts.ts";
+import { openOutput, tell } from "../terminal/output.ts";
+import { treeLines } from "../view/tree-lines.ts";
 import { DEMO_TASK } from "./demo-script.ts";
 
 const COMMAND = "sous demo";
 
-const OPTIONS = {
-  ...DISPLAY_OPTIONS,
-  "db-path": { type: "string" },
-  config: { type: "string" },
-  ephemeral: { type: "boolean", default: false },
-  "require-store": { type: "boolean", default: false },
-} as const;
-
 export async function demo(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(COMMAND, parameters, OPTIONS);
+  const { values, positionals } = readOptions(DEMO, parameters);
   refusePositionals(COMMAND, positionals);
-  const display = { color: readColor(values.color), isAscii: values.ascii };
+  const display = { color: values.color, isAscii: values.ascii };
   const output = openOutput(process.stdout, display);
   const progress = openOutput(process.stderr, display);
   const flags = readRunFlags(values);
@@ -38,7 +30,7 @@ export async function demo(parameters: readonly string[]): Promise<number> {
   output.printText("sous demo: real agents, tools, limits and files. The model is scripted: no key, no network.");
   using interrupt = catchInterrupts();
   const { signal } = interrupt;
-  const { clock, runtime, agent } = await assembleDemo(place.cwd, {
+  const { clock, runtime, agent } = assembleDemo(place.cwd, {
     store,
     requireStore: isRequired,
   });
@@ -55,6 +47,11 @@ export async function demo(parameters: readonly string[]): Promise<number> {
   if (result.error !== undefined) tell(`error: ${inertLine(result.error.message)}`);
   if (result.lost !== undefined && result.error?.type !== "store") warnOfLoss(result.lost);
   else if (store !== undefined && result.error === undefined)
-    tell(`The run is stored: sous replay --tree --id ${result.runId}${again}`);
+    tell(`The run is stored: ${called()} replay --tree --id ${result.runId}${again}`);
   return exitCodeOf(result, interrupt.exitCode());
+}
+
+/** How a person calls the command here: npm sets this variable for what `npx` and `npm run` start. */
+function called(): string {
+  return process.env.npm_command === undefined ? "sous" : "npx sous";
 }

@@ -1,29 +1,21 @@
 /** `sous doctor`: looks at the machine and the setup, and says what to do. Starts no program and changes nothing. */
 
-import { type Check, type CheckState, stateOf } from "../doctor-check.ts";
-import { type DoctorRequest, examine } from "../doctor-examine.ts";
+import { type Check, type CheckState, stateOf } from "../doctor/check.ts";
+import { type DoctorRequest, examine } from "../doctor/examine.ts";
 import { EXIT } from "../exit-codes.ts";
-import { inertLine } from "../inert.ts";
-import { DISPLAY_OPTIONS, readColor, readOptions, refusePositionals } from "../options.ts";
-import { type Output, openOutput, printJson } from "../output.ts";
-import type { Colour } from "../style.ts";
-import { breakLine } from "../width.ts";
+import { readOptions, refusePositionals } from "../table/options.ts";
+import { DOCTOR } from "../table/setup-entries.ts";
+import { inertLine } from "../terminal/inert.ts";
+import { type Output, openOutput, printJson } from "../terminal/output.ts";
+import type { Colour } from "../terminal/style.ts";
+import { breakLine } from "../terminal/width.ts";
 
 const COMMAND = "sous doctor";
 
-export const DOCTOR_OPTIONS = {
-  ...DISPLAY_OPTIONS,
-  online: { type: "boolean", default: false },
-  model: { type: "string", short: "m" },
-  config: { type: "string" },
-  "db-path": { type: "string" },
-  json: { type: "boolean", default: false },
-} as const;
-
 export async function doctor(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(COMMAND, parameters, DOCTOR_OPTIONS);
+  const { values, positionals } = readOptions(DOCTOR, parameters);
   refusePositionals(COMMAND, positionals);
-  const output = openOutput(process.stdout, { color: readColor(values.color), isAscii: values.ascii });
+  const output = openOutput(process.stdout, { color: values.color, isAscii: values.ascii });
   const { default: manifest } = await import("../../../package.json", { with: { type: "json" } });
   const { isTTY = false, columns, rows } = process.stdout;
   const request: DoctorRequest = {

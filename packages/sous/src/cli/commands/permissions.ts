@@ -2,27 +2,22 @@
 
 import type { RuleAnswer } from "../../core/approval.ts";
 import { nearestFirst } from "../../core/nearest.ts";
-import { findTrust, loadAgents, trustWarning } from "../assemble-agents.ts";
-import { type Judgement, policyFor, ROOT_NAME } from "../assemble-application.ts";
-import { readConfiguration } from "../assemble-configuration.ts";
-import { guardPlaces } from "../assemble-guards.ts";
+import type { Judgement } from "../../rights/policy.ts";
+import { findTrust, loadAgents, trustWarning } from "../application/agents.ts";
+import { readConfiguration } from "../application/configuration.ts";
+import { guardPlaces } from "../application/guards.ts";
+import { policyFor } from "../application/open.ts";
+import { ROOT_NAME } from "../application/root.ts";
 import { EXIT, usageError } from "../exit-codes.ts";
-import { inertLine } from "../inert.ts";
-import { DISPLAY_OPTIONS, quoted, readColor, readOptions, refusePositionals } from "../options.ts";
-import { openOutput, printJson } from "../output.ts";
+import { quoted, readOptions, refusePositionals } from "../table/options.ts";
+import { PERMISSIONS } from "../table/setup-entries.ts";
+import { inertLine } from "../terminal/inert.ts";
+import { openOutput, printJson } from "../terminal/output.ts";
 
 const COMMAND = "sous permissions";
 
-const OPTIONS = {
-  ...DISPLAY_OPTIONS,
-  config: { type: "string" },
-  allow: { type: "string", multiple: true },
-  yes: { type: "boolean", default: false },
-  json: { type: "boolean", default: false },
-} as const;
-
 export async function permissions(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(COMMAND, parameters, OPTIONS);
+  const { values, positionals } = readOptions(PERMISSIONS, parameters);
   const [action, command, ...rest] = positionals;
   if (action !== "test")
     throw usageError(
@@ -30,7 +25,7 @@ export async function permissions(parameters: readonly string[]): Promise<number
     );
   if (command === undefined) throw usageError(`${COMMAND} test needs a command, such as 'git push'`);
   refusePositionals(`${COMMAND} test`, rest, " Put the command into quotes.");
-  const display = { color: readColor(values.color), isAscii: values.ascii };
+  const display = { color: values.color, isAscii: values.ascii };
   const place = { cwd: process.cwd(), env: process.env };
   const trust = await findTrust(place);
   const { configuration, warnings } = await readConfiguration({
@@ -51,11 +46,11 @@ export async function permissions(parameters: readonly string[]): Promise<number
   );
   const { agents } = await loadAgents(place, trust.state === "trusted" ? trust : { files: [] });
   const bounds = { heldRules: trust.heldRules, guards, agents };
-  const policy = await policyFor({ flags: { rights }, env: place.env }, configuration, bounds);
+  const policy = policyFor({ flags: { rights }, env: place.env }, configuration, bounds);
   const who = { runId: "", path: ROOT_NAME, agent: ROOT_NAME, callId: "", above: [] };
   const judgement = policy.explain({ ...who, ...callOf(command, agents), cwd: place.cwd });
   if (values.json) printJson(judgementJson(command, judgement));
-  else openOutput(process.stdout, display).printText(judgementLines(judgement).map(inert).join("\n"));
+  else openOutput(process.stdout, display).printText(judgementLines(judgement).join("\n"));
   return EXIT.ok;
 }
 
@@ -68,9 +63,7 @@ function callOf(given: string, agents: readonly { readonly name: string }[]): { 
     name,
     agents.map((each) => each.name),
   );
-  throw usageError(
-    `There is no agent ${name} here; ${known.length === 0 ? "there are none" : `known: ${known.join(", ")}`}`,
-  );
+  throw usageError(`Unknown agent ${name}; ${known.length === 0 ? "there are none" : `known: ${known.join(", ")}`}`);
 }
 
 /** What happens then, in words. */
@@ -81,28 +74,31 @@ const ANSWERS: Record<RuleAnswer["effect"] | "tier", string> = {
   tier: "no rule decides: a person is asked, and without one it is refused",
 };
 
+/** What is not ours is made inert before it is put between our spaces, which say where a part of the line begins. */
 function judgementLines({ answer, by, reading }: Judgement): string[] {
   const reason = answer !== undefined && "reason" in answer ? answer.reason : undefined;
   const parts = (reading?.parts ?? []).flatMap(({ views, problem }, index) => {
-    const texts = views.map(({ words }) => words.map(({ text, isOpen }) => (isOpen ? `${text}…` : text)).join(" "));
+    const texts = views.map(({ words }) =>
+      inert(words.map(({ text, isOpen }) => (isOpen ? `${text}…` : text)).join(" ")),
+    );
     return [
       `part ${index + 1}: ${texts.join("  starts  ")}`,
-      ...(problem === undefined ? [] : [`  not understood: ${problem}`]),
+      ...(problem === undefined ? [] : [`  not understood: ${inert(problem)}`]),
     ];
   });
-  const files = (reading?.files ?? []).map(({ kind, paths }) => `${kind}s: ${paths.join(" or ")}`);
+  const files = (reading?.files ?? []).map(({ kind, paths }) => `${kind}s: ${inert(paths.join(" or "))}`);
   return [
-    `${ANSWERS[answer?.effect ?? "tier"]}`,
-    `decided by: ${by}`,
-    ...(reason === undefined || reason === by ? [] : [`because: ${reason}`]),
-    ...(reading?.problem === undefined ? [] : [`not understood: ${reading.problem}`]),
+    ANSWERS[answer?.effect ?? "tier"],
+    `decided by: ${inert(by)}`,
+    ...(reason === undefined || reason === by ? [] : [`because: ${inert(reason)}`]),
+    ...(reading?.problem === undefined ? [] : [`not understood: ${inert(reading.problem)}`]),
     ...parts,
     ...files,
   ];
 }
 
-function inert(line: string): string {
-  return inertLine(line, 2000);
+function inert(text: string): string {
+  return inertLine(text, 2000);
 }
 
 function judgementJson(command: string, { answer, by, reading }: Judgement): object {

@@ -1,10 +1,11 @@
-/** `sous replay`: looks at runs that were kept, plays them again, takes them out and puts them away. */
+/** `sous replay`: inspects stored runs, plays them again, exports, imports and deletes them. */
 
-import { findDatabase } from "../database-place.ts";
 import { usageError } from "../exit-codes.ts";
-import { quoted, readColor, readOptions, refusePositionals } from "../options.ts";
-import { openOutput } from "../output.ts";
-import { REPLAY_OPTIONS, type Replay } from "./replay-parts.ts";
+import type { Replay } from "../replay/request.ts";
+import { findDatabase } from "../stored/database.ts";
+import { quoted, readOptions, refusePositionals } from "../table/options.ts";
+import { REPLAY } from "../table/replay-entry.ts";
+import { openOutput } from "../terminal/output.ts";
 
 const COMMAND = "sous replay";
 
@@ -14,9 +15,9 @@ const ACTIONS = ["list", "id", "diff", "import", "prune", "backup"] as const;
 const WITH_ID = ["tree", "request", "rerun", "export", "save-cassette"] as const;
 
 export async function replay(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(COMMAND, parameters, REPLAY_OPTIONS);
+  const { values, positionals } = readOptions(REPLAY, parameters);
   const action = chooseAction(values, positionals);
-  const display = { color: readColor(values.color), isAscii: values.ascii };
+  const display = { color: values.color, isAscii: values.ascii };
   const flags = { dbPath: values["db-path"], configFile: values.config };
   const parts: Replay = {
     values,
@@ -26,26 +27,26 @@ export async function replay(parameters: readonly string[]): Promise<number> {
   };
   switch (action) {
     case "list":
-      return (await import("./replay-list.ts")).replayList(parts);
+      return (await import("../replay/list.ts")).replayList(parts);
     case "tree":
-      return (await import("./replay-tree.ts")).replayTree(parts);
+      return (await import("../replay/show.ts")).replayTree(parts);
     case "id":
     case "request":
-      return (await import("./replay-show.ts")).replayShow(parts);
+      return (await import("../replay/show.ts")).replayShow(parts);
     case "export":
-      return (await import("./replay-export.ts")).replayExport(parts);
+      return (await import("../replay/export.ts")).replayExport(parts);
     case "import":
-      return (await import("./replay-keep.ts")).replayImport(parts);
+      return (await import("../replay/export.ts")).replayImport(parts);
     case "backup":
-      return (await import("./replay-keep.ts")).replayBackup(parts);
+      return (await import("../replay/export.ts")).replayBackup(parts);
     case "prune":
-      return (await import("./replay-keep.ts")).replayPrune(parts);
+      return (await import("../replay/export.ts")).replayPrune(parts);
     case "rerun":
-      return (await import("./replay-rerun.ts")).replayRerun(parts);
+      return (await import("../replay/rerun.ts")).replayRerun(parts);
     case "diff":
-      return (await import("./replay-diff.ts")).replayDiff(parts, positionals[0] ?? "");
+      return (await import("../replay/diff.ts")).replayDiff(parts, positionals[0] ?? "");
     case "save-cassette":
-      return (await import("./replay-export.ts")).replayCassette(parts);
+      return (await import("../replay/export.ts")).replayCassette(parts);
     default:
       return action satisfies never;
   }
@@ -54,7 +55,7 @@ export async function replay(parameters: readonly string[]): Promise<number> {
 type Action = (typeof ACTIONS)[number] | (typeof WITH_ID)[number];
 
 function chooseAction(values: Replay["values"], positionals: readonly string[]): Action {
-  const asked = ACTIONS.filter((name) => values[name] !== undefined);
+  const asked = ACTIONS.filter((name) => isGiven(values[name]));
   const [action, other] = asked;
   if (action === undefined) {
     const hint = positionals[0] === undefined ? "" : ` Did you mean ${COMMAND} --id ${quoted(positionals[0])}?`;
@@ -62,12 +63,16 @@ function chooseAction(values: Replay["values"], positionals: readonly string[]):
   }
   if (other !== undefined) throw usageError(`${COMMAND} does one thing at a time: --${action} or --${other}`);
   checkPositionals(action, positionals);
-  const withId = WITH_ID.filter((name) => values[name] !== undefined);
+  const withId = WITH_ID.filter((name) => isGiven(values[name]));
   const [special, second] = withId;
   if (special === undefined) return action;
   if (action !== "id") throw usageError(`--${special} needs --id ID`);
   if (second !== undefined) throw usageError(`${COMMAND} does one thing at a time: --${special} or --${second}`);
   return special;
+}
+
+function isGiven(value: string | boolean | undefined): boolean {
+  return value !== undefined && value !== false;
 }
 
 function checkPositionals(action: Action, positionals: readonly string[]): void {

@@ -1,59 +1,29 @@
 /** `sous resume`: continues a stored run after a crash or a stop. What is finished is not done again. */
 
-import { ModelError } from "../../core/errors.ts";
 import type { RunResult } from "../../core/runtime.ts";
-import { assembleStored } from "../assemble-stored.ts";
-import { type DatabaseFlags, findDatabase, sameDatabase } from "../database-place.ts";
-import { EXIT, exitCodeOf, usageError } from "../exit-codes.ts";
-import { folderNote, isElsewhere } from "../find-run.ts";
-import { thisFolder } from "../folders.ts";
-import { inert, inertLine } from "../inert.ts";
-import { catchInterrupts } from "../interrupts.ts";
-import { warnOfLoss } from "../keep-runs.ts";
-import { raisedResume, raiseOf } from "../more-of-limit.ts";
-import { openRuns } from "../open-runs.ts";
-import { DISPLAY_OPTIONS, readColor, readOptions, readWhole, refusePositionals } from "../options.ts";
-import { openOutput, printJson, tell } from "../output.ts";
-import { RUN_OPTIONS, readMoney, readRunFlags } from "../run-flags.ts";
-import { resultJson } from "../run-json.ts";
-import { treeLines } from "../tree.ts";
-import { watchRun } from "../watch-run.ts";
-import { chooseRun, goOn, type ResumePlace, type Way } from "./resume-stored.ts";
-import { endingSentence } from "./run-ending.ts";
-import { openRunLog, overheard } from "./run-log.ts";
+import { assembleStored } from "../application/stored.ts";
+import { usageError } from "../exit-codes.ts";
+import { thisFolder } from "../files/paths.ts";
+import { chooseRun, goOn, type ResumePlace, type Way } from "../run/continue.ts";
+import { endingSentence, exitCodeOfRun, raisedResume, raiseOf } from "../run/ending.ts";
+import { openRunLog, overheard } from "../run/log.ts";
+import { watchRun } from "../run/watch.ts";
+import { type DatabaseFlags, findDatabase, openRuns, sameDatabase, warnOfLoss } from "../stored/database.ts";
+import { folderNote, isElsewhere } from "../stored/find-run.ts";
+import { resultJson } from "../stored/run-json.ts";
+import { readOptions, readWhole, refusePositionals } from "../table/options.ts";
+import { RESUME } from "../table/run-entries.ts";
+import { readMoney, readRunFlags } from "../table/run-flags.ts";
+import { inert, inertLine } from "../terminal/inert.ts";
+import { catchInterrupts } from "../terminal/interrupts.ts";
+import { openOutput, printJson, tell } from "../terminal/output.ts";
+import { treeLines } from "../view/tree-lines.ts";
 
 const COMMAND = "sous resume";
 
-const OPTIONS = {
-  ...DISPLAY_OPTIONS,
-  last: { type: "boolean", default: false },
-  here: { type: "boolean", default: false },
-  fork: { type: "boolean", default: false },
-  at: { type: "string" },
-  "add-budget": { type: "string" },
-  "add-tokens": { type: "string" },
-  "db-path": { type: "string" },
-  "require-store": RUN_OPTIONS["require-store"],
-  config: RUN_OPTIONS.config,
-  bare: RUN_OPTIONS.bare,
-  tools: RUN_OPTIONS.tools,
-  "deny-tools": RUN_OPTIONS["deny-tools"],
-  "no-delegate": RUN_OPTIONS["no-delegate"],
-  allow: RUN_OPTIONS.allow,
-  yes: RUN_OPTIONS.yes,
-  "max-turns": RUN_OPTIONS["max-turns"],
-  timeout: RUN_OPTIONS.timeout,
-  quiet: RUN_OPTIONS.quiet,
-  verbose: RUN_OPTIONS.verbose,
-  "log-format": RUN_OPTIONS["log-format"],
-  "log-level": RUN_OPTIONS["log-level"],
-  "log-file": { type: "string" },
-  json: { type: "boolean", default: false },
-} as const;
-
 export async function resume(parameters: readonly string[]): Promise<number> {
   refuseNewLimits(parameters);
-  const { values, positionals } = readOptions(COMMAND, parameters, OPTIONS);
+  const { values, positionals } = readOptions(RESUME, parameters);
   const [given, ...rest] = values.last ? ["last", ...positionals] : positionals;
   refusePositionals(COMMAND, rest);
   const flags = readRunFlags(values);
@@ -68,7 +38,7 @@ export async function resume(parameters: readonly string[]): Promise<number> {
   };
   if (way.at !== undefined && !way.isFork)
     throw usageError("--at requires --fork: without it a run continues from its last turn");
-  const display = { color: readColor(values.color), isAscii: values.ascii };
+  const display = { color: values.color, isAscii: values.ascii };
   const progress = openOutput(process.stderr, display);
   using interrupt = catchInterrupts();
   const place = { cwd: process.cwd(), env: process.env };
@@ -89,7 +59,7 @@ export async function resume(parameters: readonly string[]): Promise<number> {
   // A live region and the lines of a log would draw over each other.
   const style = log?.isOnStderr === true ? { ...progress.style, isLive: false } : progress.style;
   const runtime = overheard(assembled.runtime, log?.onEvent);
-  const { result, tree, cause } = await watchRun({
+  const { result, tree } = await watchRun({
     clock: assembled.clock,
     style: isShown ? style : undefined,
     earlier: way.isFork ? [] : stored.events,
@@ -105,8 +75,7 @@ export async function resume(parameters: readonly string[]): Promise<number> {
   const sentence = raisedSentence(result, typed, isHere) ?? endingSentence(result, facts);
   if (sentence !== undefined) tell(sentence);
   if (result.lost !== undefined && result.error?.type !== "store") warnOfLoss(result.lost);
-  const isKeyWrong = cause instanceof ModelError && cause.kind === "auth";
-  return isKeyWrong ? EXIT.key : exitCodeOf(result, interrupt.exitCode());
+  return exitCodeOfRun(result, interrupt.exitCode());
 }
 
 /** The limits of a new run: a person who types them here wants more, or less, than the run has. */

@@ -2,22 +2,32 @@
 
 import { setImmediate } from "node:timers/promises";
 import { withoutRun } from "../../core/runtime.ts";
-import { openApplication } from "../assemble-application.ts";
+import { openApplication } from "../application/open.ts";
 import { EXIT } from "../exit-codes.ts";
-import { catchInterrupts, openUnlessStopped, type StopSignal } from "../interrupts.ts";
-import { warnOfLoss } from "../keep-runs.ts";
-import { tell } from "../output.ts";
 import { reportError } from "../report-error.ts";
-import { endingSentence, exitCodeOfEnded, failureBefore } from "./run-ending.ts";
-import { openRunLog } from "./run-log.ts";
-import { openOutlet } from "./run-outlet.ts";
-import { type RunOutput, runOutput } from "./run-output.ts";
-import { exitSoon, patienceAfter } from "./run-patience.ts";
-import { isInlineSchema, likelyFormat, type RunRequest, readOutputSchema, readRunRequest } from "./run-request.ts";
-import { readTask } from "./run-task.ts";
-import { type Stops, watchHeadless } from "./run-watch.ts";
+import { endingSentence, exitCodeOfRun, failureBefore } from "../run/ending.ts";
+import { type Stops, watchHeadless } from "../run/headless.ts";
+import { openRunLog } from "../run/log.ts";
+import { openOutlet, type RunOutput, runOutput } from "../run/output.ts";
+import {
+  isInlineSchema,
+  likelyFormat,
+  type RunRequest,
+  readOutputSchema,
+  readRunRequest,
+  readTask,
+} from "../run/request.ts";
+import { warnOfLoss } from "../stored/database.ts";
+import {
+  catchInterrupts,
+  exitSoon,
+  openUnlessStopped,
+  patienceAfter,
+  type StopSignal,
+} from "../terminal/interrupts.ts";
+import { tell } from "../terminal/output.ts";
 
-/** Whoever closes our stdout ends us as any filter is ended. */
+/** A reader that closes stdout ends the command, as it ends any filter. */
 const CLOSED = 141;
 const SIGNALS: readonly number[] = [129, 130, 143];
 
@@ -30,7 +40,7 @@ export async function run(parameters: readonly string[], earlier?: () => readonl
     onClosed: () => interrupts.stop(CLOSED, outlet.isClosed ? "a closed stdout" : "a stdout that cannot be written"),
     patience: patience.signal,
   });
-  // Without a reader of its progress a run goes on: its answer is on stdout.
+  // Without a reader of its progress a run continues: its answer is on stdout.
   process.stderr.on("error", () => {});
   const code = await runHeadless(parameters, { interrupts, patience }, (format, display) =>
     runOutput(format, outlet, display),
@@ -84,8 +94,7 @@ async function perform(request: RunRequest, output: RunOutput, stops: Stops): Pr
   using log = await openRunLog({ flags: flags.log, file, env, enabled });
   stop.throwIfAborted();
   const agent = schema === undefined ? application.agent : application.agent.with({ outputSchema: schema });
-  const ended = await watchHeadless({ request, application, agent, task, output, log }, stops);
-  const { result } = ended;
+  const result = await watchHeadless({ request, application, agent, task, output, log }, stops);
   const isKept = application.store !== undefined && result.lost === undefined;
   log?.settle(isKept);
   await output.end(result);
@@ -97,5 +106,5 @@ async function perform(request: RunRequest, output: RunOutput, stops: Stops): Pr
   if (sentence !== undefined) tell(sentence);
   // When that is why it failed, the sentence has said so.
   if (result.lost !== undefined && result.error?.type !== "store") warnOfLoss(result.lost);
-  return exitCodeOfEnded(ended, interrupts.exitCode());
+  return exitCodeOfRun(result, interrupts.exitCode());
 }

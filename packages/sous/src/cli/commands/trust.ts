@@ -1,30 +1,29 @@
 /** `sous trust`: shows what a project wants, and on a yes lets sous read it. `--revoke` takes it back. */
 
-import { personAtTerminal } from "../ask-person.ts";
-import { findTrust, giveTrust, reviewTrust, takeTrust } from "../assemble-agents.ts";
+import { type ProjectSnapshot, readProject } from "../../config/trust/files.ts";
+import { reviewProject } from "../../config/trust/review.ts";
+import { trust as giveTrust, revoke } from "../../config/trust/trust.ts";
+import { findTrust } from "../application/agents.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
-import { plural } from "../figures.ts";
-import { inertLine } from "../inert.ts";
-import { DISPLAY_OPTIONS, readColor, readOptions, refusePositionals } from "../options.ts";
-import { type Output, openOutput } from "../output.ts";
+import { userFolder } from "../files/paths.ts";
+import { readOptions, refusePositionals } from "../table/options.ts";
+import { TRUST } from "../table/setup-entries.ts";
+import { personAtTerminal } from "../terminal/ask-person.ts";
+import { plural } from "../terminal/figures.ts";
+import { inertLine } from "../terminal/inert.ts";
+import { type Output, openOutput } from "../terminal/output.ts";
 
 const COMMAND = "sous trust";
-const MOST_LINES = 100;
-
-const OPTIONS = {
-  ...DISPLAY_OPTIONS,
-  revoke: { type: "boolean", default: false },
-  yes: { type: "boolean", default: false },
-} as const;
+const MAX_LINES = 100;
 
 export async function trust(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(COMMAND, parameters, OPTIONS);
+  const { values, positionals } = readOptions(TRUST, parameters);
   refusePositionals(COMMAND, positionals);
-  const output = openOutput(process.stdout, { color: readColor(values.color), isAscii: values.ascii });
+  const output = openOutput(process.stdout, { color: values.color, isAscii: values.ascii });
   const place = { cwd: process.cwd(), env: process.env };
   if (values.revoke) {
     const before = await findTrust(place);
-    const wasTrusted = await takeTrust(place);
+    const wasTrusted = await revoke({ cwd: place.cwd, stateFolder: userFolder("state", place.env) });
     const root = inertLine(before.root, 1000);
     output.printText(wasTrusted ? `${root} is no longer trusted.` : `${root} was not trusted.`);
     return EXIT.ok;
@@ -34,9 +33,9 @@ export async function trust(parameters: readonly string[]): Promise<number> {
     output.printText(`${inertLine(root, 1000)} has no files for sous: there is nothing to trust.`);
     return EXIT.ok;
   }
-  const { snapshot, review } = await reviewTrust(root);
+  const snapshot = await readProject(root);
   output.print([
-    ...reviewLines(root, snapshot, review, output),
+    ...reviewLines(root, snapshot, output),
     ...section(
       "What has changed since it was trusted",
       changes.map((change) => inertLine(change, 1000)),
@@ -51,16 +50,14 @@ export async function trust(parameters: readonly string[]): Promise<number> {
     return EXIT.failed;
   }
   // What was shown is what is trusted, whatever the files are by now.
-  await giveTrust(root, snapshot, place);
+  await giveTrust(root, snapshot, { stateFolder: userFolder("state", place.env), at: new Date() });
   output.printText("Trusted, until one of these files changes.");
   return EXIT.ok;
 }
 
-type Shown = Awaited<ReturnType<typeof reviewTrust>>;
-
-function reviewLines(root: string, { files }: Shown["snapshot"], review: Shown["review"], { style }: Output): string[] {
-  const { paint } = style;
-  const fileLines = files.map(({ path, target, content }) => {
+function reviewLines(root: string, snapshot: ProjectSnapshot, { style: { paint } }: Output): string[] {
+  const review = reviewProject(snapshot);
+  const fileLines = snapshot.files.map(({ path, target, content }) => {
     const size = content === undefined ? "not read" : plural(content.length, "byte");
     return `${inertLine(path)}${target === undefined ? "" : ` -> ${inertLine(target)}`}  ${paint("dim", size)}`;
   });
@@ -85,10 +82,10 @@ function reviewLines(root: string, { files }: Shown["snapshot"], review: Shown["
 
 function section(title: string, lines: readonly string[]): string[] {
   if (lines.length === 0) return [];
-  const rest = lines.length - MOST_LINES;
+  const rest = lines.length - MAX_LINES;
   return [
     `${title}:`,
-    ...lines.slice(0, MOST_LINES).map((line) => `  ${line}`),
+    ...lines.slice(0, MAX_LINES).map((line) => `  ${line}`),
     ...(rest > 0 ? [`  and ${rest} more`] : []),
   ];
 }

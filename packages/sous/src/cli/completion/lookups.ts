@@ -1,8 +1,8 @@
-/** What a completion script looks up by asking sous: kept runs and agents. Bounded and quiet; the same for all shells. */
+/** What a completion script looks up by asking sous: stored runs and agents. Bounded and quiet; the same for all shells. */
 
 /**
  * Lines of shell that print one name a line. A name goes into a shell again, so only letters that mean nothing there pass:
- * an agent may be called anything by whoever wrote its file.
+ * the author of an agent file chooses any name.
  */
 export const LOOK_UP_RUNS =
   'command sous replay --list --limit 30 --json 2>/dev/null | command sed -n \'s/^ *"id": "\\([0-9A-Z]*\\)",*$/\\1/p\'';

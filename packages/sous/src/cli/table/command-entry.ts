@@ -1,4 +1,4 @@
-/** How a command is described: the one description from which help, completion and the reference are made. */
+/** How a command is described: the one description from which its parser, help, completion and the reference are made. */
 
 export type OptionEntry = {
   /** Without its dashes. */
@@ -8,12 +8,18 @@ export type OptionEntry = {
   readonly value?: string;
   /** All that the value can be, when it is one of a few words. */
   readonly words?: readonly string[];
+  /** The value when the option is not given. */
+  readonly default?: string;
+  /** It may be given more than once. */
+  readonly isMany?: true;
+  /** Its value may be the empty string. */
+  readonly mayBeEmpty?: true;
   /** What a shell offers for its value. */
   readonly offers?: Offer;
   readonly about: string;
 };
 
-/** What a shell can look up: files, kept runs, agents. */
+/** What a shell can look up: files, stored runs, agents. */
 export type Offer = "file" | "run" | "agent";
 
 export type OptionGroup = { readonly title: string; readonly options: readonly OptionEntry[] };

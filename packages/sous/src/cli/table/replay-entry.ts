@@ -3,7 +3,7 @@
 import type { CommandEntry } from "./command-entry.ts";
 import { CONFIG, DB_PATH, DISPLAY, JSON_OPTION } from "./common-options.ts";
 
-export const REPLAY: CommandEntry = {
+export const REPLAY = {
   name: "replay",
   about: "inspect stored runs, replay them, compare them",
   text: [
@@ -51,8 +51,8 @@ export const REPLAY: CommandEntry = {
           about: "completed, incomplete, failed, cancelled, timeout, budget_exceeded, refused, interrupted or running",
         },
         { name: "since", value: "WHEN", about: "started since then: 45m, 12h, 7d, 2w or a date" },
-        { name: "limit", value: "N", about: "at most N runs (default 10)" },
-        { name: "offset", value: "N", about: "skip the first N" },
+        { name: "limit", value: "N", default: "10", about: "at most N runs (default 10)" },
+        { name: "offset", value: "N", default: "0", about: "skip the first N" },
         {
           name: "id",
           short: "i",
@@ -92,7 +92,7 @@ export const REPLAY: CommandEntry = {
           offers: "file",
           about: "with --id: its tree as a cassette that tests play",
         },
-        { name: "import", value: "FILE", offers: "file", about: "take in a tree that was exported as json" },
+        { name: "import", value: "FILE", offers: "file", about: "import a tree that was exported as json" },
         { name: "new-ids", about: "with --import: give its runs new ids" },
         { name: "backup", value: "FILE", offers: "file", about: "a copy of the database, also while it is in use" },
         { name: "prune", value: "AGE", about: "delete trees that are older, such as 30d" },
@@ -102,4 +102,4 @@ export const REPLAY: CommandEntry = {
     },
     { title: "options", options: [DB_PATH, CONFIG, JSON_OPTION, ...DISPLAY] },
   ],
-};
+} as const satisfies CommandEntry;

@@ -3,88 +3,102 @@
 import type { CommandEntry, OptionEntry, OptionGroup } from "./command-entry.ts";
 import { BARE, CONFIG, DB_PATH, DISPLAY, EPHEMERAL, JSON_OPTION, MODEL, REQUIRE_STORE } from "./common-options.ts";
 
-const MAX_TURNS: OptionEntry = { name: "max-turns", value: "N", about: "turns of the root (50)" };
+const MAX_TURNS = {
+  name: "max-turns",
+  value: "N",
+  about: "turns of the root (default 50)",
+} as const satisfies OptionEntry;
 
-const LIMITS: OptionGroup = {
+const LIMITS = {
   title: "limits",
   options: [
     MAX_TURNS,
-    { name: "max-depth", value: "N", about: "the deepest level of children, 1 to 10 (3)" },
+    { name: "max-depth", value: "N", about: "deepest level of children, 1 to 10 (default 3)" },
     { name: "max-agents", value: "N", about: "children that may start; 0 offers none" },
-    { name: "max-concurrent", value: "N", about: "children at the same time (5)" },
+    { name: "max-concurrent", value: "N", about: "children at the same time (default 5)" },
     { name: "max-tokens-total", value: "N", about: "tokens of the whole tree, in and out" },
     { name: "budget", value: "USD", about: "US dollars for the whole tree, such as 0.50" },
     { name: "timeout", value: "TIME", about: "time for the whole tree, such as 90s, 5m or 2h" },
   ],
-};
+} as const satisfies OptionGroup;
 
-const ALLOW: OptionEntry = {
+const ALLOW = {
   name: "allow",
   value: "RULE",
+  isMany: true,
   about: "do not ask about this, such as 'terminal(npm test*)'; any number of times",
-};
+} as const satisfies OptionEntry;
 
-const YES: OptionEntry = { name: "yes", about: "allow everything that no rule denies" };
+const YES = { name: "yes", about: "allow everything that no rule denies" } as const satisfies OptionEntry;
 
-const DENY_TOOLS: OptionEntry = {
+const TOOLS = {
+  name: "tools",
+  value: "A,B",
+  isMany: true,
+  mayBeEmpty: true,
+  about: "exactly these tools, such as read_file,subagent; '' for none",
+} as const satisfies OptionEntry;
+
+const DENY_TOOLS = {
   name: "deny-tools",
   value: "A,B",
+  isMany: true,
   about: "all tools but these; subagent: no children",
-};
+} as const satisfies OptionEntry;
 
-const NO_DELEGATE: OptionEntry = { name: "no-delegate", about: "no children: all tools but those that start them" };
+const NO_DELEGATE = {
+  name: "no-delegate",
+  about: "no children: all tools but those that start them",
+} as const satisfies OptionEntry;
 
-const RIGHTS: OptionGroup = {
+const RIGHTS = {
   title: "rights",
-  options: [
-    { name: "tools", value: "A,B", about: "exactly these tools, such as read_file,subagent; '' for none" },
-    DENY_TOOLS,
-    NO_DELEGATE,
-    ALLOW,
-    YES,
-  ],
-};
+  options: [TOOLS, DENY_TOOLS, NO_DELEGATE, ALLOW, YES],
+} as const satisfies OptionGroup;
 
-const KEEP: OptionGroup = {
+const KEEP = {
   title: "model, files and runs",
   options: [MODEL, CONFIG, BARE, DB_PATH, EPHEMERAL, REQUIRE_STORE],
-};
+} as const satisfies OptionGroup;
 
-const LOG_FILE: OptionEntry = {
+const LOG_FILE = {
   name: "log-file",
   value: "FILE",
   offers: "file",
   about: "append the log to this private file instead of stderr",
-};
+} as const satisfies OptionEntry;
 
-const QUIET: OptionEntry = { name: "quiet", about: "no progress" };
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 
-const LOG: readonly OptionEntry[] = [
+const QUIET = { name: "quiet", about: "no progress" } as const satisfies OptionEntry;
+
+const LOG = [
   { name: "verbose", about: "everything that happens; the same as --log-level debug" },
   {
     name: "log-format",
     value: "FORMAT",
     words: ["pretty", "json"],
+    default: "pretty",
     about: "log lines for people (pretty, default) or programs (json)",
   },
   {
     name: "log-level",
     value: "LEVEL",
-    words: ["debug", "info", "warn", "error"],
+    words: LOG_LEVELS,
     about:
       "log lines of this level and above: debug, info, warn or error; on stderr, for a chat in a terminal in a file",
   },
   LOG_FILE,
-];
+] as const satisfies readonly OptionEntry[];
 
-const SHOW: OptionGroup = { title: "what is shown", options: [QUIET, ...LOG, ...DISPLAY] };
+const SHOW = { title: "what is shown", options: [QUIET, ...LOG, ...DISPLAY] } as const satisfies OptionGroup;
 
-const HERE: OptionEntry = {
+const HERE = {
   name: "here",
   about: "also one of another folder: it continues with the files of this one",
-};
+} as const satisfies OptionEntry;
 
-export const CHAT: CommandEntry = {
+export const CHAT = {
   name: "chat",
   about: "talk with an agent in this folder; sous alone is the same",
   text: [
@@ -109,9 +123,11 @@ export const CHAT: CommandEntry = {
     RIGHTS,
     SHOW,
   ],
-};
+} as const satisfies CommandEntry;
 
-export const RUN: CommandEntry = {
+export const OUTPUT_FORMATS = ["text", "json", "stream-json"] as const;
+
+export const RUN = {
   name: "run",
   about: "one task, one answer on stdout; for scripts and pipes",
   text: [
@@ -131,7 +147,7 @@ export const RUN: CommandEntry = {
         {
           name: "output-format",
           value: "FORMAT",
-          words: ["text", "json", "stream-json"],
+          words: OUTPUT_FORMATS,
           about: "text (default), json: one object, or stream-json: one event a line, the result last",
         },
         { name: "json", about: "the same as --output-format json" },
@@ -148,9 +164,9 @@ export const RUN: CommandEntry = {
     RIGHTS,
     SHOW,
   ],
-};
+} as const satisfies CommandEntry;
 
-export const DEMO: CommandEntry = {
+export const DEMO = {
   name: "demo",
   about: "a real tree of agents on a scripted model: no key, no network",
   text: [
@@ -159,9 +175,9 @@ export const DEMO: CommandEntry = {
   usage: ["demo [options]"],
   examples: ["sous demo", "sous replay --tree --id last"],
   groups: [{ title: "options", options: [EPHEMERAL, REQUIRE_STORE, DB_PATH, CONFIG, ...DISPLAY] }],
-};
+} as const satisfies CommandEntry;
 
-export const RESUME: CommandEntry = {
+export const RESUME = {
   name: "resume",
   about: "continue an interrupted or stopped run",
   text: [
@@ -184,7 +200,7 @@ export const RESUME: CommandEntry = {
         { name: "add-tokens", value: "N", about: "raise its limit of tokens by this, such as 20000" },
         { ...MAX_TURNS, about: "turns of the root, instead of its earlier limit" },
         { name: "timeout", value: "TIME", about: "a new time limit from now, such as 90s, 5m or 2h" },
-        { name: "tools", value: "A,B", about: "of the tools it had, only these" },
+        { ...TOOLS, about: "of the tools it had, only these" },
         DENY_TOOLS,
         NO_DELEGATE,
         ALLOW,
@@ -200,4 +216,4 @@ export const RESUME: CommandEntry = {
       ],
     },
   ],
-};
+} as const satisfies CommandEntry;

@@ -3,7 +3,7 @@
 import type { CommandEntry } from "./command-entry.ts";
 import { CONFIG, DB_PATH, DISPLAY, JSON_OPTION, MODEL } from "./common-options.ts";
 
-export const AGENTS: CommandEntry = {
+export const AGENTS = {
   name: "agents",
   about: "list, show and check agent files, or begin a new one",
   text: [
@@ -27,9 +27,9 @@ export const AGENTS: CommandEntry = {
       ],
     },
   ],
-};
+} as const satisfies CommandEntry;
 
-export const CONFIG_COMMAND: CommandEntry = {
+export const CONFIG_COMMAND = {
   name: "config",
   about: "explain and check the settings, or print their schema",
   text: [
@@ -53,9 +53,9 @@ export const CONFIG_COMMAND: CommandEntry = {
       ],
     },
   ],
-};
+} as const satisfies CommandEntry;
 
-export const PERMISSIONS: CommandEntry = {
+export const PERMISSIONS = {
   name: "permissions",
   about: "say which rule decides about a command, and why",
   text: [
@@ -72,7 +72,7 @@ export const PERMISSIONS: CommandEntry = {
     {
       title: "options",
       options: [
-        { name: "allow", value: "RULE", about: "with this rule, too; may be given more than once" },
+        { name: "allow", value: "RULE", isMany: true, about: "with this rule, too; may be given more than once" },
         { name: "yes", about: "as if sous ran with --yes" },
         CONFIG,
         JSON_OPTION,
@@ -80,9 +80,9 @@ export const PERMISSIONS: CommandEntry = {
       ],
     },
   ],
-};
+} as const satisfies CommandEntry;
 
-export const TRUST: CommandEntry = {
+export const TRUST = {
   name: "trust",
   about: "let sous read the settings and agents of this folder",
   text: [
@@ -96,9 +96,9 @@ export const TRUST: CommandEntry = {
       options: [{ name: "yes", about: "do not ask" }, { name: "revoke", about: "take it back" }, ...DISPLAY],
     },
   ],
-};
+} as const satisfies CommandEntry;
 
-export const DOCTOR: CommandEntry = {
+export const DOCTOR = {
   name: "doctor",
   about: "check this machine and the setup, and say what to do",
   text: [
@@ -119,9 +119,9 @@ export const DOCTOR: CommandEntry = {
       ],
     },
   ],
-};
+} as const satisfies CommandEntry;
 
-export const COMPLETION: CommandEntry = {
+export const COMPLETION = {
   name: "completion",
   about: "completion for bash, zsh or fish",
   text: ["Prints a script. The shell then completes commands, options, the words they take, run ids and agents."],
@@ -137,4 +137,4 @@ export const COMPLETION: CommandEntry = {
     { name: "fish", about: "for fish" },
   ],
   groups: [{ title: "options", options: [{ name: "help", short: "h", about: "this text" }] }],
-};
+} as const satisfies CommandEntry;

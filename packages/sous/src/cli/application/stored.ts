@@ -1,0 +1,146 @@
+/** The agents of a stored run, from what its start says: what cannot be stored must be among what the command line has. */
+
+import type { AgentDefinition } from "../../core/agent.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { RunStart, StoredEvent } from "../../core/event.ts";
+import { providerOf, whyNotNamed } from "../../core/model.ts";
+import { mayUse } from "../../core/rights.ts";
+import type { Store } from "../../core/store.ts";
+import type { Tool } from "../../core/tool.ts";
+import type { Runtime } from "../../runtime.ts";
+import { DEMO_MODEL } from "../commands/demo-script.ts";
+import { CommandError, EXIT } from "../exit-codes.ts";
+import type { RunFlags } from "../table/run-flags.ts";
+import { inertLine } from "../terminal/inert.ts";
+import { tell } from "../terminal/output.ts";
+import type { Application } from "./application.ts";
+import { readConfiguration } from "./configuration.ts";
+import { openApplication } from "./open.ts";
+import { ROOT_NAME } from "./root.ts";
+
+export type StoredTree = { readonly start: RunStart; readonly events: readonly StoredEvent[]; readonly store: Store };
+
+export type StoredAssembly = AsyncDisposable & {
+  clock: Clock;
+  runtime: Runtime;
+  agent: AgentDefinition;
+  /** `agent.subagent.telemetry_enabled`. */
+  isLogged: boolean;
+};
+
+type Place = {
+  readonly flags: RunFlags;
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** Files that options name: no tool writes them. */
+  readonly optionFiles?: readonly string[] | undefined;
+};
+
+/** Throws a `CommandError` when the run had tools or agents that only a program can have. */
+export async function assembleStored(
+  stored: StoredTree,
+  { flags, cwd, env, optionFiles }: Place,
+): Promise<StoredAssembly> {
+  const { start, events, store } = stored;
+  if (start.model === DEMO_MODEL) {
+    checkAgents(events, []);
+    const { assembleDemo } = await import("./demo.ts");
+    const demo = assembleDemo(cwd, { store, requireStore: flags.keep.isRequired });
+    return { ...demo, isLogged: true, [Symbol.asyncDispose]: async () => {} };
+  }
+  await checkStoredModel(start.model, { flags, cwd, env });
+  // Its model is known, so that none has to be chosen.
+  const known = { ...flags, model: flags.model ?? start.model };
+  const application = await openApplication({
+    flags: known,
+    cwd,
+    env,
+    ask: undefined,
+    store,
+    optionFiles,
+    warn: tell,
+  });
+  try {
+    checkAgents(events, application.agents);
+    const agent = await rootOf(start, application);
+    return {
+      clock: application.clock,
+      runtime: application.runtime,
+      agent,
+      isLogged: application.configuration.agent.subagent.telemetryEnabled,
+      [Symbol.asyncDispose]: () => application[Symbol.asyncDispose](),
+    };
+  } catch (error) {
+    await application[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/**
+ * A database may come from anybody. The model that it names says whose server gets the conversation and which key pays, so it
+ * is one that a call could name: of the provider that the user has chosen, or listed in `models.allow`.
+ */
+async function checkStoredModel(model: string, { flags, cwd, env }: Place): Promise<void> {
+  const { configuration } = await readConfiguration({ flags, cwd, env, project: undefined });
+  const { model: own, models, provider } = configuration;
+  if (own === model) return;
+  const hasSettings = [provider.baseUrl, provider.apiKeyEnv, provider.apiKeyCommand].some((each) => each !== undefined);
+  if (own === undefined && !hasSettings) return;
+  const why = whyNotNamed(model, own && providerOf(own), models.allow);
+  if (why === undefined) return;
+  const shown = inertLine(model, 80);
+  throw new CommandError(
+    `This run was on ${shown}, which is not of the provider in your settings: set SOUS_MODEL=${shown} to use it, or list it in models.allow`,
+    EXIT.configuration,
+  );
+}
+
+/** A definition cannot be stored, and a child that was made up by a call needs none. */
+function checkAgents(events: readonly StoredEvent[], agents: readonly AgentDefinition[]): void {
+  const names = new Set<string>();
+  for (const event of events) if (event.type === "run-start" && event.depth > 0) names.add(event.agent);
+  for (const known of ["subagent", ...agents.map(({ name }) => name)]) names.delete(known);
+  if (names.size === 0) return;
+  const shown = [...names].map((name) => inertLine(name, 80)).join(", ");
+  throw new CommandError(
+    `This run had agents that are not here now: ${shown}. Put back the file of each (sous agents list shows those there are), or continue the run in code: resume(runId, { store, agent, agents }) of the library takes their definitions.`,
+  );
+}
+
+async function rootOf(start: RunStart, { agent: root, tools: all, agents }: Application): Promise<AgentDefinition> {
+  const { agent: name, nickname, instructions, notes, model, maxTurns, timeoutMs } = start;
+  const had = { nickname, instructions, notes, model, maxTurns, timeoutMs };
+  const tools = Array.isArray(root.tools) ? (root.tools as readonly Tool[]) : [];
+  checkTools(start, all);
+  const known = name === ROOT_NAME ? root : agents.find((each) => each.name === name);
+  if (known !== undefined) return known.with({ ...had, ...withinRights(known, tools, start.rights) });
+  const { agent } = await import("../../core/agent.ts");
+  const names = new Set([...start.rights.use, ...start.rights.delegate]);
+  const delegate = start.rights.spawn && root.delegate;
+  return agent({ name, ...had, tools: tools.filter((each) => names.has(each.name)), delegate, deny: root.deny });
+}
+
+/** At most what the run had, both when it is continued and in a copy. */
+function withinRights(
+  { tools, deny = [], delegate }: AgentDefinition,
+  all: readonly Tool[],
+  had: RunStart["rights"],
+): Pick<AgentDefinition, "tools" | "deny" | "delegate"> {
+  const rights = { ...had, use: new Set(had.use), delegate: new Set(had.delegate), deny: new Set(had.deny) };
+  const own = Array.isArray(tools) ? (tools as readonly Tool[]) : all;
+  return {
+    tools: own.filter((each) => mayUse(each, rights)),
+    deny: [...new Set([...deny, ...had.deny])],
+    delegate: had.spawn ? delegate : false,
+  };
+}
+
+function checkTools({ rights }: RunStart, tools: readonly Tool[]): void {
+  const missing = new Set([...rights.use, ...rights.delegate]);
+  for (const { name } of tools) missing.delete(name);
+  if (missing.size === 0) return;
+  const shown = [...missing].map((name) => inertLine(name, 80)).join(", ");
+  throw new CommandError(
+    `This run had tools that the command line does not have: ${shown}. Continue it in code: resume(runId, { store, agent }) of the library takes their definitions.`,
+  );
+}

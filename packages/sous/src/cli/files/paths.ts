@@ -1,0 +1,89 @@
+/** Folders of the user and the folder of the command, and how people read and type them. */
+
+import { realpathSync } from "node:fs";
+import { isAbsolute, join, resolve } from "node:path";
+import { CommandError } from "../exit-codes.ts";
+import { inertLine } from "../terminal/inert.ts";
+import { withoutSecrets } from "./without-secrets.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The database of runs: the flag, then `SOUS_DB_PATH`, then the user's folder for data. */
+export function databaseFile(flag: string | undefined, env: Environment): string {
+  const chosen = flag ?? (env.SOUS_DB_PATH || undefined);
+  return chosen === undefined ? join(userFolder("data", env), "sous.db") : resolve(expandHome(chosen, env));
+}
+
+/** Settings and agents, runs, or logs and locks. */
+export type FolderKind = "config" | "data" | "state";
+
+const FOLDERS: Readonly<Record<FolderKind, { variable: string; below: readonly string[] }>> = {
+  config: { variable: "XDG_CONFIG_HOME", below: [".config"] },
+  data: { variable: "XDG_DATA_HOME", below: [".local", "share"] },
+  state: { variable: "XDG_STATE_HOME", below: [".local", "state"] },
+};
+
+/** Our own folder of this kind; it need not be there. */
+export function userFolder(kind: FolderKind, env: Environment): string {
+  const { variable, below } = FOLDERS[kind];
+  const given = env[variable] ?? "";
+  // The specification wants a relative path to be ignored.
+  return join(isAbsolute(given) ? given : join(homeFolder(env, variable), ...below), "sous");
+}
+
+/** Undefined where there is no home: then nothing of ours is there, which is no mistake. */
+export function userFolderIfAny(kind: FolderKind, env: Environment): string | undefined {
+  try {
+    return userFolder(kind, env);
+  } catch (error) {
+    if (error instanceof CommandError) return undefined;
+    throw error;
+  }
+}
+
+/** `~` and `~/…`, which a shell leaves alone behind `=` and in variables. */
+function expandHome(path: string, env: Environment): string {
+  return path === "~" || path.startsWith("~/") ? join(homeFolder(env), path.slice(1)) : path;
+}
+
+function homeFolder({ HOME = "" }: Environment, variable = "XDG_DATA_HOME"): string {
+  if (isAbsolute(HOME)) return HOME;
+  throw new CommandError(
+    variable === "XDG_DATA_HOME"
+      ? "HOME is not set, so there is no place for runs: set XDG_DATA_HOME, or give --db-path FILE"
+      : `HOME is not set, so the folder of sous is not known: set ${variable} or HOME`,
+  );
+}
+
+/** As runs of this folder have it: whatever link led here, and without the secrets that events do not hold either. */
+export function thisFolder(cwd: string = process.cwd()): string {
+  return withoutSecrets(realOf(cwd));
+}
+
+function realOf(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch {
+    return folder;
+  }
+}
+
+/** `~/shop` below the home folder, otherwise the whole path. */
+export function shortFolder(folder: string, home: string | undefined = process.env.HOME): string {
+  const shown = inertLine(folder, 200);
+  if (home === undefined || !home.startsWith("/") || home === "/") return shown;
+  if (shown === home) return "~";
+  return shown.startsWith(`${home}/`) ? `~${shown.slice(home.length)}` : shown;
+}
+
+/** One word of a command, so that it can be pasted into a shell whatever it holds. */
+export function shellWord(text: string): string {
+  const shown = inertLine(text, 1000);
+  return /^[\w./@:+=,-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", "'\\''")}'`;
+}
+
+/** The command that changes to a folder. */
+export function changeTo(folder: string): string {
+  const short = shortFolder(folder);
+  return /^~\/[\w./@+-]+$/.test(short) ? `cd ${short}` : `cd ${shellWord(folder)}`;
+}

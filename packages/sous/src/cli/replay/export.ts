@@ -1,0 +1,104 @@
+/** `sous replay --export`, `--save-cassette`, `--import`, `--backup` and `--prune`: trees leave a database, enter it, are copied and deleted. */
+
+import { lstatSync } from "node:fs";
+import { visibleJson } from "../../core/clean-text.ts";
+import { exportTree } from "../../store/export/tree.ts";
+import { importTree } from "../../store/import/tree.ts";
+import { CommandError, EXIT } from "../exit-codes.ts";
+import { readForeign } from "../files/read-foreign.ts";
+import { writePrivate } from "../files/write-private.ts";
+import { isThere, noDatabase, openDatabase, openRuns, sameDatabase } from "../stored/database.ts";
+import { readMoment } from "../table/options.ts";
+import { type AskPerson, personAtTerminal } from "../terminal/ask-person.ts";
+import { plural } from "../terminal/figures.ts";
+import { inertLine } from "../terminal/inert.ts";
+import { printJson, tell } from "../terminal/output.ts";
+import { findToRead, type Replay } from "./request.ts";
+
+export async function replayExport({ values, file }: Replay): Promise<number> {
+  const format = values.export ?? "md";
+  await using store = await openRuns(file, "read");
+  const { rootId } = await findToRead(store, values.id ?? "");
+  const exported = await exportTree(store, rootId, format);
+  // JSON leaves some codes of terminals as they are; as escapes they mean the same to a reader of the file.
+  const text = format === "json" ? visibleJson(exported) : exported;
+  if (values.output === undefined || values.output === "-") process.stdout.write(text);
+  else {
+    await writePrivate(values.output, text, values.force);
+    tell(`Tree ${inertLine(rootId, 60)} is in ${inertLine(values.output)}.`);
+  }
+  return 0;
+}
+
+/** Not private: a cassette lies beside the tests that play it. */
+export async function replayCassette({ values, file }: Replay): Promise<number> {
+  const target = values["save-cassette"] ?? "";
+  const shown = inertLine(target);
+  await using store = await openRuns(file, "read");
+  const { id } = await findToRead(store, values.id ?? "");
+  if (!values.force && lstatSync(target, { throwIfNoEntry: false }) !== undefined)
+    throw new CommandError(`${shown} is there already; --force replaces it`);
+  const { saveCassette } = await import("../../cassette.ts");
+  await saveCassette(store, id, target);
+  tell(`Run ${inertLine(id, 60)} is in ${shown}: cassetteModel(${JSON.stringify(shown)}) of sous/testing plays it.`);
+  return 0;
+}
+
+export async function replayImport({ values, file, flags, output }: Replay): Promise<number> {
+  const text = await readForeign(values.import ?? "");
+  // Creates the database when there is none: an import is to be stored.
+  await using store = await openDatabase(file, { readOnly: false });
+  const { rootId, runs, events } = await importTree(store, text, { newIds: values["new-ids"] });
+  const id = inertLine(rootId, 60);
+  if (values.json) printJson({ schema: "sous.import.v1", root_id: rootId, runs, events });
+  else
+    output.print([
+      `Imported tree ${id}: ${plural(runs, "run")}, ${plural(events, "event")}.`,
+      `Look at it: sous replay --tree --id ${id}${sameDatabase(flags)}`,
+    ]);
+  return 0;
+}
+
+export async function replayBackup({ values, file, output }: Replay): Promise<number> {
+  const target = values.backup ?? "";
+  await using store = await openRuns(file, "read");
+  await store.backup(target);
+  if (values.json) printJson({ schema: "sous.backup.v1", file: target });
+  else output.print([`A copy of ${inertLine(file)} is in ${inertLine(target)}.`]);
+  return 0;
+}
+
+/** A script is taken at its word. A person who would lose everything is asked once, with what that is. */
+export async function replayPrune(
+  { values, file, output }: Replay,
+  ask: AskPerson | undefined = personAtTerminal(),
+): Promise<number> {
+  const before = readMoment("prune", values.prune ?? "", Date.now());
+  const pruned = isThere(file) ? await prune(file, before, values.yes ? undefined : ask) : 0;
+  if (values.json) printJson({ schema: "sous.prune.v1", trees: pruned ?? 0 });
+  else if (pruned === undefined) output.print(["Nothing was deleted."]);
+  else output.print([isThere(file) ? `Deleted ${plural(pruned, "tree")}.` : noDatabase(file)]);
+  return pruned === undefined ? EXIT.failed : EXIT.ok;
+}
+
+/** Undefined when the answer was no. */
+async function prune(file: string, before: number, ask: AskPerson | undefined): Promise<number | undefined> {
+  await using store = await openRuns(file, "write");
+  const [spared] = await store.list({ rootsOnly: true, since: before, limit: 1 });
+  if (spared === undefined && ask !== undefined) {
+    const roots = await store.list({ rootsOnly: true, limit: MAX_COUNTED + 1 });
+    if (roots.length > 0 && !(await ask(everythingGoes(roots.length)))) return undefined;
+  }
+  const pruned = await store.prune(before);
+  // Removes what was deleted from the file, too.
+  if (pruned > 0) await store.vacuum();
+  return pruned;
+}
+
+/** Enough to know that it is a lot. */
+const MAX_COUNTED = 9999;
+
+function everythingGoes(trees: number): string {
+  const count = trees > MAX_COUNTED ? `more than ${MAX_COUNTED} trees` : plural(trees, "tree");
+  return `This deletes everything that is stored: ${count}. Delete all?`;
+}

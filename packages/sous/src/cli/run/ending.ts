@@ -1,0 +1,129 @@
+/** How a run ended, in one sentence, with the command that continues it. */
+
+import { messageOf, StoreError, UserError } from "../../core/errors.ts";
+import { type RunResult, withoutRun } from "../../core/runtime.ts";
+import { CommandError, EXIT, exitCodeOf } from "../exit-codes.ts";
+import { exitCodeFor } from "../report-error.ts";
+import { type DatabaseFlags, sameDatabase } from "../stored/database.ts";
+import { plural } from "../terminal/figures.ts";
+import { inertLine } from "../terminal/inert.ts";
+import { describeInput } from "../view/describe-call.ts";
+
+/** The exit code of a run that began; `whenCancelled` says what stopped it. */
+export function exitCodeOfRun(result: RunResult, whenCancelled: number): number {
+  return result.error?.kind === "auth" ? EXIT.key : exitCodeOf(result, whenCancelled);
+}
+
+/** The closed set of error types has no word of its own for what happens before a run. */
+export function failureBefore(error: unknown): RunResult {
+  const message = messageOf(error);
+  const code = exitCodeFor(error);
+  if (code === EXIT.key) return withoutRun("failed", { type: "model", message });
+  if (error instanceof StoreError) return withoutRun("failed", { type: "store", message });
+  const isMistake = code !== EXIT.failed || error instanceof UserError || error instanceof CommandError;
+  return withoutRun("failed", { type: isMistake ? "invalid_input" : "crash", message });
+}
+
+export type EndingFacts = {
+  /** The signal that stopped it. */
+  stoppedBy: string | undefined;
+  /** It can be continued. */
+  isKept: boolean;
+  /** What was typed about its database. */
+  flags: DatabaseFlags;
+};
+
+/** One sentence with cause and remedy; undefined when all is well. */
+export function endingSentence(result: RunResult, facts: EndingFacts): string | undefined {
+  const { stoppedBy, isKept, flags } = facts;
+  const message = inertLine(result.error?.message ?? "");
+  switch (result.status) {
+    case "completed":
+      return undefined;
+    case "incomplete":
+      return result.stopReason === "consent" ? consentSentence(result.denied) : TURNS;
+    case "cancelled": {
+      const command = `sous resume ${result.runId}${sameDatabase(flags)}`;
+      const resume = isKept && result.runId !== "" ? ` Continue it: ${command}` : "";
+      return `stopped${stoppedBy === undefined ? "" : ` by ${stoppedBy}`}: ${message}.${resume}`;
+    }
+    case "budget_exceeded":
+    case "timeout":
+      return `error: ${message}. ${whatThereIs(result)} ${moreOf(message, result.runId, facts)}`.trimEnd();
+    case "refused":
+    case "failed":
+      return `error: ${message}`;
+    default:
+      return result.status satisfies never;
+  }
+}
+
+function whatThereIs({ text }: RunResult): string {
+  return text.trim() === "" ? "There is no answer." : "The answer may not be complete.";
+}
+
+/** The option that sets the limit which was reached, and for a stored run the command that continues it with more. */
+function moreOf(message: string, runId: string, { isKept, flags }: EndingFacts): string {
+  const raise = raiseOf(message);
+  if (raise === undefined) return "";
+  if (!isKept || runId === "") return `${raise.option} allows more.`;
+  return `${raise.option} allows more. Continue this run: ${raisedResume(runId, raise, flags)}`;
+}
+
+const TURNS = "warning: the run is out of turns, so its answer is not complete: --max-turns allows more";
+
+const MAX_SHOWN = 5;
+
+function consentSentence(denied: RunResult["denied"]): string {
+  const shown = denied.slice(0, MAX_SHOWN).map(({ path, toolName, input }) => {
+    const what = describeInput(input);
+    return `${inertLine(toolName, 60)}${what === "" ? "" : ` ${what}`} (${inertLine(path, 120)})`;
+  });
+  const more = denied.length > MAX_SHOWN ? `, and ${denied.length - MAX_SHOWN} more` : "";
+  const actions = plural(denied.length, "action");
+  return `error: ${actions} needed consent and no one could be asked: ${shown.join(", ")}${more}. --allow 'tool(pattern)' allows some, --yes all that no rule denies.`;
+}
+
+/** What a stored run that reached a limit is continued with. */
+type Raise = {
+  /** The option that sets this limit of a new run. */
+  readonly option: string;
+  /** The options of `sous resume` that allow enough for the step that was refused. */
+  readonly added: string;
+};
+
+/** From the sentence of the limit, which also says how much was needed. Undefined when it is about something else. */
+export function raiseOf(sentence: string): Raise | undefined {
+  const [, unit, needed, limit] =
+    /^(Token|Cost|Time) limit (?:exceeded|reached): \$?([\d.]{1,20})s?\/\$?([\d.]{1,20})/.exec(sentence) ?? [];
+  // Twice what was refused, because the last words of the run and a longer conversation have to be paid as well.
+  const more = Math.max(Number(limit), 2 * Number(needed) - Number(limit));
+  switch (unit) {
+    case "Token":
+      return { option: "--max-tokens-total", added: `--add-tokens ${roundedUp(more, 0)}` };
+    case "Cost":
+      return { option: "--budget", added: `--add-budget ${roundedUp(more, 4)}` };
+    case "Time":
+      return moreTime(Number(limit));
+    default: {
+      const [, milliseconds] = /^The run timed out after ([\d.]{1,20}) ms/.exec(sentence) ?? [];
+      return milliseconds === undefined ? undefined : moreTime(Number(milliseconds) / 1000);
+    }
+  }
+}
+
+function moreTime(seconds: number): Raise {
+  return { option: "--timeout", added: `--timeout ${Math.max(1, Math.ceil(seconds))}s` };
+}
+
+export function raisedResume(runId: string, { added }: Raise, flags: DatabaseFlags): string {
+  return `sous resume ${inertLine(runId, 60)} ${added}${sameDatabase(flags)}`;
+}
+
+/** Rounded up to two significant digits, with at most this many decimals. */
+function roundedUp(given: number, decimals: number): string {
+  const least = 10 ** -decimals;
+  const amount = Math.max(given, least);
+  const unit = Math.max(least, 10 ** (Math.floor(Math.log10(amount)) - 1));
+  return Number((Math.ceil(amount / unit - 1e-9) * unit).toFixed(decimals)).toString();
+}

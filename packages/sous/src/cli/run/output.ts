@@ -1,0 +1,177 @@
+/** What a run writes to stdout: its answer, one JSON object, or `stream-json` with one object a line. */
+
+import { visibleJson } from "../../core/clean-text.ts";
+import type { SousEvent } from "../../core/event.ts";
+import type { RunHandle, RunResult } from "../../core/runtime.ts";
+import { withoutSecretsIn } from "../files/without-secrets.ts";
+import { eventJson, resultJson, timestamp } from "../stored/run-json.ts";
+import type { OUTPUT_FORMATS } from "../table/run-entries.ts";
+import { inert } from "../terminal/inert.ts";
+import { type Display, openOutput } from "../terminal/output.ts";
+import { breakLine } from "../terminal/width.ts";
+
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+export type RunOutput = {
+  /** Shows a run that has not begun yet until its last event. Called at once, so that nothing is missed. */
+  follow(handle: RunHandle, start: StreamStart): Promise<void>;
+  /** However it ended, and also when it never began. */
+  end(result: RunResult): Promise<void>;
+};
+
+export function runOutput(format: OutputFormat, outlet: Outlet, display: Display): RunOutput {
+  switch (format) {
+    case "text":
+      return {
+        follow: async () => {},
+        end: (result) => outlet.write(answerText(withoutSecretsIn(result), display)),
+      };
+    case "json":
+      return {
+        follow: async () => {},
+        end: (result) => outlet.write(`${prettyJson(resultJson(withoutSecretsIn(result)))}\n`),
+      };
+    case "stream-json":
+      return streamOutput(outlet);
+    default:
+      return format satisfies never;
+  }
+}
+
+function streamOutput(outlet: Outlet): RunOutput {
+  const stream = openStreamJson(outlet.write, Date.now);
+  return {
+    async follow(handle, start) {
+      // The iterator holds little for a slow reader: it drops deltas, and reads stored events again.
+      const iterator = handle[Symbol.asyncIterator]();
+      await stream.init(start);
+      for (;;) {
+        const next = await iterator.next();
+        if (next.done === true || outlet.isClosed) break;
+        await stream.event(next.value);
+      }
+      await iterator.return?.();
+    },
+    end: (result) => stream.result(withoutSecretsIn(result)),
+  };
+}
+
+/** The answer and a line end; nothing when there is none. */
+function answerText({ output, text }: RunResult, display: Display): string {
+  if (output !== undefined) return `${prettyJson(output)}\n`;
+  if (text === "") return "";
+  const screen = openOutput(process.stdout, display);
+  if (screen.isTerminal) {
+    const lines = inert(text).split("\n");
+    return `${lines.flatMap((line) => breakLine(line, screen.columns)).join("\n")}\n`;
+  }
+  // A file may need its tabs.
+  const harmless = text.split("\t").map(inert).join("\t");
+  return harmless.endsWith("\n") ? harmless : `${harmless}\n`;
+}
+
+function prettyJson(value: unknown): string {
+  return visibleJson(JSON.stringify(value, undefined, 2));
+}
+
+type Outlet = {
+  /** Resolves when the text is taken, or never will be. Never rejects. */
+  write(text: string): Promise<void>;
+  /** The reader is gone. */
+  readonly isClosed: boolean;
+  /** Why something could not be written, unless the reader is gone. */
+  readonly failure: Error | undefined;
+};
+
+type OutletOptions = {
+  stream: Pick<NodeJS.WriteStream, "write" | "on">;
+  /** Called once. */
+  onClosed: () => void;
+  /** When it aborts, no write is waited for. */
+  patience: AbortSignal;
+};
+
+export function openOutlet({ stream, onClosed, patience }: OutletOptions): Outlet {
+  let isClosed = false;
+  let failure: Error | undefined;
+  const waiting = new Set<() => void>();
+  const letGo = (): void => {
+    for (const resolve of waiting) resolve();
+  };
+  const fail = (error: NodeJS.ErrnoException): void => {
+    if (isClosed || failure !== undefined) return;
+    if (error.code === "EPIPE" || error.code === "ECONNRESET") isClosed = true;
+    else failure = error;
+    letGo();
+    onClosed();
+  };
+  // For good: the error of the last write may come after everything else.
+  stream.on("error", fail);
+  patience.addEventListener("abort", letGo, { once: true });
+  return {
+    write(text) {
+      if (isClosed || failure !== undefined) return Promise.resolve();
+      return new Promise((resolve) => {
+        const taken = (): void => {
+          waiting.delete(taken);
+          resolve();
+        };
+        waiting.add(taken);
+        stream.write(text, (error) => {
+          if (error) fail(error);
+          taken();
+        });
+        if (patience.aborted) taken();
+      });
+    },
+    get isClosed() {
+      return isClosed;
+    },
+    get failure() {
+      return failure;
+    },
+  };
+}
+
+/** What the first line tells. */
+export type StreamStart = {
+  readonly runId: string;
+  /** The path of the root: its name. */
+  readonly path: string;
+  readonly version: string;
+  readonly model: string | null;
+  readonly cwd: string;
+  readonly tools: readonly string[];
+  /** Named agents that can be called. */
+  readonly agents: readonly string[];
+};
+
+/** Every promise resolves when the reader has taken the line: a caller that waits for it buffers nothing. */
+type StreamJson = {
+  init(start: StreamStart): Promise<void>;
+  event(event: SousEvent): Promise<void>;
+  /** The last line, whether or not there was a first one. */
+  result(result: RunResult): Promise<void>;
+};
+
+function openStreamJson(write: (text: string) => Promise<void>, now: () => number): StreamJson {
+  let n = 0;
+  let root: Pick<StreamStart, "runId" | "path"> | undefined;
+  const print = (line: Record<string, unknown>): Promise<void> => {
+    n += 1;
+    return write(`${visibleJson(JSON.stringify({ n, ...line }))}\n`);
+  };
+  /** Our own lines are the root's; before there is a run they have no owner. */
+  const head = (type: string): Record<string, unknown> => {
+    const { runId = null, path = null } = root ?? {};
+    return { ts: timestamp(now()), run_id: runId, agent_id: runId, parent_id: null, path, depth: 0, type };
+  };
+  return {
+    init({ runId, path, ...facts }) {
+      root = { runId, path };
+      return print({ ...head("init"), schema: "sous.stream.v1", ...facts });
+    },
+    event: (event) => print(eventJson(event)),
+    result: (result) => print({ ...head("result"), ...resultJson(result), run_id: root?.runId ?? null }),
+  };
+}

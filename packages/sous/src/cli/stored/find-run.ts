@@ -1,0 +1,117 @@
+/**
+ * From what a person types to a run: a whole id, the beginning of one, `last`, or nothing for the newest that was
+ * interrupted. A run belongs to the folder it was made in, so that it is not continued among the files of another.
+ */
+
+import type { RunQuery, RunRecord, Store } from "../../core/store.ts";
+import { CommandError } from "../exit-codes.ts";
+import { changeTo, shortFolder } from "../files/paths.ts";
+import { inertLine } from "../terminal/inert.ts";
+
+/** Where a run is looked for. */
+export type SearchPlace = {
+  /** This folder, as `thisFolder` gives it. */
+  readonly cwd: string;
+} & (RefusingPlace | { readonly elsewhere: "take" });
+
+type RefusingPlace = {
+  /**
+   * What becomes of a run of another folder: it is refused, or taken because `--here` was typed, or because it is only
+   * looked at. `last` is taken from this folder while it has one.
+   */
+  readonly elsewhere: "refuse" | "take";
+  /** The command that takes a run of another folder, for the sentence that refuses it. */
+  readonly takenBy: (id: string) => string;
+};
+
+type Runs = Pick<Store, "run" | "list">;
+
+const SHORTEST_PREFIX = 6;
+const SHOWN = 5;
+
+/** Throws a `CommandError` when there is no such run, when there is more than one, or when it belongs to another folder. */
+export async function findRun(store: Runs, given: string | undefined, place: SearchPlace): Promise<RunRecord> {
+  if (given === undefined) return newest(store, { status: "interrupted" }, place);
+  if (given === "last") return newest(store, {}, place);
+  const record = await findById(store, given);
+  const folder = await folderOf(store, record);
+  if (place.elsewhere === "take" || folder === undefined || folder === place.cwd) return record;
+  throw new CommandError(
+    `Run ${describe(record)} belongs to ${shortFolder(folder)}. ${howToTake(record, folder, place)}`,
+  );
+}
+
+/** What is worth a line when a run is continued: that it did not begin in this folder, or does not say where. */
+export function folderNote({ id, cwd }: RunRecord, { cwd: here }: Pick<SearchPlace, "cwd">): string | undefined {
+  const run = `Run ${inertLine(id, 60)}`;
+  if (cwd === undefined)
+    return `${run} does not say which folder it belongs to; it continues with the files of this folder.`;
+  return cwd === here
+    ? undefined
+    : `${run} belongs to ${shortFolder(cwd)}; it continues with the files of this folder.`;
+}
+
+/** A run of another folder continues in this one only with `--here`. */
+export function isElsewhere({ cwd }: RunRecord, here: string): boolean {
+  return cwd !== undefined && cwd !== here;
+}
+
+async function newest(store: Runs, which: RunQuery, place: SearchPlace): Promise<RunRecord> {
+  const query = { ...which, rootsOnly: true, limit: which.status === "interrupted" ? NEWEST : 1 };
+  const found = resumable(await store.list({ ...query, cwd: place.cwd }));
+  if (found !== undefined) return found;
+  const other = resumable(await store.list(query));
+  const isInterrupted = which.status === "interrupted";
+  if (other === undefined) throw new CommandError(isInterrupted ? NONE_INTERRUPTED : NO_RUNS);
+  if (place.elsewhere === "take") return other;
+  const none = isInterrupted ? "No run of this folder was interrupted" : "There are no runs of this folder yet";
+  const where = other.cwd === undefined ? "" : `, in ${shortFolder(other.cwd)}`;
+  throw new CommandError(
+    `${none}. The newest elsewhere is ${describe(other)}${where}. ${howToTake(other, other.cwd, place)}`,
+  );
+}
+
+/** Those that were not stored to their end cannot be resumed, and are few. */
+const NEWEST = 100;
+
+function resumable(records: readonly RunRecord[]): RunRecord | undefined {
+  return records.find(({ lost }) => lost === undefined) ?? records[0];
+}
+
+const NO_RUNS = "There are no runs yet. sous demo makes one.";
+const NONE_INTERRUPTED =
+  "No run was interrupted. sous resume ID continues one that was stopped; sous replay --list shows them.";
+
+async function findById(store: Runs, given: string): Promise<RunRecord> {
+  // Ids are written in capitals and often typed without.
+  const id = given.trim().toUpperCase();
+  const found = (await store.run(given)) ?? (await store.run(id));
+  if (found !== undefined) return found;
+  if (id.length < SHORTEST_PREFIX) throw unknown(given, ` Give at least ${SHORTEST_PREFIX} characters of its id.`);
+  const matching = await store.list({ idPrefix: id, limit: SHOWN + 1 });
+  const [only, another] = matching;
+  if (only === undefined) throw unknown(given);
+  if (another === undefined) return only;
+  const names = matching.slice(0, SHOWN).map((each) => `${inertLine(each.id, 40)} (${inertLine(each.path, 60)})`);
+  const more = matching.length > SHOWN ? ", and others" : "";
+  throw new CommandError(`${inertLine(given, 60)} is the beginning of several ids: ${names.join(", ")}${more}`);
+}
+
+/** A child is where its tree is. */
+async function folderOf(store: Runs, record: RunRecord): Promise<string | undefined> {
+  return record.parentId === null ? record.cwd : (await store.run(record.rootId))?.cwd;
+}
+
+function describe({ id, task }: RunRecord): string {
+  return `${inertLine(id, 60)} (${JSON.stringify(inertLine(task, 60))})`;
+}
+
+function howToTake({ id }: RunRecord, folder: string | undefined, { takenBy }: RefusingPlace): string {
+  const command = takenBy(inertLine(id, 60));
+  if (folder === undefined) return `To continue it with the files of this folder: ${command}`;
+  return `Either ${changeTo(folder)} first, or continue it with the files of this folder: ${command}`;
+}
+
+function unknown(given: string, hint = ""): CommandError {
+  return new CommandError(`There is no run ${inertLine(given, 60)}.${hint} sous replay --list shows what there is.`);
+}

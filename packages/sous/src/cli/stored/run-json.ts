@@ -1,0 +1,170 @@
+/** Runs and events as scripts read them: snake_case names; what models and tools wrote is left as it is. */
+
+import type { SousEvent } from "../../core/event.ts";
+import type { LimitState } from "../../core/limits.ts";
+import type { Message } from "../../core/message.ts";
+import type { RunResult } from "../../core/runtime.ts";
+import type { RunRecord } from "../../core/store.ts";
+import type { Usage } from "../../core/usage.ts";
+import type { ListedConversation } from "./list-conversations.ts";
+
+export function runJson(record: RunRecord): Record<string, unknown> {
+  return {
+    id: record.id,
+    agent_id: record.agentId,
+    parent_id: record.parentId,
+    root_id: record.rootId,
+    path: record.path,
+    agent: record.agent,
+    label: record.label,
+    depth: record.depth,
+    status: record.status,
+    stop_reason: record.stopReason ?? null,
+    max_turns_reached: record.stopReason === "turns",
+    started_at: timestamp(record.startedAt),
+    ended_at: timestamp(record.endedAt),
+    duration_ms: record.durationMs ?? null,
+    turns: record.turns,
+    tool_count: record.toolCount,
+    usage: usageJson(record.usage),
+    cost_usd: record.costUsd,
+    model: record.model,
+    task: record.task,
+    summary_prompt: record.summaryPrompt ?? null,
+    allowed_tools: record.allowedTools,
+    cwd: record.cwd ?? null,
+    lost: record.lost ?? null,
+  };
+}
+
+/** All messages of a conversation as one run: the id and the task of the first, the status of the latest, the sums of all. */
+export function conversationJson(conversation: ListedConversation): Record<string, unknown> {
+  const { first, last, messages, durationMs, ...sums } = conversation;
+  const { status, stopReason, endedAt } = last;
+  return {
+    ...runJson({ ...first, ...sums, status, stopReason, endedAt }),
+    duration_ms: durationMs ?? null,
+    messages,
+    last_run_id: last.id,
+    last_started_at: timestamp(last.startedAt),
+  };
+}
+
+/** The object that `--json` prints for a run that has just ended. */
+export function resultJson(result: RunResult): Record<string, unknown> {
+  return {
+    schema: "sous.result.v1",
+    status: result.status,
+    result: result.text,
+    output: result.output ?? null,
+    stop_reason: result.stopReason ?? null,
+    run_id: result.runId === "" ? null : result.runId,
+    turns: result.turns,
+    usage: usageJson(result.usage),
+    cost_usd: result.costUsd,
+    duration_ms: Math.round(result.durationMs),
+    agents: result.agents.map((agent) => ({
+      id: agent.id,
+      parent_id: agent.parentId,
+      path: agent.path,
+      label: agent.label,
+      depth: agent.depth,
+      status: agent.status,
+      turns: agent.turns,
+      tool_count: agent.toolCount,
+      usage: usageJson(agent.usage),
+      cost_usd: agent.costUsd,
+      duration_ms: Math.round(agent.durationMs),
+    })),
+    denied: result.denied.map(({ path, toolName, input }) => ({ path, tool_name: toolName, input })),
+    error: result.error === undefined ? null : { type: result.error.type, message: result.error.message },
+    lost: result.lost ?? null,
+  };
+}
+
+export function usageJson(usage: Usage): Record<string, unknown> {
+  return {
+    input_tokens: usage.inputTokens,
+    output_tokens: usage.outputTokens,
+    cached_input_tokens: usage.cachedInputTokens,
+    cache_write_tokens: usage.cacheWriteTokens,
+    total_tokens: usage.totalTokens,
+    estimated: usage.estimated,
+  };
+}
+
+/** RFC 3339; null when there is none, or when a database holds a number that is no moment. */
+export function timestamp(time: number | undefined): string | null {
+  return time !== undefined && Math.abs(time) <= LAST_MOMENT ? new Date(time).toISOString() : null;
+}
+
+const LAST_MOMENT = 8.64e15;
+
+export function messageJson(message: Message, number: number): Record<string, unknown> {
+  return { n: number, role: message.role, content: message.content.map(partJson) };
+}
+
+function partJson(part: Message["content"][number]): Record<string, unknown> {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return { type: part.type, text: part.text };
+    case "file":
+      return { type: part.type, media_type: part.mediaType, filename: part.filename ?? null, data: part.data };
+    case "tool-call":
+      return { type: part.type, call_id: part.callId, tool_name: part.toolName, input: part.input };
+    case "tool-result": {
+      const { callId, toolName, output, isError, files = [] } = part;
+      const result = { type: part.type, call_id: callId, tool_name: toolName, output, is_error: isError };
+      return files.length === 0 ? result : { ...result, files: files.map(partJson) };
+    }
+    default:
+      return part satisfies never;
+  }
+}
+
+/** A delta has no number, and so no `seq`. */
+export function eventJson(event: SousEvent): Record<string, unknown> {
+  const { seq, time, runId, agentId, parentId, path, depth, type, ...body } = event;
+  const head = { seq, ts: timestamp(time), run_id: runId, agent_id: agentId, parent_id: parentId, path, depth, type };
+  const fields = Object.entries(body).map(([name, value]) => [snakeCase(name), fieldJson(name, value)]);
+  return { ...head, ...Object.fromEntries(fields) };
+}
+
+/** Names that others have chosen are left as they are. */
+const FOREIGN = new Set(["input", "metadata", "output", "outputSchema"]);
+
+function fieldJson(name: string, value: unknown): unknown {
+  if (value === undefined) return null;
+  if (FOREIGN.has(name)) return value;
+  if (name === "usage" || name === "spent") return usageJson(value as Usage);
+  if (name === "message" && typeof value === "object") return messageBody(value as Message);
+  if (name === "task") return messageBody(value as Message);
+  if (name === "limit") return limitJson(value as LimitState);
+  if (name === "files") return (value as Message["content"]).map(partJson);
+  return withSnakeCase(value);
+}
+
+/** The unit is named like the fields of a budget: `cost_usd`. */
+function limitJson({ of, unit, limit, spent, reserved }: LimitState): Record<string, unknown> {
+  return { of, unit: snakeCase(unit), limit, spent, reserved };
+}
+
+function messageBody({ role, content }: Message): Record<string, unknown> {
+  return { role, content: content.map(partJson) };
+}
+
+/** Too long for a line: a history is in its own run, and the definitions of tools are for a rerun. */
+const LEFT_OUT = new Set(["history", "shown"]);
+
+/** The values of a run's start: limits, rights, budgets. */
+function withSnakeCase(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withSnakeCase);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).filter(([name]) => !LEFT_OUT.has(name));
+  return Object.fromEntries(entries.map(([name, part]) => [snakeCase(name), withSnakeCase(part)]));
+}
+
+export function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -1,0 +1,127 @@
+/** Signals that stop a command, and how long a stop is waited for. */
+
+export type Interrupts = Disposable & {
+  /** Aborts when the work has to stop now. */
+  readonly signal: AbortSignal;
+  /** Aborts when the work should say what it has and end; without `wrapsUp` never. */
+  readonly wrapUp: AbortSignal;
+  /** By the signal that came. */
+  exitCode(): number;
+  /** The signal that came, as people know it. */
+  reason(): string | undefined;
+  /** Something else than a signal wants the work to stop. */
+  stop(exitCode: number, reason: string): void;
+};
+
+const CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+const NAMES = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+export type StopSignal = (typeof NAMES)[number];
+
+/** How long last words may take: who sends one interrupt does not always send another. */
+const MAX_WRAP_UP_MS = 5000;
+
+type InterruptOptions = {
+  wrapsUp?: boolean;
+  /** Gives the signals that came before, and no longer hears any. */
+  earlier?: (() => readonly StopSignal[]) | undefined;
+};
+
+/**
+ * The first signal stops the work; the next one has its usual effect. With `wrapsUp` the first interrupt only asks for an
+ * end, and the second stops the work.
+ */
+export function catchInterrupts({ wrapsUp = false, earlier }: InterruptOptions = {}): Interrupts {
+  const stopping = new AbortController();
+  const wrappingUp = new AbortController();
+  let code: number = CODES.SIGINT;
+  let reason: string | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const hear = (name: StopSignal): void => {
+    if (stopping.signal.aborted) return;
+    code = CODES[name];
+    reason = name;
+    if (!wrapsUp || name !== "SIGINT" || wrappingUp.signal.aborted) {
+      stop();
+      return;
+    }
+    wrappingUp.abort();
+    timer = setTimeout(stop, MAX_WRAP_UP_MS).unref();
+  };
+  const forget = (): void => {
+    clearTimeout(timer);
+    for (const [name, listener] of listeners) process.off(name, listener);
+  };
+  const stop = (): void => {
+    // From here on a signal has its usual effect.
+    forget();
+    stopping.abort();
+  };
+  const listeners = NAMES.map((name) => [name, (): void => hear(name)] as const);
+  for (const [name, listener] of listeners) process.on(name, listener);
+  for (const came of earlier?.() ?? []) hear(came);
+  return {
+    signal: stopping.signal,
+    wrapUp: wrappingUp.signal,
+    exitCode: () => code,
+    reason: () => reason,
+    stop(exitCode, why) {
+      if (stopping.signal.aborted) return;
+      code = exitCode;
+      reason = why;
+      stop();
+    },
+    [Symbol.dispose]: forget,
+  };
+}
+
+/** What is opened, unless there is a stop first; then whatever still comes of it is closed again. */
+export async function openUnlessStopped<T extends AsyncDisposable>(opening: Promise<T>, stop: AbortSignal): Promise<T> {
+  const stopped = Promise.withResolvers<never>();
+  const refuse = (): void => stopped.reject(stop.reason);
+  stop.addEventListener("abort", refuse, { once: true });
+  if (stop.aborted) refuse();
+  try {
+    return await Promise.race([stopped.promise, opening]);
+  } catch (error) {
+    opening.then((late) => late[Symbol.asyncDispose]()).catch(() => {});
+    throw error;
+  } finally {
+    stop.removeEventListener("abort", refuse);
+  }
+}
+
+/** A tool that ignores its signal is left behind after a second; this is for whatever else might hang. */
+const MAX_STOP_MS = 2000;
+const MAX_EXIT_MS = 800;
+
+export type Patience = Disposable & {
+  readonly signal: AbortSignal;
+  /** What it waits for, or undefined when that took too long. */
+  wait<T>(work: PromiseLike<T>): Promise<T | undefined>;
+};
+
+/** Its signal aborts some time after the given one. */
+export function patienceAfter(stop: AbortSignal, milliseconds: number = MAX_STOP_MS): Patience {
+  const over = new AbortController();
+  const ended = Promise.withResolvers<undefined>();
+  let timer: NodeJS.Timeout | undefined;
+  over.signal.addEventListener("abort", () => ended.resolve(undefined), { once: true });
+  const begin = (): void => {
+    timer = setTimeout(() => over.abort(), milliseconds);
+  };
+  if (stop.aborted) begin();
+  else stop.addEventListener("abort", begin, { once: true });
+  return {
+    signal: over.signal,
+    wait: (work) => Promise.race([work, ended.promise]),
+    [Symbol.dispose]() {
+      stop.removeEventListener("abort", begin);
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Everything is said and closed: what still keeps the process alive, such as an idle connection, is not waited for. */
+export function exitSoon(): void {
+  setTimeout(() => process.exit(), MAX_EXIT_MS).unref();
+}

@@ -1,0 +1,97 @@
+/** Limits as people read them: what may be spent, what is spent and reserved of it, and which run holds what. */
+
+import type { Budget, HoldingState, LimitState } from "../../core/limits.ts";
+import { duration, tokens } from "../terminal/figures.ts";
+import { inertLine } from "../terminal/inert.ts";
+import { displayWidth } from "../terminal/width.ts";
+
+/** The limits of a run that has not begun. `children` are those of `agent.subagent` in the configuration. */
+export function limitsBefore(tree: Budget = {}, children: Budget = {}): LimitState[] {
+  return [...unused("tree", tree), ...unused("children", children)];
+}
+
+const UNITS = ["tokens", "costUsd", "seconds", "executions"] as const;
+
+function unused(of: "tree" | "children", budget: Budget): LimitState[] {
+  return UNITS.flatMap((unit) => {
+    const limit = budget[unit];
+    return limit === undefined ? [] : [{ of, unit, limit, spent: 0, reserved: 0 }];
+  });
+}
+
+/** `tokens of all children: 3900 spent, 4800 reserved, 1300 left of 10000`. */
+export function limitLine(limit: LimitState): string {
+  const { unit, spent, reserved, limit: most } = limit;
+  const amount = (value: number): string => amountOf(unit, value);
+  const name = limitName(limit);
+  const left = `${amount(Math.max(0, most - spent - reserved))} left of ${amount(most)}`;
+  if (unit === "seconds") return `${name}: ${amount(spent)} used, ${left}`;
+  if (unit === "executions") {
+    const waiting = reserved > 0 ? `${reserved} waiting to start, ` : "";
+    return `${name}: ${amount(spent)}, ${waiting}${left}`;
+  }
+  return `${name}: ${amount(spent)} spent, ${amount(reserved)} reserved, ${left}`;
+}
+
+/** `tokens of the whole tree`, `children started`. */
+export function limitName({ of, unit }: Pick<LimitState, "of" | "unit">): string {
+  if (unit !== "executions") return `${NAMES[unit]} of ${whose(of)}`;
+  return of === "children" ? "children started" : `children started, of ${whose(of)}`;
+}
+
+const NAMES = { tokens: "tokens", costUsd: "money", seconds: "time" } as const;
+
+function whose(of: string): string {
+  if (of === "tree") return "the whole tree";
+  return of === "children" ? "all children" : inertLine(of, 200);
+}
+
+/** `10000`, `$1.0000`, `1m00s`, `5`. */
+export function amountOf(unit: LimitState["unit"], value: number): string {
+  if (unit === "costUsd") return `$${value.toFixed(4)}`;
+  return unit === "seconds" ? duration(value * 1000) : String(Math.round(value));
+}
+
+/** For a row of the live region; less is said where it does not fit. */
+export function waitWords(limit: LimitState, columns: number = Number.POSITIVE_INFINITY): string {
+  const { of, unit, spent, reserved, limit: most } = limit;
+  const short = (value: number): string => (unit === "tokens" ? shortTokens(value) : amountOf(unit, value));
+  const name = unit === "tokens" ? " tokens" : "";
+  const amounts = `${short(spent)} spent, ${short(reserved)} reserved of ${short(most)}`;
+  const words = `waits for its budget: ${amounts}${name}`;
+  const shorter = [`${words} of ${whose(of)}`, words, `waits for budget: ${amounts}`, `budget: ${amounts}`];
+  return shorter.find((each) => displayWidth(each) <= columns) ?? "waits for its budget";
+}
+
+/** `4.8k`, `10k`. */
+export function shortTokens(count: number): string {
+  return tokens(count, false).replace(/ tok$/, "").replace(".0", "");
+}
+
+/** The same limit as it stands now, where that is known. */
+export function asItStands(limit: LimitState, now: readonly LimitState[] = []): LimitState {
+  return now.find(({ of, unit }) => of === limit.of && unit === limit.unit) ?? limit;
+}
+
+/** What a run holds, or waits for; undefined for one that does neither. */
+export function holdingLine({ path, inCall, kept, waitsFor }: HoldingState): string | undefined {
+  const words = [
+    held(inCall, "reserved by its call"),
+    held(kept, "kept for its last words"),
+    waitsFor === undefined ? "" : waitsForName(waitsFor),
+  ].filter((part) => part !== "");
+  return words.length === 0 ? undefined : `${inertLine(path, 200)}: ${words.join(", ")}`;
+}
+
+/** For a list that tells of the limit itself above it. */
+export function waitsForName(limit: LimitState): string {
+  return `waits for ${limitName(limit)}`;
+}
+
+function held({ tokens: count = 0, costUsd = 0 }: HoldingState["inCall"], how: string): string {
+  const amounts = [
+    count > 0 ? `${Math.round(count)} tokens` : "",
+    costUsd > 0 ? amountOf("costUsd", costUsd) : "",
+  ].filter((amount) => amount !== "");
+  return amounts.length === 0 ? "" : `${amounts.join(" and ")} ${how}`;
+}

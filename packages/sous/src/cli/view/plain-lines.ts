@@ -1,0 +1,68 @@
+/** What happens, one line each, for a pipe, a log or a screen reader: nothing moves and nothing is drawn over. */
+
+import type { SousEvent } from "../../core/event.ts";
+import { isSubagentToolName } from "../../core/spawn.ts";
+import { plural } from "../terminal/figures.ts";
+import { inertLine } from "../terminal/inert.ts";
+import { colourOf, type Style } from "../terminal/style.ts";
+import { limitLine } from "./limit-lines.ts";
+import { treeFigures } from "./live-lines.ts";
+import { type RunTree, statusWords } from "./run-tree.ts";
+
+/** The line about an event the tree has already taken in; undefined for what is too small to tell. */
+export function plainLine(event: SousEvent, tree: RunTree, { glyphs, paint }: Style): string | undefined {
+  const node = tree.get(event.runId);
+  if (node === undefined) return undefined;
+  const say = (text: string): string => `${paint("bold", node.path)}  ${text}`;
+  switch (event.type) {
+    case "run-start":
+      return say(`starts: ${node.task}`);
+    case "tool-call-end":
+      return isSubagentToolName(event.toolName) ? undefined : say(node.activity + node.result);
+    case "spawn-refused": {
+      // A line may have said that it waits.
+      const which = event.childPath === undefined ? "" : ` ${inertLine(event.label, 80)}`;
+      return say(paint("yellow", `refused${which}: ${inertLine(event.message)}`));
+    }
+    case "run-end": {
+      const figures = treeFigures(node, event.time, glyphs.dot);
+      const status = paint(colourOf(event.status), `${glyphs.status[event.status]} ${statusWords(node)}`);
+      // The answer of a root is shown as the result; here it would be there twice.
+      const text = event.parentId === null || node.activity === "" ? "" : `: ${inertLine(node.activity, 160)}`;
+      return say(`${status}${text} ${paint("dim", `(${figures})`)}`);
+    }
+    case "approval-end":
+      return say(event.allowed ? "allowed" : "not allowed");
+    case "approval-request":
+    case "budget-warning":
+    case "retry":
+    case "stalled":
+      return say(node.activity);
+    case "prune":
+      return say(`dropped ${plural(event.dropped, "old message")} to make room`);
+    case "truncation":
+      return say(
+        `cut a ${event.subject === "report" ? "report" : "tool result"} to ${event.keptBytes} of ${event.originalBytes} bytes`,
+      );
+    case "cancel":
+      return undefined;
+    case "resume":
+      return say("continues where it was interrupted");
+    case "steer":
+      return say(`is told: ${inertLine(event.text)}`);
+    case "budget-wait":
+      return say(`waits for its budget: ${limitLine(event.limit)}`);
+    case "budget-near":
+      return say(paint("yellow", `most of a limit is spent: ${limitLine(event.limit)}`));
+    case "turn-start":
+    case "message-end":
+    case "tool-call-start":
+    case "notice":
+    case "report":
+    case "text-delta":
+    case "reasoning-delta":
+      return undefined;
+    default:
+      return event satisfies never;
+  }
+}

@@ -1,0 +1,289 @@
+/** The runs of a tree as a person sees them: a fold over events. All text in it is harmless to show. */
+
+import type { SousEvent } from "../../core/event.ts";
+import type { LimitState } from "../../core/limits.ts";
+import { textOf } from "../../core/message.ts";
+import type { RunStatus, StopReason } from "../../core/outcome.ts";
+import { isSubagentToolName } from "../../core/spawn.ts";
+import { duration } from "../terminal/figures.ts";
+import { inertLine } from "../terminal/inert.ts";
+import { describeInput, describeOutput } from "./describe-call.ts";
+
+export type RunNode = {
+  readonly id: string;
+  readonly path: string;
+  readonly label: string;
+  readonly task: string;
+  readonly maxTurns: number;
+  /** What its time is counted from: later than it really started when it was interrupted, or its clock was set. */
+  startedAt: number;
+  endedAt: number | undefined;
+  /** When something last happened in it. */
+  heardAt: number;
+  /** `waiting` has not started: it waits for its budget. */
+  status: RunStatus | "running" | "interrupted" | "waiting";
+  stopReason: StopReason | undefined;
+  /** What it is doing; at its end what it said last, or what went wrong. */
+  activity: string;
+  /** What came of it, when that is known; shown behind the activity, which is cut first. */
+  result: string;
+  /** The limit it waits for, as it stood when the wait began; shown in place of the activity until its next event. */
+  waitsFor: LimitState | undefined;
+  /** Tokens that are reserved for its call in flight. */
+  reserved: number;
+  /** It waits for a person. */
+  asks: boolean;
+  turns: number;
+  toolCount: number;
+  tokens: number;
+  isEstimated: boolean;
+  costUsd: number | null;
+  readonly children: RunNode[];
+  /** Children that were not made, with the reason. */
+  readonly refusals: { label: string; message: string }[];
+};
+
+type Place = { readonly list: RunNode[]; readonly level: number };
+
+/** No tree is so deep; a database may hold one that says it is, and is drawn as if it were not. */
+const DEEPEST = 12;
+
+export class RunTree {
+  readonly roots: RunNode[] = [];
+  readonly #nodes = new Map<string, RunNode>();
+  /** Where the children of a run are listed, by its id. */
+  readonly #places = new Map<string, Place>();
+  /** What is being said, by run; only its last line is shown. */
+  readonly #speech = new Map<string, string>();
+  /** What the calls in flight are about, by call id. */
+  readonly #calls = new Map<string, string>();
+  readonly #arrow: string;
+
+  constructor(arrow: string) {
+    this.#arrow = arrow;
+  }
+
+  get(runId: string): RunNode | undefined {
+    return this.#nodes.get(runId);
+  }
+
+  /** All runs, parents before children. */
+  all(): RunNode[] {
+    const below = (node: RunNode): RunNode[] => [node, ...node.children.flatMap(below)];
+    return this.roots.flatMap(below);
+  }
+
+  apply(event: SousEvent): void {
+    if (event.type === "run-start") {
+      this.#add(event, startNode(event, inertLine(textOf(event.task)), event.maxTurns));
+      return;
+    }
+    const node = this.#nodes.get(event.runId);
+    if (node !== undefined) {
+      node.heardAt = event.time;
+      const before = node.activity;
+      this.#update(node, event);
+      if (node.activity !== before && event.type !== "tool-call-end") node.result = "";
+      if (event.type !== "budget-near") node.waitsFor = event.type === "budget-wait" ? event.limit : undefined;
+    } else if (event.type === "budget-wait" && event.parentId !== null)
+      this.#add(event, { ...startNode(event, "", 0), status: "waiting", waitsFor: event.limit });
+  }
+
+  /** Below its parent; a child that waited to start takes the place it had. */
+  #add({ runId, parentId }: SousEvent, node: RunNode): void {
+    const place = this.#places.get(parentId ?? "") ?? { list: this.roots, level: 0 };
+    const waited = this.#nodes.get(runId);
+    const index = waited?.status === "waiting" ? place.list.indexOf(waited) : -1;
+    if (index === -1) place.list.push(node);
+    else place.list[index] = node;
+    this.#nodes.set(runId, node);
+    this.#places.set(runId, place.level < DEEPEST ? { list: node.children, level: place.level + 1 } : place);
+  }
+
+  /** No process works on it any more: what has not ended never will by itself, and no question waits. */
+  interrupt(): void {
+    for (const node of this.#nodes.values()) {
+      if (node.status === "running") node.status = "interrupted";
+      node.asks = false;
+    }
+  }
+
+  #update(node: RunNode, event: Exclude<SousEvent, { type: "run-start" }>): void {
+    switch (event.type) {
+      case "turn-start":
+        node.turns = event.turn;
+        node.reserved = event.reserved;
+        // What a tool found stays in sight until something newer is said or done.
+        if (node.activity === STARTS) node.activity = "thinking";
+        this.#speech.delete(event.runId);
+        break;
+      case "text-delta":
+        node.activity = this.#hear(event.runId, event.text);
+        break;
+      case "reasoning-delta":
+        node.activity = "thinking";
+        break;
+      case "message-end":
+        node.reserved = 0;
+        node.tokens += event.usage.totalTokens;
+        node.isEstimated ||= event.usage.estimated;
+        node.costUsd = node.costUsd === null || event.costUsd === null ? null : node.costUsd + event.costUsd;
+        break;
+      case "tool-call-start":
+        this.#calls.set(event.callId, `${inertLine(event.toolName, 80)}  ${describeInput(event.input)}`.trimEnd());
+        node.toolCount += 1;
+        node.activity = isSubagentToolName(event.toolName)
+          ? "waits for what it delegated"
+          : (this.#calls.get(event.callId) ?? "");
+        break;
+      case "tool-call-end":
+        if (isSubagentToolName(event.toolName)) {
+          this.#calls.delete(event.callId);
+          // A refusal has just been shown in its own words.
+          if (!event.isError) node.activity = "has what it delegated";
+          break;
+        }
+        node.activity = this.#calls.get(event.callId) ?? inertLine(event.toolName, 80);
+        node.result = `  ${this.#arrow} ${describeOutput(event)}`;
+        this.#calls.delete(event.callId);
+        break;
+      case "approval-request":
+        node.asks = true;
+        node.activity = `wants: ${inertLine(event.toolName, 80)}  ${describeInput(event.input)}`.trimEnd();
+        break;
+      case "approval-end":
+        node.asks = false;
+        // It works on it from now on.
+        node.activity = event.allowed ? (this.#calls.get(event.callId) ?? "allowed") : "not allowed";
+        break;
+      case "retry":
+        this.#speech.delete(event.runId);
+        node.activity = `asks again${event.delayMs > 0 ? ` in ${duration(event.delayMs)}` : ""} (${event.kind})`;
+        break;
+      case "stalled":
+        node.activity = `silent for ${event.seconds}s, waits for ${inertLine(event.waitingFor, 80)}`;
+        break;
+      case "spawn-refused":
+        node.refusals.push({ label: inertLine(event.label, 80), message: inertLine(event.message) });
+        node.activity = `refused: ${inertLine(event.message)}`;
+        if (event.childPath !== undefined) dropWaiting(node, shownPath(event.childPath));
+        break;
+      case "notice":
+        node.activity =
+          event.reason === "summary" ? "sums up" : event.reason === "wrap-up" ? "wraps up" : node.activity;
+        break;
+      case "run-end":
+        this.#speech.delete(event.runId);
+        dropWaiting(node);
+        node.reserved = 0;
+        node.status = event.status;
+        node.stopReason = event.stopReason;
+        node.endedAt = event.time;
+        // How long it was at work is what it says itself: the clock may have been set meanwhile.
+        node.startedAt = event.time - event.durationMs;
+        node.asks = false;
+        node.turns = event.turns;
+        node.toolCount = event.toolCount;
+        node.tokens = event.usage.totalTokens;
+        node.isEstimated = event.usage.estimated;
+        node.costUsd = event.costUsd;
+        node.activity = inertLine(event.fault?.message ?? event.text);
+        break;
+      case "budget-warning":
+        node.activity = inertLine(event.message);
+        break;
+      case "budget-wait":
+      case "budget-near":
+      case "prune":
+      case "truncation":
+      case "cancel":
+      case "steer":
+      case "report":
+        break;
+      case "resume":
+        node.status = "running";
+        node.startedAt = event.time - event.usedMs;
+        break;
+      default:
+        event satisfies never;
+    }
+  }
+
+  /** The last line of what a run is saying. */
+  #hear(runId: string, text: string): string {
+    const said = `${this.#speech.get(runId) ?? ""}${text}`.slice(-MAX_SPEECH);
+    this.#speech.set(runId, said);
+    return inertLine(said.trimEnd().split("\n").at(-1) ?? "");
+  }
+}
+
+const MAX_SPEECH = 400;
+const STARTS = "starts";
+
+/** Takes away the children that waited to start and will not: the one at `path`, or all. */
+function dropWaiting({ children }: RunNode, path?: string): void {
+  const isGone = (node: RunNode): boolean => node.status === "waiting" && (path === undefined || node.path === path);
+  for (let index = children.findIndex(isGone); index !== -1; index = children.findIndex(isGone))
+    children.splice(index, 1);
+}
+
+function shownPath(path: string): string {
+  return inertLine(path, 200);
+}
+
+function startNode({ runId, path, time }: SousEvent, task: string, maxTurns: number): RunNode {
+  return {
+    id: inertLine(runId, 60),
+    path: shownPath(path),
+    label: inertLine(path.slice(path.lastIndexOf("/") + 1), 80),
+    task,
+    maxTurns,
+    startedAt: time,
+    endedAt: undefined,
+    heardAt: time,
+    status: "running",
+    stopReason: undefined,
+    activity: STARTS,
+    result: "",
+    waitsFor: undefined,
+    reserved: 0,
+    asks: false,
+    turns: 0,
+    toolCount: 0,
+    tokens: 0,
+    isEstimated: false,
+    costUsd: 0,
+    children: [],
+    refusals: [],
+  };
+}
+
+/** How a run stands, in a word or two. */
+export function statusWords({
+  status,
+  stopReason,
+}: {
+  status: RunNode["status"];
+  stopReason: string | undefined;
+}): string {
+  switch (status) {
+    case "incomplete":
+      return stopReason === "consent" ? "lacked approval" : "out of turns";
+    case "budget_exceeded":
+      return "over budget";
+    case "timeout":
+      return "timed out";
+    case "refused":
+      return "model refused";
+    case "waiting":
+      return "waits to start";
+    case "running":
+    case "interrupted":
+    case "completed":
+    case "cancelled":
+    case "failed":
+      return status;
+    default:
+      return status satisfies never;
+  }
+}

@@ -1,0 +1,23 @@
+/** In a clone the command runs from the sources, and what it prints to be typed next can be typed. */
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { rootFolder } from "../source-files.ts";
+import { dataFolder } from "./sous-process.ts";
+
+const COMMAND = join(rootFolder, "tools/sous/sous.mjs");
+
+test("J1: in a clone, the last line of the demo is a command that shows its tree", async () => {
+  await using folder = await dataFolder();
+  // As npx sets it.
+  const env = { ...folder.env, npm_command: "exec" };
+  const type = (words: string[]) =>
+    promisify(execFile)(process.execPath, [COMMAND, ...words], { cwd: folder.path, env });
+  const { stderr } = await type(["demo"]);
+  const [, words = ""] = /^The run is stored: npx sous (replay --tree --id \w+)$/m.exec(stderr) ?? assert.fail(stderr);
+  const { stdout } = await type(words.split(" "));
+  assert.match(stdout, /^lead +✓ completed/m);
+});

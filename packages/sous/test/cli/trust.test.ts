@@ -1,0 +1,114 @@
+/** `sous trust`: what it asks a person at a terminal, and what each answer does. */
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { suite, test } from "node:test";
+import { temporaryTree } from "../tools/temporary-tree.ts";
+import { MAIN, sous } from "./sous-process.ts";
+import { CommandInTerminal } from "./terminal-screen.ts";
+
+async function stage(files: Record<string, string> = { "project/AGENTS.md": "Be kind.\n" }) {
+  const tree = await temporaryTree({ "project/.git/HEAD": "", ...files });
+  const env = { HOME: tree.path, XDG_CONFIG_HOME: join(tree.path, "config"), XDG_STATE_HOME: join(tree.path, "state") };
+  const root = join(tree.path, "project");
+  return {
+    ...tree,
+    root,
+    run: (...parameters: string[]) => sous(["trust", ...parameters], { cwd: root, env }),
+    atTerminal: (...parameters: string[]) => new CommandInTerminal(parameters, { cwd: root, env }),
+    inShell: (script: string) => new CommandInTerminal(["-c", script], { cwd: root, env, program: "/bin/sh" }),
+    isTrusted: () => existsSync(join(tree.path, "state/sous/trust.json")),
+  };
+}
+
+suite("sous trust at a terminal", () => {
+  for (const [answer, isYes] of [
+    ["y", true],
+    ["YES ", true],
+    ["", false],
+    ["yep", false],
+    ["ay", false],
+  ] as const) {
+    test(`takes ${JSON.stringify(answer)} for a ${isYes ? "yes" : "no"}`, async () => {
+      await using here = await stage();
+      using command = here.atTerminal("trust");
+      await command.screen.until("Trust it? [y/N]");
+      assert.match(command.screen.text(), /AGENTS\.md {2}9 bytes/);
+      assert.equal(here.isTrusted(), false);
+      command.type(`${answer}\r`);
+      const said = isYes ? "Trusted, until one of these files changes." : "Not trusted: nothing of it is read.";
+      await command.screen.until(said);
+      assert.deepEqual([await command.ended, here.isTrusted()], [isYes ? 0 : 1, isYes]);
+    });
+  }
+
+  for (const [name, key] of [
+    ["Ctrl-C", "\u0003"],
+    ["the end of input", "\u0004"],
+  ] as const) {
+    test(`takes ${name} for a no, and says so on a line of its own`, async () => {
+      await using here = await stage();
+      using command = here.atTerminal("trust");
+      await command.screen.until("Trust it? [y/N]");
+      command.type(key);
+      await command.screen.until(/^Trust it\? \[y\/N\] \nNot trusted: nothing of it is read\.$/m);
+      assert.deepEqual([await command.ended, here.isTrusted()], [1, false]);
+    });
+  }
+
+  for (const [stream, redirection] of [
+    ["stdin", "</dev/null"],
+    ["stderr", "2>&1 >/dev/null | cat"],
+  ] as const) {
+    test(`asks no one when ${stream} is no terminal, because the question could not be answered or not be seen`, async () => {
+      await using here = await stage();
+      using command = here.inShell(`"${process.execPath}" "${MAIN}" trust ${redirection}`);
+      await command.screen.until("error: No one can be asked: read the list above, then sous trust --yes");
+      assert.equal(here.isTrusted(), false);
+    });
+  }
+});
+
+suite("sous trust", () => {
+  test("says that a project is trusted already, takes it back with --revoke, and says when there was nothing to take", async () => {
+    await using here = await stage();
+    assert.equal((await here.run("--yes")).code, 0);
+    const again = await here.run();
+    assert.deepEqual([again.code, again.stdout.split("\n").at(-2)], [0, "It is trusted already."]);
+    const revoked = await here.run("--revoke");
+    assert.deepEqual([revoked.code, revoked.stdout], [0, `${here.root} is no longer trusted.\n`]);
+    assert.equal((await here.run()).code, 7);
+    const nothing = await here.run("--revoke");
+    assert.deepEqual([nothing.code, nothing.stdout], [0, `${here.root} was not trusted.\n`]);
+  });
+
+  test("has nothing to ask about in a project without files for it, unless they were there when it was trusted", async () => {
+    await using here = await stage();
+    const file = join(here.root, "AGENTS.md");
+    await here.run("--yes");
+    await rm(file);
+    const removed = await here.run();
+    assert.equal(removed.code, 7);
+    assert.match(removed.stdout, /^What has changed since it was trusted:\n {2}removed AGENTS\.md$/m);
+    assert.equal((await here.run("--revoke")).code, 0);
+    const none = await here.run();
+    assert.deepEqual(
+      [none.code, none.stdout, none.stderr],
+      [0, `${here.root} has no files for sous: there is nothing to trust.\n`, ""],
+    );
+  });
+
+  test("lists a hundred files, and counts those after them", async () => {
+    const agent = (index: number) => [`project/.sous/agents/a${index}.md`, "---\n---\n"] as const;
+    await using here = await stage(Object.fromEntries(Array.from({ length: 100 }, (_, index) => agent(index))));
+    const files = /^Files that sous would read:\n(?<files>(?: .*\n)*)/m;
+    const shown = async () => files.exec((await here.run()).stdout)?.groups?.files?.split("\n") ?? [];
+    const hundred = await shown();
+    assert.deepEqual([hundred.length, hundred.at(-1)], [101, ""]);
+    assert.match(hundred[99] ?? "", /^ {2}\.sous\/agents\/a\d+\.md {2}8 bytes$/);
+    await writeFile(join(here.root, ".sous/agents/b.md"), "");
+    assert.deepEqual((await shown()).slice(99), [hundred[99], "  and 1 more", ""]);
+  });
+});
