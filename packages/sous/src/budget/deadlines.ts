@@ -1,10 +1,11 @@
 /** The deadlines of a tree: a heap on the monotonic clock with one timer for all of them. */
 
 import type { Clock, Deadline, Deadlines } from "../core/clock.ts";
-import { DeadlineHeap, type HeapEntry } from "./deadline-heap.ts";
+import { BudgetExceeded } from "../core/errors.ts";
+import { type Run, TimedOut } from "../core/run.ts";
 
 /** Timers of the platform fire at once when asked for more; a longer wait takes several. */
-const LONGEST_TIMER = 2 ** 31 - 1;
+const MAX_TIMER = 2 ** 31 - 1;
 
 export function createDeadlines(clock: Clock): Deadlines {
   const timer = new SharedTimer(clock);
@@ -30,7 +31,7 @@ class SharedTimer {
     this.#setTimer();
   }
 
-  /** The timer stays as it is, if it is still needed at all: to wake up once too often is cheaper than to set it anew. */
+  /** The timer stays as it is, if it is still needed at all: waking up once too often is cheaper than setting it again. */
   remove(entry: TreeDeadline): void {
     this.#heap.remove(entry);
     if (this.#heap.first === undefined) this.#clearTimer();
@@ -41,7 +42,7 @@ class SharedTimer {
     if (due >= this.#timerDue) return;
     this.#clearTimer();
     this.#timerDue = due;
-    const wait = Math.min(Math.max(0, Math.ceil(due - this.clock.monotonic())), LONGEST_TIMER);
+    const wait = Math.min(Math.max(0, Math.ceil(due - this.clock.monotonic())), MAX_TIMER);
     this.#timer = this.clock.timer(wait, () => this.#callWhatIsDue());
   }
 
@@ -116,5 +117,112 @@ class TreeDeadline implements Deadline, HeapEntry {
     if (this.#onDue === undefined) return;
     this.#onDue = undefined;
     if (this.#pauses === 0) this.#timer.remove(this);
+  }
+}
+
+/** A binary heap whose entries know their position, so that any of them is removed in logarithmic time. */
+type HeapEntry = {
+  readonly due: number;
+  /** Decides among equals: the lower comes first. */
+  readonly order: number;
+  /** Its position in the heap; -1 when it is in none. Only the heap writes it. */
+  index: number;
+};
+
+class DeadlineHeap<Entry extends HeapEntry> {
+  readonly #entries: Entry[] = [];
+
+  get first(): Entry | undefined {
+    return this.#entries[0];
+  }
+
+  add(entry: Entry): void {
+    this.#entries.push(entry);
+    this.#rise(entry, this.#entries.length - 1);
+  }
+
+  remove(entry: Entry): void {
+    const { index } = entry;
+    entry.index = -1;
+    const last = this.#entries.pop();
+    if (last === undefined || last === entry) return;
+    // The last entry fills the gap; it comes from another branch, so it may belong higher or lower.
+    this.#rise(last, index);
+    if (last.index === index) this.#sink(last, index);
+  }
+
+  #rise(entry: Entry, from: number): void {
+    let index = from;
+    while (index > 0) {
+      const parentIndex = (index - 1) >> 1;
+      const parent = this.#entries[parentIndex];
+      if (parent === undefined || !isBefore(entry, parent)) break;
+      this.#put(parent, index);
+      index = parentIndex;
+    }
+    this.#put(entry, index);
+  }
+
+  #sink(entry: Entry, from: number): void {
+    let index = from;
+    for (;;) {
+      const left = this.#entries[2 * index + 1];
+      const right = this.#entries[2 * index + 2];
+      const child = left !== undefined && right !== undefined && isBefore(right, left) ? right : left;
+      if (child === undefined || !isBefore(child, entry)) break;
+      const childIndex = child.index;
+      this.#put(child, index);
+      index = childIndex;
+    }
+    this.#put(entry, index);
+  }
+
+  #put(entry: Entry, index: number): void {
+    this.#entries[index] = entry;
+    entry.index = index;
+  }
+}
+
+function isBefore(one: HeapEntry, other: HeapEntry): boolean {
+  return one.due < other.due || (one.due === other.due && one.order < other.order);
+}
+
+/** How long one run may take: its own timeout or its share of the seconds, whichever ends first. */
+type TimeLimit = {
+  /** For this run alone. */
+  timeoutMs: number | undefined;
+  /** For all runs of the agent together, of which `usedMs` are gone. */
+  seconds: number | undefined;
+  usedMs: number;
+};
+
+/** Aborts the run when its time is up; undefined when it has all the time in the world. */
+export function setDeadline(run: Run, limit: TimeLimit, deadlines: Deadlines, clock: Clock): Deadline | undefined {
+  const { timeoutMs = Number.POSITIVE_INFINITY, seconds = Number.POSITIVE_INFINITY, usedMs } = limit;
+  const ownLeftMs = Math.max(0, timeoutMs - run.usedMs);
+  const leftMs = Math.max(0, seconds * 1000 - usedMs - run.usedMs);
+  if (Math.min(ownLeftMs, leftMs) === Number.POSITIVE_INFINITY) return undefined;
+  const startedAt = clock.monotonic() - run.usedMs;
+  const stop = (): void => {
+    const used = (usedMs + clock.monotonic() - startedAt) / 1000;
+    const whose = run.parent === undefined ? "The run" : "Subagent";
+    const message =
+      ownLeftMs < leftMs
+        ? `${whose} timed out after ${timeoutMs} ms`
+        : new BudgetExceeded("seconds", used, seconds).message;
+    run.scope.abort(new TimedOut(message, run.who.runId));
+  };
+  if (leftMs > 0) return deadlines.add(Math.min(ownLeftMs, leftMs), stop);
+  // A run without time left does not ask.
+  stop();
+  return undefined;
+}
+
+/** Throws `BudgetExceeded` when a run below this one asks for more time than this one or a run above it has left. */
+export function checkSeconds(asked: number | undefined, below: Run): void {
+  if (asked === undefined) return;
+  for (let run: Run | undefined = below; run !== undefined; run = run.parent) {
+    const left = (run.deadline?.remaining() ?? Number.POSITIVE_INFINITY) / 1000;
+    if (asked > left) throw new BudgetExceeded("seconds", asked, Math.floor(left));
   }
 }

@@ -1,6 +1,17 @@
 /** What one account can draw on: its own limits and all above it. Taking goes through all of them or through none. */
 
-import { type Amount, amountAt, type Need, outputThatFits } from "../core/amount.ts";
+import {
+  type Amount,
+  amountAt,
+  beyond,
+  type Need,
+  NO_AMOUNT,
+  outputThatFits,
+  smaller,
+  toNanoUsd,
+  wholeUnits,
+} from "../core/amount.ts";
+import type { Lease, Spent } from "../core/limits.ts";
 import type { Holder } from "./holder.ts";
 import type { Meter } from "./meter.ts";
 
@@ -78,7 +89,7 @@ function keptAbove(above: Holder | undefined, meter: Meter, index: number): numb
 
 function outputAt(meter: Meter, { need, grow, instead }: Wanted, round: number): number {
   const { unit, free } = meter;
-  // Nobody overtakes a call that came earlier and is short here; what a run has kept for this very call is its own.
+  // No call overtakes an earlier one that is short here; the reserve that a run has for this call is its own.
   const open = meter.shortInRound === round ? Math.min(0, free) : free;
   return outputThatFits(open + instead[unit], need.prompt[unit] + grow[unit], need.perToken[unit]);
 }
@@ -86,4 +97,47 @@ function outputAt(meter: Meter, { need, grow, instead }: Wanted, round: number):
 /** All that it asks for, unless waiting longer cannot bring it. */
 function leastAt(meter: Meter, need: Need): number {
   return meter.isQuiet ? need.least : need.enough;
+}
+
+/** The reservation of one attempt to call a model. */
+class CallLease implements Lease {
+  readonly amount: Amount;
+  readonly outputCap: number;
+  readonly #holder: Holder;
+  #isOpen = true;
+
+  constructor(holder: Holder, amount: Amount, outputCap: number) {
+    this.#holder = holder;
+    this.amount = amount;
+    this.outputCap = outputCap;
+  }
+
+  /** More than was reserved is counted in full: an overspend is never hidden. */
+  settle({ tokens, costUsd }: Spent, lastWords: Amount = NO_AMOUNT): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    const spent = {
+      tokens: wholeUnits(tokens, this.amount.tokens),
+      nanoUsd: wholeUnits(toNanoUsd(costUsd), this.amount.nanoUsd),
+    };
+    const wanted = beyond(lastWords, this.#holder.kept);
+    this.#holder.giveBack(this.amount, spent, smaller(wanted, beyond(this.amount, spent)));
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#holder.giveBack(this.amount, NO_AMOUNT, NO_AMOUNT);
+  }
+}
+
+/** Takes what a call of this run needs from all its limits. */
+export function lend(holder: Holder, wanted: Wanted, output: number, cap: number): CallLease {
+  const amount = holder.funds.take(wanted, output);
+  holder.inCall = amount;
+  holder.kept = {
+    tokens: holder.kept.tokens + wanted.grow.tokens - wanted.instead.tokens,
+    nanoUsd: holder.kept.nanoUsd + wanted.grow.nanoUsd - wanted.instead.nanoUsd,
+  };
+  return new CallLease(holder, amount, cap);
 }

@@ -12,7 +12,7 @@ export class Holder implements Holding {
   readonly line: Line;
   /** The run that started it. */
   readonly above: Holder | undefined;
-  /** Its place among live runs: by their starts. */
+  /** Its position among live runs: by their starts. */
   order = 0;
   /** For its last words. */
   kept: Amount = NO_AMOUNT;
@@ -58,11 +58,11 @@ export class Holder implements Holding {
   }
 
   takeStep(): void {
-    if (this.forgetSettled()) this.line.changed();
+    if (this.clearSettled()) this.line.changed();
   }
 
   /** It is not about to take its next step any more. True where it was the one that had settled last. */
-  forgetSettled(): boolean {
+  clearSettled(): boolean {
     let isNews = false;
     for (const meter of this.funds.meters) {
       if (meter.lastSettled !== this) continue;
@@ -126,7 +126,7 @@ export class Holder implements Holding {
   }
 
   /** What it kept is not its own any more. */
-  forgetReserve(): void {
+  clearReserve(): void {
     for (const meter of this.funds.meters) meter.kept -= this.kept[meter.unit];
     this.kept = NO_AMOUNT;
   }
@@ -143,8 +143,8 @@ export class Holder implements Holding {
     this.endAwaited();
     this.#isLive = false;
     this.line.holders.delete(this);
-    this.forgetReserve();
-    this.forgetSettled();
+    this.clearReserve();
+    this.clearSettled();
     this.#judge();
     this.line.changed();
   }

@@ -1,4 +1,4 @@
-/** What a tree may spend, kept in one place: a tree of accounts in which nobody can take what another has reserved. */
+/** What a tree may spend: a tree of accounts in which no run can take what another has reserved. */
 
 import { NO_AMOUNT, toNanoUsd, toUsd } from "../core/amount.ts";
 import { BudgetExceeded } from "../core/errors.ts";
@@ -22,7 +22,7 @@ import type { PurseLine } from "./purse-line.ts";
 import type { Slots } from "./run-slots.ts";
 
 /** What the accounts of a tree have in common. */
-export type LedgerParts = {
+type LedgerParts = {
   readonly slots: Slots;
   /** What the tree shares with others. */
   readonly purse?: PurseLine | undefined;
@@ -211,7 +211,7 @@ function stateOf({ of, limit, started, aside }: Executions): LimitState {
   return { of, unit: "executions", limit, spent: started - aside, reserved: aside };
 }
 
-/** Of a child without limits that had to wait for its place: from then on it is counted nowhere. */
+/** Of a child without limits that had to wait for its slot: from then on it is counted nowhere. */
 function withoutCounting({ holding, slot }: Started): Started {
   holding[Symbol.dispose]();
   return { holding: FREE_HOLDING, slot, first: undefined };
@@ -219,7 +219,7 @@ function withoutCounting({ holding, slot }: Started): Started {
 
 const NO_FUNDS = new Funds([]);
 
-/** Shared by everybody who need not count: it covers any output. */
+/** Shared by all runs that need not count: it covers any output. */
 const FREE_LEASE: Lease = Object.freeze({
   outputCap: Number.POSITIVE_INFINITY,
   settle: () => {},
@@ -246,4 +246,17 @@ function metersOf({ tokens, costUsd }: Budget, of: string): Meter[] {
 
 function isLimited(limit: number | undefined): limit is number {
   return limit !== undefined && limit !== Number.POSITIVE_INFINITY;
+}
+
+/** A limit for children that is wider than the whole budget says nothing: the budget rules. */
+export function withinBudget(children: Budget, whole: Budget): Budget {
+  return {
+    tokens: ifNarrower(children.tokens, whole.tokens),
+    costUsd: ifNarrower(children.costUsd, whole.costUsd),
+    executions: ifNarrower(children.executions, whole.executions),
+  };
+}
+
+function ifNarrower(limit: number | undefined, whole: number | undefined): number | undefined {
+  return limit !== undefined && whole !== undefined && limit > whole ? undefined : limit;
 }

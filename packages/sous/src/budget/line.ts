@@ -7,7 +7,7 @@ import { NO_AMOUNT, toNeed } from "../core/amount.ts";
 import { ToolFailure } from "../core/errors.ts";
 import type { CallAsk, Lease, LimitState, StartAsk, Started } from "../core/limits.ts";
 import type { Scope } from "../core/scope.ts";
-import { lend } from "./call-lease.ts";
+import { lend } from "./funds.ts";
 import type { Holder } from "./holder.ts";
 import type { Meter } from "./meter.ts";
 import type { PurseLine } from "./purse-line.ts";
@@ -28,7 +28,7 @@ export class Line {
   readonly onNear: OnNear;
   readonly #live: Waiter[] = [];
   readonly #starters: Waiter[] = [];
-  /** How many of them need nothing but a place. */
+  /** How many of them need nothing but a slot. */
   #needless = 0;
   /** Those who have not been told yet that they wait for budget. */
   readonly #untold = new Set<Waiter>();
@@ -78,17 +78,17 @@ export class Line {
     this.#untold.add(waiter);
     // Only now that it stands in the line: what there is goes to the first in order, and that may be this run.
     replaces?.[Symbol.dispose]();
-    holder.forgetSettled();
+    holder.clearSettled();
     if (!waiter.isSettled) holder.isAsking = true;
     this.serve();
     const granted = waiter.outcome(scope, () => this.#leave(waiter));
     return granted instanceof Promise ? granted.then(leaseOf) : leaseOf(granted);
   }
 
-  /** A child that starts as soon as a place and its first call can be had in one step. */
+  /** A child that starts as soon as a slot and its first call can be had in one step. */
   start(holder: Holder, ask: StartAsk): Started | Promise<Started> {
     const { path, need, callId, isCounted, scope, onWait, onRefused } = ask;
-    // One that had begun before a restart waits for its place, and is not ended because another came first.
+    // One that had begun before a restart waits for its slot, and is not ended because another came first.
     if (isCounted !== true && this.slots.refusesWhenFull && this.slots.free <= this.#starters.length)
       throw new ToolFailure(
         `maximum concurrent subagent limit reached, so ${path} did not start. Try again when another subagent completes.`,
@@ -99,7 +99,7 @@ export class Line {
     if (need === undefined) this.#needless += 1;
     this.#untold.add(waiter);
     this.#purse?.join(this);
-    // Only now that the child stands in the line: before that, another would be refused in its place.
+    // Only now that the child is in the queue: before that, another would be refused instead of it.
     if (callId !== undefined) holder.beAwaited(callId);
     // Without this it would first wait for a slot.
     if (!waiter.isSettled) this.#refuseIfHopeless(waiter);
@@ -184,14 +184,14 @@ export class Line {
     this.#candidates = [];
     this.#heldUp = [];
     for (const waiter of [...this.#live]) if (!this.#isHeldUp(waiter)) this.#tryToServe(waiter);
-    let place = 0;
+    let position = 0;
     while (this.slots.free > 0) {
-      const waiter = this.#starters[place];
+      const waiter = this.#starters[position];
       // Every call needs tokens: there may be thousands who wait to start, and none of them is tried for nothing.
       if (waiter === undefined || (this.#isShortOfTokens && this.#needless === 0)) return;
       if (!this.#isHeldUp(waiter)) this.#tryToServe(waiter);
       // One that was served or refused has left the line.
-      if (this.#starters[place] === waiter) place += 1;
+      if (this.#starters[position] === waiter) position += 1;
     }
   }
 

@@ -1,7 +1,6 @@
 /** One limit of one account: what may be spent, has been spent and is reserved, and how many of its runs move. */
 
-import type { Amount, AmountUnit } from "../core/amount.ts";
-import { toUsd } from "../core/amount.ts";
+import { type Amount, type AmountUnit, toUsd } from "../core/amount.ts";
 import { BudgetExceeded } from "../core/errors.ts";
 import type { LimitState } from "../core/limits.ts";
 import type { Holder } from "./holder.ts";

@@ -1,10 +1,16 @@
 /** When the books of a shared budget are looked at again although nothing has changed in this process. */
 
+import { amountAt, plus, toUsd } from "../core/amount.ts";
 import type { Clock } from "../core/clock.ts";
+import type { LimitState } from "../core/limits.ts";
+import type { PurseState } from "../core/purse.ts";
 import type { PursePort } from "../core/shared-budget.ts";
+import type { Wanted } from "./funds.ts";
+import type { Line } from "./line.ts";
+import { isNear } from "./meter.ts";
 
-const SHORTEST_PAUSE_MS = 5;
-const LONGEST_PAUSE_MS = 100;
+const MIN_PAUSE_MS = 5;
+const MAX_PAUSE_MS = 100;
 /** Where others tell when something has changed, asking is only for what was not told. */
 const PAUSE_WHEN_TOLD_MS = 1_000;
 /** A process that is not heard of for three of these is taken for dead. */
@@ -23,7 +29,7 @@ export class PurseAlarm {
   #mode: Mode = "idle";
   #listening: Disposable | undefined;
   #timer: Disposable | undefined;
-  #pauseMs = SHORTEST_PAUSE_MS;
+  #pauseMs = MIN_PAUSE_MS;
 
   constructor(purse: PursePort, clock: Clock, onAlarm: () => void) {
     this.#purse = purse;
@@ -49,13 +55,62 @@ export class PurseAlarm {
 
   #ring(): void {
     this.#timer = undefined;
-    this.#pauseMs = Math.min(LONGEST_PAUSE_MS, this.#pauseMs * 2);
+    this.#pauseMs = Math.min(MAX_PAUSE_MS, this.#pauseMs * 2);
     this.#onAlarm();
   }
 
   #stopListening(): void {
     this.#listening?.[Symbol.dispose]();
     this.#listening = undefined;
-    this.#pauseMs = SHORTEST_PAUSE_MS;
+    this.#pauseMs = MIN_PAUSE_MS;
   }
+}
+
+/** Tells the trees of a process when most of a shared budget is spent, each of them once for each limit. */
+export class PurseNear {
+  /** The limits that each tree was told about. */
+  readonly #told = new WeakMap<Line, Set<LimitState["unit"]>>();
+
+  tell(trees: Iterable<Line>, limits: readonly LimitState[]): void {
+    const near = limits.filter(isNear);
+    if (near.length === 0) return;
+    for (const tree of trees) {
+      const told = this.#told.get(tree) ?? new Set();
+      this.#told.set(tree, told);
+      for (const limit of near) {
+        if (!told.has(limit.unit)) tree.onNear(limit, undefined);
+        told.add(limit.unit);
+      }
+    }
+  }
+}
+
+/** The limits of a shared budget as people see them, and which of them keeps a run waiting. */
+export function purseLimits({ limits, spent, reserved, executions }: PurseState, of: string): LimitState[] {
+  const states: LimitState[] = [];
+  if (limits.tokens !== undefined)
+    states.push({ of, unit: "tokens", limit: limits.tokens, spent: spent.tokens, reserved: reserved.tokens });
+  if (limits.nanoUsd !== undefined) {
+    const [limit, gone, held] = [limits.nanoUsd, spent.nanoUsd, reserved.nanoUsd].map(toUsd);
+    states.push({ of, unit: "costUsd", limit: limit ?? 0, spent: gone ?? 0, reserved: held ?? 0 });
+  }
+  if (limits.executions !== undefined)
+    states.push({ of, unit: "executions", limit: limits.executions, spent: executions, reserved: 0 });
+  return states;
+}
+
+/** Of two limits the one that has less of what is wanted. */
+export function shorterFor(wanted: Wanted, limits: readonly LimitState[], of: string): LimitState {
+  const full = plus(amountAt(wanted.need, wanted.need.enough), wanted.grow);
+  let shortest: LimitState = { of, unit: "tokens", limit: 0, spent: 0, reserved: 0 };
+  let most = Number.NEGATIVE_INFINITY;
+  for (const each of limits) {
+    if (each.unit === "executions") continue;
+    const asked = each.unit === "costUsd" ? toUsd(full.nanoUsd) : full.tokens;
+    const missing = (each.spent + each.reserved + asked) / Math.max(each.limit, Number.MIN_VALUE);
+    if (missing <= most) continue;
+    shortest = each;
+    most = missing;
+  }
+  return shortest;
 }

@@ -8,15 +8,12 @@ import type { LimitState } from "../core/limits.ts";
 import type { PurseAnswer, PurseReply, PurseState } from "../core/purse.ts";
 import type { SharedBudget } from "../core/shared-budget.ts";
 import type { Line } from "./line.ts";
-import { PurseAlarm } from "./purse-alarm.ts";
-import { purseLimits, shorterFor } from "./purse-limits.ts";
-import { PurseNear } from "./purse-near.ts";
-import { OwnRow } from "./purse-own-row.ts";
-import { type Asked, isSame, isUnanswered, noneLeft, type Start, stepFor } from "./purse-step.ts";
+import { PurseAlarm, PurseNear, purseLimits, shorterFor } from "./purse-alarm.ts";
+import { type Asked, isSame, isUnanswered, noneLeft, OwnRow, type Start, stepFor } from "./purse-own-row.ts";
 import type { Waiter } from "./waiter.ts";
 
 /** With more than this many at once, the rest would wait behind the first anyway. */
-const MOST_ASKS = 32;
+const MAX_ASKS = 32;
 
 const lines = new WeakMap<SharedBudget, PurseLine>();
 
@@ -64,7 +61,7 @@ export class PurseLine {
     return this.#row.meters;
   }
 
-  /** While asks are on their way nobody can say that nothing moves. */
+  /** While asks are on their way it is unknown whether anything moves. */
   get isAsking(): boolean {
     return this.#isStepping;
   }
@@ -133,7 +130,7 @@ export class PurseLine {
       this.#isStale = false;
       this.#isStepping = true;
       const replying = this.#ask(stepFor(asked, this.#row.share()), asked);
-      if (replying instanceof Promise) replying.then(() => this.#goOn());
+      if (replying instanceof Promise) void replying.then(() => this.#goOn());
       else if (this.#mustServe) this.#serveTrees();
     }
     if (!this.#isStepping) this.#rest();
@@ -165,7 +162,7 @@ export class PurseLine {
     try {
       const leaving = this.#row.leave();
       if (leaving instanceof Promise)
-        leaving
+        void leaving
           .catch(() => {})
           .then(done)
           .then(() => this.#goOn());
@@ -194,7 +191,7 @@ export class PurseLine {
     // That it moves again, a call in flight shows.
     if (!moves && this.#moves && this.meters[0].inFlight === 0) return true;
     const asks = this.#nextAsks();
-    // One that has left must not hold up others from its place in the books.
+    // One that has left must not hold up others from its row in the books.
     if (first !== undefined && !asks.includes(first)) return true;
     return asks.some(isUnanswered) || (asks.length > 0 && !mayLower && this.#mayLower);
   }
@@ -207,13 +204,13 @@ export class PurseLine {
     return this.meters[0].lastSettled === undefined;
   }
 
-  /** Children that wait for a place ask for nothing yet. */
+  /** Children that wait for a slot ask for nothing yet. */
   #nextAsks(): Waiter[] {
     const askers = ({ candidates, slots }: Line) => {
-      let places = slots.free;
-      return candidates.filter(({ isStart }) => !isStart || places-- > 0);
+      let free = slots.free;
+      return candidates.filter(({ isStart }) => !isStart || free-- > 0);
     };
-    return this.#inOrder(askers).slice(0, MOST_ASKS);
+    return this.#inOrder(askers).slice(0, MAX_ASKS);
   }
 
   #answered(reply: PurseReply, { asks, starts, flushes, moves, mayLower }: Asked): void {
@@ -225,7 +222,7 @@ export class PurseLine {
     for (const [index, start] of starts.entries()) {
       start.settle(index < reply.starts ? undefined : noneLeft(reply.state));
     }
-    if (reply.wasLapsed) this.#forgetReserves();
+    if (reply.wasLapsed) this.#clearReserves();
     // Who has lost its reserve needs more than it asked for, and has to ask again.
     else for (const [index, waiter] of asks.entries()) this.#answer(waiter, reply.answers[index], reply.since);
     if (reply.mustRefuse && !this.#moves && !this.#nextAsks().some(isUnanswered)) this.#refuseLast();
@@ -271,9 +268,9 @@ export class PurseLine {
   }
 
   /** This process was taken for dead, and others may have what its runs kept. */
-  #forgetReserves(): void {
+  #clearReserves(): void {
     this.#mustServe = true;
-    for (const tree of this.#trees) for (const holder of tree.holders) holder.forgetReserve();
+    for (const tree of this.#trees) for (const holder of tree.holders) holder.clearReserve();
   }
 
   /** Live runs by their starts, then children that wait to start. */

@@ -1,11 +1,13 @@
 /** The row of this process in the books of a shared budget: a step makes it, and it is taken out when no tree needs it. */
 
+import { NO_AMOUNT, plus } from "../core/amount.ts";
 import type { Clock } from "../core/clock.ts";
-import type { PurseReply, PurseShare } from "../core/purse.ts";
+import { BudgetExceeded, StoreError } from "../core/errors.ts";
+import type { PurseReply, PurseShare, PurseState, PurseStep } from "../core/purse.ts";
 import type { PursePort } from "../core/shared-budget.ts";
+import type { Holder } from "./holder.ts";
 import { Meter } from "./meter.ts";
-import { NOTHING_WRITTEN, type Written } from "./purse-step.ts";
-import { withPatience } from "./with-patience.ts";
+import type { Waiter } from "./waiter.ts";
 
 export class OwnRow {
   /** What all runs of this process have taken: never short, only counted. */
@@ -47,7 +49,7 @@ export class OwnRow {
     return this.#isThere;
   }
 
-  /** Nobody knows whether it was taken out. Until it is, a step would count twice what was spent before. */
+  /** It is unknown whether it was taken out. Until it is known, a step would count twice what was spent before. */
   get isLeaving(): boolean {
     return this.#isLeaving;
   }
@@ -78,4 +80,84 @@ export class OwnRow {
     this.#isLeaving = false;
     this.written = NOTHING_WRITTEN;
   }
+}
+
+/** A store that is busy for a moment is asked again; one that stays away is a `StoreError`, and nothing may be spent. */
+const MAX_RETRIES = 4;
+const FIRST_RETRY_MS = 50;
+
+function withPatience<T>(step: () => T | Promise<T>, clock: Clock, attempt = 0): T | Promise<T> {
+  const again = async (error: unknown): Promise<T> => {
+    if (!(error instanceof StoreError) || attempt === MAX_RETRIES) throw error;
+    await new Promise<void>((resolve) => void clock.timer(FIRST_RETRY_MS * 2 ** attempt, resolve));
+    return withPatience(step, clock, attempt + 1);
+  };
+  try {
+    const result = step();
+    return result instanceof Promise ? result.catch(again) : result;
+  } catch (error) {
+    if (error instanceof StoreError) return again(error);
+    throw error;
+  }
+}
+
+/** What one step of a process says to the books of a shared budget, and what it remembers of the answer. */
+type Step = Parameters<PursePort["step"]>[0];
+
+/** What was asked in one step, and who waits until it is written down. */
+export type Asked = {
+  readonly asks: readonly Waiter[];
+  readonly starts: readonly Start[];
+  readonly flushes: readonly (() => void)[];
+  readonly moves: boolean;
+  readonly mayLower: boolean;
+};
+
+/** What the books say about this process. */
+type Written = {
+  readonly share: PurseShare;
+  readonly moves: boolean;
+  readonly mayLower: boolean;
+  /** Whose need stands in the books. */
+  readonly first: Waiter | undefined;
+};
+
+/** A child that wants to be counted. */
+export type Start = { settle(error: unknown): void };
+
+const NOTHING_TAKEN: PurseShare = { spent: NO_AMOUNT, inFlight: NO_AMOUNT, kept: NO_AMOUNT, executions: 0 };
+
+const NOTHING_WRITTEN: Written = { share: NOTHING_TAKEN, moves: false, mayLower: true, first: undefined };
+
+export function stepFor({ asks, starts, moves, mayLower }: Asked, share: PurseShare): Omit<Step, "lapses"> {
+  return {
+    share,
+    starts: starts.length,
+    asks: asks.map(({ wanted, holder, since }) => ({ ...wanted, above: keptAbove(holder), since })),
+    moves,
+    mayLower,
+  };
+}
+
+export function isSame(one: PurseShare, other: PurseShare): boolean {
+  return (
+    one.executions === other.executions &&
+    (["spent", "inFlight", "kept"] as const).every(
+      (name) => one[name].tokens === other[name].tokens && one[name].nanoUsd === other[name].nanoUsd,
+    )
+  );
+}
+
+export function isUnanswered({ since }: Waiter): boolean {
+  return since === undefined;
+}
+
+function keptAbove({ above }: Holder): PurseStep["asks"][number]["above"] {
+  let kept = NO_AMOUNT;
+  for (let each = above; each !== undefined; each = each.above) kept = plus(kept, each.kept);
+  return kept;
+}
+
+export function noneLeft({ executions, limits }: PurseState): BudgetExceeded {
+  return new BudgetExceeded("executions", executions, limits.executions ?? 0);
 }

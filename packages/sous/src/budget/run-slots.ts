@@ -2,9 +2,8 @@
 
 import type { DelegationLimits, Holding, RunSlot } from "../core/limits.ts";
 import type { Scope } from "../core/scope.ts";
-import { type Waiter, WaitingLine } from "./waiting-line.ts";
 
-/** Ends a rest. A stopped run needs no place any more, and what it waited for counts all the same. */
+/** Ends a rest. A stopped run needs no slot any more, and what it waited for counts all the same. */
 export async function wakeUp(slot: RunSlot, scope: Scope, holding?: Holding, callId?: string): Promise<void> {
   try {
     if (!scope.aborted) await slot.wake(scope, holding, callId);
@@ -13,7 +12,7 @@ export async function wakeUp(slot: RunSlot, scope: Scope, holding?: Holding, cal
   }
 }
 
-/** Does something while a run holds no place. */
+/** Does something while a run holds no slot. */
 export async function rest<T>(
   slot: RunSlot,
   { scope, holding }: { readonly scope: Scope; readonly holding: Holding | undefined },
@@ -28,12 +27,12 @@ export async function rest<T>(
 }
 
 export class Slots {
-  /** A child that finds no place is refused instead of waiting for one. */
+  /** A child that finds no slot is refused instead of waiting for one. */
   readonly refusesWhenFull: boolean;
-  /** Runs that wait to go on; they come before those that wait to start. */
+  /** Runs that wait to continue; they come before those that wait to start. */
   readonly waking = new WaitingLine<GateSlot, void>();
   free: number;
-  /** Told when a place is free that no run waits for to go on. */
+  /** Notified when a slot is free that no run waits for to continue. */
   onFree: () => void = () => {};
 
   constructor(limit: number, onFull: DelegationLimits["onFull"]) {
@@ -95,7 +94,7 @@ class GateSlot implements RunSlot {
     return this.#waking.promise;
   }
 
-  /** The gate lets it go on. */
+  /** The gate lets it continue. */
   hold(): void {
     this.#isHeld = true;
     this.#wakes();
@@ -113,11 +112,76 @@ class GateSlot implements RunSlot {
   }
 
   #giveBack(): void {
-    // Whoever waits to go on need not have the slot any more, because the run rests again or has ended.
+    // A run that waits to continue need not have the slot any more, because the run rests again or has ended.
     this.#waking?.resolve();
     this.#wakes();
     if (!this.#isHeld) return;
     this.#isHeld = false;
     this.#gate.leave();
+  }
+}
+
+/** A queue of waiters, first come first served. A waiter leaves when its scope aborts; everything takes constant time. */
+class WaitingLine<Subject, Result> {
+  #first: Waiter<Subject, Result> | undefined;
+  #last: Waiter<Subject, Result> | undefined;
+
+  get first(): Waiter<Subject, Result> | undefined {
+    return this.#first;
+  }
+
+  /** Waits at the end of the line. When the scope aborts, the waiter leaves, rejects with its reason and then tells `onLeave`. */
+  join(subject: Subject, scope: Scope, onLeave: () => void): Waiter<Subject, Result> {
+    const waiter = new Waiter<Subject, Result>(subject, (left) => this.#remove(left));
+    waiter.previous = this.#last;
+    if (this.#last === undefined) this.#first = waiter;
+    else this.#last.next = waiter;
+    this.#last = waiter;
+    waiter.link = scope.onAbort((reason) => {
+      waiter.reject(reason);
+      onLeave();
+    });
+    return waiter;
+  }
+
+  #remove(waiter: Waiter<Subject, Result>): void {
+    if (waiter.previous === undefined) this.#first = waiter.next;
+    else waiter.previous.next = waiter.next;
+    if (waiter.next === undefined) this.#last = waiter.previous;
+    else waiter.next.previous = waiter.previous;
+  }
+}
+
+/** One position in a queue. Settling it in either way leaves the queue. */
+class Waiter<Subject, Result> {
+  readonly subject: Subject;
+  readonly promise: Promise<Result>;
+  /** A waiter that has left still knows who came after it, so a walk along the line may settle as it goes. */
+  next: Waiter<Subject, Result> | undefined;
+  previous: Waiter<Subject, Result> | undefined;
+  link: Disposable | undefined;
+  readonly #remove: (waiter: Waiter<Subject, Result>) => void;
+  readonly #settle: PromiseWithResolvers<Result>;
+
+  constructor(subject: Subject, remove: (waiter: Waiter<Subject, Result>) => void) {
+    this.subject = subject;
+    this.#remove = remove;
+    this.#settle = Promise.withResolvers<Result>();
+    this.promise = this.#settle.promise;
+  }
+
+  resolve(result: Result): void {
+    this.#leave();
+    this.#settle.resolve(result);
+  }
+
+  reject(reason: unknown): void {
+    this.#leave();
+    this.#settle.reject(reason);
+  }
+
+  #leave(): void {
+    this.link?.[Symbol.dispose]();
+    this.#remove(this);
   }
 }

@@ -10,7 +10,7 @@ import { exceededAt } from "./meter.ts";
 
 /** What is wanted, and who hears of it. */
 export type Request = {
-  /** Undefined for a child that needs nothing but a place. */
+  /** Undefined for a child that needs nothing but a slot. */
   readonly need: Need | undefined;
   /** What is to be kept for last words from then on. */
   readonly lastWords: Amount;
@@ -20,7 +20,7 @@ export type Request = {
   onRefused(): void;
 };
 
-/** What it waited for. A run that asks has its place already, and a child may need no call. */
+/** What it waited for. A run that asks has its slot already, and a child may need no call. */
 export type Granted = { readonly slot: RunSlot | undefined; readonly lease: Lease | undefined };
 
 export class Waiter {
@@ -103,14 +103,14 @@ export class Waiter {
 
 /** Keeps the list in order; those who ask again are often among the last. */
 export function insert(list: Waiter[], waiter: Waiter): void {
-  let place = list.length;
-  while (place > 0 && (list[place - 1]?.order ?? 0) > waiter.order) place -= 1;
-  list.splice(place, 0, waiter);
+  let position = list.length;
+  while (position > 0 && (list[position - 1]?.order ?? 0) > waiter.order) position -= 1;
+  list.splice(position, 0, waiter);
 }
 
 export function remove(list: Waiter[], waiter: Waiter): void {
-  const place = list.indexOf(waiter);
-  if (place !== -1) list.splice(place, 1);
+  const position = list.indexOf(waiter);
+  if (position !== -1) list.splice(position, 1);
 }
 
 const NOTHING: Need = { prompt: NO_AMOUNT, perToken: NO_AMOUNT, least: 0, enough: 0, most: 0 };

@@ -1,9 +1,11 @@
 /** What a setting is and where it came from, in words. A secret is said to be set and nothing more. */
 
 import { nearest } from "../core/nearest.ts";
+import type { JsonSchema } from "../core/schema.ts";
 import type { LoadedConfiguration } from "./load-configuration.ts";
 import type { Resolved } from "./resolve-settings.ts";
-import { ALL_SETTINGS, type Setting, variableOf } from "./settings.ts";
+import { ALL_SETTINGS, variableOf } from "./settings.ts";
+import type { Setting } from "./value-type.ts";
 
 export type Explanation = {
   readonly key: string;
@@ -16,7 +18,7 @@ export type Explanation = {
   readonly about: SettingFacts;
 };
 
-export type SettingFacts = {
+type SettingFacts = {
   readonly description: string;
   readonly allowed: string;
   readonly fallback: string;
@@ -78,3 +80,34 @@ const PROJECT: Readonly<Record<Setting["project"], string>> = {
   add: "only add or narrow",
   "same-provider": "only another model of your provider",
 };
+
+/** The settings as a JSON Schema: editors complete and check a file with it. */
+export function configurationSchema(): JsonSchema {
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: "sous configuration",
+    ...groupSchema("", ALL_SETTINGS),
+  };
+}
+
+/** `prefix` is empty, or ends with a dot. */
+function groupSchema(prefix: string, settings: readonly Setting[]): JsonSchema {
+  const names = new Set(settings.map(({ key }) => key.slice(prefix.length).split(".", 1)[0] ?? ""));
+  const properties = [...names].map((name): [string, JsonSchema] => {
+    const setting = settings.find(({ key }) => key === prefix + name);
+    if (setting !== undefined) return [name, settingSchema(setting)];
+    const inner = `${prefix}${name}.`;
+    const group = groupSchema(
+      inner,
+      settings.filter(({ key }) => key.startsWith(inner)),
+    );
+    return [name, { ...group, type: ["object", "null"] }];
+  });
+  return { type: "object", properties: Object.fromEntries(properties), additionalProperties: false };
+}
+
+function settingSchema({ type, description, default: fallback, isLater }: Setting): JsonSchema {
+  const described = isLater ? `${description} It has no effect in this version.` : description;
+  if (fallback !== undefined) return { description: described, ...type.jsonSchema, default: fallback };
+  return { description: described, anyOf: [type.jsonSchema, { type: "null" }], default: null };
+}

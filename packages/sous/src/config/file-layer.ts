@@ -2,14 +2,15 @@
 
 import { nearest } from "../core/nearest.ts";
 import type { ConfigurationCode, Problem, ProblemPlace } from "../core/problem.ts";
-import type { Entry, Layer } from "./layer.ts";
+import { isRecord } from "../core/schema.ts";
+import { type Layer, type LayerEntry, linesAround } from "./layer.ts";
 import { MAX_CONFIGURATION_BYTES } from "./read-file.ts";
-import { isRecord } from "./server-type.ts";
-import { ALL_SETTINGS } from "./settings.ts";
-import { linesAround } from "./source-lines.ts";
-import { readYaml, type YamlDocument } from "./yaml-document.ts";
+import { ALL_SETTINGS, SETTINGS } from "./settings.ts";
+import type { ProjectFile } from "./trust/files.ts";
+import type { NarrowingRule } from "./trust/record.ts";
+import { readYaml, type YamlDocument } from "./yaml/document.ts";
 
-export type FileLayer = { readonly layer: Layer; readonly problems: readonly Problem[] };
+type FileLayer = { readonly layer: Layer; readonly problems: readonly Problem[] };
 
 type Opened = { readonly file: string; readonly lines: readonly string[]; readonly document: YamlDocument };
 
@@ -17,7 +18,7 @@ type Opened = { readonly file: string; readonly lines: readonly string[]; readon
 export function readFileLayer(bytes: Uint8Array, file: string, name: "user" | "project"): FileLayer {
   const document = readYaml(bytes, { file, maxBytes: MAX_CONFIGURATION_BYTES });
   const opened: Opened = { file, lines: new TextDecoder().decode(bytes).split(/\r?\n/), document };
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, LayerEntry>();
   const problems: Problem[] = document.problems.map(({ message, fix, line, column }) => ({
     code: "SOUS-C002" satisfies ConfigurationCode,
     place: { kind: "file", file, line, column, source: linesAround(opened.lines, line) },
@@ -28,12 +29,12 @@ export function readFileLayer(bytes: Uint8Array, file: string, name: "user" | "p
   return { layer: { name, entries }, problems };
 }
 
-/** More than anybody reads; a hostile file has thousands. */
+/** More than a person reads; a hostile file has thousands. */
 const MAX_PROBLEMS = 100;
 
 type Collection = {
   readonly opened: Opened;
-  readonly entries: Map<string, Entry>;
+  readonly entries: Map<string, LayerEntry>;
   readonly problems: Problem[];
   readonly name: "user" | "project";
 };
@@ -67,7 +68,7 @@ function collect(value: unknown, path: readonly string[], into: Collection): voi
   }
 }
 
-function entryOf(given: unknown, path: readonly string[], { opened, name }: Collection): Entry {
+function entryOf(given: unknown, path: readonly string[], { opened, name }: Collection): LayerEntry {
   return {
     given,
     origin: (inner = []) => {
@@ -124,4 +125,15 @@ function namesIn(group: readonly string[]): string[] {
 
 function shortened(text: string): string {
   return text.length <= 100 ? text : `${text.slice(0, 100)}…`;
+}
+
+/** Empty for a configuration with mistakes: with those no run starts while the project is trusted. */
+export function rulesOfProject(files: readonly ProjectFile[]): NarrowingRule[] {
+  const file = ".sous/config.yaml";
+  const content = files.find(({ path }) => path === file)?.content;
+  if (content === undefined) return [];
+  const entry = readFileLayer(content, file, "project").layer.entries.get(SETTINGS.permissions.key);
+  const read = entry === undefined ? undefined : SETTINGS.permissions.type.read(entry.given);
+  if (read === undefined || !("value" in read)) return [];
+  return read.value.flatMap(({ effect, pattern }) => (effect === "allow" ? [] : [{ effect, pattern }]));
 }

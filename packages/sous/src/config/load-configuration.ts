@@ -2,13 +2,13 @@
 
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import type { Configuration } from "../core/configuration.ts";
+import { nearest } from "../core/nearest.ts";
 import { type ConfigurationCode, ConfigurationError, type Problem, type ProblemPlace } from "../core/problem.ts";
-import { type Environment, readEnvironment } from "./environment.ts";
-import type { Layer } from "./layer.ts";
+import { hideSecrets, type Layer, type LayerEntry } from "./layer.ts";
 import { MAX_CONFIGURATION_BYTES, readSmallFile } from "./read-file.ts";
 import { type CheckRule, createResolver, type Resolved, type Resolver } from "./resolve-settings.ts";
-import { SETTINGS } from "./settings.ts";
-import { hideSecrets } from "./source-lines.ts";
+import { ALL_SETTINGS, SETTINGS, variableOf } from "./settings.ts";
+import type { Setting } from "./value-type.ts";
 
 export type ConfigurationSources = {
   /** The default place; it may be absent. Undefined when there is no such place. */
@@ -21,7 +21,7 @@ export type ConfigurationSources = {
   readonly flags?: readonly FlagSetting[] | undefined;
   /** Relative names are in it, and files in it are told by relative names. */
   readonly cwd: string;
-  /** Whoever applies the rules knows their patterns best. */
+  /** Checked by the part that applies the rules. */
   readonly checkRule?: CheckRule | undefined;
 };
 
@@ -212,4 +212,52 @@ function inOrder(problems: readonly Problem[]): Problem[] {
     if (one.place.file !== other.place.file) return one.place.file < other.place.file ? -1 : 1;
     return one.place.line - other.place.line || one.place.column - other.place.column;
   });
+}
+
+/** The settings of the environment: `SOUS_` and the path of a setting, and a few shorter names. */
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Variables that are no path of a setting, and what they are for. */
+export const OTHER_VARIABLES: Readonly<Record<string, string>> = {
+  SOUS_CONFIG: "The configuration file, instead of the one in the user's folder. The flag is --config.",
+  SOUS_DB_PATH: `The database of runs; a short name for ${variableOf(SETTINGS.persistencePath)}. The flag is --db-path.`,
+  SOUS_RUN: "Set by sous for the programs it starts; it changes nothing.",
+  SOUS_LOG_LEVEL: "How much is logged: debug, info, warn or error. The flag is --log-level.",
+};
+
+/** Read before the long name. */
+const SHORT_NAMES: Readonly<Record<string, Setting>> = { SOUS_DB_PATH: SETTINGS.persistencePath };
+
+/** An empty variable counts as unset. */
+function readEnvironment(env: Environment): { layer: Layer; warnings: readonly string[] } {
+  const entries = new Map<string, LayerEntry>();
+  for (const setting of ALL_SETTINGS) {
+    const short = Object.keys(SHORT_NAMES).find((name) => SHORT_NAMES[name] === setting && isSet(env, name));
+    const name = short ?? variableOf(setting);
+    if (name !== undefined && isSet(env, name)) entries.set(setting.key, entryOf(setting, name, env[name] ?? ""));
+  }
+  return { layer: { name: "variable", entries }, warnings: unknownVariables(env) };
+}
+
+function entryOf(setting: Setting, name: string, text: string): LayerEntry {
+  return {
+    given: setting.type.fromText?.(text),
+    origin: () => ({ layer: "variable", where: name }),
+    place: () => ({ kind: "variable", name, text: setting.isSecret ? undefined : hideSecrets(`${name}=${text}`) }),
+  };
+}
+
+/** A typo must not silently change nothing. */
+function unknownVariables(env: Environment): string[] {
+  const known = [...ALL_SETTINGS.flatMap((setting) => variableOf(setting) ?? []), ...Object.keys(OTHER_VARIABLES)];
+  const unknown = Object.keys(env).filter((name) => name.startsWith("SOUS_") && !known.includes(name));
+  return unknown.sort().map((name) => {
+    const meant = nearest(name, known);
+    const hint = meant === undefined ? "sous config explain --all lists them" : `did you mean ${meant}?`;
+    return `the variable ${name.slice(0, 100)} is not known and changes nothing; ${hint}`;
+  });
+}
+
+function isSet(env: Environment, name: string): boolean {
+  return (env[name] ?? "") !== "";
 }

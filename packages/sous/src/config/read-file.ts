@@ -11,7 +11,7 @@ export type SmallFile = { bytes: Uint8Array } | { trouble: "missing" | "not-a-fi
 
 export async function readSmallFile(path: string, maxBytes: number): Promise<SmallFile> {
   try {
-    // Without it, opening a pipe would wait for somebody to write into it.
+    // Without it, opening a pipe would wait for a writer.
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const facts = await file.stat();
     if (!facts.isFile()) return { trouble: "not-a-file" };

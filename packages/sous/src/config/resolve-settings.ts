@@ -1,13 +1,10 @@
 /** From layers to values: the highest layer that may speak wins, every layer is checked, and nothing is told twice. */
 
 import type { ConfigurationCode, Problem } from "../core/problem.ts";
-import type { Entry, Layer, Origin } from "./layer.ts";
-import type { GivenRule } from "./permission-type.ts";
-import { addedServers, type Ignored, narrowingRules, projectRefusal } from "./project-scope.ts";
-import type { Servers } from "./server-type.ts";
-import type { Given, Setting } from "./settings.ts";
-import { hideSecrets } from "./source-lines.ts";
-import type { Complaint } from "./value-type.ts";
+import { hideSecrets, type Layer, type LayerEntry, type Origin } from "./layer.ts";
+import { SECRET_FIELDS, type Server, type Servers } from "./server-type.ts";
+import type { GivenRule } from "./setting-types.ts";
+import type { Complaint, Given, Setting } from "./value-type.ts";
 
 /** A value, where it came from, and what it hides: the lower layers that said something else. */
 export type Resolved = {
@@ -28,7 +25,7 @@ export type Resolver = {
   servers(setting: Given<Servers>): Servers;
 };
 
-export type ResolvedRule = GivenRule & { readonly origin: string; readonly isProject: boolean };
+type ResolvedRule = GivenRule & { readonly origin: string; readonly isProject: boolean };
 
 const DEFAULT: Origin = { layer: "default", where: "default" };
 
@@ -65,14 +62,14 @@ export function createResolver(layers: readonly Layer[], checkRule: CheckRule): 
       warnings.push(`${origin.where}: ${setting.key} has no effect in this version`);
   }
 
-  function entriesFor({ key }: Setting): { name: Layer["name"]; entry: Entry }[] {
+  function entriesFor({ key }: Setting): { name: Layer["name"]; entry: LayerEntry }[] {
     return layers.toReversed().flatMap(({ name, entries }) => {
       const entry = entries.get(key);
       return entry === undefined ? [] : [{ name, entry }];
     });
   }
 
-  function readEntry<Value>(setting: Setting<Value>, entry: Entry): { value: Value | undefined } | undefined {
+  function readEntry<Value>(setting: Setting<Value>, entry: LayerEntry): { value: Value | undefined } | undefined {
     if (entry.given === null && setting.default === undefined) return { value: undefined };
     const read = setting.type.read(entry.given);
     if ("value" in read) return read;
@@ -80,7 +77,7 @@ export function createResolver(layers: readonly Layer[], checkRule: CheckRule): 
     return undefined;
   }
 
-  function checkPattern(setting: Setting, entry: Entry, { effect, pattern, index }: GivenRule): void {
+  function checkPattern(setting: Setting, entry: LayerEntry, { effect, pattern, index }: GivenRule): void {
     const complaint = checkRule(pattern);
     if (complaint === undefined) return;
     const message = `is not a rule: ${complaint}`;
@@ -148,7 +145,7 @@ const CODES: Readonly<Record<Complaint["kind"], ConfigurationCode>> = {
   "unknown-key": "SOUS-C005",
 };
 
-function toProblem(setting: Setting, entry: Entry, { kind, path, message, fix }: Complaint): Problem {
+function toProblem(setting: Setting, entry: LayerEntry, { kind, path, message, fix }: Complaint): Problem {
   const inner = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${part}`)).join("");
   const found = setting.isSecret ? undefined : describe(setting.key, valueAt(entry.given, path));
   const place = entry.place(path, kind === "unknown-key" ? "key" : "value");
@@ -185,4 +182,73 @@ function describe(key: string, value: unknown): string | undefined {
   if (typeof value === "number") return String(value);
   const text = hideSecrets(JSON.stringify(value) ?? "nothing");
   return text.length <= MAX_FOUND ? text : `${text.slice(0, MAX_FOUND)}…`;
+}
+
+/** Why a project's value is ignored; undefined when it is taken. `users` is what holds without the project. */
+function projectRefusal(setting: Setting, wanted: unknown, users: unknown): string | undefined {
+  switch (setting.project) {
+    case "never":
+      return "only your own configuration may set it";
+    case "free":
+    case "add":
+      return undefined;
+    case "lower":
+      return isLower(wanted, users) ? undefined : `a project may only lower it, and yours is ${shown(setting, users)}`;
+    case "same-provider":
+      // The name of a model says whose server gets the conversation and which key is used. A project that was trusted to
+      // be read was not asked about that, so it may choose among the models of a provider that the user has chosen.
+      return providerOf(wanted) === providerOf(users)
+        ? undefined
+        : "a project may only choose another model of the provider that your own configuration names";
+    default:
+      return setting.project satisfies never;
+  }
+}
+
+function isLower(wanted: unknown, users: unknown): boolean {
+  if (users === undefined) return true;
+  return typeof wanted === "number" && typeof users === "number" && wanted <= users;
+}
+
+function shown({ type }: Setting, value: unknown): string {
+  return value === undefined ? "not set" : type.show(value);
+}
+
+function providerOf(model: unknown): unknown {
+  return typeof model === "string" ? model.split("/", 1)[0] : Symbol("no model chosen");
+}
+
+/** An ignored part of a project's value, and where it is. */
+type Ignored = { readonly what: string; readonly why: string; readonly origin: Origin };
+
+/** Its rules that ask or deny: one that allows would let a repository give itself rights. */
+function narrowingRules(rules: readonly GivenRule[], entry: LayerEntry): { taken: GivenRule[]; ignored: Ignored[] } {
+  const taken = rules.filter(({ effect }) => effect !== "allow");
+  const ignored = rules
+    .filter(({ effect }) => effect === "allow")
+    .map(({ pattern, index }) => ({
+      what: `allow ${JSON.stringify(pattern)}`,
+      why: "a project may only ask or deny",
+      origin: entry.origin([index]),
+    }));
+  return { taken, ignored };
+}
+
+/** Its servers with names that the user does not have, and without what carries keys. */
+function addedServers(wanted: Servers, users: Servers, entry: LayerEntry): { taken: Servers; ignored: Ignored[] } {
+  const taken: Record<string, Server> = Object.create(null);
+  const ignored: Ignored[] = [];
+  for (const [name, server] of Object.entries(wanted)) {
+    const origin = entry.origin([name]);
+    if (Object.hasOwn(users, name)) {
+      ignored.push({ what: name, why: "your own configuration has a server of this name", origin });
+      continue;
+    }
+    for (const field of SECRET_FIELDS.filter((each) => Object.hasOwn(server, each))) {
+      const why = "a project may not set it for a server";
+      ignored.push({ what: `${name}.${field}`, why, origin: entry.origin([name, field]) });
+    }
+    taken[name] = Object.fromEntries(Object.entries(server).filter(([field]) => !SECRET_FIELDS.includes(field)));
+  }
+  return { taken, ignored };
 }

@@ -1,7 +1,7 @@
 /** Servers that a later build starts: their shape is checked now, so that a file that is right stays right. */
 
 import { nearest } from "../core/nearest.ts";
-import type { JsonSchema } from "../core/schema.ts";
+import { isRecord, type JsonSchema } from "../core/schema.ts";
 import type { Complaint, ValueType } from "./value-type.ts";
 
 export type Server = Readonly<Record<string, unknown>>;
@@ -97,8 +97,4 @@ function isText(value: unknown): boolean {
 
 function isTransport(value: unknown): boolean {
   return value === "stdio" || value === "http" || value === "sse";
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,33 +1,30 @@
 /** Every setting, described once: files, variables, `config explain`, the schema for editors and the reference follow from this. */
 
 import { DEFAULT_CONVERSATION } from "../core/conversation.ts";
-import { modelList, prices } from "./model-types.ts";
-import { permissions } from "./permission-type.ts";
 import { agentServers, mcpServers } from "./server-type.ts";
-import { address, hosts, model, text, variableName, variableNames } from "./text-types.ts";
-import { duration, flag, fraction, money, type ValueType, whole, word } from "./value-type.ts";
-
-/**
- * What the file of a project may do with a setting. `never`: nothing. `lower`: ask for less than the user. `free`: choose, since
- * it gives no rights. `add`: more rules or servers, under the conditions of project-scope.ts. `same-provider`: see there.
- */
-export type ProjectScope = "never" | "lower" | "free" | "add" | "same-provider";
-
-export type Setting<Value = unknown> = {
-  readonly key: string;
-  readonly description: string;
-  readonly type: ValueType<Value>;
-  /** Undefined: unset until somebody sets it, and `null` in a file unsets it. */
-  readonly default: Value | undefined;
-  readonly project: ProjectScope;
-  /** Its value is never shown. */
-  readonly isSecret?: true;
-  /** Checked, and without effect in this version; setting it gives a warning. */
-  readonly isLater?: true;
-};
-
-/** A setting that always has a value. */
-export type Given<Value> = Setting<Value> & { readonly default: Value };
+import {
+  address,
+  hosts,
+  model,
+  modelList,
+  permissions,
+  prices,
+  text,
+  variableName,
+  variableNames,
+} from "./setting-types.ts";
+import {
+  duration,
+  flag,
+  fraction,
+  type Given,
+  money,
+  type ProjectScope,
+  type Setting,
+  type ValueType,
+  whole,
+  word,
+} from "./value-type.ts";
 
 const DAY = 86_400;
 

@@ -1,6 +1,7 @@
 /** The types of settings: each says what it allows, reads what it is given, and describes itself to people and to editors. */
 
 import type { JsonSchema } from "../core/schema.ts";
+import { DURATION_PATTERN, parseDuration } from "../core/units.ts";
 
 /** What is wrong with a value, or with a part of it at `path`. */
 export type Complaint = {
@@ -27,6 +28,28 @@ export type ValueType<Value> = {
 };
 
 export type Range = { least: number; most?: number | undefined };
+
+/**
+ * What the file of a project may do with a setting. `never`: nothing. `lower`: ask for less than the user. `free`: choose, since
+ * it gives no rights. `add`: more rules or servers, under the conditions of resolve-settings.ts. `same-provider`: see there.
+ */
+export type ProjectScope = "never" | "lower" | "free" | "add" | "same-provider";
+
+export type Setting<Value = unknown> = {
+  readonly key: string;
+  readonly description: string;
+  readonly type: ValueType<Value>;
+  /** Undefined: unset until it is set; `null` in a file unsets it. */
+  readonly default: Value | undefined;
+  readonly project: ProjectScope;
+  /** Its value is never shown. */
+  readonly isSecret?: true;
+  /** Checked, and without effect in this version; setting it gives a warning. */
+  readonly isLater?: true;
+};
+
+/** A setting that always has a value. */
+export type Given<Value> = Setting<Value> & { readonly default: Value };
 
 export function whole({ least, most }: Range): ValueType<number> {
   const allowed = rangeOf(least, most);
@@ -104,10 +127,15 @@ export function duration(mostSeconds: number): ValueType<number> {
   return {
     allowed,
     advice: "a time such as 90s, 5m or 2h; a number alone is seconds",
-    jsonSchema: { type: ["number", "string"], exclusiveMinimum: 0, maximum: mostSeconds, pattern: DURATION.source },
+    jsonSchema: {
+      type: ["number", "string"],
+      exclusiveMinimum: 0,
+      maximum: mostSeconds,
+      pattern: DURATION_PATTERN.source,
+    },
     read(given) {
-      const [, count, unit = "s"] = typeof given === "string" ? (DURATION.exec(given) ?? []) : [];
-      const seconds = count === undefined ? given : Number(count) * (SECONDS[unit] ?? 1);
+      const milliseconds = typeof given === "string" ? parseDuration(given) : undefined;
+      const seconds = milliseconds === undefined ? given : milliseconds / 1000;
       if (typeof seconds !== "number" || Number.isNaN(seconds)) {
         return complaint("type", `must be a time such as 90s, 5m or 2h (allowed: ${allowed})`);
       }
@@ -120,9 +148,6 @@ export function duration(mostSeconds: number): ValueType<number> {
     show: showSeconds,
   };
 }
-
-const DURATION = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)?$/;
-const SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600, d: 86_400 };
 
 function showSeconds(seconds: number): string {
   if (seconds >= 7200 && seconds % 3600 === 0) return `${seconds / 3600}h`;

@@ -1,10 +1,9 @@
 /** An agent is a definition: a frozen value that says who it is, what it may use and how long it may take. */
 
-import { UserError } from "./errors.ts";
+import { checkWhole, UserError } from "./errors.ts";
 import type { Hooks } from "./hooks.ts";
 import { type Budget, checkBudget } from "./limits.ts";
 import type { Model } from "./model.ts";
-import { checkWhole } from "./options.ts";
 import type { AnySchema, OutputOf } from "./schema.ts";
 import type { ToolList } from "./tool.ts";
 
@@ -38,7 +37,7 @@ export type AgentOptions<Given extends AnySchema | undefined = AnySchema | undef
   model?: ModelChoice | undefined;
   /** None for a root when unset; for a child what the parent may pass on. */
   tools?: ToolList | undefined;
-  /** Specialists this agent may call as `subagent_<name>`; listing one is consent to it. */
+  /** Specialists this agent may call as `subagent_<name>`; listing one approves it. */
   subagents?: readonly AgentDefinition[] | undefined;
   /**
    * True adds `subagent`, `parallel_subagent` and the tools to follow them up. False, with neither `subagents` nor a tool for
@@ -153,4 +152,13 @@ function checkSubagents(subagents: AgentOptions["subagents"], name: string): voi
 
 function describe(found: unknown): string {
   return typeof found === "object" && found !== null ? "an object" : String(found);
+}
+
+/** What a model reads before the first message: the instructions of its agent, and the notes that follow them. */
+type PromptParts = { readonly instructions: string | undefined; readonly notes: string | undefined };
+
+/** Undefined when there is neither. */
+export function systemPrompt({ instructions, notes }: PromptParts): string | undefined {
+  if (notes === undefined || notes === "") return instructions;
+  return instructions === undefined || instructions === "" ? notes : `${instructions}\n\n${notes}`;
 }

@@ -23,12 +23,12 @@ export type Need = {
 };
 
 /** More output than any model gives; keeps what is reserved without a limit within what can be counted. */
-const MOST_OUTPUT = 100_000_000;
+const MAX_OUTPUT = 100_000_000;
 
 /** An ordinary call waits for all the output it may have; `enough` says that it would go with less. */
 export function toNeed({ promptTokens, outputCap, minOutput, price }: CallNeed, enough = outputCap): Need {
   const tokens = Math.max(0, Math.ceil(promptTokens));
-  const most = Math.max(0, Math.floor(Math.min(outputCap, MOST_OUTPUT)));
+  const most = Math.max(0, Math.floor(Math.min(outputCap, MAX_OUTPUT)));
   return {
     prompt: { tokens, nanoUsd: tokens * promptRate(price) },
     perToken: { tokens: 1, nanoUsd: price === undefined ? 0 : nanoPerToken(price.output) },

@@ -1,4 +1,4 @@
-/** Consent: the question that rules and then a person at the root are asked, and the answer that comes back. */
+/** Approval: the question that rules and then a person at the root are asked, and the answer that comes back. */
 
 /** One call before it runs, the same for the rules and for the person. */
 export type ApprovalRequest = {
@@ -19,6 +19,7 @@ export type ApprovalRequest = {
   readonly reason?: string | undefined;
 };
 
+/** The person's answer; `reason` is shown to the model. */
 export type ApprovalAnswer = { allow: true } | { allow: false; reason?: string | undefined };
 
 /** Asks the person. Aborting `signal` withdraws the question. */
@@ -32,7 +33,7 @@ export type RuleAnswer =
   | { effect: "deny"; reason: string };
 
 /** Rules before the person. Undefined leaves a call to the tier of its tool. */
-export type Consent = {
+export type ApprovalPolicy = {
   decide(request: ApprovalRequest): RuleAnswer | undefined;
   /** Without it the answer is no. */
   ask?: Approve | undefined;

@@ -1,4 +1,4 @@
-/** Text from outside without what nobody sees: nothing in it acts on a terminal, and nothing is there for models only. */
+/** Text from outside without invisible characters: nothing in it acts on a terminal, and nothing is there for models only. */
 
 /**
  * For what tools give back to a model: it reads that something was hidden there, and what scripts and emoji are written
@@ -30,7 +30,7 @@ export function visibleText(text: string): string {
     .replace(HIDDEN, "");
 }
 
-/** JSON with the same characters as escapes: it says the same to whoever parses it. */
+/** JSON with the same characters as escapes: it parses to the same value. */
 export function visibleJson(json: string): string {
   return json.replace(HIDDEN, (character) =>
     Array.from({ length: character.length }, (_, unit) => escapeUnit(character.charCodeAt(unit))).join(""),
@@ -53,7 +53,7 @@ const SUSPECT =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\udb40]/;
 
 // Whole escape sequences: colours and cursor moves; strings such as links (OSC 8) and the clipboard (OSC 52); short ones.
-// A string that never ends goes on to the end of its line at most, so that it cannot swallow the rest.
+// A string that never ends extends to the end of its line at most, so that it cannot swallow the rest.
 const SEQUENCE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out.
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]?|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u009c\r\n]*(?:\u0007|\u001b\\|\u009c)?|\u001b[ -/]*[0-~]?/g;

@@ -1,5 +1,6 @@
 /** Time and names as arguments, so that a test can own them. */
 
+/** Time and timers: the machine's, or a test's own. */
 export type Clock = {
   /** Wall time in milliseconds since 1970; for showing and storing. */
   now(): number;

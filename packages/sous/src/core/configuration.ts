@@ -47,7 +47,7 @@ export type SubagentSettings = {
 };
 
 export type Configuration = {
-  /** `provider/model`; undefined when nobody has chosen one. */
+  /** `provider/model`; undefined when none was chosen. */
   readonly model: string | undefined;
   readonly provider: ProviderSettings;
   readonly agent: {

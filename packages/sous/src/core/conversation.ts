@@ -1,10 +1,10 @@
 /** The history of one run: an append-only array with a running estimate of its size. It is never cloned. */
 
-import { UserError } from "./errors.ts";
+import { checkWhole, UserError } from "./errors.ts";
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from "./message.ts";
-import { checkWhole } from "./options.ts";
 import { utf8Length } from "./usage.ts";
 
+/** How long a conversation may get before its oldest parts are pruned. */
 export type ConversationLimits = {
   /** Pruning begins at `maxTokens × pruneThreshold` and keeps the task and the last turns. */
   maxTokens: number;
@@ -74,7 +74,7 @@ export class Conversation {
     this.messages = this.messages.toSpliced(index, 2);
   }
 
-  /** Goes on with fewer messages; the size is estimated anew. */
+  /** Continues with fewer messages; the size is estimated again. */
   replace(messages: Message[], overheadBytes: number): void {
     this.messages = messages;
     this.#reportedTokens = 0;

@@ -10,7 +10,7 @@ export class UserError extends Error {
   override name = "UserError";
 }
 
-/** A model cannot be asked, because nobody has said with which key. */
+/** A model cannot be asked, because its key is missing. */
 export class MissingKey extends UserError {
   override name = "MissingKey";
 }
@@ -40,6 +40,7 @@ export type ErrorType =
   | "crash"
   | "store";
 
+/** How a provider failed. The first four are tried again. */
 export type ModelErrorKind =
   | "rate_limit"
   | "overloaded"
@@ -55,7 +56,7 @@ export type ModelErrorKind =
 export class ModelError extends Error {
   override name = "ModelError";
   readonly kind: ModelErrorKind;
-  /** How long the provider asked everybody to wait. */
+  /** How long the provider asks all callers to wait. */
   readonly retryAfterMs: number | undefined;
   readonly status: number | undefined;
   /** True when the model had begun to answer, in text or in a tool call, or may have: the attempt is billed. */
@@ -90,13 +91,13 @@ export class StoreError extends Error {
   override name = "StoreError";
 }
 
-/** Another process has taken over the tree: what this one writes would make a history that nobody lived. */
+/** Another process has taken over the tree: what this one writes would corrupt the order of events. */
 export class StaleOwner extends StoreError {
   override name = "StaleOwner";
 }
 
 /** How a refused call or child stood to the limit: `used` is the sum of the three. */
-export type Shortage = { spent: number; reserved: number; asked: number; isStart: boolean };
+type Shortage = { spent: number; reserved: number; asked: number; isStart: boolean };
 
 /** Which limit of a budget was reached, with the sentence people rely on (`Token limit exceeded: 10450/10000`). */
 export class BudgetExceeded extends Error {
@@ -161,3 +162,55 @@ export function stackOf(error: unknown): string | undefined {
     return undefined;
   }
 }
+
+/** A spawn that the gate turned away: no child was made and nothing was spent. */
+export class Refused extends Error {
+  override name = "Refused";
+  readonly errorType: ErrorType;
+
+  constructor(errorType: ErrorType, message: string) {
+    super(message);
+    this.errorType = errorType;
+  }
+}
+
+/** What the model may read; anything else is a fault of ours and goes up. */
+export function toRefusal(error: unknown): Refused | undefined {
+  if (error instanceof Refused) return error;
+  if (error instanceof BudgetExceeded) return new Refused("quota", error.message);
+  if (error instanceof ToolFailure) return new Refused("quota", error.message);
+  if (error instanceof UserError) return new Refused("invalid_input", messageOf(error));
+  return undefined;
+}
+
+/** The defaults, and in their place what was given. A setting that is undefined was not given. */
+export function withDefaults<Settings extends object>(
+  defaults: Settings,
+  ...given: (Partial<Settings> | undefined)[]
+): Settings {
+  const settings = { ...defaults };
+  for (const each of given) {
+    const said = Object.entries(each ?? {}).filter(([, value]) => value !== undefined);
+    Object.assign(settings, Object.fromEntries(said));
+  }
+  return settings;
+}
+
+export function checkWhole(name: string, found: unknown, least: number, most: number = Number.MAX_SAFE_INTEGER): void {
+  if (Number.isInteger(found) && Number(found) >= least && Number(found) <= most) return;
+  const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `between ${least} and ${most}`;
+  throw new UserError(`${name} must be a whole number ${range}; found ${inWords(found)}`);
+}
+
+export function checkWord(name: string, found: unknown, allowed: readonly string[]): void {
+  if (allowed.some((word) => word === found)) return;
+  const words = allowed.map((word) => JSON.stringify(word)).join(" or ");
+  throw new UserError(`${name} must be ${words}; found ${inWords(found)}`);
+}
+
+function inWords(found: unknown): string {
+  return typeof found === "string" ? JSON.stringify(found) : String(found);
+}
+
+/** For `.catch`: the failure is handled elsewhere. */
+export function ignore(): void {}

@@ -7,10 +7,13 @@ import type { ConversationLimits } from "./conversation.ts";
 import type { ErrorType, ModelErrorKind } from "./errors.ts";
 import type { Budget, DelegationLimits, LimitState, OnExhausted } from "./limits.ts";
 import type { AssistantMessage, FilePart, Message, UserMessage } from "./message.ts";
-import type { FinishReason } from "./model.ts";
+import type { FinishReason, ToolDefinition } from "./model.ts";
 import type { RunOutcome } from "./outcome.ts";
 import type { StoredRights } from "./rights.ts";
-import type { Usage } from "./usage.ts";
+import type { JsonSchema } from "./schema.ts";
+import type { CancelMode } from "./spawn.ts";
+import type { Tool } from "./tool.ts";
+import type { Price, Usage } from "./usage.ts";
 
 /** Whose event it is; the same object for all events of a run. */
 export type RunIdentity = {
@@ -34,6 +37,13 @@ export type RunStart = {
   label: string;
   task: UserMessage;
   model: string;
+  /** What a million tokens of the model cost, where that is known. */
+  price: Price | undefined;
+  /** Tokens that the model can read and write in one call, where that is known and limited. */
+  contextWindow: number | undefined;
+  tools: RunTools;
+  /** The instructions end with it: the shape that the answer must have. */
+  outputSchema: JsonSchema | undefined;
   instructions: string | undefined;
   /** What followed the instructions in its prompts: facts of the machine, notes of the project. */
   notes: string | undefined;
@@ -55,6 +65,26 @@ export type RunStart = {
   cwd: string | undefined;
 };
 
+/** What the model of a run is shown of its tools. Runs of a tree share their sets: only the first run with a set spells it out. */
+export type RunTools = {
+  /** Names the set. */
+  hash: string;
+  shown?: readonly ShownTool[] | undefined;
+  /** Bytes of the definitions and the instructions, as estimates of prompts count them. */
+  bytes: number;
+  /** Tools for children are missing only because the run is at the deepest level. */
+  isDeepest: boolean;
+  /** Shown to a fork because its parent is shown them, and not there to be called. */
+  withheld?: readonly string[] | undefined;
+};
+
+/** One tool as a model is shown it, and what its calls need besides. */
+export type ShownTool = ToolDefinition &
+  Pick<Tool, "category" | "tier" | "effect"> & {
+    /** The name of the agent that its calls are handed to. */
+    agent?: string | undefined;
+  };
+
 /** The call of the parent that made a run, and its place in a fan-out. */
 export type RunCall = { callId: string; index: number; background?: boolean | undefined };
 
@@ -68,6 +98,8 @@ export type TreeTerms = {
   sharedBudget?: string | undefined;
   /** A fan-out from code whose children answer as a run does: no summary is asked for, and nothing is cut. */
   wholeAnswers?: boolean | undefined;
+  /** Rules of the user decided about calls before a person was asked. */
+  hasRules?: true | undefined;
 };
 
 /**
@@ -109,7 +141,7 @@ export type StoredBody =
       stack?: string | undefined;
       metadata?: Readonly<Record<string, unknown>> | undefined;
     }
-  /** A tool needs consent: exactly this would run. */
+  /** A tool needs approval: exactly this would run. */
   | { type: "approval-request"; callId: string; toolName: string; input: unknown }
   /** The answer, and who gave it. */
   | {
@@ -147,8 +179,10 @@ export type StoredBody =
     }
   /** Nothing has happened in this run for a while. */
   | { type: "stalled"; seconds: number; waitingFor: string }
-  /** A message from outside was given to a live run. */
-  | { type: "steer"; text: string }
+  /** The run was told to stop: by the call of its parent, or without one from outside of the tree. */
+  | { type: "cancel"; mode: CancelMode; callId?: string | undefined }
+  /** A message was given to a live run: by the call of its parent, or without one from outside of the tree. */
+  | { type: "steer"; text: string; callId?: string | undefined }
   /** The runtime itself spoke to the model. */
   | { type: "notice"; reason: NoticeReason; text: string }
   /** A background child's report reached its parent: exactly once per child run. */
@@ -177,10 +211,31 @@ export type DeltaBody =
 type Head = RunIdentity & { readonly time: number };
 type WithHead<Body, Extra> = Body extends unknown ? Readonly<Body> & Head & Extra : never;
 
+/** An event that is stored: numbered by `seq` within its tree. */
 export type StoredEvent = WithHead<StoredBody, { readonly seq: number }>;
 export type DeltaEvent = WithHead<DeltaBody, { readonly seq?: undefined }>;
+/** Everything that can happen in a tree. */
 export type SousEvent = StoredEvent | DeltaEvent;
 
+/** One type of event by its name: `EventOf<"run-end">`. */
 export type EventOf<Type extends SousEvent["type"]> = Extract<SousEvent, { type: Type }>;
 
+/** Called with every event of a tree, in order. What it throws changes nothing. */
 export type EventListener = (event: SousEvent) => void;
+
+/** The port of the journal of one tree: every fact goes through it, is numbered, kept, and only then shown. */
+export type Journal = {
+  /** Never waits. */
+  append(who: RunIdentity, body: StoredBody): void;
+  /** Shown behind everything that is not yet kept; not stored. Costs nothing without listeners. */
+  delta(who: RunIdentity, body: DeltaBody): void;
+  /** True when a listener would see a delta. */
+  readonly isWatched: boolean;
+  /** Undefined when everything is kept; else resolves when it is. Awaited before every outside effect. */
+  settled(): Promise<void> | undefined;
+  subscribe(listener: EventListener): Disposable;
+  /** The last event that has been shown or is being shown: a listener that subscribes now may miss those up to it. */
+  readonly shownSeq: number;
+  /** Why the events of this tree are no longer kept, if so. */
+  readonly degraded: string | undefined;
+};

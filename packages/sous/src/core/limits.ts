@@ -1,8 +1,7 @@
 /** What a tree may spend: budgets as people give them, and the port of the ledger that keeps them. */
 
 import type { Amount } from "./amount.ts";
-import { UserError } from "./errors.ts";
-import { checkWhole, checkWord } from "./options.ts";
+import { checkWhole, checkWord, UserError } from "./errors.ts";
 import type { Scope } from "./scope.ts";
 import type { Price } from "./usage.ts";
 
@@ -63,7 +62,7 @@ export type CallAsk = {
   readonly lastWords: Amount;
   /** Its last turn: the reserve is spent on it, and with this much output it does not wait for more. */
   readonly closing: { readonly enoughOutput: number } | undefined;
-  /** What it holds already and gives back for this one: nobody who came later has it in between. */
+  /** What it holds already and gives back for this one: no later run gets it in between. */
   readonly replaces?: Lease | undefined;
   /** Told once, when it has to wait. */
   onWait(limit: LimitState): void;
@@ -88,7 +87,7 @@ export type Holding = Disposable & {
   /** Waits in the order of the ledger; throws `BudgetExceeded`. */
   reserve(ask: CallAsk, scope: Scope): Lease | Promise<Lease>;
   /**
-   * For a run that goes on after a restart: keeps as much of this for its last words as is free. What others share in has to
+   * For a run that continues after a restart: keeps as much of this for its last words as is free. What others share in has to
    * be asked for, together with its next call.
    */
   keep(lastWords: Amount): void;
@@ -96,7 +95,7 @@ export type Holding = Disposable & {
   takeStep(): void;
   /** A tool call runs until it is disposed. From then on it waits for none of the children it has started. */
   runCall(callId?: string): Disposable;
-  /** The run waits for children or for a place until it is disposed; with a call, that call of it does. */
+  /** The run waits for children or for a slot until it is disposed; with a call, that call of it does. */
   wait(callId?: string): Disposable;
 };
 
@@ -140,9 +139,9 @@ export type StartAsk = {
   readonly above: Holding | undefined;
   /** The call of its parent that waits for it from now on, until it ends or is refused. Undefined in the background. */
   readonly callId?: string | undefined;
-  /** Its first call. One that goes on after a restart need not begin with one. */
+  /** Its first call. One that continues after a restart need not begin with one. */
   readonly need: CallNeed | undefined;
-  /** It had started before a restart: its start is counted already, and it had its place. */
+  /** It had started before a restart: its start is counted already, and it had its slot. */
   readonly isCounted?: boolean | undefined;
   readonly scope: Scope;
   /** Told once, when it has to wait for its budget. */
@@ -173,7 +172,7 @@ export type Account = {
   /** A run that need not wait to start: a root. */
   enter(path: string): Holding;
   /**
-   * A child starts when a place and its first call can be had in one step. Throws `BudgetExceeded` when it could never be
+   * A child starts when a slot and its first call can be had in one step. Throws `BudgetExceeded` when it could never be
    * paid, or when nothing moves and it came last.
    */
   start(ask: StartAsk): Started | Promise<Started>;
@@ -251,7 +250,7 @@ export function narrowerLimits(limits: DelegationLimits, given: Partial<Delegati
   };
 }
 
-/** Refuses limits nothing could ever pass: a run that waits for one of no places would wait for ever. */
+/** Refuses limits nothing could ever pass: a run that waits for one of no slots would wait for ever. */
 export function checkLimits(limits: DelegationLimits): DelegationLimits {
   checkWhole("limits.maxDepth", limits.maxDepth, 1, 10);
   checkWhole("limits.defaultMaxTurns", limits.defaultMaxTurns, 1, 1000);

@@ -101,7 +101,7 @@ type Program = { instructions: Instruction[]; start: number; isAnchored: boolean
 const MAX_INSTRUCTIONS = 2 * MAX_REPEAT + 500;
 const STEPS_PER_CALL = 10_000;
 
-/** Built from the end: each part is told where to go on. */
+/** Built from the end: each part is given what follows it. */
 function compile(tree: PatternNode, ignoreCase: boolean): Program {
   const instructions: Instruction[] = [{ type: "match" }];
   return { start: emit(tree, 0), instructions, isAnchored: isAnchored(tree) };

@@ -1,7 +1,9 @@
 /** What a conversation is made of. Plain serialisable values: they go into the journal as they are. */
 
 import { UserError } from "./errors.ts";
+import { isRecord } from "./schema.ts";
 
+/** A piece of text. */
 export type TextPart = { type: "text"; text: string; provider?: ProviderData };
 
 /** A picture or a document. `data` is base64, or an address when it begins with `http://`, `https://` or `data:`. */
@@ -19,6 +21,7 @@ export type ToolCallPart = {
   provider?: ProviderData;
 };
 
+/** The result of one tool call, as the model reads it. */
 export type ToolResultPart = {
   type: "tool-result";
   callId: string;
@@ -33,11 +36,14 @@ export type ToolResultPart = {
 /** What a provider wants back unchanged on the next turn, keyed by provider name. Opaque to everything but `model/`. */
 export type ProviderData = Record<string, Record<string, unknown>>;
 
+/** A task or a further message: text and files. */
 export type UserMessage = { role: "user"; content: readonly (TextPart | FilePart)[] };
+/** An answer of the model: text, reasoning and tool calls. */
 export type AssistantMessage = {
   role: "assistant";
   content: readonly (TextPart | FilePart | ReasoningPart | ToolCallPart)[];
 };
+/** The results of the tool calls of one answer. */
 export type ToolMessage = { role: "tool"; content: readonly ToolResultPart[] };
 
 /** The system prompt is not a message: it travels as `instructions` beside them. */
@@ -79,7 +85,7 @@ function isUserPart(part: unknown): part is TextPart | FilePart {
   return type === "text" ? typeof text === "string" && isProviderData(provider) : isFilePart(part);
 }
 
-/** Files come from callers, models and tools: anybody's code. */
+/** Files come from callers, models and tools: untrusted code. */
 export function isFilePart(part: unknown): part is FilePart {
   const { type, mediaType, data, filename, provider } = (part ?? {}) as Record<string, unknown>;
   const isNamed = filename === undefined || typeof filename === "string";
@@ -97,10 +103,6 @@ export function isProviderData(data: unknown): data is ProviderData | undefined 
   } catch {
     return false;
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The text of a message, its parts joined; calls, results and reasoning are left out. */

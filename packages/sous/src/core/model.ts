@@ -1,5 +1,6 @@
 /** The port to a language model: one request, text as it comes, one answer. `model/` adapts the AI SDK to it. */
 
+import { UserError } from "./errors.ts";
 import type { AssistantMessage, Message } from "./message.ts";
 import type { JsonSchema } from "./schema.ts";
 import type { Price, Usage } from "./usage.ts";
@@ -7,11 +8,13 @@ import type { Price, Usage } from "./usage.ts";
 /** Why the model stopped. After `length` and `content-filter` no tool call of the answer may run. */
 export type FinishReason = "stop" | "tool-calls" | "length" | "content-filter" | "other";
 
+/** A tool as a model is shown it. */
 export type ToolDefinition = { name: string; description: string; inputSchema: JsonSchema };
 
 /** Which run asks, for models that answer by it (the scripted one) and for logs. */
 export type ModelCaller = { runId: string; agentId: string; path: string; depth: number; turn: number };
 
+/** What a model is asked. */
 export type ModelRequest = {
   instructions: string | undefined;
   /** Append-only from call to call of one run, so an adapter may convert only what is new; a pruned history is a new array. */
@@ -32,6 +35,7 @@ export type ModelSettings = {
   outputSchema: JsonSchema | undefined;
 };
 
+/** One whole answer of a model, with what it used. */
 export type ModelAnswer = {
   message: AssistantMessage;
   finish: FinishReason;
@@ -42,6 +46,7 @@ export type ModelAnswer = {
 /** Called for every piece of text, directly and often: do little. */
 export type OnDelta = (kind: "text" | "reasoning", text: string) => void;
 
+/** A model that runs can ask. Wrap a provider of your own in one. */
 export type Model = {
   /** `provider/model`, for people, prices and telemetry. */
   readonly id: string;
@@ -56,3 +61,38 @@ export type Model = {
    */
   answer(request: ModelRequest, onDelta: OnDelta): Promise<ModelAnswer>;
 };
+
+/** A segment that began with a dot, or was empty, could lead elsewhere where a provider has the name in its address. */
+const NAME = /^[a-z][a-z0-9-]*(?:\/[A-Za-z0-9][\w.:@+-]*)+$/;
+/** An entry of `models.allow`: a model, or all of a provider. */
+const ALLOWED = /^[a-z][a-z0-9-]*(?:\/\*|(?:\/[A-Za-z0-9][\w.:@+-]*)+)$/;
+const MAX_LENGTH = 200;
+
+/** What is in front of the first slash; all of a name without one. */
+export function providerOf(name: string): string {
+  return name.split("/", 1)[0] ?? "";
+}
+
+export function isAllowEntry(entry: unknown): entry is string {
+  return typeof entry === "string" && entry.length <= MAX_LENGTH && ALLOWED.test(entry);
+}
+
+/** Throws a `UserError` for an entry that is neither `provider/model` nor `provider/*`. */
+export function checkAllowEntries(allow: readonly string[]): void {
+  const wrong = allow.find((entry) => !isAllowEntry(entry));
+  if (wrong === undefined) return;
+  throw new UserError(`models.allow has "provider/model" or "provider/*"; found ${JSON.stringify(wrong)}`);
+}
+
+/**
+ * Why a call or a project may not have this model; undefined when it may. The name of a model says whose server gets
+ * a task and which key pays for it. `own` is the provider of the run, undefined when it has none that a name leads to.
+ */
+export function whyNotNamed(name: string, own: string | undefined, allow: readonly string[]): string | undefined {
+  if (name.length > MAX_LENGTH || !NAME.test(name))
+    return `${JSON.stringify(name.slice(0, MAX_LENGTH))} is not a model: write provider/model, or leave model out for your own`;
+  const provider = providerOf(name);
+  if (provider === own || allow.includes(name) || allow.includes(`${provider}/*`)) return undefined;
+  // The same words for every run: a rerun has the models of its recording by their names, however they were given.
+  return `The model ${name} is of the provider "${provider}", and a call may name only models of its run's own provider and those that models.allow lists. Leave model out to use your own`;
+}

@@ -1,4 +1,4 @@
-/** The name somebody probably meant. */
+/** The name that was probably meant. */
 
 /** Longer texts are not names. */
 const MAX_COMPARED = 40;

@@ -1,6 +1,7 @@
 /**
- * Work that seldom has to wait. Written as a generator, it runs to its end at once when nothing does, and becomes a promise
- * at the first `yield* wait(…)` of one: a thousand children that start in one turn then keep no frame each for nothing.
+ * Work that seldom has to wait. As a generator it runs to its end at once, and becomes a promise at the first
+ * `yield* wait(…)` of one. Profiles are built this way so that children start in the order of their calls: as async functions
+ * a profile with fewer tools overtakes one that was asked for first.
  */
 
 export type Steps<Result> = Generator<Promise<unknown>, Result, unknown>;
@@ -10,7 +11,7 @@ export function nowOrLater<Result>(steps: Steps<Result>): Result | Promise<Resul
   return first.done ? first.value : later(steps, first.value);
 }
 
-/** The value, or what the promise brings. */
+/** The value, or the one the promise resolves with. */
 export function* wait<Value>(value: Value | Promise<Value>): Steps<Value> {
   return value instanceof Promise ? ((yield value) as Value) : value;
 }

@@ -1,4 +1,4 @@
-/** What is dear to make and not always needed: made when it is first asked for. */
+/** Memoizes `make`; runs it on first use. */
 export function once<Value extends object>(make: () => Value): () => Value {
   let made: Value | undefined;
   return () => {

@@ -1,8 +1,9 @@
-/** How a run ends. Every ending is a value; `decisions.md` has the table this follows. */
+/** How a run ends. Every ending is a value; docs/reference/outcomes.md lists them. */
 
 import type { ErrorType } from "./errors.ts";
 import type { Usage } from "./usage.ts";
 
+/** How a run ended. */
 export type RunStatus = "completed" | "incomplete" | "budget_exceeded" | "timeout" | "cancelled" | "refused" | "failed";
 
 /** Why a run is `incomplete`. */

@@ -37,7 +37,7 @@ export type ProgramResult = {
   readonly durationMs: number;
 };
 
-/** A program that goes on while the run does something else. */
+/** A program that runs in the background. */
 export type BackgroundProgram = AsyncDisposable & {
   readonly pid: number;
   /** Everything so far, bounded like a result. */

@@ -4,7 +4,7 @@ import { type Amount, type AmountUnit, amountAt, beyond, NO_AMOUNT, outputThatFi
 import type { PurseAnswer, PurseAsk, PurseShare, PurseState } from "./purse.ts";
 
 export type AskCircumstances = {
-  /** What those wait for who come before it: nobody overtakes them where they are short. */
+  /** What earlier runs wait for: no run overtakes them where they are short. */
   readonly awaited: Amount;
   /** It is the first of all, and nothing is in flight: it gets what there is. */
   readonly mayLower: boolean;
@@ -32,7 +32,7 @@ export function answerOf(
   let output = most;
   for (const { unit, unspent } of limited) {
     const free = unspent - reserved[unit];
-    // What a run has kept for this call nobody is ahead of.
+    // The reserve that a run has for this call is its own.
     const available = Math.min(free, Math.max(0, free - awaited[unit])) + instead[unit];
     output = Math.min(output, outputThatFits(available, prompt[unit] + ask.grow[unit], perToken[unit]));
   }
@@ -40,8 +40,8 @@ export function answerOf(
 }
 
 /**
- * What is set aside for those who come before. Where one of them is short nobody overtakes it; on other units it holds
- * nobody up. One that is short of nothing has not asked again yet, and everything it needs is set aside.
+ * What is set aside for earlier runs. Where one of them is short no run overtakes it; on other units it holds
+ * up no run. One that is short of nothing has not asked again yet, and everything it needs is set aside.
  */
 export function awaitedBy(state: PurseState, earlier: readonly Amount[], already: Amount): Amount {
   const { limits, spent, reserved } = state;

@@ -28,7 +28,7 @@ export type PurseShare = {
 
 type Waiting = Amount & {
   readonly since: number;
-  /** With this much it can be served as soon as nothing is in flight and nobody is before it. */
+  /** With this much it can be served as soon as nothing is in flight and no run is before it. */
   readonly least: Amount;
 };
 
@@ -106,7 +106,7 @@ export type PurseReply = {
   readonly state: PurseState;
 };
 
-/** The books as everybody may know them. */
+/** The books as all users may read them. */
 export type PurseState = {
   readonly limits: PurseLimits;
   readonly spent: Amount;
@@ -214,7 +214,7 @@ export function isAwaited({ members }: Purse, id: string): boolean {
   return members.some((member) => member.id !== id && isInLine(member));
 }
 
-/** After everybody who waits already, whatever the clocks of two machines say. */
+/** After all runs that wait already, whatever the clocks of two machines say. */
 function arrivalOf({ now }: PurseStep, others: readonly PurseMember[]): number {
   return Math.max(now, ...others.map(({ waiting, isLapsed }) => (isLapsed ? 0 : (waiting?.since ?? -1) + 1)));
 }

@@ -41,6 +41,7 @@ export function rebuildConversation(events: readonly StoredEvent[], origin: read
       case "truncation":
       case "spawn-refused":
       case "stalled":
+      case "cancel":
       case "resume":
       case "run-end":
         break;

@@ -79,6 +79,7 @@ export function addToRunRecord(record: RunRecord, event: StoredEvent): void {
     case "truncation":
     case "spawn-refused":
     case "stalled":
+    case "cancel":
     case "steer":
     case "notice":
     case "report":

@@ -24,7 +24,7 @@ export type RunState = {
   calls: Map<string, EarlierCall>;
   /** The last turn had begun. */
   closing: ClosingTurn | undefined;
-  /** A question to the model that nobody heard the answer to. */
+  /** A question to the model whose answer was not recorded. */
   unsettled: UnheardQuestion | undefined;
   /** How long it ran, in all processes together. */
   usedMs: number;
@@ -99,7 +99,7 @@ class RunFold {
 
   finish(): RunState {
     const until = this.#asked.size > 0 ? this.#askedSince : this.#lastTime;
-    // Somebody may have set the clock of the machine meanwhile.
+    // The clock of the machine may have been set meanwhile.
     this.#state.usedMs += Math.max(0, until - this.#since);
     return this.#state;
   }
@@ -153,7 +153,7 @@ class RunFold {
         state.unsettled = undefined;
         break;
       case "resume":
-        // Whatever was asked before was settled by whoever went on.
+        // What was asked before was settled by the run that continued.
         state.unsettled = undefined;
         state.usedMs = event.usedMs;
         this.#asked.clear();
@@ -167,6 +167,7 @@ class RunFold {
       case "truncation":
       case "spawn-refused":
       case "stalled":
+      case "cancel":
         break;
       default:
         event satisfies never;

@@ -1,7 +1,7 @@
 /** One execution of an agent: what it was started with, what it has done so far, and the tree it belongs to. */
 
 import type { AgentDefinition } from "./agent.ts";
-import type { ApprovalAnswer, ApprovalRequest, Consent } from "./approval.ts";
+import type { ApprovalAnswer, ApprovalPolicy, ApprovalRequest } from "./approval.ts";
 import type { Clock, Deadline } from "./clock.ts";
 import type { Conversation, ConversationLimits } from "./conversation.ts";
 import type { NoticeReason, RunIdentity, StoredBody } from "./event.ts";
@@ -10,15 +10,14 @@ import type { Account, Budget, Holding, Lease, OnExhausted, RunSlot } from "./li
 import type { AssistantMessage } from "./message.ts";
 import type { FinishReason, Model, ModelSettings, ToolDefinition } from "./model.ts";
 import type { RunOutcome } from "./outcome.ts";
-import type { Redactor } from "./redact.ts";
+import type { Redactor } from "./redactor.ts";
 import type { Rights, StoredRights } from "./rights.ts";
 import type { Schema } from "./schema.ts";
 import { Scope } from "./scope.ts";
 import type { ChildControl, ChildReport, SpawnReply, SpawnRequest, SummaryMode } from "./spawn.ts";
 import type { CleanUp, Tool } from "./tool.ts";
-import type { ToolLog } from "./tool-log.ts";
+import type { ToolLogRecorder } from "./tool-log.ts";
 import { addCost, addUsage, noUsage, type Price, type Usage } from "./usage.ts";
-import { UsedIds } from "./used-ids.ts";
 
 /** A tool ready for dispatch: its schema compiled. */
 export type ReadyTool = { readonly tool: Tool; readonly schema: Schema; readonly definition: ToolDefinition };
@@ -76,7 +75,7 @@ export type SummaryPlan = {
 
 /** Something that waits to be read by the model before its next turn. */
 export type Incoming =
-  | { kind: "steer"; text: string }
+  | { kind: "steer"; text: string; callId?: string | undefined }
   | { kind: "report"; report: ChildReport; text: string }
   | { kind: "notice"; reason: NoticeReason; text: string };
 
@@ -90,27 +89,27 @@ export type AskOptions = { closing: boolean; jsonOutput: boolean };
 export type TreePorts = {
   readonly clock: Clock;
   readonly cwd: string;
-  /** Takes secrets out of what a tool or a child says, before it is cut, kept or read by a model. */
+  /** Removes secrets from the text of a tool or a child before it is cut, stored or read by a model. */
   readonly redactor: Redactor;
   /** Every call is put to them, also one whose tool runs freely. */
-  readonly rules: Pick<Consent, "decide"> | undefined;
+  readonly rules: Pick<ApprovalPolicy, "decide"> | undefined;
   readonly maxDepth: number;
   readonly conversation: ConversationLimits;
   readonly onExhausted: OnExhausted;
   readonly onLiveChildren: "wait" | "cancel";
   emit(run: Run, body: StoredBody): void;
-  /** Undefined when everything recorded so far is kept. Awaited before every outside effect. */
+  /** Undefined when everything recorded so far is stored. Awaited before every outside effect. */
   settled(): Promise<void> | undefined;
   /** One question with budget, slot and retries; records its `turn-start`. */
   ask(run: Run, options: AskOptions): Promise<BilledAnswer>;
-  /** Asks the person at the root; undefined when nobody is there. Clocks stop meanwhile. */
+  /** Asks the person at the root; undefined when there is none. Clocks stop meanwhile. */
   approve(run: Run, request: ApprovalRequest): Promise<ApprovalAnswer> | undefined;
   spawn(run: Run, callId: string, request: SpawnRequest): Promise<SpawnReply>;
-  /** `callId` is the call that uses it. */
-  childrenOf(run: Run, callId: string): ChildControl;
-  /** Calls of a run that goes on after a restart: each left a child in the background that has not reported. */
+  /** `callId` is the call that uses it; undefined when a program outside of the tree does. */
+  childrenOf(run: Run, callId: string | undefined): ChildControl;
+  /** Calls of a resumed run whose background children have not reported yet. */
   backgroundCalls(run: Run): { callId: string; toolName: string; input: unknown }[];
-  /** Ends the children of before a restart that nobody asked for again; undefined when there are none. */
+  /** Ends the children from before a restart that no call has asked for again. */
   closeOrphans(run: Run): void;
   /** Gives back whatever the run holds; without an outcome the runtime itself has failed. */
   ended(run: Run, outcome: RunOutcome | undefined): void;
@@ -149,17 +148,19 @@ export class Run {
   costBelowUsd: number | null = 0;
   /** What this run has said last; partial while it speaks. */
   text = "";
-  /** The beginning of an answer that was cut at the output limit and goes on in the next turn. */
+  /** The beginning of an answer that was cut at the output limit and continues in the next turn. */
   cutText = "";
-  /** How long it ran in processes that are no more. */
+  /** Answers without text or calls, since the last call. */
+  emptyAnswers = 0;
+  /** How long it ran in earlier processes. */
   usedMs = 0;
-  /** Undefined until somebody steers it or a background child reports. */
+  /** Undefined until a message or the report of a background child arrives. */
   inbox: Incoming[] | undefined;
-  /** Called when something arrives while the run does nothing but wait for its children. */
+  /** Called when a message arrives while the run only waits for its children. */
   onIncoming: (() => void) | undefined;
-  /** Set when it should say what it has and end. */
+  /** Set when it should give its last words and end. */
   isWrappingUp = false;
-  /** Somewhere at or below this run an action needed consent and nobody was there. */
+  /** An action of this run or of one below it needed an approval, and there was no person to ask. */
   lacksConsent = false;
   /** What it holds of its account; undefined before its start. */
   holding: Holding | undefined;
@@ -175,28 +176,28 @@ export class Run {
   waits: Disposable[] | undefined;
   slot: RunSlot | undefined;
   deadline: Deadline | undefined;
-  /** Children that run while it goes on, by agent id. */
+  /** Children that run beside it, by agent id. */
   background: Map<string, BackgroundChild> | undefined;
   /** Other children that are alive: its tools wait for them, or have left them behind. */
   openChildren = 0;
   /** Called when the last of these is gone. */
   onChildless: (() => void) | undefined;
-  /** What its tools want done at its end; undefined while they want nothing. */
+  /** Clean-ups of its tools, for its end. */
   cleanUps: CleanUp[] | undefined;
-  /** Its tools have nothing more to leave behind: its end is being recorded. */
+  /** Its clean-ups have run or are running: a later one runs at once. */
   isCleanedUp = false;
-  /** Kept when whoever started it wants to know what its tools did. */
-  toolLog: ToolLog | undefined;
-  /** Told of its end before its place is free for another. */
+  /** Set when the caller wants to know what its tools did. */
+  toolLog: ToolLogRecorder | undefined;
+  /** Called at its end, before its slot is free for another run. */
   onEnd: ((outcome: RunOutcome) => void) | undefined;
-  /** What was thrown when it failed: for the caller of a root, who hears more than an event can hold. */
+  /** The error that made it fail: the caller of a root gets it whole, an event holds only its text. */
   cause: unknown;
   /** Grows with every sign of life. */
   beats = 0;
   /** For people: what it does now. */
   waitingFor = "its first turn";
   /** Ids of tool calls seen so far, so that none is used twice. */
-  readonly callIds: UsedIds = new UsedIds();
+  readonly callIds = new Set<string>();
   #work: Scope | undefined;
 
   constructor(start: RunParts) {
@@ -245,13 +246,13 @@ export class Run {
     return this.#work;
   }
 
-  /** It should say what it has and end, after the turn it is in. */
+  /** Lets the run end with its last words after the current turn. */
   wrapUp(): void {
     this.isWrappingUp = true;
     this.onIncoming?.();
   }
 
-  /** Its tools and children stop now; then it says what it has and ends. */
+  /** Stops its tools and children now; then the run ends with its last words. */
   stopWork(): void {
     this.isWrappingUp = true;
     this.work.abort(new Cancelled(this.parent === undefined ? "The run was cancelled" : "Subagent cancelled"));

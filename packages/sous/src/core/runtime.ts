@@ -1,10 +1,10 @@
 /** The library as its users see it: what a runtime is made of, what a run takes and what comes back. */
 
 import type { AgentDefinition } from "./agent.ts";
-import type { Approve, Consent } from "./approval.ts";
+import type { ApprovalPolicy, Approve } from "./approval.ts";
 import type { Host } from "./clock.ts";
 import type { ConversationLimits } from "./conversation.ts";
-import type { ErrorType } from "./errors.ts";
+import type { ErrorType, ModelErrorKind } from "./errors.ts";
 import type { EventListener, SousEvent } from "./event.ts";
 import type { Budget, DelegationLimits, OnExhausted, SpendingState } from "./limits.ts";
 import type { UserInput } from "./message.ts";
@@ -25,32 +25,38 @@ export type ModelOptions = {
   prices?: Readonly<Record<string, Price>> | undefined;
 };
 
-/** The parts all runs of a runtime share. Eight: each is another thing, and none is needed to begin. */
+/** The parts that all runs of a runtime share. None is needed to begin. */
 export type RuntimeOptions = {
   /** In memory when unset, where everything stays until the runtime is forgotten: some 2 KB for each turn. */
   store?: Store | undefined;
-  /** A store that fails ends the run as `failed`; otherwise the run continues and is marked as not stored. */
+  /** A store that fails ends the run as `failed`; when unset the run continues and is marked as not stored. */
   requireStore?: boolean | undefined;
-  /** Who answers a `confirm` tool, or rules that come before the person; without it the answer is no. */
-  approve?: Approve | Consent | undefined;
+  /** Answers for `confirm` tools: a function that asks, or rules and a function. When unset the answer is no. */
+  approve?: Approve | ApprovalPolicy | undefined;
+  /** Depth, width, turns and reports of children. */
   limits?: Partial<DelegationLimits> | undefined;
-  /** Definitions a call may name in `agent`. */
+  /** Definitions that calls, `resume` and `fork` may name; none when unset. */
   agents?: readonly AgentDefinition[] | undefined;
   models?: ModelOptions | undefined;
-  /** Model calls at once, per model. */
+  /** Model calls at once, per model; 16 when unset. */
   maxConcurrentCalls?: number | undefined;
   /** Clock, randomness, working directory, variables: a test's own, or the machine's. */
   host?: Partial<Host> | undefined;
 };
 
+/** How one run is to go. */
 export type RunOptions = {
+  /** Aborting it cancels the run. */
   signal?: AbortSignal | undefined;
-  /** For the whole tree, the root included. */
+  /** For the whole tree, the root included; unlimited when unset. */
   budget?: RootBudget | undefined;
+  /** When a budget is spent; `wrap-up` when unset. */
   onExhausted?: OnExhausted | undefined;
+  /** Called with every event of the tree. */
   onEvent?: EventListener | undefined;
+  /** How long the conversation of each run may get. */
   conversation?: Partial<ConversationLimits> | undefined;
-  /** What happens to background children when their parent has nothing more to do. */
+  /** What happens to background children when their parent has nothing more to do; `wait` when unset. */
   onLiveChildren?: "wait" | "cancel" | undefined;
   /** In place of the runtime's own `limits`, value by value, for this run. */
   limits?: Partial<DelegationLimits> | undefined;
@@ -62,18 +68,18 @@ export type ResumeOptions = Pick<RunOptions, "signal" | "onEvent"> & {
   agent?: AgentDefinition | undefined;
   /** The message for a run that had ended; one that was interrupted continues without a message. */
   message?: UserInput | undefined;
-  /** On top of what the tree may spend. */
-  moreBudget?: Budget | undefined;
+  /** Raises each limit that the tree has. */
+  addBudget?: Budget | undefined;
   /** The message asks for a summary: what is said afterwards continues from the answer alone. */
   summarizes?: boolean | undefined;
   /** What the tree shares with others; one that drew on a shared budget continues only with one. */
-  from?: SharedBudget | undefined;
+  sharedBudget?: SharedBudget | undefined;
 };
 
 /** How a new tree branches off a stored run. */
 export type ForkOptions = Pick<RunOptions, "signal" | "onEvent" | "budget" | "limits"> & {
   /** The last turn of the run that the new one remembers; all of them when unset. */
-  at?: number | undefined;
+  afterTurn?: number | undefined;
   agent?: AgentDefinition | undefined;
   message?: UserInput | undefined;
   /** As when a run is resumed. */
@@ -95,6 +101,10 @@ export type AgentSummary = {
   durationMs: number;
 };
 
+/** What went wrong in a run that `failed`: the provider's failure, or another process that continues the same run. */
+export type FailureKind = ModelErrorKind | "taken_over";
+
+/** What a run came to. */
 export type RunResult<Output = unknown> = {
   status: RunStatus;
   stopReason: StopReason | undefined;
@@ -110,7 +120,7 @@ export type RunResult<Output = unknown> = {
   agents: AgentSummary[];
   /** Actions that needed approval when no one could be asked. */
   denied: { path: string; toolName: string; input: unknown }[];
-  error: { type: ErrorType; message: string } | undefined;
+  error: { type: ErrorType; message: string; kind?: FailureKind } | undefined;
   /** Why not everything that happened was kept; such a tree cannot be continued. */
   lost: string | undefined;
 };
@@ -146,12 +156,16 @@ export class RunError extends Error {
 }
 
 /**
- * A live run: await it, iterate it, talk to it. Iterating begins with the next event and ends with the run's `run-end`; a
- * run that is over has no further events. Leaving the loop does not stop the run. What is said cannot be empty.
+ * A live run: await it, iterate it, talk to it. The first iteration begins with the first event of the run, also when the
+ * run is over by then: earlier events are read from the store. Deltas are not stored, so it has those from its own
+ * beginning on; the whole text is in `message-end`. Further iterations begin with the next event. All end with the run's
+ * `run-end`. Leaving the loop does not stop the run. What is said cannot be empty.
  */
 export type RunHandle<Output = unknown> = PromiseLike<RunResult<Output>> &
   AsyncIterable<SousEvent> & {
     readonly id: string;
+    /** Resolves with the result of a run that began, whatever its ending. Rejects when it could not begin. */
+    readonly result: Promise<RunResult<Output>>;
     catch<T>(onRejected: (error: unknown) => T): Promise<RunResult<Output> | T>;
     finally(onFinally: () => void): Promise<RunResult<Output>>;
     /** Says something to a live run; it reads it before its next turn. False when there is no such run. */

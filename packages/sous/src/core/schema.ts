@@ -1,5 +1,6 @@
 /** Schemas as the library takes them: anything that speaks Standard Schema, or plain JSON Schema. */
 
+/** A JSON Schema as an object. */
 export type JsonSchema = { readonly [key: string]: unknown };
 
 /** The part of https://standardschema.dev that sous uses. zod, valibot and arktype values have it. */
@@ -39,8 +40,17 @@ export type Schema<Output = unknown> = {
 };
 
 /** A schema of a library has functions. What came as JSON has none, whatever its fields are called. */
-export function isStandardSchema(value: unknown): value is StandardSchema {
-  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
+export function isStandardSchema(value: object): value is StandardSchema {
   const { "~standard": standard } = value as Partial<StandardSchema>;
   return typeof standard?.validate === "function";
+}
+
+/** True for an object that is not a list. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return isObject(value) && !Array.isArray(value);
+}
+
+/** True for objects and lists. */
+export function isObject(value: unknown): value is Record<string | number, unknown> {
+  return typeof value === "object" && value !== null;
 }

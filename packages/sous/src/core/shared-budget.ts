@@ -4,7 +4,7 @@ import { StoreError, UserError } from "./errors.ts";
 import { type Budget, checkBudget } from "./limits.ts";
 import type { PurseLimits, PurseReply, PurseStep } from "./purse.ts";
 
-/** Unset = unlimited. Time is not among them: it passes for everybody. */
+/** Unset = unlimited. Time is not among them: it passes for all. */
 export type SharedLimits = Pick<Budget, "tokens" | "costUsd" | "executions">;
 
 /**
@@ -19,8 +19,9 @@ export type SharedBudgets = {
   sharedBudget(name: string, limits?: SharedLimits, options?: SharedBudgetOptions): Promise<SharedBudget>;
 };
 
+/** How a shared budget is opened. */
 export type SharedBudgetOptions = {
-  /** `join` (the default) refuses other limits. `replace` sets them for everybody; what was spent stays spent. */
+  /** `join` (the default) refuses other limits. `replace` sets them for all users; what was spent stays spent. */
   existing?: "join" | "replace" | undefined;
 };
 
@@ -53,26 +54,24 @@ export type PursePort = {
   step(step: Omit<PurseStep, "id" | "owner" | "now">): PurseReply | Promise<PurseReply>;
   /** Takes the row out of the books. What its calls still hold counts as spent. */
   leave(): void | Promise<void>;
-  /** Tells when others may have changed the books; undefined when nobody tells, and they have to be asked. */
+  /** Notifies when others may have changed the books; undefined when the books have to be polled. */
   listen(onNews: () => void): Disposable | undefined;
 };
 
-/** Throws a `UserError` for anything else, such as the promise of one that nobody waited for. */
+/** Throws a `UserError` for anything else, such as the promise of one that was not awaited. */
 export function checkShared(from: SharedBudget | undefined): void {
   if (from === undefined || typeof from?.purse?.step === "function") return;
   throw new UserError("budget.from must be a shared budget: await what sharedBudget() of a store returns");
 }
 
-const LONGEST_NAME = 200;
+const MAX_NAME = 200;
 const LIMITS = ["tokens", "costUsd", "executions"];
 
 /** Throws a `UserError` when the name cannot be kept and shown. */
 export function checkSharedName(name: string): void {
-  const isText = typeof name === "string" && name.length > 0 && name.length <= LONGEST_NAME;
+  const isText = typeof name === "string" && name.length > 0 && name.length <= MAX_NAME;
   if (isText && !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(name)) return;
-  throw new UserError(
-    `The name of a shared budget has 1 to ${LONGEST_NAME} printable characters; found ${shown(name)}`,
-  );
+  throw new UserError(`The name of a shared budget has 1 to ${MAX_NAME} printable characters; found ${shown(name)}`);
 }
 
 /** What was given, in the units of the books. Throws a `UserError` for what is no limit. */
@@ -97,7 +96,7 @@ export function toSharedLimits({ tokens, nanoUsd, executions }: PurseLimits): Sh
   };
 }
 
-/** What cannot be reached must not be spent, and whoever reads this should know why. */
+/** A shared budget that cannot be reached must not be spent; the message says why. */
 export function unreachable(name: string, cause: unknown, message: string): StoreError {
   return new StoreError(`The shared budget ${JSON.stringify(name)} cannot be used: ${message}`, { cause });
 }

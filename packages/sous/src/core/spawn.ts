@@ -9,6 +9,7 @@ import type { AnySchema } from "./schema.ts";
 import type { ToolLogEntry } from "./tool-log.ts";
 import type { Usage } from "./usage.ts";
 
+/** A child that is asked for. */
 export type SpawnRequest = {
   label: string;
   task: string;
@@ -45,8 +46,10 @@ export type SpawnOptions = {
   keepToolLog?: boolean | undefined;
 };
 
+/** When a child is asked for a summary after its task. */
 export type SummaryMode = "auto" | "always" | "never";
 
+/** What came of a request for a child: it ended, runs in the background, or was refused. */
 export type SpawnReply =
   /** No child was made and nothing was spent; the message is for the model. */
   | { kind: "refused"; errorType: ErrorType; message: string }
@@ -82,6 +85,7 @@ export type ChildReport = ChildInfo & {
   totalCostUsd: number | null;
 };
 
+/** How a child stands. */
 export type ChildStatus = ChildInfo & {
   /** `waiting`: it has not started yet, because its budget or a place is missing. */
   status: "waiting" | "running" | RunOutcome["status"];
@@ -107,3 +111,72 @@ export type ChildControl = {
  * one turn without tools. `last-words` stops its tools and its children at once; only the run itself says what it has.
  */
 export type CancelMode = "stop" | "wrap-up" | "last-words";
+
+/** The names of the runtime's own tools for children, and sentences that belong to them. */
+export function isSubagentToolName(name: string): boolean {
+  return name === "subagent" || name === "parallel_subagent" || name.startsWith("subagent_");
+}
+
+/** What a child is asked after its work when the call does not say. Text a model reads. */
+export const SUMMARY_PROMPT = "Summarize your findings concisely";
+
+/** Tools for children that start none. */
+const LOOKING_AFTER: ReadonlySet<string> = new Set([
+  "subagent_send",
+  "subagent_report",
+  "subagent_wait",
+  "subagent_cancel",
+  "subagent_list",
+]);
+
+/**
+ * The labels of the children that a call asks for, from an input that was not checked; the name of the tool stands for
+ * one that is missing.
+ */
+export function askedLabels(toolName: string, input: unknown): string[] {
+  if (LOOKING_AFTER.has(toolName)) return [];
+  const { label, description, tasks } = fieldsOf(input);
+  if (toolName === "subagent") return [labelOr(toolName, label)];
+  if (toolName === "subagent_spawn" || toolName === "subagent_delegate") return [labelOr(toolName, description)];
+  if (toolName !== "parallel_subagent") return [toolName.replace(/^subagent_/, "")];
+  const asked = Array.isArray(tasks) ? tasks : [];
+  return asked.length === 0 ? [toolName] : asked.map((task) => labelOr(toolName, fieldsOf(task).label));
+}
+
+function fieldsOf(input: unknown): Record<string, unknown> {
+  return typeof input === "object" && input !== null ? { ...input } : {};
+}
+
+function labelOr(toolName: string, label: unknown): string {
+  return typeof label === "string" && label.trim() !== "" ? label : toolName;
+}
+
+/** Relied on by people and tests. */
+export function depthMessage(maxDepth: number, depth: number): string {
+  return `Maximum subagent recursion depth (${maxDepth}) exceeded. Current depth: ${depth}. Do this part of the work yourself.`;
+}
+
+/** The port to agents outside this process. The client for the Agent Client Protocol will stand behind it. */
+/** What an external agent is asked. */
+export type ExternalPrompt = {
+  task: string;
+  serverName: string | undefined;
+  agentId: string | undefined;
+};
+
+/** What an external agent answered. */
+export type ExternalAnswer = {
+  content: string;
+  agentId: string;
+  serverName: string;
+  sessionId: string;
+  usage?: { inputTokens: number; outputTokens: number } | undefined;
+};
+
+/** What `subagent_delegate` needs of a client. */
+export type ExternalAgents = {
+  generate(
+    prompt: ExternalPrompt,
+    options: { signal: AbortSignal; onText(text: string): void },
+  ): Promise<ExternalAnswer>;
+};

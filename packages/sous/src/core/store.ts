@@ -36,6 +36,20 @@ export type RunRecord = {
   lost?: string | undefined;
 };
 
+/** Every status that a stored run can have. */
+export const RECORD_STATUSES = [
+  "running",
+  "interrupted",
+  "completed",
+  "incomplete",
+  "budget_exceeded",
+  "timeout",
+  "cancelled",
+  "refused",
+  "failed",
+] as const satisfies readonly RunRecord["status"][];
+
+/** Which runs to list. */
 export type RunQuery = {
   limit?: number | undefined;
   offset?: number | undefined;
@@ -56,17 +70,18 @@ export type ReadOptions = {
   /** Only events with a greater number. */
   after?: number | undefined;
   runId?: string | undefined;
-  /** At most so many, the earliest first: a reader that is far behind need not hold everything at once. */
+  /** At most this many, the earliest first: a reader that is far behind need not hold everything at once. */
   limit?: number | undefined;
 };
 
-/** The right to write a tree. Only the holder of the highest number may: whoever was thought dead and wakes up is refused. */
+/** The right to write a tree. Only the holder of the highest number may: a process that was thought dead and wakes up is refused. */
 export type Claim = { readonly fence: number };
 
-/** The fence of the process that began a tree, and of a tree that is brought in from elsewhere and nobody works on. */
+/** The fence of the process that began a tree, and of a tree that is imported and that no process works on. */
 export const FIRST_FENCE = 1;
 export const NO_OWNER = 0;
 
+/** Where events are stored and read back. `storeContract` of `sous/testing` checks one of your own. */
 export type Store = AsyncDisposable & {
   /** True when `append` keeps the events before it returns: the journal then does not batch. */
   readonly isImmediate: boolean;
@@ -96,3 +111,15 @@ export type Store = AsyncDisposable & {
   /** Deletes every tree whose root started before this time, except those at work. Returns how many there were. */
   prune(before: number): Promise<number>;
 };
+
+/** `events` are in order: the first place behind the number `seq`. */
+export function indexAfter(events: readonly { readonly seq: number }[], seq: number): number {
+  let low = 0;
+  let high = events.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((events[middle]?.seq ?? 0) > seq) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

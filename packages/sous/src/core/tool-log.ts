@@ -2,7 +2,7 @@
 
 import type { StoredEvent } from "./event.ts";
 import type { ToolCallPart, ToolResultPart } from "./message.ts";
-import { countsIn, type ToolCounts } from "./tool-counts.ts";
+import { isCutNotice } from "./truncate.ts";
 
 /** One finished tool call of a child. */
 export type ToolLogEntry = {
@@ -10,7 +10,7 @@ export type ToolLogEntry = {
   input: unknown;
   output: string;
   success: boolean;
-  /** It needed consent and nobody was there to give it. */
+  /** It needed consent and no approver was there. */
   isDenied: boolean;
   durationMs: number;
   /** What the tool is called for people, if it says so. */
@@ -20,11 +20,11 @@ export type ToolLogEntry = {
 };
 
 /** What is known of a call besides its words. */
-export type ToolCallFacts = Pick<ToolLogEntry, "durationMs" | "isDenied" | "displayName" | "counts">;
+type ToolCallFacts = Pick<ToolLogEntry, "durationMs" | "isDenied" | "displayName" | "counts">;
 
 type Extra = { readonly type?: undefined } & Pick<ToolCallFacts, "displayName" | "counts">;
 
-export class ToolLog {
+export class ToolLogRecorder {
   /** For every call: the call, how long it took, whether it was denied, what else is known of it, its result. */
   readonly #parts: (ToolCallPart | number | "denied" | Extra | ToolResultPart)[] = [];
   /** What was done before a restart. */
@@ -86,7 +86,63 @@ export function toolLogOf(
   return log;
 }
 
-/** A log outlives what is pruned from its conversation, and nobody looks for pictures in it. */
+/** A log outlives what is pruned from its conversation, and needs no pictures. */
 function withoutFiles({ files: _, ...result }: ToolResultPart): ToolResultPart {
   return result;
+}
+
+/** What tools count in their metadata. `truncated`: there was more than is shown. */
+type ToolCounts = {
+  readonly matches?: number | undefined;
+  readonly lines?: number | undefined;
+  readonly files?: number | undefined;
+  readonly truncated?: boolean | undefined;
+};
+
+/** Undefined when the metadata says nothing about how much there is. */
+export function countsIn(metadata: Readonly<Record<string, unknown>> | undefined): ToolCounts | undefined {
+  if (metadata === undefined) return undefined;
+  const [matches, lines, files] = [metadata.matches, metadata.lines, metadata.files].map(toCount);
+  const truncated = metadata.truncated === true;
+  const isEmpty = matches === undefined && lines === undefined && files === undefined && !truncated;
+  return isEmpty ? undefined : { matches, lines, files, truncated };
+}
+
+function toCount(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** `3 matches`, `2000+ lines`, `1 file`; undefined when the tool counted nothing. */
+export function describeCounts(counts: ToolCounts | undefined): string | undefined {
+  const isCut = counts?.truncated === true;
+  if (counts?.matches !== undefined) return quantity(counts.matches, "match", isCut);
+  if (counts?.lines !== undefined) return quantity(counts.lines, "line", isCut);
+  if (counts?.files !== undefined) return quantity(counts.files, "file", isCut);
+  return undefined;
+}
+
+/** `1 line`, `42 lines`, and `42+ lines` where there was more. */
+export function quantity(count: number, unit: "match" | "line" | "file", isCut: boolean): string {
+  const many = unit === "match" ? "matches" : `${unit}s`;
+  return isCut ? `${count}+ ${many}` : `${count} ${count === 1 ? unit : many}`;
+}
+
+type TextLines = { readonly lines: readonly string[]; readonly isCut: boolean };
+
+/** The lines of an answer that belong to it: not those by which the runtime or a tool speaks about it. */
+export function linesOf(output: string): TextLines {
+  const text = output.trimEnd();
+  if (text === "" || isRemark(text)) return { lines: [], isCut: false };
+  const all = text.split("\n");
+  const lines = all.filter((line) => !isNotice(line));
+  return { lines, isCut: all.some(isCutNotice) };
+}
+
+/** All there is of an answer that has nothing to say, such as `[no output]`. */
+function isRemark(text: string): boolean {
+  return /^\[[a-z]+ /.test(text) && text.indexOf("]") === text.length - 1 && !text.includes("\n");
+}
+
+function isNotice(line: string): boolean {
+  return isCutNotice(line) || line.startsWith("[Notice: ") || line.startsWith("(subagent_id: ");
 }

@@ -7,6 +7,7 @@ import type { FilePart } from "./message.ts";
 import type { AnySchema, JsonSchema, OutputOf } from "./schema.ts";
 import type { ChildControl, SpawnReply, SpawnRequest } from "./spawn.ts";
 
+/** What a tool is about; shown to people. */
 export type ToolCategory = "read" | "edit" | "search" | "execute" | "memory" | "vfs" | "task" | "subagent" | "other";
 
 /** `observe` runs freely; `confirm` asks a person first. */
@@ -15,6 +16,7 @@ export type ToolTier = "observe" | "confirm";
 /** What may be done with a call whose outcome a crash left unknown: `read` and `idempotent` may run again. */
 export type ToolEffect = "read" | "idempotent" | "unsafe";
 
+/** What a tool gives back: text for the model, and data for programs. */
 export type ToolResult = {
   success: boolean;
   /** What the model reads, unless `error` is set. */
@@ -61,6 +63,7 @@ export type ToolContext = {
 /** Ends what a call has left behind. */
 export type CleanUp = () => void | PromiseLike<void>;
 
+/** A tool that is ready for use, made by `tool()`. */
 export type Tool<Input = unknown> = {
   readonly name: string;
   readonly description: string;

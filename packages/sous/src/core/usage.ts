@@ -1,5 +1,6 @@
 /** Tokens and money: how they are counted and added. */
 
+/** Tokens that were used. */
 export type Usage = {
   inputTokens: number;
   outputTokens: number;
@@ -49,7 +50,7 @@ export function isPrice(given: unknown): given is Price {
   );
 }
 
-/** What a call cost, in US dollars; null when the price is unknown, or cannot be: a model may be anybody's code. */
+/** What a call cost, in US dollars; null when the price is unknown, or cannot be: a model may be foreign code. */
 export function costOf(usage: Readonly<Usage>, price: Price | undefined): number | null {
   if (price === undefined) return null;
   const plain = usage.inputTokens - usage.cachedInputTokens - usage.cacheWriteTokens;

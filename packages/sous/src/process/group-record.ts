@@ -46,7 +46,7 @@ export class GroupRecord {
     this.#write(`- ${pid}\n`);
   }
 
-  /** There is nothing left that anybody would have to kill. */
+  /** Nothing is left to kill. */
   close(): void {
     if (this.#descriptor === undefined || this.#file === undefined) return;
     closeSync(this.#descriptor);
@@ -86,7 +86,7 @@ export function reapLeftovers(stateFolder: string): number {
   return killed;
 }
 
-/** How many there are, for whoever only looks. */
+/** How many there are; kills nothing. */
 export function countLeftovers(stateFolder: string): number {
   return leftIn(stateFolder).reduce((sum, { left }) => {
     const { groups, marked } = livingOf(left);
@@ -116,7 +116,7 @@ function killLeft(left: Left): number {
 
 function livingOf({ groups: recorded, mark }: Left): { groups: Guarded[]; marked: ProcessEntry[] } {
   const marked = markedProcesses(mark);
-  // A group without its leader is known by a member with our mark: its number alone may be anybody's by now.
+  // A group without its leader is known by a member with our mark: its number alone may be that of another group by now.
   const groups = recorded.filter(
     ({ pid, start }) => processOf(pid)?.start === start || marked.some(({ group }) => group === pid),
   );
@@ -125,7 +125,7 @@ function livingOf({ groups: recorded, mark }: Left): { groups: Guarded[]; marked
 
 const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 
-/** After so long nobody is alive who wrote it, on whatever machine that was. */
+/** After this time its writer has ended, on whatever machine that was. */
 const OUTDATED_MS = 30 * 24 * 60 * 60 * 1000;
 
 /** Undefined while its owner may be alive, and for a file that is not ours to judge. */
@@ -167,7 +167,7 @@ function folderIn(stateFolder: string): string {
   return join(stateFolder, "programs");
 }
 
-/** Whoever lays a link in its place would choose where we write, and whom we kill. */
+/** A link in its place would choose where we write, and which processes we kill. */
 function isOurs(folder: string): boolean {
   try {
     const found = lstatSync(folder);

@@ -26,7 +26,7 @@ export class Guard {
   /** Before anything that it must guard is started. False when there is no guard. */
   stand(): boolean {
     if (this.#child !== undefined) return true;
-    if (this.#starts >= MOST_STARTS) return false;
+    if (this.#starts >= MAX_STARTS) return false;
     const child = spawn("/bin/sh", ["-c", SCRIPT, "sous-guard", this.#mark], {
       cwd: "/",
       env: this.#environment,
@@ -48,7 +48,7 @@ export class Guard {
     this.#ended = new Promise((resolve) => {
       const end = () => {
         if (this.#child === child) this.#child = undefined;
-        // Somebody has killed it, and what it guarded is still there.
+        // It was killed, and what it guarded is still there.
         if (this.#groups.size > 0) this.stand();
         resolve();
       };
@@ -82,11 +82,11 @@ export class Guard {
   }
 }
 
-/** Somebody who kills the guard again and again gets no further programs. */
-const MOST_STARTS = 50;
+/** When the guard is killed again and again, no further programs are started. */
+const MAX_STARTS = 50;
 
 /**
- * In the shell, because a second Node would take 40 MB. A leader that began at another time than it should is somebody else's;
+ * In the shell, because a second Node would take 40 MB. A leader that began at another time than it should is another process;
  * one that is gone has left its number to its group, and one with our mark may have others in its group that threw the mark
  * away. Several rounds, because a program may be on its way from our fork to its exec when we die, and is only then marked.
  */

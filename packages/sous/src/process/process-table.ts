@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-/** A process that runs or waits; one that has ended and that nobody has asked about is none. */
+/** A process that runs or waits; one that has ended and was not waited for is none. */
 export type ProcessEntry = {
   readonly pid: number;
   readonly parent: number;
@@ -21,7 +21,7 @@ export function processOf(pid: number): ProcessEntry | undefined {
   return found === undefined || found.state === "Z" || found.state === "X" ? undefined : found;
 }
 
-/** When a process began, also one that has just ended; "" when nobody knows. */
+/** When a process began, also one that has just ended; "" when that is unknown. */
 export function startOf(pid: number): string {
   return statOf(pid)?.start ?? "";
 }
@@ -37,7 +37,7 @@ function statOf(pid: number): (ProcessEntry & { state: string }) | undefined {
 /** True when a process that is still at work belongs to the group. */
 export function hasMembers(group: number): boolean {
   if (!signalGroup(group, 0)) return false;
-  // Members that have ended count for the kernel until somebody asks about them, which not every machine's first process does.
+  // Members that have ended count for the kernel until they are waited for, which not every machine's first process does.
   const processes = listProcesses();
   return processes.length === 0 || processes.some((each) => each.group === group);
 }
@@ -51,7 +51,7 @@ export function markedProcesses(mark: string): ProcessEntry[] {
   });
 }
 
-/** False when nobody is there to hear it. */
+/** False when the group has no members. */
 export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   return send(-group, signal);
 }

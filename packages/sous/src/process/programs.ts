@@ -1,6 +1,6 @@
 /**
  * The one place where programs are started, and where all of them end: with their time, with a signal, with us. What is not
- * promised: a process that leaves its session and throws its variables away is found by nobody; one that only leaves its
+ * promised: a process that leaves its session and throws its variables away is not found; one that only leaves its
  * session outlives a command that ended well, and ends when everything is closed, or at the next start.
  */
 
@@ -12,8 +12,8 @@ import { delimiter, isAbsolute, join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { ToolFailure } from "../core/errors.ts";
 import type { BackgroundProgram, ProgramRequest, ProgramResult, Programs } from "../core/process.ts";
-import { cleanEnvironment, MARK_VARIABLE, outerMark } from "./clean-environment.ts";
-import { gitEnvironment } from "./git-environment.ts";
+import { systemClock } from "../host.ts";
+import { cleanEnvironment, gitEnvironment, MARK_VARIABLE, outerMark } from "./environment.ts";
 import { GroupRecord, reapLeftovers } from "./group-record.ts";
 import { Guard } from "./guard.ts";
 import { markedProcesses, signalMarked, startOf } from "./process-table.ts";
@@ -21,7 +21,7 @@ import { FolderJudge, type LeftOutFolder, type ProgramFolders, type ProgramPlace
 import { type RunningProgram, startProgram } from "./running-program.ts";
 
 export type ProgramsOptions = {
-  /** Where started groups are written down for the next of us; without it nobody looks for leftovers. */
+  /** Where started groups are recorded for the next process of sous; without it leftovers are not looked for. */
   stateFolder?: string | undefined;
   /** Our own variables: a few of them are passed on. */
   environment: Readonly<Record<string, string | undefined>>;
@@ -32,7 +32,7 @@ export type ProgramsOptions = {
   clock?: Clock | undefined;
 };
 
-/** Starts nothing by itself; kills what an earlier one of us left behind. Whoever opens it writes `await using`. */
+/** Starts nothing by itself; kills what an earlier one of us left behind. The caller opens it with `await using`. */
 export function openPrograms(options: ProgramsOptions): Programs {
   if (options.stateFolder !== undefined) reapLeftovers(options.stateFolder);
   return new OpenPrograms(options);
@@ -52,13 +52,13 @@ class OpenPrograms implements Programs {
   #started = 0;
   #closed: Promise<void> | undefined;
 
-  constructor({ stateFolder, environment, place, onLeftOut, clock = machineClock }: ProgramsOptions) {
+  constructor({ stateFolder, environment, place, onLeftOut, clock = systemClock }: ProgramsOptions) {
     this.#environment = environment;
     this.#place = place;
     this.#onLeftOut = onLeftOut;
     this.#clock = clock;
     this.#record = new GroupRecord(stateFolder, this.#mark);
-    // Whoever started us ends the guard together with what it guards, so it carries the mark that we carry.
+    // Our parent process ends the guard together with what it guards, so it carries the mark that we carry.
     this.#guard = new Guard(this.#mark, { PATH: "/usr/bin:/bin", [MARK_VARIABLE]: outerMark(environment) });
   }
 
@@ -84,8 +84,8 @@ class OpenPrograms implements Programs {
   #start(request: ProgramRequest, isBackground: boolean): Promise<RunningProgram> {
     const starting = this.#startOne(request, isBackground);
     this.#starting.add(starting);
-    const forget = () => void this.#starting.delete(starting);
-    starting.then(forget, forget);
+    const remove = () => void this.#starting.delete(starting);
+    starting.then(remove, remove);
     return starting;
   }
 
@@ -181,7 +181,7 @@ class OpenPrograms implements Programs {
   }
 
   async #sweep(): Promise<void> {
-    for (let sweep = 0; sweep < MOST_SWEEPS; sweep++) {
+    for (let sweep = 0; sweep < MAX_SWEEPS; sweep++) {
       const left = markedProcesses(this.#mark);
       if (left.length === 0) return;
       for (const each of left) signalMarked(each, "SIGKILL");
@@ -192,21 +192,9 @@ class OpenPrograms implements Programs {
 
 const NO_GUARD =
   "No program is started without the guard that ends it with us, and the guard cannot be started: /bin/sh is missing, or this machine has no room for more.";
-const MOST_SWEEPS = 40;
+const MAX_SWEEPS = 40;
 const DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin";
 const SYSTEM_PATH = "/usr/bin:/bin";
-
-/** Node takes a longer time for none at all. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
-const machineClock: Clock = {
-  now: Date.now,
-  monotonic: () => performance.now(),
-  timer(milliseconds, callback) {
-    const timer = setTimeout(callback, Math.min(milliseconds, LONGEST_TIMER_MS));
-    return { [Symbol.dispose]: () => clearTimeout(timer) };
-  },
-};
 
 /** As the machine knows it, whatever the variables say. */
 function ownHome(): string | undefined {

@@ -6,8 +6,7 @@ import type { Readable } from "node:stream";
 import type { Clock } from "../core/clock.ts";
 import { messageOf, ToolFailure } from "../core/errors.ts";
 import type { BackgroundProgram, ProgramOutput, ProgramRequest, ProgramResult } from "../core/process.ts";
-import { HeadAndTail } from "./head-and-tail.ts";
-import { type OutputPipe, openOutputPipe } from "./output-pipe.ts";
+import { HeadAndTail, type OutputPipe, openOutputPipe } from "./output.ts";
 import {
   hasMembers,
   markedProcesses,
@@ -34,12 +33,12 @@ export type Launch = {
 const GRACE_MS = 800;
 /** How long output is waited for that a process outside the group may still write. */
 const DRAIN_MS = 200;
-/** At most so often in a row, when somebody there never stops. */
-const MOST_DRAINS = 5;
+/** At most this often in a row, when a program never stops writing. */
+const MAX_DRAINS = 5;
 const LOOK_AGAIN_MS = 25;
 const LOOK_LAZILY_MS = 250;
 /** A process that makes new ones faster than they can be killed must not keep us for ever. */
-const MOST_SWEEPS = 40;
+const MAX_SWEEPS = 40;
 
 export async function startProgram(request: ProgramRequest, launch: Launch): Promise<RunningProgram> {
   const output = new HeadAndTail(request.maxOutputBytes);
@@ -131,7 +130,7 @@ export class RunningProgram implements BackgroundProgram {
 
   /** Ends it and everything it has started: politely first, and after a moment for certain. */
   async stop(why: "timeout" | "cancelled"): Promise<ProgramResult> {
-    // Once it is over, its number may be anybody's.
+    // Once it is over, its number may be that of another process.
     if (this.#stopped === undefined && !this.#isOver) {
       this.#stopped = why;
       this.#child.ref();
@@ -194,7 +193,7 @@ export class RunningProgram implements BackgroundProgram {
     signalGroup(this.pid, "SIGKILL");
     // What has left the group on purpose lives on after a command that ended well, until we end.
     if (this.#stopped === undefined) return;
-    for (let sweep = 0; sweep < MOST_SWEEPS; sweep++) {
+    for (let sweep = 0; sweep < MAX_SWEEPS; sweep++) {
       const isOver = markedProcesses(this.#launch.mark).length === 0 && !hasMembers(this.pid);
       if (isOver && this.#othersLeft().length === 0) return;
       this.#signalAll("SIGKILL");
@@ -212,14 +211,14 @@ export class RunningProgram implements BackgroundProgram {
     for (const group of this.#othersLeft()) signalGroup(group, signal);
   }
 
-  /** Before its leader hears of anything: without it nobody could tell whose the group is, and we may not live to end it. */
+  /** Before its leader hears of anything: without it the owner of the group is unknown, and we may not live to end it. */
   #rememberGroup({ pid, start }: ProcessEntry): void {
     if (this.#otherGroups.get(pid)?.start === start) return;
     this.#otherGroups.get(pid)?.known[Symbol.dispose]();
     this.#otherGroups.set(pid, { start, known: this.#launch.onPid(pid) });
   }
 
-  /** One whose leader is gone keeps its number; one whose leader began at another time is somebody else's. */
+  /** One whose leader is gone keeps its number; one whose leader began at another time is another group. */
   #othersLeft(): number[] {
     const groups = [...this.#otherGroups].filter(([pid, { start }]) => (processOf(pid)?.start ?? start) === start);
     return groups.map(([pid]) => pid).filter(hasMembers);
@@ -232,13 +231,13 @@ export class RunningProgram implements BackgroundProgram {
     return new Promise((resolve) => stream.once("close", resolve));
   }
 
-  /** To the end of the output, or until nothing more comes from somebody who keeps the pipe open. */
+  /** To the end of the output, or until nothing more comes from a process that holds the pipe open. */
   async #drain(atEnd: Promise<unknown>, streams: readonly Readable[]): Promise<void> {
     let isAtEnd = false;
-    atEnd.then(() => {
+    void atEnd.then(() => {
       isAtEnd = true;
     });
-    for (let drain = 0, heard = -1; drain < MOST_DRAINS && heard !== this.#output.bytes; drain++) {
+    for (let drain = 0, heard = -1; drain < MAX_DRAINS && heard !== this.#output.bytes; drain++) {
       heard = this.#output.bytes;
       await this.#pause(DRAIN_MS, atEnd);
       if (isAtEnd) return;

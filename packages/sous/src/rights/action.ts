@@ -4,7 +4,7 @@ import { readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { ApprovalRequest } from "../core/approval.ts";
 import { type CommandContext, type CommandReading, readCommandLine } from "./command-reading.ts";
-import { type HostAction, readHost } from "./host-pattern.ts";
+import { type HostAction, readHost } from "./input-patterns.ts";
 
 export type PathAction = {
   readonly kind: "path";
@@ -39,9 +39,9 @@ export type ActionKind = Exclude<Action["kind"], "unknown" | "follow-up">;
 /** Gives the real path of what exists, and throws for what does not. */
 export type RealPath = (path: string) => string;
 
-export type ReadOptions = Pick<CommandContext, "home" | "variables"> & { readonly realPath?: RealPath | undefined };
+export type ActionOptions = Pick<CommandContext, "home" | "variables"> & { readonly realPath?: RealPath | undefined };
 
-export function readAction({ toolName, input, cwd }: ApprovalRequest, options: ReadOptions = {}): Action {
+export function readAction({ toolName, input, cwd }: ApprovalRequest, options: ActionOptions = {}): Action {
   const { realPath = realpathSync.native } = options;
   const fields: Fields = typeof input === "object" && input !== null ? { ...input } : { input };
   const whole = { toolName, exact: canonicalJson(input) };
@@ -103,7 +103,7 @@ const FOLLOW_UPS = new Set(["output_of", "stop"]);
 type Fields = Record<string, unknown>;
 type Whole = { toolName: string; exact: string };
 
-type CommandOptions = ReadOptions & { toPath: (path: string) => string };
+type CommandOptions = ActionOptions & { toPath: (path: string) => string };
 
 function readCommand(given: Fields, whole: Whole, { home, variables, toPath }: CommandOptions): Action {
   const { command } = given;
@@ -140,7 +140,7 @@ export type FileAction = Action & { readonly isSure: boolean };
 export function fileActions(
   { files }: CommandReading,
   cwd: string,
-  { realPath = realpathSync.native }: ReadOptions,
+  { realPath = realpathSync.native }: ActionOptions,
 ): FileAction[] {
   return files.flatMap(({ kind, paths, isSure }) =>
     paths.map((path): FileAction => {

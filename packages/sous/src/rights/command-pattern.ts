@@ -1,13 +1,11 @@
 /** `git status*` in a rule for the terminal: which simple commands it stands for. */
 
-import { isBuiltin } from "./builtins.ts";
-import { programName } from "./program-name.ts";
+import { isBuiltin, programName } from "./programs.ts";
 import { readShellCommand } from "./shell-command.ts";
 import { closedWord, type ShellWord, WILDCARD } from "./shell-words.ts";
 import type { Understood, View } from "./understand-command.ts";
-import { standsFor } from "./wildcard.ts";
 
-export type CommandPattern = {
+type CommandPattern = {
   /** For a rule that allows: this simple command, surely. */
   covers(command: Understood): boolean;
   /** For a rule that forbids or asks: this simple command, or what it starts, perhaps. */
@@ -138,4 +136,23 @@ function isProgram(wanted: string, word: string): boolean {
 
 function mayBeWord(wanted: string, word: string): boolean {
   return standsFor(wanted.split(WILDCARD), word, () => true);
+}
+
+/**
+ * True when the fixed pieces stand in the text in this order, with only what `mayFill` allows between them.
+ * `["a", "b"]` is what `a*b` stands for.
+ */
+function standsFor(pieces: readonly string[], text: string, mayFill: (between: string) => boolean): boolean {
+  const [first = "", ...rest] = pieces;
+  if (rest.length === 0) return text === first;
+  if (!text.startsWith(first)) return false;
+  const last = rest.pop() ?? "";
+  let at = first.length;
+  for (const piece of rest) {
+    const found = text.indexOf(piece, at);
+    if (found === -1 || !mayFill(text.slice(at, found))) return false;
+    at = found + piece.length;
+  }
+  const end = text.length - last.length;
+  return end >= at && text.endsWith(last) && mayFill(text.slice(at, end));
 }

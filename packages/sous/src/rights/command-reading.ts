@@ -90,7 +90,7 @@ function pathsOf(target: string, folders: readonly string[] | undefined): readon
     : folders?.map((folder) => join(folder, target));
 }
 
-/** Undefined when nobody knows where it leads. */
+/** Undefined when its target is unknown. */
 function foldersAfter(
   folders: readonly string[] | undefined,
   words: readonly ShellWord[],

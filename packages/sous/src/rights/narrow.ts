@@ -17,7 +17,7 @@ export function narrow(parent: Rights, declared: DeclaredRights, asked: AskedRig
   return { use, delegate, deny, spawn: parent.spawn && declared.spawn !== false && asked.tools === undefined };
 }
 
-/** The rights of a root: what its definition says, since nobody is above it. */
+/** The rights of a root: what its definition says, since it has no parent. */
 export function rootRights(declared: DeclaredRights): Rights {
   const deny = new Set(declared.deny ?? []);
   const use = without(new Set(declared.tools ?? []), deny);

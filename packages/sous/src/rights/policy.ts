@@ -1,18 +1,17 @@
 /** The rules of the user: what runs without a question, what is asked about, and what never runs. */
 
 import { isAbsolute } from "node:path";
-import type { ApprovalRequest, RuleAnswer } from "../core/approval.ts";
+import type { ApprovalPolicy, ApprovalRequest, Approve, RuleAnswer } from "../core/approval.ts";
 import type { PermissionRule } from "../core/configuration.ts";
 import { UserError } from "../core/errors.ts";
 import type { FileGuard, GuardPlaces } from "../core/guarded-files.ts";
-import { type Action, type FileAction, fileActions, type ReadOptions, readAction, seenFrom } from "./action.ts";
+import { type Action, type ActionOptions, type FileAction, fileActions, readAction, seenFrom } from "./action.ts";
 import { type ActionText, describeAction } from "./action-text.ts";
 import type { CommandReading } from "./command-reading.ts";
 import { fileGuard, guardedWrite } from "./guarded-writes.ts";
-import { createRemembered } from "./remembered.ts";
 import { compilePattern, countParts, type RulePattern } from "./rule-pattern.ts";
 
-export type PolicyOptions = ReadOptions & {
+export type PolicyOptions = ActionOptions & {
   readonly rules: readonly PermissionRule[];
   /** Allows what no rule denies (`--yes`). */
   readonly allowsAll?: boolean | undefined;
@@ -35,13 +34,13 @@ export type Policy = {
 
 export type Judgement = {
   readonly answer: RuleAnswer | undefined;
-  /** Who decided: a rule with its origin, `--yes`, or nobody. */
+  /** Who decided: a rule with its origin, `--yes`, or no approver. */
   readonly by: string;
   /** Of a command: how it was understood. */
   readonly reading?: CommandReading | undefined;
 };
 
-export type ReadyRule = PermissionRule & { readonly matcher: RulePattern };
+type ReadyRule = PermissionRule & { readonly matcher: RulePattern };
 
 /** Deny wins over ask, and ask over allow, wherever the rules stand. Throws for a rule that cannot be understood. */
 export function createPolicy(options: PolicyOptions): Policy {
@@ -84,7 +83,7 @@ function guardOn(
   files: readonly Action[],
   cwd: string,
   places: GuardPlaces,
-  { realPath }: ReadOptions,
+  { realPath }: ActionOptions,
 ): FileGuard | undefined {
   const asked = guardedWrite(action, cwd, places, realPath);
   if (asked !== undefined) return { effect: "ask", reason: asked };
@@ -119,7 +118,7 @@ const GUARD = "the files that sous guards";
 /** A command that is not understood is never free while a rule denies or asks about single commands. */
 function notUnderstood(action: Action, rules: readonly ReadyRule[]): { reason: string; by: string } | undefined {
   if (action.kind !== "command" || action.reading.problem === undefined) return undefined;
-  // A file that nobody knows may be one that must not be written.
+  // An unknown file may be one that must not be written.
   const tools = action.reading.hasUnknownFile ? [action.toolName, "write_file", "read_file"] : [action.toolName];
   const binding = rules.find(({ effect, matcher }) => effect !== "allow" && tools.some((name) => matcher.isFor(name)));
   if (binding === undefined) return undefined;
@@ -187,5 +186,37 @@ function relativeTo(root: string, matcher: RulePattern): RulePattern {
     ...matcher,
     covers: (action, part) => matcher.covers(seenFrom(root, action), part),
     touches: (action) => matcher.touches(seenFrom(root, action)),
+  };
+}
+
+/** Without `ask` there is no approver, and what no rule allows is refused. */
+export function createConsent({ decide }: Pick<Policy, "decide">, ask?: Approve): ApprovalPolicy {
+  if (ask === undefined) return { decide };
+  return {
+    decide,
+    ask: (request, signal) => {
+      // An answer that was remembered while this question waited in line answers it too.
+      const answer = decide(request);
+      if (answer?.effect === "deny") return { allow: false, reason: answer.reason };
+      return answer?.effect === "allow" ? { allow: true } : ask(request, signal);
+    },
+  };
+}
+
+/** What a person has answered with "always for this agent". Lives as long as the command, and is written nowhere. */
+type Remembered = {
+  of(agentName: string): readonly ReadyRule[];
+  add(rule: ReadyRule, agentName: string): void;
+};
+
+function createRemembered(): Remembered {
+  const rules = new Map<string, ReadyRule[]>();
+  return {
+    of: (agentName) => rules.get(agentName) ?? [],
+    add: (rule, agentName) => {
+      const known = rules.get(agentName) ?? [];
+      const isKnown = known.some(({ effect, pattern }) => effect === rule.effect && pattern === rule.pattern);
+      if (!isKnown) rules.set(agentName, [...known, rule]);
+    },
   };
 }

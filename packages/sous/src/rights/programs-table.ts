@@ -75,7 +75,7 @@ export const PROGRAM_ROWS: readonly ProgramRow[] = [
     programs: "mysql mariadb psql sqlite3 sqlite duckdb mongosh mongo redis-cli msfconsole gnuplot dc tclsh wish",
     does: CODE,
   },
-  // Interpreters that are seldom given a file. The others are in `interpreters.ts`.
+  // Interpreters that are seldom given a file. The others are in `programs.ts`.
   {
     programs: "awk gawk mawk nawk goawk jshell jrunscript jjs groovysh ghci irb pry erl iex ipython ipython3",
     does: CODE,

@@ -1,12 +1,10 @@
 /** The pattern of a rule: `terminal(git status*)`, `write_file(.env*)`, `fetch(example.com)`, or a tool alone. */
 
-import { matchesGlob } from "../core/matches-glob.ts";
+import { matchesGlob } from "../core/glob.ts";
 import { type Action, type ActionKind, kindOf, namedAgent } from "./action.ts";
 import { compileCommandPattern } from "./command-pattern.ts";
 import { readCommandLine } from "./command-reading.ts";
-import { compileFieldPattern } from "./field-pattern.ts";
-import { compileHostPattern } from "./host-pattern.ts";
-import { compilePathPattern } from "./path-pattern.ts";
+import { compileFieldPattern, compileHostPattern, compilePathPattern } from "./input-patterns.ts";
 
 export type RulePattern = {
   /** `tool`: every call of it. `exact`: one action as it stands. Both hold for a command that is not understood, too. */
@@ -22,7 +20,7 @@ export type RulePattern = {
 /** What stands in the brackets. */
 type Inner = Omit<RulePattern, "isFor">;
 
-/** The sentence that says what is wrong with a pattern, for whoever wrote it; undefined for a good one. */
+/** The sentence that says what is wrong with a pattern, for its author; undefined for a good one. */
 export function checkPattern(text: string): string | undefined {
   const pattern = compilePattern(text);
   return typeof pattern === "string" ? pattern : undefined;
@@ -49,7 +47,7 @@ export function compilePattern(text: string, home?: string): RulePattern | strin
     scope: inner.scope,
     isFor: (name) => name === toolName,
     covers: (action, part) => isMeant(action) && inner.covers(action, part),
-    // An input of a shape that nobody expected could be what is forbidden.
+    // An input of an unexpected shape could be what is forbidden.
     touches: (action) => isMeant(action) && (action.kind === "unknown" || inner.touches(action)),
   };
 }

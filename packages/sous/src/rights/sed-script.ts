@@ -74,7 +74,7 @@ function behindMark(text: string, start: number, mark: string): number | undefin
   return undefined;
 }
 
-/** The same for a pattern. Inside of `[…]` the mark is a character to some and the end to others: then nobody can tell. */
+/** The same for a pattern. Inside of `[…]` the mark is a character to some and the end to others: then it is unknown. */
 function behindPattern(text: string, start: number, mark: string): number | undefined {
   for (let at = start; at < text.length; ) {
     if (text[at] === mark) return at + 1;

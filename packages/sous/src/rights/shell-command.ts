@@ -5,8 +5,8 @@
 
 import { HereDocuments } from "./here-documents.ts";
 import {
-  type Problem,
   readWord,
+  type ShellProblem,
   type ShellWord,
   type Source,
   skipContinuations,
@@ -40,7 +40,7 @@ export type ShellReading = {
   readonly problem: string | undefined;
 };
 
-export type ReadOptions = {
+export type ShellOptions = {
   readonly home?: string | undefined;
   /** For the pattern of a rule: an unquoted `*` is a character of a word. */
   readonly isPattern?: boolean | undefined;
@@ -54,7 +54,7 @@ const MAX_FILES = 10;
 /** Characters that no quote makes harmless: they move the cursor, or stand for something else here. */
 const UNREADABLE = /[\p{Cc}\p{Co}\p{Cs}]/gu;
 
-export function readShellCommand(text: string, options: ReadOptions = {}): ShellReading {
+export function readShellCommand(text: string, options: ShellOptions = {}): ShellReading {
   if (text.length > MAX_COMMAND_LENGTH) return unclear(`it is longer than ${MAX_COMMAND_LENGTH} characters`);
   for (const [character] of text.matchAll(UNREADABLE)) {
     if (character !== "\t" && character !== "\n") return unclear(`it contains ${JSON.stringify(character)}`);
@@ -77,11 +77,11 @@ type Growing = {
 class CommandReader {
   readonly commands: SimpleCommand[] = [];
   readonly #source: Source;
-  readonly #options: ReadOptions;
+  readonly #options: ShellOptions;
   #current: Growing = newCommand(undefined);
   readonly #documents = new HereDocuments();
 
-  constructor(text: string, options: ReadOptions) {
+  constructor(text: string, options: ShellOptions) {
     this.#source = { text, at: 0 };
     this.#options = options;
   }
@@ -235,7 +235,7 @@ class CommandReader {
     return undefined;
   }
 
-  #readWordAt(isStart: boolean): WrittenWord | Problem {
+  #readWordAt(isStart: boolean): WrittenWord | ShellProblem {
     if (this.#options.isPattern) return readWord(this.#source, { place: "pattern", home: this.#options.home });
     const start = this.#source.at;
     const word = readWord(this.#source, { place: "argument", home: this.#options.home });

@@ -1,4 +1,4 @@
-/** One word of a shell command: its text as the shell would pass it on, or the reason why nobody can tell. */
+/** One word of a shell command: its text as the shell would pass it on, or the reason why it is unknown. */
 
 export type ShellWord = {
   readonly text: string;
@@ -19,7 +19,7 @@ export function mayBeOption({ text, isOpen }: ShellWord): boolean {
 /** Text that is read from left to right. */
 export type Source = { readonly text: string; at: number };
 
-export type Problem = { readonly problem: string };
+export type ShellProblem = { readonly problem: string };
 
 export type WordOptions = {
   /** An argument may hold globs, `$?` and the home folder; `literal` takes globs as they stand, as an assignment does. */
@@ -51,7 +51,7 @@ const HAS_OLD_BASH = process.platform === "darwin";
 const UNSEEN = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 /** Reads one word. `\` before a line break is dropped everywhere but in single quotes, as the shell does. */
-export function readWord(source: Source, options: WordOptions): WrittenWord | Problem {
+export function readWord(source: Source, options: WordOptions): WrittenWord | ShellProblem {
   const word = { text: "", isOpen: false, isNumber: true, braces: 0, hasComma: false };
   const start = source.at;
   let pieces = 0;
@@ -220,7 +220,7 @@ function addStatus(word: Growing): undefined {
   word.isOpen = true;
 }
 
-/** A home folder with blanks or globs in its name would become several words: then nobody can tell which. */
+/** A home folder with blanks or globs in its name would become several words: then they are unknown. */
 function addHome(word: Growing, home: string | undefined): undefined {
   if (home !== undefined && /^\/[A-Za-z0-9_@%+:,./-]*$/.test(home)) word.text += home;
   else word.isOpen = true;

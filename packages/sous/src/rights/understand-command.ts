@@ -1,8 +1,6 @@
 /** From the words of a simple command to the programs it starts, or to the reason why that is not known. */
 
-import { builtinProblem, isBuiltin } from "./builtins.ts";
-import { codeProblem, isFile } from "./interpreters.ts";
-import { knownNames } from "./program-name.ts";
+import { builtinProblem, codeProblem, isBuiltin, isFile, knownNames } from "./programs.ts";
 import { PROGRAM_ROWS, type ProgramRow, SUBCOMMANDS, type Subcommands } from "./programs-table.ts";
 import { scriptProblem } from "./sed-script.ts";
 import { isProgram, type SimpleCommand } from "./shell-command.ts";

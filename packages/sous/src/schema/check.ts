@@ -1,7 +1,7 @@
 /** One check of a value against a schema that was read: counts its steps, so that it ends, and collects what is wrong. */
 
 /** One rule of a schema: gives back the value, with the defaults of the schema filled in. Problems go to the check. */
-export type Rule = (value: unknown, check: Check) => unknown;
+export type Rule = (value: unknown, check: SchemaCheck) => unknown;
 
 /** A schema that was read. */
 export type SchemaNode = {
@@ -26,7 +26,7 @@ const MAX_DEPTH = 600;
 const SCHEMA_COST = 4;
 const PROBLEM_COST = 10;
 
-export class Check {
+export class SchemaCheck {
   readonly problems: string[] = [];
   #stepsLeft: number;
   #failures = 0;

@@ -1,9 +1,9 @@
 /** The keywords about the parts of lists and objects. */
 
 import { once } from "../core/once.ts";
-import { type Check, type Rule, type SchemaNode, short } from "./check.ts";
-import { jsonKey } from "./json-key.ts";
-import type { SchemaReader } from "./schema-reader.ts";
+import { isRecord } from "../core/schema.ts";
+import { type Rule, type SchemaCheck, type SchemaNode, short } from "./check.ts";
+import { jsonKey, type SchemaReader } from "./schema-reader.ts";
 
 const MAX_QUOTED = 200;
 const MAX_NAMED_KEYS = 5;
@@ -32,7 +32,7 @@ export function listRules(reader: SchemaReader): Rule[] {
   return rules;
 }
 
-function areUnique(value: unknown, check: Check): unknown {
+function areUnique(value: unknown, check: SchemaCheck): unknown {
   if (!Array.isArray(value)) return value;
   const seen = new Map<string, number>();
   for (const [index, item] of value.entries()) {
@@ -78,14 +78,14 @@ function itemsRule(first: readonly SchemaNode[], others: SchemaNode | undefined)
   };
 }
 
-function copyOfList(value: readonly unknown[], check: Check): unknown[] {
+function copyOfList(value: readonly unknown[], check: SchemaCheck): unknown[] {
   check.spend(value.length >> 2);
   return [...value];
 }
 
 type Fields = Record<string, unknown>;
 
-function keysOf(value: Fields, check: Check): string[] {
+function keysOf(value: Fields, check: SchemaCheck): string[] {
   const keys = Object.keys(value);
   check.spend(KEY_COST * keys.length);
   return keys;
@@ -97,7 +97,7 @@ export function objectRules(reader: SchemaReader): Rule[] {
   const { schema } = reader;
   const rules: Rule[] = [];
   sizeRule("minProperties", "maxProperties", "object", "properties", reader, rules, (value, check) =>
-    isObject(value) ? keysOf(value, check).length : undefined,
+    isRecord(value) ? keysOf(value, check).length : undefined,
   );
   if (schema.propertyNames !== undefined) rules.push(namesRule(reader.node("propertyNames", schema.propertyNames)));
   if (!FIELD_KEYWORDS.some((keyword) => schema[keyword] !== undefined)) return rules;
@@ -117,7 +117,7 @@ export function objectRules(reader: SchemaReader): Rule[] {
 
 function namesRule(node: SchemaNode): Rule {
   return (value, check) => {
-    if (!isObject(value)) return value;
+    if (!isRecord(value)) return value;
     for (const name of keysOf(value, check)) {
       if (check.isDecided) break;
       if (check.attempt(node, name) === undefined) check.fail("Invalid key: its name is not allowed", name);
@@ -137,7 +137,7 @@ function fieldsRule({ properties, patterns, others, isClosed }: Allowed): Rule {
   // When it is first needed: a property may have the default of a schema that is read later.
   const withDefaults = once(() => [...properties].filter(([, node]) => node.defaultText !== undefined));
   return (value, check) => {
-    if (!isObject(value)) return value;
+    if (!isRecord(value)) return value;
     const unknown: string[] = [];
     let fields = value;
     for (const name of keysOf(value, check)) {
@@ -183,14 +183,14 @@ function unrecognized(names: readonly string[]): string {
   return `Unrecognized key${names.length === 1 ? "" : "s"}: ${shown.join(", ")}${more}`;
 }
 
-function defaultOf({ defaultText = "null" }: SchemaNode, check: Check): unknown {
+function defaultOf({ defaultText = "null" }: SchemaNode, check: SchemaCheck): unknown {
   check.spend(DEFAULT_COST + defaultText.length);
   return JSON.parse(defaultText);
 }
 
 function requiredRule(required: readonly string[]): Rule {
   return (value, check) => {
-    if (!isObject(value)) return value;
+    if (!isRecord(value)) return value;
     for (const name of required) {
       check.spend(1);
       if (check.isDecided) break;
@@ -207,7 +207,7 @@ function sizeRule(
   parts: string,
   reader: SchemaReader,
   rules: Rule[],
-  sizeOf: (value: unknown, check: Check) => number | undefined,
+  sizeOf: (value: unknown, check: SchemaCheck) => number | undefined,
 ): void {
   const least = reader.number(min);
   const most = reader.number(max);
@@ -221,6 +221,62 @@ function sizeRule(
   });
 }
 
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/** The keywords that apply further schemas to the same value. */
+export function combinedRules(reader: SchemaReader): Rule[] {
+  const { schema } = reader;
+  const rules: Rule[] = [];
+  const reference = reader.reference();
+  if (reference !== undefined) rules.push((value, check) => check.value(reference, value));
+  for (const node of reader.sameNodes("allOf")) rules.push((value, check) => check.value(node, value));
+  if (schema.anyOf !== undefined) rules.push(anyOfRule(reader.sameNodes("anyOf")));
+  if (schema.oneOf !== undefined) rules.push(oneOfRule(reader.sameNodes("oneOf")));
+  if (schema.not !== undefined) rules.push(notRule(reader.sameNode("not", schema.not)));
+  if (schema.if !== undefined) {
+    const [then, otherwise] = [schema.then ?? true, schema.else ?? true];
+    rules.push(
+      ifRule(reader.sameNode("if", schema.if), reader.sameNode("then", then), reader.sameNode("else", otherwise)),
+    );
+  }
+  return rules;
+}
+
+function anyOfRule(nodes: readonly SchemaNode[]): Rule {
+  return (value, check) => {
+    for (const node of nodes) {
+      const match = check.attempt(node, value);
+      if (match !== undefined) return match.value;
+    }
+    // With one schema to choose from, its problems are the reason.
+    if (nodes.length === 1 && nodes[0] !== undefined) check.value(nodes[0], value);
+    else check.fail(`Invalid input: it matches none of the ${nodes.length} schemas of anyOf`);
+    return value;
+  };
+}
+
+function oneOfRule(nodes: readonly SchemaNode[]): Rule {
+  return (value, check) => {
+    let found: { value: unknown } | undefined;
+    for (const node of nodes) {
+      const match = check.attempt(node, value);
+      if (match === undefined) continue;
+      if (found !== undefined) {
+        check.fail("Invalid input: it matches more than one schema of oneOf");
+        return value;
+      }
+      found = match;
+    }
+    if (found === undefined) check.fail(`Invalid input: it matches none of the ${nodes.length} schemas of oneOf`);
+    return found === undefined ? value : found.value;
+  };
+}
+
+function notRule(node: SchemaNode): Rule {
+  return (value, check) => {
+    if (check.attempt(node, value) !== undefined) check.fail("Invalid input: it matches the schema of not");
+    return value;
+  };
+}
+
+function ifRule(condition: SchemaNode, then: SchemaNode, otherwise: SchemaNode): Rule {
+  return (value, check) => check.value(check.attempt(condition, value) === undefined ? otherwise : then, value);
 }

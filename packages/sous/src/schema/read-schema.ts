@@ -5,12 +5,11 @@
 
 import { compileLinearPattern, type LinearPattern } from "../core/linear-pattern.ts";
 import { UnusablePattern } from "../core/pattern-syntax.ts";
-import type { JsonSchema } from "../core/schema.ts";
+import { isRecord, type JsonSchema } from "../core/schema.ts";
 import type { Rule, SchemaNode } from "./check.ts";
-import { combinedRules } from "./combined-rules.ts";
-import { listRules, objectRules } from "./nested-rules.ts";
+import { combinedRules, listRules, objectRules } from "./nested-rules.ts";
 import { numberRules, textRules, typeRules, valueRules } from "./scalar-rules.ts";
-import { isPlainObject, type SchemaGraph, SchemaReader, unusable } from "./schema-reader.ts";
+import { type SchemaGraph, SchemaReader, unusable } from "./schema-reader.ts";
 
 /** Of the JSON text: a model is shown all of it. */
 const MAX_LENGTH = 500_000;
@@ -74,7 +73,7 @@ class SchemaDocument implements SchemaGraph {
 
   /** The same node for the same schema, perhaps before it is read: so a schema may refer to itself. */
   nodeOf(schema: unknown, keyword: string): SchemaNode {
-    if (typeof schema !== "boolean" && !isPlainObject(schema)) throw unusable(`${keyword} must be a schema`);
+    if (typeof schema !== "boolean" && !isRecord(schema)) throw unusable(`${keyword} must be a schema`);
     const known = this.#nodes.get(schema);
     if (known !== undefined) return known;
     if (this.#nodes.size >= MAX_SCHEMAS) throw unusable(`it has more than ${MAX_SCHEMAS} schemas`);
@@ -164,7 +163,7 @@ function plainCopy(given: JsonSchema): JsonSchema {
   }
   if (text.length > MAX_LENGTH) throw unusable(`it is longer than ${MAX_LENGTH} characters`);
   const copy: unknown = JSON.parse(text);
-  if (!isPlainObject(copy)) throw unusable("it must be an object");
+  if (!isRecord(copy)) throw unusable("it must be an object");
   boundDepth(copy, 0);
   return copy;
 }

@@ -2,7 +2,7 @@
 
 import { UserError } from "../core/errors.ts";
 import type { LinearPattern } from "../core/linear-pattern.ts";
-import type { JsonSchema } from "../core/schema.ts";
+import { isRecord, type JsonSchema } from "../core/schema.ts";
 import { type SchemaNode, short } from "./check.ts";
 
 /** What the schemas of one document share. */
@@ -75,7 +75,7 @@ export class SchemaReader {
 
   entries(keyword: string): [string, unknown][] {
     const given = this.schema[keyword] ?? {};
-    if (isPlainObject(given)) return Object.entries(given);
+    if (isRecord(given)) return Object.entries(given);
     throw unusable(`${keyword} must be an object`);
   }
 
@@ -95,6 +95,19 @@ export function unusable(what: string, cause?: unknown): UserError {
   return new UserError(short(`This JSON Schema cannot be used: ${what}`, MAX_MESSAGE_LENGTH), { cause });
 }
 
-export function isPlainObject(value: unknown): value is JsonSchema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/** Compared with a step of a pattern. */
+const PART_COST = 12;
+
+/** A text that two JSON values share exactly when JSON Schema calls them equal. `spend` hears what it costs. */
+export function jsonKey(value: unknown, spend: (steps: number) => void): string {
+  if (typeof value === "string") {
+    spend(PART_COST + (value.length >> 4));
+    return JSON.stringify(value);
+  }
+  spend(PART_COST);
+  if (typeof value !== "object" || value === null) return String(value);
+  if (Array.isArray(value)) return `[${value.map((item) => jsonKey(item, spend)).join()}]`;
+  const fields = value as Record<string, unknown>;
+  const keys = Object.keys(fields).sort();
+  return `{${keys.map((key) => `${jsonKey(key, spend)}:${jsonKey(fields[key], spend)}`).join()}}`;
 }

@@ -1,8 +1,8 @@
 /** Checks the numbers of a run from a database: formatters rely on them. */
 
 import { StoreError } from "../core/errors.ts";
-import { LATEST_TIME } from "../core/event-schema.ts";
-import type { RunRecord } from "../core/store.ts";
+import { RECORD_STATUSES, type RunRecord } from "../core/store.ts";
+import { LATEST_TIME } from "./event-schema.ts";
 
 /** Ten times what a runtime allows; trees are indented by it. */
 const MAX_DEPTH = 100;
@@ -29,17 +29,7 @@ export function damagedRun(id: string, column: string): StoreError {
 
 const AMOUNTS = ["inputTokens", "outputTokens", "cachedInputTokens", "cacheWriteTokens", "totalTokens"] as const;
 
-const STATUSES: ReadonlySet<string> = new Set<RunRecord["status"]>([
-  "running",
-  "interrupted",
-  "completed",
-  "incomplete",
-  "budget_exceeded",
-  "timeout",
-  "cancelled",
-  "refused",
-  "failed",
-]);
+const STATUSES: ReadonlySet<string> = new Set(RECORD_STATUSES);
 
 function firstNot(numbers: Readonly<Record<string, number>>, isRight: (value: number) => boolean): string | undefined {
   return Object.keys(numbers).find((name) => !isRight(numbers[name] ?? 0));

@@ -1,12 +1,13 @@
-/** What a store has kept, one run at a time: a typed view over the journal, and how to find, forget and take in trees. */
+/** Stored runs, one at a time: a typed view over the journal, and how to find, delete and import trees. */
 
-import { UserError } from "../core/errors.ts";
+import { checkWhole, checkWord, UserError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
-import { checkWhole, checkWord } from "../core/options.ts";
-import type { RunQuery, RunRecord, Store } from "../core/store.ts";
+import { RECORD_STATUSES, type RunQuery, type RunRecord, type Store } from "../core/store.ts";
+import { parseDuration } from "../core/units.ts";
 import type { Usage } from "../core/usage.ts";
+import { systemClock } from "../host.ts";
 import { readHistory } from "./history.ts";
-import { type ImportedTree, type ImportOptions, importTree } from "./import-tree.ts";
+import { type ImportedTree, type ImportOptions, importTree } from "./import/tree.ts";
 
 /** One run with everything that was said in it. */
 export type StoredConversation = StoredConversationSummary & {
@@ -14,55 +15,49 @@ export type StoredConversation = StoredConversationSummary & {
   messages: Message[];
 };
 
-export type StoredConversationSummary = {
-  /** A ULID. */
-  id: string;
-  parentId: string | null;
-  rootId: string;
-  /** Stable over follow-ups: the id of the agent's first run. */
-  agentId: string;
-  path: string;
-  label: string;
-  /** The root is 0. */
-  depth: number;
-  /** Only of a root: the folder its tree was made in. Undefined when it is not known. */
-  cwd: string | undefined;
+/** One stored run without its messages. */
+export type StoredConversationSummary = Pick<
+  RunRecord,
+  "id" | "parentId" | "rootId" | "agentId" | "path" | "label" | "depth" | "cwd"
+> & {
   /** RFC 3339, in UTC. */
   startedAt: string;
   endedAt: string | undefined;
   metadata: StoredConversationMetadata;
 };
 
-export type StoredConversationMetadata = {
-  status: RunRecord["status"];
-  stopReason: string | undefined;
-  maxTurnsReached: boolean;
-  turns: number;
-  toolCount: number;
-  tokens: Usage;
-  /** Null when a price is unknown. */
-  costUsd: number | null;
-  durationMs: number | undefined;
-  model: string;
-  task: string;
-  summaryPrompt: string | undefined;
-  allowedTools: readonly string[];
-  /** Only of a root: why not everything that happened in its tree was kept. */
-  lost: string | undefined;
-};
+/** What is known about a stored run besides its place in the tree. */
+export type StoredConversationMetadata = Omit<
+  RunRecord,
+  | "id"
+  | "parentId"
+  | "rootId"
+  | "agentId"
+  | "path"
+  | "label"
+  | "depth"
+  | "cwd"
+  | "agent"
+  | "startedAt"
+  | "endedAt"
+  | "usage"
+> & { tokens: Usage; maxTurnsReached: boolean };
 
+/** Which stored runs to list. */
 export type StoredConversationQuery = Omit<RunQuery, "since"> & {
   /** Only runs that started at or after this time: RFC 3339, or milliseconds since 1970. */
   since?: string | number | undefined;
 };
 
+/** Which trees are deleted. */
 export type PruneOptions = {
   /** Milliseconds, or a number with its unit: `90s`, `45m`, `12h`, `30d`, `2w`. */
   olderThan: number | string;
 };
 
+/** The stored runs of a store. */
 export type StoredConversations = {
-  /** Takes in a tree that was exported as JSON: the text of the file, or what it holds. */
+  /** Imports a tree that was exported as JSON: the text of the file, or its value. */
   save(exported: unknown, options?: ImportOptions): Promise<ImportedTree>;
   get(id: string): Promise<StoredConversation | undefined>;
   /** Newest first. */
@@ -71,13 +66,14 @@ export type StoredConversations = {
   children(id: string): Promise<StoredConversationSummary[]>;
   /** The run and everything below it, parents before children; nothing when there is no such run. */
   tree(id: string): Promise<StoredConversationSummary[]>;
-  /** Forgets a tree by the id of its root. False when there is none. */
+  /** Deletes a tree by the id of its root. False when there is none. */
   delete(id: string): Promise<boolean>;
   /** Deletes every tree whose root started longer ago than this, except those at work. Returns how many there were. */
   prune(options: PruneOptions): Promise<number>;
 };
 
-export function conversations(store: Store, now: () => number = Date.now): StoredConversations {
+/** Reads, lists, imports and prunes the stored runs of a store. */
+export function conversations(store: Store, now: () => number = systemClock.now): StoredConversations {
   return {
     save: (exported, options) => importTree(store, exported, options),
     async get(id) {
@@ -108,10 +104,7 @@ export function conversations(store: Store, now: () => number = Date.now): Store
 }
 
 function toSummary(record: RunRecord): StoredConversationSummary {
-  const { id, parentId, rootId, agentId, path, label, depth, cwd, startedAt, endedAt, durationMs } = record;
-  const { status, stopReason, turns, toolCount, usage, costUsd, model, task, summaryPrompt, allowedTools, lost } =
-    record;
-  return {
+  const {
     id,
     parentId,
     rootId,
@@ -120,23 +113,17 @@ function toSummary(record: RunRecord): StoredConversationSummary {
     label,
     depth,
     cwd,
+    agent: _,
+    startedAt,
+    endedAt,
+    usage,
+    ...rest
+  } = record;
+  return {
+    ...{ id, parentId, rootId, agentId, path, label, depth, cwd },
     startedAt: toRfc3339(startedAt),
     endedAt: endedAt === undefined ? undefined : toRfc3339(endedAt),
-    metadata: {
-      status,
-      stopReason,
-      maxTurnsReached: stopReason === "turns",
-      turns,
-      toolCount,
-      tokens: usage,
-      costUsd,
-      durationMs,
-      model,
-      task,
-      summaryPrompt,
-      allowedTools,
-      lost,
-    },
+    metadata: { ...rest, lost: rest.lost, tokens: usage, maxTurnsReached: rest.stopReason === "turns" },
   };
 }
 
@@ -153,23 +140,11 @@ function below(id: string, all: readonly RunRecord[]): RunRecord[] {
   });
 }
 
-const STATUSES: readonly string[] = Object.keys({
-  running: true,
-  interrupted: true,
-  completed: true,
-  incomplete: true,
-  budget_exceeded: true,
-  timeout: true,
-  cancelled: true,
-  refused: true,
-  failed: true,
-} satisfies Record<RunRecord["status"], true>);
-
 /** Checked here, so that no store has to: a negative limit, for one, means no limit to some databases. */
 function toRunQuery({ since, ...query }: StoredConversationQuery): RunQuery {
   if (query.limit !== undefined) checkWhole("limit", query.limit, 0);
   if (query.offset !== undefined) checkWhole("offset", query.offset, 0);
-  if (query.status !== undefined) checkWord("status", query.status, STATUSES);
+  if (query.status !== undefined) checkWord("status", query.status, RECORD_STATUSES);
   if (since === undefined) return query;
   const time = typeof since === "number" ? since : Date.parse(since);
   if (!Number.isFinite(time))
@@ -177,11 +152,12 @@ function toRunQuery({ since, ...query }: StoredConversationQuery): RunQuery {
   return { ...query, since: time };
 }
 
-const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
-
 function toMilliseconds(duration: number | string): number {
-  const [, count = "", unit = ""] = /^(\d{1,6})([smhdw])$/.exec(String(duration)) ?? [];
-  const milliseconds = typeof duration === "number" ? duration : Number(count) * (UNITS[unit] ?? Number.NaN);
-  if (Number.isFinite(milliseconds) && milliseconds >= 0) return milliseconds;
+  const milliseconds = typeof duration === "number" ? duration : withUnit(duration);
+  if (milliseconds !== undefined && Number.isFinite(milliseconds) && milliseconds >= 0) return milliseconds;
   throw new UserError(`olderThan must be milliseconds or a time such as 12h or 30d; found ${JSON.stringify(duration)}`);
+}
+
+function withUnit(text: string): number | undefined {
+  return /[a-z]$/.test(text) ? parseDuration(text) : undefined;
 }

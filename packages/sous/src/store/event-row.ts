@@ -3,8 +3,9 @@
 import { createHash } from "node:crypto";
 import { messageOf, StoreError } from "../core/errors.ts";
 import type { EventOf, RunIdentity, StoredEvent } from "../core/event.ts";
-import { parseStoredEvent } from "../core/event-schema.ts";
+import { isObject } from "../core/schema.ts";
 import { utf8Length } from "../core/usage.ts";
+import { parseStoredEvent } from "./event-schema.ts";
 
 export type EncodedEvent = {
   readonly type: string;
@@ -16,14 +17,14 @@ export type EncodedEvent = {
 /** A text over 64 KB, kept once however often it occurs. */
 export type Blob = { readonly hash: string; readonly text: string };
 
-export type EventRow = { readonly seq: number; readonly type: string; readonly json: string };
+type EventRow = { readonly seq: number; readonly type: string; readonly json: string };
 
 /** What is wrong with a row; told as a `StoreError`. */
 class Damaged extends Error {
   override name = "Damaged";
 }
 
-const LONGEST_TEXT_BYTES = 64 * 1024;
+const MAX_TEXT_BYTES = 64 * 1024;
 const NO_BLOBS: readonly Blob[] = Object.freeze([]);
 
 export function encodeEvent(event: StoredEvent): EncodedEvent {
@@ -31,7 +32,7 @@ export function encodeEvent(event: StoredEvent): EncodedEvent {
   const ofTask = event.type === "run-start" ? takeFromTask(whole, event) : [];
   const json = toJson(whole, event);
   // A unit of UTF-16 is at most three bytes of UTF-8, so what is shorter than a third cannot hold a long text.
-  if (json.length * 3 <= LONGEST_TEXT_BYTES && ofTask.length === 0) return { type: event.type, json, blobs: NO_BLOBS };
+  if (json.length * 3 <= MAX_TEXT_BYTES && ofTask.length === 0) return { type: event.type, json, blobs: NO_BLOBS };
   const body: unknown = JSON.parse(json);
   const taken = [...ofTask, ...takeLongTexts(body)];
   if (taken.length === 0) return { type: event.type, json, blobs: NO_BLOBS };
@@ -80,38 +81,10 @@ function toJson(body: object, event: StoredEvent): string {
   }
 }
 
-type NotInJson = "seq" | "type" | keyof RunIdentity;
-type BodyOf<Type extends StoredEvent["type"]> = Required<Omit<EventOf<Type>, NotInJson>>;
-
-/**
- * The kinds that every turn has are written out: a literal takes half the time of a copy that leaves something out.
- * `Required` makes the compiler name a field that is missing here.
- */
+/** What the key and the row of the run do not say already. */
 function bodyOf(event: StoredEvent): object {
-  const { time } = event;
-  switch (event.type) {
-    case "turn-start": {
-      const { turn, promptTokens, reserved } = event;
-      return { time, turn, promptTokens, reserved } satisfies BodyOf<"turn-start">;
-    }
-    case "message-end": {
-      const { turn, message, finish, usage, costUsd } = event;
-      return { time, turn, message, finish, usage, costUsd } satisfies BodyOf<"message-end">;
-    }
-    case "tool-call-start": {
-      const { callId, toolName, input } = event;
-      return { time, callId, toolName, input } satisfies BodyOf<"tool-call-start">;
-    }
-    case "tool-call-end": {
-      const { callId, toolName, output, isError, files, durationMs, stack, metadata } = event;
-      const body = { time, callId, toolName, output, isError, files, durationMs, stack, metadata };
-      return body satisfies BodyOf<"tool-call-end">;
-    }
-    default: {
-      const { seq, runId, agentId, parentId, path, depth, type, ...body } = event;
-      return body;
-    }
-  }
+  const { seq, runId, agentId, parentId, path, depth, type, ...body } = event;
+  return body;
 }
 
 type Path = readonly (string | number)[];
@@ -150,7 +123,7 @@ function takeLongTexts(body: unknown): TakenText[] {
 
 /** True for a text over 64 KB. One that is not well-formed stays where it is: JSON can keep it, UTF-8 cannot. */
 export function isForBlobs(text: string): boolean {
-  return text.length * 3 > LONGEST_TEXT_BYTES && utf8Length(text) > LONGEST_TEXT_BYTES && text.isWellFormed();
+  return text.length * 3 > MAX_TEXT_BYTES && utf8Length(text) > MAX_TEXT_BYTES && text.isWellFormed();
 }
 
 /** SHA-256, as 64 hexadecimal digits. */
@@ -185,6 +158,17 @@ function refsOf(stored: readonly unknown[]): { path: Path; hash: string }[] {
   });
 }
 
-function isObject(value: unknown): value is Record<string | number, unknown> {
-  return typeof value === "object" && value !== null;
+/** The same text in nearly every case; else with the characters that cannot be kept, and `\`, written as `\u005c`. */
+export function toColumn(text: string): string {
+  if (!text.includes("\\") && !text.includes("\0") && text.isWellFormed()) return text;
+  return text.replace(UNFIT, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
+
+export function fromColumn(text: string): string {
+  if (!text.includes("\\")) return text;
+  return text.replace(WRITTEN, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+}
+
+/** With the flag `u` a surrogate matches only when its other half is missing. */
+const UNFIT = /[\\\p{Cs}]|\0/gu;
+const WRITTEN = /\\u([0-9a-f]{4})/g;

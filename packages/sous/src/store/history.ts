@@ -5,7 +5,7 @@ import { type Message, toolCallsOf } from "../core/message.ts";
 import { continuedConversation, rebuildConversation } from "../core/rebuild-conversation.ts";
 import type { Store } from "../core/store.ts";
 
-export type History = {
+export type StoredHistory = {
   /** The messages of a run, as they stood before the event `before`. */
   messages(runId: string, before?: number): Promise<Message[]>;
   /** What a run that follows this one begins with: its messages, or only the summary that it was asked for. */
@@ -14,9 +14,9 @@ export type History = {
   endText(runId: string): Promise<string | undefined>;
 };
 
-export function readHistory(store: Pick<Store, "read">, rootId: string): History {
+export function readHistory(store: Pick<Store, "read">, rootId: string): StoredHistory {
   const folded =
-    (fold: typeof rebuildConversation): History["messages"] =>
+    (fold: typeof rebuildConversation): StoredHistory["messages"] =>
     async (runId, before = Number.POSITIVE_INFINITY) => {
       const events = (await store.read(rootId, { runId })).filter((event) => event.seq < before);
       const [start] = events;
@@ -28,9 +28,9 @@ export function readHistory(store: Pick<Store, "read">, rootId: string): History
     const { origin } = start;
     if (origin === undefined) return [];
     if (origin.kind === "branch") return [...origin.history];
-    // Only what came before: a crafted store in which runs go on from one another must not send this round in circles.
+    // Only what came before: a crafted store in which runs continue one another must not loop forever.
     if (origin.kind === "follow-up") return continuation(origin.runId, start.seq);
-    // It may have waited for its place while its parent went on and pruned.
+    // It may have waited for its slot while its parent continued and pruned.
     const called = await calledAt(origin.runId, start);
     const then = called === undefined ? [] : await messages(origin.runId, called);
     if (then.length === origin.messages) return then;

@@ -6,19 +6,19 @@
 import { createHash } from "node:crypto";
 import { closeSync, constants, lstatSync, openSync, readdirSync, readSync, rmSync, writeSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
-import { makeFolders } from "./sqlite-file.ts";
+import { makeFolders } from "./sqlite/file.ts";
 
 /** Files in this folder whose name begins so. */
-export type MarkPlace = { readonly folder: string; readonly prefix: string };
+export type MarkFiles = { readonly folder: string; readonly prefix: string };
 
 /** Said of a mark that a full disk took without its reason. */
 const NO_REASON = "The store failed while it ran.";
-const LONGEST_REASON_BYTES = 1_000;
+const MAX_REASON_BYTES = 1_000;
 
 export class LostMarks {
-  readonly #places: readonly MarkPlace[];
+  readonly #places: readonly MarkFiles[];
 
-  constructor(places: readonly MarkPlace[]) {
+  constructor(places: readonly MarkFiles[]) {
     this.#places = places;
   }
 
@@ -56,7 +56,7 @@ export class LostMarks {
 }
 
 /** In this folder, or in the user's own for state; none where there is no home. `address` says which store they are of. */
-export function marksIn(folder: string | undefined = userFolder(process.env), address: string): MarkPlace[] {
+export function marksIn(folder: string | undefined = userFolder(process.env), address: string): MarkFiles[] {
   const prefix = `${createHash("sha256").update(address).digest("hex").slice(0, 16)}-`;
   return folder === undefined ? [] : [{ folder, prefix }];
 }
@@ -66,7 +66,7 @@ function userFolder({ XDG_STATE_HOME: given = "", HOME: home = "" }: NodeJS.Proc
   return isAbsolute(home) ? join(home, ".local", "state", "sous", "lost") : undefined;
 }
 
-function fileFor({ folder, prefix }: MarkPlace, rootId: string): string {
+function fileFor({ folder, prefix }: MarkFiles, rootId: string): string {
   return join(folder, `${prefix}${encodeURIComponent(rootId.toWellFormed())}`);
 }
 
@@ -78,12 +78,12 @@ function isMark(file: string): boolean {
   return attempt(() => lstatSync(file, { throwIfNoEntry: false })?.isFile()) === true;
 }
 
-function isWritten(place: MarkPlace, rootId: string, reason: string): boolean {
+function isWritten(place: MarkFiles, rootId: string, reason: string): boolean {
   const file = fileFor(place, rootId);
   const isMade = attempt(() => {
     makeFolders(place.folder);
     const descriptor = openSync(file, "wx", 0o600);
-    attempt(() => writeSync(descriptor, Buffer.from(reason).subarray(0, LONGEST_REASON_BYTES)));
+    attempt(() => writeSync(descriptor, Buffer.from(reason).subarray(0, MAX_REASON_BYTES)));
     closeSync(descriptor);
     return true;
   });
@@ -95,7 +95,7 @@ function readReason(file: string): string {
   const bytes = attempt(() => {
     const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
     try {
-      const buffer = Buffer.alloc(LONGEST_REASON_BYTES);
+      const buffer = Buffer.alloc(MAX_REASON_BYTES);
       return buffer.subarray(0, readSync(descriptor, buffer));
     } finally {
       closeSync(descriptor);

@@ -2,23 +2,24 @@
 
 import { StaleOwner, StoreError, UserError } from "../core/errors.ts";
 import type { EventOf, StoredEvent } from "../core/event.ts";
-import { indexAfter } from "../core/event-order.ts";
+import type { Purse } from "../core/purse.ts";
 import { addToRunRecord, beginRunRecord } from "../core/run-record.ts";
 import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../core/shared-budget.ts";
 import {
   type Claim,
   FIRST_FENCE,
+  indexAfter,
   NO_OWNER,
   type ReadOptions,
   type RunQuery,
   type RunRecord,
   type Store,
 } from "../core/store.ts";
+import { systemClock } from "../host.ts";
 import { type KeptEvent, runIdOf, toBrief, toStoredEvent } from "./brief-event.ts";
-import { memoryPurses } from "./memory-budget.ts";
-import { openSharedBudget } from "./shared-budget.ts";
+import { openSharedBudget, type PurseTables } from "./shared-budget.ts";
 
-/** Everything is kept until the store itself is forgotten. Its shared budgets are those of this process. */
+/** Stores everything as long as the store itself is referenced. Its shared budgets are those of this process. */
 export function openMemoryStore(): Store & SharedBudgets {
   return new MemoryStore();
 }
@@ -93,17 +94,17 @@ class MemoryStore implements Store, SharedBudgets {
     const tree = this.#trees.get(rootId);
     if (tree === undefined) return false;
     checkFree(tree);
-    this.#forget(tree);
+    this.#delete(tree);
     return true;
   }
 
   async prune(before: number): Promise<number> {
     const old = [...this.#trees.values()].filter(({ epoch, isOwned }) => !isOwned && epoch < before);
-    for (const tree of old) this.#forget(tree);
+    for (const tree of old) this.#delete(tree);
     return old.length;
   }
 
-  #forget(tree: Tree): void {
+  #delete(tree: Tree): void {
     this.#trees.delete(tree.rootId);
     for (const [runId, row] of this.#rows) if (row.tree === tree) this.#rows.delete(runId);
   }
@@ -179,7 +180,7 @@ function newTree(rootId: string, epoch: number, fence: number): Tree {
   return { rootId, events: [], epoch, fence, isOwned: false, lost: undefined };
 }
 
-/** Two journals of one tree, or one that repeats itself, would make a history that nobody lived. */
+/** Two journals of one tree, or one that repeats itself, would corrupt the order of events. */
 function checkNumbers(tree: Tree, events: readonly StoredEvent[]): void {
   let last = tree.events.at(-1)?.seq ?? 0;
   for (const event of events) {
@@ -228,4 +229,41 @@ function foldRows(rows: readonly Row[]): RunRecord[] {
   for (const record of wanted.values())
     if (record.status === "running" && !isOwned(record.rootId)) record.status = "interrupted";
   return [...wanted.values()];
+}
+
+/** Shared budgets of one process: what its trees draw on together. */
+type Listener = { readonly name: string; readonly onNews: (from: string | undefined) => void };
+
+/** The process that draws here lives as long as the tables do, so nothing ever lapses. */
+export function memoryPurses(now: () => number = systemClock.now): PurseTables {
+  const purses = new Map<string, Purse>();
+  const listeners = new Set<Listener>();
+  let ids = 0;
+
+  /** Not at once: those who listen may want to change the books themselves. */
+  function tell(name: string, from: string): void {
+    for (const listener of listeners) {
+      if (listener.name !== name) continue;
+      queueMicrotask(() => {
+        if (listeners.has(listener)) listener.onNews(from);
+      });
+    }
+  }
+
+  return {
+    owner: "this process",
+    now,
+    newId: () => String(++ids),
+    update(name, change) {
+      const { purse, result, newsFrom } = change(purses.get(name));
+      if (purse !== undefined) purses.set(name, purse);
+      if (newsFrom !== undefined) tell(name, newsFrom);
+      return result;
+    },
+    listen(name, onNews) {
+      const listener = { name, onNews };
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
+  };
 }

@@ -28,7 +28,7 @@ export function isRunning(owner: string): boolean {
   return host === hostname() && boot === bootOf() && pid > 0 && start !== "" && startOf(pid) === start;
 }
 
-/** For people. The line may come from a file that somebody made up. */
+/** For people. The line may come from a forged file. */
 export function describeOwner(owner: string): string {
   const { host, pid } = partsOf(owner);
   if (pid === process.pid && host === hostname()) return "this process";
@@ -56,7 +56,7 @@ function bootOf(): string {
   return `${boot ?? ""}/${namespace ?? ""}`;
 }
 
-/** When the process began, in ticks since the start of the machine; "" when it has ended and nobody has asked how. */
+/** When the process began, in ticks since the start of the machine; "" when it has ended and was not waited for. */
 function startOf(pid: number): string | undefined {
   const stat = orUndefined(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
   // Its name comes second, in brackets, and may hold anything.

@@ -1,8 +1,9 @@
 /** The books of a shared budget as a row of a table, for every database alike. What comes back is checked: a wrong number is no limit. */
 
-import type { Amount } from "../core/amount.ts";
+import { type Amount, UNITS } from "../core/amount.ts";
 import { StoreError } from "../core/errors.ts";
-import type { Purse, PurseMember } from "../core/purse.ts";
+import { isAwaited, type Liveness, leavePurse, type Purse, type PurseMember } from "../core/purse.ts";
+import { isGone, isRunning } from "./owner.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 type Value = string | number | null;
@@ -106,4 +107,56 @@ const MAX_TEXT_LENGTH = 1_000;
 
 function damaged(where: string): StoreError {
   return new StoreError(`its row is damaged (${where}): put a copy of the database in its place, or use another name`);
+}
+
+/** How long a process counts as alive after its last step. */
+const LEASE_MS = 30_000;
+/** A row that no process has renewed in this time becomes the past. */
+const MAX_ABSENCE_MS = 7 * 24 * 3_600_000;
+
+/** What is known at this time about the processes of all rows but those of `ownOwner`. Looks at each process once. */
+export function livenessAt(now: number, ownOwner: string): Liveness {
+  const known = new Map<string, { isGone: boolean; isRunning: boolean }>();
+  return ({ owner, seenAt }) => {
+    if (owner === ownOwner) return "alive";
+    const process = known.get(owner) ?? { isGone: isGone(owner), isRunning: isRunning(owner) };
+    known.set(owner, process);
+    if (process.isGone) return "gone";
+    // A clock that was set back must not keep the dead alive either.
+    const absence = Math.abs(now - seenAt);
+    if (process.isRunning || absence <= LEASE_MS) return "alive";
+    return absence > MAX_ABSENCE_MS ? "gone" : "late";
+  };
+}
+
+/** True when others wait who may be served now, or have to look again who is to be refused. */
+export function isNews(before: Purse, after: Purse, id: string): boolean {
+  if (!isAwaited(after, id)) return false;
+  const rows = new Map(after.members.map((member) => [member.id, member]));
+  return before.members.some((member) => {
+    const next = rows.get(member.id);
+    return next === undefined || next.isLapsed !== member.isLapsed || hasGivenWay(member, next);
+  });
+}
+
+function hasGivenWay(before: PurseMember, after: PurseMember): boolean {
+  if (isLess(after.inFlight, before.inFlight) || isLess(after.kept, before.kept)) return true;
+  if (isLess(after.spent, before.spent) || (before.moves && !after.moves)) return true;
+  const { waiting } = before;
+  if (waiting === undefined) return false;
+  return after.waiting?.since !== waiting.since || isLess(after.waiting, waiting);
+}
+
+function isLess(one: Amount, other: Amount): boolean {
+  return UNITS.some((unit) => one[unit] < other[unit]);
+}
+
+export function hasOwner({ members }: Purse, owner: string): boolean {
+  return members.some((member) => member.owner === owner);
+}
+
+/** A store that is closed takes its rows out of the books. */
+export function withoutOwner(purse: Purse, owner: string): Purse {
+  const own = purse.members.filter((member) => member.owner === owner);
+  return own.reduce((next, { id }) => leavePurse(next, id), purse);
 }

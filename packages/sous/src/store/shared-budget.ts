@@ -1,8 +1,7 @@
 /** A shared budget over any store that can change one record safely: the rules are those of `core/purse.ts`. */
 
 import { wholeUnits } from "../core/amount.ts";
-import { messageOf, StoreError, UserError } from "../core/errors.ts";
-import { checkWord } from "../core/options.ts";
+import { checkWord, messageOf, StoreError, UserError } from "../core/errors.ts";
 import {
   emptyPurse,
   lapseInPurse,
@@ -25,7 +24,7 @@ import {
   toSharedLimits,
   unreachable,
 } from "../core/shared-budget.ts";
-import { isNews, livenessAt } from "./purse-members.ts";
+import { isNews, livenessAt } from "./purse-row.ts";
 
 type Eventually<T> = T | Promise<T>;
 
@@ -33,24 +32,24 @@ export type PurseChange<T> = {
   /** The new books; undefined when they stay as they are. */
   readonly purse: Purse | undefined;
   readonly result: T;
-  /** The row that has changed so that others may be served now. Whoever listens is told. */
+  /** The row that has changed so that others may be served now. Listeners are notified. */
   readonly newsFrom?: string | undefined;
 };
 
 /** What a store has to offer. */
 export type PurseTables = {
   /**
-   * Changes the books of one purse; undefined when there is none. They are kept whole or not at all, and nobody else changes
+   * Changes the books of one purse; undefined when there is none. They are stored whole or not at all, and no other process changes
    * them meanwhile. `change` may be called again with newer books: it must do nothing but return what it is to become.
    */
   update<T>(name: string, change: (purse: Purse | undefined) => PurseChange<T>): Eventually<T>;
   /** The process, as `owner.ts` writes it. Rows of this owner never lapse here. */
   readonly owner: string;
-  /** The clock that everybody shares who uses these tables. */
+  /** The clock that all users of these tables share. */
   now(): number;
-  /** Unique among everybody who uses these tables. */
+  /** Unique among all users of these tables. */
   newId(): string;
-  /** Calls with the row that changed, or with nothing when something may have been missed. Undefined when nobody tells. */
+  /** Calls with the row that changed, or with nothing when something may have been missed. Undefined without notifications. */
   listen?(name: string, onNews: (from: string | undefined) => void): Disposable | undefined;
 };
 
@@ -104,7 +103,7 @@ class Desk implements PursePort {
       const step = { ...given, share: inWholeUnits(given.share), id: this.#id, owner, now: now() };
       let { purse: next, reply } = stepInPurse(purse, step);
       if (isHeldUp(reply)) {
-        // What a dead process holds will never come back, so nobody should wait for it.
+        // What a dead process holds will never come back, so no run should wait for it.
         const lapsed = this.#lapse(purse);
         if (lapsed !== purse) ({ purse: next, reply } = stepInPurse(lapsed, step));
       }

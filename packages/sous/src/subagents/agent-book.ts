@@ -24,7 +24,7 @@ export type AgentEntry = {
   readonly budget: Budget | undefined;
   readonly isBackground: boolean;
   lastRunId: string;
-  /** While it is alive, and before that while it waits for its place. */
+  /** While it is alive, and before that while it is queued. */
   run: Run | undefined;
   status: RunOutcome["status"] | "running";
   turns: number;
@@ -40,8 +40,8 @@ export type AgentEntry = {
   unread: Incoming[] | undefined;
 };
 
-/** Runs that wait for each other stand in a line as long as the tree is deep. Among more, nobody counts who waits. */
-const LONGEST_LINE = 12;
+/** A chain of runs that wait for each other is as long as the tree is deep. Above this number the waits are not counted. */
+const MAX_COUNTED_RUNS = 12;
 
 type NewEntry = Pick<AgentEntry, "agentId" | "parent" | "path" | "label" | "account" | "budget" | "isBackground"> & {
   profile: RunProfile;
@@ -73,7 +73,7 @@ export class AgentBook {
     notePath(path, label, parent.counters);
   }
 
-  /** Gives an agent the place it had. */
+  /** Gives an agent the path it had. */
   restore(earlier: EarlierEntry): AgentEntry {
     const { parent, path, label } = earlier;
     if (parent !== undefined) {
@@ -116,7 +116,7 @@ export class AgentBook {
     return entry;
   }
 
-  /** A child that was cancelled in the queue never was. */
+  /** Removes a child that was cancelled before it started. */
   forget(entry: AgentEntry): void {
     entry.status = "cancelled";
     this.#byId.delete(entry.agentId);
@@ -178,7 +178,7 @@ export class AgentBook {
 
   /** False when two runs may have something to say at once; one that waits for a child has not. */
   get isOneAtWork(): boolean {
-    if (this.#live.size > LONGEST_LINE) return false;
+    if (this.#live.size > MAX_COUNTED_RUNS) return false;
     let atWork = 0;
     for (const run of this.#live.values()) if (run.openChildren === 0) atWork += 1;
     return atWork <= 1;

@@ -1,4 +1,4 @@
-/** Children that run while their parent goes on: their reports reach it exactly once. */
+/** Children that run while their parent continues: their reports reach it exactly once. */
 
 import { messageOf } from "../core/errors.ts";
 import { type BackgroundChild, Cancelled, type Run } from "../core/run.ts";
@@ -6,7 +6,7 @@ import { untilAborted } from "../core/scope.ts";
 import type { ChildReport } from "../core/spawn.ts";
 import { toToolResult } from "./report.ts";
 
-/** Remembers the child and hands over its report when it ends, unless somebody waits for it by then. */
+/** Remembers the child and delivers its report when it ends, unless a call waits for the report by then. */
 export function addBackgroundChild(parent: Run, child: Run, label: string, ended: Promise<ChildReport>): void {
   parent.background ??= new Map();
   const entry: BackgroundChild = { run: child, ended, isDelivered: false };
@@ -19,7 +19,7 @@ export function addBackgroundChild(parent: Run, child: Run, label: string, ended
   });
 }
 
-/** A child whose report goes to somebody outside: its parent does not read it, and does not end before it. */
+/** A child whose report goes to a program outside: its parent does not read it, and does not end before it. */
 export function addOutsideChild(parent: Run, child: Run, ended: Promise<ChildReport>): void {
   parent.background ??= new Map();
   parent.background.set(child.who.agentId, { run: child, ended, isDelivered: true });
@@ -50,7 +50,7 @@ export async function takeReports(
     for (const child of waiting) parent.background?.delete(child.run.who.agentId);
     return [...arrived, ...reports.filter((report) => report !== undefined)];
   } catch (error) {
-    // Nobody got them after all: they arrive as messages, also those of children that have ended meanwhile.
+    // The wait was stopped: the reports arrive as messages, also those of children that have ended meanwhile.
     for (const report of arrived) deliverReport(parent, report);
     for (const child of waiting) {
       child.isDelivered = false;
@@ -128,7 +128,7 @@ function addWait(run: Run, wait: Disposable): void {
   run.waits.push(wait);
 }
 
-/** A child that its parent waited for is no more. */
+/** A child that its parent waited for has ended. */
 export function childGone(parent: Run): void {
   parent.openChildren -= 1;
   if (parent.openChildren === 0) parent.onChildless?.();

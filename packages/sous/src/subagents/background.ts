@@ -36,7 +36,7 @@ export const waitTool: Tool = tool({
     const text = reportsTogether(reports.length, (maxBytes) =>
       reports.map((report) => inWords(shortened(report, maxBytes))).join("\n\n"),
     );
-    // A tree that goes on after a restart must know which reports were read.
+    // A tree that continues after a restart must know which reports were read.
     const metadata = { reported_runs: reports.map(({ runId }) => runId) };
     return { success: true, output: text, data: reports, metadata };
   },

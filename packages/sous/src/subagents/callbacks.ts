@@ -6,6 +6,7 @@ import { nearest } from "../core/nearest.ts";
 import { isSuccess, type RunOutcome } from "../core/outcome.ts";
 import { labelIn } from "./paths.ts";
 
+/** A child that starts. */
 export type SubagentInfo = {
   /** The same over its follow-ups. */
   id: string;
@@ -16,6 +17,7 @@ export type SubagentInfo = {
   depth: number;
 };
 
+/** How a child ended. */
 export type SubagentResult = {
   /** The final text, or what there was when the child was stopped. */
   text: string;
@@ -24,8 +26,10 @@ export type SubagentResult = {
   durationMs: number;
 };
 
+/** A tool call of a child. */
 export type SubagentToolCall = { callId: string; toolName: string; input: unknown };
 
+/** The result of a tool call of a child. */
 export type SubagentToolResult = {
   callId: string;
   toolName: string;
@@ -134,9 +138,7 @@ function toResult({ text, turns, durationMs }: RunOutcome): SubagentResult {
 
 function toError(end: EventOf<"run-end">): SubagentError {
   const { fault, status } = end;
-  const type = fault?.type ?? (status === "refused" ? "refused" : "crash");
-  const message = fault?.message ?? (status === "refused" ? "The model refused the task" : status);
-  return new SubagentError(message, type, toResult(end));
+  return new SubagentError(fault?.message ?? status, fault?.type ?? "crash", toResult(end));
 }
 
 function callKey(runId: string, callId: string): string {

@@ -1,11 +1,10 @@
 /** What the gate checks before anything is spent: depth, then input. */
 
-import { whyNotNamed } from "../core/model-name.ts";
-import { Refused } from "../core/refused.ts";
+import { Refused } from "../core/errors.ts";
+import { whyNotNamed } from "../core/model.ts";
 import type { Rights } from "../core/rights.ts";
 import type { Run } from "../core/run.ts";
-import type { SpawnRequest } from "../core/spawn.ts";
-import { depthMessage, isSubagentToolName } from "../core/subagent-names.ts";
+import { depthMessage, isSubagentToolName, type SpawnRequest } from "../core/spawn.ts";
 
 /** Configuration and definitions reach further than a call of the model may. */
 const MAX_TURNS = 1000;
@@ -25,7 +24,7 @@ export function checkRequest(request: SpawnRequest, parent: Run): void {
     throw new Refused("invalid_input", `timeout_ms must be greater than 0; found ${timeoutMs}`);
   }
   checkNotOwnTask(request, parent);
-  // A list of tools is exact: who has one starts nobody, whichever way it asks.
+  // A list of tools is exact: an agent that has one starts no child unless the list names a subagent tool.
   if (!parent.profile.rights.spawn)
     throw new Refused("invalid_input", "You may not start subagents: do this part of the work yourself");
 }

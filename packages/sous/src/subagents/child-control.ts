@@ -1,4 +1,4 @@
-/** The control a run has over its own children, and over nobody else's. */
+/** The control that a run has over its own children only. */
 
 import { Cancelled, type Run } from "../core/run.ts";
 import type { CancelMode, ChildControl, SpawnReply } from "../core/spawn.ts";
@@ -18,7 +18,7 @@ export type ControlPorts = {
   endText(runId: string): Promise<string | undefined>;
 };
 
-/** `callId` is the call of the parent that uses it; without one it is somebody outside the tree while the parent goes on. */
+/** `callId` is the call of the parent that uses it; undefined for a program outside of the tree. */
 export function childControl(parent: Run, ports: ControlPorts, callId: string | undefined): ChildControl {
   const { book } = ports;
   const own = (agentId: string): AgentEntry | undefined => {
@@ -34,7 +34,7 @@ export function childControl(parent: Run, ports: ControlPorts, callId: string | 
         return { kind: "refused", errorType: "invalid_input", message: "message cannot be empty" };
       if (entry.status !== "running" || ports.hasRevived(parent, callId))
         return ports.revive(parent, entry, message, callId);
-      tell(entry, { kind: "steer", text: message });
+      tell(entry, { kind: "steer", text: message, callId });
       return { kind: "told", child: childInfo(entry) };
     },
     wait: (agentIds) => ports.whileResting(parent, () => takeReports(parent, agentIds, callId)),
@@ -42,7 +42,7 @@ export function childControl(parent: Run, ports: ControlPorts, callId: string | 
       const entry = own(agentId);
       if (entry === undefined) return undefined;
       const child = parent.background?.get(agentId);
-      if (entry.run !== undefined) stopRun(entry.run, mode, book);
+      if (entry.run !== undefined) stopRun(entry.run, mode, book, callId);
       if (child !== undefined) await ports.whileResting(parent, () => untilEnded(parent, child, callId));
       return childStatus(entry);
     },
@@ -53,10 +53,13 @@ export function childControl(parent: Run, ports: ControlPorts, callId: string | 
   };
 }
 
-/** Stops a run and what is below it: at once, or after it has said what it has. */
-export function stopRun(run: Run, mode: CancelMode, book: AgentBook): void {
+/** Stops a run and what is below it: at once, or after it has said what it has. `callId` is the call that asks for it. */
+export function stopRun(run: Run, mode: CancelMode, book: AgentBook, callId?: string): void {
+  const isLive = book.isLive(run);
+  if (isLive && !run.isCleanedUp && !run.scope.aborted)
+    run.emit(callId === undefined ? { type: "cancel", mode } : { type: "cancel", mode, callId });
   // One that has not begun has nothing to say.
-  if (mode === "stop" || !book.isLive(run)) {
+  if (mode === "stop" || !isLive) {
     run.scope.abort(new Cancelled(run.parent === undefined ? "The run was cancelled" : "Subagent cancelled"));
     return;
   }

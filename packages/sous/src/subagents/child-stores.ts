@@ -4,6 +4,7 @@ import type { SousEvent, StoredEvent } from "../core/event.ts";
 import type { Hooks } from "../core/hooks.ts";
 import type { Message } from "../core/message.ts";
 
+/** A child in figures, written to its state store. */
 export type ChildState = { status: string; turns: number; toolCount: number; totalTokens: number };
 
 /** Each factory is called once per run, with its id. What they return may throw without harm to the run. */

@@ -1,9 +1,9 @@
 /** The tools for children that a run is offered, and the agents that their calls may name. */
 
 import type { AgentDefinition } from "../core/agent.ts";
+import { Refused } from "../core/errors.ts";
 import type { DelegationLimits } from "../core/limits.ts";
 import { nearestFirst } from "../core/nearest.ts";
-import { Refused } from "../core/refused.ts";
 import type { Tool } from "../core/tool.ts";
 import { utf8Length } from "../core/usage.ts";
 import { cancelTool, listTool, waitTool } from "./background.ts";

@@ -1,9 +1,9 @@
 /** An agent outside this process as a model: so an external child has the same tree, cancel, budget and events as any other. */
 
 import { ModelError, messageOf } from "../core/errors.ts";
-import type { ExternalAgents, ExternalAnswer } from "../core/external-agent.ts";
 import { type Message, textOf } from "../core/message.ts";
 import type { Model } from "../core/model.ts";
+import type { ExternalAgents, ExternalAnswer } from "../core/spawn.ts";
 
 export function externalModel(
   client: ExternalAgents,

@@ -1,4 +1,4 @@
-/** The tools to go on with a child: a further message, and the whole of a report that was cut. */
+/** The tools to continue with a child: a further message, and the whole of a report that was cut. */
 
 import * as z from "zod";
 import { ToolFailure } from "../core/errors.ts";

@@ -3,8 +3,7 @@
 import * as z from "zod";
 import type { DelegationLimits } from "../core/limits.ts";
 import type { StandardSchema } from "../core/schema.ts";
-import type { SpawnRequest, SummaryMode } from "../core/spawn.ts";
-import { SUMMARY_PROMPT } from "../core/subagent-names.ts";
+import { type SpawnRequest, SUMMARY_PROMPT, type SummaryMode } from "../core/spawn.ts";
 import { describedSchema, sentenceSchema } from "./sentence-schema.ts";
 
 /** The most turns a call may ask for; definitions and configuration reach further. */

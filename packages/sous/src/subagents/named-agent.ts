@@ -24,7 +24,7 @@ import { aloneToolResult, runAlone, type StartRun } from "./run-alone.ts";
 import { sentenceSchema } from "./sentence-schema.ts";
 import { type ToolLog, toToolLog } from "./tool-logs.ts";
 
-/** What a specialist's tool returns as `data`; every ending keeps the partial text, the usage and the logs. */
+/** What a specialist's tool returns as `data`; every ending has the partial text, the usage and the logs. */
 export type NamedAgentResult = {
   name: string;
   finalResponse: string;
@@ -68,13 +68,11 @@ export function namedAgentTool(
     effect: "idempotent",
     inputSchema: taskInput,
     agent: definition,
-    // Not an async function: it would keep one more frame for every live child.
-    execute: ({ task }, context?: ToolContext) =>
-      context?.spawn === undefined
-        ? callAlone(definition, task, context, start)
-        : context
-            .spawn({ label: name, task, agent: definition, options: KEEP_LOG })
-            .then((reply) => toNamedToolResult(definition, reply, toToolResult(reply))),
+    async execute({ task }, context?: ToolContext) {
+      if (context?.spawn === undefined) return callAlone(definition, task, context, start);
+      const reply = await context.spawn({ label: name, task, agent: definition, options: { keepToolLog: true } });
+      return toNamedToolResult(definition, reply, toToolResult(reply));
+    },
   }) as Tool;
 }
 
@@ -93,8 +91,6 @@ async function callAlone(
   return toNamedToolResult(definition, reply, aloneToolResult(reply));
 }
 
-const KEEP_LOG = Object.freeze({ keepToolLog: true });
-
 function toNamedToolResult(definition: AgentDefinition, reply: SpawnReply, result: ToolResult): ToolResult {
   return reply.kind === "ended" ? { ...result, data: toNamedResult(definition, reply.report) } : result;
 }
@@ -107,7 +103,7 @@ function toNamedResult(definition: AgentDefinition, report: ChildReport): NamedA
     finalResponse: outcome.text,
     totalTurns: outcome.turns,
     toolCount: outcome.toolCount,
-    // Put into words only when somebody looks.
+    // Written only when it is read.
     get toolLogs() {
       return toolLog.map((entry) => toToolLog(named(entry, definition)));
     },
@@ -116,26 +112,27 @@ function toNamedResult(definition: AgentDefinition, report: ChildReport): NamedA
     durationMs: outcome.durationMs,
   };
   if (!success) result.errorDetails = errorDetails(report);
-  // A tool's own failure never ends a run, so only an action nobody could allow names a tool for certain.
+  // A failed tool never ends a run, so only a missing approval names a tool for certain.
   const denied = outcome.stopReason === "consent" ? toolLog.findLast((entry) => entry.isDenied) : undefined;
   if (denied !== undefined) result.failedTool = denied.toolName;
   return result;
 }
 
-/** One that ended before a restart has no tools any more; its definition may know them. */
+/** The log of a run that ended before a restart has no display names; its definition may have them. */
 function named(entry: ToolLogEntry, { tools }: AgentDefinition): ToolLogEntry {
   if (entry.displayName !== undefined || !Array.isArray(tools)) return entry;
   const used = (tools as readonly Tool[]).find(({ name }) => name === entry.toolName);
   return { ...entry, displayName: used?.displayName };
 }
 
-/** A refusal says nothing by itself: the model's own words say why. */
+/** A refusal has no reason of its own, so the model's text is added. */
 function errorDetails(report: ChildReport): string {
   const { status, text } = report.outcome;
   const sentence = failureSentence(report);
   return status === "refused" && text.trim() !== "" ? `${sentence}: ${text}` : sentence;
 }
 
+/** What the specialists of a factory share. */
 export type FactoryOptions = {
   model: ModelChoice;
   /** The tools its agents may name. */
@@ -147,6 +144,7 @@ export type FactoryOptions = {
 /** A definition whose tools are names in the factory's registry; all of them when unset. */
 export type FactoryDefinition = Omit<AgentOptions, "tools"> & { tools?: readonly string[] | undefined };
 
+/** Makes tools from definitions. */
 export type SubagentFactory = {
   create(definition: FactoryDefinition): Tool;
   /** The same with nothing but tools that only read. */

@@ -25,6 +25,7 @@ export type ParallelResult = {
   error?: string;
 } & Partial<ReportMetadata>;
 
+/** The `data` of a `parallel_subagent` result. */
 export type ParallelOutput = {
   results: ParallelResult[];
   total_duration_ms: number;
@@ -119,7 +120,7 @@ async function runOne(
   }
 }
 
-/** At the moment of the first failure, not when the list is read: nobody takes the place of the one that failed. */
+/** At the moment of the first failure, not when the list is read: no other task starts in the slot of the failed one. */
 function orFail(request: SpawnRequest, failFast: AbortController): SpawnRequest {
   const onEnd = (outcome: RunOutcome) => {
     if (!isSuccess(outcome)) failFast.abort();

@@ -5,6 +5,7 @@ import { isSuccess } from "../core/outcome.ts";
 import { labelIn } from "./paths.ts";
 import { describeInput } from "./tool-logs.ts";
 
+/** The tool call that a child is at. */
 export type ProgressStep =
   | "run-start"
   | "resume"
@@ -14,6 +15,7 @@ export type ProgressStep =
   | "tool-end"
   | "run-end";
 
+/** How far a child is. */
 export type SubagentProgress = {
   childId: string;
   childRunId: string;
@@ -131,6 +133,7 @@ function advance({ progress, contexts }: Tracked, event: SousEvent): boolean {
     case "truncation":
     case "spawn-refused":
     case "stalled":
+    case "cancel":
     case "steer":
     case "notice":
     case "report":

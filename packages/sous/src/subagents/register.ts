@@ -3,8 +3,8 @@
 import * as z from "zod";
 import { type AgentDefinition, agent, type ModelChoice } from "../core/agent.ts";
 import { UserError } from "../core/errors.ts";
-import type { ExternalAgents } from "../core/external-agent.ts";
 import type { StandardSchema } from "../core/schema.ts";
+import type { ExternalAgents } from "../core/spawn.ts";
 import { type Tool, type ToolContext, type ToolRegistry, type ToolResult, tool } from "../core/tool.ts";
 import { checkCallbacks, type SubagentCallbacks, toListener } from "./callbacks.ts";
 import { externalModel } from "./external-model.ts";

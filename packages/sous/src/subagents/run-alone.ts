@@ -1,9 +1,9 @@
 /** A child that is called outside of any tree: it is the root of its own, and cannot be continued. */
 
 import type { AgentDefinition } from "../core/agent.ts";
+import { toRefusal } from "../core/errors.ts";
 import type { EventListener, StoredEvent } from "../core/event.ts";
 import { isSuccess } from "../core/outcome.ts";
-import { toRefusal } from "../core/refused.ts";
 import type { RunOptions, RunResult } from "../core/runtime.ts";
 import type { ChildReport, SpawnReply } from "../core/spawn.ts";
 import type { Tool, ToolContext, ToolResult } from "../core/tool.ts";

@@ -1,8 +1,8 @@
 /** What a child's tools did, in words short enough for one line. */
 
-import { describeCounts, linesOf, quantity } from "../core/tool-counts.ts";
-import type { ToolLogEntry } from "../core/tool-log.ts";
+import { describeCounts, linesOf, quantity, type ToolLogEntry } from "../core/tool-log.ts";
 
+/** One tool call of a child in a short form. */
 export type ToolLog = {
   name: string;
   displayName: string;

@@ -1,10 +1,11 @@
 /** Lifecycle logs: what becomes of children, one line a fact, with field names that dashboards and scripts can rely on. */
 
+import { visibleJson } from "../core/clean-text.ts";
 import { UserError } from "../core/errors.ts";
 import type { EventListener, EventOf, SousEvent, StoredEvent } from "../core/event.ts";
 import { completionStatus, isSuccess } from "../core/outcome.ts";
-import { type LogFields, type LogLevel, logLine } from "./log-line.ts";
 
+/** Where the lines of a log go, and how they look. */
 export type LifecycleLogOptions = {
   /** Is given one line without its end. */
   write: (line: string) => void;
@@ -16,6 +17,7 @@ export type LifecycleLogOptions = {
   enabled?: boolean | undefined;
 };
 
+/** A log that listens to the events of a tree. */
 export type LifecycleLog = {
   onEvent: EventListener;
   /** Call it after a tree has ended, with whether all of it was stored: `subagent.persisted` is logged only then. */
@@ -93,6 +95,7 @@ class LifecycleFold implements LifecycleLog {
       case "retry":
       case "prune":
       case "stalled":
+      case "cancel":
       case "steer":
       case "notice":
       case "report":
@@ -205,7 +208,7 @@ class LifecycleFold implements LifecycleLog {
     this.#say(level, name, time, { label, depth, of, unit: limited, limit: most, spent, reserved });
   }
 
-  /** A run that goes on after a restart began in another process, and only its path is known. */
+  /** A run that continues after a restart began in another process, and only its path is known. */
   #labelOf({ path }: Pick<StoredEvent, "path">, known: KnownRun | undefined): string {
     return known?.label ?? path.slice(path.lastIndexOf("/") + 1);
   }
@@ -223,4 +226,28 @@ const DEFAULT_LIMITS: Limits = { maxDepth: 3, maxConcurrent: 5 };
 
 function callKey(runId: string | null, callId: string): string {
   return `${runId} ${callId}`;
+}
+
+/** One fact as one line: JSON for programs, words for people. Nothing in it can act on a terminal. */
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+type LogFields = Readonly<Record<string, string | number | readonly string[]>>;
+
+type LogEntry = { time: number; level: LogLevel; event: string; fields: LogFields };
+
+function logLine(format: "json" | "pretty", { time, level, event, fields }: LogEntry): string {
+  const ts = new Date(time).toISOString();
+  if (format === "json") return toJson({ ts, level, event, ...fields });
+  const words = Object.entries(fields).map(([name, value]) => `${name}=${toWord(value)}`);
+  return [ts, level.toUpperCase().padEnd(5), event, ...words].join(" ");
+}
+
+/** As it is when it is unambiguous, else in quotes. */
+function toWord(value: LogFields[string]): string {
+  const text = typeof value === "object" ? value.join(",") : String(value);
+  return /^[\w.,:/#@+-]+$/.test(text) ? text : toJson(text);
+}
+
+function toJson(value: unknown): string {
+  return visibleJson(JSON.stringify(value));
 }

@@ -4,9 +4,8 @@ import type { Programs } from "../core/process.ts";
 import type { Tool } from "../core/tool.ts";
 import { editFileTool } from "./edit-file.ts";
 import { fetchTool } from "./fetch.ts";
-import { globTool } from "./glob.ts";
+import { globTool, listFilesTool } from "./glob.ts";
 import { grepTool } from "./grep.ts";
-import { listFilesTool } from "./list-files.ts";
 import { readFileTool } from "./read-file.ts";
 import { terminalTool } from "./terminal.ts";
 import type { BackgroundCommands } from "./terminal-background.ts";
@@ -22,7 +21,7 @@ export type BuiltInOptions = {
   terminalTimeoutMs?: number | undefined;
   /** Our variables: the secrets among them are taken out of what commands print. */
   environment?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Hosts that `fetch` may be redirected to without asking anew. */
+  /** Hosts that `fetch` may be redirected to without asking again. */
   allowHosts?: readonly string[] | undefined;
   /** Where commands in the background are kept, so that the end of a conversation can end them. */
   background?: BackgroundCommands | undefined;

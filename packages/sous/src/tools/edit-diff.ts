@@ -1,7 +1,7 @@
 /** What an edit changed, as a small unified diff. */
 
 import { truncateUtf8 } from "../core/truncate.ts";
-import { truncateLine } from "./truncate.ts";
+import { truncateLine } from "./line-scan.ts";
 
 /** `start` and `end` are positions in the text before. */
 export type Replacement = { start: number; end: number; text: string };

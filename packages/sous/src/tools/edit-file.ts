@@ -4,11 +4,9 @@ import { z } from "zod";
 import { ToolFailure } from "../core/errors.ts";
 import { type Tool, type ToolResult, tool } from "../core/tool.ts";
 import { describeChange, type Replacement } from "./edit-diff.ts";
-import { describeNearest } from "./edit-nearest.ts";
+import { describeNearest, occurrencesOf } from "./edit-nearest.ts";
 import { openTarget } from "./file-target.ts";
-import { occurrencesOf } from "./occurrences.ts";
-import { protectPaths } from "./protected-paths.ts";
-import { openWorkspace } from "./workspace.ts";
+import { openWorkspace, protectPaths } from "./workspace.ts";
 import { encode, justWrite, type WriteToolOptions } from "./write-file.ts";
 
 /** Of the places that are named when a text occurs more than once. */

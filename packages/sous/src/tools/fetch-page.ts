@@ -1,6 +1,6 @@
 /**
  * Asks for one page over HTTP. Names are resolved here, every address must be public, and the connection is made to an
- * address that was checked, on every redirect anew. Bytes, time and redirects are bounded; no cookie, key or proxy is used.
+ * address that was checked, again on every redirect. Bytes, time and redirects are bounded; no cookie, key or proxy is used.
  */
 
 import { lookup as systemLookup } from "node:dns/promises";
@@ -10,8 +10,7 @@ import { isIP, type LookupFunction } from "node:net";
 import { pipeline, type Readable, Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { ToolFailure } from "../core/errors.ts";
-import { isPublicAddress } from "./address.ts";
-import { hostOf, readFetchUrl } from "./fetch-url.ts";
+import { hostOf, isPublicAddress, readFetchUrl } from "./address.ts";
 
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
@@ -40,10 +39,9 @@ export const MAX_BYTES: number = 5 * 1024 * 1024;
 const MAX_REDIRECTS = 5;
 const PORTS = new Set([80, 443, 8080, 8443]);
 
-export const publicNetwork: Network = {
+export const publicNetwork: Omit<Network, "mayFollow"> = {
   resolve: async (host) => (await systemLookup(host, { all: true })).map(({ address }) => address),
   mayConnect: (address, port) => isPublicAddress(address) && PORTS.has(port),
-  mayFollow: () => false,
 };
 
 /** `isWanted` is asked about the type before the body is read; an unwanted body is left where it is. */
@@ -84,7 +82,8 @@ function isRedirect(status: number): boolean {
   return status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
 }
 
-function redirected(from: URL, location: string, network: Network): URL {
+/** Where a redirect leads. Throws for one that is not followed. */
+export function redirected(from: URL, location: string, network: Network): URL {
   const target = URL.parse(location, from.href);
   if (target === null) throw new ToolFailure(`${from.href} redirects to an address that cannot be read.`);
   const to = parsed(target.href);
@@ -99,11 +98,13 @@ function redirected(from: URL, location: string, network: Network): URL {
   return to;
 }
 
+type Addresses = readonly [string, ...string[]];
+
 /** One address that may not be reached spoils the name: which one is used is not ours to choose. */
-async function checkedAddresses(url: URL, network: Network, signal: AbortSignal): Promise<readonly string[]> {
+async function checkedAddresses(url: URL, network: Network, signal: AbortSignal): Promise<Addresses> {
   const host = hostOf(url);
   const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
-  const addresses = isIP(host) === 0 ? await resolved(host, network.resolve, signal) : [host];
+  const addresses: Addresses = isIP(host) === 0 ? await resolved(host, network.resolve, signal) : [host];
   if (!addresses.every((address) => isIP(address) !== 0 && network.mayConnect(address, port))) {
     throw new ToolFailure(
       `${url.host} is not fetched: only public addresses and the ports ${[...PORTS].join(", ")} may be reached.`,
@@ -112,13 +113,13 @@ async function checkedAddresses(url: URL, network: Network, signal: AbortSignal)
   return addresses;
 }
 
-async function resolved(host: string, resolve: Resolve, signal: AbortSignal): Promise<readonly string[]> {
-  const addresses = await stoppable(resolve(host), signal).catch((error: unknown) => {
+async function resolved(host: string, resolve: Resolve, signal: AbortSignal): Promise<Addresses> {
+  const [first, ...others] = await stoppable(resolve(host), signal).catch((error: unknown) => {
     signal.throwIfAborted();
     throw unreachable(host, error);
   });
-  if (addresses.length === 0) throw new ToolFailure(`${host} has no address. Check the name.`);
-  return addresses;
+  if (first === undefined) throw new ToolFailure(`${host} has no address. Check the name.`);
+  return [first, ...others];
 }
 
 /** A question to the name server cannot be taken back, only left. */
@@ -139,7 +140,7 @@ const HEADERS = {
 
 type Reply = Disposable & { message: IncomingMessage };
 
-function ask(url: URL, addresses: readonly string[], signal: AbortSignal): Promise<Reply> {
+function ask(url: URL, addresses: Addresses, signal: AbortSignal): Promise<Reply> {
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
   const options = {
     method: "GET",
@@ -152,7 +153,7 @@ function ask(url: URL, addresses: readonly string[], signal: AbortSignal): Promi
   } as const;
   const request = url.protocol === "https:" ? httpsRequest(url, options) : httpRequest(url, options);
   request.on("response", (message) => {
-    // A body that is left unread ends with an error that nobody waits for.
+    // A body that is left unread ends with an unhandled error.
     message.on("error", () => undefined);
     resolve({ message, [Symbol.dispose]: () => void request.destroy() });
   });
@@ -162,13 +163,11 @@ function ask(url: URL, addresses: readonly string[], signal: AbortSignal): Promi
 }
 
 /** Answers every question for an address with the ones that were checked. */
-function only(addresses: readonly string[]): LookupFunction {
+function only(addresses: Addresses): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_host, { all: wantsAll }, callback) => {
-    const [first] = all;
-    if (first === undefined) callback(new Error("no address"), "", 0);
-    else if (wantsAll) callback(null, all);
-    else callback(null, first.address, first.family);
+    if (wantsAll) callback(null, all);
+    else callback(null, addresses[0], isIP(addresses[0]));
   };
 }
 

@@ -3,8 +3,8 @@
 import { z } from "zod";
 import { ToolFailure } from "../core/errors.ts";
 import { type Tool, type ToolResult, tool } from "../core/tool.ts";
+import { hostMatches } from "./address.ts";
 import type { Network } from "./fetch-page.ts";
-import { hostMatches } from "./fetch-url.ts";
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 

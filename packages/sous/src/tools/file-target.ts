@@ -8,9 +8,17 @@ import { constants, type Stats } from "node:fs";
 import { access, type FileHandle, lstat, mkdir, open, realpath, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { ToolFailure } from "../core/errors.ts";
-import { printable } from "./printable.ts";
-import type { ProtectedPaths } from "./protected-paths.ts";
-import { askedInside, isInside, nameInside, outside, pathOf, refuseHardLink, type Workspace } from "./workspace.ts";
+import {
+  askedInside,
+  isInside,
+  nameInside,
+  outside,
+  type ProtectedPaths,
+  pathOf,
+  printable,
+  refuseHardLink,
+  type Workspace,
+} from "./workspace.ts";
 
 export type FileTarget = AsyncDisposable & {
   /** Below the top, with forward slashes. */
@@ -89,7 +97,7 @@ async function openFolder(workspace: Workspace, asked: string, wanted: Wanted): 
   for (const part of missing) {
     const above = folder;
     try {
-      // Somebody may have made it in the meantime; what it is shows when it is opened.
+      // It may have been made in the meantime; what it is shows when it is opened.
       await mkdir(join(above.path, part)).catch(ignoring("EEXIST", path));
       folder = await openAt(workspace, join(above.path, part), join(above.real, part), path);
     } finally {
@@ -223,7 +231,7 @@ async function writeDraft(handle: FileHandle, content: Uint8Array, existing: Sta
   }
 }
 
-/** The last look before the new file takes its place: nobody has moved the folder or written the file meanwhile. */
+/** The last check before the new file replaces the old one: neither the folder was moved nor the file written meanwhile. */
 async function refuseIfChanged(
   workspace: Workspace,
   folder: OpenFolder,

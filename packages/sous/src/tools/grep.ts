@@ -2,13 +2,13 @@
 
 import { z } from "zod";
 import { ToolFailure } from "../core/errors.ts";
+import { compileGlob } from "../core/glob.ts";
 import { compileLinearPattern, type LinearPattern } from "../core/linear-pattern.ts";
 import { UnusablePattern } from "../core/pattern-syntax.ts";
 import type { Programs } from "../core/process.ts";
 import { type Tool, type ToolResult, tool } from "../core/tool.ts";
 import { truncateUtf8, truncateUtf8Start } from "../core/truncate.ts";
 import { utf8Length } from "../core/usage.ts";
-import { compileGlob } from "./glob-pattern.ts";
 import { type ScanEnd, scanLines, textOfLine } from "./line-scan.ts";
 import { filesHolding } from "./ripgrep.ts";
 import { type FoundFile, skippedFolders, walkFiles } from "./walk.ts";

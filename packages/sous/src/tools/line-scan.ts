@@ -1,8 +1,10 @@
 /** Reads a file line by line in bounded memory, however long the file and its lines are. */
 
 import type { FileHandle } from "node:fs/promises";
+import { truncateUtf8 } from "../core/truncate.ts";
+import { utf8Length } from "../core/usage.ts";
 
-export type Line = {
+type Line = {
   /** The first line is 1. */
   number: number;
   /** Without its line ending, at most `maxLineBytes` long. */
@@ -13,7 +15,7 @@ export type Line = {
   droppedHolds: boolean;
 };
 
-export type LineScan = {
+type LineScan = {
   maxLineBytes: number;
   /** Of the file; where they end, a line that has not ended is not shown. */
   maxBytes: number;
@@ -102,4 +104,10 @@ export async function scanLines(handle: FileHandle, scan: LineScan): Promise<Sca
 export function textOfLine({ number, bytes, droppedBytes }: Omit<Line, "droppedHolds">): string {
   const text = droppedBytes === 0 ? bytes.toString("utf8") : new TextDecoder().decode(bytes, { stream: true });
   return number === 1 && text.startsWith("\ufeff") ? text.slice(1) : text;
+}
+
+/** `lineBytes` is the size of the line when `line` is only the beginning of it. */
+export function truncateLine(line: string, maxBytes: number, lineBytes: number = utf8Length(line)): string {
+  const { text, keptBytes } = truncateUtf8(line, maxBytes);
+  return lineBytes > keptBytes ? `${text}… [${lineBytes - keptBytes} more bytes]` : text;
 }

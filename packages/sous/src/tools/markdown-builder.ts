@@ -1,6 +1,6 @@
 /** Builds Markdown block by block: the caller says what begins and ends, here the pieces become lines. */
 
-import { spaceAtEnd } from "../core/trim-end.ts";
+import { spaceAtEnd } from "../core/truncate.ts";
 
 /** Text around what is marked. */
 type Mark = { before: string; after: string };

@@ -4,8 +4,7 @@ import { z } from "zod";
 import { ToolFailure } from "../core/errors.ts";
 import { type Tool, type ToolResult, tool } from "../core/tool.ts";
 import { utf8Length } from "../core/usage.ts";
-import { scanLines, textOfLine } from "./line-scan.ts";
-import { truncateLine } from "./truncate.ts";
+import { scanLines, textOfLine, truncateLine } from "./line-scan.ts";
 import { type OpenedFile, openFile, openWorkspace } from "./workspace.ts";
 
 const MAX_LINES = 2000;

@@ -1,9 +1,8 @@
-/** The built-in tools that only look: nothing they do needs consent. */
+/** The built-in tools that only look: nothing they do needs approval. */
 
 import type { Tool } from "../core/tool.ts";
-import { globTool } from "./glob.ts";
+import { globTool, listFilesTool } from "./glob.ts";
 import { grepTool } from "./grep.ts";
-import { listFilesTool } from "./list-files.ts";
 import { readFileTool } from "./read-file.ts";
 
 /** `root` is the workspace; the working directory of the run when unset. */

@@ -21,7 +21,7 @@ const MIN_LENGTH = 3;
 const MAX_OUTPUT_BYTES = 8 * 1024 * 1024;
 const TIMEOUT_MS = 20_000;
 
-/** Files by their path below `folder`; undefined when nobody can tell, and every file must be read. */
+/** Files by their path below `folder`; undefined when that is unknown, and every file must be read. */
 export async function filesHolding(
   programs: Programs,
   { folder, text, skipped, signal }: TextSearch,

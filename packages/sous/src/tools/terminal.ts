@@ -3,11 +3,17 @@
 import { z } from "zod";
 import { ToolFailure } from "../core/errors.ts";
 import type { ProgramRequest, Programs } from "../core/process.ts";
-import { createRedactor, type Redactor } from "../core/redact.ts";
-import { secretsOf } from "../core/secret-variables.ts";
+import type { Redactor } from "../core/redactor.ts";
 import { type Tool, type ToolContext, type ToolResult, tool } from "../core/tool.ts";
-import { BackgroundCommands } from "./terminal-background.ts";
-import { describeEnding, describeOutput, inSeconds, KEPT_OUTPUT_BYTES } from "./terminal-output.ts";
+import { createRedactor } from "../secrets/redact.ts";
+import { secretsOf } from "../secrets/variables.ts";
+import {
+  BackgroundCommands,
+  describeEnding,
+  describeOutput,
+  inSeconds,
+  KEPT_OUTPUT_BYTES,
+} from "./terminal-background.ts";
 import { locate, openWorkspace } from "./workspace.ts";
 
 export type TerminalOptions = {
@@ -92,7 +98,7 @@ async function requestFor(
   const bash = await programs.find("bash");
   return {
     program: bash === undefined ? "sh" : "bash",
-    // Without the files a shell reads at its start: they are the user's, and may be anybody's in a strange home.
+    // Without the files a shell reads at its start: they are the user's, and untrusted in a strange home.
     args: bash === undefined ? ["-c", command] : ["--noprofile", "--norc", "-c", command],
     cwd: real,
     environment: { TERM: "dumb", NO_COLOR: "1", PWD: real },
@@ -103,7 +109,7 @@ async function requestFor(
 
 async function runCommand(programs: Programs, request: ProgramRequest, redactor: Redactor): Promise<ToolResult> {
   const result = await programs.run(request);
-  // Nobody reads what a stopped run's command said; the run ends with the reason it was stopped for.
+  // The output of a stopped run's command is not read; the run ends with the reason it was stopped for.
   if (result.stopped === "cancelled") request.signal?.throwIfAborted();
   const output = describeOutput(result.output, redactor);
   const error = describeEnding(result, request.timeoutMs);

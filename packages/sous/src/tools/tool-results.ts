@@ -1,7 +1,7 @@
 /** What each built-in tool returns, field by field: the reference is made from it, and a test compares it with real calls. */
 
 /** A field of `metadata`. */
-export type ResultField = { readonly name: string; readonly type: string; readonly about: string };
+export type BuiltInField = { readonly name: string; readonly type: string; readonly about: string };
 
 export type BuiltInResult = {
   readonly tool: string;
@@ -13,7 +13,7 @@ export type BuiltInResult = {
   readonly example: string;
   /** Lines in brackets that may stand in the text, and why; `…` is what differs. */
   readonly notices: readonly (readonly [line: string, why: string])[];
-  readonly metadata: readonly ResultField[];
+  readonly metadata: readonly BuiltInField[];
 };
 
 const PATH = field("path", "string", "The file, relative to the top of the workspace.");
@@ -166,6 +166,6 @@ export const BUILT_IN_RESULTS: readonly BuiltInResult[] = [
   },
 ];
 
-function field(name: string, type: string, about: string): ResultField {
+function field(name: string, type: string, about: string): BuiltInField {
   return { name, type, about };
 }

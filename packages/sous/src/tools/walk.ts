@@ -2,12 +2,12 @@
 
 import { join } from "node:path";
 import { ToolFailure } from "../core/errors.ts";
-import { type IgnoreRules, NO_RULES } from "./gitignore.ts";
-import type { GlobPattern } from "./glob-pattern.ts";
-import { pausesFor } from "./pauses.ts";
+import { compileSegments, type GlobPattern, matchesPath, pathNames, type Segment, sizeOf } from "../core/glob.ts";
+import { trimEndOf } from "../core/truncate.ts";
+import { type Pauses, pausesFor } from "./pauses.ts";
 import { type FolderEntry, nameInside, openKnownFile, readFolder, type Workspace } from "./workspace.ts";
 
-export type WalkOptions = {
+type WalkOptions = {
   /** A real path from `locate`. It is walked even if it is ignored itself. */
   start: string;
   includeIgnored: boolean;
@@ -116,4 +116,78 @@ async function withRulesOf(
     if (error instanceof ToolFailure) return rules;
     throw error;
   }
+}
+
+/** What .gitignore files say about a path: the last rule that matches wins, and a deeper file wins over a higher one. */
+type IgnoreRules = {
+  /** `name` is below the workspace, with forward slashes. */
+  ignores(name: string, isFolder: boolean, pauses: Pauses): Promise<boolean>;
+  /** The rules below a folder that has a .gitignore of its own. */
+  within(folder: string, text: string): IgnoreRules;
+};
+
+type Rule = { segments: Segment[]; isNegated: boolean; isForFolders: boolean };
+/** `depth` is how many names lead to the folder of the file. */
+type RuleFile = { rules: Rule[]; depth: number; size: number };
+
+const MAX_RULES = 5000;
+/** Of all files that hold for a path: it is compared with each rule, so this bounds the time for one path. */
+const MAX_SIZE = 100_000;
+/** As long as a path can be; a longer line is no rule that people write. */
+const MAX_RULE_LENGTH = 4096;
+const NO_FILE: RuleFile = { rules: [], depth: 0, size: 0 };
+
+export const NO_RULES: IgnoreRules = ignoreRules([]);
+
+/** `files` from the top down. */
+function ignoreRules(files: readonly RuleFile[]): IgnoreRules {
+  return {
+    async ignores(name, isFolder, pauses) {
+      const names = pathNames(name);
+      for (let file = files.length - 1; file >= 0; file--) {
+        const { rules, depth } = files[file] ?? NO_FILE;
+        const below = names.slice(depth);
+        for (let index = rules.length - 1; index >= 0; index--) {
+          if (pauses.isDue()) await pauses.rest();
+          const rule = rules[index];
+          if (rule === undefined || (rule.isForFolders && !isFolder)) continue;
+          if (matchesPath(rule.segments, below)) return !rule.isNegated;
+        }
+      }
+      return false;
+    },
+    within(folder, text) {
+      const depth = folder === "." ? 0 : folder.split("/").length;
+      const known = files.reduce((sum, { size }) => sum + size, 0);
+      return ignoreRules([...files, { ...parseRules(text, MAX_SIZE - known), depth }]);
+    },
+  };
+}
+
+/** Rules beyond the room that is left are not read. */
+function parseRules(text: string, room: number): Omit<RuleFile, "depth"> {
+  const rules: Rule[] = [];
+  let size = 0;
+  for (const line of text.split(/\r?\n/)) {
+    const written = withoutBlanks(line);
+    if (written === "" || written.startsWith("#") || written.length > MAX_RULE_LENGTH) continue;
+    const isNegated = written.startsWith("!");
+    const pattern = isNegated ? written.slice(1) : written;
+    const isForFolders = pattern.endsWith("/");
+    const path = isForFolders ? pattern.slice(0, -1) : pattern;
+    // A slash at the start or in the middle ties the pattern to the folder of the file.
+    const segments = compileSegments(path === "" || path.includes("/") ? path : `**/${path}`);
+    if (segments.length === 0) continue;
+    size += sizeOf(segments);
+    if (size > room) break;
+    rules.push({ segments, isNegated, isForFolders });
+    if (rules.length === MAX_RULES) break;
+  }
+  return { rules, size };
+}
+
+/** Spaces at the end do not count; behind a backslash the first one does. */
+function withoutBlanks(line: string): string {
+  const kept = trimEndOf(line, " ");
+  return kept.endsWith("\\") && kept !== line ? `${kept} ` : kept;
 }

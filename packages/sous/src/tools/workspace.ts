@@ -3,11 +3,11 @@
  * link is not followed, and what was opened is asked where it really lies: a link swapped in between leads nowhere.
  */
 
-import { constants, type Stats } from "node:fs";
+import { constants, lstatSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink, realpath } from "node:fs/promises";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { ToolFailure } from "../core/errors.ts";
-import { printable } from "./printable.ts";
+import { type FileGuard, type GuardPlaces, guardOf } from "../core/guarded-files.ts";
 
 export type Workspace = {
   /** The real path of its top folder. */
@@ -21,7 +21,7 @@ export type OpenedFile = AsyncDisposable & {
   readonly name: string;
 };
 
-export type Located = { real: string; isFolder: boolean };
+type Located = { real: string; isFolder: boolean };
 
 export type FolderEntry = { name: string; kind: "file" | "folder" | "link" | "other" };
 
@@ -143,7 +143,7 @@ const LINKED_FOLDERS: ReadonlySet<string> = new Set(["node_modules", "site-packa
 
 /**
  * Where the other names of a file lie cannot be known, so a hard link is refused. Below folders of installed packages it
- * is not, when everybody on the machine may read the file: a secret that lies outside is private.
+ * is not, when all users of the machine may read the file: a secret that lies outside is private.
  */
 export function refuseHardLink(stats: Stats, name: string, path: string): void {
   if (stats.nlink <= 1) return;
@@ -208,5 +208,41 @@ function fail(error: unknown, path: string, kind: Kind): never {
       throw new ToolFailure(`${path} is not a regular file (a device, pipe, socket or link) and is not opened.`);
     default:
       throw error;
+  }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out.
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
+
+export function printable(name: string): string {
+  return name.toWellFormed().replace(CONTROL, "\ufffd");
+}
+
+/** What the tools that write refuse by themselves, whatever rules and people allow. */
+export type ProtectedPaths = {
+  /** Why a file must not be written; undefined when it may be. Absolute: as it was asked for, and without links. */
+  reason(asked: string, real: string): string | undefined;
+};
+
+/** Without places, names are judged from the top of the workspace. */
+export function protectPaths(workspace: Workspace, places: GuardPlaces = { top: workspace.root }): ProtectedPaths {
+  const guard = (path: string): FileGuard | undefined => guardOf(path, places, isThere);
+  return {
+    reason(asked, real) {
+      const [named, found] = [guard(asked), guard(real)];
+      const refused = [named, found].find((each) => each?.effect === "refuse");
+      if (refused !== undefined) return refused.reason;
+      // The rules saw the name that was asked for. A link that was swapped in since then leads to no guarded file.
+      const isHidden = found !== undefined && named === undefined;
+      return isHidden ? `it is reached through a link, and ${found.reason}; name the file itself` : undefined;
+    },
+  };
+}
+
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true;
   }
 }

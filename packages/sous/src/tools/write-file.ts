@@ -5,8 +5,7 @@ import { ToolFailure } from "../core/errors.ts";
 import type { GuardPlaces } from "../core/guarded-files.ts";
 import { type Tool, type ToolResult, tool } from "../core/tool.ts";
 import { MAX_WRITTEN_BYTES, openTarget } from "./file-target.ts";
-import { protectPaths } from "./protected-paths.ts";
-import { openWorkspace } from "./workspace.ts";
+import { openWorkspace, protectPaths } from "./workspace.ts";
 
 const input = z.strictObject({
   path: z.string().min(1).describe("The file, relative to the top of the workspace."),

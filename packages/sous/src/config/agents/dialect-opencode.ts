@@ -1,0 +1,265 @@
+/** Agent files of opencode, `.opencode/agent(s)/*.md`. The name is that of the file. */
+
+import type { PermissionEffect } from "../../core/configuration.ts";
+import { matchesGlob } from "../../core/glob.ts";
+import { nearest } from "../../core/nearest.ts";
+import { type AgentDraft, isEffect, type KeyReader, type KeyReaders, warnOfAllow } from "./draft.ts";
+import { hasNoEffect, isIgnored, readDescription, readMaxTurns, readModel } from "./fields.ts";
+import { isSettings } from "./front-matter.ts";
+import { rulePatterns } from "./tool-list.ts";
+import { ASKING_TOOLS, meaningOf, namesOf } from "./tools.ts";
+
+const readMode: KeyReader = (draft, key) => {
+  const mode = draft.settings[key];
+  if (["subagent", "all", "primary", null].includes(mode as string | null)) return;
+  draft.refuse("SOUS-A003", [key], "mode is primary, subagent or all", "write `mode: subagent`");
+};
+
+const readDisable: KeyReader = (draft, key) => {
+  const value = draft.settings[key];
+  if (typeof value !== "boolean" && value !== null)
+    draft.refuse("SOUS-A003", [key], `${key} is true or false`, `write \`${key}: true\``);
+};
+
+/** Agents that are not meant to be called by others. */
+export function withholdOpencode(draft: AgentDraft): void {
+  const { mode, disable, disabled } = draft.settings;
+  if (disable === true || disabled === true) {
+    const key = disable === true ? "disable" : "disabled";
+    draft.withhold("SOUS-A008", [key], "the agent is switched off, so it is not loaded", `remove ${key}`);
+  } else if (mode === "primary")
+    draft.withhold(
+      "SOUS-A008",
+      ["mode"],
+      "a primary agent is not called by others, so it is not loaded",
+      "write `mode: all`",
+    );
+}
+
+const checkName: KeyReader = (draft, key) => {
+  const name = draft.settings[key];
+  const file = draft.source.file;
+  if (typeof name === "string" && file.endsWith(`/${name}.md`)) return;
+  draft.warn(
+    "SOUS-A005",
+    [key],
+    "the name of the agent is that of its file; this one has no effect",
+    "remove it, or rename the file",
+  );
+};
+
+const refusePrompt: KeyReader = (draft, key) =>
+  draft.refuse(
+    "SOUS-A003",
+    [key],
+    "the instructions are read from the text below the front matter only",
+    `move ${key} there`,
+    "key",
+  );
+
+/** `tools` and `permission` are read together, below. */
+export const OPENCODE_KEYS: KeyReaders = {
+  name: checkName,
+  description: readDescription,
+  mode: readMode,
+  model: readModel,
+  tools: isIgnored,
+  permission: isIgnored,
+  steps: readMaxTurns,
+  maxSteps: readMaxTurns,
+  disable: readDisable,
+  disabled: readDisable,
+  prompt: refusePrompt,
+  color: isIgnored,
+  hidden: isIgnored,
+  options: hasNoEffect("options of the provider are not passed on"),
+  reasoningEffort: hasNoEffect("the model's own effort is used"),
+  temperature: hasNoEffect("the provider's own temperature is used"),
+  textVerbosity: hasNoEffect("options of the provider are not passed on"),
+  thinking: hasNoEffect("options of the provider are not passed on"),
+  top_p: hasNoEffect("the provider's own value is used"),
+  variant: hasNoEffect("options of the provider are not passed on"),
+};
+
+/** What an agent of opencode may do: `tools` and `permission` as one list of statements, of which the last that matches holds. */
+type Path = readonly (string | number)[];
+type Statement = {
+  /** A name or a pattern of names. */
+  readonly tool: string;
+  /** Of what the call is about; `*` is every call. */
+  readonly input: string;
+  readonly effect: PermissionEffect;
+  readonly path: Path;
+};
+
+/** What opencode asks about as one thing, and the tools of ours that do it. */
+const GROUPS: readonly { names: readonly string[]; tools: readonly string[] }[] = [
+  { names: ["read"], tools: ["read_file"] },
+  { names: ["list"], tools: ["list_files"] },
+  { names: ["glob"], tools: ["glob"] },
+  { names: ["grep"], tools: ["grep"] },
+  { names: ["edit", "write", "multiedit", "patch", "apply_patch"], tools: ["write_file", "edit_file"] },
+  { names: ["bash"], tools: ["terminal"] },
+  { names: ["webfetch"], tools: ["fetch"] },
+];
+
+export function readOpencodeRights(draft: AgentDraft): void {
+  const statements = [...readTools(draft), ...readPermission(draft)];
+  const general = statements.findLast(({ tool, input }) => tool === "*" && input === "*");
+  if (general?.effect === "deny") draft.limitTools(general.path, '"*": deny');
+  for (const group of GROUPS) {
+    const own = statements.filter(({ tool }) => group.names.some((name) => matchesGlob(tool, name)));
+    decide(draft, group.tools, own);
+  }
+  decideChildren(draft, statements);
+}
+
+function decide(draft: AgentDraft, tools: readonly string[], own: readonly Statement[]): void {
+  const isWhole = ({ input }: Statement) => input === "*";
+  // A name that is denied stays denied, whatever a sibling of its group says later.
+  const denied = own.find((each) => each.effect === "deny" && isWhole(each) && !each.tool.includes("*"));
+  const isRefined = own.some((each) => !isWhole(each) && each.tool === denied?.tool);
+  const baseIndex = own.findLastIndex(isWhole);
+  const base = denied !== undefined && !isRefined ? denied : own[baseIndex];
+  // Behind the last statement about every call stand exceptions; of those before it only what restricts is kept.
+  const exceptions = own.filter((each, index) => !isWhole(each) && (index > baseIndex || each.effect !== "allow"));
+  for (const tool of tools) {
+    if (base?.effect === "deny") openParts(draft, tool, base, exceptions);
+    else closeParts(draft, tool, base, exceptions);
+  }
+  const isUnheard = base?.effect === "allow" && draft.source.scope === "project";
+  if (isUnheard && tools.some((tool) => ASKING_TOOLS.includes(tool))) warnOfAllow(draft, base.path);
+}
+
+/** Everything is denied but what the exceptions open. */
+function openParts(draft: AgentDraft, tool: string, base: Statement, exceptions: readonly Statement[]): void {
+  const openings = exceptions.filter(({ effect }) => effect !== "deny");
+  const patterns = openings.flatMap((opening) =>
+    (rulePatterns(tool, opening.input, "allow") ?? []).map((pattern) => ({ pattern, opening })),
+  );
+  const [first] = patterns;
+  if (first === undefined) {
+    draft.deny(tool, base.path, said(base));
+    const [lost] = openings;
+    if (lost !== undefined) warnOfPattern(draft, tool, lost);
+    return;
+  }
+  draft.grant(tool, first.opening.path, said(first.opening));
+  for (const { pattern, opening } of patterns) {
+    draft.only(pattern, opening.path);
+    // What a project allows asks as ever.
+    const isHeard = opening.effect === "ask" || draft.source.scope === "user";
+    if (isHeard) draft.rule(opening.effect, pattern, opening.path);
+  }
+  for (const exception of exceptions) if (exception.effect === "deny") closePart(draft, tool, exception);
+}
+
+/** The tool may be used, but for what the exceptions say. */
+function closeParts(
+  draft: AgentDraft,
+  tool: string,
+  base: Statement | undefined,
+  exceptions: readonly Statement[],
+): void {
+  if (base !== undefined) draft.grant(tool, base.path, said(base));
+  const isHeard = base?.effect === "ask" || draft.source.scope === "user";
+  if (base !== undefined && isHeard) draft.rule(base.effect, tool, base.path);
+  for (const exception of exceptions) if (exception.effect !== "allow") closePart(draft, tool, exception);
+}
+
+function closePart(draft: AgentDraft, tool: string, exception: Statement): void {
+  const { effect, input, path } = exception;
+  const patterns = rulePatterns(tool, input, "deny");
+  if (patterns !== undefined) for (const pattern of patterns) draft.rule(effect, pattern, path);
+  else if (effect === "ask") draft.rule("ask", tool, path);
+  else {
+    draft.deny(tool, path, said(exception));
+    warnOfPattern(draft, tool, exception);
+  }
+}
+
+function warnOfPattern(draft: AgentDraft, tool: string, { path }: Statement): void {
+  draft.warn(
+    "SOUS-A006",
+    path,
+    `${tool} cannot be limited by a pattern here: it is left out`,
+    "allow or deny it as a whole",
+  );
+}
+
+function said({ tool, input, effect }: Statement): string {
+  return `${tool}${input === "*" ? "" : ` ${input}`}: ${effect}`;
+}
+
+/** Only what is said of `task` itself gives it; any restriction of it takes it away. */
+function decideChildren(draft: AgentDraft, statements: readonly Statement[]): void {
+  const own = statements.filter(({ tool }) => tool === "task");
+  const denied = own.find(({ effect }) => effect === "deny");
+  const [first] = own;
+  if (denied === undefined && first !== undefined) draft.children(true, first.path, `task: ${first.effect}`);
+  if (denied === undefined) return;
+  draft.children(false, denied.path, "task: deny");
+  if (own.some(({ effect }) => effect !== "deny"))
+    draft.warn(
+      "SOUS-A007",
+      denied.path,
+      "sous cannot limit which agents it calls, so it calls none",
+      "write `task: allow`",
+    );
+}
+
+function readTools(draft: AgentDraft): Statement[] {
+  const { tools } = draft.settings;
+  if (tools === undefined || tools === null) return [];
+  if (!isSettings(tools)) {
+    draft.refuse(
+      "SOUS-A003",
+      ["tools"],
+      "tools is a map of names to true or false",
+      "write `tools:` and below it `  bash: false`",
+    );
+    return [];
+  }
+  return Object.entries(tools).flatMap(([tool, isOn]) => {
+    const path = ["tools", tool];
+    if (typeof isOn !== "boolean")
+      draft.refuse("SOUS-A003", path, `${tool} is true or false`, `write \`${tool}: false\``);
+    return checkTool(draft, { tool, input: "*", effect: isOn === true ? "allow" : "deny", path });
+  });
+}
+
+function readPermission(draft: AgentDraft): Statement[] {
+  const { permission } = draft.settings;
+  if (permission === undefined || permission === null) return [];
+  const whole = isSettings(permission) ? permission : { "*": permission };
+  return Object.entries(whole).flatMap(([tool, rights]) => {
+    const path = isSettings(permission) ? ["permission", tool] : ["permission"];
+    if (!isSettings(rights)) return toStatement(draft, tool, "*", rights, path);
+    return Object.entries(rights).flatMap(([input, effect]) =>
+      toStatement(draft, tool, input, effect, [...path, input]),
+    );
+  });
+}
+
+function toStatement(draft: AgentDraft, tool: string, input: string, effect: unknown, path: Path): Statement[] {
+  if (isEffect(effect)) return checkTool(draft, { tool, input: input === "**" ? "*" : input, effect, path });
+  draft.refuse(
+    "SOUS-A003",
+    path,
+    `${tool}: found ${JSON.stringify(effect)?.slice(0, 60)} instead of a permission`,
+    "write allow, ask or deny",
+  );
+  return [];
+}
+
+/** An unknown name is harmless when it allows; when it restricts it may be meant for a tool we have. */
+function checkTool(draft: AgentDraft, statement: Statement): Statement[] {
+  const { tool, effect, path } = statement;
+  if (/[*?]/.test(tool) || meaningOf(tool, "opencode") !== "unknown") return [statement];
+  const meant = nearest(tool, namesOf("opencode"));
+  const fix = meant === undefined ? "remove it, or leave it for the other program" : `did you mean ${meant}?`;
+  if (effect === "allow" || meant === undefined)
+    draft.warn("SOUS-A006", path, `sous has no tool ${tool}: it is left out`, fix);
+  else draft.refuse("SOUS-A006", path, `there is no tool ${tool} that could be restricted`, fix, "key");
+  return [];
+}

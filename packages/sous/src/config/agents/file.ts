@@ -1,0 +1,68 @@
+/** An agent as a Markdown file gives it, in any dialect, and what was found wrong with the file. */
+
+import type { PermissionRule } from "../../core/configuration.ts";
+import type { AgentFileCode } from "../../core/problem.ts";
+
+/** Whose keys and tool names a file uses; decided by the folder it lies in, never by what it says. */
+export type AgentDialect = "sous" | "claude" | "gemini" | "opencode";
+
+/** Project files may add agents and narrow rights; only the user's own may allow something. */
+export type AgentScope = "user" | "project";
+
+export type AgentSource = {
+  /** As it is named to people. */
+  readonly file: string;
+  readonly text: string | Uint8Array;
+  readonly dialect: AgentDialect;
+  readonly scope: AgentScope;
+  /** What is wrong with the pattern of a rule; undefined for a good one. */
+  readonly checkRule?: ((pattern: string) => string | undefined) | undefined;
+};
+
+/** An `error` keeps the agent from being loaded. */
+export type AgentProblem = {
+  readonly code: AgentFileCode;
+  readonly file: string;
+  readonly severity: "error" | "warning";
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+  readonly fix: string;
+};
+
+/** Which line of the file says so, in its own words; 0 for what no line says. */
+export type FieldOrigin = { readonly line: number; readonly text: string };
+export type Origins = Readonly<Record<string, FieldOrigin>>;
+
+export type AgentFile = {
+  readonly name: string;
+  readonly nickname: string | undefined;
+  readonly description: string | undefined;
+  readonly instructions: string;
+  /** Exactly these tools of ours; undefined is what its parent passes on. */
+  readonly tools: readonly string[] | undefined;
+  /** Tools of ours that neither the agent nor anything below it may use. */
+  readonly deny: readonly string[];
+  /** For the calls of this agent. Deny wins over ask, and ask over allow; together with other rules the stricter holds. */
+  readonly rules: readonly PermissionRule[];
+  /** A tool that is named here may only make calls that one of its patterns covers. */
+  readonly only: readonly PermissionRule[];
+  /** `provider/model`; `inherit` or undefined is the parent's. */
+  readonly model: string | undefined;
+  readonly maxTurns: number | undefined;
+  readonly timeoutMs: number | undefined;
+  /** The largest answer of one call; where tokens or money are limited, this much is reserved for it. */
+  readonly maxOutputTokens: number | undefined;
+  /** Whether it may have children of its own. */
+  readonly delegate: boolean;
+  /** Whether it reads the notes of the project. */
+  readonly notes: boolean;
+  /** JSON Schema of its answer. */
+  readonly outputSchema: Readonly<Record<string, unknown>> | undefined;
+  readonly file: string;
+  readonly dialect: AgentDialect;
+  readonly scope: AgentScope;
+  readonly origins: { readonly tools: Origins; readonly deny: Origins; readonly fields: Origins };
+};
+
+export type ReadAgent = { readonly agent: AgentFile | undefined; readonly problems: readonly AgentProblem[] };

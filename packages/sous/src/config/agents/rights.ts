@@ -1,0 +1,89 @@
+/** What an agent of a file may really do among the tools there are, and where each right comes from. */
+
+import type { PermissionEffect } from "../../core/configuration.ts";
+import { METERED_OUTPUT } from "../../core/limits.ts";
+import type { AgentFile, AgentProblem, FieldOrigin } from "./file.ts";
+
+type EffectiveTool = {
+  readonly tool: string;
+  readonly isAllowed: boolean;
+  /** `file:line (what it says)`, or `inherited`. */
+  readonly from: string;
+};
+
+/** `only`: nothing else of this tool. */
+type EffectiveRule = {
+  readonly effect: PermissionEffect | "only";
+  readonly pattern: string;
+  readonly from: string;
+};
+
+export type EffectiveRights = {
+  readonly tools: readonly EffectiveTool[];
+  readonly rules: readonly EffectiveRule[];
+  readonly delegate: { readonly isAllowed: boolean; readonly from: string };
+  readonly model: { readonly name: string; readonly from: string };
+  readonly maxTurns: { readonly value: number | undefined; readonly from: string };
+  readonly timeoutMs: { readonly value: number | undefined; readonly from: string };
+  readonly maxOutputTokens: { readonly value: number | undefined; readonly from: string };
+  /** Whether it reads the notes of the project. */
+  readonly notes: { readonly isRead: boolean; readonly from: string };
+  /** Of the instructions. */
+  readonly promptBytes: number;
+};
+
+const INHERITED = "inherited";
+const UNSET = "default";
+
+/** `available` is what its parent could pass on; deny wins. */
+export function toEffectiveRights(agent: AgentFile, available: readonly string[]): EffectiveRights {
+  const { fields } = agent.origins;
+  return {
+    tools: available.map((tool) => effectiveTool(agent, tool)),
+    rules: [
+      ...agent.only.map(({ pattern, origin }) => ({ effect: "only" as const, pattern, from: origin })),
+      ...agent.rules.map(({ effect, pattern, origin }) => ({ effect, pattern, from: origin })),
+    ],
+    delegate: { isAllowed: agent.delegate, from: placeOf(agent, fields.delegate) ?? UNSET },
+    model: { name: agent.model ?? "inherit", from: placeOf(agent, fields.model) ?? INHERITED },
+    maxTurns: { value: agent.maxTurns, from: placeOf(agent, fields.maxTurns) ?? UNSET },
+    timeoutMs: { value: agent.timeoutMs, from: placeOf(agent, fields.timeoutMs) ?? UNSET },
+    maxOutputTokens: { value: agent.maxOutputTokens, from: placeOf(agent, fields.maxOutputTokens) ?? UNSET },
+    notes: { isRead: agent.notes, from: placeOf(agent, fields.notes) ?? UNSET },
+    promptBytes: Buffer.byteLength(agent.instructions),
+  };
+}
+
+function effectiveTool(agent: AgentFile, tool: string): EffectiveTool {
+  const { tools, deny, fields } = agent.origins;
+  const isDenied = agent.deny.includes(tool);
+  if (isDenied) return { tool, isAllowed: false, from: placeOf(agent, deny[tool]) ?? UNSET };
+  if (agent.tools === undefined) return { tool, isAllowed: true, from: INHERITED };
+  const isListed = agent.tools.includes(tool);
+  return { tool, isAllowed: isListed, from: placeOf(agent, isListed ? tools[tool] : fields.tools) ?? UNSET };
+}
+
+function placeOf({ file }: AgentFile, origin: FieldOrigin | undefined): string | undefined {
+  if (origin === undefined) return undefined;
+  return origin.line === 0 ? origin.text : `${file}:${origin.line} (${origin.text})`;
+}
+
+/** One call should leave room for three others. */
+const MIN_CALLS_AT_ONCE = 4;
+
+/** `maxTotalTokens` is the setting `agent.subagent.max_total_tokens`. Undefined when one call takes at most a quarter of it. */
+export function checkCallSize(agent: AgentFile, maxTotalTokens: number | undefined): AgentProblem | undefined {
+  const { maxOutputTokens = METERED_OUTPUT, file, origins } = agent;
+  if (maxTotalTokens === undefined || maxOutputTokens * MIN_CALLS_AT_ONCE <= maxTotalTokens) return undefined;
+  const most = Math.floor(maxTotalTokens / MIN_CALLS_AT_ONCE);
+  const smaller = most < 1 ? "" : `write \`max_output_tokens: ${most}\` or less, or `;
+  return {
+    code: "SOUS-A010",
+    file,
+    severity: "warning",
+    line: origins.fields.maxOutputTokens?.line ?? 1,
+    column: 1,
+    message: `one call reserves ${maxOutputTokens} tokens for its answer, more than a quarter of agent.subagent.max_total_tokens (${maxTotalTokens}): few children can ask at once, and the others wait`,
+    fix: `${smaller}raise agent.subagent.max_total_tokens to ${maxOutputTokens * MIN_CALLS_AT_ONCE} or more`,
+  };
+}

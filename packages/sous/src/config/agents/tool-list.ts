@@ -1,0 +1,163 @@
+/** Lists of tools in agent files: which tools of ours are granted, which are denied, and for which calls. */
+
+import type { PermissionEffect } from "../../core/configuration.ts";
+import { nearest } from "../../core/nearest.ts";
+import type { AgentDraft } from "./draft.ts";
+import { meaningOf, namesOf, OUR_TOOLS } from "./tools.ts";
+
+type Path = readonly (string | number)[];
+type Entry = {
+  readonly path: Path;
+  readonly said: string;
+  readonly name: string;
+  readonly specifier: string | undefined;
+};
+
+/** `tools`: absent is whatever the parent passes on, empty is none, `*` is the same as absent. */
+export function readToolList(draft: AgentDraft, key: string): void {
+  const entries = readEntries(draft, key);
+  if (entries === undefined) return;
+  if (entries.some(({ said }) => said === "*")) return;
+  draft.limitTools([key], entries.length === 0 ? `${key}: none` : key);
+  for (const entry of entries) grantEntry(draft, entry);
+}
+
+function grantEntry(draft: AgentDraft, { path, said, name, specifier }: Entry): void {
+  const meaning = meaningOf(name, draft.source.dialect);
+  if (typeof meaning === "object") {
+    draft.grant(meaning.tool, path, said);
+    if (specifier !== undefined) limitTool(draft, meaning.tool, specifier, path);
+    return;
+  }
+  if (meaning === "children") {
+    if (specifier === undefined) draft.children(true, path, said);
+    else
+      draft.warn(
+        "SOUS-A007",
+        path,
+        `${said}: sous cannot limit which agents it calls, so it calls none`,
+        `write ${name}`,
+      );
+    return;
+  }
+  if (meaning === "elsewhere") {
+    draft.warn(
+      "SOUS-A006",
+      path,
+      `sous has no tool ${said}: it is left out`,
+      "remove it, or leave it for the other program",
+    );
+    return;
+  }
+  draft.warn("SOUS-A006", path, `there is no tool ${said}: it is left out`, suggestion(draft, name));
+}
+
+/** The tool may be used for these calls only, and they ask as ever. */
+function limitTool(draft: AgentDraft, tool: string, specifier: string, path: Path): void {
+  const patterns = rulePatterns(tool, specifier, "allow") ?? [];
+  for (const pattern of patterns) draft.only(pattern, path);
+  if (patterns.length === 0)
+    draft.refuse(
+      "SOUS-A006",
+      path,
+      `${tool} cannot be limited to ${specifier}`,
+      "name the tool without parentheses, or leave it out",
+    );
+}
+
+/** `deny`, `disallowedTools`: nothing that is named here may be used. */
+export function readDenyList(draft: AgentDraft, key: string): void {
+  const entries = readEntries(draft, key) ?? [];
+  for (const { path, said, name, specifier } of entries) {
+    const meaning = meaningOf(name, draft.source.dialect);
+    if (name === "*") for (const tool of OUR_TOOLS) draft.deny(tool, path, said);
+    else if (typeof meaning === "object") denyTool(draft, meaning.tool, { path, said, name, specifier });
+    else if (meaning === "children") draft.children(false, path, said);
+    else if (meaning === "unknown" && !/^mcp/i.test(name))
+      draft.refuse("SOUS-A006", path, `there is no tool ${said} that could be denied`, suggestion(draft, name));
+  }
+}
+
+function denyTool(draft: AgentDraft, tool: string, { path, said, specifier }: Entry): void {
+  const patterns = specifier === undefined ? undefined : rulePatterns(tool, specifier, "deny");
+  if (patterns === undefined) draft.deny(tool, path, said);
+  else for (const pattern of patterns) draft.rule("deny", pattern, path);
+}
+
+/** A list, or names with commas between them. Undefined when it is neither. */
+function readEntries(draft: AgentDraft, key: string): Entry[] | undefined {
+  const value = draft.settings[key];
+  if (value === null || value === "") return [];
+  const isList = Array.isArray(value) && value.every((each) => typeof each === "string");
+  if (typeof value !== "string" && !isList) {
+    draft.refuse("SOUS-A003", [key], `${key} is a list of tool names`, `write \`${key}: [${exampleOf(draft)}]\``);
+    return undefined;
+  }
+  const said = typeof value === "string" ? splitNames(value) : (value as string[]);
+  return said.flatMap((text, index) => {
+    const trimmed = text.trim();
+    if (trimmed === "") return [];
+    const [, name = trimmed, specifier] = /^([^()\s]+)\((.*)\)$/s.exec(trimmed) ?? [];
+    return [{ path: typeof value === "string" ? [key] : [key, index], said: trimmed, name, specifier }];
+  });
+}
+
+/** At commas that are not inside parentheses; a line without commas at its spaces. */
+function splitNames(text: string): string[] {
+  const parts: string[] = [];
+  let end = text.length;
+  // From the end, so that a comma knows whether the next parenthesis behind it closes.
+  let isInside = false;
+  for (let at = text.length - 1; at >= 0; at--) {
+    const character = text[at];
+    if (character === "(" || character === ")") isInside = character === ")";
+    if (character !== "," || isInside) continue;
+    parts.push(text.slice(at + 1, end));
+    end = at;
+  }
+  parts.push(text.slice(0, end));
+  parts.reverse();
+  return parts.length > 1 || text.includes("(") ? parts : text.trim().split(/\s+/);
+}
+
+function exampleOf({ source }: AgentDraft): string {
+  return namesOf(source.dialect).slice(0, 2).join(", ");
+}
+
+function suggestion({ source }: AgentDraft, name: string): string {
+  const names = namesOf(source.dialect);
+  const meant = names.find((each) => each.toLowerCase() === name.toLowerCase()) ?? nearest(name, names);
+  return meant === undefined ? `use one of ${names.slice(0, 8).join(", ")}` : `did you mean ${meant}?`;
+}
+
+/** Every `*` may stand for a name, or for folders too: each star doubles the number of patterns. */
+const MAX_STARS = 3;
+
+/** The patterns of rules for this tool; undefined when its calls cannot be told apart by a pattern. */
+export function rulePatterns(tool: string, specifier: string, effect: PermissionEffect): string[] | undefined {
+  const text = specifier.trim();
+  if (tool === "terminal") return [`terminal(${plain(text.replace(/:\*$/, "*"))})`];
+  if (!FILE_TOOLS.includes(tool)) return undefined;
+  const path = plain(text.replace(/^(\.\/|\/(?!\/))/, ""));
+  // File tools do not leave the workspace anyway.
+  if (/^(~|\$HOME|\/\/|\.\.)/.test(path)) return [];
+  const paths = effect === "deny" ? withFolders(path) : [path];
+  return paths.map((each) => `${tool}(${each})`);
+}
+
+const FILE_TOOLS = ["read_file", "write_file", "edit_file"];
+
+/** `*` of the others also matches a slash, ours does not: `docs/*.md` forbids `docs/a/b.md` too. */
+function withFolders(path: string): string[] {
+  const [first = "", ...rest] = path.split(/\*+/);
+  if (rest.length === 0) return [path];
+  if (rest.length > MAX_STARS) return [`${first.slice(0, first.lastIndexOf("/") + 1)}**`];
+  let paths = [first];
+  for (const piece of rest) paths = paths.flatMap((each) => [`${each}*${piece}`, `${each}*/**/*${piece}`]);
+  return paths;
+}
+
+/** What ends a rule, or is no part of a path in it, may be anything. */
+function plain(pattern: string): string {
+  return pattern.replace(/[()?{}[\]\\\p{Cc}]+/gu, "*");
+}

@@ -1,0 +1,169 @@
+/** The names that tools have in each dialect, and which of ours they are. */
+
+import type { AgentDialect } from "./file.ts";
+
+/** The built-in tools of the command line. */
+export const OUR_TOOLS: readonly string[] = [
+  "read_file",
+  "list_files",
+  "glob",
+  "grep",
+  "write_file",
+  "edit_file",
+  "terminal",
+  "fetch",
+];
+
+/** Tools that ask before they run. */
+export const ASKING_TOOLS: readonly string[] = ["write_file", "edit_file", "terminal", "fetch"];
+/** Tools that change something. `fetch` is not among them. */
+export const CHANGING_TOOLS: readonly string[] = ["write_file", "edit_file", "terminal"];
+
+/** What a name stands for: a tool of ours, the right to have children, a tool that only the other program has, or nothing. */
+export type ToolMeaning = { tool: string } | "children" | "elsewhere" | "unknown";
+
+export function meaningOf(name: string, dialect: AgentDialect): ToolMeaning {
+  const names = NAMES[dialect];
+  if (Object.hasOwn(names, name)) return toMeaning(names[name] ?? "");
+  if (ELSEWHERE[dialect].includes(name) || FOREIGN.test(name)) return "elsewhere";
+  return "unknown";
+}
+
+function toMeaning(name: string): ToolMeaning {
+  return name === CHILDREN ? "children" : { tool: name };
+}
+
+/** Every name that means something in a dialect, for suggestions. */
+export function namesOf(dialect: AgentDialect): string[] {
+  return [...Object.keys(NAMES[dialect]), ...ELSEWHERE[dialect]];
+}
+
+const CHILDREN = "(children)";
+/** Tools of MCP servers and of plugins. */
+const FOREIGN = /^(mcp_|discovered_tool_)/;
+
+const CLAUDE: Readonly<Record<string, string>> = {
+  Read: "read_file",
+  LS: "list_files",
+  Glob: "glob",
+  Grep: "grep",
+  Write: "write_file",
+  Edit: "edit_file",
+  MultiEdit: "edit_file",
+  Bash: "terminal",
+  WebFetch: "fetch",
+  Task: CHILDREN,
+  Agent: CHILDREN,
+};
+
+const OURS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(OUR_TOOLS.map((name) => [name, name])),
+  subagent: CHILDREN,
+  parallel_subagent: CHILDREN,
+};
+
+const NAMES: Readonly<Record<AgentDialect, Readonly<Record<string, string>>>> = {
+  // Files are copied from one folder to another; Claude Code's names cannot be mistaken for ours.
+  sous: { ...OURS, ...CLAUDE },
+  claude: CLAUDE,
+  gemini: {
+    read_file: "read_file",
+    read_many_files: "read_file",
+    list_directory: "list_files",
+    glob: "glob",
+    grep_search: "grep",
+    search_file_content: "grep",
+    write_file: "write_file",
+    replace: "edit_file",
+    run_shell_command: "terminal",
+    web_fetch: "fetch",
+  },
+  opencode: {
+    read: "read_file",
+    list: "list_files",
+    glob: "glob",
+    grep: "grep",
+    write: "write_file",
+    edit: "edit_file",
+    multiedit: "edit_file",
+    patch: "edit_file",
+    apply_patch: "edit_file",
+    bash: "terminal",
+    webfetch: "fetch",
+    task: CHILDREN,
+  },
+};
+
+const CLAUDE_ELSEWHERE = [
+  "AskUserQuestion",
+  "BashOutput",
+  "CronCreate",
+  "CronDelete",
+  "CronList",
+  "EnterPlanMode",
+  "EnterWorktree",
+  "ExitPlanMode",
+  "ExitWorktree",
+  "KillBash",
+  "KillShell",
+  "ListMcpResourcesTool",
+  "LSP",
+  "Monitor",
+  "NotebookEdit",
+  "NotebookRead",
+  "PowerShell",
+  "ReadMcpResourceTool",
+  "SendMessage",
+  "Skill",
+  "SlashCommand",
+  "TaskCreate",
+  "TaskGet",
+  "TaskList",
+  "TaskOutput",
+  "TaskStop",
+  "TaskUpdate",
+  "TodoRead",
+  "TodoWrite",
+  "ToolSearch",
+  "WebSearch",
+];
+
+/** Tools of the other programs that the command line does not have. */
+const ELSEWHERE: Readonly<Record<AgentDialect, readonly string[]>> = {
+  sous: CLAUDE_ELSEWHERE,
+  claude: CLAUDE_ELSEWHERE,
+  gemini: [
+    "activate_skill",
+    "ask_user",
+    "cli_help",
+    "codebase_investigator",
+    "complete_task",
+    "enter_plan_mode",
+    "exit_plan_mode",
+    "get_internal_docs",
+    "google_web_search",
+    "save_memory",
+    "tracker_add_dependency",
+    "tracker_create_task",
+    "tracker_get_task",
+    "tracker_list_tasks",
+    "tracker_update_task",
+    "tracker_visualize",
+    "update_topic",
+    "write_todos",
+  ],
+  opencode: [
+    "batch",
+    "codesearch",
+    "doom_loop",
+    "external_directory",
+    "lsp",
+    "plan_enter",
+    "plan_exit",
+    "question",
+    "skill",
+    "todoread",
+    "todowrite",
+    "websearch",
+  ],
+};

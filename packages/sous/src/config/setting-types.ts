@@ -1,0 +1,262 @@
+/** Settings that are texts: names, addresses, paths, hosts. */
+
+import type { PermissionEffect } from "../core/configuration.ts";
+import { isAllowEntry } from "../core/model.ts";
+import { nearest } from "../core/nearest.ts";
+import { isRecord } from "../core/schema.ts";
+import type { Price } from "../core/usage.ts";
+import { type Complaint, complaint, type ValueType } from "./value-type.ts";
+
+type TextRules = {
+  readonly allowed: string;
+  readonly example: string;
+  /** As a schema for editors; `refuse` may want more. */
+  readonly pattern?: RegExp | undefined;
+  /** Why a text is not allowed; undefined when it is. */
+  refuse?(text: string): string | undefined;
+};
+
+const MAX_LENGTH = 4096;
+
+export function text({ allowed, example, pattern, refuse }: TextRules): ValueType<string> {
+  return {
+    allowed,
+    advice: `${allowed}, such as ${example}`,
+    jsonSchema: { type: "string", minLength: 1, ...(pattern === undefined ? {} : { pattern: pattern.source }) },
+    read(given) {
+      if (typeof given !== "string") return complaint("type", `must be a text (allowed: ${allowed})`);
+      const isFit = given !== "" && given.length <= MAX_LENGTH && !CONTROL.test(given);
+      if (!isFit || pattern?.test(given) === false) return complaint("range", `must be ${allowed}`);
+      const refusal = refuse?.(given);
+      return refusal === undefined ? { value: given } : complaint("range", refusal);
+    },
+    fromText: (variable) => variable,
+    show: (value) => value,
+  };
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a setting is one line, and none acts on a terminal.
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+
+export function model(): ValueType<string> {
+  return text({
+    allowed: "provider/model",
+    example: "anthropic/claude-sonnet-4-5",
+    pattern: /^[a-z][a-z0-9-]*\/\S(.*\S)?$/,
+  });
+}
+
+/** A password in an address would be shown wherever the address is. */
+export function address(): ValueType<string> {
+  return text({
+    allowed: "an address that begins with http:// or https://",
+    example: "http://127.0.0.1:8080/v1",
+    pattern: /^https?:\/\/\S+$/,
+    refuse(given) {
+      const url = URL.parse(given);
+      if (url === null) return "must be an address that begins with http:// or https://";
+      return url.username === "" && url.password === ""
+        ? undefined
+        : "must not contain a name or a password (a key belongs in a variable, see provider.api_key_env)";
+    },
+  });
+}
+
+export function variableName(): ValueType<string> {
+  return text({
+    allowed: "the name of a variable, not its value",
+    example: "MY_API_KEY",
+    pattern: /^[A-Za-z_][A-Za-z0-9_]*$/,
+  });
+}
+
+/** Names of variables, such as those that a command may set. */
+export function variableNames(): ValueType<readonly string[]> {
+  const allowed = "a list of names of variables";
+  const name = variableName();
+  return {
+    allowed,
+    advice: `${allowed} such as [DATABASE_URL, APP_ENV]`,
+    jsonSchema: { type: "array", items: name.jsonSchema },
+    read(given) {
+      if (!Array.isArray(given)) return complaint("type", `must be a list (allowed: ${allowed})`);
+      const complaints = given.flatMap((each: unknown, index): Complaint[] => {
+        const read = name.read(each);
+        return "complaints" in read ? read.complaints.map((found) => ({ ...found, path: [index] })) : [];
+      });
+      return complaints.length > 0 ? { complaints } : { value: given.map(String) };
+    },
+    fromText: (variable) => variable.split(/[\s,]+/).filter((each) => each !== ""),
+    show: (value) => (value.length === 0 ? "none" : value.join(", ")),
+  };
+}
+
+/** Lower-case host names; `*.` in front stands for everything below. */
+export function hosts(): ValueType<readonly string[]> {
+  const allowed = "a list of host names";
+  return {
+    allowed,
+    advice: `${allowed} such as [docs.example.com, "*.example.org"]`,
+    jsonSchema: { type: "array", items: { type: "string", pattern: HOST.source } },
+    read(given) {
+      if (!Array.isArray(given)) return complaint("type", `must be a list (allowed: ${allowed})`);
+      const complaints = given.flatMap((host: unknown, index): Complaint[] => {
+        const message = "must be a host name such as docs.example.com or *.example.com, without scheme and path";
+        return typeof host === "string" && host.length <= MAX_HOST && HOST.test(host)
+          ? []
+          : [{ kind: typeof host === "string" ? "range" : "type", path: [index], message }];
+      });
+      return complaints.length > 0 ? { complaints } : { value: given.map((host) => String(host).toLowerCase()) };
+    },
+    fromText: (variable) => variable.split(/[\s,]+/).filter((host) => host !== ""),
+    show: (value) => (value.length === 0 ? "none" : value.join(", ")),
+  };
+}
+
+const MAX_HOST = 255;
+const HOST = /^(\*\.)?[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$/;
+
+/** `provider/model`, or `provider/*` for all of one. */
+export function modelList(): ValueType<readonly string[]> {
+  const allowed = "a list of provider/model or provider/*";
+  return {
+    allowed,
+    advice: `${allowed}, such as [openai/gpt-5, "ollama/*"]`,
+    jsonSchema: { type: "array", items: { type: "string", pattern: "^[a-z][a-z0-9-]*/(\\*|[^*\\s]+)$" } },
+    read(given) {
+      if (!Array.isArray(given)) return complaint("type", `must be a list (allowed: ${allowed})`);
+      const complaints = given.flatMap((entry: unknown, index): Complaint[] => {
+        if (isAllowEntry(entry)) return [];
+        const kind = typeof entry === "string" ? "range" : "type";
+        return [
+          { kind, path: [index], message: "must be provider/model, or provider/* for every model of a provider" },
+        ];
+      });
+      return complaints.length > 0 ? { complaints } : { value: given.map(String) };
+    },
+    show: (value) => (value.length === 0 ? "none" : value.join(", ")),
+  };
+}
+
+/** In the file, and in code. */
+const FIELDS: Readonly<Record<string, keyof Price>> = {
+  input: "input",
+  output: "output",
+  cache_read: "cachedInput",
+  cache_write: "cacheWrite",
+};
+const NEEDED = ["input", "output"];
+const FIELD_NAMES = Object.keys(FIELDS);
+const MODEL = /^[a-z][a-z0-9-]*\/\S(.*\S)?$/;
+
+/** US dollars per million tokens, by model. */
+export function prices(): ValueType<Readonly<Record<string, Price>>> {
+  const allowed = `prices by provider/model, each with ${FIELD_NAMES.join(", ")} in US dollars per million tokens`;
+  const amount = { type: "number", minimum: 0 };
+  return {
+    allowed,
+    advice: `${allowed}, such as { "ollama/llama3.2": { input: 0, output: 0 } }`,
+    jsonSchema: {
+      type: "object",
+      propertyNames: { pattern: MODEL.source },
+      additionalProperties: {
+        type: "object",
+        properties: Object.fromEntries(FIELD_NAMES.map((name) => [name, amount])),
+        required: NEEDED,
+        additionalProperties: false,
+      },
+    },
+    read(given) {
+      if (!isRecord(given)) return complaint("type", `must be ${allowed}`);
+      const complaints = Object.entries(given).flatMap(([name, price]) => complaintsAbout(name, price));
+      if (complaints.length > 0) return { complaints };
+      const value: Record<string, Price> = Object.create(null);
+      for (const [name, price] of Object.entries(given)) if (isRecord(price)) value[name] = toPrice(price);
+      return { value };
+    },
+    show: (value) => (Object.keys(value).length === 0 ? "none" : Object.keys(value).join(", ")),
+  };
+}
+
+function complaintsAbout(name: string, given: unknown): Complaint[] {
+  if (!MODEL.test(name))
+    return [{ kind: "range", path: [name], message: "must be the name of a model: provider/model" }];
+  if (!isRecord(given)) return [{ kind: "type", path: [name], message: `must have ${NEEDED.join(" and ")}` }];
+  const wrong = Object.entries(given).flatMap(([key, amount]): Complaint[] => {
+    if (!Object.hasOwn(FIELDS, key)) {
+      const meant = nearest(key, FIELD_NAMES);
+      const fix = meant === undefined ? `known are ${FIELD_NAMES.join(", ")}` : `did you mean ${meant}?`;
+      return [{ kind: "unknown-key", path: [name, key], message: "is not known", fix }];
+    }
+    if (typeof amount !== "number" || !Number.isFinite(amount))
+      return [{ kind: "type", path: [name, key], message: "must be a number of US dollars per million tokens" }];
+    return amount >= 0 ? [] : [{ kind: "range", path: [name, key], message: "must be 0 or more" }];
+  });
+  if (NEEDED.every((key) => Object.hasOwn(given, key))) return wrong;
+  return [...wrong, { kind: "range", path: [name], message: `must have ${NEEDED.join(" and ")}` }];
+}
+
+function toPrice(given: Readonly<Record<string, unknown>>): Price {
+  const entries = Object.entries(given).flatMap(([key, amount]) => {
+    const field = FIELDS[key];
+    return field === undefined ? [] : [[field, Number(amount)]];
+  });
+  return { input: 0, output: 0, ...Object.fromEntries(entries) };
+}
+
+/** Its place in the list it came from is kept: people are told which line decided. */
+export type GivenRule = { readonly effect: PermissionEffect; readonly pattern: string; readonly index: number };
+
+const EFFECTS = ["allow", "ask", "deny"] as const;
+const PATTERN = /^[\w*.:/-]+(\(.*\))?$/;
+const EXAMPLE = '{ allow: "terminal(git status*)" }';
+
+export function permissions(): ValueType<readonly GivenRule[]> {
+  const rule = (effect: string) => ({
+    type: "object",
+    properties: { [effect]: { type: "string", pattern: PATTERN.source } },
+    required: [effect],
+    additionalProperties: false,
+  });
+  return {
+    allowed: `a list of rules such as ${EXAMPLE}`,
+    advice: `a list of rules such as ${EXAMPLE}`,
+    jsonSchema: { type: "array", items: { anyOf: EFFECTS.map(rule) } },
+    read(given) {
+      if (!Array.isArray(given)) {
+        return { complaints: [{ kind: "type", path: [], message: `must be a list of rules such as ${EXAMPLE}` }] };
+      }
+      const read = given.map((each: unknown, index) => readRule(each, index));
+      const complaints = read.flatMap((each) => ("complaint" in each ? [each.complaint] : []));
+      if (complaints.length > 0) return { complaints };
+      return { value: read.flatMap((each) => ("rule" in each ? [each.rule] : [])) };
+    },
+    show: (rules) =>
+      rules.length === 0 ? "none" : rules.map(({ effect, pattern }) => `${effect} ${pattern}`).join(", "),
+  };
+}
+
+function readRule(given: unknown, index: number): { rule: GivenRule } | { complaint: Complaint } {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    return { complaint: { kind: "type", path: [index], message: `must be a rule such as ${EXAMPLE}` } };
+  }
+  const [first, ...others] = Object.entries(given);
+  if (first === undefined || others.length > 0) {
+    const message = `must have exactly one of allow, ask and deny, such as ${EXAMPLE}`;
+    return { complaint: { kind: "range", path: [index], message } };
+  }
+  const [name, pattern] = first;
+  const effect = EFFECTS.find((each) => each === name);
+  if (effect === undefined) {
+    const meant = nearest(name, EFFECTS);
+    const fix = meant === undefined ? `write ${EXAMPLE}` : `did you mean ${meant}?`;
+    return { complaint: { kind: "unknown-key", path: [index, name], message: "is not known", fix } };
+  }
+  if (typeof pattern !== "string" || pattern.length > MAX_PATTERN || !PATTERN.test(pattern)) {
+    const message = "must be a tool, or a tool with a pattern such as terminal(git status*)";
+    return { complaint: { kind: typeof pattern === "string" ? "range" : "type", path: [index, name], message } };
+  }
+  return { rule: { effect, pattern, index } };
+}
+
+const MAX_PATTERN = 1000;

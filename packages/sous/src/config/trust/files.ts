@@ -1,0 +1,197 @@
+/** The files of a project that can have an effect on sous, as one snapshot with one fingerprint. */
+
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { lstat, open, readdir, readlink, realpath } from "node:fs/promises";
+import { dirname, join, resolve, sep } from "node:path";
+import { messageOf, UserError } from "../../core/errors.ts";
+
+/** The one file of a project that file tools write, when a person has said yes. */
+export const NOTES = "AGENTS.md";
+
+/** Everything of a project that sous may read, once it is trusted. */
+const PROJECT_PLACES: readonly string[] = [
+  ".sous",
+  ".claude/agents",
+  ".gemini/agents",
+  ".opencode/agent",
+  ".opencode/agents",
+  NOTES,
+  ".mcp.json",
+];
+
+/** Recordings have no effect by lying there. */
+const WITHOUT_EFFECT = [".sous/cassettes"];
+const MAX_FILES = 500;
+const MAX_BYTES = 16 * 1024 * 1024;
+const MAX_DEPTH = 16;
+
+export type ProjectFile = {
+  /** Relative to the root, with forward slashes. */
+  readonly path: string;
+  /** Where it leads, when it is a link. */
+  readonly target: string | undefined;
+  /** Undefined for what is not a file, and for links out of the project. */
+  readonly content: Buffer | undefined;
+};
+
+export type FileHash = { readonly path: string; readonly sha256: string };
+
+export type ProjectSnapshot = { readonly sha256: string; readonly files: readonly ProjectFile[] };
+
+/** Which of the places there are. Looks, opens nothing. */
+export async function presentPlaces(root: string): Promise<string[]> {
+  const found = await Promise.all(PROJECT_PLACES.map((place) => isThere(join(root, place))));
+  return PROJECT_PLACES.filter((_, index) => found[index]);
+}
+
+/** Reads all of them. Throws a `UserError` when one cannot be read or there is too much. */
+export async function readProject(root: string): Promise<ProjectSnapshot> {
+  const files: ProjectFile[] = [];
+  let bytes = 0;
+  for (const place of PROJECT_PLACES) await add(place.split("/"), []);
+  files.sort((one, other) => (one.path < other.path ? -1 : 1));
+  return { sha256: fingerprint(files), files };
+
+  /** One name behind the other: a link on the way is not gone through. */
+  async function add([name, ...rest]: readonly string[], above: readonly string[]): Promise<void> {
+    if (name === undefined) return;
+    const path = [...above, name].join("/");
+    if (WITHOUT_EFFECT.includes(path)) return;
+    const found = await lstat(join(root, path)).catch(notThere);
+    if (found === undefined) return;
+    if (found.isDirectory() && rest.length > 0) return add(rest, [...above, name]);
+    if (!found.isDirectory()) return addFile(path, found.isSymbolicLink(), found.isFile());
+    if (above.length >= MAX_DEPTH) throw tooMuch(`${path} lies deeper than ${MAX_DEPTH} folders`);
+    for (const each of (await inWords(path, readdir(join(root, path)))).sort()) await add([each], [...above, name]);
+  }
+
+  async function addFile(path: string, isLink: boolean, isFile: boolean): Promise<void> {
+    if (files.some((each) => each.path === path)) return;
+    if (files.length >= MAX_FILES) throw tooMuch(`there are more than ${MAX_FILES} files`);
+    const place = join(root, path);
+    const target = isLink ? await inWords(path, readlink(place)) : undefined;
+    const real = isLink ? await realInside(place, root) : place;
+    const isRead = real !== undefined && (isFile || (isLink && (await lstat(real)).isFile()));
+    const content = isRead ? await inWords(path, readRegular(real, MAX_BYTES)) : undefined;
+    bytes += content?.length ?? 0;
+    if (bytes > MAX_BYTES) throw tooMuch(`its files are larger than ${MAX_BYTES / 1024 / 1024} MB together`);
+    files.push({ path, target, content });
+  }
+}
+
+/** One hash for each file, to say later which of them have changed. */
+export function hashesOf(files: readonly ProjectFile[]): FileHash[] {
+  return files.map((file) => ({ path: file.path, sha256: fingerprint([file]) }));
+}
+
+/** The same project with other content in one file. */
+export function withContent({ files }: Pick<ProjectSnapshot, "files">, path: string, content: Buffer): ProjectSnapshot {
+  const others = files.filter((each) => each.path !== path);
+  const target = files.find((each) => each.path === path)?.target;
+  const changed = [...others, { path, target, content }].sort((one, other) => (one.path < other.path ? -1 : 1));
+  return { sha256: fingerprint(changed), files: changed };
+}
+
+/** Lengths before contents: no two sets of files make the same bytes. */
+function fingerprint(files: readonly ProjectFile[]): string {
+  const hash = createHash("sha256");
+  for (const { path, target, content } of files) {
+    for (const part of [Buffer.from(path), Buffer.from(target ?? "\0"), content ?? Buffer.from("\0")])
+      hash.update(`${part === content ? "=" : "~"}${part.length}:`).update(part);
+  }
+  return hash.digest("hex");
+}
+
+function notThere(error: unknown): undefined {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+  throw error;
+}
+
+function inWords<T>(path: string, work: Promise<T>): Promise<T> {
+  return work.catch((error: unknown) => {
+    throw new UserError(`${path} cannot be read (${messageOf(error)}): make it readable, or remove it`);
+  });
+}
+
+function tooMuch(what: string): UserError {
+  return new UserError(
+    `This project cannot be trusted: ${what}. Keep only configuration in .sous and the agent folders.`,
+  );
+}
+
+/** The whole file. Throws when it is a link, no file, or larger than it may be. */
+export async function readRegular(path: string, maxBytes: number): Promise<Buffer> {
+  // Without blocking: what was a file a moment ago may be a pipe now.
+  await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const found = await file.stat();
+  if (!found.isFile()) throw new Error("it is not a file");
+  const content = Buffer.alloc(Math.min(found.size, maxBytes) + 1);
+  let length = 0;
+  while (length < content.length) {
+    const { bytesRead } = await file.read(content, length, content.length - length, length);
+    if (bytesRead === 0) return content.subarray(0, length);
+    length += bytesRead;
+  }
+  throw new Error(
+    length > maxBytes ? `it is larger than ${Math.floor(maxBytes / 1024)} KB` : "it grows while it is read",
+  );
+}
+
+/** Where a file or link leads; undefined when that is outside of the folder, or nowhere. */
+export async function realInside(path: string, folder: string): Promise<string | undefined> {
+  try {
+    const [real, home] = await Promise.all([realpath(path), realpath(folder)]);
+    return real.startsWith(home.endsWith(sep) ? home : `${home}${sep}`) ? real : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Looks, opens nothing. */
+async function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/**
+ * The real path of the nearest folder with a `.sous` or `.git` entry, or that was trusted, else of the folder itself. What
+ * is in the entry is not read: a forged one can only make a project smaller. `trusted` are real paths: a project whose
+ * entries were deleted is still the one that was trusted.
+ */
+export async function projectRoot(cwd: string, trusted: readonly string[] = []): Promise<string> {
+  const start = await realFolder(cwd);
+  for await (const root of rootsFrom(start, trusted)) return root;
+  return start;
+}
+
+/**
+ * All of them, from the nearest outwards; empty when there is none. For what a smaller project must not gain: a folder
+ * inside a repository may hold a `.sous` or `.git` of its own.
+ */
+export async function projectRoots(cwd: string, trusted: readonly string[] = []): Promise<string[]> {
+  return Array.fromAsync(rootsFrom(await realFolder(cwd), [...trusted], MARKS));
+}
+
+const OWN_MARKS = [".sous", ".git"];
+/** Other repositories are projects, too, whose programs are not ours. */
+const MARKS = [...OWN_MARKS, ".hg", ".jj", ".svn"];
+
+export function realFolder(cwd: string): Promise<string> {
+  return realpath(cwd).catch(() => resolve(cwd));
+}
+
+async function* rootsFrom(
+  start: string,
+  trusted: readonly string[],
+  marks: readonly string[] = OWN_MARKS,
+): AsyncGenerator<string> {
+  for (let folder = start; ; folder = dirname(folder)) {
+    const found = await Promise.all(marks.map((mark) => isThere(join(folder, mark))));
+    if (found.includes(true) || trusted.includes(folder)) yield folder;
+    if (dirname(folder) === folder) return;
+  }
+}

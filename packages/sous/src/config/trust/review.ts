@@ -1,0 +1,62 @@
+/** What a person should see before a project is trusted: its files, its agents, and every program it wants to start. */
+
+import { posix } from "node:path";
+import type { ReadAgent } from "../agents/file.ts";
+import { isSettings } from "../agents/front-matter.ts";
+import { dialectOf, PROJECT_FOLDERS } from "../agents/load.ts";
+import { readAgentFile } from "../agents/read.ts";
+import { readYaml } from "../yaml/document.ts";
+import type { ProjectFile, ProjectSnapshot } from "./files.ts";
+
+export type ProjectReview = {
+  readonly agents: readonly ReadAgent[];
+  /** Programs and addresses, each with the file and the name it stands under. */
+  readonly servers: readonly { readonly file: string; readonly name: string; readonly runs: string }[];
+};
+
+const MAX_YAML = 1024 * 1024;
+
+/** From the snapshot and nothing else: what is shown is what is trusted. */
+export function reviewProject({ files }: ProjectSnapshot): ProjectReview {
+  return { agents: files.flatMap(readAgent), servers: files.flatMap(serversOf) };
+}
+
+function readAgent({ path, content }: ProjectFile): ReadAgent[] {
+  const folder = posix.dirname(path);
+  if (content === undefined || !PROJECT_FOLDERS.includes(folder) || !/\.md$/i.test(path)) return [];
+  return [readAgentFile({ file: path, text: content, dialect: dialectOf(folder), scope: "project" })];
+}
+
+function serversOf({ path, content }: ProjectFile): ProjectReview["servers"] {
+  if (content === undefined) return [];
+  if (path === ".mcp.json") return named(path, parseJson(content.toString("utf8")), ["mcpServers", "servers"]);
+  if (path !== ".sous/config.yaml") return [];
+  return named(path, readYaml(content, { file: path, maxBytes: MAX_YAML }).value, ["mcp_servers", "agent_servers"]);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function named(file: string, value: unknown, keys: readonly string[]): ProjectReview["servers"] {
+  if (!isSettings(value)) return [];
+  return keys.flatMap((key) => {
+    const servers = Object.hasOwn(value, key) ? value[key] : undefined;
+    if (!isSettings(servers)) return [];
+    return Object.entries(servers).map(([name, server]) => ({ file, name, runs: runsOf(server) }));
+  });
+}
+
+function runsOf(server: unknown): string {
+  if (!isSettings(server)) return "?";
+  const { command, args, url } = server;
+  const words = [command, ...(Array.isArray(args) ? args : []), ...(command === undefined ? [url] : [])];
+  return words
+    .filter((word) => word !== undefined)
+    .map(String)
+    .join(" ");
+}

@@ -1,0 +1,92 @@
+/** The variables a program gets: a short list of harmless ones, what was named for it, and nothing else of ours. */
+
+/** By this variable everything that a program has started is found again, also in a process group of its own. */
+export const MARK_VARIABLE = "SOUS_RUN";
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+type EnvironmentParts = {
+  readonly ours: Variables;
+  /** For this one program; what would load or start other code is dropped. */
+  readonly named: Variables;
+  /** Fixed values: where programs are found, and what git may do. */
+  readonly imposed: Variables;
+  /** Added to the mark we carry ourselves, so that the process that started us finds our programs too. */
+  readonly mark: string;
+};
+
+export function cleanEnvironment({ ours, named, imposed, mark }: EnvironmentParts): Record<string, string> {
+  const clean: Record<string, string> = {};
+  for (const name of PASSED_ON) add(clean, name, ours[name]);
+  for (const [name, value] of Object.entries(named)) if (!LOADER.test(name)) add(clean, name, value);
+  for (const [name, value] of Object.entries(imposed)) add(clean, name, value);
+  clean[MARK_VARIABLE] = `${outerMark(ours)}${mark}`;
+  return clean;
+}
+
+/** The mark that our parent process gave us; accepted only in the form that we write. */
+export function outerMark(ours: Variables): string {
+  const outer = ours[MARK_VARIABLE] ?? "";
+  return /^(?:[0-9a-f]{32}-\d+\/){1,16}$/.test(outer) ? outer : "";
+}
+
+/** Names, not patterns: anything can stand behind a name that only begins like one of these. PATH, HOME and SHELL are imposed. */
+const PASSED_ON: readonly string[] = (
+  "USER LOGNAME TERM TZ TMPDIR LANG LANGUAGE LC_ALL LC_ADDRESS LC_COLLATE LC_CTYPE LC_IDENTIFICATION " +
+  "LC_MEASUREMENT LC_MESSAGES LC_MONETARY LC_NAME LC_NUMERIC LC_PAPER LC_TELEPHONE LC_TIME"
+).split(" ");
+
+/** What makes a program load or start code before its own; not even a name that was given on purpose gets through. */
+const LOADER =
+  /^(?:LD_.*|DYLD_.*|_RLD.*|NODE_OPTIONS|NODE_PATH|BASH_ENV|BASH_FUNC_.*|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|PS4|PYTHONSTARTUP|PYTHONHOME|PYTHONPATH|PERL5OPT|PERL5LIB|PERL5DB|RUBYOPT|RUBYLIB|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|GCONV_PATH|GLIBC_TUNABLES|GIT_(?:SSH|SSH_COMMAND|EXTERNAL_DIFF|EXEC_PATH|PROXY_COMMAND|ASKPASS|EDITOR|SEQUENCE_EDITOR|PAGER|TEMPLATE_DIR|DIR|CONFIG_(?:COUNT|KEY_.*|VALUE_.*|PARAMETERS)))$/;
+
+function add(clean: Record<string, string>, name: string, value: string | undefined): void {
+  if (value !== undefined && !value.includes("\0") && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) clean[name] = value;
+}
+
+/** A folder that only looks like a repository is none, and no file watcher is started for a program that ends at once. */
+const ALWAYS: readonly Setting[] = [
+  ["safe.bareRepository", "explicit"],
+  ["core.fsmonitor", "false"],
+];
+
+/** Every setting with a fixed name that holds a program, with the value git has without it. */
+const UNTRUSTED: readonly Setting[] = [
+  ["core.hooksPath", "/dev/null"],
+  ["core.askPass", ""],
+  ["core.sshCommand", "ssh"],
+  ["core.alternateRefsCommand", "true"],
+  ["gpg.program", "gpg"],
+  ["gpg.openpgp.program", "gpg"],
+  ["gpg.x509.program", "gpgsm"],
+  ["gpg.ssh.program", "ssh-keygen"],
+  ["gpg.ssh.defaultKeyCommand", ""],
+  ["protocol.ext.allow", "never"],
+];
+
+/** Nothing can be typed in and there is no terminal, so they are not needed. `:` is an editor that git does not start. */
+const UNTRUSTED_VARIABLES: Readonly<Record<string, string>> = {
+  PAGER: "cat",
+  GIT_PAGER: "cat",
+  GIT_EDITOR: ":",
+  GIT_SEQUENCE_EDITOR: ":",
+  GIT_TERMINAL_PROMPT: "0",
+  // A partial clone would ask its remote, by a program that its configuration names, for commands that only look.
+  GIT_NO_LAZY_FETCH: "1",
+  // Of several proxies in the configuration git takes the first, so this one cannot be told there.
+  GIT_PROXY_COMMAND: "",
+};
+
+type Setting = readonly [key: string, value: string];
+
+/** `isTrusted`: hooks and the like are the project's own. */
+export function gitEnvironment({ isTrusted }: { isTrusted: boolean }): Record<string, string> {
+  const settings = isTrusted ? ALWAYS : [...ALWAYS, ...UNTRUSTED];
+  const variables: Record<string, string> = isTrusted ? {} : { ...UNTRUSTED_VARIABLES };
+  variables.GIT_CONFIG_COUNT = String(settings.length);
+  for (const [index, [key, value]] of settings.entries()) {
+    variables[`GIT_CONFIG_KEY_${index}`] = key;
+    variables[`GIT_CONFIG_VALUE_${index}`] = value;
+  }
+  return variables;
+}

@@ -1,0 +1,156 @@
+/** The name of a program in a command, and the other names under which tables may know it. */
+
+import { mayBeOption, type ShellWord } from "./shell-words.ts";
+
+/** Without its folder and the ending Windows gives it, in small letters. */
+export function programName(word: string): string {
+  return word
+    .slice(Math.max(word.lastIndexOf("/"), word.lastIndexOf("\\")) + 1)
+    .toLowerCase()
+    .replace(/\.exe$/, "");
+}
+
+/** `python3.11` is `python`, `vim.tiny` is `vim`; the name itself comes first. */
+export function knownNames(word: string): readonly string[] {
+  const name = programName(word);
+  // `perl5.36-x86_64-linux-gnu`, `x86_64-linux-gnu-gcc`.
+  const stem = /^[a-z]+(?=\d)/.exec(name)?.[0] ?? name;
+  const tool = /-(?:gcc|g\+\+|cpp|clang|cc)$/.test(withoutVersion(name)) ? "gcc" : name;
+  return [...new Set([name, withoutVersion(name), name.split(".", 1)[0] ?? name, stem, tool])];
+}
+
+function withoutVersion(name: string): string {
+  let end = name.length;
+  while (end > 0 && "0123456789.".includes(name[end - 1] ?? "")) end -= 1;
+  return end < name.length && /[-_]/.test(name[end - 1] ?? "") ? name.slice(0, end - 1) : name.slice(0, end);
+}
+
+/** The builtins of bash that are understood. Every other one changes the shell, or evaluates what it is given. */
+const BUILTINS = new Set(
+  (
+    ". : [ alias bg bind break builtin caller cd chdir command compgen complete compopt continue declare dirs disown echo enable eval " +
+    "exec exit export false fc fg getopts hash help history jobs kill let local logout mapfile popd printf pushd pwd read " +
+    "readarray readonly return set shift shopt source suspend test times trap true type typeset ulimit umask unalias unset wait"
+  ).split(" "),
+);
+
+const PLAIN = new Set(": cd echo exit false kill pwd true type umask".split(" "));
+
+/** True for a word that the shell runs by itself: no program of this name is started. */
+export function isBuiltin(word: string): boolean {
+  return BUILTINS.has(word);
+}
+
+/** Why a builtin is not understood; undefined when it is. */
+export function builtinProblem(name: string, rest: readonly ShellWord[]): string | undefined {
+  if (PLAIN.has(name)) return undefined;
+  switch (name) {
+    case "test":
+    case "[":
+      // `-v` and `-R` evaluate the index of an array, also in quotes.
+      return rest.some((word) => /^-[vR]$/.test(word.text) || mayBeOption(word)) ? "may evaluate -v or -R" : undefined;
+    case "printf":
+      return printfProblem(rest);
+    case "set":
+      return isKnownSet(rest) ? undefined : "is known only as set -e, -u, -x and -o pipefail";
+    case "command":
+      return rest[0]?.text === "-v" && rest.length > 1 ? undefined : "is known only as command -v";
+    default:
+      return "changes the shell or evaluates what it is given";
+  }
+}
+
+/** `-v` and `%n` set variables. */
+function printfProblem([format, ...rest]: readonly ShellWord[]): string | undefined {
+  if (format === undefined || format.isOpen) return "has a format that is known only when it runs";
+  if ([format, ...rest].some(({ text }) => text.startsWith("-v"))) return "sets a variable with -v";
+  const format1 = format.text === "--" ? rest[0] : format;
+  if (format1 === undefined || format1.isOpen) return "has a format that is known only when it runs";
+  const directives = format1.text.replaceAll("%%", "");
+  return /%[^a-zA-Z%]*[hlLjtzq]*n/.test(directives) ? "sets a variable with %n" : undefined;
+}
+
+function isKnownSet(rest: readonly ShellWord[]): boolean {
+  const text = rest.map((word) => (word.isOpen ? "?" : word.text)).join(" ");
+  return /^(?:[-+][eux]+|[-+][eux]*o pipefail)(?: (?:[-+][eux]+|[-+][eux]*o pipefail))*$/.test(text);
+}
+
+/** Programs that run a script: from a file they are understood (the file is not read), with code or on input they are not. */
+const SHELL_NAME =
+  /^(?:(?:r|l|m|pd|o|po|y)?(?:sh|bash|dash|ash|zsh|ksh|csh|tcsh)(?:93)?(?:[-.\d].*)?|fish|elvish|nu|pwsh|powershell|cmd)$/;
+const OTHERS =
+  "python pypy node nodejs perl ruby jruby php lua luajit rscript ts-node tsx esno jiti coffee babel-node swipl raku crystal " +
+  "nim scala groovy kotlin elixir escript ocaml runghc runhaskell deno erb";
+
+type Interpreter = {
+  /** Options that change nothing about where the code comes from. */
+  readonly options: RegExp;
+  /** Of these, one whose value is the next word. */
+  readonly withValue?: RegExp;
+  /** Words that take the place of a file. */
+  readonly instead?: (words: readonly string[]) => boolean;
+};
+
+const SHELL: Interpreter = { options: /^-(?:[eux]+|n)$/ };
+const OTHER: Interpreter = { options: /^$/ };
+
+const SPECIAL: Readonly<Record<string, Interpreter>> = {
+  python: {
+    options: /^-(?:[uBOEsSIqb]|OO)$/,
+    withValue: /^-[WX]$/,
+  },
+  node: {
+    options:
+      /^--(?:test(?:-only|-name-pattern=.*|-concurrency=\d+|-reporter=(?:spec|tap|dot|junit|lcov))?|watch|check|experimental-strip-types|no-warnings|enable-source-maps|trace-warnings|trace-uncaught|max-old-space-size=\d+)$/,
+    instead: (words) => words.length === 0,
+  },
+  deno: { options: /^$/, instead: ([first = ""]) => /^(?:test|fmt|lint|check|info|doc)$/.test(first) },
+};
+
+const KNOWN: ReadonlyMap<string, Interpreter> = new Map([
+  ...OTHERS.split(" ").map((name) => [name, OTHER] as const),
+  ...Object.entries(SPECIAL),
+]);
+
+/** Why the code that would run is not known; undefined for a file, and for what is no interpreter. */
+export function codeProblem(name: string, rest: readonly ShellWord[]): string | undefined {
+  const interpreter = SHELL_NAME.test(name) ? SHELL : KNOWN.get(name === "nodejs" ? "node" : name);
+  if (interpreter === undefined) return undefined;
+  if (rest.length === 1 && isAskedFor(name, rest[0]?.text ?? "")) return undefined;
+  let at = 0;
+  for (; at < rest.length; at++) {
+    const { text, isOpen } = rest[at] ?? { text: "", isOpen: true };
+    if (isOpen) break;
+    if (interpreter.withValue?.test(text) && rest[at + 1]?.isOpen === false) at += 1;
+    else if (!interpreter.options.test(text)) break;
+  }
+  const words = rest.slice(at);
+  // Without options `node` reads code from its input; behind `--test` it looks for files.
+  const isInstead = interpreter.instead?.(words.map(({ text }) => text)) === true;
+  if (isInstead && (words.length > 0 || rest.some(({ text }) => text.startsWith("--test")))) return undefined;
+  const [file] = words;
+  if (file === undefined) return "runs code from its input";
+  if (isFile(file)) return undefined;
+  return `may run code that is no file: ${file.text || "its first word is known only when it runs"}`;
+}
+
+/** Letters mean the version to some, and to others that they say what they read from their input. */
+function isAskedFor(name: string, option: string): boolean {
+  const letters: Readonly<Record<string, string>> = {
+    node: "-v",
+    nodejs: "-v",
+    python: "-V",
+    perl: "-v",
+    ruby: "--version",
+    php: "-v",
+  };
+  return /^--(?:version|help)$/.test(option) || (Object.hasOwn(letters, name) && letters[name] === option);
+}
+
+/** The path of a script. Names of devices are none, wherever `cd` has led; nor is a word that could be a subcommand. */
+export function isFile(word: ShellWord | undefined): boolean {
+  if (word === undefined || word.isOpen || /^[-+]/.test(word.text) || !/[./]/.test(word.text)) return false;
+  const name = word.text.slice(word.text.lastIndexOf("/") + 1);
+  const isDevice = /^(?:stdin|stdout|stderr|tty|fd|\d+|)$/.test(name) || /(?:^|\/)(?:dev|proc)\//.test(word.text);
+  return !isDevice && !/^(?:data|https?|file|node|npm|jsr):/i.test(word.text);
+}

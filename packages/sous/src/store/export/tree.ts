@@ -1,0 +1,68 @@
+/** One tree out of a store, as a file: JSON for another store, HTML and Markdown for people. */
+
+import { UserError } from "../../core/errors.ts";
+import type { StoredEvent } from "../../core/event.ts";
+import type { Store } from "../../core/store.ts";
+import { EVENT_SCHEMA_VERSION, parseStoredEvent } from "../event-schema.ts";
+import { toHtmlFile } from "./html.ts";
+import { toMarkdownFile } from "./markdown.ts";
+import { viewRuns } from "./view.ts";
+
+/** `json` can be imported again; `html` and `md` are for people. */
+export type ExportFormat = "json" | "html" | "md";
+
+/** The whole file as text. Throws a `UserError` when the id is not that of a root. */
+export async function exportTree(store: Store, rootId: string, format: ExportFormat): Promise<string> {
+  const root = await store.run(rootId);
+  if (root === undefined) throw new UserError(`No run with the id ${JSON.stringify(rootId)}`);
+  if (root.rootId !== rootId) throw new UserError(`Run ${rootId} is a part of tree ${root.rootId}: export that one`);
+  const events = await store.read(rootId);
+  switch (format) {
+    case "json":
+      return toJsonFile(events, root.lost);
+    case "html":
+      return toHtmlFile(viewRuns(await store.tree(rootId), events));
+    case "md":
+      return toMarkdownFile(viewRuns(await store.tree(rootId), events));
+    default:
+      throw new UserError(
+        `A tree can be exported as json, html or md; found ${JSON.stringify(format satisfies never)}`,
+      );
+  }
+}
+
+/** A tree as one JSON file: everything another store needs to take it in, one event per line. */
+export const TREE_FORMAT = "sous-tree";
+
+/** What the file holds when it is read. */
+export type TreeFile = {
+  format: typeof TREE_FORMAT;
+  version: typeof EVENT_SCHEMA_VERSION;
+  /** Why not everything that happened in the tree was kept. */
+  lost?: string | undefined;
+  events: readonly StoredEvent[];
+};
+
+/** The same events always give the same text, whichever store they come from. */
+function toJsonFile(events: readonly StoredEvent[], lost: string | undefined): string {
+  const head = JSON.stringify({ format: TREE_FORMAT, version: EVENT_SCHEMA_VERSION, lost }).slice(0, -1);
+  return `${head},"events":[\n${events.map(toLine).join(",\n")}\n]}\n`;
+}
+
+/** Parsed before it is written: its fields then have the order of the schema, and what is exported can be imported. */
+function toLine(event: StoredEvent): string {
+  const plain: unknown = JSON.parse(JSON.stringify(event));
+  const line = JSON.stringify(parseStoredEvent(plain));
+  return HALF_CHARACTER.test(line) ? JSON.stringify(parseStoredEvent(wellFormed(plain))) : line;
+}
+
+/** JSON writes half of a surrogate pair as an escape; a literal backslash may look the same and does no harm. */
+const HALF_CHARACTER = /\\ud[89a-f]/;
+
+/** Half a character cannot be encoded, and an import takes it for damage. */
+function wellFormed(value: unknown): unknown {
+  if (typeof value === "string") return value.toWellFormed();
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(wellFormed);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.toWellFormed(), wellFormed(item)]));
+}

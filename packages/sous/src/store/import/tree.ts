@@ -1,0 +1,188 @@
+/** Takes an exported tree into a store. The file is a stranger's: it is believed nothing that it does not prove. */
+
+import { type Random, ulidSource } from "../../core/clock.ts";
+import { messageOf, StoreError, UserError } from "../../core/errors.ts";
+import type { StoredEvent } from "../../core/event.ts";
+import { NO_OWNER, type Store } from "../../core/store.ts";
+import { EVENT_SCHEMA_VERSION, parseStoredEvent } from "../event-schema.ts";
+import { TREE_FORMAT, type TreeFile } from "../export/tree.ts";
+import { problemOfTree } from "./check.ts";
+
+/** How an exported tree is imported. */
+export type ImportOptions = {
+  /** Gives all runs new ids, so that a tree can be taken in twice. Without it a tree that is there already is refused. */
+  newIds?: boolean | undefined;
+  /** Where new ids come from; the machine's own chance when unset. */
+  random?: Random | undefined;
+};
+
+/** What was imported. */
+export type ImportedTree = { rootId: string; runs: number; events: number };
+
+/**
+ * `exported` is the text of a file, or what JSON made of it. The tree is kept whole or not at all; a file that is refused
+ * throws a `UserError` and changes nothing. No process owns the tree: it can be inspected and resumed.
+ *
+ * The rights in a file grant nothing: tools are functions, which only the definitions given to `resume` have,
+ * and what is resumed is narrowed by those again.
+ */
+export async function importTree(store: Store, exported: unknown, options: ImportOptions = {}): Promise<ImportedTree> {
+  const file = parseFile(typeof exported === "string" ? parseText(exported) : exported);
+  const events = options.newIds === true ? withNewIds(file.events, options.random ?? Math.random) : file.events;
+  const runIds = events.flatMap(({ type, runId }) => (type === "run-start" ? [runId] : []));
+  for (const runId of runIds) {
+    if ((await store.run(runId)) !== undefined)
+      throw notImported(
+        `run ${runId} is in this store already; delete its tree first, or import it with new ids (--new-ids)`,
+      );
+  }
+  const [rootId = ""] = runIds;
+  await store.append(rootId, events, NO_OWNER);
+  if (file.lost !== undefined) await markLost(store, rootId, file.lost);
+  return { rootId, runs: runIds.length, events: events.length };
+}
+
+/** Without the mark it could be resumed as if it were whole, so then it is not kept at all. */
+async function markLost(store: Store, rootId: string, reason: string): Promise<void> {
+  try {
+    await store.markLost(rootId, reason);
+  } catch (error) {
+    await store.delete(rootId);
+    throw error;
+  }
+}
+
+/** More than a store can number. */
+const MAX_EVENTS = 2 ** 28 - 1;
+const MAX_REASON = 10_000;
+
+function parseFile(value: unknown): TreeFile {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw notImported(NOT_A_TREE);
+  const { format, version, lost, events, ...rest } = value as { readonly [Field in keyof TreeFile]?: unknown };
+  if (format !== TREE_FORMAT) throw notImported(NOT_A_TREE);
+  if (!Number.isSafeInteger(version) || Number(version) < 1)
+    throw notImported("its version is not a whole number of at least 1");
+  if (version !== EVENT_SCHEMA_VERSION)
+    throw notImported(
+      `it has version ${version} and this sous knows version ${EVENT_SCHEMA_VERSION}; use a newer sous`,
+    );
+  if (Object.keys(rest).length > 0) throw notImported("it has fields besides format, version, lost and events");
+  if (lost !== undefined && !(typeof lost === "string" && lost.length <= MAX_REASON && lost.isWellFormed()))
+    throw notImported("lost is not a short text");
+  if (!Array.isArray(events) || events.length > MAX_EVENTS) throw notImported("events is not a list");
+  const parsed = events.map(parseEvent);
+  const problem = problemOfTree(parsed);
+  if (problem !== undefined) throw notImported(problem);
+  return { format, version: EVENT_SCHEMA_VERSION, lost, events: parsed };
+}
+
+const NOT_A_TREE = "it is not a tree that sous has exported as JSON";
+
+function parseEvent(value: unknown): StoredEvent {
+  try {
+    const event = parseStoredEvent(value);
+    if (!isWellFormed(event)) throw notImported(`event ${event.seq} (${event.type}) holds half a character`);
+    return event;
+  } catch (error) {
+    throw error instanceof StoreError ? notImported(messageOf(error)) : error;
+  }
+}
+
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) return value.every(isWellFormed);
+  for (const [key, item] of Object.entries(value)) if (!key.isWellFormed() || !isWellFormed(item)) return false;
+  return true;
+}
+
+/** In units of UTF-16. A larger tree belongs into a database. */
+const MAX_LENGTH = 128_000_000;
+/** The file, its list, and the 110 levels an event may have. */
+const MAX_LEVELS = 112;
+/** An event has some ten lists and objects: each takes many times the two characters it is written with. */
+const MAX_OBJECTS = 4_000_000;
+
+/** Throws a `UserError` of one sentence that holds nothing of the text: it would be for a terminal. */
+function parseText(text: string): unknown {
+  if (text.length > MAX_LENGTH) throw notImported(`it has more than ${MAX_LENGTH} characters`);
+  checkShape(text);
+  try {
+    return JSON.parse(text.startsWith("\ufeff") ? text.slice(1) : text);
+  } catch {
+    throw notImported("it is not JSON, or only a part of it");
+  }
+}
+
+function notImported(what: string): UserError {
+  return new UserError(`The file cannot be imported: ${what}`);
+}
+
+/** Looked at before it is parsed: a few megabytes of brackets would become gigabytes of nested lists. */
+function checkShape(text: string): void {
+  let level = 0;
+  let objects = 0;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit === QUOTE) index = endOfString(text, index);
+    else if (unit === OPEN_LIST || unit === OPEN_OBJECT) {
+      level += 1;
+      objects += 1;
+      if (level > MAX_LEVELS) throw notImported(`it has more than ${MAX_LEVELS} levels`);
+      if (objects > MAX_OBJECTS) throw notImported(`it has more than ${MAX_OBJECTS} lists and objects`);
+    } else if (unit === CLOSE_LIST || unit === CLOSE_OBJECT) level -= 1;
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/** The place of the closing quote. A quote is escaped when an odd number of backslashes stands before it. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let first = end;
+    while (text.charCodeAt(first - 1) === BACKSLASH && first - 1 > start) first -= 1;
+    if ((end - first) % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+/**
+ * Every id of a run becomes a new one, also where a text speaks of it, such as `(subagent_id: …)`. The new ids have the
+ * time and the order of the old ones, so that lists stay in order.
+ */
+function withNewIds(events: readonly StoredEvent[], random: Random): StoredEvent[] {
+  const old = new Set<string>();
+  for (const event of events) if (event.type === "run-start") old.add(event.runId);
+  let time = 0;
+  const next = ulidSource(() => time, random);
+  const newIds = new Map<string, string>();
+  for (const id of [...old].sort()) {
+    time = timeOf(id);
+    newIds.set(id, next());
+  }
+  const rename = (text: string) => text.replace(ULID_IN_TEXT, (found) => newIds.get(found) ?? found);
+  return events.map((event) => parseStoredEvent(renamed(event, rename)));
+}
+
+const ULID_IN_TEXT = /(?<![0-9A-Za-z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Za-z])/g;
+const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/** The first ten letters of a ULID are milliseconds since 1970. */
+function timeOf(id: string): number {
+  let time = 0;
+  for (const letter of id.slice(0, 10)) time = time * 32 + ALPHABET.indexOf(letter);
+  return time;
+}
+
+/** The events are at most 110 levels deep by now. */
+function renamed(value: unknown, rename: (text: string) => string): unknown {
+  if (typeof value === "string") return rename(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => renamed(item, rename));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, renamed(item, rename)]));
+}

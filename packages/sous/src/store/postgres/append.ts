@@ -1,0 +1,189 @@
+/** Keeps events: one transaction in which the fence is checked, the runs are counted on and the events are added. */
+
+import { StaleOwner, StoreError } from "../../core/errors.ts";
+import type { StoredEvent } from "../../core/event.ts";
+import { addToRunRecord, beginRunRecord } from "../../core/run-record.ts";
+import { FIRST_FENCE, NO_OWNER } from "../../core/store.ts";
+import { type EncodedEvent, encodeEvent, toColumn } from "../event-row.ts";
+import { type Connection, type Query, statement } from "./connection.ts";
+import {
+  COUNTED_COLUMNS,
+  INSERT_VALUES,
+  insertRuns,
+  insertValues,
+  type PostgresRunRow,
+  recordOf,
+  storeBlobs,
+  updateRuns,
+  updateValues,
+} from "./run-rows.ts";
+import { LAST_SEQ, TREE_BITS } from "./schema.ts";
+import { LEASE_END, lockTree, lockTreeStatement, type PostgresTreeRow } from "./trees.ts";
+
+type Appended = { readonly event: StoredEvent; readonly encoded: EncodedEvent };
+
+export type AppendOptions = {
+  connection: Connection;
+  schema: string;
+  owner: string;
+  /** How long a server that is away is waited for. */
+  patienceMs: number;
+  /** True when this store works on the tree. */
+  isHeld: (rootId: string) => boolean;
+};
+
+export function createAppend({ connection, schema, owner, patienceMs, isHeld }: AppendOptions) {
+  const sql = statements(schema);
+  /** The trees whose last append may or may not have been kept. */
+  const unsure = new Set<string>();
+
+  /** Resolves with whether the tree continues: false after the `run-end` of its root. */
+  return async function append(rootId: string, events: readonly StoredEvent[], fence: number): Promise<boolean> {
+    const given = events.map((event) => ({ event, encoded: encodeEvent(event) }));
+    const isOpen = fence !== NO_OWNER && isOpenAfter(events);
+    await connection.transaction(
+      async (query) => {
+        const tree = await beginOrLock(query, rootId, given, fence);
+        if (unsure.has(rootId) && (await areKept(query, tree, given))) return;
+        checkFence(rootId, tree, fence);
+        checkNumbers(rootId, tree, events);
+        const { begun, goneOn, runOf } = await countOn(query, rootId, tree, events);
+        await storeBlobs(
+          query,
+          schema,
+          given.flatMap(({ encoded }) => encoded.blobs),
+        );
+        await query(sql.write, [
+          tree.tree,
+          events.at(-1)?.seq,
+          isOpen ? owner : null,
+          given.map(({ event }) => event.seq),
+          given.map(({ event }) => runOf.get(event.runId)?.seq),
+          given.map(({ encoded }) => encoded.type),
+          given.map(({ encoded }) => encoded.json),
+          ...insertValues(begun),
+          ...updateValues(goneOn),
+        ]);
+      },
+      { onUnsure: () => unsure.add(rootId), patienceMs },
+    );
+    unsure.delete(rootId);
+    return isOpen;
+  };
+
+  async function beginOrLock(
+    query: Query,
+    rootId: string,
+    given: readonly Appended[],
+    fence: number,
+  ): Promise<PostgresTreeRow> {
+    const tree = await lockTree(query, sql.lock, rootId);
+    if (tree !== undefined) return tree;
+    if (isHeld(rootId) || (fence !== FIRST_FENCE && fence !== NO_OWNER))
+      throw new StaleOwner(`Tree ${rootId} is no longer in the store`);
+    const [first] = given;
+    if (first?.event.type !== "run-start" || first.event.runId !== rootId)
+      throw new StoreError(`Tree ${rootId} does not begin with the start of its root`);
+    // Another process may do the same right now: then this waits until that one has succeeded or given up.
+    const [row] = await query(sql.begin, [toColumn(rootId), first.event.time, fence]);
+    if (row !== undefined) {
+      return { tree: Number(row.tree), fence, lastSeq: 0, owner: undefined, leasedUntil: 0, isOwned: false };
+    }
+    return beginOrLock(query, rootId, given, fence);
+  }
+
+  /** True when exactly these events are in the tree: an earlier attempt was kept, and only its answer was lost. */
+  async function areKept(query: Query, { tree }: PostgresTreeRow, given: readonly Appended[]): Promise<boolean> {
+    const kept = await query(sql.kept, [tree, given[0]?.event.seq, given.at(-1)?.event.seq]);
+    return (
+      kept.length === given.length &&
+      given.every(({ event, encoded }, index) => {
+        const row = kept[index];
+        return row?.seq === event.seq && row.json === encoded.json && row.id === toColumn(event.runId);
+      })
+    );
+  }
+
+  async function countOn(query: Query, rootId: string, { tree }: PostgresTreeRow, events: readonly StoredEvent[]) {
+    const runOf = new Map<string, PostgresRunRow>();
+    const starting = new Set(events.filter(({ type }) => type === "run-start").map(({ runId }) => runId));
+    const earlier = new Set(events.map(({ runId }) => runId).filter((runId) => !starting.has(runId)));
+    if (earlier.size > 0) {
+      for (const row of await query(sql.count, [tree, [...earlier].map(toColumn)])) {
+        const record = recordOf(row, () => true);
+        const endSeq = row.end_seq === null ? undefined : Number(row.end_seq);
+        runOf.set(record.id, { record, seq: Number(row.seq), endSeq });
+      }
+    }
+    const goneOn = [...runOf.values()];
+    const begun: PostgresRunRow[] = [];
+    for (const event of events) {
+      const row = runOf.get(event.runId);
+      if (event.type === "run-start") {
+        const started = { record: beginRunRecord(rootId, event), seq: event.seq, endSeq: undefined };
+        runOf.set(event.runId, started);
+        begun.push(started);
+      } else if (row === undefined) {
+        throw new StoreError(
+          `Event ${event.seq} of tree ${rootId} belongs to run ${event.runId}, which has not started`,
+        );
+      } else {
+        addToRunRecord(row.record, event);
+        if (event.type === "run-end") row.endSeq = event.seq;
+      }
+    }
+    return { begun, goneOn, runOf };
+  }
+}
+
+function statements(schema: string) {
+  const firstOfRuns = 8;
+  return {
+    lock: lockTreeStatement(schema),
+    begin: statement(
+      `insert into ${schema}.trees (root_id, started_at, last_seq, fence) values ($1, $2, 0, $3)
+       on conflict (root_id) do nothing returning tree`,
+    ),
+    count: statement(`select ${COUNTED_COLUMNS} from ${schema}.runs where tree = $1 and id = any($2::text[])`),
+    kept: statement(
+      `select (e.key & ${LAST_SEQ})::integer as seq, r.id, e.json
+       from ${schema}.events e join ${schema}.runs r on r.tree = $1 and r.seq = e.run
+       where e.key between ($1::bigint << ${TREE_BITS}) + $2::integer and ($1::bigint << ${TREE_BITS}) + $3::integer
+       order by e.key`,
+    ),
+    write: statement(
+      `with tree as (
+         update ${schema}.trees set last_seq = $2, owner = $3::text,
+           lease_until = case when $3::text is not null then ${LEASE_END} end
+         where tree = $1::bigint),
+       begun as (${insertRuns(schema, firstOfRuns)}),
+       gone_on as (${updateRuns(schema, firstOfRuns + INSERT_VALUES)})
+       insert into ${schema}.events (key, run, type, json)
+       select ($1::bigint << ${TREE_BITS}) + seq, run, type, json
+       from unnest($4::integer[], $5::integer[], $6::text[], $7::text[]) as rows(seq, run, type, json)`,
+    ),
+  };
+}
+
+/** Its owner works on a tree until the root has ended, and again when the root continues with a follow-up. */
+function isOpenAfter(events: readonly StoredEvent[]): boolean {
+  const last = events.findLast(
+    ({ parentId, type }) => parentId === null && (type === "run-start" || type === "run-end"),
+  );
+  return last?.type !== "run-end";
+}
+
+function checkFence(rootId: string, tree: PostgresTreeRow, fence: number): void {
+  if (tree.fence !== fence)
+    throw new StaleOwner(`Tree ${rootId} was taken over: claim ${fence} is not the latest, which is ${tree.fence}`);
+}
+
+/** Two journals of one tree, or one that repeats itself, would corrupt the order of events. */
+function checkNumbers(rootId: string, tree: PostgresTreeRow, events: readonly StoredEvent[]): void {
+  let last = tree.lastSeq;
+  for (const { seq } of events) {
+    if (seq <= last) throw new StoreError(`Tree ${rootId} already has event ${seq}; its last is ${last}`);
+    if (!(seq <= LAST_SEQ)) throw new StoreError(`Tree ${rootId} is full: it can have ${LAST_SEQ} events`);
+    last = seq;
+  }
+}

@@ -1,0 +1,194 @@
+/** Answers questions: the events of a tree, and runs as records. */
+
+import type { RunIdentity, StoredEvent } from "../../core/event.ts";
+import type { ReadOptions, RunQuery, RunRecord, Store } from "../../core/store.ts";
+import { checkedRecord } from "../check-record.ts";
+import { decodeEvent, toColumn } from "../event-row.ts";
+import { LostMarks, marksIn } from "../lost-marks.ts";
+import { type Connection, plannedStatement, statement } from "./connection.ts";
+import { IDENTITY_COLUMNS, identityOf, RECORD_COLUMNS, readBlobs, recordOf } from "./run-rows.ts";
+import { LAST_SEQ, TREE_BITS } from "./schema.ts";
+import { goneOwners, isAtWork, livingOwners, ownersStatement } from "./trees.ts";
+
+type Reader = Pick<Store, "read" | "run" | "list" | "children" | "tree">;
+
+export function createReader(connection: Connection, schema: string): Reader {
+  const { query } = connection;
+  const sql = statements(schema);
+
+  async function records(text: string, values: unknown[]): Promise<RunRecord[]> {
+    const isAlive = livingOwners();
+    return (await query(plannedStatement(text), values)).map((row) => checkedRecord(recordOf(row, isAlive)));
+  }
+
+  return {
+    async read(rootId, options = {}) {
+      const { text, values } = eventsQuery(schema, rootId, options);
+      const rows = await query(plannedStatement(text), values);
+      const blobs = await readBlobs(
+        query,
+        schema,
+        rows.map(({ json }) => String(json)),
+      );
+      const identities = new Map<number, RunIdentity>();
+      return rows.map((row): StoredEvent => {
+        const run = Number(row.run);
+        const identity = identities.get(run) ?? identityOf(row);
+        identities.set(run, identity);
+        const stored = { seq: Number(row.seq), type: String(row.type), json: String(row.json) };
+        return decodeEvent(stored, identity, (hash) => blobs.get(hash));
+      });
+    },
+    async run(runId) {
+      const [record] = await records(`${sql.records} where r.id = $1`, [toColumn(runId)]);
+      return record;
+    },
+    async list(given = {}) {
+      const isAboutOwners = given.status === "running" || given.status === "interrupted";
+      const gone = isAboutOwners ? await goneOwners(query, sql.owners) : [];
+      const { conditions, values } = listConditions(given, gone);
+      const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
+      const page = `limit $${values.length + 1} offset $${values.length + 2}`;
+      return records(`${sql.records} ${where} order by r.started_at desc, r.id desc ${page}`, [
+        ...values,
+        wholeOr(given.limit, null),
+        wholeOr(given.offset, 0),
+      ]);
+    },
+    children: (runId) =>
+      records(
+        `${sql.records} where r.parent_id = $1 and r.tree = (select tree from ${schema}.runs where id = $1) order by r.seq`,
+        [toColumn(runId)],
+      ),
+    tree: (rootId) => records(`${sql.records} where t.root_id = $1 order by r.seq`, [toColumn(rootId)]),
+  };
+}
+
+function statements(schema: string) {
+  return {
+    records: `select ${RECORD_COLUMNS} from ${schema}.runs r join ${schema}.trees t on t.tree = r.tree`,
+    owners: ownersStatement(schema),
+  };
+}
+
+/** Everything that is compared with a key is known before the first key is looked at, so that only a range is. */
+function eventsQuery(schema: string, rootId: string, options: ReadOptions): { text: string; values: unknown[] } {
+  const { after, runId, limit } = options;
+  const base = `((select tree from ${schema}.trees where root_id = $1) << ${TREE_BITS})`;
+  const values = [toColumn(rootId), Math.min(wholeOr(after, 0), LAST_SEQ), wholeOr(limit, null)];
+  let upTo = `${LAST_SEQ}`;
+  let ofRun = "";
+  if (runId !== undefined) {
+    values.push(toColumn(runId));
+    const run = (column: string) => `(select ${column} from ${schema}.runs where id = $4)`;
+    upTo = `coalesce(${run("end_seq")}, ${LAST_SEQ})`;
+    // A conversation that was continued often is read run by run, so each must cost no more than itself.
+    ofRun = `and e.run = ${run("seq")} and e.key >= ${base} + ${run("seq")}`;
+  }
+  const text = `
+    select (e.key & ${LAST_SEQ})::integer as seq, e.run, e.type, e.json, ${IDENTITY_COLUMNS}
+    from ${schema}.events e
+    left join ${schema}.runs r on r.tree = (select tree from ${schema}.trees where root_id = $1) and r.seq = e.run
+    where e.key > ${base} + $2::integer and e.key <= ${base} + ${upTo} ${ofRun}
+    order by e.key limit $3`;
+  return { text, values };
+}
+
+function listConditions(query: RunQuery, goneOwners: string[]): { conditions: string[]; values: unknown[] } {
+  const { since, status, rootsOnly, idPrefix, rootId, cwd } = query;
+  const values: unknown[] = [];
+  const place = (value: unknown) => values.push(value);
+  const conditions: string[] = [];
+  if (since !== undefined) conditions.push(`r.started_at >= $${place(since)}`);
+  if (rootsOnly === true) conditions.push("r.parent_id is null");
+  if (rootId !== undefined) conditions.push(`t.root_id = $${place(toColumn(rootId))}`);
+  if (cwd !== undefined) conditions.push(`r.cwd = $${place(toColumn(cwd))}`);
+  if (idPrefix !== undefined) conditions.push(`r.id like $${place(`${likeText(idPrefix)}%`)}`);
+  if (status === "running" || status === "interrupted") {
+    conditions.push("r.status = 'running'", `${status === "running" ? "" : "not "}${isAtWork(place(goneOwners))}`);
+  } else if (status !== undefined) conditions.push(`r.status = $${place(status)}`);
+  return { conditions, values };
+}
+
+function likeText(text: string): string {
+  return toColumn(text).replace(/[\\%_]/g, "\\$&");
+}
+
+/** A count as Postgres takes it. */
+function wholeOr<Other>(count: number | undefined, other: Other): number | Other {
+  return count === undefined || !Number.isFinite(count) ? other : Math.max(0, Math.trunc(count));
+}
+
+/** Trees that continued while the server was away: noted there when it answers, and on this machine until then. */
+export type Losses = {
+  /** Rejects when neither this machine nor the server takes it. */
+  mark(rootId: string, reason: string): Promise<void>;
+  /** Tells the server what is marked here. A tree that it does not have stays marked. */
+  takeIn(): Promise<void>;
+  /** The same, when this store has something to tell; never rejects. */
+  catchUp(): Promise<void>;
+  delete(rootId: string): void;
+  /** The reader, with what is marked here added to the roots that it finds. */
+  addTo(reader: Reader): Reader;
+};
+
+/** Where the server is must be known by now. */
+export function createLosses(connection: Connection, schema: string, folder: string | undefined): Losses {
+  const marks = new LostMarks(marksIn(folder, `${connection.place()} ${schema}`));
+  const markLost = statement(
+    `update ${schema}.trees set lost = coalesce(lost, $2) where root_id = $1 returning root_id`,
+  );
+  let isBehind = false;
+
+  /** False when there is no such tree. */
+  async function note(rootId: string, reason: string): Promise<boolean> {
+    return (await connection.query(markLost, [toColumn(rootId), toColumn(reason)])).length > 0;
+  }
+
+  async function takeIn(): Promise<void> {
+    isBehind = false;
+    try {
+      for (const rootId of marks.rootIds()) {
+        const reason = marks.reasonFor(rootId);
+        if (reason !== undefined && (await note(rootId, reason))) marks.remove(rootId);
+      }
+    } catch (error) {
+      isBehind = true;
+      throw error;
+    }
+  }
+
+  function marked(record: RunRecord): RunRecord {
+    const lost = record.id === record.rootId ? (record.lost ?? marks.reasonFor(record.id)) : undefined;
+    return lost === undefined ? record : { ...record, lost };
+  }
+
+  return {
+    takeIn,
+    async mark(rootId, reason) {
+      // Here first, and at once: the server may take long to answer, and the process may be gone by then.
+      const isMarked = marks.add(rootId, reason);
+      try {
+        await note(rootId, reason);
+      } catch (error) {
+        if (!isMarked) throw error;
+        isBehind = true;
+        return;
+      }
+      marks.remove(rootId);
+    },
+    async catchUp() {
+      if (isBehind) await takeIn().catch(() => undefined);
+    },
+    delete: (rootId) => marks.remove(rootId),
+    addTo: (reader) => ({
+      ...reader,
+      run: async (runId) => {
+        const record = await reader.run(runId);
+        return record && marked(record);
+      },
+      list: async (query) => (await reader.list(query)).map(marked),
+      tree: async (rootId) => (await reader.tree(rootId)).map(marked),
+    }),
+  };
+}

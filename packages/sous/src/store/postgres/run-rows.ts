@@ -1,0 +1,245 @@
+/** One run as a row of the table `runs`: which columns there are, what goes in and what comes out. */
+
+import { StoreError } from "../../core/errors.ts";
+import type { RunIdentity } from "../../core/event.ts";
+import type { RunRecord } from "../../core/store.ts";
+import { type Blob, blobsOf, fromColumn, toColumn } from "../event-row.ts";
+import { type Query, type Row, statement } from "./connection.ts";
+
+export type PostgresRunRow = {
+  readonly record: RunRecord;
+  /** The number of its `run-start`; within the tree it stands for the run. */
+  readonly seq: number;
+  /** The number of its `run-end`. */
+  endSeq: number | undefined;
+};
+
+type Column = {
+  readonly name: string;
+  readonly type: "text" | "double precision" | "integer" | "boolean";
+  readonly value: (row: PostgresRunRow) => string | number | boolean | undefined | null;
+};
+
+const SEQ: Column = { name: "seq", type: "integer", value: ({ seq }) => seq };
+
+/** What a run is born with. */
+const FIXED: readonly Column[] = [
+  SEQ,
+  text("id", ({ id }) => id),
+  text("agent_id", ({ agentId }) => agentId),
+  text("parent_id", ({ parentId }) => parentId),
+  text("path", ({ path }) => path),
+  text("agent", ({ agent }) => agent),
+  text("label", ({ label }) => label),
+  number("depth", ({ depth }) => depth),
+  number("started_at", ({ startedAt }) => startedAt),
+  text("model", ({ model }) => model),
+  text("task", ({ task }) => task),
+  text("summary_prompt", ({ summaryPrompt }) => summaryPrompt),
+  { name: "allowed_tools", type: "text", value: ({ record }) => JSON.stringify(record.allowedTools) },
+  text("cwd", ({ cwd }) => cwd),
+];
+
+/** What becomes of it. */
+const CHANGING: readonly Column[] = [
+  { name: "end_seq", type: "integer", value: ({ endSeq }) => endSeq },
+  text("status", ({ status }) => status),
+  text("stop_reason", ({ stopReason }) => stopReason),
+  number("ended_at", ({ endedAt }) => endedAt),
+  number("duration_ms", ({ durationMs }) => durationMs),
+  number("turns", ({ turns }) => turns),
+  number("tool_count", ({ toolCount }) => toolCount),
+  number("input_tokens", ({ usage }) => usage.inputTokens),
+  number("output_tokens", ({ usage }) => usage.outputTokens),
+  number("cached_input_tokens", ({ usage }) => usage.cachedInputTokens),
+  number("cache_write_tokens", ({ usage }) => usage.cacheWriteTokens),
+  number("total_tokens", ({ usage }) => usage.totalTokens),
+  { name: "is_estimated", type: "boolean", value: ({ record }) => record.usage.estimated },
+  number("cost_usd", ({ costUsd }) => costUsd),
+];
+
+const ALL: readonly Column[] = [...FIXED, ...CHANGING];
+
+/** Every column of a run and of the tree it is in, from `runs r join trees t`. */
+export const RECORD_COLUMNS: string = [
+  ...ALL.map(({ name }) => `r.${name}`),
+  "t.root_id",
+  "t.owner",
+  "t.lease_until > clock_timestamp() as is_leased",
+  "case when r.id = t.root_id then t.lost end as lost",
+].join(", ");
+
+/** Whose event a row is, from `runs r`. */
+export const IDENTITY_COLUMNS = "r.id, r.agent_id, r.parent_id, r.path, r.depth";
+
+/** What is needed to continue counting; the rest is left out, because a task can be long. */
+export const COUNTED_COLUMNS: string = ["seq", "id", ...CHANGING.map(({ name }) => name)].join(", ");
+
+/** Adds runs to the tree `$1`; its values begin at `$first`. */
+export function insertRuns(schema: string, first: number): string {
+  const names = ALL.map(({ name }) => name).join(", ");
+  return `insert into ${schema}.runs (tree, ${names}) select $1::bigint, ${names} from ${unnest(ALL, first)}`;
+}
+
+/** Brings runs of the tree `$1` up to date; its values begin at `$first`. */
+export function updateRuns(schema: string, first: number): string {
+  const changes = CHANGING.map(({ name }) => `${name} = rows.${name}`).join(", ");
+  return `update ${schema}.runs as r set ${changes} from ${unnest([SEQ, ...CHANGING], first)}
+          where r.tree = $1::bigint and r.seq = rows.seq`;
+}
+
+export const INSERT_VALUES: number = ALL.length;
+
+export function insertValues(rows: readonly PostgresRunRow[]): unknown[] {
+  return ALL.map(({ value }) => rows.map(value));
+}
+
+export function updateValues(rows: readonly PostgresRunRow[]): unknown[] {
+  return [SEQ, ...CHANGING].map(({ value }) => rows.map(value));
+}
+
+/** What a row says. What was not asked for is empty. `isAlive` knows whether a process works on its tree. */
+export function recordOf(row: Row, isAlive: (row: Row) => boolean): RunRecord {
+  const status = String(row.status) as RunRecord["status"];
+  return {
+    id: textAt(row.id) ?? "",
+    agentId: textAt(row.agent_id) ?? "",
+    parentId: textAt(row.parent_id) ?? null,
+    rootId: textAt(row.root_id) ?? "",
+    path: textAt(row.path) ?? "",
+    agent: textAt(row.agent) ?? "",
+    label: textAt(row.label) ?? "",
+    depth: Number(row.depth),
+    status: status === "running" && !isAlive(row) ? "interrupted" : status,
+    stopReason: textAt(row.stop_reason),
+    startedAt: Number(row.started_at),
+    endedAt: numberAt(row.ended_at),
+    durationMs: numberAt(row.duration_ms),
+    turns: Number(row.turns),
+    toolCount: Number(row.tool_count),
+    usage: {
+      inputTokens: Number(row.input_tokens),
+      outputTokens: Number(row.output_tokens),
+      cachedInputTokens: Number(row.cached_input_tokens),
+      cacheWriteTokens: Number(row.cache_write_tokens),
+      totalTokens: Number(row.total_tokens),
+      estimated: row.is_estimated === true,
+    },
+    costUsd: numberAt(row.cost_usd) ?? null,
+    model: textAt(row.model) ?? "",
+    task: textAt(row.task) ?? "",
+    summaryPrompt: textAt(row.summary_prompt),
+    allowedTools: namesIn(row.allowed_tools),
+    cwd: textAt(row.cwd),
+    ...(row.lost === null || row.lost === undefined ? {} : { lost: textAt(row.lost) }),
+  };
+}
+
+export function identityOf(row: Row): RunIdentity {
+  if (row.id === null) throw new StoreError(`Event ${row.seq} belongs to a run that is missing: the store is damaged`);
+  return {
+    runId: textAt(row.id) ?? "",
+    agentId: textAt(row.agent_id) ?? "",
+    parentId: textAt(row.parent_id) ?? null,
+    path: textAt(row.path) ?? "",
+    depth: Number(row.depth),
+  };
+}
+
+function text(name: string, value: (record: RunRecord) => string | null | undefined): Column {
+  return {
+    name,
+    type: "text",
+    value: ({ record }) => {
+      const given = value(record);
+      return typeof given === "string" ? toColumn(given) : null;
+    },
+  };
+}
+
+function number(name: string, value: (record: RunRecord) => number | null | undefined): Column {
+  return { name, type: "double precision", value: ({ record }) => value(record) };
+}
+
+function unnest(columns: readonly Column[], first: number): string {
+  const lists = columns.map(({ type }, index) => `$${first + index}::${type}[]`);
+  return `unnest(${lists.join(", ")}) as rows(${columns.map(({ name }) => name).join(", ")})`;
+}
+
+type Value = Row[string] | undefined;
+
+function textAt(value: Value): string | undefined {
+  return typeof value === "string" ? fromColumn(value) : undefined;
+}
+
+function numberAt(value: Value): number | undefined {
+  return typeof value === "number" ? value : undefined;
+}
+
+/** JSON keeps every character by itself. A list that others have damaged is empty. */
+function namesIn(value: Value): string[] {
+  try {
+    const names: unknown = JSON.parse(String(value ?? "[]"));
+    return Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Long texts by their hash: each is kept once, and counted as often as events refer to it. */
+export async function storeBlobs(query: Query, schema: string, blobs: readonly Blob[]): Promise<void> {
+  const uses = countedHashes(blobs.map(({ hash }) => hash));
+  const texts = new Map(blobs.map(({ hash, text }) => [hash, text]));
+  for (const [hash, count] of uses) {
+    // A text that is there already need not be sent again.
+    const known = await query(statement(`update ${schema}.blobs set uses = uses + $2 where hash = $1 returning uses`), [
+      hash,
+      count,
+    ]);
+    if (known.length > 0) continue;
+    await query(
+      statement(
+        `insert into ${schema}.blobs as b (hash, uses, content) values ($1, $2, $3)
+         on conflict (hash) do update set uses = b.uses + excluded.uses`,
+      ),
+      [hash, count, Buffer.from(texts.get(hash) ?? "")],
+    );
+  }
+}
+
+/** Releases the texts that these rows of events refer to, and deletes those without a reference. */
+export async function releaseBlobs(query: Query, schema: string, jsons: readonly string[]): Promise<void> {
+  const uses = countedHashes(jsons.flatMap(hashesIn));
+  for (const [hash, count] of uses)
+    await query(statement(`update ${schema}.blobs set uses = uses - $2 where hash = $1`), [hash, count]);
+  await query(statement(`delete from ${schema}.blobs where hash = any($1::text[]) and uses <= 0`), [
+    uses.map(([hash]) => hash),
+  ]);
+}
+
+/** The texts that these rows of events refer to. */
+export async function readBlobs(query: Query, schema: string, jsons: readonly string[]): Promise<Map<string, string>> {
+  const hashes = [...new Set(jsons.flatMap(hashesIn))];
+  if (hashes.length === 0) return new Map();
+  const rows = await query(
+    statement(`select hash, encode(content, 'base64') as content from ${schema}.blobs where hash = any($1::text[])`),
+    [hashes],
+  );
+  return new Map(rows.map(({ hash, content }) => [String(hash), Buffer.from(String(content), "base64").toString()]));
+}
+
+/** Always in the same order, so that two transactions that need the same texts do not wait for each other in a ring. */
+function countedHashes(hashes: readonly string[]): [string, number][] {
+  const counts = new Map<string, number>();
+  for (const hash of hashes.toSorted()) counts.set(hash, (counts.get(hash) ?? 0) + 1);
+  return [...counts];
+}
+
+/** A damaged row refers to nothing: reading it fails, and it can still be deleted. */
+function hashesIn(json: string): string[] {
+  try {
+    return blobsOf(json);
+  } catch {
+    return [];
+  }
+}

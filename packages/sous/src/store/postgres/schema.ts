@@ -1,0 +1,165 @@
+/** The tables, made and changed by numbered steps that any number of processes may ask for at once. */
+
+import { createHash } from "node:crypto";
+import { UserError } from "../../core/errors.ts";
+import { type Connection, plannedStatement, type Query, statement } from "./connection.ts";
+
+/** Events of a tree are the keys from `tree × 2^28`; a number that both ends of the connection know. */
+export const TREE_BITS = 28;
+export const LAST_SEQ: number = 2 ** TREE_BITS - 1;
+
+/** The name of a schema, quoted for use in statements. Throws a `UserError` when Postgres could not have one of that name. */
+export function quoteSchema(name: string): string {
+  if (name === "" || name.includes("\0") || Buffer.byteLength(name) > 63) {
+    throw new UserError(`"${name}" cannot be the name of a Postgres schema: it must have 1 to 63 bytes`);
+  }
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Brings the schema to this version. Throws a `UserError` when it is newer, or holds the tables of another program. */
+export async function migrate(connection: Connection, name: string): Promise<void> {
+  const schema = quoteSchema(name);
+  if ((await currentVersion(connection.query, name)) === MIGRATIONS.length) return;
+  await connection.transaction(
+    async (query) => {
+      await query(statement("select pg_advisory_xact_lock($1::bigint)"), [lockNumber(name)]);
+      const version = (await currentVersion(query, name)) ?? (await begin(query, name, connection.place()));
+      if (version > MIGRATIONS.length) {
+        throw new UserError(
+          `The schema ${schema} of ${connection.place()} was written by a newer version of sous (schema ${version}; this one knows ${MIGRATIONS.length}): update sous, or choose another schema`,
+        );
+      }
+      const steps = MIGRATIONS.slice(version).flat().join(";\n");
+      await query(plannedStatement(steps.replaceAll("SCHEMA", () => schema)));
+      await query(statement(`update ${schema}.${VERSION_TABLE} set version = $1`), [MIGRATIONS.length]);
+    },
+    { longestMs: MAX_MIGRATION_MS },
+  );
+}
+
+const MAX_MIGRATION_MS = 10 * 60_000;
+
+/** Undefined when the schema has not been used yet. */
+async function currentVersion(query: Query, name: string): Promise<number | undefined> {
+  if (!(await tablesOf(query, name)).includes(VERSION_TABLE)) return undefined;
+  const [row] = await query(statement(`select version from ${quoteSchema(name)}.${VERSION_TABLE}`));
+  return Number(row?.version ?? 0);
+}
+
+/** From the catalogue itself: what answers faster, like `to_regclass`, may not have heard yet what others have made. */
+async function tablesOf(query: Query, name: string): Promise<string[]> {
+  const rows = await query(
+    statement(
+      `select c.relname::text as name from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+       where n.nspname = $1`,
+    ),
+    [name],
+  );
+  return rows.map((row) => String(row.name));
+}
+
+async function begin(query: Query, name: string, place: string): Promise<number> {
+  const schema = quoteSchema(name);
+  const [row] = await query(
+    statement(
+      `select current_setting('server_encoding') as encoding,
+         exists (select from pg_catalog.pg_namespace where nspname = $1) as found`,
+    ),
+    [name],
+  );
+  if (row?.encoding !== "UTF8") {
+    throw new UserError(`${place} keeps text as ${row?.encoding}: use a database with the encoding UTF8`);
+  }
+  if ((await tablesOf(query, name)).some((table) => OUR_TABLES.has(table))) {
+    throw new UserError(`The schema ${schema} of ${place} holds tables of another program: choose another schema`);
+  }
+  // Asked for only when it is missing: an administrator may have made it for a user who may not.
+  if (row.found !== true) await query(plannedStatement(`create schema ${schema}`));
+  await query(plannedStatement(`create table ${schema}.${VERSION_TABLE} (version integer not null)`));
+  await query(plannedStatement(`insert into ${schema}.${VERSION_TABLE} values (0)`));
+  return 0;
+}
+
+const VERSION_TABLE = "sous_version";
+const OUR_TABLES = new Set(["trees", "runs", "events", "blobs", "purses"]);
+
+function lockNumber(name: string): string {
+  return createHash("sha256").update(`sous schema ${name}`).digest().readBigInt64BE().toString();
+}
+
+/**
+ * Never changed once published, only added to. Texts are compared byte by byte (`collate "C"`), as JavaScript does, and
+ * numbers of ours are `double precision`, which is what they are there.
+ */
+const MIGRATIONS: readonly (readonly string[])[] = [
+  [
+    `create table SCHEMA.trees (
+       tree bigint generated always as identity primary key,
+       root_id text collate "C" not null unique,
+       started_at double precision not null,
+       last_seq integer not null,
+       fence bigint not null,
+       owner text,
+       lease_until timestamptz,
+       lost text
+     )`,
+    "create index trees_started_at on SCHEMA.trees (started_at)",
+    "create index trees_owner on SCHEMA.trees (owner) where owner is not null",
+    `create table SCHEMA.runs (
+       tree bigint not null,
+       seq integer not null,
+       end_seq integer,
+       id text collate "C" not null unique,
+       agent_id text collate "C" not null,
+       parent_id text collate "C",
+       path text not null,
+       agent text not null,
+       label text not null,
+       depth double precision not null,
+       status text collate "C" not null,
+       stop_reason text,
+       started_at double precision not null,
+       ended_at double precision,
+       duration_ms double precision,
+       turns double precision not null,
+       tool_count double precision not null,
+       input_tokens double precision not null,
+       output_tokens double precision not null,
+       cached_input_tokens double precision not null,
+       cache_write_tokens double precision not null,
+       total_tokens double precision not null,
+       is_estimated boolean not null,
+       cost_usd double precision,
+       model text not null,
+       task text not null,
+       summary_prompt text,
+       allowed_tools text not null,
+       cwd text collate "C",
+       primary key (tree, seq)
+     )`,
+    "create index runs_started_at on SCHEMA.runs (started_at desc, id desc)",
+    "create index runs_roots on SCHEMA.runs (started_at desc, id desc) where parent_id is null",
+    "create index runs_folder on SCHEMA.runs (cwd, started_at desc, id desc) where cwd is not null",
+    "create index runs_status on SCHEMA.runs (status, started_at desc, id desc)",
+    "create index runs_parent on SCHEMA.runs (parent_id) where parent_id is not null",
+    `create table SCHEMA.events (
+       key bigint primary key,
+       run integer not null,
+       type text not null,
+       json text not null
+     )`,
+    `create table SCHEMA.blobs (
+       hash text collate "C" primary key,
+       uses bigint not null,
+       content bytea not null
+     )`,
+    `create table SCHEMA.purses (
+       name text collate "C" primary key,
+       limit_tokens bigint,
+       limit_nano_usd bigint,
+       limit_executions bigint,
+       books text not null,
+       version bigint not null
+     )`,
+  ],
+];

@@ -1,0 +1,177 @@
+/** One tree as a row of the table `trees`: who may write it, and whether that one is still there. */
+
+import type { Clock } from "../../core/clock.ts";
+import { UserError } from "../../core/errors.ts";
+import type { Claim } from "../../core/store.ts";
+import { toColumn } from "../event-row.ts";
+import { describeOwner, isGone } from "../owner.ts";
+import { type Connection, type Query, type Row, type Statement, statement } from "./connection.ts";
+
+export type PostgresTreeRow = {
+  /** Its number: the keys of its events begin with it. */
+  readonly tree: number;
+  readonly fence: number;
+  readonly lastSeq: number;
+  readonly owner: string | undefined;
+  /** When its owner counts as dead if nothing more is heard of it, in milliseconds since 1970. */
+  readonly leasedUntil: number;
+  /** False when no process works on it, as far as can be known from here. */
+  readonly isOwned: boolean;
+};
+
+/** How long an owner counts as alive after it was last heard of, and how often it is heard of. */
+const LEASE_SECONDS = 30;
+const RENEWAL_MS = 10_000;
+
+/** The moment until which an owner that renews now counts as alive, by the clock of the server. */
+export const LEASE_END: string = `clock_timestamp() + interval '${LEASE_SECONDS} seconds'`;
+
+export function lockTreeStatement(schema: string): Statement {
+  return statement(
+    `select tree, fence, last_seq, owner, lease_until > clock_timestamp() as is_leased,
+       (extract(epoch from lease_until) * 1000)::double precision as leased_until
+     from ${schema}.trees where root_id = $1 for update`,
+  );
+}
+
+/** No other process can write, claim or delete it before the transaction ends. Undefined when there is none. */
+export async function lockTree(query: Query, lock: Statement, rootId: string): Promise<PostgresTreeRow | undefined> {
+  const [row] = await query(lock, [toColumn(rootId)]);
+  if (row === undefined) return undefined;
+  return {
+    tree: Number(row.tree),
+    fence: Number(row.fence),
+    lastSeq: Number(row.last_seq),
+    owner: typeof row.owner === "string" ? row.owner : undefined,
+    leasedUntil: Number(row.leased_until),
+    isOwned: livingOwners()(row),
+  };
+}
+
+export function checkFree(rootId: string, { isOwned, owner = "", leasedUntil }: PostgresTreeRow): void {
+  if (!isOwned) return;
+  const until = new Date(Math.min(leasedUntil, LATEST_DATE)).toISOString();
+  throw new UserError(
+    `Run ${rootId} is at work in ${describeOwner(owner)}, which holds it until ${until}: wait, or stop that process`,
+  );
+}
+
+/** The last moment that has a date. */
+const LATEST_DATE = 8.64e15;
+
+/** Says of rows with `owner` and `is_leased` whether a process works on their tree; looks at each process once. */
+export function livingOwners(): (row: Row) => boolean {
+  const known = new Map<string, boolean>();
+  return ({ owner, is_leased }) => {
+    if (typeof owner !== "string" || is_leased !== true) return false;
+    const isAlive = known.get(owner) ?? !isGone(owner);
+    known.set(owner, isAlive);
+    return isAlive;
+  };
+}
+
+/** Condition on the tree `t`: a process may work on it. The owners that are certainly gone are the list at this place. */
+export function isAtWork(place: number): string {
+  return `(t.owner is not null and t.lease_until > clock_timestamp() and t.owner <> all($${place}::text[]))`;
+}
+
+export function ownersStatement(schema: string): Statement {
+  return statement(
+    `select distinct owner from ${schema}.trees where owner is not null and lease_until > clock_timestamp()`,
+  );
+}
+
+/** The owners that hold a lease and are certainly gone. */
+export async function goneOwners(query: Query, owners: Statement): Promise<string[]> {
+  return (await query(owners)).map(({ owner }) => String(owner)).filter(isGone);
+}
+
+/** Who may write which tree: claims are taken and given back, and renewed while this process lives. */
+type Claims = AsyncDisposable & {
+  claim(rootId: string): Promise<Claim>;
+  release(rootId: string, fence: number): Promise<void>;
+  isHeld(rootId: string): boolean;
+  /** From now on the lease is renewed. */
+  hold(rootId: string, fence: number): void;
+  /** The claim with this number is over; a later one of this store stays. */
+  drop(rootId: string, fence: number): void;
+};
+
+export function createClaims(connection: Connection, schema: string, owner: string, timer: Clock["timer"]): Claims {
+  const sql = statements(schema);
+  /** The latest claim of this store on each tree it works on. */
+  const held = new Map<string, number>();
+  /** The trees that were claimed without an answer. */
+  const unsure = new Set<string>();
+  let renewal: Disposable | undefined;
+
+  function hold(rootId: string, fence: number): void {
+    held.set(rootId, fence);
+    renewal ??= timer(RENEWAL_MS, renew);
+  }
+
+  function drop(rootId: string, fence: number): void {
+    if (held.get(rootId) === fence) held.delete(rootId);
+    if (held.size === 0) stopRenewal();
+  }
+
+  function renew(): void {
+    renewal = timer(RENEWAL_MS, renew);
+    // One that fails is made up for by the next: a lease outlasts two of them.
+    connection.query(sql.renew, [owner, heldIds()]).catch(() => undefined);
+  }
+
+  function stopRenewal(): void {
+    renewal?.[Symbol.dispose]();
+    renewal = undefined;
+  }
+
+  const heldIds = () => [...held.keys()].map(toColumn);
+
+  return {
+    isHeld: (rootId) => held.has(rootId),
+    hold,
+    drop,
+    async claim(rootId) {
+      const fence = await connection.transaction(
+        async (query) => {
+          const tree = await lockTree(query, sql.lock, rootId);
+          if (tree === undefined) throw new UserError(`No run with the id ${rootId}`);
+          // An earlier claim of ours may have been stored without an answer: it is taken again.
+          if (tree.owner !== owner || !unsure.has(rootId)) checkFree(rootId, tree);
+          const [row] = await query(sql.claim, [tree.tree, owner]);
+          return Number(row?.fence);
+        },
+        { onUnsure: () => unsure.add(rootId) },
+      );
+      unsure.delete(rootId);
+      hold(rootId, fence);
+      return { fence };
+    },
+    async release(rootId, fence) {
+      await connection.query(sql.release, [toColumn(rootId), fence]);
+      drop(rootId, fence);
+    },
+    async [Symbol.asyncDispose]() {
+      stopRenewal();
+      // A server that is gone cannot be told; there the lease ends by itself.
+      if (held.size > 0) await connection.query(sql.releaseAll, [owner, heldIds()]).catch(() => undefined);
+      held.clear();
+    },
+  };
+}
+
+function statements(schema: string) {
+  const trees = `update ${schema}.trees`;
+  return {
+    lock: lockTreeStatement(schema),
+    claim: statement(
+      `${trees} set fence = fence + 1, owner = $2, lease_until = ${LEASE_END} where tree = $1 returning fence`,
+    ),
+    release: statement(`${trees} set owner = null, lease_until = null where root_id = $1 and fence = $2`),
+    renew: statement(`${trees} set lease_until = ${LEASE_END} where owner = $1 and root_id = any($2::text[])`),
+    releaseAll: statement(
+      `${trees} set owner = null, lease_until = null where owner = $1 and root_id = any($2::text[])`,
+    ),
+  };
+}

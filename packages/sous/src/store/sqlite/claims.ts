@@ -1,0 +1,154 @@
+/** Who may write a tree in a database: claims with a number that only grows, and leases that end unless they are renewed. */
+
+import type { SQLOutputValue } from "node:sqlite";
+import type { Clock } from "../../core/clock.ts";
+import { StoreError, UserError } from "../../core/errors.ts";
+import { type Claim, NO_OWNER } from "../../core/store.ts";
+import { toColumn } from "../event-row.ts";
+import { describeOwner, isGone, newOwner } from "../owner.ts";
+import type { SqliteConnection } from "./connection.ts";
+
+const LEASE_MS = 30_000;
+const RENEWAL_MS = 10_000;
+
+/** The claim on a tree as it stands in the row of its root. */
+export type SqliteTreeRow = {
+  readonly number: number;
+  readonly fence: number;
+  readonly owner: string | undefined;
+  readonly leasedUntil: number;
+};
+
+export class SqliteClaims {
+  readonly owner: string = newOwner();
+  readonly #connection: SqliteConnection;
+  readonly #clock: Pick<Clock, "now" | "timer">;
+  /** The numbers of the trees that this store works on. */
+  readonly #held = new Set<number>();
+  #renewal: Disposable | undefined;
+
+  constructor(connection: SqliteConnection, clock: Pick<Clock, "now" | "timer">) {
+    this.#connection = connection;
+    this.#clock = clock;
+  }
+
+  /** Undefined when there is no such tree. */
+  find(rootId: string): SqliteTreeRow | undefined {
+    const row = this.#connection.prepare(FIND).get(toColumn(rootId));
+    return row === undefined ? undefined : toTreeRow(row);
+  }
+
+  /** The numbers of the trees that a process works on. */
+  treesAtWork(): number[] {
+    const owned = this.#connection.prepare(FIND_OWNED).all().map(toTreeRow);
+    return owned.filter((tree) => this.isAtWork(tree)).map(({ number }) => number);
+  }
+
+  /** As `isAtWork`, by number. */
+  isTreeAtWork(number: number): boolean {
+    const row = this.#connection.prepare(FIND_NUMBER).get(number);
+    return row !== undefined && this.isAtWork(toTreeRow(row));
+  }
+
+  /** True while a process works on the tree, as far as can be known from here. */
+  isAtWork({ owner, leasedUntil }: SqliteTreeRow): boolean {
+    if (owner === undefined || owner === this.owner) return owner !== undefined;
+    return leasedUntil > this.#clock.now() && !isGone(owner);
+  }
+
+  checkFree(rootId: string, tree: SqliteTreeRow): void {
+    const { owner, leasedUntil } = tree;
+    if (owner === undefined || !this.isAtWork(tree)) return;
+    const until = new Date(Math.min(leasedUntil, LATEST_DATE)).toISOString();
+    throw new UserError(
+      `Run ${rootId} is at work in ${describeOwner(owner)}, which holds it until ${until}: wait, or stop that process`,
+    );
+  }
+
+  claim(rootId: string): Claim {
+    const { number, fence } = this.#connection.write(() => {
+      const tree = this.find(rootId);
+      if (tree === undefined) throw new UserError(`No run with the id ${rootId}`);
+      this.checkFree(rootId, tree);
+      const fence = tree.fence + 1;
+      this.take(tree.number, fence);
+      return { number: tree.number, fence };
+    });
+    this.hold(number);
+    return { fence };
+  }
+
+  /** Writes the claim of this store into the row of the root; part of a transaction that is open. */
+  take(number: number, fence: number): void {
+    this.#connection.prepare(TAKE).run(fence, this.owner, this.#clock.now() + LEASE_MS, number);
+  }
+
+  release(rootId: string, fence: number): void {
+    const number = this.#connection.write(() => {
+      const tree = this.find(rootId);
+      if (tree?.fence !== fence) return undefined;
+      this.free(tree.number);
+      return tree.number;
+    });
+    if (number !== undefined) this.drop(number);
+  }
+
+  /** Takes the owner out of the row of the root; part of a transaction that is open. */
+  free(number: number): void {
+    this.#connection.prepare(FREE).run(number);
+  }
+
+  /** From now on the lease is renewed. */
+  hold(number: number): void {
+    this.#held.add(number);
+    this.#renewal ??= this.#clock.timer(RENEWAL_MS, this.#renew);
+  }
+
+  drop(number: number): void {
+    this.#held.delete(number);
+    if (this.#held.size === 0) this.#stopRenewal();
+  }
+
+  releaseAll(): void {
+    if (this.#held.size === 0) return;
+    this.#held.clear();
+    this.#stopRenewal();
+    this.#connection.write(() => this.#connection.prepare(FREE_ALL).run(this.owner));
+  }
+
+  readonly #renew = (): void => {
+    this.#renewal = this.#clock.timer(RENEWAL_MS, this.#renew);
+    try {
+      this.#connection.write(() => this.#connection.prepare(RENEW).run(this.#clock.now() + LEASE_MS, this.owner));
+    } catch (error) {
+      // The lease has two thirds of its time left: the next renewal may succeed, and an owner that lost it is refused when it writes.
+      if (!(error instanceof StoreError)) throw error;
+    }
+  };
+
+  #stopRenewal(): void {
+    this.#renewal?.[Symbol.dispose]();
+    this.#renewal = undefined;
+  }
+}
+
+function toTreeRow({ number, fence, owner, leased_until: leasedUntil }: Record<string, SQLOutputValue>): SqliteTreeRow {
+  return {
+    number: Number(number),
+    fence: Number(fence ?? NO_OWNER),
+    owner: typeof owner === "string" ? owner : undefined,
+    leasedUntil: Number(leasedUntil ?? 0),
+  };
+}
+
+/** The last moment that has a date. */
+const LATEST_DATE = 8.64e15;
+
+const SELECT = "SELECT number, fence, owner, leased_until FROM runs";
+const FIND = `${SELECT} WHERE id = ? AND root = number`;
+const FIND_NUMBER = `${SELECT} WHERE number = ?`;
+const FIND_OWNED = `${SELECT} WHERE owner IS NOT NULL`;
+const TAKE = "UPDATE runs SET fence = ?, owner = ?, leased_until = ? WHERE number = ?";
+const FREE = "UPDATE runs SET owner = NULL, leased_until = NULL WHERE number = ?";
+const FREE_ALL = "UPDATE runs SET owner = NULL, leased_until = NULL WHERE owner = ?";
+const RENEW = "UPDATE runs SET leased_until = ? WHERE owner = ?";

@@ -1,0 +1,50 @@
+/** Deletes whole trees of a database, with the long texts that nothing else refers to. */
+
+import { blobsOf } from "../event-row.ts";
+import type { SqliteClaims } from "./claims.ts";
+import type { SqliteConnection } from "./connection.ts";
+import { releaseBlob } from "./run-row.ts";
+import { MAX_VALUE_BYTES } from "./schema.ts";
+
+/** False when there is no such tree. Throws a `UserError` when a process works on it. */
+export function deleteTree(connection: SqliteConnection, claims: SqliteClaims, rootId: string): boolean {
+  return connection.write(() => {
+    const tree = claims.find(rootId);
+    if (tree === undefined) return false;
+    claims.checkFree(rootId, tree);
+    deleteRows(connection, tree.number);
+    return true;
+  });
+}
+
+/** Deletes the trees whose root started before this time and that no process works on; one at a time, so that others can write between. */
+export function pruneTrees(connection: SqliteConnection, claims: SqliteClaims, before: number): number {
+  const old = connection.read(() => connection.prepare(FIND_OLD).all(before));
+  let pruned = 0;
+  for (const { number } of old) {
+    connection.write(() => {
+      // Asked again behind the lock: another process may have deleted it, and another tree may have its number.
+      const isThere = connection.prepare(IS_OLD).get(number ?? null, before) !== undefined;
+      if (!isThere || claims.isTreeAtWork(Number(number))) return;
+      deleteRows(connection, Number(number));
+      pruned += 1;
+    });
+  }
+  return pruned;
+}
+
+function deleteRows(connection: SqliteConnection, tree: number): void {
+  for (const { json } of connection.prepare(FIND_WITH_BLOBS).iterate(tree)) {
+    for (const hash of blobsOf(String(json))) releaseBlob(connection, hash);
+  }
+  for (const { hash } of connection.prepare(FIND_COLUMN_BLOBS).all(tree)) releaseBlob(connection, String(hash));
+  connection.prepare("DELETE FROM events WHERE key >= ?1 << 28 AND key < (?1 + 1) << 28").run(tree);
+  connection.prepare("DELETE FROM runs WHERE root = ?").run(tree);
+}
+
+const FIND_OLD = "SELECT number FROM runs WHERE parent IS NULL AND started_at < ? AND root = number";
+const IS_OLD = "SELECT 1 FROM runs WHERE number = ? AND started_at < ? AND root = number";
+const FIND_WITH_BLOBS = `SELECT json FROM events WHERE key >= ?1 << 28 AND key < (?1 + 1) << 28
+AND substr(json, 1, 1) = '[' AND octet_length(json) <= ${MAX_VALUE_BYTES}`;
+const FIND_COLUMN_BLOBS = `SELECT hex(task) AS hash FROM runs WHERE root = ?1 AND typeof(task) = 'blob'
+UNION ALL SELECT hex(summary_prompt) FROM runs WHERE root = ?1 AND typeof(summary_prompt) = 'blob'`;

@@ -1,0 +1,44 @@
+/** Inspects a database as it is, without writing or waiting. */
+
+import { systemClock } from "../../host.ts";
+import { SqliteConnection } from "./connection.ts";
+import { findDatabase } from "./file.ts";
+import { checkIsOurs } from "./schema.ts";
+
+export type DatabaseFacts = {
+  readonly bytes: number;
+  readonly version: number;
+  readonly runs: number;
+  /** What the check found wrong; undefined when nothing is, or when it was not made. */
+  readonly damage: string | undefined;
+  /** False for a file too large to be checked while a person waits. */
+  readonly isChecked: boolean;
+};
+
+const MAX_CHECKED_BYTES = 256 * 1024 * 1024;
+
+/** Undefined when there is none. Throws a `UserError` or a `StoreError` that says why it cannot be used. */
+export function inspectDatabase(file: string): DatabaseFacts | undefined {
+  const place = findDatabase(file, true);
+  if (place === undefined || place.isEmpty) return undefined;
+  checkIsOurs(place.file);
+  using connection = new SqliteConnection(place, {
+    readOnly: true,
+    synchronous: "normal",
+    busyTimeoutMs: 1_000,
+    now: systemClock.now,
+  });
+  return connection.read(() => {
+    const value = (sql: string): unknown => Object.values(connection.prepare(sql).get() ?? {})[0];
+    const bytes = Number(value("PRAGMA page_count")) * Number(value("PRAGMA page_size"));
+    const isChecked = bytes <= MAX_CHECKED_BYTES;
+    const verdict = isChecked ? String(value("PRAGMA quick_check(1)")) : "ok";
+    return {
+      bytes,
+      version: Number(value("PRAGMA user_version")),
+      runs: Number(value("SELECT count(*) FROM runs")),
+      damage: verdict === "ok" ? undefined : verdict,
+      isChecked,
+    };
+  });
+}

@@ -1,0 +1,201 @@
+/** Answers questions about the runs of a database. */
+
+import type { SQLInputValue } from "node:sqlite";
+import { StoreError } from "../../core/errors.ts";
+import type { RunIdentity, StoredEvent } from "../../core/event.ts";
+import { addToRunRecord } from "../../core/run-record.ts";
+import type { ReadOptions, RunQuery, RunRecord } from "../../core/store.ts";
+import { decodeEvent, toColumn } from "../event-row.ts";
+import type { SqliteClaims } from "./claims.ts";
+import type { SqliteConnection } from "./connection.ts";
+import { blobReader, parseIdentity, parseRunRow, SELECT_IDENTITY, SELECT_RUNS, type SqliteRunRow } from "./run-row.ts";
+import { LAST_SEQ, MAX_VALUE_BYTES } from "./schema.ts";
+
+export class SqliteReader {
+  readonly #connection: SqliteConnection;
+  readonly #claims: SqliteClaims;
+
+  constructor(connection: SqliteConnection, claims: SqliteClaims) {
+    this.#connection = connection;
+    this.#claims = claims;
+  }
+
+  read(rootId: string, options: ReadOptions): StoredEvent[] {
+    return this.#connection.read(() => {
+      const range = this.#range(rootId, options);
+      const limit = options.limit ?? Number.POSITIVE_INFINITY;
+      return range === undefined ? [] : eventsIn(this.#connection, range).take(Math.max(0, limit)).toArray();
+    });
+  }
+
+  run(runId: string): RunRecord | undefined {
+    return this.#connection.read(() => this.#records(this.#rows(SELECT_RUN, toColumn(runId))))[0];
+  }
+
+  list(query: RunQuery): RunRecord[] {
+    return this.#connection.read(() => {
+      const { limit = Number.POSITIVE_INFINITY, offset = 0 } = query;
+      const { sql, values } = listQuery(query, () => this.#claims.treesAtWork());
+      const most = Number.isFinite(limit) ? Math.max(0, Math.trunc(limit)) : -1;
+      return this.#records(this.#rows(sql, ...values, most, Math.trunc(offset)));
+    });
+  }
+
+  children(runId: string): RunRecord[] {
+    return this.#connection.read(() => this.#records(this.#rows(SELECT_CHILDREN, toColumn(runId))));
+  }
+
+  tree(rootId: string): RunRecord[] {
+    return this.#connection.read(() => {
+      const runs = this.#rows(SELECT_TREE, toColumn(rootId));
+      return this.#records(runs.sort((left, right) => left.number - right.number));
+    });
+  }
+
+  #range(rootId: string, { after = 0, runId }: ReadOptions): EventRange | undefined {
+    const tree = this.#claims.find(rootId)?.number;
+    if (tree === undefined) return undefined;
+    const from = Math.max(0, Math.floor(after) + 1);
+    if (runId === undefined) return { tree, from, to: LAST_SEQ };
+    const run = this.#connection.prepare(FIND_REACH).get(toColumn(runId), tree);
+    if (run === undefined) return undefined;
+    const { number, first_seq: firstSeq, last_seq: lastSeq } = run;
+    return { tree, from: Math.max(from, Number(firstSeq)), to: Number(lastSeq ?? LAST_SEQ), runs: [Number(number)] };
+  }
+
+  #rows(sql: string, ...values: SQLInputValue[]): SqliteRunRow[] {
+    const blob = blobReader(this.#connection);
+    const rows = this.#connection.prepare(sql).all(...values);
+    return rows.map((row) => parseRunRow(row, blob));
+  }
+
+  #records(runs: readonly SqliteRunRow[]): RunRecord[] {
+    const unfinished = Map.groupBy(runs, ({ tree, record }) => (record.status === "running" ? tree : undefined));
+    for (const [tree, open] of unfinished) if (tree !== undefined) this.#fold(tree, open);
+    return runs.map(({ record }) => record);
+  }
+
+  /** Their rows are as old as their beginning: what has happened since is in the events, which are walked through once. */
+  #fold(tree: number, runs: readonly SqliteRunRow[]): void {
+    const records = new Map(runs.map(({ record }) => [record.id, record]));
+    const from = runs.reduce((first, { firstSeq }) => Math.min(first, firstSeq), LAST_SEQ) + 1;
+    const range = { tree, from, to: LAST_SEQ, runs: runs.map(({ number }) => number), isForRecords: true };
+    for (const event of eventsIn(this.#connection, range)) {
+      const record = records.get(event.runId);
+      if (record !== undefined) addToRunRecord(record, event);
+    }
+    if (this.#claims.isTreeAtWork(tree)) return;
+    for (const record of records.values()) if (record.status === "running") record.status = "interrupted";
+  }
+}
+
+const FIND_REACH = "SELECT number, first_seq, last_seq FROM runs WHERE id = ? AND root = ?";
+
+/** A part of the events of a tree. */
+type EventRange = {
+  /** The number of the root. */
+  readonly tree: number;
+  /** The first number that is wanted, and the last. */
+  readonly from: number;
+  readonly to: number;
+  /** Only of the runs with these numbers. */
+  readonly runs?: readonly number[];
+  /** Only what changes the record of a run. */
+  readonly isForRecords?: boolean;
+};
+
+/** In the order of their numbers; part of a transaction that is open. */
+function* eventsIn(connection: SqliteConnection, range: EventRange): Generator<StoredEvent> {
+  const { tree, from, to, runs } = range;
+  if (!(from <= to && to <= LAST_SEQ)) return;
+  const values = runs === undefined ? [] : [JSON.stringify(runs)];
+  const blob = blobReader(connection);
+  const identities = new Map<number, RunIdentity>();
+  let last = -1;
+  for (const row of connection.prepare(sqlFor(range)).iterate(MAX_VALUE_BYTES, tree, from, to, ...values)) {
+    const { seq, run, type, json } = row;
+    // A table whose pages point at each other in a circle would never end.
+    if (typeof seq !== "number" || seq <= last) throw damaged(seq, "it comes after a later one");
+    if (typeof json !== "string") throw damaged(seq, "it is too large");
+    if (typeof run !== "number" || typeof type !== "string") throw damaged(seq, "it has no run or no type");
+    last = seq;
+    let identity = identities.get(run);
+    if (identity === undefined) {
+      identity = identityOf(connection, run, tree, seq);
+      identities.set(run, identity);
+    }
+    yield decodeEvent({ seq, type, json }, identity, blob);
+  }
+}
+
+function sqlFor({ runs, isForRecords = false }: EventRange): string {
+  return `${SELECT}${runs === undefined ? "" : OF_RUNS}${isForRecords ? FOR_RECORDS : ""} ORDER BY key`;
+}
+
+function identityOf(connection: SqliteConnection, run: number, tree: number, seq: number): RunIdentity {
+  const row = connection.prepare(SELECT_IDENTITY).get(run, tree);
+  if (row === undefined) throw damaged(seq, "its run is not in its tree");
+  return parseIdentity(row);
+}
+
+function damaged(seq: unknown, why: string): StoreError {
+  return new StoreError(`Event ${seq} is damaged in the store: ${why}`);
+}
+
+const SELECT = `SELECT key & 0xfffffff AS seq, run, type, iif(octet_length(json) > ?1, NULL, json) AS json FROM events
+WHERE key BETWEEN (?2 << 28) | ?3 AND (?2 << 28) | ?4`;
+const OF_RUNS = " AND run IN (SELECT value FROM json_each(?5))";
+const FOR_RECORDS = " AND type IN ('message-end', 'retry', 'tool-call-start', 'run-end')";
+
+/** The questions about the runs of a database, in SQL. Each is answered by an index, however many runs there are. */
+export const SELECT_RUN: string = `${SELECT_RUNS} WHERE r.id = ?`;
+/** In the order in which they started. */
+export const SELECT_CHILDREN: string = `${SELECT_RUNS}
+WHERE r.root = (SELECT root FROM runs WHERE id = ?1) AND r.parent = (SELECT number FROM runs WHERE id = ?1) ORDER BY r.number`;
+/** In no order: a caller that sorts them by number need not hold them twice. */
+export const SELECT_TREE: string = `${SELECT_RUNS}
+WHERE r.root = (SELECT number FROM runs WHERE id = ? AND root = number)`;
+
+/** The words and values of a list, but for its limit and offset. */
+export function listQuery(
+  query: RunQuery,
+  treesAtWork: () => readonly number[],
+): { sql: string; values: SQLInputValue[] } {
+  const { status, since, rootsOnly = false, idPrefix = "", rootId, cwd } = query;
+  const conditions: string[] = [];
+  const values: SQLInputValue[] = [];
+  if (rootsOnly) conditions.push("r.parent IS NULL");
+  if (status === "running" || status === "interrupted") {
+    const isIn = status === "running" ? "IN" : "NOT IN";
+    conditions.push(`r.status = 'running' AND ${NOT_COMPLETED} AND r.root ${isIn} (SELECT value FROM json_each(?))`);
+    values.push(JSON.stringify(treesAtWork()));
+  } else if (status !== undefined) {
+    conditions.push(status === "completed" ? "r.status = ?" : `r.status = ? AND ${NOT_COMPLETED}`);
+    values.push(status);
+  }
+  if (rootId !== undefined) {
+    conditions.push("r.root = (SELECT number FROM runs WHERE id = ? AND root = number)");
+    values.push(toColumn(rootId));
+  }
+  if (cwd !== undefined) {
+    // Few runs have such a status. A folder may have all of them, so its index would be walked for nothing.
+    const isFew = (status !== undefined && status !== "completed") || idPrefix !== "" || rootId !== undefined;
+    conditions.push(`${isFew ? "+" : ""}r.cwd = ?`);
+    values.push(toColumn(cwd));
+  }
+  if (since !== undefined) {
+    conditions.push("r.started_at >= ?");
+    values.push(since);
+  }
+  if (idPrefix !== "") {
+    conditions.push("r.id >= ? AND r.id < ?");
+    values.push(toColumn(idPrefix), `${toColumn(idPrefix)}\u{10ffff}`);
+  }
+  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
+  // Few ids begin alike, and a tree is small: finding these and sorting them beats walking through all runs by their start.
+  const order = `ORDER BY ${idPrefix === "" && rootId === undefined ? "" : "+"}r.started_at DESC, r.id DESC`;
+  return { sql: `${SELECT_RUNS} ${where} ${order} LIMIT ? OFFSET ?`, values };
+}
+
+/** What the index by status says of its runs, so that it can be used. */
+const NOT_COMPLETED = "r.status <> 'completed'";

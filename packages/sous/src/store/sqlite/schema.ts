@@ -1,0 +1,167 @@
+/** The tables of a database of sous, how older ones are brought up to date, and the check that nothing else is in there. */
+
+import { UserError } from "../../core/errors.ts";
+import { PURSES } from "./budget.ts";
+import type { SqliteConnection } from "./connection.ts";
+import { checkJournal, readHeader } from "./header.ts";
+
+/** "sous" in the header of the file, so that a file of another program is recognised. */
+const APPLICATION_ID = 0x736f7573;
+
+/** Events of a tree, and trees of a database: both numbers share the 63 bits of a key. */
+export const LAST_SEQ: number = 2 ** 28 - 1;
+export const LAST_TREE: number = 2 ** 35 - 1;
+
+/** Nothing larger is stored as one value, and nothing larger is read from a file of unknown origin. */
+export const MAX_VALUE_BYTES: number = 64 * 1024 * 1024;
+
+/** A table or an index, by name. */
+type Part = { readonly name: string; readonly sql: string };
+
+/**
+ * Run numbers instead of ids, and `tree × 2^28 + seq` as the key of an event: text keys cost half the speed. The row of a
+ * root also says who works on its tree, in front because every append asks for that. A task or prompt over 64 KB is a blob:
+ * the hash of its text. Node 22 reads no text behind a character 0, so it is written as `\u0000` in texts and as bytes in blobs.
+ */
+const RUNS: Part = {
+  name: "runs",
+  sql: `CREATE TABLE runs (
+  number INTEGER PRIMARY KEY,
+  fence INTEGER,
+  owner TEXT,
+  leased_until INTEGER,
+  id TEXT NOT NULL UNIQUE,
+  root INTEGER NOT NULL,
+  parent INTEGER,
+  agent_id TEXT NOT NULL,
+  path TEXT NOT NULL,
+  depth INTEGER NOT NULL,
+  agent TEXT NOT NULL,
+  label TEXT NOT NULL,
+  model TEXT NOT NULL,
+  task TEXT NOT NULL,
+  summary_prompt TEXT,
+  allowed_tools TEXT NOT NULL,
+  first_seq INTEGER NOT NULL,
+  started_at INTEGER NOT NULL,
+  status TEXT NOT NULL,
+  stop_reason TEXT,
+  last_seq INTEGER,
+  ended_at INTEGER,
+  duration_ms REAL,
+  turns INTEGER,
+  tool_count INTEGER,
+  usage TEXT,
+  cost_usd REAL,
+  cwd TEXT,
+  lost TEXT
+)`,
+};
+const EVENTS: Part = {
+  name: "events",
+  sql: `CREATE TABLE events (
+  key INTEGER PRIMARY KEY,
+  run INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  json TEXT NOT NULL
+)`,
+};
+const BLOBS: Part = {
+  name: "blobs",
+  sql: `CREATE TABLE blobs (
+  hash BLOB NOT NULL UNIQUE,
+  data BLOB NOT NULL,
+  uses INTEGER NOT NULL
+)`,
+};
+
+/** What each version adds; the version of a file is how many of these it has. Never changed, only continued. */
+const MIGRATIONS: readonly (readonly Part[])[] = [
+  [
+    RUNS,
+    EVENTS,
+    BLOBS,
+    index("runs_by_tree", "runs (root, parent)"),
+    index("runs_by_start", "runs (started_at, id)"),
+    // Most runs end as completed: among all they are soon found, and without them the index is small and seldom written.
+    index("runs_by_status", "runs (status, started_at, id) WHERE status <> 'completed'"),
+    index("roots_by_start", "runs (started_at, id) WHERE parent IS NULL"),
+    index("roots_by_status", "runs (status, started_at, id) WHERE parent IS NULL AND status <> 'completed'"),
+    index("roots_by_folder", "runs (cwd, started_at, id) WHERE cwd IS NOT NULL"),
+    index("runs_by_owner", "runs (owner) WHERE owner IS NOT NULL"),
+  ],
+  [{ name: "purses", sql: PURSES }],
+];
+
+const SCHEMA_VERSION: number = MIGRATIONS.length;
+
+/**
+ * Looks at the header of a file as it lies there, so that one of another program is not even locked. Throws a `UserError`
+ * when it is not ours, or comes from a newer version. What cannot be told yet, `prepareSchema` asks when the file is open.
+ */
+export function checkIsOurs(file: string): void {
+  checkJournal(file);
+  const header = readHeader(file);
+  if (header === undefined) return;
+  if (header.applicationId !== APPLICATION_ID) throw notOurs(file, "is not a database of sous");
+  if (header.version > SCHEMA_VERSION) throw newerVersion(file, header.version);
+}
+
+/** Makes the tables, or what is missing of them. Throws a `UserError` when the file is not what it should be. */
+export function prepareSchema(connection: SqliteConnection): void {
+  const version = connection.read(() => versionOf(connection));
+  if (version < SCHEMA_VERSION) {
+    if (connection.isReadOnly)
+      throw new UserError(`${connection.file} was written by an older version of sous: open it once for writing`);
+    // Asked again behind the lock, because another process may have been faster.
+    connection.write(() => migrate(connection, versionOf(connection)));
+  }
+  connection.read(() => checkParts(connection, SCHEMA_VERSION));
+}
+
+function index(name: string, columns: string): Part {
+  return { name, sql: `CREATE INDEX ${name} ON ${columns}` };
+}
+
+function versionOf(connection: SqliteConnection): number {
+  const applicationId = connection.prepare("PRAGMA application_id").get()?.application_id;
+  const version = Number(connection.prepare("PRAGMA user_version").get()?.user_version);
+  const isNew = applicationId === 0 && version === 0;
+  if (applicationId !== APPLICATION_ID && !isNew) throw notOurs(connection.file, "is not a database of sous");
+  if (version > SCHEMA_VERSION) throw newerVersion(connection.file, version);
+  if (version < 0) throw notOurs(connection.file, "has a version that sous never had");
+  return version;
+}
+
+function migrate(connection: SqliteConnection, from: number): void {
+  checkParts(connection, from);
+  if (from === 0) connection.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+  for (const { sql } of MIGRATIONS.slice(from).flat()) connection.exec(sql);
+  connection.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+}
+
+/** A trigger, a view or a table with a column that computes something would run in our name. */
+function checkParts(connection: SqliteConnection, version: number): void {
+  const expected = new Map<unknown, string>();
+  for (const { name, sql } of MIGRATIONS.slice(0, version).flat()) expected.set(name, sql);
+  const found = connection.prepare(FIND_PARTS).all();
+  const strange = found.find(({ name, sql }) => expected.get(name) !== sql);
+  if (strange !== undefined)
+    throw notOurs(connection.file, `holds ${JSON.stringify(strange.name)}, which sous did not put there`);
+  if (found.length < expected.size) throw notOurs(connection.file, "lacks tables that sous put there");
+}
+
+function notOurs(file: string, what: string): UserError {
+  return new UserError(`${file} ${what}: give another file with --db-path`);
+}
+
+function newerVersion(file: string, version: number): UserError {
+  const known = `schema ${version}; this one knows ${SCHEMA_VERSION}`;
+  return new UserError(
+    `${file} was written by a newer version of sous (${known}): update sous, or give another file with --db-path`,
+  );
+}
+
+/** An index that SQLite made for a table has no words of its own. */
+const FIND_PARTS =
+  "SELECT substr(name, 1, 100) AS name, substr(sql, 1, 10000) AS sql FROM sqlite_schema WHERE sql IS NOT NULL LIMIT 100";

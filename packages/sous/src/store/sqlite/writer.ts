@@ -1,0 +1,244 @@
+/** Appends the events of trees: one transaction a call, event rows and little else. */
+
+import type { SQLInputValue } from "node:sqlite";
+import { StaleOwner, StoreError } from "../../core/errors.ts";
+import type { EventOf, StoredEvent } from "../../core/event.ts";
+import { FIRST_FENCE, NO_OWNER } from "../../core/store.ts";
+import { type EncodedEvent, encodeEvent, toColumn } from "../event-row.ts";
+import type { SqliteClaims } from "./claims.ts";
+import type { SqliteConnection } from "./connection.ts";
+import { endRun, insertRun, storeBlob } from "./run-row.ts";
+import { LAST_SEQ, LAST_TREE, MAX_VALUE_BYTES } from "./schema.ts";
+
+/** A tree that this store works on. Of its runs only the live ones are remembered: there may be a hundred thousand others. */
+type LiveTree = {
+  readonly rootId: string;
+  readonly number: number;
+  readonly fence: number;
+  lastSeq: number;
+  /** Run numbers by id. */
+  readonly runs: Map<string, number>;
+  /** False when the claim ends with these events, or was never made. */
+  isOwned: boolean;
+};
+
+/** One call of `append`. */
+type Batch = {
+  readonly rootId: string;
+  readonly events: readonly StoredEvent[];
+  readonly rows: readonly EncodedEvent[];
+  readonly fence: number;
+};
+
+export class SqliteWriter {
+  readonly #connection: SqliteConnection;
+  readonly #claims: SqliteClaims;
+  readonly #live = new Map<string, LiveTree>();
+
+  constructor(connection: SqliteConnection, claims: SqliteClaims) {
+    this.#connection = connection;
+    this.#claims = claims;
+  }
+
+  append(rootId: string, events: readonly StoredEvent[], fence: number): void {
+    if (events.length === 0) return;
+    const live = this.#live.get(rootId);
+    if (live?.fence === fence && this.#appendAtOnce(live, events)) return;
+    const batch: Batch = { rootId, events, rows: events.map(encodeRow), fence };
+    // What is remembered must not be ahead of what is kept: when this throws, the next append looks everything up again.
+    this.#live.delete(rootId);
+    // A caller that hears that a tree is done relies on finding it here.
+    if (events.some(({ type, parentId }) => type === "run-end" && parentId === null)) this.#connection.lookAgain();
+    const tree = (live && this.#keepIfOurs(live, batch)) ?? this.#connection.write(() => this.#keep(live, batch));
+    if (tree.isOwned) {
+      this.#live.set(rootId, tree);
+      this.#claims.hold(tree.number);
+    } else {
+      this.#claims.drop(tree.number);
+    }
+  }
+
+  /** From now on this store does not own the tree. */
+  release(rootId: string): void {
+    this.#live.delete(rootId);
+  }
+
+  /** A few events of live runs need one statement, which also asks whether the tree is still this store's. */
+  #appendAtOnce(live: LiveTree, events: readonly StoredEvent[]): boolean {
+    if (events.length > MAX_AT_ONCE) return false;
+    const { number, fence } = live;
+    const values: SQLInputValue[] = [number];
+    let last = live.lastSeq;
+    for (const event of events) {
+      const { seq, type } = event;
+      const run = live.runs.get(event.runId);
+      if (run === undefined || type === "run-start" || type === "run-end" || seq <= last || seq > LAST_SEQ)
+        return false;
+      const { json, blobs } = encodeRow(event);
+      if (blobs.length > 0) return false;
+      values.push(seq, run, type, json);
+      last = seq;
+    }
+    values.push(number, fence, this.#claims.owner);
+    if (this.#connection.writeAtOnce(ADD_IF_OURS[events.length] ?? "", values) === 0) return false;
+    live.lastSeq = last;
+    return true;
+  }
+
+  /** Undefined, and nothing is kept, when the tree is no longer this store's. */
+  #keepIfOurs(live: LiveTree, batch: Batch): LiveTree | undefined {
+    // The start of a root makes the tree ours, so afterwards it could not be told whether it was.
+    if (live.fence !== batch.fence || batch.events.some(isRootStart)) return undefined;
+    try {
+      return this.#connection.write(() => this.#fill(live, batch, ADD_IF_OURS));
+    } catch (error) {
+      if (error instanceof NotOurs) return undefined;
+      throw error;
+    }
+  }
+
+  #keep(live: LiveTree | undefined, batch: Batch): LiveTree {
+    return this.#fill(this.#kept(batch) ?? this.#begun(live, batch), batch, ADD);
+  }
+
+  #fill(tree: LiveTree, { events, rows, fence }: Batch, add: readonly string[]): LiveTree {
+    const added: SQLInputValue[] = [];
+    for (let index = 0; index < rows.length; index++) {
+      const event = events[index];
+      const row = rows[index];
+      if (event === undefined || row === undefined) break;
+      takeSeq(tree, event.seq);
+      const run = event.type === "run-start" ? this.#startRun(tree, event) : this.#runOf(tree, event);
+      added.push(event.seq, run, row.type, row.json);
+      if (row.blobs.length > 0) for (const blob of row.blobs) storeBlob(this.#connection, blob);
+      if (event.type === "run-end") this.#endRun(tree, run, event);
+    }
+    this.#addEvents(tree, added, add);
+    if (!tree.isOwned && fence !== NO_OWNER) this.#claims.free(tree.number);
+    return tree;
+  }
+
+  /** `values` are four for every event, `add` the statements that add some of them. */
+  #addEvents({ number, fence }: LiveTree, values: readonly SQLInputValue[], add: readonly string[]): void {
+    const ours = add === ADD_IF_OURS ? [number, fence, this.#claims.owner] : [];
+    for (let start = 0; start < values.length; start += 4 * MAX_AT_ONCE) {
+      const some = values.slice(start, start + 4 * MAX_AT_ONCE);
+      const { changes } = this.#connection.prepare(add[some.length / 4] ?? "").run(number, ...some, ...ours);
+      if (changes === 0) throw new NotOurs("The tree is not of this store");
+    }
+  }
+
+  /** A tree that is in the database and is not remembered, or not rightly. */
+  #kept({ rootId, fence }: Batch): LiveTree | undefined {
+    const found = this.#claims.find(rootId);
+    if (found === undefined) return undefined;
+    const { number } = found;
+    if (found.fence !== fence) {
+      if (found.owner !== this.#claims.owner) this.#claims.drop(number);
+      throw new StaleOwner(`Tree ${rootId} was taken over: claim ${fence} is not the latest, which is ${found.fence}`);
+    }
+    const isOwned = fence !== NO_OWNER;
+    if (isOwned) this.#claims.take(number, fence);
+    const lastSeq = Number(this.#connection.prepare(FIND_LAST_SEQ).get(number)?.seq ?? 0);
+    return { rootId, number, fence, lastSeq, runs: new Map(), isOwned };
+  }
+
+  #begun(live: LiveTree | undefined, { rootId, events, fence }: Batch): LiveTree {
+    const [first] = events;
+    const isStart = first?.type === "run-start" && first.runId === rootId;
+    const isGone = fence === FIRST_FENCE || fence === NO_OWNER ? !isStart && live !== undefined : true;
+    if (isGone && live !== undefined) this.#claims.drop(live.number);
+    if (isGone) throw new StaleOwner(`Tree ${rootId} is no longer in the store`);
+    if (!isStart) throw new StoreError(`Tree ${rootId} does not begin with the start of its root`);
+    const number = this.#nextNumber();
+    // A tree of this store that was deleted while this process slept may have had the same number.
+    for (const [id, other] of this.#live) if (other.number === number) this.#live.delete(id);
+    return { rootId, number, fence, lastSeq: 0, runs: new Map(), isOwned: fence !== NO_OWNER };
+  }
+
+  #startRun(tree: LiveTree, start: EventOf<"run-start">): number {
+    const { runId, parentId } = start;
+    const isRoot = runId === tree.rootId;
+    const number = isRoot ? tree.number : this.#nextNumber();
+    const parent = parentId === null ? null : this.#numberOf(tree, parentId);
+    if (parent === undefined) throw new StoreError(`The parent of run ${runId} is not in tree ${tree.rootId}`);
+    if (this.#connection.prepare(FIND_RUN).get(toColumn(runId)) !== undefined)
+      throw new StoreError(`A run with the id ${runId} is in the store already`);
+    insertRun(this.#connection, { number, tree: tree.number, parent }, start);
+    if (parentId === null && tree.fence !== NO_OWNER) {
+      // A follow-up may begin in the same batch in which the run before it ended.
+      tree.isOwned = true;
+      this.#claims.take(tree.number, tree.fence);
+    }
+    tree.runs.set(runId, number);
+    return number;
+  }
+
+  #endRun(tree: LiveTree, number: number, end: EventOf<"run-end">): void {
+    endRun(this.#connection, number, end);
+    tree.runs.delete(end.runId);
+    if (end.parentId === null) tree.isOwned = false;
+  }
+
+  #runOf(tree: LiveTree, { runId, seq }: StoredEvent): number {
+    const number = tree.runs.get(runId) ?? this.#numberOf(tree, runId);
+    if (number === undefined) throw new StoreError(`Event ${seq} belongs to run ${runId}, which has not started`);
+    return number;
+  }
+
+  /** Of a run that has ended, or of one that is live and was started by another process. */
+  #numberOf(tree: LiveTree, runId: string): number | undefined {
+    const known = tree.runs.get(runId);
+    if (known !== undefined) return known;
+    const found = this.#connection.prepare(FIND_RUN).get(toColumn(runId));
+    if (found === undefined || found.root !== tree.number) return undefined;
+    const number = Number(found.number);
+    if (found.status === "running") tree.runs.set(runId, number);
+    return number;
+  }
+
+  #nextNumber(): number {
+    const number = Number(this.#connection.prepare(NEXT_NUMBER).get()?.number);
+    if (number > LAST_TREE) throw new StoreError(`${this.#connection.file} has no numbers left for further runs`);
+    return number;
+  }
+}
+
+function isRootStart({ type, parentId }: StoredEvent): boolean {
+  return type === "run-start" && parentId === null;
+}
+
+/** Another process works on the tree, or it was deleted. */
+class NotOurs extends StoreError {
+  override name = "NotOurs";
+}
+
+function encodeRow(event: StoredEvent): EncodedEvent {
+  const row = encodeEvent(event);
+  if (row.json.length * 3 > MAX_VALUE_BYTES && Buffer.byteLength(row.json) > MAX_VALUE_BYTES)
+    throw new StoreError(`Event ${event.seq} of run ${event.runId} has more than ${MAX_VALUE_BYTES} bytes`);
+  return row;
+}
+
+/** Two journals of one tree, or one that repeats itself, would corrupt the order of events. */
+function takeSeq(tree: LiveTree, seq: number): void {
+  if (!(seq > tree.lastSeq))
+    throw new StoreError(`Tree ${tree.rootId} already has event ${seq}; its last is ${tree.lastSeq}`);
+  if (seq > LAST_SEQ) throw new StoreError(`Tree ${tree.rootId} is full: a tree has at most ${LAST_SEQ} events`);
+  tree.lastSeq = seq;
+}
+
+/** More events in one statement save nothing that can be measured. */
+const MAX_AT_ONCE = 16;
+const FIND_OURS = "SELECT 1 FROM runs WHERE number = ? AND fence = ? AND owner = ?";
+/** By how many events they add. Places have no numbers here, because each number would be looked up for every value. */
+const ADD: readonly string[] = Array.from({ length: MAX_AT_ONCE + 1 }, (_, count) => {
+  const rows = new Array(count).fill("(?, ?, ?, ?)").join();
+  return `INSERT INTO events (key, run, type, json)
+SELECT (? << 28) | column1, column2, column3, column4 FROM (VALUES ${rows})`;
+});
+const ADD_IF_OURS: readonly string[] = ADD.map((add) => `${add} WHERE EXISTS (${FIND_OURS})`);
+const FIND_LAST_SEQ =
+  "SELECT key & 0xfffffff AS seq FROM events WHERE key >= ?1 << 28 AND key < (?1 + 1) << 28 ORDER BY key DESC LIMIT 1";
+const FIND_RUN = "SELECT number, root, status FROM runs WHERE id = ?";
+const NEXT_NUMBER = "SELECT ifnull(max(number), 0) + 1 AS number FROM runs";
