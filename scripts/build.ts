@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { rolldown } from "rolldown";
+import { packedManifest, rewriteManifest } from "./packed-manifest.ts";
 import { copyPages } from "./packed-pages.ts";
 
 const root: string = resolve(import.meta.dirname, "..");
@@ -89,4 +90,7 @@ function declarations(dist: string): void {
   if (status !== 0) throw new Error("The declarations could not be built.");
 }
 
-if (process.argv[1] === import.meta.filename) await buildPackage(source);
+if (process.argv[1] === import.meta.filename) {
+  await buildPackage(source);
+  if (process.env.npm_lifecycle_event === "prepack") rewriteManifest(source, packedManifest);
+}

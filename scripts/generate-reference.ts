@@ -8,13 +8,13 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { TOOL_RESULTS } from "../packages/sous/src/subagents/tool-results.ts";
+import { apiPages } from "./reference/api-pages.ts";
 import { chatPage } from "./reference/chat-page.ts";
 import { cliPage } from "./reference/cli-page.ts";
 import { configPage } from "./reference/config-page.ts";
 import { errorPages } from "./reference/error-pages.ts";
 import { eventsPage } from "./reference/events-page.ts";
 import { exitCodesPage } from "./reference/exit-codes-page.ts";
-import { exportsPage } from "./reference/exports-page.ts";
 import { jsonPage } from "./reference/json-page.ts";
 import { providersPage } from "./reference/providers-page.ts";
 import { toolResultsPage } from "./reference/tool-results-page.ts";
@@ -25,14 +25,7 @@ export const referenceFolder: string = resolve(import.meta.dirname, "../docs/ref
 /** The pages by file name. */
 export async function referencePages(): Promise<Map<string, string>> {
   return new Map([
-    ["sous.md", exportsPage("sous", "index.ts", 'Everything that `import … from "sous"` gives.')],
-    ["embed.md", exportsPage("sous/embed", "embed.ts", 'Everything that `import … from "sous/embed"` gives.')],
-    ["testing.md", exportsPage("sous/testing", "testing.ts", 'Everything that `import … from "sous/testing"` gives.')],
-    ["sqlite.md", exportsPage("sous/sqlite", "sqlite.ts", 'Everything that `import … from "sous/sqlite"` gives.')],
-    [
-      "postgres.md",
-      exportsPage("sous/postgres", "postgres.ts", 'Everything that `import … from "sous/postgres"` gives.'),
-    ],
+    ...apiPages(),
     ["cli.md", cliPage()],
     ["chat.md", chatPage()],
     ["config.md", configPage()],
@@ -47,7 +40,7 @@ export async function referencePages(): Promise<Map<string, string>> {
 }
 
 /** Written by people, and held to the code by tests of their own. */
-const BY_HAND = new Set(["permissions.md"]);
+const BY_HAND = new Set(["outcomes.md", "permissions.md", "requirements.md"]);
 
 /** The names of pages in a folder that are missing, different, or not made from the code at all. */
 export function outdatedPages(pages: ReadonlyMap<string, string>, folder: string): string[] {

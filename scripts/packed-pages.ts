@@ -16,12 +16,17 @@ export function copyPages(root: string, target: string): void {
   rmSync(join(target, "docs"), { recursive: true, force: true });
   for (const page of pages) {
     mkdirSync(dirname(join(target, page)), { recursive: true });
-    const text = readFileSync(join(root, page), "utf8");
+    const text = forPackage(readFileSync(join(root, page), "utf8"));
     writeFileSync(
       join(target, page),
       replaceLinks(text, (link) => packed.has(targetOf(page, link))),
     );
   }
+}
+
+/** From `<!-- repository -->` on a page is for people with a clone, up to `<!-- package`; what that comment holds is in its place. */
+export function forPackage(text: string): string {
+  return text.replaceAll(/<!-- repository -->\n.*?<!-- package\n(.*?)-->\n/gs, "$1").replaceAll(/\n{3,}/g, "\n\n");
 }
 
 /** The relative links of a page that lead to nothing in a folder. */

@@ -11,6 +11,7 @@ import { spawnSync } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { bundles } from "./build.ts";
+import { groupTests } from "./group-tests.ts";
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -44,7 +45,7 @@ const { status, signal } = spawnSync(
     `--test-concurrency=${availableParallelism() + 1}`,
     ...(isCounted ? COVERAGE : []),
     ...flags,
-    ...(files.length === 0 ? ALL : files),
+    ...(files.length === 0 ? await groupTests(root, ALL, join(root, ".cache/test-groups")) : files),
   ],
   // Most of a small test is loading sources: all processes but the first find them compiled.
   {

@@ -3,7 +3,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { agent, openMemoryStore, rerun, run, tool } from "sous";
+import { agent, openMemoryStore, run, tool } from "sous";
+import { rerun } from "sous/replay";
 import { calls, cassetteModel, saveCassette, says, scriptedModel } from "sous/testing";
 import * as z from "zod";
 

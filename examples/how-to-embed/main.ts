@@ -11,7 +11,7 @@ import {
   type ToolResult,
   tool,
 } from "sous";
-import { createLifecycleLog, trackSubagents } from "sous/embed";
+import { createLifecycleLog, SubagentError, trackSubagents } from "sous/embed";
 import { calls, fails, says, scriptedModel } from "sous/testing";
 
 // #endregion
@@ -45,8 +45,12 @@ const callbacks: SubagentCallbacks = {
   onSubagentToolCallEnd: (id, { toolName, isError }) =>
     console.log(`${panel.get(id)}: ${isError ? "✗" : "✓"} ${toolName}`),
   onSubagentComplete: (id, { text, turns }) => console.log(`${panel.get(id)}: ${text} (${turns} turns)`),
-  onSubagentError: (id, error) => console.log(`${panel.get(id)}: ${error.type}: ${error.message}`),
+  onSubagentError: (id, error) => console.log(`${panel.get(id)}: ${inWords(error)}`),
 };
+
+function inWords(error: Error): string {
+  return error instanceof SubagentError ? `${error.type}: ${error.message}` : error.message;
+}
 // #endregion
 
 // #region register

@@ -3,10 +3,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { problemLines } from "../../packages/sous/src/cli/agent-lines.ts";
-import { chooseStyle } from "../../packages/sous/src/cli/style.ts";
-import { checkCallSize } from "../../packages/sous/src/config/agent-budget.ts";
-import { loadAgentFiles } from "../../packages/sous/src/config/agent-load.ts";
+import { problemLines } from "../../packages/sous/src/cli/agents/lines.ts";
+import { chooseStyle } from "../../packages/sous/src/cli/terminal/style.ts";
+import { loadAgentFiles } from "../../packages/sous/src/config/agents/load.ts";
+import { checkCallSize } from "../../packages/sous/src/config/agents/rights.ts";
 import type { AgentFileCode } from "../../packages/sous/src/core/problem.ts";
 import type { Explained } from "./error-pages.ts";
 

@@ -3,8 +3,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { errorPicture } from "../../packages/sous/src/cli/error-picture.ts";
-import { chooseStyle } from "../../packages/sous/src/cli/style.ts";
+import { errorPicture } from "../../packages/sous/src/cli/report-error.ts";
+import { chooseStyle } from "../../packages/sous/src/cli/terminal/style.ts";
 import { loadConfiguration } from "../../packages/sous/src/config/load-configuration.ts";
 import {
   AGENT_FILE_CODES,

@@ -1,7 +1,8 @@
 /** The page of the events: the head that all share, then every type with its fields. */
 
-import { signatureOf } from "./exports-page.ts";
+import { linkTo } from "./api-pages.ts";
 import { capitalized, code, inlineCode, page, table, wrap } from "./markdown.ts";
+import { signatureOf } from "./signature.ts";
 import {
   type Declaration,
   docBefore,
@@ -102,8 +103,9 @@ function typesUsed(source: Source, events: readonly EventType[]): string[] {
     const found = findUsed(source, name) ?? findUsed(readSource("core/outcome.ts"), name);
     if (found === undefined) continue;
     const doc = docBefore(found.source, found.start);
-    const link = `Exported: see [${name}](sous.md#${name.toLowerCase()}).`;
-    const body = isExported.has(name) ? link : code(signatureOf(found.source, found.declaration));
+    const body = isExported.has(name)
+      ? `Exported: see [${name}](${linkTo(name)}).`
+      : code(signatureOf(found.source, found.declaration));
     shown.set(name, [`### ${name}`, ...(doc === "" ? [] : [wrap(capitalized(doc))]), body].join("\n\n"));
   }
   return ["## Types of their fields", ...shown.values()];

@@ -2,10 +2,10 @@
 
 import { MAX_RESULT_BYTES } from "../../packages/sous/src/core/truncate.ts";
 import { BUILT_IN_FAILURES, type BuiltInFailures } from "../../packages/sous/src/tools/tool-failures.ts";
-import { BUILT_IN_RESULTS, type BuiltInResult, type ResultField } from "../../packages/sous/src/tools/tool-results.ts";
+import { BUILT_IN_RESULTS, type BuiltInField, type BuiltInResult } from "../../packages/sous/src/tools/tool-results.ts";
 import { inlineCode, page, prose, table, wrap } from "./markdown.ts";
 
-export type ToolResultFields = { readonly tool: string; readonly fields: readonly ResultField[] };
+export type ToolResultFields = { readonly tool: string; readonly fields: readonly BuiltInField[] };
 
 export function toolResultsPage(subagentTools: readonly ToolResultFields[]): string {
   const names = [...new Set(BUILT_IN_RESULTS.map(({ tool }) => tool))];

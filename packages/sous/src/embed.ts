@@ -1,6 +1,17 @@
 /** `sous/embed`: what a program needs that puts subagents into its own tools, panels and logs. */
 
-export type { ExternalAgents, ExternalAnswer, ExternalPrompt } from "./core/external-agent.ts";
+export type {
+  ChildControl,
+  ChildInfo,
+  ChildReport,
+  ChildStatus,
+  ExternalAgents,
+  ExternalAnswer,
+  ExternalPrompt,
+  SpawnOptions,
+  SpawnReply,
+  SpawnRequest,
+} from "./core/spawn.ts";
 export {
   SubagentError,
   type SubagentToolCall,
@@ -29,5 +40,5 @@ export type { ParallelOutput, ParallelResult } from "./subagents/parallel.ts";
 export { type ProgressStep, type SubagentProgress, trackProgress } from "./subagents/progress.ts";
 export type { RefusalMetadata, ReportMetadata, StartedMetadata } from "./subagents/report.ts";
 export type { ToolLog } from "./subagents/tool-logs.ts";
+export type { LogLevel } from "./telemetry/log.ts";
 export { createLifecycleLog, type LifecycleLog, type LifecycleLogOptions } from "./telemetry/log.ts";
-export type { LogLevel } from "./telemetry/log-line.ts";

@@ -3,7 +3,7 @@
 import type { Clock, Host, Random } from "./core/clock.ts";
 
 /** Node's timers take no longer delay; a longer wait is made of several. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export function systemHost(given: Partial<Host> = {}): Host {
   return {
@@ -22,7 +22,8 @@ const endTurn = (): void => {
 // A test may replace the timers of the program, and then this turn would never end.
 const { setImmediate } = globalThis;
 
-const systemClock: Clock = {
+/** Also the default of programs that are opened without a host. */
+export const systemClock: Clock = {
   now() {
     const now = Date.now();
     if (thisTurn !== undefined) thisTurn = now;
@@ -40,7 +41,7 @@ const systemClock: Clock = {
     let rest = milliseconds;
     let timer: NodeJS.Timeout;
     const wait = (): void => {
-      const now = Math.min(rest, LONGEST_TIMER_MS);
+      const now = Math.min(rest, MAX_TIMER_MS);
       rest -= now;
       timer = setTimeout(rest > 0 ? wait : callback, now);
       if (isQuiet) timer.unref();
@@ -48,6 +49,12 @@ const systemClock: Clock = {
     wait();
     return { [Symbol.dispose]: () => clearTimeout(timer) };
   },
+};
+
+/** The same, with timers that do not keep the process alive. */
+export const quietClock: Clock = {
+  ...systemClock,
+  timer: (milliseconds, callback) => systemClock.timer(milliseconds, callback, true),
 };
 
 const numbers = new Uint32Array(256);

@@ -1,17 +1,15 @@
-/** sous, as a library. */
+/** `sous`: agents, tools, runs, budgets, approval and stores. */
 
 export { type AgentDefinition, type AgentOptions, agent, type ForeignModel, type ModelChoice } from "./core/agent.ts";
 export type {
   ApprovalAnswer,
+  ApprovalPolicy,
   ApprovalRequest,
   Approve,
-  Consent,
   RuleAnswer,
 } from "./core/approval.ts";
-export type { Clock, Host, Random } from "./core/clock.ts";
 export type { ConversationLimits } from "./core/conversation.ts";
 export {
-  BudgetExceeded,
   type ErrorType,
   ModelError,
   type ModelErrorKind,
@@ -19,16 +17,8 @@ export {
   ToolFailure,
   UserError,
 } from "./core/errors.ts";
-export type {
-  DeltaEvent,
-  EventListener,
-  EventOf,
-  NoticeReason,
-  RunIdentity,
-  SousEvent,
-  StoredEvent,
-} from "./core/event.ts";
-export { defineHooks, type HookCall, type HookDecision, type Hooks } from "./core/hooks.ts";
+export type { EventListener, EventOf, SousEvent, StoredEvent } from "./core/event.ts";
+export type { HookCall, HookDecision, Hooks } from "./core/hooks.ts";
 export type { Budget, DelegationLimits, HoldingState, LimitState, OnExhausted, SpendingState } from "./core/limits.ts";
 export type {
   AssistantMessage,
@@ -46,6 +36,7 @@ export type { FinishReason, Model, ModelAnswer, ModelRequest, OnDelta, ToolDefin
 export type { RunStatus, StopReason } from "./core/outcome.ts";
 export {
   type AgentSummary,
+  type FailureKind,
   type ForkOptions,
   type ModelOptions,
   type ResumeOptions,
@@ -63,17 +54,7 @@ export type {
   SharedBudgets,
   SharedLimits,
 } from "./core/shared-budget.ts";
-export type {
-  CancelMode,
-  ChildControl,
-  ChildInfo,
-  ChildReport,
-  ChildStatus,
-  SpawnOptions,
-  SpawnReply,
-  SpawnRequest,
-  SummaryMode,
-} from "./core/spawn.ts";
+export type { CancelMode, SummaryMode } from "./core/spawn.ts";
 export type { RunQuery, RunRecord, Store } from "./core/store.ts";
 export {
   type CleanUp,
@@ -89,24 +70,6 @@ export {
 } from "./core/tool.ts";
 export type { Price, Usage } from "./core/usage.ts";
 export {
-  type ComparisonOptions,
-  compareRuns,
-  type RunsComparison,
-  type StepDifference,
-} from "./replay/compare-runs.ts";
-export {
-  type AgentDiff,
-  type AgentSide,
-  type DiffMark,
-  type DiffRow,
-  type DiffSide,
-  type DiffTotals,
-  diffRuns,
-  type RunsDiff,
-} from "./replay/diff-runs.ts";
-export type { RunStep } from "./replay/run-steps.ts";
-export { type Rerun, type RerunOptions, rerun } from "./rerun.ts";
-export {
   createRuntime,
   type FanOutOptions,
   fanOut,
@@ -117,17 +80,6 @@ export {
   run,
   subagentFactory,
 } from "./runtime.ts";
-export {
-  conversations,
-  type PruneOptions,
-  type StoredConversation,
-  type StoredConversationMetadata,
-  type StoredConversationQuery,
-  type StoredConversationSummary,
-  type StoredConversations,
-} from "./store/conversations.ts";
-export { type ExportFormat, exportTree } from "./store/export-tree.ts";
-export { type ImportedTree, type ImportOptions, importTree } from "./store/import-tree.ts";
 export { openMemoryStore } from "./store/memory.ts";
 export type {
   SubagentCallbacks,

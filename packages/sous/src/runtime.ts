@@ -2,33 +2,33 @@
 
 import type { AgentDefinition } from "./core/agent.ts";
 import { ulidSource } from "./core/clock.ts";
-import { UserError } from "./core/errors.ts";
+import { checkWhole, UserError } from "./core/errors.ts";
 import { DEFAULT_LIMITS, smallerBudget } from "./core/limits.ts";
 import { messageFrom, type UserInput } from "./core/message.ts";
-import { checkAllowEntries } from "./core/model-name.ts";
-import { checkWhole } from "./core/options.ts";
-import {
-  type ForkOptions,
-  type ModelOptions,
-  type ResumeOptions,
-  RunError,
-  type RunHandle,
-  type RunOptions,
-  type RunResult,
-  type RuntimeOptions,
+import { checkAllowEntries } from "./core/model.ts";
+import type {
+  ForkOptions,
+  ModelOptions,
+  ResumeOptions,
+  RunHandle,
+  RunOptions,
+  RunResult,
+  RuntimeOptions,
 } from "./core/runtime.ts";
 import type { ToolRegistry } from "./core/tool.ts";
 import { isPrice } from "./core/usage.ts";
-import { asksForReports, runFanOut } from "./fan-out.ts";
 import { systemHost } from "./host.ts";
-import { modelCache } from "./model/cache.ts";
-import { type OpenTree, openTree, type Shared, type TreeOptions } from "./open-tree.ts";
-import { forkRoot, resumeFanOut, resumeRoot } from "./resume.ts";
-import { rootHandle } from "./root-handle.ts";
+import { modelCache } from "./model/resolve.ts";
 import { openMemoryStore } from "./store/memory.ts";
 import { type FactoryOptions, subagentFactory as makeFactory, type SubagentFactory } from "./subagents/named-agent.ts";
 import { addSubagentTools, type SubagentToolsOptions } from "./subagents/register.ts";
+import { asksForReports, runFanOut } from "./tree/fan-out.ts";
+import { type OpenTree, openTree, type Shared, type TreeOptions } from "./tree/open.ts";
+import { forkRoot, resumeFanOut, resumeRoot } from "./tree/restore/resume.ts";
+import { rootHandle } from "./tree/root-handle.ts";
+import { RootRun } from "./tree/root-run.ts";
 
+/** Functions that start runs with the same parts. */
 export type Runtime = {
   run<Output>(definition: AgentDefinition<Output>, task: UserInput, options?: RunOptions): RunHandle<Output>;
   fanOut<Output>(
@@ -65,17 +65,13 @@ function checkModelOptions({ allow = [], prices = {} }: ModelOptions = {}): void
     throw new UserError(`models.prices[${JSON.stringify(wrong[0])}] needs input and output, each 0 or more`);
 }
 
-/** A runtime whose models come from somewhere else than the machine's providers, such as a recording. */
-export function runtimeOn(
-  models: Shared["models"],
-  options: RuntimeOptions,
-  openLedger?: Shared["openLedger"],
-): Runtime {
+/** A runtime whose models come from somewhere else than the providers of the environment. */
+export function runtimeOn(models: Shared["models"], options: RuntimeOptions): Runtime {
   const host = systemHost(options.host);
   const store = options.store ?? openMemoryStore();
   const newId = ulidSource(host.clock.now, host.random);
   if (options.maxConcurrentCalls !== undefined) checkWhole("maxConcurrentCalls", options.maxConcurrentCalls, 1);
-  const parts = { options, host, store, newId, models, openLedger };
+  const parts = { options, host, store, newId, models };
   const open = (runOptions: TreeOptions) => openTree({ ...parts, runOptions });
   return {
     run(definition, task, runOptions = {}) {
@@ -98,9 +94,9 @@ export function runtimeOn(
 }
 
 /**
- * Runs an agent on a task, with a runtime of its own. Awaiting the handle resolves with the result for every ending but two: a
- * run that ends as `failed` rejects with a `RunError`, which has the result, and one that cannot start (no model, no key, an
- * unknown provider) with a `UserError`. Wrong arguments throw a `UserError` at once.
+ * Runs an agent on a task, with a runtime of its own. Awaiting the handle rejects for a run that ended as `failed`, with a
+ * `RunError` that has the result, and for one that could not begin (no model, no key, an unknown provider), with a
+ * `UserError`. `handle.result` rejects only for the second. Wrong arguments throw a `UserError` at once.
  */
 export function run<Output>(
   definition: AgentDefinition<Output>,
@@ -145,17 +141,14 @@ export function subagentFactory(options: FactoryOptions): SubagentFactory {
   return makeFactory(options, startAlone);
 }
 
-async function startAlone(definition: AgentDefinition, task: string, options: RunOptions): Promise<RunResult> {
-  try {
-    return await run(definition, task, options);
-  } catch (error) {
-    if (error instanceof RunError) return error.result;
-    throw error;
-  }
+function startAlone(definition: AgentDefinition, task: string, options: RunOptions): Promise<RunResult> {
+  return run(definition, task, options).result;
 }
 
-/** The handle exists at once; the run starts a microtask later, so nothing is missed by whoever iterates it. */
-function startRoot<Output>(opened: OpenTree, definition: AgentDefinition, task: UserInput): RunHandle<Output> {
-  const entry = Promise.resolve().then(() => opened.tree.openRoot(opened.rootId, definition));
-  return rootHandle<Output>(opened, opened.rootId, entry, messageFrom(task));
+/** The handle exists at once; the run starts a microtask later. */
+function startRoot<Output>(opened: OpenTree, definition: AgentDefinition, input: UserInput): RunHandle<Output> {
+  const { rootId, tree } = opened;
+  const task = messageFrom(input);
+  const root = Promise.resolve().then(() => tree.openRoot(rootId, definition));
+  return rootHandle<Output>(rootId, new RootRun(opened, root, { runId: rootId, task }));
 }

@@ -1,6 +1,6 @@
-/** Asking before a tool runs: a tool that needs consent, who gives it, and hooks around a call. */
+/** Asking before a tool runs: a tool that needs approval, who gives it, and hooks around a call. */
 
-import { agent, defineHooks, run, tool } from "sous";
+import { agent, run, tool } from "sous";
 import { calls, says, scriptedModel } from "sous/testing";
 
 const model = scriptedModel({
@@ -45,13 +45,13 @@ for (const { path, toolName, input } of alone.denied) console.log(`${path}: ${to
 
 // #region hooks
 const careful = editor.with({
-  hooks: defineHooks({
+  hooks: {
     beforeToolCall({ toolName, input }) {
       const isCode = toolName === "remove" && JSON.stringify(input).includes(".ts");
       return isCode ? { refuse: "Code is never removed." } : undefined;
     },
     afterToolCall: (_call, result) => ({ ...result, output: result.output.replaceAll(/\d+/g, "…") }),
-  }),
+  },
 });
 
 await run(lead.with({ subagents: [careful] }), "Tidy up.", {

@@ -1,0 +1,55 @@
+/** Stored runs: listed, read, branched, compared, written to a file and taken in again. */
+
+import { agent, createRuntime, fork, openMemoryStore, readOnlyTools, run } from "sous";
+import { compareRuns, conversations, diffRuns, exportTree, importTree } from "sous/replay";
+import { calls, says, scriptedModel } from "sous/testing";
+
+const store = openMemoryStore(); // or openSqliteStore("runs.db") from "sous/sqlite"
+
+// #region read-only
+// With a key in ANTHROPIC_API_KEY: const model = "anthropic/claude-sonnet-4-5";
+const model = scriptedModel(calls("glob", { pattern: "*.ts" }), says("One file: main.ts."));
+const reader = agent({ name: "reader", model, tools: readOnlyTools({ root: import.meta.dirname }) });
+const { runId } = await run(reader, "Which files are here?", { store });
+// #endregion
+
+const patient = reader.with({ model: scriptedModel(says("A program."), says("It is.")) });
+const hurried = reader.with({ model: scriptedModel(says("I have not read it.")) });
+// #region fork
+const whole = await fork(runId, { store, agent: patient, message: "What is in it?" });
+const early = await fork(runId, { store, agent: hurried, afterTurn: 1, message: "What is in it?" });
+console.log(whole.text, early.text);
+// #endregion
+
+// #region runtime
+// Shared by several runs: the store, and definitions that stored runs are continued with.
+const runtime = createRuntime({ store, agents: [patient] });
+const continued = await runtime.resume(whole.runId, { message: "Is that all?" });
+console.log(continued.status);
+// #endregion
+
+// #region conversations
+const stored = conversations(store);
+for (const { label, metadata } of await stored.list()) console.log(label, metadata.status, metadata.task);
+const first = await stored.get(runId);
+console.log(first?.messages.map(({ role }) => role).join(", "));
+console.log(`deleted: ${await stored.prune({ olderThan: "30d" })}`);
+// #endregion
+
+// #region diff
+const { isSame, agents } = await diffRuns(store, whole.runId, early.runId);
+const changed = agents.flatMap(({ rows }) => rows.filter(({ mark }) => mark !== "same"));
+console.log(`same: ${isSame}, steps that differ: ${changed.length}`);
+// #endregion
+
+// #region export
+const file = await exportTree(store, runId, "json");
+const elsewhere = openMemoryStore();
+const { runs, events } = await importTree(elsewhere, file);
+console.log(`${runs} run, ${events} events`);
+// #endregion
+
+// #region compare
+const { matches } = compareRuns(await store.read(runId), await elsewhere.read(runId));
+console.log(`the copy is the same: ${matches}`);
+// #endregion

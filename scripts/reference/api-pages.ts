@@ -1,0 +1,223 @@
+/** The pages of the library, by task: every exported name with its sentence, its signature, its defaults and an example. */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { DEFAULT_CONVERSATION } from "../../packages/sous/src/core/conversation.ts";
+import { DEFAULT_LIMITS } from "../../packages/sous/src/core/limits.ts";
+import { code, page, table, wrap } from "./markdown.ts";
+import { signatureOf } from "./signature.ts";
+import { docBefore, type Exported, exportedNames, findExported } from "./source.ts";
+
+type ApiPage = { file: string; title: string; intro: string; names: readonly string[] };
+
+/** The files behind the subpaths, and the page of each; those of `sous` itself are listed below. */
+const DOORS: Record<string, { door: string; page: string | undefined }> = {
+  sous: { door: "index.ts", page: undefined },
+  "sous/embed": { door: "embed.ts", page: "delegation" },
+  "sous/replay": { door: "replay.ts", page: "replay" },
+  "sous/sqlite": { door: "sqlite.ts", page: "stores" },
+  "sous/postgres": { door: "postgres.ts", page: "stores" },
+  "sous/testing": { door: "testing.ts", page: "testing" },
+};
+
+const PAGES: readonly ApiPage[] = [
+  {
+    file: "run",
+    title: "Run agents",
+    intro: "Start a run, wait for it, read along, stop it, continue it. [Outcomes](../outcomes.md) says what rejects.",
+    names: [
+      ...["run", "createRuntime", "fanOut", "resume", "fork", "RunError", "UserError", "RunHandle", "RunOptions"],
+      ...["RuntimeOptions", "Runtime", "FanOutOptions", "ResumeOptions", "ForkOptions", "CancelMode", "RunResult"],
+      ...["RunStatus", "StopReason", "ErrorType", "FailureKind", "AgentSummary"],
+    ],
+  },
+  {
+    file: "agents",
+    title: "Define agents",
+    intro: "What an agent is: instructions, model, tools, subagents, output, hooks.",
+    names: [
+      ...["agent", "AgentOptions", "AgentDefinition", "ModelChoice", "ForeignModel", "ConversationLimits", "Hooks"],
+      ...["HookCall", "HookDecision", "AnySchema", "JsonSchema", "StandardSchema"],
+    ],
+  },
+  {
+    file: "tools",
+    title: "Define tools",
+    intro: "What a tool is, what it gets and what it returns.",
+    names: [
+      ...["tool", "readOnlyTools", "ToolRegistry", "ToolFailure", "ToolOptions", "Tool", "ToolContext", "ToolResult"],
+      ...["ToolTier", "ToolEffect", "ToolCategory", "CleanUp"],
+    ],
+  },
+  {
+    file: "approval",
+    title: "Ask for approval",
+    intro:
+      "What is asked before a `confirm` tool runs. [Ask before a tool runs](../../how-to/ask-before-a-tool-runs.md).",
+    names: ["Approve", "ApprovalRequest", "ApprovalAnswer", "ApprovalPolicy", "RuleAnswer"],
+  },
+  {
+    file: "delegation",
+    title: "Delegate and embed",
+    intro:
+      "Subagent tools for a registry of your own, specialists from code, and what a panel or a log shows of children.",
+    names: [
+      ...["registerSubagentTools", "subagentFactory", "SubagentToolsOptions", "SubagentCallbacks", "SubagentInfo"],
+      "SubagentResult",
+    ],
+  },
+  {
+    file: "budgets",
+    title: "Limit what is spent",
+    intro:
+      "Budgets of a tree, limits of delegation, budgets that several trees share. [Budget](../../explanation/budget.md).",
+    names: [
+      ...["Budget", "RootBudget", "OnExhausted", "DelegationLimits", "SummaryMode", "SpendingState", "LimitState"],
+      ...["HoldingState", "SharedBudget", "SharedBudgetOptions", "SharedBudgets", "SharedLimits", "Price", "Usage"],
+    ],
+  },
+  {
+    file: "models",
+    title: "Use models",
+    intro:
+      "Which models a run may use, and a model of your own. [Models and providers](../providers.md) lists the names.",
+    names: [
+      ...["ModelError", "ModelErrorKind", "ModelOptions", "Model", "ModelRequest", "ModelAnswer", "FinishReason"],
+      ...["OnDelta", "ToolDefinition"],
+    ],
+  },
+  {
+    file: "messages",
+    title: "Messages and events",
+    intro:
+      "What is said in a run, and the types around events. [Events](../events.md) lists every event with its fields.",
+    names: [
+      ...["UserInput", "Message", "UserMessage", "AssistantMessage", "ToolMessage", "TextPart", "FilePart"],
+      ...["ReasoningPart", "ToolCallPart", "ToolResultPart", "SousEvent", "StoredEvent", "EventOf", "EventListener"],
+    ],
+  },
+  {
+    file: "stores",
+    title: "Store runs",
+    intro: "Where runs are stored: in memory, in a SQLite file, in Postgres, or in a store of your own.",
+    names: ["openMemoryStore", "StoreError", "Store", "RunRecord", "RunQuery"],
+  },
+  {
+    file: "replay",
+    title: "Read, rerun and compare stored runs",
+    intro: "Everything of `sous/replay`. [Debug a subagent](../../how-to/debug-a-subagent.md).",
+    names: [],
+  },
+  {
+    file: "testing",
+    title: "Test agents",
+    intro: "Everything of `sous/testing`. [Test your agents](../../how-to/test-your-agents.md).",
+    names: [],
+  },
+];
+
+/** Values that options have when they are unset. */
+const DEFAULTS: Record<string, object> = { DelegationLimits: DEFAULT_LIMITS, ConversationLimits: DEFAULT_CONVERSATION };
+
+type Entry = { name: string; specifier: string; isType: boolean; text: string };
+
+export function apiPages(): [file: string, text: string][] {
+  const entries = Object.entries(DOORS).flatMap(([specifier, { door }]) =>
+    exportedNames(door).map(({ name, from }) => describe(name, specifier, findExported(from, name))),
+  );
+  const placed = entries.map((entry) => ({ ...entry, page: pageOf(entry.name, entry.specifier) }));
+  const index = page("Reference: the library", INDEX_INTRO, [
+    table(
+      ["Page", "What it is about"],
+      PAGES.map(({ file, title, intro }) => [`[${title}](${file}.md)`, intro.split(". ")[0]?.replace(/\.$/, "") ?? ""]),
+    ),
+    "## Every name",
+    table(
+      ["Name", "From", "Page"],
+      placed
+        .toSorted((one, other) => (one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1))
+        .map(({ name, specifier, page: file }) => [
+          `[${name}](${file}.md#${name.toLowerCase()})`,
+          `\`${specifier}\``,
+          file,
+        ]),
+    ),
+  ]);
+  const pages = PAGES.map(({ file, title, intro, names }): [string, string] => {
+    const here = placed.filter((entry) => entry.page === file);
+    const order = (name: string) => (names.includes(name) ? names.indexOf(name) : names.length);
+    here.sort((one, other) => order(one.name) - order(other.name));
+    const values = here.filter(({ isType }) => !isType).map(({ text }) => text);
+    const types = here.filter(({ isType }) => isType).map(({ text }) => text);
+    const sections =
+      values.length === 0 ? ["## Types", ...types] : ["## Functions and classes", ...values, "## Types", ...types];
+    return [`api/${file}.md`, page(`Reference: ${title.toLowerCase()}`, intro, sections)];
+  });
+  return [["api/README.md", index], ...pages];
+}
+
+const INDEX_INTRO =
+  "The names that programs can import, by task. Times are in milliseconds and end in `Ms`; only budgets count `seconds`. " +
+  "Options that are unset have the defaults that their comments name.";
+
+/** The page of an exported name; undefined when no door has it. */
+function pageOf(name: string, specifier = "sous"): string {
+  const { page: file = PAGES.find(({ names }) => names.includes(name))?.file } = DOORS[specifier] ?? {};
+  if (file === undefined) throw new Error(`${name} of ${specifier} has no page in scripts/reference/api-pages.ts`);
+  return file;
+}
+
+/** Where an exported type is described, for a page beside the folder `api/`. */
+export function linkTo(name: string): string {
+  return `api/${pageOf(name)}.md#${name.toLowerCase()}`;
+}
+
+function describe(name: string, specifier: string, found: readonly Exported[]): Entry {
+  const [first] = found;
+  if (first === undefined) throw new Error(`${name} is exported and not declared where the door says`);
+  const overloads = found.filter(({ declaration }) => declaration.type === "TSDeclareFunction");
+  const shown = overloads.length > 0 ? overloads : [first];
+  const signatures = shown.map(({ source, declaration }) => signatureOf(source, declaration));
+  const documented = shown.map(({ source, start }) => docBefore(source, start)).filter((doc) => doc !== "");
+  if (documented.length === 0) throw new Error(`${name} of ${specifier} needs a comment that says what it is for`);
+  const isType = first.declaration.type === "TSTypeAliasDeclaration";
+  const parts = [`### ${name}`, ...documented.map(wrap)];
+  if (specifier !== "sous") parts.push(`From \`${specifier}\`.`);
+  parts.push(code(signatures.join("\n")));
+  const defaults = DEFAULTS[name];
+  if (defaults !== undefined) parts.push(`Defaults: ${inWords(defaults)}.`);
+  const example = isType ? undefined : exampleOf(name);
+  if (example !== undefined) parts.push(`For example, in ${example.file}:`, code(example.text));
+  return { name, specifier, isType, text: parts.join("\n\n") };
+}
+
+function inWords(defaults: object): string {
+  const set = Object.entries(defaults).filter(([, value]) => value !== undefined);
+  return set.map(([name, value]) => `\`${name}\` ${JSON.stringify(value).replaceAll('"', "")}`).join(", ");
+}
+
+const examplesFolder: string = resolve(import.meta.dirname, "../../examples");
+
+type Region = { file: string; text: string };
+
+const MAX_EXAMPLE_LINES = 16;
+
+/** Short regions of the examples, the shortest first. */
+const regions: readonly Region[] = readdirSync(examplesFolder, { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".ts"))
+  .sort()
+  .flatMap((file) => {
+    const source = readFileSync(join(examplesFolder, file), "utf8");
+    return [...source.matchAll(/^\/\/ #region \S+\n(.*?)^\/\/ #endregion/gms)].map(([, text = ""]) => ({
+      file: relative(resolve(examplesFolder, ".."), join(examplesFolder, file)),
+      text: text.trimEnd(),
+    }));
+  })
+  .filter(({ text }) => text.split("\n").length <= MAX_EXAMPLE_LINES)
+  .sort((one, other) => one.text.length - other.text.length);
+
+/** The shortest region that calls, makes or tells apart what has this name. */
+function exampleOf(name: string): Region | undefined {
+  const isUsed = new RegExp(String.raw`instanceof ${name}\b|(?<![.\w])${name}[(<]`);
+  return regions.find(({ text }) => isUsed.test(text) && !/^import /m.test(text));
+}

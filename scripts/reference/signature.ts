@@ -1,0 +1,41 @@
+/** Declarations as the reference shows them: types whole, functions and classes without what is inside their bodies. */
+
+import { type Declaration, docBefore, type Source, textOf } from "./source.ts";
+
+export function signatureOf(source: Source, declaration: Declaration): string {
+  switch (declaration.type) {
+    case "TSTypeAliasDeclaration":
+    case "TSDeclareFunction":
+      return textOf(source, declaration);
+    case "FunctionDeclaration":
+      return `${source.text.slice(declaration.start, declaration.body?.start).trim()};`;
+    case "ClassDeclaration":
+      return classSignature(source, declaration);
+    default:
+      throw new Error(`The reference cannot show a ${declaration.type}`);
+  }
+}
+
+function classSignature(source: Source, declaration: ClassNode): string {
+  const head = source.text.slice(declaration.start, declaration.body.start).trim();
+  const members = declaration.body.body.flatMap((member) => {
+    if (member.type !== "MethodDefinition" && member.type !== "PropertyDefinition") return [];
+    // Private names are not part of the interface, and the name of an error is its class.
+    if (member.key.type === "PrivateIdentifier" || ("override" in member && member.override)) return [];
+    const doc = docBefore(source, member.start);
+    const comment = doc === "" ? "" : `  /** ${doc} */\n`;
+    return [`${comment}  ${memberSignature(source, member)};`];
+  });
+  return members.length === 0 ? `${head} {}` : `${head} {\n${members.join("\n")}\n}`;
+}
+
+type ClassNode = Extract<Declaration, { type: "ClassDeclaration" | "ClassExpression" }>;
+type Member = ClassNode["body"]["body"][number];
+type MethodType = "MethodDefinition" | "TSAbstractMethodDefinition";
+type PropertyType = "PropertyDefinition" | "TSAbstractPropertyDefinition";
+
+function memberSignature(source: Source, member: Extract<Member, { type: MethodType | PropertyType }>): string {
+  const end =
+    "kind" in member ? member.value.body?.start : (member.typeAnnotation?.end ?? member.value?.start ?? member.end);
+  return source.text.slice(member.start, end).replace(/[=;\s]+$/, "");
+}
