@@ -17,6 +17,7 @@ import { delimiter, dirname, join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { promisify } from "node:util";
 import { buildPackage } from "../../../scripts/build.ts";
+import { packedManifest } from "../../../scripts/packed-manifest.ts";
 import { brokenLinks } from "../../../scripts/packed-pages.ts";
 import { packageFolder, readManifest, rootFolder } from "./source-files.ts";
 
@@ -75,6 +76,14 @@ test("no link in a page of the package leads to a file that the package does not
   );
 });
 
+test("the readme and the manifest in the package are for those who install it", () => {
+  const packed = join(full.folder, "node_modules/sous");
+  const readme = readFileSync(join(packed, "README.md"), "utf8");
+  assert.match(readme, /^npm install sous$/m);
+  assert.doesNotMatch(readme, /clone|npm ci|<!-- (?:repository|package)|not on npm/);
+  assert.deepEqual(JSON.parse(readFileSync(join(packed, "package.json"), "utf8")).engines, { node: ">=22.18" });
+});
+
 test("publint has nothing to say about the package", async () => {
   await start(process.execPath, [binary("publint"), "run", tarball, "--strict"], temporary);
 });
@@ -119,6 +128,7 @@ for (const name of Object.keys(nodes)) {
     });
 
     const printed = {
+      replay: "replay: true true 1",
       embed: "embed: Seen. subagent.spawn, look, subagent.error, subagent.complete, true model; run-end",
       zod: "zod: 5",
       valibot: "valibot: 5",
@@ -150,7 +160,8 @@ test("every variant type-checks", async () => {
 async function pack(stage: string): Promise<string> {
   mkdirSync(stage);
   await buildPackage(stage);
-  copyFileSync(join(packageFolder, "package.json"), join(stage, "package.json"));
+  const manifest = packedManifest(readFileSync(join(packageFolder, "package.json"), "utf8"));
+  writeFileSync(join(stage, "package.json"), manifest);
   const { stdout } = await start("npm", ["pack", "--ignore-scripts", "--json"], stage);
   const filename: unknown = JSON.parse(stdout)[0]?.filename;
   assert.ok(typeof filename === "string");

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { Fixture } from "@copilotkit/aimock";
-import { openApplication } from "../../src/cli/assemble-application.ts";
-import { readRunFlags } from "../../src/cli/run-flags.ts";
+import { openApplication } from "../../src/cli/application/open.ts";
+import { readRunFlags } from "../../src/cli/table/run-flags.ts";
 import { agent } from "../../src/core/agent.ts";
-import { RunError, type RunResult, type RuntimeOptions } from "../../src/core/runtime.ts";
+import type { RunResult, RuntimeOptions } from "../../src/core/runtime.ts";
 import { createRuntime, runtimeOn } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
@@ -69,15 +69,10 @@ async function tryCall({ call, flags = {}, files = {}, model = OWN }: Given): Pr
     flags: readRunFlags({ model, ephemeral: true, yes: true, ...flags }),
   });
   const { runOptions, runtime, agent: root } = application;
-  const result = await runtime
-    .run(root, "Go", {
-      ...runOptions,
-      onEvent: (event) => void (event.type === "tool-call-end" && heard.push(event.output)),
-    })
-    .catch((error: unknown) => {
-      if (error instanceof RunError) return error.result;
-      throw error;
-    });
+  const result = await runtime.run(root, "Go", {
+    ...runOptions,
+    onEvent: (event) => void (event.type === "tool-call-end" && heard.push(event.output)),
+  }).result;
   const own = server.requests().map(({ body }) => (body as { model: string }).model);
   return { own, others: canary.asked.length, heard, result, warnings };
 }

@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { openApplication } from "../../src/cli/assemble-application.ts";
-import { readRunFlags } from "../../src/cli/run-flags.ts";
+import { openApplication } from "../../src/cli/application/open.ts";
+import { readRunFlags } from "../../src/cli/table/run-flags.ts";
 import { NO_OWNER } from "../../src/core/store.ts";
 import { noUsage } from "../../src/core/usage.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
 import { calling, openCommand, saying } from "./whole-command.ts";
 

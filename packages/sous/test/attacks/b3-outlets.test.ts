@@ -11,8 +11,8 @@ import { createRuntime } from "../../src/runtime.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { fails } from "../../src/testing/steps.ts";
 import { type Ended, runProcess, scriptFolder } from "../cli/run-process.ts";
-import { randomText } from "../core/made-up-keys.ts";
 import { startAimock } from "../model/aimock.ts";
+import { randomText } from "../secrets/made-up-keys.ts";
 
 /** Without a shape: only its value tells what it is. */
 const KEY = randomText("a key on its way out", 96);

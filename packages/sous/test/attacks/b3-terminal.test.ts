@@ -5,10 +5,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { replay } from "../../src/cli/commands/replay.ts";
-import { liveLines } from "../../src/cli/live-lines.ts";
-import { plainLine } from "../../src/cli/plain-lines.ts";
-import { RunTree } from "../../src/cli/run-tree.ts";
-import { chooseStyle } from "../../src/cli/style.ts";
+import { chooseStyle } from "../../src/cli/terminal/style.ts";
+import { liveLines } from "../../src/cli/view/live-lines.ts";
+import { plainLine } from "../../src/cli/view/plain-lines.ts";
+import { RunTree } from "../../src/cli/view/run-tree.ts";
 import type { SousEvent } from "../../src/core/event.ts";
 import { calling, openCommand, saying } from "./whole-command.ts";
 

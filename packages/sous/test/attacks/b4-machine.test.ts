@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { chmod, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { modelSource } from "../../src/cli/assemble-models.ts";
+import { modelSource } from "../../src/cli/application/models.ts";
 import { canaryServer } from "./canary-server.ts";
 import { calling, type Flags, openCommand, saying } from "./whole-command.ts";
 

@@ -6,9 +6,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { chmod, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { openApplication } from "../../src/cli/assemble-application.ts";
-import { runShell } from "../../src/cli/chat/run-shell.ts";
-import { readRunFlags } from "../../src/cli/run-flags.ts";
+import { openApplication } from "../../src/cli/application/open.ts";
+import { runShell } from "../../src/cli/chat/chat.ts";
+import { readRunFlags } from "../../src/cli/table/run-flags.ts";
 import { type Command, calling, openCommand, saying } from "./whole-command.ts";
 
 const PACKAGE = "repository/packages/one";

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { mkdir, rename, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { systemPrompt } from "../../src/core/system-prompt.ts";
+import { systemPrompt } from "../../src/core/agent.ts";
 import { canaryServer } from "./canary-server.ts";
 import { calling, type Flags, openCommand, type Ran, saying } from "./whole-command.ts";
 

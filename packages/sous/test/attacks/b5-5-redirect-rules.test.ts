@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
-import { createConsent } from "../../src/rights/consent.ts";
-import { createPolicy } from "../../src/rights/policy.ts";
+import { createConsent, createPolicy } from "../../src/rights/policy.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, says } from "../../src/testing/steps.ts";

@@ -6,7 +6,7 @@ import { PassThrough } from "node:stream";
 import { suite, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import * as z from "zod";
-import { LineAnswers } from "../../src/cli/chat/line-answers.ts";
+import { LineAnswers } from "../../src/cli/chat/plain-chat.ts";
 import { MIN_SHOWN_MS, Questions } from "../../src/cli/chat/questions.ts";
 import type { ApprovalAnswer } from "../../src/core/approval.ts";
 import { type Tool, tool } from "../../src/core/tool.ts";
@@ -248,6 +248,25 @@ suite("B5.7: a line before a question could be read is no answer", () => {
       stage.told.some((text) => text.includes("touch marker")),
       "the one in its place is shown at once",
     );
+  });
+
+  test("B5.7: a line for a question that was withdrawn is ignored, and says so", async () => {
+    using stage = lineStage();
+    const controller = new AbortController();
+    const withdrawn = stage.ask("echo harmless", controller.signal);
+    stage.wait(5000);
+    controller.abort();
+    await stage.type("y\n");
+    assert.deepEqual(await stateOf(withdrawn), { allow: false });
+    assert.equal(stage.told.at(-1), "The question was withdrawn. It was ignored: y");
+    await stage.type("a message\n");
+    assert.deepEqual(await stage.lines[Symbol.asyncIterator]().next(), { value: "a message" });
+  });
+
+  test("B5.7: what was stopped before it could be asked is not asked", async () => {
+    using stage = lineStage();
+    assert.deepEqual(await stateOf(stage.ask("touch marker", AbortSignal.abort())), { allow: false });
+    assert.deepEqual(stage.told, []);
   });
 
   test("B5.7: two lines at once answer one question", async () => {

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { openApplication } from "../../src/cli/assemble-application.ts";
-import { readRunFlags } from "../../src/cli/run-flags.ts";
-import { createValueRedactor } from "../../src/core/redact.ts";
+import { openApplication } from "../../src/cli/application/open.ts";
+import { readRunFlags } from "../../src/cli/table/run-flags.ts";
+import { createValueRedactor } from "../../src/secrets/redact.ts";
 import { requestFor } from "../rights/requests.ts";
 import { openCommand } from "./whole-command.ts";
 

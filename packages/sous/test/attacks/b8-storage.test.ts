@@ -7,8 +7,8 @@ import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
 import { openHistory } from "../../src/cli/chat/history.ts";
 import { replay } from "../../src/cli/commands/replay.ts";
-import { openRunLog } from "../../src/cli/commands/run-log.ts";
-import { readRunFlags } from "../../src/cli/run-flags.ts";
+import { openRunLog } from "../../src/cli/run/log.ts";
+import { readRunFlags } from "../../src/cli/table/run-flags.ts";
 import { type Command, openCommand, saying } from "./whole-command.ts";
 
 const HELLO = { sous: [saying("Hello.")] };

@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
-import { RunError } from "../../src/core/runtime.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, says } from "../../src/testing/steps.ts";
@@ -19,10 +18,7 @@ suite("G3: a run whose database is deleted just before its end", () => {
       const erase = simpleTool("erase", () => rmSync(place.file));
       const lead = agent({ name: "lead", model: scriptedModel(calls("erase"), says("Done.")), tools: [erase] });
       const runtime = createRuntime({ store, requireStore });
-      const result = await runtime.run(lead, "Go.").catch((error: unknown) => {
-        if (error instanceof RunError) return error.result;
-        throw error;
-      });
+      const result = await runtime.run(lead, "Go.").result;
       assert.equal(result.status, requireStore ? "failed" : "completed");
       assert.match(result.lost ?? "", /was deleted or replaced while it was open/);
     });

@@ -4,9 +4,13 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
 import type { SousEvent } from "../../src/core/event.ts";
-import { run } from "../../src/runtime.ts";
+import { RunError } from "../../src/core/runtime.ts";
+import { createRuntime, run } from "../../src/runtime.ts";
+import { openMemoryStore } from "../../src/store/memory.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, hangs, says, streams } from "../../src/testing/steps.ts";
+import { calls, fails, hangs, says, streams } from "../../src/testing/steps.ts";
+import { createWorld } from "../../src/testing/world.ts";
+import { wrapStore } from "../../src/testing/wrap-store.ts";
 import { openStage, simpleTool } from "../requirements/support.ts";
 
 async function typesOf(events: AsyncIterable<SousEvent>): Promise<string[]> {
@@ -17,12 +21,13 @@ async function typesOf(events: AsyncIterable<SousEvent>): Promise<string[]> {
 
 const speaker = () => agent({ name: "lead", model: scriptedModel(streams("one ", "two")) });
 const ALL = ["run-start", "turn-start", "text-delta", "text-delta", "message-end", "run-end"];
+const STORED = ALL.filter((type) => type !== "text-delta");
 
 suite("iterating a handle", () => {
-  test("that is over gives nothing and ends", async () => {
+  test("that is over gives the first reader everything but the deltas, and ends", async () => {
     const handle = run(speaker(), "Speak.");
     await handle;
-    assert.deepEqual(await typesOf(handle), []);
+    assert.deepEqual([await typesOf(handle), await typesOf(handle)], [STORED, []]);
   });
 
   test("a second time gives nothing and ends", async () => {
@@ -30,7 +35,7 @@ suite("iterating a handle", () => {
     assert.deepEqual([await typesOf(handle), await typesOf(handle)], [ALL, []]);
   });
 
-  test("begun by a listener at the very end gives nothing and ends", async () => {
+  test("begun by a listener at the very end gives everything but the deltas, and ends", async () => {
     let late: Promise<string[]> | undefined;
     const handle = run(speaker(), "Speak.", {
       onEvent(event) {
@@ -38,7 +43,48 @@ suite("iterating a handle", () => {
       },
     });
     await handle;
-    assert.deepEqual(await late, []);
+    assert.deepEqual(await late, STORED);
+  });
+
+  test("begun in the middle gives what came before from the store, then what is live", async () => {
+    let late: Promise<string[]> | undefined;
+    const model = scriptedModel([says("Looking."), calls("look")], streams("one ", "two"));
+    const look = simpleTool("look", () => {
+      late = typesOf(handle);
+    });
+    const handle = run(agent({ name: "lead", model, tools: [look] }), "Speak.");
+    await handle;
+    const turn = ["turn-start", "message-end"];
+    assert.deepEqual(await late, [
+      ...["run-start", ...turn, "tool-call-start", "tool-call-end"],
+      ...["turn-start", "text-delta", "text-delta", "message-end", "run-end"],
+    ]);
+  });
+
+  test("of a follow-up that is over begins with the follow-up", async () => {
+    const model = scriptedModel(says("one"), says("two"));
+    const handle = run(agent({ name: "lead", model }), "Speak.");
+    await handle;
+    const next = handle.followUp("Go on.");
+    await next;
+    const starts: unknown[] = [];
+    for await (const event of next) if (event.type === "run-start") starts.push(event.origin?.kind);
+    assert.deepEqual(starts, ["follow-up"]);
+  });
+
+  test("late, when the store has lost events, gives what it has and ends", async () => {
+    const kept = openMemoryStore();
+    const store = wrapStore(kept, {
+      append(rootId, events, fence) {
+        if ((events.at(-1)?.seq ?? 0) > 2) throw new Error("disk full");
+        return kept.append(rootId, events, fence);
+      },
+    });
+    const world = createWorld({ seed: 1 });
+    const handle = createRuntime({ store, host: world.host }).run(speaker(), "Speak.");
+    const { lost } = await world.run(() => handle);
+    assert.match(lost ?? "", /disk full/);
+    assert.deepEqual(await typesOf(handle), ["run-start", "turn-start"]);
   });
 
   test("that could not start ends, whenever it is begun", async () => {
@@ -63,6 +109,27 @@ suite("iterating a handle", () => {
     const [first, second] = await Promise.all([typesOf(handle), typesOf(handle.followUp("Go on."))]);
     assert.deepEqual([first.at(-1), second.at(-1)], ["run-end", "run-end"]);
     assert.equal(second.filter((type) => type === "run-end").length, 2);
+  });
+});
+
+suite("the result of a handle", () => {
+  test("is there for a run that failed, which rejects when it is awaited", async () => {
+    const handle = run(agent({ name: "lead", model: scriptedModel(fails("auth")) }), "Speak.");
+    const result = await handle.result;
+    assert.deepEqual([result.status, result.error?.type, result.error?.kind], ["failed", "model", "auth"]);
+    const error = await handle.catch((thrown: unknown) => thrown);
+    assert.ok(error instanceof RunError);
+    assert.equal(error.result, result);
+  });
+
+  test("rejects for a run that could not begin", async () => {
+    const handle = run(agent({ name: "lead" }), "Speak.");
+    await assert.rejects(handle.result, { name: "UserError", message: /No model/ });
+  });
+
+  test("is the one that awaiting the handle gives", async () => {
+    const handle = run(speaker(), "Speak.");
+    assert.equal(await handle.result, await handle);
   });
 });
 

@@ -12,13 +12,13 @@ import type { Store } from "../../src/core/store.ts";
 import { MAX_RESULT_BYTES } from "../../src/core/truncate.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import type { Script } from "../../src/testing/script.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, fails, says, streams, thinks } from "../../src/testing/steps.ts";
-import { randomText } from "../core/made-up-keys.ts";
 import { openStage, type Stage, simpleTool } from "../requirements/support.ts";
 import { goOn, live, resultsOf, type Scenario } from "../resume/crash-points.ts";
+import { randomText } from "../secrets/made-up-keys.ts";
 
 const KEY = randomText("the key of the provider", 48);
 /** Known by its shape alone. */

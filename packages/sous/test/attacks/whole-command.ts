@@ -2,17 +2,21 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { findTrust, giveTrust, reviewTrust } from "../../src/cli/assemble-agents.ts";
-import { openApplication } from "../../src/cli/assemble-application.ts";
+import { findTrust } from "../../src/cli/application/agents.ts";
+import { openApplication } from "../../src/cli/application/open.ts";
 import { Conversation } from "../../src/cli/chat/conversation.ts";
-import type { OptionValues } from "../../src/cli/options.ts";
-import { type RUN_OPTIONS, readRunFlags } from "../../src/cli/run-flags.ts";
+import { userFolder } from "../../src/cli/files/paths.ts";
+import type { OptionValues } from "../../src/cli/table/options.ts";
+import type { RUN } from "../../src/cli/table/run-entries.ts";
+import { readRunFlags } from "../../src/cli/table/run-flags.ts";
+import { readProject } from "../../src/config/trust/files.ts";
+import { trust as giveTrust } from "../../src/config/trust/trust.ts";
 import type { Approve } from "../../src/core/approval.ts";
 import type { SousEvent } from "../../src/core/event.ts";
-import { RunError, type RunResult } from "../../src/core/runtime.ts";
+import type { RunResult } from "../../src/core/runtime.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
 
-export type Flags = Partial<OptionValues<typeof RUN_OPTIONS>>;
+export type Flags = Partial<OptionValues<typeof RUN>>;
 
 export type Ran = { result: RunResult; events: SousEvent[]; warnings: string[]; agents: string[]; prompts: string };
 
@@ -48,8 +52,8 @@ export async function openCommand(files: Record<string, string> = {}): Promise<C
     env,
     write,
     async trust(folder = root) {
-      const { snapshot } = await reviewTrust(folder);
-      await giveTrust(folder, snapshot, { env });
+      const snapshot = await readProject(folder);
+      await giveTrust(folder, snapshot, { stateFolder: userFolder("state", env), at: new Date() });
     },
     state: async (cwd = root) => (await findTrust({ cwd, env })).state,
     async run(script, flags = {}, { cwd = root, env: more = {}, at, ask } = {}) {
@@ -68,12 +72,7 @@ export async function openCommand(files: Record<string, string> = {}): Promise<C
       });
       const conversation = new Conversation(application, (event) => void events.push(event));
       const named = application.agents.find(({ name }) => name === at);
-      const result = await (named === undefined ? conversation.say("Go.") : conversation.address(named, "Go.")).catch(
-        (error: unknown) => {
-          if (error instanceof RunError) return error.result;
-          throw error;
-        },
-      );
+      const result = await (named === undefined ? conversation.say("Go.") : conversation.address(named, "Go."));
       const { agents } = application;
       const prompts = agents.map(({ description, instructions }) => `${description}\n${instructions}`).join("\n");
       return { result, events, warnings, agents: agents.map(({ name }) => name), prompts };

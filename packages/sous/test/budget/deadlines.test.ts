@@ -25,7 +25,7 @@ suite("deadlines", () => {
     assert.equal(clock.timers.size, 0);
   });
 
-  test("share one timer, which is not set anew for a later one and cleared with the last", () => {
+  test("share one timer, which is not set again for a later one and cleared with the last", () => {
     const { clock, deadlines } = setUp();
     const first = deadlines.add(100, () => {});
     const later = Array.from({ length: 1_000 }, (_, index) => deadlines.add(200 + index, () => {}));
@@ -104,7 +104,7 @@ suite("deadlines", () => {
     assert.deepEqual([due, clock.longest], [[`at ${2 ** 32}`], 2 ** 31 - 1]);
   });
 
-  test("of no time at all are called by the timer, not at once, and one that sets itself anew does not spin", () => {
+  test("of no time at all are called by the timer, not at once, and one that sets itself again does not spin", () => {
     const { clock, deadlines, due } = setUp();
     const again = (): void => {
       due.push("again");

@@ -1,4 +1,4 @@
-/** Why the ledger waits and keeps last words: the figures of design §7. */
+/** Why the ledger waits and keeps last words. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

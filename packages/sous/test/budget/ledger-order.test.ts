@@ -75,7 +75,7 @@ suite("a call that does not fit", () => {
     const [parent, other] = [account.enter("parent"), account.enter("other")];
     for (const run of [parent, other]) spend(lend(run, need(100, { outputCap: 3_000 })), 1_000, tokens(2_000));
     assert.throws(() => waitToStart(account, "child", need(5_901), { above: parent }), exceeds("12001/10000"));
-    waitToStart(account, "child", need(5_900), { above: parent });
+    void waitToStart(account, "child", need(5_900), { above: parent });
   });
 
   test("is given up when its scope aborts, and the next in line is served", async () => {
@@ -134,8 +134,8 @@ suite("the order on a limit", () => {
     const narrow = root.open({ tokens: 5_000 }, { path: "narrow", above: undefined });
     const other = root.open({ tokens: 50_000 }, { path: "other", above: undefined });
     using _ = lend(narrow.enter("narrow/1"), need(3_500));
-    queue(narrow.enter("narrow/2"), need(3_500));
-    queue(narrow.enter("narrow/3"), need(1, { outputCap: 100 }));
+    void queue(narrow.enter("narrow/2"), need(3_500));
+    void queue(narrow.enter("narrow/3"), need(1, { outputCap: 100 }));
     lend(other.enter("other/1"), need(4_000));
     lend(root.enter("root"), need(4_000));
   });

@@ -90,7 +90,7 @@ suite("R4 notices a ledger that", () => {
       "keeps the last words of a run that has ended",
       "leaked",
       {
-        find: "this.line.holders.delete(this);\n    this.forgetReserve();",
+        find: "this.line.holders.delete(this);\n    this.clearReserve();",
         replace: "this.line.holders.delete(this);",
         in: holder,
       },
@@ -101,7 +101,7 @@ suite("R4 notices a ledger that", () => {
       {
         find: "[Symbol.dispose](): void {\n    if (!this.#isOpen) return;",
         replace: "[Symbol.dispose](): void {",
-        in: import.meta.resolve("../../src/budget/call-lease.ts"),
+        in: import.meta.resolve("../../src/budget/funds.ts"),
       },
     ],
     ["refuses nobody when nothing moves", "hung", { find: "this.#refuseIfStuck());", replace: "false);", in: line }],
@@ -141,7 +141,7 @@ suite("R4 notices a ledger that", () => {
 
 suite("R4 notices a process on a shared budget that", () => {
   const lines = import.meta.resolve("../../src/budget/purse-line.ts");
-  const step = import.meta.resolve("../../src/budget/purse-step.ts");
+  const step = import.meta.resolve("../../src/budget/purse-own-row.ts");
   const mutations: [what: string, notices: keyof RaceFigures, mutation: Mutation][] = [
     [
       "wakes nobody when others have changed the books",
@@ -205,7 +205,7 @@ function faultsOf({ overspent, leaked, hung, wrongRefusals }: RaceFigures): type
   return { overspent, leaked, hung, wrongRefusals };
 }
 
-/** Races in which nobody waits, is refused or stopped would show nothing. */
+/** Races in which no run waits, is refused or stopped would show nothing. */
 function checkVariety(figures: RaceFigures): void {
   for (const kind of ["granted", "waited", "refused", "cancelled"] as const) {
     assert.ok(figures[kind] > figures.races, `${kind}: ${figures[kind]}`);

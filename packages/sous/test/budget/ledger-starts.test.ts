@@ -46,10 +46,10 @@ suite("a child", () => {
     const account = open({ tokens: 3_000 }, 2);
     const told: string[] = [];
     begin(account, "one", need(900));
-    waitToStart(account, "two", need(900), { onWait: () => told.push("two") });
+    void waitToStart(account, "two", need(900), { onWait: () => told.push("two") });
     const full = open({ tokens: 9_000 }, 1);
     begin(full, "one", need(900));
-    waitToStart(full, "three", need(900), { onWait: () => told.push("three") });
+    void waitToStart(full, "three", need(900), { onWait: () => told.push("three") });
     assert.deepEqual(told, ["two"]);
   });
 
@@ -66,7 +66,7 @@ suite("a child", () => {
   test("that could never be paid is refused at once, with no slot free and others before it", () => {
     const account = open({ tokens: 3_000 }, 1);
     begin(account, "one", need(900));
-    waitToStart(account, "two", need(900));
+    void waitToStart(account, "two", need(900));
     let isTold = false;
     const onRefused = () => {
       isTold = true;
@@ -176,7 +176,7 @@ function olderBesideAChild(ledger: typeof openLedger): Promise<unknown> {
   const waiting = queue(older, need(3_000));
   using _ = parent.runCall();
   try {
-    waitToStart(account, "child", need(3_000), { above: parent, callId: "1" });
+    void waitToStart(account, "child", need(3_000), { above: parent, callId: "1" });
   } catch (error) {
     assert.ok(error instanceof BudgetExceeded);
   }

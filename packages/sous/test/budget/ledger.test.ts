@@ -1,4 +1,4 @@
-/** The ledger: reservations, money, shares and executions, as design §7 promises them. */
+/** The ledger: reservations, money, shares and executions. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

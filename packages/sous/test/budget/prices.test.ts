@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { priceOf } from "../../src/budget/prices.ts";
-import { PRICES, PRICES_AS_OF } from "../../src/budget/prices-table.ts";
+import { PRICES, PRICES_AS_OF, priceOf } from "../../src/budget/prices.ts";
 import { costOf, noUsage } from "../../src/core/usage.ts";
 
 test("a model is found by provider and name, with or without a version", () => {

@@ -6,7 +6,7 @@ import { NO_AMOUNT } from "../../src/core/amount.ts";
 import { emptyPurse, type PurseAsk, type PurseMember, type PurseStep, stepInPurse } from "../../src/core/purse.ts";
 import { call, need, tokens } from "../../src/testing/purse-asks.ts";
 
-/** The answers to these asks of one process, on a purse of so many tokens of which some are in flight already. */
+/** The answers to these asks of one process, on a purse of tokens of which some are in flight already. */
 function answers(
   limit: number,
   inFlight: number,
@@ -48,7 +48,7 @@ suite("a step in the books", () => {
     assert.deepEqual(answers(100, 0, [call(need(70, 1), { since: 0 })], [other]), ["1"]);
   });
 
-  test("lets nobody pass by one who waits, however little it asks for", () => {
+  test("lets no ask pass one that waits, however little it asks for", () => {
     assert.deepEqual(answers(100, 50, [call(need(59, 1)), call(need(1, 1))]), ["wait", "wait"]);
   });
 

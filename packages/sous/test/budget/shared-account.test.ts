@@ -107,7 +107,7 @@ suite("waiting for a shared budget", () => {
     const small = later(() => three.reserve(ask(10, 10), NEVER)).then(serve("small"));
     const large = later(() => two.reserve(ask(700, 100), NEVER)).then(serve("large"));
     await moment();
-    // What the youngest run asks for was granted before the older one came; from then on nobody overtakes it.
+    // What the youngest run asks for was granted before the older one came; from then on no run overtakes it.
     const late = later(() => three.reserve(ask(10, 10), NEVER)).then(serve("late"));
     first.settle(spent(100));
     await Promise.all([large, small, late]);
@@ -125,7 +125,7 @@ suite("waiting for a shared budget", () => {
     assert.deepEqual(await here.shared.left(), { tokens: 500 });
   });
 
-  test("a call that is stopped while it waits holds nobody up, here or elsewhere, and keeps nothing", async () => {
+  test("a call that is stopped while it waits holds no run up, here or elsewhere, and keeps nothing", async () => {
     const { here, clock, another } = await openProcesses({ tokens: 1000 });
     const there = await another();
     const [other, run] = [here.run(), here.run({ tokens: 900 })];
@@ -148,7 +148,7 @@ suite("waiting for a shared budget", () => {
     assert.equal(clock.liveTimers, 1);
   });
 
-  test("what another process gives back is found by asking again, less and less often, where nobody tells", async () => {
+  test("what another process gives back is found by asking again, less and less often, where there are no notifications", async () => {
     const { here, clock, another } = await openProcesses({ tokens: 1000 });
     const there = await another();
     here.behaviour.tells = false;
@@ -256,7 +256,7 @@ suite("who is refused when nothing moves", () => {
     using _served = await first;
   });
 
-  test("nobody while a process moves that holds nothing but a reserve", async () => {
+  test("no run while a process moves that holds nothing but a reserve", async () => {
     const { here, clock, another } = await openProcesses({ tokens: 1000 });
     const there = await another();
     const [one, two] = [here.run(), there.run()];
@@ -277,7 +277,7 @@ suite("who is refused when nothing moves", () => {
 });
 
 suite("last words on a shared budget", () => {
-  test("are kept in the purse too: nobody else can spend them", async () => {
+  test("are reserved in the purse too: no other run can spend them", async () => {
     const { here, another } = await openProcesses({ tokens: 1000 });
     const there = await another();
     const run = here.run();

@@ -1,4 +1,4 @@
-/** The row of a process in the books of a shared budget: it is there while a tree needs it, and nobody waits for one that is over. */
+/** The row of a process in the books of a shared budget: it is there while a tree needs it, and no run waits for one that is over. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
@@ -29,7 +29,7 @@ suite("the row of a process", () => {
       for (const _ of [1, 2]) {
         const tree = process.tree();
         const run = tree.enter("lead");
-        tree.startExecution();
+        await tree.startExecution();
         now(run.reserve(ask(100, 50), NEVER)).settle(spent(120));
         assert.equal(place.rows(), 1);
         run[Symbol.dispose]();
@@ -57,7 +57,7 @@ suite("the row of a process", () => {
     assert.equal((await here.shared.spent()).executions, 1);
   });
 
-  test("counts once when nobody knows whether it was taken out, and another tree begins", async () => {
+  test("counts once when it is unknown whether it was taken out, and another tree begins", async () => {
     const { here, clock } = await openProcesses({ tokens: 1000 });
     const faults = { left: 0 };
     const process = new SharedProcess(withLostLeaves(here.shared, faults), clock);
@@ -110,7 +110,7 @@ function withLostLeaves(real: SharedBudget, faults: { left: number }): SharedBud
   const purse: PursePort = {
     step: (step) => real.purse.step(step),
     leave() {
-      real.purse.leave();
+      void real.purse.leave();
       if (faults.left === 0) return;
       faults.left -= 1;
       throw new StoreError("the answer was lost");

@@ -152,7 +152,7 @@ export async function timePasses<T>(clock: VirtualClock, work: Promise<T>): Prom
   return watched;
 }
 
-/** Lets every promise that can go on do so. */
+/** Lets every promise that can settle do so. */
 export function moment(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

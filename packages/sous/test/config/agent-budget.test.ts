@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkCallSize } from "../../src/config/agent-budget.ts";
-import type { AgentFile } from "../../src/config/agent-file.ts";
-import { readAgentFile } from "../../src/config/agent-read.ts";
+import type { AgentFile } from "../../src/config/agents/file.ts";
+import { readAgentFile } from "../../src/config/agents/read.ts";
+import { checkCallSize } from "../../src/config/agents/rights.ts";
 import { agent } from "../../src/core/agent.ts";
 import type { SousEvent } from "../../src/core/event.ts";
 import { METERED_OUTPUT } from "../../src/core/limits.ts";

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import type { AgentDialect, AgentScope } from "../../src/config/agent-file.ts";
-import { readAgentFile } from "../../src/config/agent-read.ts";
-import { toEffectiveRights } from "../../src/config/agent-rights.ts";
-import { OUR_TOOLS } from "../../src/config/agent-tools.ts";
+import type { AgentDialect, AgentScope } from "../../src/config/agents/file.ts";
+import { readAgentFile } from "../../src/config/agents/read.ts";
+import { toEffectiveRights } from "../../src/config/agents/rights.ts";
+import { OUR_TOOLS } from "../../src/config/agents/tools.ts";
 import { checkPattern } from "../../src/rights/rule-pattern.ts";
 import { pages } from "../docs/markdown-files.ts";
 
@@ -44,7 +44,7 @@ function inShort(dialect: AgentDialect, name: string, scope: AgentScope): object
   };
 }
 
-suite("C1, issue 4: an agent file gives exactly these rights; UPDATE_SNAPSHOTS=1 writes them anew", () => {
+suite("C1: an agent file gives exactly these rights; UPDATE_SNAPSHOTS=1 writes them again", () => {
   for (const dialect of DIALECTS) {
     for (const file of readdirSync(join(folder, dialect)).filter((each) => each.endsWith(".md"))) {
       const name = file.slice(0, -3);

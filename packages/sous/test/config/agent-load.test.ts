@@ -4,9 +4,8 @@ import assert from "node:assert/strict";
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { loadAgentFiles } from "../../src/config/agent-load.ts";
-import { readAgentsMd } from "../../src/config/agents-md.ts";
-import { readProject } from "../../src/config/trust-files.ts";
+import { loadAgentFiles, readAgentsMd } from "../../src/config/agents/load.ts";
+import { readProject } from "../../src/config/trust/files.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
 
 const file = (name: string, more = "") => `---\nname: ${name}\ndescription: Of ${name}.\n${more}---\nDo it.\n`;

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { PRICES } from "../../src/budget/prices-table.ts";
-import type { AgentDialect, AgentScope, ReadAgent } from "../../src/config/agent-file.ts";
-import { MODEL_ALIASES } from "../../src/config/agent-models.ts";
-import { readAgentFile } from "../../src/config/agent-read.ts";
+import { PRICES } from "../../src/budget/prices.ts";
+import { MODEL_ALIASES } from "../../src/config/agents/fields.ts";
+import type { AgentDialect, AgentScope, ReadAgent } from "../../src/config/agents/file.ts";
+import { readAgentFile } from "../../src/config/agents/read.ts";
 import { checkPattern } from "../../src/rights/rule-pattern.ts";
 
 const DIALECTS: readonly AgentDialect[] = ["sous", "claude", "gemini", "opencode"];
@@ -56,7 +56,7 @@ const LOOK_LIKE_RESTRICTIONS = [
   "isolated: true",
 ];
 
-suite("issue 4: a key that looks like a restriction and is not understood keeps the agent from being loaded", () => {
+suite("C1: a key that looks like a restriction and is not understood keeps the agent from being loaded", () => {
   for (const dialect of DIALECTS) {
     for (const line of LOOK_LIKE_RESTRICTIONS) {
       test(`${dialect}: ${line}`, () => {

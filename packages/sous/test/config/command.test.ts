@@ -5,8 +5,9 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { trust } from "../../src/config/trust.ts";
-import { readProject } from "../../src/config/trust-files.ts";
+import { config } from "../../src/cli/commands/config.ts";
+import { readProject } from "../../src/config/trust/files.ts";
+import { trust } from "../../src/config/trust/trust.ts";
 import { sous } from "../cli/sous-process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sous-config-command-"));
@@ -16,7 +17,7 @@ mkdirSync(join(folder, "config/sous"), { recursive: true });
 mkdirSync(join(folder, "work/.sous"), { recursive: true });
 writeFileSync(join(folder, "config/sous/config.yaml"), "agent:\n  max_turns: 20\n");
 writeFileSync(join(folder, "bad.yaml"), "agent:\n  max_turns: 0\nmodle: x\n");
-// Nobody has trusted this folder, so nothing in it is read, also not what is wrong in it.
+// This folder is not trusted, so nothing in it is read, also not what is wrong in it.
 writeFileSync(join(folder, "work/.sous/config.yaml"), "__proto__: 1\n");
 
 const options = {
@@ -79,9 +80,78 @@ suite("E1: sous config", { concurrency: true }, () => {
 
   test("a setting that there is not is a mistake of usage", async () => {
     const { code, stderr } = await sous(["config", "explain", "agent.max_turn"], { ...options, cwd: folder });
+    assert.deepEqual([code, stderr], [2, 'error: Unknown setting "agent.max_turn". Did you mean agent.max_turns?\n']);
+  });
+
+  test("E3: check --json lists every mistake with its place and how to mend it, or that there is none", async () => {
+    const bad = await sous(["config", "check", "--config", "../bad.yaml", "--json"], options);
+    assert.equal(bad.code, 3);
+    assert.match(bad.stderr, /^error SOUS-C003 /m);
+    assert.deepEqual(JSON.parse(bad.stdout), {
+      schema: "sous.config-check.v1",
+      problems: [
+        {
+          code: "SOUS-C003",
+          where: "../bad.yaml:2:14",
+          message: "agent.max_turns must be greater than 0 (allowed: 1–1000)",
+          found: "0",
+          fix: "remove the line for the default (50), or give a number from 1 to 1000",
+        },
+        {
+          code: "SOUS-C005",
+          where: "../bad.yaml:3:1",
+          message: "modle is not a known setting",
+          found: null,
+          fix: "did you mean model?",
+        },
+      ],
+    });
+    const good = await sous(["config", "check", "--json"], { ...options, cwd: folder });
+    assert.deepEqual([good.code, good.stderr], [0, ""]);
+    assert.deepEqual(JSON.parse(good.stdout), { schema: "sous.config-check.v1", problems: [], warnings: [] });
+  });
+
+  test("explain --json gives what was set, and with --all every setting", async () => {
+    const settings = async (...more: string[]) => {
+      const { code, stdout } = await sous(["config", "explain", "--json", ...more], { ...options, cwd: folder });
+      assert.equal(code, 0);
+      const { schema, settings: found } = JSON.parse(stdout);
+      assert.equal(schema, "sous.config-explain.v1");
+      return found;
+    };
+    const set = {
+      key: "agent.max_turns",
+      value: "20",
+      from: "config/sous/config.yaml:2",
+      is_default: false,
+      default: "50",
+      allowed: "1–1000",
+    };
+    assert.deepEqual(await settings(), [set]);
+    const all: { key: string; is_default: boolean }[] = await settings("--all");
     assert.deepEqual(
-      [code, stderr],
-      [2, 'error: There is no setting "agent.max_turn". Did you mean agent.max_turns?\n'],
+      all.filter(({ is_default }) => !is_default),
+      [set],
     );
+    assert.equal(all.find(({ key }) => key === "agent.subagent.max_depth")?.is_default, true);
+  });
+
+  test("explain says that nothing was set, and how to see the defaults", async () => {
+    const env = { ...options.env, XDG_CONFIG_HOME: join(folder, "empty") };
+    const { code, stdout, stderr } = await sous(["config", "explain"], { cwd: folder, env });
+    assert.deepEqual(
+      [code, stdout, stderr],
+      [0, "Every setting has its default value. sous config explain --all shows them.\n", ""],
+    );
+  });
+
+  test("the words it takes are named, and the one that it was given", async () => {
+    for (const [parameters, found] of [
+      [[], ""],
+      [["chek"], '; found "chek"'],
+    ] as const) {
+      const message = `sous config takes explain, check or schema${found}. See sous config --help.`;
+      await assert.rejects(config(parameters), { message, exitCode: 2 });
+    }
   });
 });

@@ -1,4 +1,4 @@
-/** The configuration of somebody who has set nothing, as the requirements say it. */
+/** The configuration of a user who has set nothing, as the requirements say it. */
 
 import type { Configuration } from "../../src/core/configuration.ts";
 

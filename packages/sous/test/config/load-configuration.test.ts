@@ -119,13 +119,28 @@ suite("E1: the file that is named stands in for the user's", () => {
     assert.deepEqual([byVariable?.code, byVariable && whereIs(byVariable)], ["SOUS-C001", "SOUS_CONFIG"]);
   });
 
-  test("and must be a file: a folder and a pipe that nobody writes to are refused at once", async () => {
+  test("and must be a file: a folder and a pipe without a writer are refused at once", async () => {
     execFileSync("mkfifo", [folder.file("pipe")]);
     for (const configFlagFile of [".", "pipe", "/dev/zero"]) {
       const [problem] = await folder.problems({ configFlagFile });
       assert.equal(problem?.code, "SOUS-C001", configFlagFile);
       assert.match(problem.message, /is not a regular file/);
     }
+  });
+
+  test("and must be one that can be read: what the system refuses to open is told", async () => {
+    const name = `${"n".repeat(300)}.yaml`;
+    const [problem] = await folder.problems({ configFlagFile: name });
+    assert.deepEqual([problem?.code, problem?.message], ["SOUS-C001", `${name} cannot be read`]);
+  });
+
+  test("and has at most a million bytes", async () => {
+    const text = (bytes: number) => "agent: { max_turns: 23 }\n#".padEnd(bytes, "x");
+    writeFileSync(folder.file("large.yaml"), text(1_000_000));
+    assert.equal((await folder.load({ configFlagFile: "large.yaml" })).configuration.agent.maxTurns, 23);
+    writeFileSync(folder.file("large.yaml"), text(1_000_001));
+    const [problem] = await folder.problems({ configFlagFile: "large.yaml" });
+    assert.deepEqual([problem?.code, problem?.message], ["SOUS-C002", "large.yaml is larger than 1000000 bytes"]);
   });
 });
 
@@ -245,7 +260,7 @@ test("B4.6: a hostile user file is refused with its line, before anything is tak
   assert.equal(many.length, 100);
 });
 
-test("E3: a pattern that means nothing to whoever applies it is a mistake of its line", async () => {
+test("E3: a pattern that the rules do not understand is a mistake of its line", async () => {
   const checkRule = (pattern: string): string | undefined =>
     pattern === "nobody" ? "there is no such tool" : undefined;
   const problems = await folder.problems({ user: "permissions:\n  - allow: fetch\n  - deny: nobody\n", checkRule });
@@ -271,4 +286,26 @@ suite("E1: of a long name a message repeats the beginning", () => {
       `the variable SOUS_${name.slice(0, 95)} is not known and changes nothing; sous config explain --all lists them`,
     ]);
   });
+
+  test("of a value, up to 60 characters and a mark", async () => {
+    const found = async (value: string) => (await folder.problems({ user: `model: ${value}` }))[0]?.found;
+    const value = "v".repeat(80);
+    assert.equal(await found(value), `"${value.slice(0, 59)}…`);
+    assert.equal(await found(value.slice(0, 58)), `"${value.slice(0, 58)}"`);
+  });
+});
+
+test("E3: mistakes of one line are told from left to right", async () => {
+  for (const user of [
+    "agent: { max_turns: 0, subagent: { max_depth: -1 }, nonsense: 1 }",
+    "agent: { nonsense: 1, subagent: { max_depth: -1 }, max_turns: 0 }",
+  ]) {
+    const problems = await folder.problems({ user });
+    const columns = problems.map(({ place }) => (place.kind === "file" ? place.column : 0));
+    assert.equal(columns.length, 3);
+    assert.deepEqual(
+      columns,
+      columns.toSorted((one, other) => one - other),
+    );
+  }
 });

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { errorPicture } from "../../src/cli/error-picture.ts";
-import { explainLines, settingLines } from "../../src/cli/explain-lines.ts";
-import { chooseStyle, type Style } from "../../src/cli/style.ts";
+import { explainLines, settingLines } from "../../src/cli/commands/config.ts";
+import { errorPicture } from "../../src/cli/report-error.ts";
+import { chooseStyle, type Style } from "../../src/cli/terminal/style.ts";
 import { explain, nearestSetting } from "../../src/config/explain.ts";
 import type { Problem } from "../../src/core/problem.ts";
 import { assertGolden } from "../cli/golden.ts";
@@ -49,7 +49,7 @@ suite("E3: the picture of a mistake", () => {
     assert.deepEqual(without, errorPicture(problem, plain));
   });
 
-  test("is as it was promised for every kind of source; UPDATE_SNAPSHOTS=1 promises anew", async () => {
+  test("is as it was promised for every kind of source; UPDATE_SNAPSHOTS=1 updates it", async () => {
     const given: Given[] = [
       {
         user: "modle: a/b\nagent:\n  max_turns: 0\nprovider:\n  api_key: sk-ant-0123456789\n",
@@ -90,7 +90,7 @@ suite("E1: config explain", () => {
     env: { SOUS_AGENT_MAX_TURNS: "30" },
   };
 
-  test("is as it was promised; UPDATE_SNAPSHOTS=1 promises anew", async () => {
+  test("is as it was promised; UPDATE_SNAPSHOTS=1 updates it", async () => {
     const loaded = await folder.load(given);
     const all = explain(loaded) ?? [];
     const lines: string[] = [];
@@ -102,6 +102,24 @@ suite("E1: config explain", () => {
     const changed = all.filter(({ isDefault }) => !isDefault);
     lines.push(...settingLines(changed, plain), "", ...settingLines(all, plain));
     assertGolden("explain.txt", lines, golden);
+  });
+
+  test("shows a time in the largest unit in which it is easy to read", async () => {
+    const shown = async (time: string) =>
+      explain(await folder.load({ user: `provider: { timeout: ${time} }` }), "provider.timeout")?.[0]?.shown;
+    const rows = Object.entries({
+      "500ms": "500ms",
+      "0.25s": "250ms",
+      "1": "1s",
+      "90s": "90s",
+      "299s": "299s",
+      "300s": "5m",
+      "301s": "301s",
+      "119m": "119m",
+      "7200s": "2h",
+      "7201s": "7201s",
+    });
+    for (const [time, expected] of rows) assert.equal(await shown(time), expected, time);
   });
 
   test("says of a secret that it is set, and nothing of its value", async () => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { configurationSchema } from "../../src/config/schema.ts";
+import { configurationSchema } from "../../src/config/explain.ts";
 import { ALL_SETTINGS, variableOf } from "../../src/config/settings.ts";
 import type { Configuration } from "../../src/core/configuration.ts";
 import { assertGolden } from "../cli/golden.ts";
@@ -29,6 +29,7 @@ const wholes = (least: number, most: number | undefined, above: RegExp = /must b
   ...(most === undefined ? [] : [[String(most + 1), above] satisfies Row["bad"][number]]),
 ];
 const addresses: Row["bad"] = [
+  ["'http://['", /must be an address that begins with http/],
   ["ftp://example.com", /http/],
   ['"http://"', /http/],
   ["http://me:secret-word@example.com", /must not contain a name or a password/],
@@ -400,7 +401,7 @@ test("E2: nothing set is as the requirements say", async () => {
   assert.deepEqual(configuration, DEFAULT_CONFIGURATION);
 });
 
-test("E1: the schema for editors is as it was promised; UPDATE_SNAPSHOTS=1 promises anew", () => {
+test("E1: the schema for editors is as it was promised; UPDATE_SNAPSHOTS=1 updates it", () => {
   const snapshots = join(import.meta.dirname, "../snapshots");
   assertGolden("config-schema.json", [JSON.stringify(configurationSchema(), undefined, 2)], snapshots);
 });

@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
-import { findTrust, loadAgents, trustWarning } from "../../src/cli/assemble-agents.ts";
+import { findTrust, loadAgents, trustWarning } from "../../src/cli/application/agents.ts";
 import { sous } from "../cli/sous-process.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
 
@@ -42,7 +42,7 @@ const PROGRAMS = ["git", "rg", "sh", "bash", "npm", "npx", "node", "find", "cat"
 /** The one that we open ourselves, last of all: it shows that canaries sing, and that all are on their perch. */
 const CONTROL = "control";
 
-/** A shell waits at every pipe: whoever opens one for reading lets it go on to leave a mark. */
+/** A shell waits at every pipe: a reader that opens one lets it leave a mark. */
 async function hostileRepository() {
   const tree = await temporaryTree({ "state/": "", "config/": "", "programs/": "", "home/": "" });
   const root = join(tree.path, "repository");
@@ -97,7 +97,7 @@ suite("B4.1: before trust no file of a hostile repository is opened and no progr
     assert.deepEqual(hostile.opened(), []);
   });
 
-  test("by sous agents list, which says so in one line and goes on", async () => {
+  test("by sous agents list, which says so in one line and continues", async () => {
     await using hostile = await hostileRepository();
     const ended = await sous(["agents", "list", "--json"], { cwd: hostile.root, env: hostile.env });
     assert.equal(ended.code, 0);

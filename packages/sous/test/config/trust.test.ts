@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { chmod, lstat, mkdir, readFile, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
-import { type ProjectTrust, revoke, trust, trustOf } from "../../src/config/trust.ts";
-import { hashesOf, readProject } from "../../src/config/trust-files.ts";
-import { changeTrustRecords, readTrustRecords } from "../../src/config/trust-record.ts";
-import { projectRoot } from "../../src/config/trust-root.ts";
+import { hashesOf, projectRoot, readProject } from "../../src/config/trust/files.ts";
+import { changeTrustRecords, readTrustRecords } from "../../src/config/trust/record.ts";
+import { reviewProject } from "../../src/config/trust/review.ts";
+import { type ProjectTrust, revoke, trust, trustOf, writeTrusted } from "../../src/config/trust/trust.ts";
 import { UserError } from "../../src/core/errors.ts";
 import { type TemporaryTree, temporaryTree } from "../tools/temporary-tree.ts";
 
@@ -136,7 +136,7 @@ suite("B4.2: trust", () => {
     assert.equal(await stateIn(here.root, here), "changed");
   });
 
-  test("goes on when source files, recordings and the history change", async () => {
+  test("lasts when source files, recordings and the history change", async () => {
     await using here = await stage();
     await give(here);
     for (const file of [
@@ -246,7 +246,7 @@ suite("B8.1: the file of trust", () => {
     assert.equal(await stateIn(here.root, here), "unknown");
   });
 
-  test("that is damaged trusts nobody, and says so", async () => {
+  test("that is damaged trusts nothing, and says so", async () => {
     await using here = await stage();
     await give(here);
     for (const text of [
@@ -292,6 +292,14 @@ suite("a project that cannot be read whole cannot be trusted:", () => {
     await using here = await stage({ [`project/.sous/${"a/".repeat(20)}x`]: "" });
     await assert.rejects(readProject(here.root), UserError);
   });
+  test("files that are larger than 16 MB together", async () => {
+    await using here = await stage({ "project/.sous/": "" });
+    const half = Buffer.alloc(8 * 1024 * 1024);
+    for (const name of ["a", "b"]) await writeFile(join(here.root, ".sous", name), half);
+    assert.equal((await readProject(here.root)).files.length, 2);
+    await writeFile(join(here.root, ".sous", "c"), "c");
+    await assert.rejects(readProject(here.root), /: its files are larger than 16 MB together\./);
+  });
   test("folders that lead in a circle are no folders without end", async () => {
     await using here = await stage({ "project/.sous/x": "x" });
     await symlink("..", join(here.root, ".sous/up"));
@@ -316,4 +324,66 @@ test("a lock that a process left behind is taken away at once, and none is left 
   clearTimeout(timer);
   assert.equal(ended, "changed");
   await assert.rejects(lstat(lock), { code: "ENOENT" });
+});
+
+test("where a folder is gone or is a file, there is nothing to trust", async () => {
+  await using here = await stage();
+  const gone = join(here.root, "src/gone/..", "gone");
+  assert.equal(await projectRoot(gone), here.root);
+  assert.deepEqual((await readProject(gone)).files, []);
+  assert.deepEqual((await readProject(join(here.root, "src/main.ts"))).files, []);
+});
+
+test("notes that were written stay written when the trust in them cannot be kept, and the trust is lost", async () => {
+  await using here = await stage();
+  await give(here);
+  const file = join(here.root, "AGENTS.md");
+  const content = Buffer.from("Be long.\n");
+  await writeTrusted({ cwd: here.root, stateFolder: here.stateFolder }, { file, content }, async () => {
+    await writeFile(file, content);
+    await chmod(join(here.stateFolder, "trust.json"), 0o666);
+  });
+  assert.equal(await readFile(file, "utf8"), "Be long.\n");
+  await chmod(join(here.stateFolder, "trust.json"), 0o600);
+  assert.equal(await stateIn(here.root, here), "changed");
+});
+
+test("an error of the write itself is the error of the call, and the trust stays as it was", async () => {
+  await using here = await stage();
+  await give(here);
+  const write = { file: join(here.root, "AGENTS.md"), content: Buffer.from("x") };
+  await assert.rejects(
+    writeTrusted({ cwd: here.root, stateFolder: here.stateFolder }, write, () =>
+      Promise.reject(new Error("disk full")),
+    ),
+    /^Error: disk full$/,
+  );
+  assert.equal(await stateIn(here.root, here), "trusted");
+});
+
+test("a server of a project that is no map is shown with a question mark, beside those that are", async () => {
+  const servers = { odd: "run me", one: { command: "node", args: ["one.js"] }, far: { url: "https://a.example" } };
+  await using here = await stage({ "project/.mcp.json": JSON.stringify({ mcpServers: servers }) });
+  assert.deepEqual(
+    reviewProject(await readProject(here.root)).servers.map(({ name, runs }) => [name, runs]),
+    [
+      ["odd", "?"],
+      ["one", "node one.js"],
+      ["far", "https://a.example"],
+    ],
+  );
+});
+
+test("of a folder of another program only its agents belong to a project, and of ours everything", async () => {
+  await using here = await stage({
+    "project/.claude/agents/scout.md": "Look.",
+    "project/.claude/settings.local.json": "{}",
+    "project/.claude/plans/one.md": "Later.",
+    "project/.sous/hooks.sh": "true",
+  });
+  const paths = (await readProject(here.root)).files.map(({ path }) => path);
+  assert.deepEqual(
+    paths.filter((path) => path.startsWith(".claude") || path === ".sous/hooks.sh"),
+    [".claude/agents/scout.md", ".sous/hooks.sh"],
+  );
 });

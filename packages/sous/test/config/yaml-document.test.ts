@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { readYaml } from "../../src/config/yaml-document.ts";
+import { readYaml } from "../../src/config/yaml/document.ts";
 
 const options = { file: "config.yaml", maxBytes: 1_000_000 };
 
@@ -26,6 +26,8 @@ test("E1: a part of a file is counted from its first line", () => {
   const { at, problems } = readYaml("a: 1\nb: 2\n", { ...options, firstLine: 5 });
   assert.deepEqual([at(["b"]).line, problems], [6, []]);
   assert.equal(readYaml("a: 1\na: 2\n", { ...options, firstLine: 5 }).problems[0]?.line, 6);
+  const tooLarge = readYaml("a: 1\n", { ...options, maxBytes: 2, firstLine: 5 });
+  assert.deepEqual([tooLarge.problems.length, tooLarge.at(["a"])], [1, { line: 5, column: 1 }]);
 });
 
 test("B4.6: values are those of the core schema, in objects without a prototype", () => {
@@ -53,7 +55,8 @@ test("B4.6: an alias stands for its value, and an empty text for nothing", () =>
   const { value, problems } = readYaml("a: &x { n: 1 }\nb: *x\n", options);
   assert.deepEqual([JSON.stringify(value), problems], ['{"a":{"n":1},"b":{"n":1}}', []]);
   for (const text of ["", "# only a comment\n", "---\n", "\ufeff"]) {
-    assert.deepEqual([readYaml(text, options).value, readYaml(text, options).problems], [null, []]);
+    const { value, problems, at } = readYaml(text, { ...options, firstLine: 3 });
+    assert.deepEqual([value, problems, at(["name"])], [null, [], { line: 3, column: 1 }], text);
   }
 });
 

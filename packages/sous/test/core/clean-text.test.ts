@@ -48,7 +48,10 @@ test("B3.2: what people write stays: emoji, flags and scripts that need joiners"
     "\u{1f469}\u200d\u2764\ufe0f\u200d\u{1f469} \u{1f469}\u{1f3fd}\u200d\u{1f4bb} 1\ufe0f\u20e3 \u2714\ufe0f";
   const england = `\u{1f3f4}${tags("gbeng")}\u{e007f}`;
   const persian = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645";
-  for (const text of [family, england, persian, "日本語 é \u00a0 ∑", "plain"]) assert.equal(cleanText(text), text);
+  const variants = "葛\u{e0100} 羽\ufe00 ∩\ufe00 \u1820\u180b";
+  for (const text of [family, england, persian, variants, "日本語 é \u00a0 ∑", "plain"])
+    assert.equal(cleanText(text), text);
+  assert.equal(cleanText("a\u{e0100}b\ufe00c\u180b"), "a\\u{e0100}b\\u{fe00}c\\u{180b}");
 });
 
 test("B3.1: cleaning what is clean changes nothing, and it takes time in proportion to the text", () => {

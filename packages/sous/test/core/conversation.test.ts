@@ -70,7 +70,7 @@ suite("a conversation", () => {
     assert.equal(conversation.promptTokens, 12 + Math.ceil(messageBytes(userMessage("later")) / 3));
   });
 
-  test("that goes on with fewer messages is estimated as a whole again", () => {
+  test("that continues with fewer messages is estimated as a whole again", () => {
     const conversation = new Conversation([userMessage("abc")]);
     conversation.addAnswer(CALL, { inputTokens: 1000, outputTokens: 2 });
     conversation.replace([userMessage("def")], 30);

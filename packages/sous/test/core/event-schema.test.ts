@@ -6,14 +6,14 @@ import { suite, test } from "node:test";
 import fc from "fast-check";
 import * as z from "zod";
 import { StoreError } from "../../src/core/errors.ts";
-import { EVENT_SCHEMA_VERSION, parseStoredEvent, storedEventSchema } from "../../src/core/event-schema.ts";
+import { EVENT_SCHEMA_VERSION, parseStoredEvent, storedEventSchema } from "../../src/store/event-schema.ts";
 import { assertGolden } from "../cli/golden.ts";
 import { STORED } from "../event-fields.ts";
 import { changed, EVERY_EVENT, type Place, placesOf } from "./every-event.ts";
 
 const events = Object.values(EVERY_EVENT);
 
-test("the schema of events is as it was promised; UPDATE_SNAPSHOTS=1 promises anew, after EVENT_SCHEMA_VERSION is raised", () => {
+test("the schema of events is as it was promised; UPDATE_SNAPSHOTS=1 updates it, after EVENT_SCHEMA_VERSION is raised", () => {
   const schema = { version: EVENT_SCHEMA_VERSION, ...z.toJSONSchema(storedEventSchema(), { io: "input" }) };
   const folder = join(import.meta.dirname, "../snapshots");
   assertGolden("event-schema.json", [JSON.stringify(schema, undefined, 2)], folder);

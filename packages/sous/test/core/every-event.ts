@@ -38,6 +38,26 @@ export const EVERY_EVENT: Whole = {
     label: "lead",
     task: { role: "user", content: [text, file] },
     model: "scripted/model",
+    price: { input: 3, output: 15, cachedInput: 0.3, cacheWrite: 3.75 },
+    contextWindow: 200_000,
+    tools: {
+      hash: "0123456789abcdef",
+      shown: [
+        {
+          name: "subagent_scout",
+          description: "Finds files.",
+          inputSchema: { type: "object" },
+          category: "subagent",
+          tier: "observe",
+          effect: "idempotent",
+          agent: "scout",
+        },
+      ],
+      bytes: 120,
+      isDeepest: false,
+      withheld: ["subagent_scout"],
+    },
+    outputSchema: { type: "object" },
     instructions: "Be brief.",
     notes: "You work in /srv.",
     maxTurns: 10,
@@ -80,6 +100,7 @@ export const EVERY_EVENT: Whole = {
       onLiveChildren: "wait",
       sharedBudget: "team",
       wholeAnswers: true,
+      hasRules: true,
     },
     cwd: "/srv/shop",
   },
@@ -146,7 +167,8 @@ export const EVERY_EVENT: Whole = {
     message: "Token limit exceeded: 12/10",
   },
   stalled: { ...head, type: "stalled", seconds: 60, waitingFor: "the model" },
-  steer: { ...head, type: "steer", text: "Look closely." },
+  cancel: { ...head, type: "cancel", mode: "last-words", callId: "call_1" },
+  steer: { ...head, type: "steer", text: "Look closely.", callId: "call_1" },
   notice: { ...head, type: "notice", reason: "summary", text: "Sum up." },
   report: {
     ...head,
@@ -175,7 +197,7 @@ export const EVERY_EVENT: Whole = {
 export type Place = readonly (string | number)[];
 
 /** Where anything may stand: what models, tools and schemas of others make. */
-const FREE = new Set(["input", "output", "metadata", "scripted"]);
+const FREE = new Set(["input", "output", "metadata", "scripted", "inputSchema", "outputSchema"]);
 
 /** The way to every value of the event that the schema knows; what is inside of free values is left out. */
 export function placesOf(value: unknown, way: Place = []): Place[] {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { systemHost } from "../../src/host.ts";
 
@@ -21,3 +22,10 @@ function spin(milliseconds: number): void {
   const until = performance.now() + milliseconds;
   while (performance.now() < until);
 }
+
+test("a quiet timer does not keep the process alive", () => {
+  const host = JSON.stringify(import.meta.resolve("../../src/host.ts"));
+  const script = `const { systemHost } = await import(${host}); systemHost().clock.timer(600_000, () => {}, true);`;
+  const env = { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" };
+  execFileSync(process.execPath, ["--input-type=module", "-e", script], { env, timeout: 20_000 });
+});

@@ -103,3 +103,15 @@ suite("a pattern for a text", () => {
     assert.equal(calls, 1);
   });
 });
+
+test("\\\\b in a set is a backspace, as in the language, and outside of one the edge of a word", () => {
+  for (const [pattern, text] of [
+    ["^[\\b]$", "\b"],
+    ["^[\\b]$", "b"],
+    ["^[\\ba]+$", "a\ba"],
+    ["^[\\ba]+$", "ab"],
+    ["^[\\b-\\n]$", "\t"],
+    ["\\bb", "b"],
+  ] as const)
+    assert.equal(isFound(pattern, text), new RegExp(pattern).test(text), `${pattern} in ${JSON.stringify(text)}`);
+});

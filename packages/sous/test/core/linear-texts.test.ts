@@ -3,10 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { insideFence } from "../../src/core/fenced.ts";
-import { spaceAtEnd, trimEndOf } from "../../src/core/trim-end.ts";
-import { NO_RULES } from "../../src/tools/gitignore.ts";
+import { spaceAtEnd, trimEndOf } from "../../src/core/truncate.ts";
 import { pausesFor } from "../../src/tools/pauses.ts";
+import { NO_RULES } from "../../src/tools/walk.ts";
 
 const pauses = pausesFor(new AbortController().signal);
 
@@ -22,24 +21,6 @@ test("trimEndOf and spaceAtEnd cut what an expression with $ would cut", () => {
     }),
   );
 });
-
-test("insideFence gives the JSON that the expression for a fence gave", () => {
-  const fenced = /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/;
-  fc.assert(
-    fc.property(texts("```", "json", "\n", " ", "1", "{}"), (text) => {
-      assert.deepEqual(parsed(insideFence(text) ?? text), parsed(fenced.exec(text)?.[1] ?? text));
-    }),
-    { numRuns: 2000 },
-  );
-});
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return "not JSON";
-  }
-}
 
 test("blanks at the end of a line of an ignore file count as they did", async () => {
   await fc.assert(

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StoredBody } from "../../src/core/event.ts";
-import type { AssistantMessage, FilePart, Message } from "../../src/core/message.ts";
-import { userMessage } from "../../src/core/message.ts";
+import { type AssistantMessage, type FilePart, type Message, userMessage } from "../../src/core/message.ts";
 import { rebuildConversation } from "../../src/core/rebuild-conversation.ts";
 import { noUsage } from "../../src/core/usage.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";

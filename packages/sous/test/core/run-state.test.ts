@@ -18,3 +18,17 @@ test("G5: the time between an end and a resume is not counted, however often a r
   assert.equal(usedMs(third), 7_000);
   assert.equal(usedMs([...third, at(490, EVERY_EVENT["turn-start"])]), 7_000, "the clock of the machine was set back");
 });
+
+test("G5: a result that is taken from the journal has the files it had, and no empty list of them", () => {
+  const filesOf = (event: StoredEvent) => {
+    const call = foldRunState([EVERY_EVENT["run-start"], event])?.calls.get("call_1");
+    assert.ok(call?.state === "ended");
+    return "files" in call.part ? call.part.files : "none";
+  };
+  const end = EVERY_EVENT["tool-call-end"];
+  assert.deepEqual(filesOf(end), end.files);
+  assert.equal(end.files?.length, 1);
+  assert.equal(filesOf({ ...end, files: [] }), "none");
+  const { files: _files, ...without } = end;
+  assert.equal(filesOf(without), "none");
+});

@@ -1,4 +1,4 @@
-/** What the tools of a run did, kept without what nobody reads in it. */
+/** What the tools of a run did, without pictures. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,7 +6,7 @@ import { setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { FilePart } from "../../src/core/message.ts";
-import { ToolLog } from "../../src/core/tool-log.ts";
+import { ToolLogRecorder } from "../../src/core/tool-log.ts";
 
 const call = { type: "tool-call", callId: "1", toolName: "look", input: { at: 1 } } as const;
 const result = { type: "tool-result", callId: "1", toolName: "look", output: "A view.", isError: false } as const;
@@ -16,7 +16,7 @@ const entry = { toolName: "look", input: { at: 1 }, output: "A view.", success: 
 test("C4: each entry has its own call, its time and whether it was denied, behind what was done before a restart", () => {
   const earlier = { ...entry, output: "Before.", isDenied: false };
   const known = { displayName: "Look around", counts: { lines: 3 } };
-  const log = new ToolLog([earlier]);
+  const log = new ToolLogRecorder([earlier]);
   log.add(call, { ...result, output: "No.", isError: true }, { durationMs: 0, isDenied: true, ...nothing });
   log.add(
     { ...call, callId: "2", input: {} },
@@ -30,7 +30,7 @@ test("C4: each entry has its own call, its time and whether it was denied, behin
 });
 
 test("C4: a picture that the conversation has dropped is not kept by the log", async () => {
-  const log = new ToolLog();
+  const log = new ToolLogRecorder();
   const picture = addPicture(log);
   await setImmediate();
   setFlagsFromString("--expose-gc");
@@ -39,7 +39,7 @@ test("C4: a picture that the conversation has dropped is not kept by the log", a
   assert.deepEqual(log.entries(), [{ ...entry, isDenied: false }]);
 });
 
-function addPicture(log: ToolLog): WeakRef<FilePart> {
+function addPicture(log: ToolLogRecorder): WeakRef<FilePart> {
   const picture: FilePart = { type: "file", mediaType: "image/png", data: "aGk=" };
   log.add(call, { ...result, files: [picture] }, { durationMs: 7, isDenied: false, ...nothing });
   return new WeakRef(picture);

@@ -22,7 +22,7 @@ import { between, chance, pick, seededRandom } from "../../src/testing/seeded-ra
 import { createWorld, type World, WorldStuck } from "../../src/testing/world.ts";
 import { wrapStore } from "../../src/testing/wrap-store.ts";
 import { Past } from "./crash-past.ts";
-import { type CreateRuntime, leadOf, type Plan, resultOf, specialists, toolsOf } from "./one-schedule.ts";
+import { type CreateRuntime, leadOf, type Plan, specialists, toolsOf } from "./one-schedule.ts";
 import { answersReadTwice } from "./random-answers.ts";
 import { type WatchedStore, watchedStore } from "./watched-store.ts";
 
@@ -180,7 +180,7 @@ class Process {
     plan.disturb?.(handle, this.shown);
     const results: RunResult[] = [];
     try {
-      results.push(await resultOf(handle));
+      results.push(await handle.result);
     } catch (error) {
       if (!(lost !== undefined && error instanceof UserError && error.message.includes(lost))) throw error;
       return results;
@@ -189,7 +189,7 @@ class Process {
     for (let more = plan.followUps ?? 0; more > 0; more--) {
       handle = handle.followUp("And then?");
       try {
-        results.push(await resultOf(handle));
+        results.push(await handle.result);
       } catch (error) {
         // What the store gave up is not continued.
         if (!(this.watched.mayGiveUp && error instanceof UserError)) throw error;

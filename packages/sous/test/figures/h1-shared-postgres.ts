@@ -10,7 +10,7 @@ import type { Model } from "../../src/core/model.ts";
 import { noUsage } from "../../src/core/usage.ts";
 import { rerun } from "../../src/rerun.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { openPostgresStore, type PostgresStore } from "../../src/store/postgres.ts";
+import { openPostgresStore, type PostgresStore } from "../../src/store/postgres/store.ts";
 import { startPostgresServer } from "../store/postgres-server.ts";
 
 export type SharedPostgresFigures = {

@@ -63,7 +63,7 @@ export class KillableProcess {
     const ready = Promise.withResolvers<void>();
     this.ready = ready.promise;
     this.ended = this.#listen(ready.resolve);
-    this.ended.then(({ fault }) => ready.reject(new Error(`The worker ended before it was ready: ${fault}`)));
+    void this.ended.then(({ fault }) => ready.reject(new Error(`The worker ended before it was ready: ${fault}`)));
     ready.promise.catch(() => {});
   }
 

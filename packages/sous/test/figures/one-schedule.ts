@@ -4,13 +4,7 @@ import { type AgentDefinition, agent } from "../../src/core/agent.ts";
 import { UserError } from "../../src/core/errors.ts";
 import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
 import type { ModelRequest } from "../../src/core/model.ts";
-import {
-  RunError,
-  type RunHandle,
-  type RunOptions,
-  type RunResult,
-  type RuntimeOptions,
-} from "../../src/core/runtime.ts";
+import type { RunHandle, RunOptions, RunResult, RuntimeOptions } from "../../src/core/runtime.ts";
 import { type Tool, type ToolContext, tool } from "../../src/core/tool.ts";
 import { noUsage } from "../../src/core/usage.ts";
 import { checkMessages } from "../../src/testing/check-messages.ts";
@@ -117,12 +111,12 @@ async function runTree(stage: Stage, createRuntime: CreateRuntime): Promise<RunR
   const iterated = plan.isIterated ? collect(handle) : undefined;
   plan.disturb?.(handle, stage.events);
   world.clock.ownTimer(PATIENCE_MS, () => losePatience(stage));
-  const results = [await resultOf(handle)];
+  const results = [await handle.result];
   if (iterated !== undefined) compareIterated(await iterated, stage);
   for (let more = plan.followUps ?? 0; more > 0; more--) {
     handle = handle.followUp("And then?");
     try {
-      results.push(await resultOf(handle));
+      results.push(await handle.result);
     } catch (error) {
       // What the store gave up is not continued.
       if (!(stage.watched.mayGiveUp && error instanceof UserError)) throw error;
@@ -219,16 +213,6 @@ export function toolsOf(faults: Faults): Tool[] {
 function startAndForget(_input: unknown, context: ToolContext): string {
   context.spawn({ label: "forgotten", task: `Part of ${context.callId}` }).catch(() => {});
   return "Started.";
-}
-
-/** A failed run rejects with its result; anything else that is thrown is a fault of the runtime. */
-export async function resultOf(handle: RunHandle): Promise<RunResult> {
-  try {
-    return await handle;
-  } catch (error) {
-    if (error instanceof RunError) return error.result;
-    throw error;
-  }
 }
 
 /** What the caller is told must be what the journal says. */

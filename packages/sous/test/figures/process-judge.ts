@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
-import { MARK_VARIABLE } from "../../src/process/clean-environment.ts";
+import { MARK_VARIABLE } from "../../src/process/environment.ts";
 import { listProcesses, markedProcesses, type ProcessEntry, processOf } from "../../src/process/process-table.ts";
 import { starvedMilliseconds } from "./starved-time.ts";
 

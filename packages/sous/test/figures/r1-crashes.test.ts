@@ -45,8 +45,8 @@ suite("R1: the figure with crashes finds", () => {
     [
       "an unsafe call that is made before it is kept that it should be",
       "loop/run-tool-call.ts",
-      "isInside(tool) ? undefined : run.tree.settled()",
-      "undefined",
+      "if (!isInside(tool)) await run.tree.settled();",
+      "",
       /runs before it is kept that it should/,
     ],
     [
@@ -58,14 +58,14 @@ suite("R1: the figure with crashes finds", () => {
     ],
     [
       "a gate that does not know the children of before",
-      "gate.ts",
-      "const earlier = this.#parts.recorded?.take(parent.who.runId, callId, request.index ?? 0);",
-      "const earlier = undefined;",
+      "tree/ports.ts",
+      "const earlier = earlierRuns?.recorded.take(parent.who.runId, callId, request.index ?? 0);",
+      "const earlier = undefined as any;",
       /is the second child of one call/,
     ],
     [
       "a report that is delivered again",
-      "recorded.ts",
+      "tree/restore/earlier-tree.ts",
       'else if (event.type === "report") this.#delivered.add(event.childRunId);',
       "",
       /delivers \w+ a second time/,

@@ -61,8 +61,8 @@ suite("R1: the figure finds", () => {
     [
       "a loop that leaves a stopped call without a result",
       "loop/run-tool-call.ts",
-      "if (error instanceof StoreError) {",
-      "{ error = new StoreError(messageOf(error));",
+      "if (error instanceof StoreError) throw error;",
+      "throw new StoreError(messageOf(error));",
       /leaves the call \w+ open/,
     ],
     [
@@ -74,7 +74,7 @@ suite("R1: the figure finds", () => {
     ],
     [
       "a result that forgets what its children took",
-      "results.ts",
+      "tree/results.ts",
       "for (const each of agents) {",
       "for (const each of agents.slice(0, 1)) {",
       /its runs add up to/,

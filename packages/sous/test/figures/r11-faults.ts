@@ -17,7 +17,7 @@ export const WAYS: readonly Way[] =
 /** Something that makes writes fail until it is disposed. */
 export type Fault = Disposable;
 
-type SqliteModule = typeof import("../../src/store/sqlite.ts");
+type SqliteModule = typeof import("../../src/store/sqlite/store.ts");
 
 /** The connection of the store that was opened last, which only the store itself has. */
 let connection: DatabaseSync | undefined;
@@ -29,8 +29,8 @@ export async function importStore(): Promise<SqliteModule> {
       connection = opened;
     },
   });
-  return importWithout<SqliteModule>(import.meta.resolve("../../src/store/sqlite.ts"), {
-    in: import.meta.resolve("../../src/store/sqlite-connection.ts"),
+  return importWithout<SqliteModule>(import.meta.resolve("../../src/store/sqlite/store.ts"), {
+    in: import.meta.resolve("../../src/store/sqlite/connection.ts"),
     find: "this.#database = this.#open();\n  }\n\n  /** The same statement",
     replace:
       "this.#database = this.#open(); globalThis.sousConnection(this.#database);\n  }\n\n  /** The same statement",

@@ -41,7 +41,7 @@ export type RunPlan = {
   folder: string;
   /** Turns of the lead; every second one has a child. */
   turns: number;
-  open: typeof import("../../src/store/sqlite.ts")["openSqliteStore"];
+  open: typeof import("../../src/store/sqlite/store.ts")["openSqliteStore"];
   /** A runtime instead of the real one: a mutant. */
   createRuntime?: typeof createRuntime;
 };

@@ -12,7 +12,7 @@ import { agent } from "../../src/core/agent.ts";
 import type { Programs } from "../../src/core/process.ts";
 import { openPrograms } from "../../src/process/programs.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, says } from "../../src/testing/steps.ts";
 import { terminalTool } from "../../src/tools/terminal.ts";

@@ -3,7 +3,7 @@
 import { type AgentDefinition, agent } from "../../src/core/agent.ts";
 import type { Random } from "../../src/core/clock.ts";
 import type { StoredEvent } from "../../src/core/event.ts";
-import { RunError, type RunHandle } from "../../src/core/runtime.ts";
+import type { RunHandle } from "../../src/core/runtime.ts";
 import { type Tool, type ToolContext, tool } from "../../src/core/tool.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
@@ -42,18 +42,10 @@ export async function recordTree(seed: number, events: number): Promise<readonly
         ? runtime.run(leadOf(tools).with({ model }), "Begin.", options)
         : handle.followUp(`Go on, for the ${round}th time.`);
     const { id } = handle;
-    await world.run(() => ended(handle));
+    await world.run(async () => handle?.result);
     kept = await store.read((await store.run(id))?.rootId ?? id);
   }
   return kept;
-}
-
-async function ended(handle: RunHandle | undefined): Promise<void> {
-  try {
-    await handle;
-  } catch (error) {
-    if (!(error instanceof RunError)) throw error;
-  }
 }
 
 /** The definitions without a model of their own: whoever runs the tree again needs none. */

@@ -19,7 +19,7 @@ const PLANTED: readonly [what: string, notices: RegExp, file: string, find: stri
     "serves those who asked first before those who started first",
     /overtook|refused before/,
     "waiter",
-    "while (place > 0 && (list[place - 1]?.order ?? 0) > waiter.order) place -= 1;",
+    "while (position > 0 && (list[position - 1]?.order ?? 0) > waiter.order) position -= 1;",
     "",
   ],
   [
@@ -81,7 +81,7 @@ const PLANTED: readonly [what: string, notices: RegExp, file: string, find: stri
   [
     "keeps more for last words than the answer gave back",
     /overspent/,
-    "call-lease",
+    "funds",
     "smaller(wanted, beyond(this.amount, spent))",
     "wanted",
   ],
@@ -167,7 +167,7 @@ suite("R15 notices a ledger that", () => {
 
   test("keeps nothing for last words", async () => {
     const find = "smaller(wanted, beyond(this.amount, spent))";
-    const modules = await withFault({ find, replace: "NO_AMOUNT", in: source("call-lease") });
+    const modules = await withFault({ find, replace: "NO_AMOUNT", in: source("funds") });
     const { delivered } = await measureFanOuts({ seed: FIXED_SEED, count: 2, modules });
     assert.ok(delivered < 0.8, `${delivered}`);
   });

@@ -1,7 +1,6 @@
 /** R15: what fan-outs and trees complete with the rules of the ledger, and whether the rules hold in any mix of them. */
 
-import type { Amount } from "../../src/core/amount.ts";
-import { toUsd } from "../../src/core/amount.ts";
+import { type Amount, toUsd } from "../../src/core/amount.ts";
 import type { Random } from "../../src/core/clock.ts";
 import type { Budget, OnExhausted } from "../../src/core/limits.ts";
 import { between, chance, pick, seededRandom } from "../../src/testing/seeded-random.ts";

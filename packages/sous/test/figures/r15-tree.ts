@@ -7,7 +7,7 @@ import { type Amount, NO_AMOUNT, toNanoUsd, toUsd } from "../../src/core/amount.
 import { BudgetExceeded } from "../../src/core/errors.ts";
 import type { Account, Budget, Ledger, OnExhausted, Started } from "../../src/core/limits.ts";
 import { Scope } from "../../src/core/scope.ts";
-import { memoryPurses } from "../../src/store/memory-budget.ts";
+import { memoryPurses } from "../../src/store/memory.ts";
 import { openSharedBudget } from "../../src/store/shared-budget.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { Judge } from "./r15-judge.ts";

@@ -2,7 +2,7 @@
 
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { importWithout } from "../mutation.ts";
 import { isCut } from "../store/cut-checkpoint.ts";
 import type { FullDiskOrder, FullDiskResult } from "./r17-full-disk.ts";
@@ -65,9 +65,9 @@ function fill(file: string, freePages: number): string {
 
 /** With a header that is read from the file alone, whatever lies beside it. */
 async function openAsBefore(): Promise<typeof openSqliteStore> {
-  const module = import.meta.resolve("../../src/store/sqlite.ts");
-  const mutant = await importWithout<typeof import("../../src/store/sqlite.ts")>(module, {
-    in: import.meta.resolve("../../src/store/sqlite-header.ts"),
+  const module = import.meta.resolve("../../src/store/sqlite/store.ts");
+  const mutant = await importWithout<typeof import("../../src/store/sqlite/store.ts")>(module, {
+    in: import.meta.resolve("../../src/store/sqlite/header.ts"),
     find: "if (isCorrupt(error)) return undefined;",
     replace: "",
   });

@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { between, chance, seededRandom } from "../../src/testing/seeded-random.ts";
 import { isCut } from "../store/cut-checkpoint.ts";
 import { bundleWorker, Crew, until } from "./kill-process.ts";

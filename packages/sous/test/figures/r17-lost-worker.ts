@@ -5,10 +5,9 @@
 
 import { writeSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
-import type { RunError } from "../../src/core/runtime.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { openPostgresStore } from "../../src/store/postgres.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openPostgresStore } from "../../src/store/postgres/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { GOES_AWAY_AT, payer } from "./r17-payer.ts";
 
 export type PayOrder = {
@@ -35,7 +34,7 @@ async function work({ log, place, requireStore }: PayOrder): Promise<void> {
     });
     const handle = createRuntime({ store, requireStore }).run(lead, "Pay.");
     say(`i ${handle.id}`);
-    const { status, lost } = await handle.catch((error: unknown) => (error as RunError).result);
+    const { status, lost } = await handle.result;
     say(`r ${JSON.stringify({ status, lost })}`);
   } catch (error) {
     say(`x ${JSON.stringify(String((error as Error).stack))}`);

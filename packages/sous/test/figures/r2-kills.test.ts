@@ -29,8 +29,8 @@ suite("R2: the figure finds", () => {
     [
       "an unsafe call that begins before it is kept that it should",
       "loop/run-tool-call.ts",
-      "isInside(tool) ? undefined : run.tree.settled()",
-      "undefined",
+      "if (!isInside(tool)) await run.tree.settled();",
+      "",
       /ran before it was kept that it should/,
     ],
     [
@@ -42,9 +42,9 @@ suite("R2: the figure finds", () => {
     ],
     [
       "a model that is asked again what it has answered",
-      "gate.ts",
-      "const earlier = this.#parts.recorded?.take(parent.who.runId, callId, request.index ?? 0);",
-      "const earlier = undefined;",
+      "tree/ports.ts",
+      "const earlier = earlierRuns?.recorded.take(parent.who.runId, callId, request.index ?? 0);",
+      "const earlier = undefined as any;",
       /asks again what \d+ has answered/,
     ],
     [

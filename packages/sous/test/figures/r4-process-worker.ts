@@ -46,11 +46,11 @@ export const ENOUGH = { calls: 3, prompt: 100, output: 100, spent: 160, lastWord
 
 let runs = 0;
 
-type Stores = typeof import("../../src/store/sqlite.ts");
+type Stores = typeof import("../../src/store/sqlite/store.ts");
 type PurseLines = typeof import("../../src/budget/purse-line.ts");
 
 const { file, mutation } = JSON.parse(process.argv[2] ?? "{}") as WorkerTask;
-const { openSqliteStore } = await load<Stores>(import.meta.resolve("../../src/store/sqlite.ts"));
+const { openSqliteStore } = await load<Stores>(import.meta.resolve("../../src/store/sqlite/store.ts"));
 const { purseLineOf } = await load<PurseLines>(import.meta.resolve("../../src/budget/purse-line.ts"));
 const store = await openSqliteStore(file);
 const { clock } = systemHost();

@@ -39,7 +39,7 @@ suite("R4 notices a shared budget that", () => {
       {
         find: "const { purse, result } = this.#connection.write(() => {",
         replace: "const { purse, result } = (<T>(step: () => T): T => step())(() => {",
-        in: import.meta.resolve("../../src/store/sqlite-budget.ts"),
+        in: import.meta.resolve("../../src/store/sqlite/budget.ts"),
       },
     ],
     [

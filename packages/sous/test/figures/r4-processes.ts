@@ -12,7 +12,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Random } from "../../src/core/clock.ts";
 import { messageOf } from "../../src/core/errors.ts";
 import type { SharedBudget, SharedLimits } from "../../src/core/shared-budget.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { between, chance, pick, seededRandom } from "../../src/testing/seeded-random.ts";
 import type { Mutation } from "../mutation.ts";
 import type { ENOUGH, RaceKind, RaceReport, RaceTask, WorkerTask } from "./r4-process-worker.ts";

@@ -1,11 +1,10 @@
 /** Trees on a shared budget in memory, in one process or several, for races that every ledger must pass. */
 
 import { openLedger } from "../../src/budget/ledger.ts";
-import type { PurseLine } from "../../src/budget/purse-line.ts";
-import { purseLineOf } from "../../src/budget/purse-line.ts";
+import { type PurseLine, purseLineOf } from "../../src/budget/purse-line.ts";
 import type { Account, Budget, LimitState } from "../../src/core/limits.ts";
 import type { SharedBudget } from "../../src/core/shared-budget.ts";
-import { memoryPurses } from "../../src/store/memory-budget.ts";
+import { memoryPurses } from "../../src/store/memory.ts";
 import { openSharedBudget } from "../../src/store/shared-budget.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import type { OpenRace } from "./r4-races.ts";

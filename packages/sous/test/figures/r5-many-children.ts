@@ -11,7 +11,7 @@ import type { Store } from "../../src/core/store.ts";
 import { tool } from "../../src/core/tool.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 
 export type ManyChildrenFigure = {
   waiting: number;

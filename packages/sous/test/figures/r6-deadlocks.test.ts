@@ -28,7 +28,7 @@ suite("R6: no deadlock at depth 8, width 3, limits 1, 2, 4, 16", () => {
 suite("R6: the search finds", () => {
   const source = (file: string) => import.meta.resolve(`../../src/${file}`);
   const mutations: [what: string, file: string, find: string, replace: string][] = [
-    ["a run that keeps its slot while it waits for a child", "start-child.ts", "this.#slot?.rest();", ""],
+    ["a run that keeps its slot while it waits for a child", "tree/spawn.ts", "slot?.rest();", ""],
     ["a model call that does not give its slot back", "model/governor.ts", "this.#running -= 1;", ""],
     ["a gate that forgets who waits to start", "budget/run-slots.ts", "this.onFree();", ""],
   ];

@@ -67,11 +67,14 @@ suite("R9: the search finds", () => {
   ];
   for (const [what, find, replace] of mutations) {
     test(what, async () => {
-      const { Profiles } = await importWithout<typeof import("../../src/profiles.ts")>(source("profiles.ts"), {
-        in: source("rights/narrow.ts"),
-        find,
-        replace,
-      });
+      const { Profiles } = await importWithout<typeof import("../../src/tree/profiles.ts")>(
+        source("tree/profiles.ts"),
+        {
+          in: source("rights/narrow.ts"),
+          find,
+          replace,
+        },
+      );
       const figure = await runRightsTrees({ seed: 1, count: 300, Profiles });
       assert.ok(figure.widenings > 0);
     });

@@ -4,14 +4,14 @@
  */
 
 import type { Random } from "../../src/core/clock.ts";
+import { Refused } from "../../src/core/errors.ts";
 import { DEFAULT_LIMITS } from "../../src/core/limits.ts";
-import { Refused } from "../../src/core/refused.ts";
 import type { Rights } from "../../src/core/rights.ts";
 import type { RunProfile } from "../../src/core/run.ts";
 import type { SpawnRequest } from "../../src/core/spawn.ts";
-import { Profiles as RealProfiles } from "../../src/profiles.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { between, chance, seededRandom } from "../../src/testing/seeded-random.ts";
+import { Profiles as RealProfiles } from "../../src/tree/profiles.ts";
 import {
   ALL,
   type Bits,

@@ -3,7 +3,7 @@
 import { writeSync } from "node:fs";
 import { agent } from "../../src/core/agent.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, says } from "../../src/testing/steps.ts";
 import { wrapStore } from "../../src/testing/wrap-store.ts";

@@ -23,7 +23,7 @@ export const UNPROVED: readonly UnprovedExpression[] = [
     reason: "looks at no more than the last 1,000 characters before the cursor",
   },
   {
-    path: "core/secret-decodings.ts",
+    path: "secrets/decodings.ts",
     written: String.raw`/^[ \t]*[0-9a-f]{4,16}:?[ \t]+((?:[0-9a-f]{2}){1,8}(?:[ \t]{1,2}(?:[0-9a-f]{2}){1,8}){0,63})(?:[ \t]{2,}[^\r\n]*|[ \t]*\|[^\r\n]*)?(?:\r?\n|$)/gim`,
     reason: "begins at the start of a line only, and what may overlap takes the rest of the line, which always ends it",
     worst: {
@@ -33,7 +33,7 @@ export const UNPROVED: readonly UnprovedExpression[] = [
     },
   },
   {
-    path: "core/secret-decodings.ts",
+    path: "secrets/decodings.ts",
     written: String.raw`/(?:[0-9a-f]{2}(?:(?:[\s:,.-]|\\n){1,5}(?:0x|\\x)?)?){7,}[0-9a-f]{2}/gi`,
     reason: "fails only before the eighth byte, and each byte with what follows it has a bounded length",
     worst: {
@@ -42,7 +42,7 @@ export const UNPROVED: readonly UnprovedExpression[] = [
     },
   },
   {
-    path: "core/secret-decodings.ts",
+    path: "secrets/decodings.ts",
     written: String.raw`/\b\d{1,3}(?:[\s,;]{1,6}\d{1,3}\b){7,}/g`,
     reason: "fails only before the eighth number, and each number with what follows it has a bounded length",
     worst: {
@@ -51,29 +51,29 @@ export const UNPROVED: readonly UnprovedExpression[] = [
     },
   },
   {
-    path: "core/secret-decodings.ts",
+    path: "secrets/decodings.ts",
     written: "new RegExp(`[%\\\\\\\\&${UNSEEN}]`)",
     reason: "one character",
   },
   {
-    path: "core/secret-decodings.ts",
+    path: "secrets/decodings.ts",
     written: String.raw`/^[ \t]*[0-9a-f]{4,16}:?[ \t]/im`,
     reason: "begins at the start of a line only, and takes nothing of the next one",
     worst: { expression: /^[ \t]*[0-9a-f]{4,16}:?[ \t]/im, text: (length) => " ".repeat(length) },
   },
   {
-    path: "core/secret-decodings.ts",
+    path: "secrets/decodings.ts",
     written: 'new RegExp(ESCAPE, "gi")',
     reason: "choices of bounded length",
   },
   {
-    path: "core/secret-decodings.ts",
+    path: "secrets/decodings.ts",
     written: String.raw`/^[ \t]*[0-9a-f]{6,16}:?[ \t]+|\s+/gim`,
     reason: "the first choice begins at the start of a line only, and nothing follows the second one",
     worst: { expression: /^[ \t]*[0-9a-f]{6,16}:?[ \t]+|\s+/gim, text: (length) => " ".repeat(length) },
   },
   {
-    path: "core/token-shapes.ts",
+    path: "secrets/token-shapes.ts",
     written: 'new RegExp(SHAPES.map(({ pattern }) => `(${pattern.source})`).join("|"), "y")',
     reason: "joins expressions that are each proved, as choices at one place; every repetition in them is bounded",
     worst: {

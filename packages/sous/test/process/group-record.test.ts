@@ -1,4 +1,4 @@
-/** The reaper: what one of us could not kill, the next one does, and nothing that is somebody else's. */
+/** The reaper: what one of us could not kill, the next one does, and nothing that belongs to others. */
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -39,7 +39,7 @@ suite("Processes: leftovers of one that is gone", () => {
     const ends = [ended(leader), ended(marked)];
     await using _programs = openPrograms({ stateFolder: state, environment: process.env });
     assert.deepEqual(await Promise.all(ends), ["SIGKILL", "SIGKILL"]);
-    // Its number is in the record, but it began at another time: it is somebody else.
+    // Its number is in the record, but it began at another time: it is another process.
     assert.equal(await endedBy(bystander), "SIGTERM");
     assert.deepEqual(readdirSync(join(state, "programs")), []);
   });
@@ -76,7 +76,7 @@ suite("Processes: leftovers of one that is gone", () => {
     assert.deepEqual(readdirSync(join(state, "programs")), []);
   });
 
-  test("B4: a link in the place of the folder is not followed: nothing is written there, and nobody is killed for it", async () => {
+  test("B4: a link in the place of the folder is not followed: nothing is written there, and no process is killed for it", async () => {
     const { state, mark, owner } = await stateOfTheDead();
     const victim = sleeper();
     write(state, mark, owner, [victim.pid, startOf(victim.pid ?? 0)]);
@@ -90,7 +90,7 @@ suite("Processes: leftovers of one that is gone", () => {
     assert.equal(await endedBy(victim), "SIGTERM");
   });
 
-  test("B4: a folder of somebody else is neither read nor written", { skip: process.getuid?.() !== 0 }, async () => {
+  test("B4: a folder of another user is neither read nor written", { skip: process.getuid?.() !== 0 }, async () => {
     const { state, mark, owner } = await stateOfTheDead();
     const victim = sleeper();
     write(state, mark, owner, [victim.pid, startOf(victim.pid ?? 0)]);
@@ -154,7 +154,7 @@ function sleeper(environment: Record<string, string> = {}): ChildProcess {
   return child;
 }
 
-/** Asks it to end. The kill of somebody else would have come first, or be stronger. */
+/** Asks it to end. The kill of another process would have come first, or be stronger. */
 function endedBy(child: ChildProcess): Promise<NodeJS.Signals | null> {
   if (child.signalCode !== null) return Promise.resolve(child.signalCode);
   const end = ended(child);

@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { after, suite, test } from "node:test";
 import { ToolFailure } from "../../src/core/errors.ts";
 import type { ProgramRequest, Programs } from "../../src/core/process.ts";
+import { systemClock } from "../../src/host.ts";
 import { processOf } from "../../src/process/process-table.ts";
 import { openPrograms } from "../../src/process/programs.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import { machineClock } from "../../src/testing/waiting.ts";
 import { ProcessJudge } from "../figures/process-judge.ts";
 import { STUBBORN_STRANGER } from "../figures/r3-orphans.ts";
 
@@ -316,7 +316,7 @@ suite("Programs: in the background", () => {
     assert.deepEqual((await judge.untilGone(0)).left, []);
   });
 
-  test("a server that a shell has put into the background goes on after the shell", async () => {
+  test("a server that a shell has put into the background outlives the shell", async () => {
     await using programs = openPrograms({ environment: process.env });
     const program = await programs.start(shell("(sleep 0.1; touch served; sleep 300) > /dev/null 2>&1 &"));
     await until(() => existsSync(join(folder, "served")));
@@ -368,10 +368,10 @@ async function outputAfterExit(lines: number): Promise<string> {
   let timers = 0;
   let isOver = false;
   const clock = {
-    ...machineClock,
+    ...systemClock,
     /** A pause is over when the line that belongs to it is written. */
     timer(milliseconds: number, onEnd: () => void): Disposable {
-      if (isOver) return machineClock.timer(milliseconds, onEnd);
+      if (isOver) return systemClock.timer(milliseconds, onEnd);
       pauses += 1;
       timers += 1;
       const said = join(cwd, `said-${pauses}`);

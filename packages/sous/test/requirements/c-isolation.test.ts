@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
 import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
-import { defineHooks, type Hooks } from "../../src/core/hooks.ts";
+import type { Hooks } from "../../src/core/hooks.ts";
 import type { Message } from "../../src/core/message.ts";
 import { ToolRegistry } from "../../src/core/tool.ts";
 import type { ChildState } from "../../src/subagents/child-stores.ts";
@@ -42,7 +42,7 @@ suite("C5: a child is isolated", () => {
 
   test("C5: hooks of a child see its calls only, may refuse one, answer one and replace a result", async () => {
     const seen: string[] = [];
-    const hooks: Hooks = defineHooks({
+    const hooks: Hooks = {
       beforeToolCall({ toolName, path }) {
         seen.push(`before ${toolName} at ${path}`);
         if (toolName === "refused") return { refuse: "Not today." };
@@ -54,7 +54,7 @@ suite("C5: a child is isolated", () => {
         seen.push(`after ${toolName}: ${result.output}`);
         return toolName === "replaced" ? { ...result, output: "Replaced." } : undefined;
       },
-    });
+    };
     const names = ["refused", "answered", "throws", "replaced", "plain"];
     const tools = names.map((name) => recordingTool(name));
     const { stage } = await runTree({

@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { describeOutput } from "../../src/cli/describe-call.ts";
+import { describeOutput } from "../../src/cli/view/describe-call.ts";
 import { agent } from "../../src/core/agent.ts";
 import { type Tool, type ToolOptions, tool } from "../../src/core/tool.ts";
 import type { NamedAgentResult } from "../../src/subagents/named-agent.ts";

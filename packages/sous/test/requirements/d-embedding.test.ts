@@ -251,8 +251,8 @@ suite("D2: callbacks", () => {
     );
     assert.deepEqual(inOrder, {
       lead: undefined,
-      a: "start delta delta call called call called delta complete",
-      b: "start delta delta call called call called delta complete",
+      a: "start delta delta call call called called delta complete",
+      b: "start delta delta call call called called delta complete",
       c: "start delta error",
       d: "start delta error",
     });

@@ -1,7 +1,7 @@
 /** What tests of the tools for embedders share: a registry, a client that is told what to say, and a recorder of callbacks. */
 
 import assert from "node:assert/strict";
-import type { ExternalAgents, ExternalPrompt } from "../../src/core/external-agent.ts";
+import type { ExternalAgents, ExternalPrompt } from "../../src/core/spawn.ts";
 import { type Tool, ToolRegistry } from "../../src/core/tool.ts";
 import { registerSubagentTools } from "../../src/runtime.ts";
 import type { SubagentCallbacks, SubagentInfo } from "../../src/subagents/callbacks.ts";

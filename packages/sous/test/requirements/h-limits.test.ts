@@ -173,7 +173,7 @@ suite("H1: limits for children alone", () => {
     );
     assert.deepEqual(
       readBy(stage, "subagent").map((text) => text.split("\n").slice(0, 3)),
-      [["Time limit exceeded: 60s/60s"], ["Time limit exceeded: 60s/60s", "Partial result:", "Half."]],
+      [["Time limit exceeded: 60s/60s", "Partial result:", "Half."], ["Time limit exceeded: 60s/60s"]],
     );
     assert.deepEqual(
       stage.eventsOf("spawn-refused").map(({ label }) => label),

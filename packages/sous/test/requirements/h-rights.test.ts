@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
 import { DEFAULT_LIMITS } from "../../src/core/limits.ts";
-import { Profiles } from "../../src/profiles.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, says } from "../../src/testing/steps.ts";
+import { Profiles } from "../../src/tree/profiles.ts";
 import { readBy, recordingTool, runTree, startsOf } from "./run-tree.ts";
 import { simpleTool } from "./support.ts";
 

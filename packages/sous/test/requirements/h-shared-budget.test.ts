@@ -276,13 +276,13 @@ suite("H1: what is kept of a shared budget", () => {
     assert.deepEqual(JSON.parse(JSON.stringify(start)).terms.sharedBudget, "team");
     const again = createRuntime({ store, host: stage.world.host });
     const forgotten = new UserError(
-      `Run ${runId} drew on the shared budget "team": open it with sharedBudget() of its store and pass it as from`,
+      `Run ${runId} drew on the shared budget "team": open it with sharedBudget() of its store and pass it as sharedBudget, to fork() as budget.from`,
     );
     await assert.rejects(Promise.resolve(again.resume(runId, { agent: lead })), forgotten);
     await assert.rejects(Promise.resolve(again.fork(runId, { agent: lead })), forgotten);
     const before = await team.spent();
     const model = scriptedModel({ lead: [[USED, says("The rest.")]] }, { clock: stage.world.clock });
-    const resumed = again.resume(runId, { agent: lead.with({ model }), from: team });
+    const resumed = again.resume(runId, { agent: lead.with({ model }), sharedBudget: team });
     const result = await stage.world.run(() => Promise.resolve(resumed));
     assert.equal(result.status, "completed");
     // What had been spent before was counted then.
@@ -316,7 +316,7 @@ function spendWhatIsFree({ purse }: SharedBudget): void {
   const { limits, spent, reserved } = reply.state;
   const free = (limits.tokens ?? 0) - spent.tokens - reserved.tokens;
   assert.ok(free > 0);
-  purse.step({ ...step, share: { ...share, spent: tokens(free) } });
+  void purse.step({ ...step, share: { ...share, spent: tokens(free) } });
 }
 
 /** The same budget behind a store that has failed for good. */

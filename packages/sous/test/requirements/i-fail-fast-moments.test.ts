@@ -16,6 +16,8 @@ type FirstFailure = {
   /** When the others are stopped, in milliseconds of the world. */
   at: number;
   status: string | undefined;
+  /** Why the other one ended, when it had not started. */
+  other?: string;
 };
 
 const FAILURES: Record<string, FirstFailure> = {
@@ -30,7 +32,12 @@ const FAILURES: Record<string, FirstFailure> = {
     at: 600,
     status: "budget_exceeded",
   },
-  "a refusal of the gate": { task: { agent: "nobody" }, at: 0, status: undefined },
+  "a refusal of the gate": {
+    task: { agent: "nobody" },
+    at: 0,
+    status: undefined,
+    other: "Subagent cancelled before it started",
+  },
   "a failure after retries": {
     turns: Array.from({ length: 5 }, () => fails("network", { retryAfterMs: 150 })),
     at: 600,
@@ -39,7 +46,9 @@ const FAILURES: Record<string, FirstFailure> = {
 };
 
 suite("I3: the first failure", () => {
-  for (const [name, { turns = [], task, at: moment, status }] of Object.entries(FAILURES)) {
+  for (const [name, { turns = [], task, at: moment, status, other = "Subagent cancelled (talks)" }] of Object.entries(
+    FAILURES,
+  )) {
     test(`I3: ${name} stops the others at that moment`, async () => {
       const { stage, result } = await runTree({
         script: {
@@ -56,7 +65,7 @@ suite("I3: the first failure", () => {
         ["talks", false, "cancelled"],
         ["first", false, status],
       ]);
-      assert.deepEqual([output.results[0]?.error, output.total_duration_ms], ["Subagent cancelled (talks)", moment]);
+      assert.deepEqual([output.results[0]?.error, output.total_duration_ms], [other, moment]);
       assert.deepEqual([result.status, result.text, result.durationMs], ["completed", "Seen.", moment]);
     });
   }

@@ -3,20 +3,14 @@
 import assert from "node:assert/strict";
 import { type AgentDefinition, type AgentOptions, agent } from "../../src/core/agent.ts";
 import type { EventOf, SousEvent, StoredEvent } from "../../src/core/event.ts";
-import { parseStoredEvent } from "../../src/core/event-schema.ts";
 import type { ToolResultPart, UserInput } from "../../src/core/message.ts";
-import {
-  RunError,
-  type RunHandle,
-  type RunOptions,
-  type RunResult,
-  type RuntimeOptions,
-} from "../../src/core/runtime.ts";
+import type { RunHandle, RunOptions, RunResult, RuntimeOptions } from "../../src/core/runtime.ts";
 import type { AnySchema } from "../../src/core/schema.ts";
 import type { Store } from "../../src/core/store.ts";
 import { type Tool, type ToolContext, type ToolOptions, tool } from "../../src/core/tool.ts";
 import { createRuntime, type Runtime } from "../../src/runtime.ts";
-import { problemOfTree } from "../../src/store/import-check.ts";
+import { parseStoredEvent } from "../../src/store/event-schema.ts";
+import { problemOfTree } from "../../src/store/import/check.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { checkRequests } from "../../src/testing/check-messages.ts";
 import { checkHistory, type HistoryFacts } from "../../src/testing/checker.ts";
@@ -40,7 +34,7 @@ export type Stage = {
   lead(options?: Partial<AgentOptions>): AgentDefinition;
   start<Output>(definition: AgentDefinition<Output>, task?: UserInput, options?: RunOptions): RunHandle<Output>;
   /** Lets time pass until the run is over, and checks what is always true. A run that failed gives its result too. */
-  end<Output>(handle: PromiseLike<RunResult<Output>>): Promise<RunResult<Output>>;
+  end<Output>(handle: Pick<RunHandle<Output>, "result">): Promise<RunResult<Output>>;
   /** Starts and ends. */
   run<Output>(definition: AgentDefinition<Output>, task?: UserInput, options?: RunOptions): Promise<RunResult<Output>>;
   /** Does something at the first event that matches; what it throws, `end` throws. */
@@ -89,15 +83,8 @@ export function openStage(script: Script, options: StageOptions = {}): Stage {
     return runtime.run(definition, task, { ...given, onEvent });
   }
 
-  async function end<Output>(handle: PromiseLike<RunResult<Output>>): Promise<RunResult<Output>> {
-    const settled = handle.then(
-      (result) => result,
-      (error: unknown) => {
-        if (error instanceof RunError) return error.result as RunResult<Output>;
-        throw error;
-      },
-    );
-    const result = await world.run(() => settled);
+  async function end<Output>(handle: Pick<RunHandle<Output>, "result">): Promise<RunResult<Output>> {
+    const result = await world.run(() => handle.result);
     for (const fault of faults) throw fault;
     assert.deepEqual(checkHistory(events.filter(isStored), factsOf(result)), []);
     // Whatever happened, a store can give it back and another one takes it in.

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { type AgentDefinition, type AgentOptions, agent } from "../../src/core/agent.ts";
 import type { EventOf, StoredEvent } from "../../src/core/event.ts";
 import type { ModelRequest } from "../../src/core/model.ts";
-import type { RunError, RunOptions, RunResult, RuntimeOptions } from "../../src/core/runtime.ts";
+import type { RunHandle, RunOptions, RunResult, RuntimeOptions } from "../../src/core/runtime.ts";
 import { NO_OWNER } from "../../src/core/store.ts";
 import type { Tool } from "../../src/core/tool.ts";
 import { createRuntime, type Runtime } from "../../src/runtime.ts";
@@ -99,7 +99,7 @@ function compare(whole: Life, kept: readonly StoredEvent[], second: Life, where:
 
 async function inProcess(
   scenario: Scenario,
-  start: (runtime: Runtime, lead: AgentDefinition, given: RunOptions) => PromiseLike<RunResult>,
+  start: (runtime: Runtime, lead: AgentDefinition, given: RunOptions) => RunHandle,
   kept: readonly StoredEvent[],
 ): Promise<Life> {
   // Another process has other random numbers, and a clock that has gone on.
@@ -127,15 +127,7 @@ async function inProcess(
   const onEvent: RunOptions["onEvent"] = (event) => {
     if (event.seq !== undefined) events.push(event);
   };
-  const result = await world.run(() =>
-    start(runtime, lead, { ...scenario.run, onEvent }).then(
-      (value) => value,
-      (error: RunError) => {
-        if (error.result === undefined) throw error;
-        return error.result;
-      },
-    ),
-  );
+  const result = await world.run(() => start(runtime, lead, { ...scenario.run, onEvent }).result);
   assert.equal(world.clock.liveTimers, 0, "a timer is left");
   return { result, events, model, ran };
 }

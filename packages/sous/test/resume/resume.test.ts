@@ -9,15 +9,15 @@ import { UserError } from "../../src/core/errors.ts";
 import type { EventOf, SousEvent, StoredEvent } from "../../src/core/event.ts";
 import type { ModelRequest } from "../../src/core/model.ts";
 import { NO_OWNER } from "../../src/core/store.ts";
-import { EarlierRuns } from "../../src/earlier-runs.ts";
-import { Recorded } from "../../src/recorded.ts";
-import { GO_ON } from "../../src/resume.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { AgentBook } from "../../src/subagents/agent-book.ts";
 import { checkHistory } from "../../src/testing/checker.ts";
 import type { Script } from "../../src/testing/script.ts";
 import { after, calls, hangs, says, uses } from "../../src/testing/steps.ts";
+import { EarlierRuns } from "../../src/tree/restore/earlier-runs.ts";
+import { EarlierTree } from "../../src/tree/restore/earlier-tree.ts";
+import { GO_ON } from "../../src/tree/restore/resume.ts";
 import { openStage, type Stage, simpleTool } from "../requirements/support.ts";
 import { goOn, live, resultsOf, type Scenario } from "./crash-points.ts";
 
@@ -265,7 +265,7 @@ suite("resume", () => {
     const second = await stage.world.run(() => stage.runtime.resume(first.runId, { agent: lead }));
     assert.equal(second.status, "budget_exceeded", "nothing is left, also after a restart");
     const third = await stage.world.run(() =>
-      stage.runtime.resume(first.runId, { agent: lead, moreBudget: { tokens: 40_000 } }),
+      stage.runtime.resume(first.runId, { agent: lead, addBudget: { tokens: 40_000 } }),
     );
     assert.deepEqual([third.status, third.text], ["completed", "All three."]);
   });
@@ -294,7 +294,7 @@ suite("resume", () => {
     const inEvents = ofType(kept, "message-end").reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0);
     assert.ok((stopped.costUsd ?? 0) > inEvents, "the stopped call cost something");
     const left = 20 - (stopped.costUsd ?? 0);
-    const recorded = new Recorded(kept);
+    const recorded = new EarlierTree(kept);
     const root = openLedger({ costUsd: 20 }, { slots: new Slots(1, "queue") });
     const parts = { spending: { root, children: root, budget: {}, childTime: { restore: () => {} } } };
     new EarlierRuns(recorded, new AgentBook(), parts as never).restoredRoot({ rights: NO_RIGHTS } as never);
@@ -563,7 +563,7 @@ suite("G6: a fork of a stored run", () => {
       [undefined, "From 3."],
     ] as const) {
       const fork = await stage.world.run(() =>
-        stage.runtime.fork(first.runId, { agent: lead, at, message: "Another way, please." }),
+        stage.runtime.fork(first.runId, { agent: lead, afterTurn: at, message: "Another way, please." }),
       );
       assert.deepEqual([fork.status, fork.text, fork.agents.length], ["completed", text, 1]);
       assert.notEqual(fork.runId, first.runId);
@@ -572,12 +572,12 @@ suite("G6: a fork of a stored run", () => {
       assert.deepEqual([start.origin.runId, start.origin.turn], [first.runId, at ?? 4]);
     }
     assert.deepEqual(await stage.store.read(first.runId), before, "the old one stays as it is");
-    await assert.rejects(Promise.resolve(stage.runtime.fork(first.runId, { agent: lead, at: 9 })), {
+    await assert.rejects(Promise.resolve(stage.runtime.fork(first.runId, { agent: lead, afterTurn: 9 })), {
       message: "The run has 4 turns, so a fork can begin after turn 0 to 4; found 9",
     });
     const short = openStage({ lead: [says("Done.")] });
     const { runId } = await short.run(short.lead());
-    await assert.rejects(Promise.resolve(short.runtime.fork(runId, { agent: short.lead(), at: 2 })), {
+    await assert.rejects(Promise.resolve(short.runtime.fork(runId, { agent: short.lead(), afterTurn: 2 })), {
       message: "The run has 1 turn, so a fork can begin after turn 0 to 1; found 2",
     });
   });

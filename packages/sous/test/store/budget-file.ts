@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { openSqliteStore, type SqliteStoreOptions } from "../../src/store/sqlite.ts";
+import { openSqliteStore, type SqliteStoreOptions } from "../../src/store/sqlite/store.ts";
 import { PurseProcess } from "../../src/testing/purse-asks.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 

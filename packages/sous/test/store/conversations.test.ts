@@ -119,7 +119,7 @@ test("G1: the messages of a follow-up and of a fork begin with what they went on
   assert.deepEqual(messages, [...(start.origin?.kind === "branch" ? start.origin.history : []), start.task]);
 });
 
-test("runs that go on from one another in a circle, or from nobody, still have an end", async () => {
+test("runs that continue one another in a circle, or an unknown run, still have an end", async () => {
   const store = openMemoryStore();
   const tree = sampleTree("one");
   tree.start("one", { details: { origin: { kind: "follow-up", runId: "two" } } });
@@ -178,7 +178,7 @@ test("G2: a tree is deleted whole, by its root", async () => {
   assert.deepEqual(ids(await list({ rootsOnly: true })), ["fresh", "middle"]);
 });
 
-test("G2: old trees are pruned by age, in milliseconds or in words, and never while somebody works on them", async () => {
+test("G2: old trees are pruned by age, in milliseconds or in words, and never while a process works on them", async () => {
   const left = async (olderThan: number | string) => {
     const store = threeTrees();
     const { prune, list } = conversations(store, () => NOW);

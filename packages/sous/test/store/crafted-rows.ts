@@ -1,5 +1,5 @@
 /**
- * Every command that reads runs, on databases in which somebody has changed one value. Started as a process of its own,
+ * Every command that reads runs, on databases in which one value was changed. Started as a process of its own,
  * because commands print; says on its last line what became of each attempt that did not end as it should.
  */
 
@@ -11,7 +11,7 @@ import { replay } from "../../src/cli/commands/replay.ts";
 import { resume } from "../../src/cli/commands/resume.ts";
 import { CommandError } from "../../src/cli/exit-codes.ts";
 import { StoreError, UserError } from "../../src/core/errors.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { seededRandom } from "../../src/testing/seeded-random.ts";
 import { IDS, keepSampleRuns, keepSecondTry } from "../cli/kept-runs.ts";
 

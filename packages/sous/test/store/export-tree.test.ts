@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { StoredEvent } from "../../src/core/event.ts";
-import { type ExportFormat, exportTree } from "../../src/store/export-tree.ts";
+import { type ExportFormat, exportTree } from "../../src/store/export/tree.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { EVERY_EVENT } from "../core/every-event.ts";
 import { CHILD, exportedText, FOLLOW_UP, ROOT, wholeTree } from "./exported-tree.ts";
@@ -275,7 +275,7 @@ test("a branch shows what it begins with, and where that was said", async () => 
   const { origin } = EVERY_EVENT["run-start"];
   const events: StoredEvent[] = [{ ...start, origin }, ...rest.slice(0, 1)];
   const html = textOf(await exported("html", events));
-  assert.match(html, /Goes on from 01KDVDP9G0ROOTROOTROOTR001 \(branch\)/);
+  assert.match(html, /Continues 01KDVDP9G0ROOTROOTROOTR001 \(branch\)/);
   assert.match(html, /1 Said before .*2 Model .* grep ✓ .* a:1 .*3 Task/);
   assert.match(await exported("md", events), /\*\*1\. Said before[\s\S]*→ `grep` ✓\n[\s\S]*\*\*3\. Task/);
 });

@@ -1,7 +1,7 @@
 /** Trees for tests of exports and imports: real ids, every type of event, and their file as a value that can be spoilt. */
 
 import type { RunIdentity, StoredBody, StoredEvent } from "../../src/core/event.ts";
-import { exportTree } from "../../src/store/export-tree.ts";
+import { exportTree } from "../../src/store/export/tree.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { EVERY_EVENT } from "../core/every-event.ts";
 

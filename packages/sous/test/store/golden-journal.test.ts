@@ -5,16 +5,16 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { readRun, showLines } from "../../src/cli/show-lines.ts";
-import { chooseStyle } from "../../src/cli/style.ts";
+import { readRun, showLines } from "../../src/cli/replay/show-lines.ts";
+import { chooseStyle } from "../../src/cli/terminal/style.ts";
 import type { StoredEvent } from "../../src/core/event.ts";
-import { EVENT_SCHEMA_VERSION } from "../../src/core/event-schema.ts";
 import type { Store } from "../../src/core/store.ts";
 import { conversations } from "../../src/store/conversations.ts";
-import { exportTree } from "../../src/store/export-tree.ts";
-import { importTree } from "../../src/store/import-tree.ts";
+import { EVENT_SCHEMA_VERSION } from "../../src/store/event-schema.ts";
+import { exportTree } from "../../src/store/export/tree.ts";
+import { importTree } from "../../src/store/import/tree.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { checkHistory } from "../../src/testing/checker.ts";
 import { EVERY_EVENT } from "../core/every-event.ts";
 import { liveEverything } from "./make-golden-journal.ts";
@@ -29,22 +29,23 @@ const JOURNALS: Record<string, { rootId: string; folded: Folded[] }> = {
   "journal-1.json": {
     rootId: "01KDVDNA00V5MCTPSSC9DF0SXC",
     folded: [
-      ["lead", "incomplete", 21, 22, 237_737, "uuatatatatatatatatatatatatatatatuuaua"],
-      ["lead/complete", "completed", 1, 0, 4241, "uaua"],
-      ["lead/cut", "completed", 1, 0, 6904, "uaua"],
-      ["lead/turns", "incomplete", 1, 1, 5792, "uatua"],
-      ["lead/consent", "incomplete", 2, 1, 4289, "uata"],
-      ["lead/refused", "refused", 1, 0, 2111, "ua"],
+      ["lead", "incomplete", 23, 25, 256_952, "uuatatatatatatatatatatatatatatatuatatuuaua"],
+      ["lead/complete", "completed", 1, 0, 4655, "uaua"],
+      ["lead/cut", "completed", 1, 0, 7318, "uaua"],
+      ["lead/turns", "incomplete", 1, 1, 6206, "uatua"],
+      ["lead/consent", "incomplete", 2, 1, 4703, "uata"],
+      ["lead/refused", "refused", 1, 0, 2318, "ua"],
       ["lead/failed", "failed", 1, 0, 0, "u"],
       ["lead/timeout", "timeout", 1, 0, 0, "u"],
       ["lead/cancelled", "cancelled", 1, 0, 0, "u"],
-      ["lead/asks", "cancelled", 1, 1, 2121, "uat"],
-      ["lead/shape", "completed", 1, 0, 4395, "uaua"],
+      ["lead/asks", "cancelled", 1, 1, 2328, "uat"],
+      ["lead/shape", "completed", 1, 0, 4809, "uaua"],
       ["lead/poor", "budget_exceeded", 2, 1, 4368, "uatua"],
-      ["lead/fork", "completed", 1, 0, 6_376, "uuatatatatatatatatatatatua"],
-      ["lead/complete", "completed", 1, 0, 2142, "uauaua"],
-      ["lead/slow", "completed", 1, 0, 2112, "ua"],
-      ["lead", "completed", 1, 0, 6_869, "uuatatatatatatatatatatatatatatatuuauaua"],
+      ["lead/fork", "completed", 1, 0, 6597, "uuatatatatatatatatatatatua"],
+      ["lead/complete", "completed", 1, 0, 2349, "uauaua"],
+      ["lead/stopped", "cancelled", 1, 0, 0, "u"],
+      ["lead/slow", "completed", 2, 1, 6182, "uatua"],
+      ["lead", "completed", 1, 0, 7369, "uuatatatatatatatatatatatatatatatuatatuuauaua"],
     ],
   },
 };
@@ -134,7 +135,7 @@ function lackedBy(events: readonly StoredEvent[]): string[] {
 }
 
 /** Where anything may stand. */
-const FREE = new Set(["input", "output", "metadata", "provider"]);
+const FREE = new Set(["input", "output", "metadata", "provider", "inputSchema", "outputSchema"]);
 
 /** The ways to all values: `run-start.task.content<file>.data`. A list is as its items, each told by its kind. */
 function fieldsOf(value: unknown, way: string, key = ""): string[] {

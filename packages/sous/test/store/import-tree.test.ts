@@ -1,11 +1,11 @@
-/** A file somebody hands you becomes a tree in the store, or it is refused and nothing has changed. */
+/** A file from outside becomes a tree in the store, or it is refused and nothing has changed. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { UserError } from "../../src/core/errors.ts";
 import type { Store } from "../../src/core/store.ts";
-import { exportTree } from "../../src/store/export-tree.ts";
-import { importTree } from "../../src/store/import-tree.ts";
+import { exportTree } from "../../src/store/export/tree.ts";
+import { importTree } from "../../src/store/import/tree.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { seededRandom } from "../../src/testing/seeded-random.ts";
 import { changed, placesOf } from "../core/every-event.ts";
@@ -27,7 +27,7 @@ test("G6: an exported tree is imported whole, and exported again as the same tex
   }
 });
 
-test("an imported tree belongs to nobody: it is interrupted when it has no end, and can be claimed", async () => {
+test("an imported tree has no owner: it is interrupted when it has no end, and can be claimed", async () => {
   const store = openMemoryStore();
   await importTree(store, await exportedText(wholeTree().slice(0, 5)));
   assert.equal((await store.run(ROOT))?.status, "interrupted");
@@ -191,7 +191,7 @@ suite("a file is refused in one sentence, and the store stays as it is:", () => 
     ["a parent that is not there", event(childAt, { parentId: FOLLOW_UP }), /starts below a run that has not started$/],
     ["a second root", event(followUpAt, { origin: undefined, agentId: FOLLOW_UP, path: "other" }), /is a second root$/],
     ["a second root that calls itself the first", event(followUpAt, { origin: undefined }), /is a second root$/],
-    ["a root below nobody", event(0, { depth: 1 }), /has the depth 1 and no parent$/],
+    ["a root with a depth", event(0, { depth: 1 }), /has the depth 1 and no parent$/],
     ["a root with the name of another agent", event(0, { agentId: CHILD }), /event 1 \(run-start\) is no root$/],
     ["a child as deep as its parent", event(childAt, { depth: 0 }), /has the depth 0 below a run of depth 0$/],
     ["a child that is too deep", event(childAt, { depth: 2 }), /has the depth 2 below a run of depth 0$/],
@@ -208,7 +208,7 @@ suite("a file is refused in one sentence, and the store stays as it is:", () => 
     ["a path that is taken", event(childAt, { path: "lead" }), /takes a path that belongs to another agent$/],
     ["an agent that is another", event(childAt, { agentId: ROOT }), /has the agentId of another run$/],
     ["a run that starts twice", event(followUpAt, { runId: ROOT }), /starts a run for the second time$/],
-    ["an event of nobody", event(2, { runId: FOLLOW_UP }), /event 3 .* belongs to a run that has not started$/],
+    ["an event of an unknown run", event(2, { runId: FOLLOW_UP }), /event 3 .* belongs to a run that has not started$/],
     ["an event that changes its run's path", event(2, { path: "lead/x" }), /does not agree with the start of its run/],
     [
       "an event that changes its run's parent",
@@ -231,7 +231,7 @@ suite("a file is refused in one sentence, and the store stays as it is:", () => 
       /of another agent$/,
     ],
     [
-      "a fork of somebody else",
+      "a fork of another tree",
       event(childAt, { origin: { kind: "fork", runId: CHILD, messages: 1 } }),
       /has not started$/,
     ],
@@ -242,7 +242,7 @@ suite("a file is refused in one sentence, and the store stays as it is:", () => 
       /a fork of a run that is not its/,
     ],
     [
-      "a follow-up of a run that goes on",
+      "a follow-up of a run that has not ended",
       another({ agentId: CHILD, path: "lead/scout", origin: { kind: "follow-up", runId: CHILD } }),
       /continues a run that has not ended$/,
     ],
@@ -256,7 +256,11 @@ suite("a file is refused in one sentence, and the store stays as it is:", () => 
       event(0, { origin: { ...BRANCH, runId: "/etc" } }),
       /has an id that is no ULID$/,
     ],
-    ["a report about nobody", event(reportAt, { childRunId: FOLLOW_UP }), /is about a run that has not started$/],
+    [
+      "a report about an unknown run",
+      event(reportAt, { childRunId: FOLLOW_UP }),
+      /is about a run that has not started$/,
+    ],
     ["a report about another agent", event(reportAt, { childAgentId: ROOT }), /is about a run of another agent$/],
     ["runs nested without end", () => chain(102), /event 102 \(run-start\) is deeper than 100$/],
   ];

@@ -1,13 +1,22 @@
 /** Marks of trees that continued without their store: made where they can be, read by everyone, and gone once the store knows. */
 
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { suite, test } from "node:test";
 import { StoreError, UserError } from "../../src/core/errors.ts";
 import { marksIn as folderMarks, LostMarks } from "../../src/store/lost-marks.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
 import { runScript } from "./run-node.ts";
 import { type SqlitePlace, sqlitePlace } from "./sqlite-place.ts";
@@ -134,6 +143,11 @@ suite("C2: a SQLite store that cannot be told of a loss", () => {
     const looking = await place.open({ readOnly: true });
     const copy = join(place.folder, "copy.db");
     await looking.backup(copy);
+    const openFiles = readdirSync("/proc/self/fd").map((each) => linkOf(`/proc/self/fd/${each}`));
+    assert.deepEqual(
+      openFiles.filter((path) => path.startsWith(copy)),
+      [],
+    );
     await using copied = await openSqliteStore(copy);
     assert.deepEqual(await losses(copied), ["The disk was full", "The disk was full", "The disk was full"]);
     assert.deepEqual(marksIn(place), ["runs.db-lost-lead"]);
@@ -199,4 +213,13 @@ function marksIn(place: SqlitePlace): string[] {
 async function losses(store: Awaited<ReturnType<typeof openSqliteStore>>): Promise<(string | undefined)[]> {
   const records = [await store.run("lead"), ...(await store.list()), ...(await store.tree("lead"))];
   return records.map((record) => record?.lost);
+}
+
+/** Where an open file is; one of them was closed with the reading of the folder itself. */
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return "";
+  }
 }

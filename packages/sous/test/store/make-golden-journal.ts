@@ -5,7 +5,7 @@
  *
  * A golden journal is never written again, by no test and no flag: it stands for the databases and files that people
  * have. When events change, `EVENT_SCHEMA_VERSION` is raised and the new version gets a file of its own beside the old
- * ones, which must go on working for ever.
+ * ones, which must work for ever.
  */
 
 import { agent } from "../../src/core/agent.ts";
@@ -16,8 +16,8 @@ import type { AssistantMessage, Message } from "../../src/core/message.ts";
 import type { Model } from "../../src/core/model.ts";
 import type { RunHandle } from "../../src/core/runtime.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { exportTree } from "../../src/store/export-tree.ts";
-import { importTree } from "../../src/store/import-tree.ts";
+import { exportTree } from "../../src/store/export/tree.ts";
+import { importTree } from "../../src/store/import/tree.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import type { Script } from "../../src/testing/script.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
@@ -44,6 +44,7 @@ const picture = {
   filename: "door.png",
   provider,
 } as const;
+const price = { input: 3, output: 15, cachedInput: 0.3, cacheWrite: 3.75 };
 const taskOf = (text: string) => [{ type: "text", text, provider }, picture] as const;
 const endsOddly: Step = { step: "finish", finish: "other" };
 const spawn = (label: string, more: object = {}) =>
@@ -51,7 +52,7 @@ const spawn = (label: string, more: object = {}) =>
 
 const BEFORE: Script = { lead: [calls("look"), says("A wall.")] };
 
-/** The first turn is cut off by a crash; the rest is lived by the process that goes on. */
+/** The first turn is cut off by a crash; the rest happens in the process that continues. */
 const SCRIPT: Script = {
   lead: [
     [thinks("Hm."), says("I look."), calls("look"), uses({ input: 900, output: 40, cached: 500, cacheWrite: 100 })],
@@ -69,10 +70,15 @@ const SCRIPT: Script = {
     spawn("asks"),
     spawn("shape", { output_schema: { type: "object", required: ["hits"], properties: { hits: { type: "number" } } } }),
     calls("subagent_poor", { task: "Spend it." }),
-    spawn("fork", { context: "fork" }),
+    spawn("fork", { context: "fork", agent: "plain" }),
     ({ messages }) => calls("subagent_send", { subagent_id: idIn(messages, "Wall."), message: "And behind it?" }),
+    spawn("stopped", { background: true }),
+    ({ messages }) => calls("subagent_cancel", { subagent_id: idIn(messages, "stopped runs in the background") }),
     [spawn("slow", { background: true }), spawn("queued", { background: true })],
-    ({ messages }) => calls("subagent_cancel", { subagent_id: idIn(messages, "queued runs in the background") }),
+    ({ messages }) => [
+      calls("subagent_cancel", { subagent_id: idIn(messages, "queued runs in the background") }),
+      calls("subagent_send", { subagent_id: idIn(messages, "slow runs in the background"), message: "Is it open?" }),
+    ],
     says(""),
     says("Done so far."),
     says("Done."),
@@ -90,7 +96,8 @@ const SCRIPT: Script = {
   "lead/shape": [says("Three."), says('{"hits":3}')],
   "lead/poor": [[calls("look"), uses({ input: 2500, output: 100 })], says("It is spent.")],
   "lead/fork": [says("The same wall.")],
-  "lead/slow": [[after(5000), says("A door.")]],
+  "lead/stopped": [hangs()],
+  "lead/slow": [[after(5000), calls("look")], says("A door.")],
 };
 
 const tools = [
@@ -111,8 +118,8 @@ export async function liveEverything(): Promise<string> {
   const conversation = { maxTokens: 30_000, minRetainTurns: 3, pruneThreshold: 0.6 };
   const shared = await store.sharedBudget("team", { tokens: 10_000_000 });
   const open = (world: World, script: Script) => ({
-    runtime: createRuntime({ host: world.host, store, limits, approve }),
-    lead: leadOn(scriptedModel(script, { clock: world.clock, price: { input: 3, output: 15 } })),
+    runtime: createRuntime({ host: world.host, store, limits, approve: consent }),
+    lead: leadOn(scriptedModel(script, { clock: world.clock, price, contextWindow: 200_000 })),
   });
 
   // A run that is left behind at its first turn, and the branch that becomes the tree.
@@ -135,19 +142,19 @@ export async function liveEverything(): Promise<string> {
     )
     .catch(() => undefined);
 
-  // The process dies while a tool is at work, and another one goes on with what was kept.
+  // The process dies while a tool is at work, and another one continues from the store.
   const kept = await store.read(rootId);
   const cut = kept.findIndex(({ type }) => type === "tool-call-start");
   const second = createWorld({ seed: 2, lateness: 0, startTime: Date.UTC(2026, 0, 1, 1) });
   const elsewhere = openMemoryStore();
   await importTree(elsewhere, fileOf(kept.slice(0, cut + 1)));
   const sharedElsewhere = await elsewhere.sharedBudget("team", { tokens: 10_000_000 });
-  const model = scriptedModel(SCRIPT, { clock: second.clock, price: { input: 3, output: 15 } });
-  const runtime = createRuntime({ host: second.host, store: elsewhere, limits, approve });
+  const model = scriptedModel(SCRIPT, { clock: second.clock, price, contextWindow: 200_000 });
+  const runtime = createRuntime({ host: second.host, store: elsewhere, limits, approve: consent });
   const interruptions = interruptionsOf(() => handle);
   const handle: RunHandle = runtime.resume(rootId, {
     agent: leadOn(model),
-    from: sharedElsewhere,
+    sharedBudget: sharedElsewhere,
     onEvent: interruptions,
   });
   await second.run(() => handle);
@@ -165,7 +172,10 @@ function leadOn(model: Model) {
     delegate: true,
     tools,
     deny: ["terminal"],
-    subagents: [agent({ name: "poor", budget: { tokens: 9000, costUsd: 1, seconds: 600, executions: 2 } })],
+    subagents: [
+      agent({ name: "poor", budget: { tokens: 9000, costUsd: 1, seconds: 600, executions: 2 } }),
+      agent({ name: "plain" }),
+    ],
   });
 }
 
@@ -201,6 +211,9 @@ async function approve({ toolName }: ApprovalRequest, signal: AbortSignal): Prom
   if (toolName === "ask_nobody") throw new Error("the line is dead");
   return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 }
+
+/** Rules that leave every call to the tier of its tool. */
+const consent = { decide: () => undefined, ask: approve };
 
 /** The same on every machine. */
 function withStack<Fault extends Error>(error: Fault): Fault {

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { Pool } from "pg";
 import { StoreError } from "../../src/core/errors.ts";
-import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "../../src/store/postgres.ts";
-import type { PostgresPool } from "../../src/store/postgres-connection.ts";
+import type { PostgresPool } from "../../src/store/postgres/connection.ts";
+import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "../../src/store/postgres/store.ts";
 import { call, need, PurseProcess, tokens, twoProcesses } from "../../src/testing/purse-asks.ts";
 import { sharedBudgetContract } from "../../src/testing/shared-budget-contract.ts";
 import { type CuttingProxy, openCuttingProxy } from "./cutting-proxy.ts";
@@ -226,7 +226,7 @@ suite("H1: news of a shared budget", () => {
     await there.granted(asked);
   });
 
-  test("are sent only while somebody else waits, and not to the one who made them", async () => {
+  test("are sent only while another process waits, and not to the one that made them", async () => {
     const schema = freshSchema();
     await using store = await open({ schema });
     await using other = await open({ schema });

@@ -7,8 +7,8 @@ import { Pool } from "pg";
 import { StoreError, UserError } from "../../src/core/errors.ts";
 import { FIRST_FENCE, NO_OWNER, type Store } from "../../src/core/store.ts";
 import { createJournal } from "../../src/events/journal.ts";
-import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "../../src/store/postgres.ts";
-import { toStoreError } from "../../src/store/postgres-errors.ts";
+import { toStoreError } from "../../src/store/postgres/errors.ts";
+import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "../../src/store/postgres/store.ts";
 import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
 import { type CuttingProxy, openCuttingProxy } from "./cutting-proxy.ts";
 import { type PostgresServer, SECRET, startPostgresServer } from "./postgres-server.ts";
@@ -97,7 +97,7 @@ suite("G3: an append whose answer is lost is kept once, whatever became of it", 
     assert.equal(error.message, "Tree lead already has event 1; its last is 3");
   });
 
-  test("kept is kept, also when somebody else has taken over before the repetition", async () => {
+  test("kept is kept, also when another process has taken over before the repetition", async () => {
     const schema = freshSchema();
     await using store = await openThroughProxy({ schema });
     await using other = await open({ schema });
@@ -124,7 +124,7 @@ suite("G3: an append whose answer is lost is kept once, whatever became of it", 
 });
 
 suite("G3: a server that goes away and comes back", () => {
-  test("is waited for, and nobody notices", async () => {
+  test("is waited for, and no caller notices", async () => {
     await using store = await open({ reconnectMs: 60_000 });
     const tree = startedTree();
     await store.append(tree.rootId, tree.events.slice(0, 1));
@@ -147,7 +147,7 @@ suite("G3: a server that goes away and comes back", () => {
     await checkKeptOnce(store, tree);
   });
 
-  test("a connection that the server has dropped is replaced, and nobody notices", async () => {
+  test("a connection that the server has dropped is replaced, and no caller notices", async () => {
     await using store = await open();
     const tree = startedTree();
     const other = new Pool({ connectionString: server.connectionString() });
@@ -159,7 +159,7 @@ suite("G3: a server that goes away and comes back", () => {
     await checkKeptOnce(store, tree);
   });
 
-  test("does not end a program whose own pool nobody listens to", async () => {
+  test("does not end a program whose own pool has no listener", async () => {
     const pool = new Pool({ connectionString: server.connectionString() });
     {
       await using store = await openPostgresStore({ pool, schema: freshSchema() });

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { Pool } from "pg";
-import { openConnection, statement } from "../../src/store/postgres-connection.ts";
-import { PoolQueue } from "../../src/store/postgres-queue.ts";
+import { openConnection, statement } from "../../src/store/postgres/connection.ts";
+import { PoolQueue } from "../../src/store/postgres/queue.ts";
 import { type PostgresServer, startPostgresServer } from "./postgres-server.ts";
 
 suite("the queue in front of a pool", () => {

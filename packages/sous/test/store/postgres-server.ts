@@ -100,7 +100,7 @@ function isLinked(source: string, target: string): boolean {
   }
 }
 
-/** Whoever runs the server must be able to write its data and to remove every folder at the end. */
+/** The user that runs the server must be able to write its data and to remove every folder at the end. */
 function giveAway(folder: string): void {
   const { uid, gid } = OTHER_USER;
   if (uid === undefined || gid === undefined) return;

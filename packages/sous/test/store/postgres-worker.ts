@@ -1,6 +1,6 @@
 /** A process that begins a tree in Postgres and then waits to be killed. */
 
-import { openPostgresStore } from "../../src/store/postgres.ts";
+import { openPostgresStore } from "../../src/store/postgres/store.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
 
 /** The file to start, with a connection string and a schema; it prints a line when the tree has begun. */

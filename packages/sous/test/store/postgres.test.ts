@@ -9,9 +9,9 @@ import fc from "fast-check";
 import { Pool } from "pg";
 import { StaleOwner, StoreError, UserError } from "../../src/core/errors.ts";
 import type { Store } from "../../src/core/store.ts";
-import { fromColumn, toColumn } from "../../src/store/column-text.ts";
+import { fromColumn, toColumn } from "../../src/store/event-row.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
-import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "../../src/store/postgres.ts";
+import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "../../src/store/postgres/store.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
@@ -327,7 +327,7 @@ async function begin(store: Store, rootId: string) {
   return tree;
 }
 
-/** As if nobody had heard of the owners for half a minute. */
+/** As if the owners had not renewed for half a minute. */
 async function lapse(schema: string): Promise<void> {
   await pool.query(`update "${schema}".trees set lease_until = clock_timestamp() - interval '1 second'`);
 }

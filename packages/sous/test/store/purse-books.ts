@@ -3,7 +3,7 @@
 import type { PurseMember } from "../../src/core/purse.ts";
 import { newOwner } from "../../src/store/owner.ts";
 
-/** A process of another machine: nobody here can see whether it runs. */
+/** A process of another machine: this machine cannot see whether it runs. */
 const ELSEWHERE = "elsewhere boot 1 1 x";
 
 /** The process of the first row is gone for certain, or is on another machine and was not heard of for a minute. */

@@ -5,7 +5,7 @@ import { suite, test } from "node:test";
 import { NO_AMOUNT } from "../../src/core/amount.ts";
 import { emptyPurse, type Purse, type PurseMember } from "../../src/core/purse.ts";
 import { newOwner } from "../../src/store/owner.ts";
-import { isNews, livenessAt } from "../../src/store/purse-members.ts";
+import { isNews, livenessAt } from "../../src/store/purse-row.ts";
 import { tokens } from "../../src/testing/purse-asks.ts";
 
 const busy = row({ id: "here", inFlight: tokens(50), kept: tokens(20), spent: tokens(5), moves: true });
@@ -38,13 +38,13 @@ suite("others who wait are told of a step", () => {
   });
 });
 
-suite("nobody is told", () => {
+suite("no other process is notified", () => {
   test("of what takes more, or is only heard of", () => {
     for (const change of [{ inFlight: tokens(60) }, { kept: tokens(21) }, { spent: tokens(9) }, { seenAt: 99 }])
       assert.ok(!isNews(books(busy, waiter), books({ ...busy, ...change }, waiter), "here"));
   });
 
-  test("when nobody else waits", () => {
+  test("when no other process waits", () => {
     const lapsed = { ...waiter, isLapsed: true };
     const own = { ...busy, waiting: waitsFor(1, 1) };
     const done = { ...busy, inFlight: NO_AMOUNT };

@@ -1,7 +1,7 @@
 /** A process that holds a call and a reserve of a shared budget until it is killed. Its parameters: the kind of store, where, the schema. */
 
-import { openPostgresStore } from "../../src/store/postgres.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openPostgresStore } from "../../src/store/postgres/store.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { call, need, PurseProcess, tokens } from "../../src/testing/purse-asks.ts";
 
 export const purseWorker: string = import.meta.filename;

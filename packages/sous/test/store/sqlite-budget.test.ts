@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { suite, test } from "node:test";
 import { StoreError, UserError } from "../../src/core/errors.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { call, need, PurseProcess, tokens } from "../../src/testing/purse-asks.ts";
 import { sharedBudgetContract } from "../../src/testing/shared-budget-contract.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
@@ -126,7 +126,7 @@ suite("a shared budget in SQLite, when a clock jumps", () => {
       assert.equal((await there.spent()).tokens, 0);
     });
 
-    test(`by ${jump} ms, a process that cannot be seen running holds nobody up`, async () => {
+    test(`by ${jump} ms, a process that cannot be seen running holds no other up`, async () => {
       await using place = budgetFile();
       const { here, there, clock } = await place.twoProcesses(1000);
       await here.granted(call(need(500, 100)));

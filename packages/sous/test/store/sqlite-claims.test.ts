@@ -15,7 +15,7 @@ import { type SqlitePlace, sqlitePlace } from "./sqlite-place.ts";
 const START = Date.UTC(2026, 0, 1);
 
 suite("G5: a tree of a SQLite store", () => {
-  test("belongs to whoever began it for 30 seconds, and longer while that one says that it is alive", async () => {
+  test("belongs to the process that began it for 30 seconds, and longer while its lease is renewed", async () => {
     await using place = sqlitePlace();
     const clock = new VirtualClock(START);
     const [one, other] = [await place.open({ clock }), await place.open({ clock })];
@@ -36,7 +36,7 @@ suite("G5: a tree of a SQLite store", () => {
     assert.deepEqual(await other.claim("lead"), { fence: 2 });
   });
 
-  test("is no longer written by whoever overslept, in whatever way it writes", async () => {
+  test("is no longer written by a process that overslept, in whatever way it writes", async () => {
     const ways = [
       (tree: SampleTree) => tree.turn("lead", "I look."),
       (tree: SampleTree) => tree.start("scout", { parent: "lead" }),
@@ -121,7 +121,7 @@ suite("G5: a tree of a SQLite store", () => {
     ]);
   });
 
-  test("is still renewed when somebody has used a wrong number", async () => {
+  test("is still renewed when a caller has used a wrong number", async () => {
     await using place = sqlitePlace();
     const clock = new VirtualClock(START);
     const store = await place.open({ clock });

@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, symlin
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { UserError } from "../../src/core/errors.ts";
-import { openSqliteStore, type SqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore, type SqliteStore } from "../../src/store/sqlite/store.ts";
 import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
 import { runScript } from "./run-node.ts";
 import { sqlitePlace } from "./sqlite-place.ts";
@@ -46,7 +46,7 @@ suite("a SQLite store that is only looked at", () => {
     assert.deepEqual(place.image(), before);
   });
 
-  test("follows somebody who writes, whoever came first", async () => {
+  test("follows a writer, whichever was opened first", async () => {
     await using place = sqlitePlace();
     await fill(place.file, "first");
     const early = await place.open({ readOnly: true });
@@ -79,7 +79,7 @@ suite("a SQLite store that is only looked at", () => {
 });
 
 suite("a copy of a SQLite store", () => {
-  test("is whole and of one moment, also when runs go on meanwhile", async () => {
+  test("is whole and of one moment, also while runs continue", async () => {
     await using place = sqlitePlace();
     const store = await place.open();
     const tree = sampleTree("lead");
@@ -109,7 +109,7 @@ suite("a copy of a SQLite store", () => {
     assert.equal((await store.list()).length, more + 1);
   });
 
-  test("takes nobody's place", async () => {
+  test("replaces no file", async () => {
     await using place = sqlitePlace();
     const store = await place.open();
     const copy = join(place.folder, "copy.db");
@@ -150,7 +150,7 @@ suite("a copy of a SQLite store", () => {
 });
 
 suite("a SQLite store from which much was deleted", () => {
-  test("gives the space back, keeps the rest, and others can go on with it", async () => {
+  test("gives the space back, keeps the rest, and others can continue to use it", async () => {
     await using place = sqlitePlace();
     const store = await place.open();
     const other = await place.open();

@@ -1,11 +1,11 @@
-/** Databases that somebody made up: nothing in them runs, nothing in them lasts for ever, and what is wrong is said. */
+/** Forged databases: nothing in them runs, nothing in them lasts for ever, and what is wrong is said. */
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { suite, test } from "node:test";
 import { StoreError, UserError } from "../../src/core/errors.ts";
 import type { Store } from "../../src/core/store.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
 import { type SqlitePlace, sqlitePlace } from "./sqlite-place.ts";
 
@@ -56,7 +56,7 @@ suite("B8.2: a database with rows that cannot be", () => {
       ["run", "tree"],
     ],
     ["a number for a text", "UPDATE runs SET label = x'00ff' WHERE id = 'scout'", ["run", "tree", "list"]],
-    ["a status nobody knows", "UPDATE runs SET status = 'evil' WHERE id = 'scout'", ["run", "tree", "list"]],
+    ["an unknown status", "UPDATE runs SET status = 'evil' WHERE id = 'scout'", ["run", "tree", "list"]],
     ["tools that are no list", "UPDATE runs SET allowed_tools = '{' WHERE id = 'scout'", ["run", "tree", "list"]],
     ["usage of nothing", `UPDATE runs SET usage = '{"__proto__":1}' WHERE id = 'scout'`, ["run", "tree", "list"]],
     ["a start after all dates", "UPDATE runs SET started_at = 9e15 WHERE id = 'scout'", ["run", "tree", "list"]],
@@ -77,7 +77,7 @@ suite("B8.2: a database with rows that cannot be", () => {
       "UPDATE runs SET label = hex(zeroblob(600000)) WHERE id = 'scout'",
       ["run", "tree", "list"],
     ],
-    ["a type nobody knows", "UPDATE events SET type = 'evil' WHERE run = 2", ["read"]],
+    ["an unknown type", "UPDATE events SET type = 'evil' WHERE run = 2", ["read"]],
     ["a type that is none", "UPDATE events SET type = x'00' WHERE run = 2", ["read"]],
     ["no JSON", "UPDATE events SET json = '{' WHERE run = 2", ["read"]],
     ["JSON of another event", `UPDATE events SET json = '{"time":1,"text":7}' WHERE run = 2`, ["read"]],

@@ -20,7 +20,7 @@ import { DatabaseSync } from "node:sqlite";
 import { suite, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { StoreError, UserError } from "../../src/core/errors.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { runScript } from "./run-node.ts";
@@ -259,7 +259,7 @@ suite("a SQLite store that is open", () => {
     assert.equal((await store.read("lead")).length, 3);
   });
 
-  test("says that the disk takes no more, keeps what it had, and goes on when there is room", async () => {
+  test("says that the disk takes no more, keeps what it had, and continues when there is room", async () => {
     await using place = sqlitePlace();
     const script = `
       await using store = await openSqliteStore(file);

@@ -4,7 +4,7 @@ import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
-import { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from "../../src/store/sqlite.ts";
+import { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from "../../src/store/sqlite/store.ts";
 
 export type SqlitePlace = AsyncDisposable & {
   readonly folder: string;
@@ -13,7 +13,7 @@ export type SqlitePlace = AsyncDisposable & {
   open(options?: SqliteStoreOptions): Promise<SqliteStore>;
   /** What a query finds in the file, whether or not a store has it open. */
   query(sql: string, ...values: SQLInputValue[]): Record<string, unknown>[];
-  /** Changes the file with the powers of somebody who made it up. */
+  /** Changes the file as a forger could. */
   tamper(sql: string): void;
   /** Every file in the folder with its mode and its bytes. */
   image(): Record<string, string>;

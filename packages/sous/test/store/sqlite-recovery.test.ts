@@ -6,8 +6,8 @@ import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, rmSync,
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { UserError } from "../../src/core/errors.ts";
-import { openSqliteStore } from "../../src/store/sqlite.ts";
-import { inspectDatabase } from "../../src/store/sqlite-inspect.ts";
+import { inspectDatabase } from "../../src/store/sqlite/inspect.ts";
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
 import { cutCheckpoint, isCut, journalNaming, journalOfCreation } from "./cut-checkpoint.ts";
 import { runScript } from "./run-node.ts";

@@ -6,7 +6,7 @@ import { StoreError } from "../../src/core/errors.ts";
 import type { StoredEvent } from "../../src/core/event.ts";
 import type { RunQuery } from "../../src/core/store.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
-import { listQuery, SELECT_CHILDREN, SELECT_RUN, SELECT_TREE } from "../../src/store/sqlite-queries.ts";
+import { listQuery, SELECT_CHILDREN, SELECT_RUN, SELECT_TREE } from "../../src/store/sqlite/reader.ts";
 import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
 import { wrapStore } from "../../src/testing/wrap-store.ts";

@@ -5,7 +5,6 @@ import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
 import { ModelError, UserError } from "../../src/core/errors.ts";
 import type { RunOptions } from "../../src/core/runtime.ts";
-import { RunError } from "../../src/core/runtime.ts";
 import { run } from "../../src/runtime.ts";
 import { createLifecycleLog, type LifecycleLogOptions } from "../../src/telemetry/log.ts";
 import type { Script } from "../../src/testing/script.ts";
@@ -26,9 +25,7 @@ async function logOf(
   const lines: string[] = [];
   const log = createLifecycleLog({ ...OPTIONS, ...options, write: (line) => lines.push(line) });
   const lead = agent({ name: "lead", model: scriptedModel(script), delegate: true });
-  await run(lead, "Go.", { ...runOptions, onEvent: log.onEvent }).catch((error: unknown) => {
-    if (!(error instanceof RunError)) throw error;
-  });
+  await run(lead, "Go.", { ...runOptions, onEvent: log.onEvent }).result;
   const { settle } = log;
   settle(isStored);
   const isJson = (options.format ?? "json") === "json";

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { getEventListeners, once } from "node:events";
+import { getDefaultAutoSelectFamily, setDefaultAutoSelectFamily } from "node:net";
 import { suite, test } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
-import { hostMatches, hostOf, readFetchUrl } from "../../src/tools/fetch-url.ts";
+import { hostMatches, hostOf, readFetchUrl } from "../../src/tools/address.ts";
+import { publicNetwork, redirected } from "../../src/tools/fetch-page.ts";
 import { fetchWith, pageServer, testNetwork } from "../attacks/page-server.ts";
 
 type Answer = { type?: string; body: string | Uint8Array; status?: number; encoding?: string };
@@ -28,6 +30,7 @@ suite("H6: fetch", () => {
     ["brotli is unpacked", { type: "text/plain", encoding: "br", body: brotliCompressSync("packed") }, "packed"],
     ["deflate is unpacked", { type: "text/plain", encoding: "deflate", body: deflateSync("packed") }, "packed"],
     ["other encodings are read", { type: "text/plain; charset=latin1", body: Buffer.from("é", "latin1") }, "é"],
+    ["an unknown encoding is read as UTF-8", { type: "text/plain; charset=klingon", body: "é" }, "é"],
     [
       "an encoding is found in the page",
       { type: "text/html", body: Buffer.from('<meta charset="windows-1251"><p>\xcf', "latin1") },
@@ -93,7 +96,7 @@ suite("H6: fetch", () => {
 });
 
 suite("H6: redirects and statuses", () => {
-  /** Redirects with this status until it was asked so many times. */
+  /** Redirects with this status until it was asked this many times. */
   async function redirecting(status: number, times: number, location = "/next") {
     let asked = 0;
     const server = await pageServer((_request, response) => {
@@ -167,10 +170,57 @@ suite("H6: redirects and statuses", () => {
   });
 });
 
+suite("H6: names and connections", () => {
+  test("H6: a call that was stopped before it began asks no name server that does not answer, and no page", async () => {
+    const reason = new Error("stopped");
+    const signal = AbortSignal.abort(reason);
+    const silent = testNetwork({ resolve: () => new Promise(() => undefined) });
+    await assert.rejects(fetchWith(silent, { url: "http://page.example.com/" }, { signal }), reason);
+    await using server = await page({ type: "text/plain", body: "x" });
+    await assert.rejects(fetchWith(testNetwork(), { url: server.url }, { signal }), reason);
+    assert.deepEqual(server.headers(), {});
+  });
+
+  test("H6: a name without an address is named", async () => {
+    const message = "page.example.com has no address. Check the name.";
+    const network = testNetwork({ resolve: async () => [] });
+    await assert.rejects(fetchWith(network, { url: "http://page.example.com/" }), { message });
+  });
+
+  test("H6: the system resolves names to all of their addresses", async () => {
+    const addresses = await publicNetwork.resolve("localhost");
+    assert.ok(addresses.length > 0);
+    for (const address of addresses) assert.match(address, /^(127\.\d+\.\d+\.\d+|::1)$/);
+  });
+
+  test("H6: the address that was checked is used also where only one is asked for", async () => {
+    const before = getDefaultAutoSelectFamily();
+    setDefaultAutoSelectFamily(false);
+    try {
+      await using server = await page({ type: "text/plain", body: "words" });
+      assert.equal((await fetchWith(testNetwork(), { url: server.url })).output, `[${server.url}]\nwords`);
+    } finally {
+      setDefaultAutoSelectFamily(before);
+    }
+  });
+});
+
 const fetchHost = (text: string): string | undefined => {
   const read = readFetchUrl(text);
   return "url" in read ? hostOf(read.url) : undefined;
 };
+
+test("B5.5: a redirect from an encrypted page to one that is not is not followed, whatever rules allow", () => {
+  const network = { ...publicNetwork, mayFollow: () => true };
+  const from = (address: string, location: string): string => redirected(new URL(address), location, network).href;
+  assert.equal(from("https://example.com/a", "/b#c"), "https://example.com/b");
+  assert.equal(from("http://example.com/a", "https://example.com/b"), "https://example.com/b");
+  assert.equal(from("http://example.com/a", "http://example.org/b"), "http://example.org/b");
+  assert.throws(() => from("https://example.com/a", "http://example.com/b"), {
+    message: "https://example.com/a redirects to http://example.com/b, which is not encrypted. It was not followed.",
+  });
+  assert.throws(() => from("https://example.com/a", "http://"), /redirects to an address that cannot be read/);
+});
 
 suite("B5.5: the host of an address is read one way", () => {
   test("B5.5: it is the one that would be asked, in one spelling", () => {
@@ -190,6 +240,8 @@ suite("B5.5: the host of an address is read one way", () => {
     ]) {
       assert.equal(fetchHost(url), undefined, url);
     }
+    for (const url of ["http://./", "http://example.com../"])
+      assert.deepEqual(readFetchUrl(url), { problem: "its host is not a name" });
   });
 
   test("B5.5: a pattern is a host, or everything below one", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { compileGlob } from "../../src/tools/glob-pattern.ts";
+import { compileGlob } from "../../src/core/glob.ts";
 import { answer, call, temporaryTree } from "./temporary-tree.ts";
 
 suite("a glob pattern", () => {
@@ -26,6 +26,14 @@ suite("a glob pattern", () => {
     ["[a.ts", ["[a.ts"], ["a.ts"]],
     ["\\*.ts", ["*.ts"], ["a.ts"]],
     ["\\{a,b\\}", ["{a,b}"], ["a"]],
+    ["{a\\,b,c}", ["a,b", "c"], ["a", "b", "a\\,b"]],
+    ["{a\\},b}", ["a}", "b"], ["a", "a\\", "a},b}"]],
+    ["[\\]a]", ["]", "a"], ["\\", "\\]a]", "b"]],
+    ["[\\a-c]", ["a", "b", "c"], ["\\", "d"]],
+    ["[x-za-c]", ["x", "z", "a", "b", "c"], ["d", "w"]],
+    ["[a-ed-g]", ["a", "e", "f", "g"], ["h"]],
+    ["[a-gb-c]", ["a", "d", "g"], ["h"]],
+    ["[a-cc-ee-g]", ["a", "c", "d", "g"], ["h"]],
     ["?", ["a", "漢", "😀"], ["ab", ""]],
     ["*a*b*c*", ["abc", "xaxbxcx"], ["acb"]],
   ];
@@ -114,6 +122,18 @@ suite("the glob tool", () => {
       await answer("glob", { pattern: "*.js" }, tree.path),
       "No files match. node_modules and what .gitignore names were left out: set include_ignored to look there.",
     );
+  });
+
+  test("the rules of every folder above the one that is asked for hold in it", async () => {
+    await using tree = await temporaryTree({
+      ".gitignore": "*.log\n",
+      "a/.gitignore": "*.tmp\n",
+      "a/b/.gitignore": "*.bak\n",
+      "a/b/c/.gitignore": "*.own\n",
+      ...Object.fromEntries(["log", "tmp", "bak", "own", "txt"].map((end) => [`a/b/c/x.${end}`, ""])),
+    });
+    assert.equal(await answer("glob", { pattern: "x.*", path: "a/b/c" }, tree.path), "a/b/c/x.txt");
+    assert.equal(await answer("glob", { pattern: "x.*", path: "a/b" }, tree.path), "a/b/c/x.txt");
   });
 
   test("shows a bounded number of files and says so", async () => {

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { truncate } from "node:fs/promises";
+import { join } from "node:path";
 import { suite, test } from "node:test";
 import fc from "fast-check";
 import { compileLinearPattern } from "../../src/core/linear-pattern.ts";
@@ -233,6 +235,18 @@ suite("the grep tool", () => {
     assert.equal(
       output,
       "a.txt:1:found b\n[the pattern takes too long to search for; make it simpler, or give a path or a glob]",
+    );
+  });
+
+  test("of a very long file the first 64 MiB are searched, and the answer says so", async () => {
+    await using tree = await temporaryTree({ "long.txt": `needle\n${"x".repeat(8000)}\n`, "whole.txt": "needle\n" });
+    const longest = 64 * 1024 * 1024;
+    // Behind its beginning the file is a hole.
+    await truncate(join(tree.path, "long.txt"), longest + 1);
+    const notice = `[only the first ${longest} bytes of long.txt were searched]`;
+    assert.equal(
+      await answer("grep", { pattern: "needle" }, tree.path),
+      `long.txt:1:needle\nwhole.txt:1:needle\n${notice}`,
     );
   });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { htmlToMarkdown } from "../../src/tools/html-to-markdown.ts";
+import { blockBuilder } from "../../src/tools/markdown-builder.ts";
 import { pausesFor } from "../../src/tools/pauses.ts";
 
 const pauses = pausesFor(new AbortController().signal);
@@ -25,6 +26,18 @@ suite("H6: pages as Markdown", () => {
     ["tables", "<table><tr><th>a<th>b|c</tr><tr><td>1<td><p>2</table>", "| a | b\\|c |\n| --- | --- |\n| 1 | 2 |"],
     ["tables that lay out a page", "<table><tr><td><p>a</table>", "a"],
     ["tables in tables", "<table><tr><td>a<table><tr><td>x<td>y</table><td>b</table>", "| a x y | b |\n| --- | --- |"],
+    [
+      "code in a table is one line of it",
+      "<table><tr><td><pre>a\n  b</pre><td>c</table>",
+      "| a b | c |\n| --- | --- |",
+    ],
+    [
+      "lists that are nested too deeply end where they end",
+      `${"<ul><li>x".repeat(14)}${"</ul>".repeat(13)}<li>y</ul>z`,
+      [...Array.from({ length: 14 }, (_, depth) => `${"  ".repeat(Math.min(depth, 11))}- x`), "- y", "", "z"].join(
+        "\n",
+      ),
+    ],
     ["line breaks and rules", "a<br>b<hr>c", "a\nb\n\n---\n\nc"],
     ["pictures by their words", '<img src="x.png" alt="A cat"><img src="y.png">', "[image: A cat]"],
     [
@@ -52,6 +65,19 @@ suite("H6: pages as Markdown", () => {
       await markdown('<h1>A</h1><ul><li><b>b</b> <a href="/c">c</a></ul><pre>d</pre>', true),
       "A\n\n- b c\n\nd",
     );
+  });
+
+  test("H6: text beyond the longest length is dropped to the last character", () => {
+    const written = (...texts: string[]): string => {
+      const builder = blockBuilder({ isPlain: false, maxLength: 4 });
+      for (const text of texts) builder.text(text);
+      return `${builder.isFull()} ${builder.end()}`;
+    };
+    assert.equal(written("abc"), "false abc");
+    assert.equal(written("abcd"), "true abcd");
+    assert.equal(written("abcde"), "true abcd");
+    assert.equal(written("abc", "de", "f"), "true abcd");
+    assert.equal(written("abcd", "e", "f"), "true abcd");
   });
 
   test("H6: depth and length are bounded, whatever the page is", async () => {

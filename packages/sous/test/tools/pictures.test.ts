@@ -3,10 +3,10 @@
 import { join } from "node:path";
 import { test } from "node:test";
 import { ToolFailure } from "../../src/core/errors.ts";
-import { NO_RULES } from "../../src/tools/gitignore.ts";
-import { compileGlob } from "../../src/tools/glob-pattern.ts";
+import { compileGlob } from "../../src/core/glob.ts";
 import { htmlToMarkdown } from "../../src/tools/html-to-markdown.ts";
 import { pausesFor } from "../../src/tools/pauses.ts";
+import { NO_RULES } from "../../src/tools/walk.ts";
 import { assertGolden } from "../cli/golden.ts";
 import { answer, temporaryTree } from "./temporary-tree.ts";
 import { edit, write } from "./write-tools.ts";

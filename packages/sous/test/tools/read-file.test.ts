@@ -13,7 +13,7 @@ test("a file is shown with its line numbers, whatever its line endings", async (
   });
 });
 
-test("a part of a file is shown with the way to go on", async () => {
+test("a part of a file is shown with the way to continue", async () => {
   await using tree = await temporaryTree({ "a.txt": "1\n2\n3\n4\n5\n" });
   const read = (input: object) => answer("read_file", { path: "a.txt", ...input }, tree.path);
   assert.equal(

@@ -4,7 +4,7 @@ import { compileSchema } from "../../src/schema/compile.ts";
 import { readOnlyTools } from "../../src/tools/read-only.ts";
 import { assertGolden } from "../cli/golden.ts";
 
-test("what models read about the tools that look is as it was promised; UPDATE_SNAPSHOTS=1 promises anew", async () => {
+test("what models read about the tools that look is as it was promised; UPDATE_SNAPSHOTS=1 updates it", async () => {
   const sections = await Promise.all(
     readOnlyTools().map(async ({ name, description, inputSchema }) => {
       const { jsonSchema } = await compileSchema(inputSchema);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
+import { ToolFailure } from "../../src/core/errors.ts";
 import type { ProgramRequest, ProgramResult, Programs } from "../../src/core/process.ts";
 import { grepTool } from "../../src/tools/grep.ts";
 import { temporaryTree } from "./temporary-tree.ts";
@@ -62,6 +63,16 @@ suite("H6: grep with ripgrep", () => {
       assert.equal(await answerOf(grepTool(undefined, given), { pattern: "needle" }, tree.path), ALL);
     });
   }
+
+  test("H6: every file is read when it cannot be started, and another error is not hidden", async () => {
+    await using tree = await temporaryTree(FILES);
+    const { programs } = programsWith({});
+    const failing = (error: Error) => grepTool(undefined, { ...programs, run: () => Promise.reject(error) });
+    const search = { pattern: "needle" };
+    assert.equal(await answerOf(failing(new ToolFailure("It cannot be started.")), search, tree.path), ALL);
+    const mistake = new Error("a mistake");
+    await assert.rejects(answerOf(failing(mistake), search, tree.path), mistake);
+  });
 
   test("H6: it is not asked about what it cannot answer: no plain text, letters of any case, line ends", async () => {
     await using tree = await temporaryTree(FILES);

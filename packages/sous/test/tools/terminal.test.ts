@@ -45,7 +45,7 @@ class Bench implements AsyncDisposable {
     return new Bench(await temporaryTree(), environment, timeoutMs);
   }
 
-  /** The next messages of one conversation: commands in the background go on from one to the next. */
+  /** The next messages of one conversation: commands in the background continue from one to the next. */
   async ask(...inputs: Call[]): Promise<string[]> {
     this.#answers.push(...inputs.map((input) => calls("terminal", input)), says("Done."));
     this.#heard = [];
@@ -126,7 +126,7 @@ suite("terminal: what the model reads", () => {
 
   test("B3.3: no part of a secret that lies across a cut, or has codes in its middle", async () => {
     const planted = "Zx9-planted-SECRET-value-for-this-test-0123456789";
-    // Nobody knows this one, but it has the shape of a key.
+    // It is not a known value, but it has the shape of a key.
     const shaped = `${"ghp"}_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1eF3hJ5`;
     await using bench = await Bench.open({ ...process.env, PLANTED_API_KEY: planted });
     const half = 24 * 1024;
@@ -202,7 +202,7 @@ suite("terminal: where it runs and with what", () => {
 });
 
 suite("terminal: in the background", () => {
-  test("a command goes on, its output can be read, and it can be stopped", async () => {
+  test("a command runs on, its output can be read, and it can be stopped", async () => {
     await using bench = await Bench.open();
     const [started = ""] = await bench.ask({
       command: "echo $$ > pid; echo ready; touch there; sleep 300",

@@ -174,6 +174,14 @@ suite("paths inside the workspace", () => {
     assert.match(await answer("read_file", { path: "../canary.txt" }, join(place.tree, "work-link")), OUTSIDE);
   });
 
+  test("a workspace that is not there is named", async () => {
+    await using tree = await temporaryTree();
+    const gone = join(tree.path, "gone");
+    const message = `failed: No folder at ${gone}. Use list_files on its parent to see the names.`;
+    assert.equal(await answer("list_files", {}, gone), message);
+    assert.equal(await answer("read_file", { path: "a" }, gone), message);
+  });
+
   test("a name that begins with two dots is a name", async () => {
     await using tree = await temporaryTree({ "..rc": "a", "...": "b" });
     assert.equal(await answer("read_file", { path: "..rc" }, tree.path), "1\ta");

@@ -76,6 +76,39 @@ suite("H6: edit_file", () => {
     assert.equal(await readFile(join(tree.path, "a"), "utf8"), "y\n1\n2\n3\n4\n5\n6\ny\n");
   });
 
+  const NOT_SHOWN = "[the rest of the change is not shown]";
+
+  test("H6: of one large change the beginning is shown, and that there is more", async () => {
+    const line = (letter: string): string => `${letter.repeat(99)}\n`;
+    await using tree = await temporaryTree({ a: line("a").repeat(60), small: line("a").repeat(40) });
+    const shown = await edit({ path: "a", old: line("a").repeat(60), new: line("b").repeat(60) }, tree.path);
+    const head = `@@ -1,60 +1,60 @@\n${`-${line("a")}`.repeat(60)}${`+${line("b")}`.repeat(60)}`.slice(0, 8192);
+    assert.equal(shown, `Edited a in 1 place.\n${head}\n${NOT_SHOWN}`);
+    const whole = await edit({ path: "small", old: line("a").repeat(40), new: line("b").repeat(40) }, tree.path);
+    assert.ok(!whole.includes(NOT_SHOWN) && whole.endsWith(`+${"b".repeat(99)}`));
+  });
+
+  test("H6: of many changes those that fit are shown whole, and that there are more", async () => {
+    await using tree = await temporaryTree({ a: `x\n${"-\n".repeat(9)}`.repeat(400) });
+    const shown = (await edit({ path: "a", old: "x", new: "y", all: true }, tree.path)).split("\n");
+    assert.equal(shown[0], "Edited a in 400 places.");
+    assert.equal(shown.at(-1), NOT_SHOWN);
+    assert.deepEqual(shown.slice(-8, -1), [shown.at(-8), " -", " -", "-x", "+y", " -", " -"]);
+    assert.match(shown.at(-8) ?? "", /^@@ -\d+,5 \+\d+,5 @@$/);
+    const bytes = Buffer.byteLength(shown.slice(1, -1).join("\n"));
+    assert.ok(bytes > 8100 && bytes <= 8192 + 400, `${bytes}`);
+  });
+
+  test("H6: more than two thousand changes in one line say that not all are shown", async () => {
+    await using tree = await temporaryTree({ many: "x".repeat(2001), fewer: "x".repeat(2000) });
+    const many = await edit({ path: "many", old: "x", new: "y", all: true }, tree.path);
+    assert.match(many, /^Edited many in 2001 places\.\n@@ -1,1 \+1,1 @@\n-x+….*\n\+y+….*\n/);
+    assert.ok(many.endsWith(`\n${NOT_SHOWN}`), many);
+    const fewer = await edit({ path: "fewer", old: "x", new: "y", all: true }, tree.path);
+    assert.ok(!fewer.includes(NOT_SHOWN), fewer);
+    assert.equal(await readFile(join(tree.path, "many"), "utf8"), "y".repeat(2001));
+  });
+
   test("H6: names the lines when there is more than one place, also when they overlap", async () => {
     await using tree = await temporaryTree({ a: "x\n\nx x\n", b: "aaa" });
     assert.match(
@@ -163,6 +196,7 @@ suite("H6: edit_file", () => {
       "first = 1;\nsecond = 2;",
       /only in white space: line 1 ends with 2 spaces, the old text with none:\n1\tfirst = 1; {2}\n2\tsecond = 2;$/,
     ],
+    ["a line end that is not there", "alpha", "alpha\n", /only in white space:\n1\talpha$/],
     ["blanks inside", "a  =  1\n", "a = 1", /only in white space: inside line 1:\n1\ta {2}= {2}1$/],
     [
       "a changed word",

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import fc from "fast-check";
-import { createRedactor, isRedacted, NO_REDACTION } from "../../src/core/redact.ts";
+import { isRedacted, NO_REDACTION } from "../../src/core/redactor.ts";
+import { createRedactor } from "../../src/secrets/redact.ts";
 import { randomText } from "./made-up-keys.ts";
 
 const VALUE = `Zq8-${randomText("a value", 36)}/+"é`;

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { secretsOf } from "../../src/core/secret-variables.ts";
 import { PROVIDERS } from "../../src/model/providers.ts";
+import { secretsOf } from "../../src/secrets/variables.ts";
 import { randomText } from "./made-up-keys.ts";
 
 const VALUE = randomText("a variable", 24);
@@ -77,6 +77,7 @@ suite("B3.3: the variables of the environment", () => {
       HTTPS_PROXY: "http://bob:proxy-pass-1@proxy:8080",
       AUTH_URL: "https://bob:url-pass-1@a.example",
       AZURE_STORAGE_CONNECTION_STRING: `DefaultEndpointsProtocol=https;AccountName=a;AccountKey=${VALUE}==;EndpointSuffix=b`,
+      BROKER_URL: "amqp://bob:100%-secret-1@mq.example",
       OTHER_URL: "https://a.example/path?x=1",
       PLAIN_REGISTRY: "registry.example",
     };
@@ -86,6 +87,7 @@ suite("B3.3: the variables of the environment", () => {
       { name: "HTTPS_PROXY", value: "proxy-pass-1" },
       { name: "AUTH_URL", value: "url-pass-1" },
       { name: "AZURE_STORAGE_CONNECTION_STRING", value: `${VALUE}==` },
+      { name: "BROKER_URL", value: "100%-secret-1" },
     ]);
   });
 

@@ -3,21 +3,21 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { SousEvent } from "../../src/core/event.ts";
-import { makeHandle } from "../../src/core/handle.ts";
-import { laterHandle } from "../../src/core/later-handle.ts";
-import type { RunHandle, RunResult } from "../../src/core/runtime.ts";
-import { EVERY_EVENT } from "./every-event.ts";
+import type { RunResult } from "../../src/core/runtime.ts";
+import { rootHandle } from "../../src/tree/root-handle.ts";
+import type { RootRun } from "../../src/tree/root-run.ts";
+import { EVERY_EVENT } from "../core/every-event.ts";
 
 const RESULT = { text: "Done." } as RunResult;
 const EVENT = EVERY_EVENT.stalled as SousEvent;
 
-/** A handle that says what was asked of it, and a way to let it open. */
+/** A run that records what was asked of it, and a way to let it open. */
 function setUp() {
   const asked: string[] = [];
   const gate = Promise.withResolvers<void>();
-  const real: RunHandle = makeHandle({
+  const run = {
     id: "real",
-    result: Promise.resolve(RESULT),
+    ended: Promise.resolve({ result: RESULT, cause: undefined }),
     async *iterate() {
       try {
         yield EVENT;
@@ -26,20 +26,17 @@ function setUp() {
         asked.push("iterator closed");
       }
     },
-    steer: (path, text) => asked.push(`steer ${path} ${text}`) > 0,
-    cancel: (path) => asked.push(`cancel ${path}`) > 0,
-    spending: () => ({ limits: [], runs: [{ path: "lead" }] }) as unknown as ReturnType<RunHandle["spending"]>,
-    send: async (path, message) => `${path} heard ${message}`,
-    followUp: (message) => {
-      asked.push(`followUp ${message}`);
-      return real;
+    steer: (path: string, text: string) => asked.push(`steer ${path} ${text}`) > 0,
+    cancel: (path?: string) => asked.push(`cancel ${path}`) > 0,
+    spending: () => ({ limits: [], runs: [{ path: "lead" }] }),
+    send: async (path: string, message: string) => `${path} heard ${message}`,
+    followUp(message: { content: { text: string }[] }) {
+      asked.push(`followUp ${message.content[0]?.text}`);
+      return run;
     },
-  });
-  const handle = laterHandle("early", async (onHandle) => {
-    await gate.promise;
-    onHandle(real);
-  });
-  return { handle, asked, open: gate.resolve, fail: gate.reject };
+  };
+  const opening = gate.promise.then(() => run as unknown as RootRun);
+  return { handle: rootHandle("early", opening), asked, open: gate.resolve, fail: gate.reject };
 }
 
 suite("a handle of a run that is still being opened", () => {
@@ -52,6 +49,7 @@ suite("a handle of a run that is still being opened", () => {
     const sent = handle.send("lead/a", "Hi.");
     open();
     assert.equal(await handle, RESULT);
+    assert.equal(await handle.result, RESULT);
     assert.deepEqual(
       [handle.id, handle.steer("lead", "Hi."), handle.cancel("lead/a"), handle.spending().runs.length, await sent],
       ["real", true, true, 1, "lead/a heard Hi."],
@@ -76,6 +74,14 @@ suite("a handle of a run that is still being opened", () => {
     assert.deepEqual(asked, []);
   });
 
+  test("has follow-ups in the order in which they were asked for", async () => {
+    const { handle, asked, open } = setUp();
+    const all = [handle.followUp("One."), handle.followUp("Two.")];
+    open();
+    await Promise.all(all.map(({ result }) => result));
+    assert.deepEqual(asked, ["followUp One.", "followUp Two."]);
+  });
+
   for (const when of ["before", "after"]) {
     test(`gives every event to a loop that began ${when} it was opened, and closes what the loop leaves`, async () => {
       const { handle, asked, open } = setUp();
@@ -92,16 +98,29 @@ suite("a handle of a run that is still being opened", () => {
     });
   }
 
-  test("that cannot be opened rejects whatever waits for it", async () => {
+  test("that cannot be opened rejects every promise of it", async () => {
     const { handle, fail } = setUp();
     const next = handle[Symbol.asyncIterator]().next();
     const sent = handle.send("lead", "Hi.");
     fail(new Error("no such run"));
-    for (const waiting of [handle, next, sent, handle.followUp("More.")])
+    for (const waiting of [handle, handle.result, next, sent, handle.followUp("More.")])
       await assert.rejects(async () => waiting, { message: "no such run" });
   });
+});
 
-  test("that was opened without a run says so", async () => {
-    await assert.rejects(async () => laterHandle("early", async () => {}), { message: "The run was not opened" });
+test("what is to be done at the end of a run is done after it, and its result or its error goes through", async () => {
+  const { handle, open } = setUp();
+  let ends = 0;
+  const ended = handle.finally(() => {
+    ends += 1;
   });
+  open();
+  assert.deepEqual([await ended, ends], [RESULT, 1]);
+  const failing = setUp();
+  const failed = failing.handle.finally(() => {
+    ends += 1;
+  });
+  failing.fail(new Error("No."));
+  await assert.rejects(failed, /^Error: No\.$/);
+  assert.equal(ends, 2);
 });

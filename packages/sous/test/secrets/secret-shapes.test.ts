@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import fc from "fast-check";
-import { createRedactor } from "../../src/core/redact.ts";
+import { createRedactor } from "../../src/secrets/redact.ts";
 import { MADE_UP_KEYS, madeUpPrivateKey, randomText } from "./made-up-keys.ts";
 
 const redactor = createRedactor([]);
@@ -97,6 +97,8 @@ suite("B3.3: credentials", () => {
     const basic = btoa("bob:open sesame");
     assert.equal(shown(`Authorization: Basic ${basic}`), "Authorization: Basic [redacted: credentials]");
     assert.equal(shown(`{"Authorization":"Basic ${basic}"}`), '{"Authorization":"Basic [redacted: credentials]"}');
+    const notBase64 = "Authorization: Basic instructions";
+    assert.equal(shown(`${notBase64}1`), `${notBase64}1`);
   });
 
   test("in an address lose the password, whatever it is made of", () => {
@@ -112,7 +114,7 @@ suite("B3.3: credentials", () => {
   });
 });
 
-/** Nobody's secret. */
+/** Not a secret. */
 const ORDINARY: readonly string[] = [
   "01KDVDNA00CTB3B62VF803X2D8",
   "550e8400-e29b-41d4-a716-446655440000",

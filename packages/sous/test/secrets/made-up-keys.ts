@@ -4,7 +4,7 @@ import { seededRandom } from "../../src/testing/seeded-random.ts";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/** So many random letters and digits, the same every time for the same purpose. */
+/** Random letters and digits, the same every time for the same purpose. */
 export function randomText(purpose: string, length: number, alphabet: string = LETTERS): string {
   const random = seededRandom(1, purpose);
   let text = "";

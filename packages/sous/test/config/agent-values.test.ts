@@ -1,0 +1,156 @@
+/** What single values of agent files do: which are refused and with which words, and what a restriction takes away. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import type { AgentDialect, AgentScope, ReadAgent } from "../../src/config/agents/file.ts";
+import { readAgentFile } from "../../src/config/agents/read.ts";
+import { OUR_TOOLS } from "../../src/config/agents/tools.ts";
+import { checkPattern } from "../../src/rights/rule-pattern.ts";
+
+function readText(dialect: AgentDialect, text: string, scope: AgentScope = "project"): ReadAgent {
+  return readAgentFile({ file: "agents/probe.md", text, dialect, scope, checkRule: checkPattern });
+}
+
+function read(dialect: AgentDialect, front: string, scope: AgentScope = "project"): ReadAgent {
+  return readText(dialect, `---\ndescription: Probes.\n${front}\n---\nDo it.\n`, scope);
+}
+
+function said({ problems }: ReadAgent): string[] {
+  return problems.map(
+    ({ severity, code, line, column, message }) => `${severity} ${code} ${line}:${column} ${message}`,
+  );
+}
+
+function rulesOf({ agent }: ReadAgent): string[] | undefined {
+  return agent?.rules.map(({ effect, pattern }) => `${effect} ${pattern}`);
+}
+
+function onlyOf({ agent }: ReadAgent): string[] | undefined {
+  return agent?.only.map(({ pattern }) => pattern);
+}
+
+suite("a value of the wrong kind keeps an agent from being loaded, and the message says what belongs there", () => {
+  const ROWS: readonly [AgentDialect, front: string, expected: string][] = [
+    ["sous", "name: 5", "error SOUS-A003 3:7 the name of an agent is text"],
+    ["sous", "notes: maybe", "error SOUS-A003 3:8 notes is true or false"],
+    ["sous", "output_schema: [text]", "error SOUS-A003 3:16 output_schema is a JSON Schema"],
+    ["opencode", "disable: maybe", "error SOUS-A003 3:10 disable is true or false"],
+  ];
+  for (const [dialect, front, expected] of ROWS) {
+    test(`${dialect}: ${front}`, () => {
+      const found = read(dialect, front);
+      assert.equal(found.agent, undefined);
+      assert.deepEqual(said(found), [expected]);
+    });
+  }
+
+  test("front matter that is a list", () => {
+    const found = readText("sous", "---\n- name\n- description\n---\nDo it.\n");
+    assert.equal(found.agent, undefined);
+    assert.deepEqual(said(found), ["error SOUS-A002 2:1 the front matter is not a list of `key: value`"]);
+  });
+});
+
+test("an empty value of a switch of opencode says nothing", () => {
+  const found = read("opencode", "disable:");
+  assert.deepEqual([found.agent?.name, said(found)], ["probe", []]);
+});
+
+test("a description has at most 8192 characters", () => {
+  const described = (length: number) => readText("sous", `---\ndescription: ${"d".repeat(length)}\n---\nDo it.\n`);
+  assert.equal(described(8192).agent?.description?.length, 8192);
+  assert.equal(described(8193).agent, undefined);
+  assert.equal(said(described(8193))[0], "error SOUS-A003 2:14 description is longer than 8192 characters");
+});
+
+suite("a text that is something else is left out, and the message says what was found", () => {
+  const ROWS: readonly [value: string, kind: string][] = [
+    ["[a, b]", "a list"],
+    ["{ a: b }", "a map"],
+    ["5", "a number"],
+    ["true", "a boolean"],
+  ];
+  for (const [value, kind] of ROWS) {
+    test(value, () => {
+      const found = read("sous", `nickname: ${value}`);
+      assert.deepEqual([found.agent?.name, found.agent?.nickname], ["probe", undefined]);
+      assert.deepEqual(said(found), [`warning SOUS-A003 3:11 nickname is text; found ${kind}`]);
+    });
+  }
+});
+
+test("a rule that allows and is not understood is told, and the agent is loaded without it", () => {
+  const found = read("sous", 'permissions: [{ allow: "terminal(a; b)" }]', "user");
+  assert.deepEqual(rulesOf(found), []);
+  assert.match(said(found).join("\n"), /^warning SOUS-A006 3:\d+ .*$/);
+});
+
+suite("a list of tools that are denied", () => {
+  test("may be a star for all of them", () => {
+    const { agent } = read("sous", 'deny: "*"');
+    assert.deepEqual(agent?.deny, OUR_TOOLS);
+  });
+
+  test("may name the tool for children, which then wins over the permission to have them", () => {
+    const { agent } = read("sous", "delegate: true\ndeny: [subagent]");
+    assert.deepEqual([agent?.delegate, agent?.origins.fields.delegate], [false, { line: 4, text: "subagent" }]);
+  });
+
+  test("with a path of more than three stars denies the folder before the first of them", () => {
+    const denied = (path: string) => rulesOf(read("claude", `disallowedTools: [Write(${path})]`));
+    assert.deepEqual(denied("docs/a*b*c*d*e"), ["deny write_file(docs/**)"]);
+    assert.deepEqual(denied("a*b*c*d*e"), ["deny write_file(**)"]);
+    assert.equal(denied("a*b*c*d")?.length, 8);
+  });
+});
+
+test("a hook that can refuse children takes them away", () => {
+  const front = 'tools: [Read, Task]\nhooks: { PreToolUse: [{ matcher: "Task|Bash" }] }';
+  const { agent } = read("claude", front);
+  assert.deepEqual([agent?.delegate, agent?.deny], [false, ["terminal"]]);
+  assert.equal(read("claude", "tools: [Read, Task]").agent?.delegate, true);
+});
+
+suite("permissions of opencode for parts of what a tool does", () => {
+  test("that stand before a statement about every call are kept only when they restrict", () => {
+    const closed = read("opencode", 'permission: { bash: { "git *": allow, "*": deny } }');
+    assert.deepEqual([closed.agent?.deny, onlyOf(closed), rulesOf(closed)], [["terminal"], [], []]);
+    const open = read("opencode", 'permission: { bash: { "rm *": deny, "mv *": ask, "*": allow } }', "user");
+    assert.deepEqual(rulesOf(open), ["allow terminal", "deny terminal(rm *)", "ask terminal(mv *)"]);
+  });
+
+  test("close again what an exception has opened", () => {
+    const found = read("opencode", 'permission: { bash: { "*": deny, "git *": allow, "git push*": deny } }');
+    assert.deepEqual(onlyOf(found), ["terminal(git *)"]);
+    assert.deepEqual(rulesOf(found), ["deny terminal(git push*)"]);
+  });
+
+  const NO_PATTERN = "fetch cannot be limited by a pattern here: it is left out";
+  test("that open a tool without patterns leave it denied, and say so", () => {
+    const found = read("opencode", 'permission: { webfetch: { "*": deny, "https://a.example/*": allow } }');
+    assert.deepEqual([found.agent?.deny, onlyOf(found)], [["fetch"], []]);
+    assert.deepEqual(said(found), [`warning SOUS-A006 3:38 ${NO_PATTERN}`]);
+    assert.deepEqual(said(read("opencode", "permission: { webfetch: deny }")), []);
+  });
+
+  test("that deny a part of a tool without patterns deny all of it, and say so", () => {
+    const found = read("opencode", 'permission: { webfetch: { "*": ask, "https://a.example/*": deny } }');
+    assert.deepEqual([found.agent?.deny, rulesOf(found)], [["fetch"], ["ask fetch"]]);
+    assert.deepEqual(found.agent?.origins.deny.fetch, { line: 3, text: "webfetch https://a.example/*: deny" });
+    assert.deepEqual(said(found), [`warning SOUS-A006 3:37 ${NO_PATTERN}`]);
+  });
+
+  test("that ask about a part of a tool without patterns ask about all of it", () => {
+    const found = read("opencode", 'permission: { grep: { "*": allow, "secret*": ask } }');
+    assert.deepEqual([found.agent?.deny, rulesOf(found), said(found)], [[], ["ask grep"], []]);
+  });
+
+  test("for a tool that is not known are told, and the agent is loaded", () => {
+    const found = read("opencode", "permission: { telescope: allow, submarine: deny }");
+    assert.deepEqual([found.agent?.name, found.agent?.deny, rulesOf(found)], ["probe", [], []]);
+    assert.deepEqual(said(found), [
+      "warning SOUS-A006 3:15 sous has no tool telescope: it is left out",
+      "warning SOUS-A006 3:33 sous has no tool submarine: it is left out",
+    ]);
+  });
+});
