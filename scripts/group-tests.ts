@@ -9,7 +9,7 @@ const NEEDS_OWN_PROCESS =
   /\b(?:importWithout|registerHooks|setFlagsFromString|memoryUsage|syncBuiltinESMExports)\b|\bprocess\.(?:chdir|on|once|kill|exitCode|stdin)\b|\bprocess\.env\.\w+ =|\bmock\.|\/proc\/self/;
 
 /** Folders whose tests wait for processes or measure: one file each. */
-const NOT_GROUPED = /\/test\/(?:figures|mutation|docs)\/|\/test\/[^/]*$|^examples\//;
+const NOT_GROUPED = /\/test\/(?:figures|mutation|docs)\/|\/test\/[^/]*$|^\/examples\//;
 
 const MAX_FILES = 12;
 

@@ -5,7 +5,7 @@ import { type Message, type ToolCallPart, type ToolResultPart, toolCallsOf, user
 
 /**
  * `events` are those of one run, in order; `origin` is what its conversation began with before the task (the earlier run of
- * a follow-up, the parent's first messages of a fork). Calls without a recorded result stay unanswered: whoever sends the
+ * a follow-up, the parent's first messages of a fork). Calls without a recorded result stay unanswered: the caller that sends the
  * history repairs it first.
  */
 export function rebuildConversation(events: readonly StoredEvent[], origin: readonly Message[]): Message[] {

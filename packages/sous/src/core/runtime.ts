@@ -125,7 +125,7 @@ export type RunResult<Output = unknown> = {
   lost: string | undefined;
 };
 
-/** Of a run that never began, or that nobody heard of again. */
+/** Of a run that never began, or did not report its end. */
 export function withoutRun(status: RunStatus, error: NonNullable<RunResult["error"]>): RunResult<never> {
   return {
     status,

@@ -40,7 +40,7 @@ export function comparableEvent(
       };
     case "retry":
       return withKnownCost(
-        // Whoever goes on after a restart counts from one again.
+        // A run that continues after a restart counts from one again.
         without(body, "delayMs", ...(ignoresEstimates ? ["spent", "costUsd"] : []), ...(isResumed ? ["attempt"] : [])),
         recorded,
       );

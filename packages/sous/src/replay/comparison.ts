@@ -181,7 +181,7 @@ export class Comparison {
     return this.#recording.runs.get(subagent_id ?? "")?.start.label === label;
   }
 
-  /** Whoever has read how long children took has a prompt of another length, and so has a fork of it. */
+  /** A run that has read how long children took has a prompt of another length, and so has a fork of it. */
   #noteDurations(event: StoredEvent): void {
     const isFork = event.type === "run-start" && event.origin?.kind === "fork";
     const from = isFork ? this.#lines.get(parentPath(event.path)) : undefined;

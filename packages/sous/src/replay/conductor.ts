@@ -26,7 +26,7 @@ type Held = { readonly key: number; readonly seq: number; readonly time: number;
 
 /** Real time, for what the runtime itself waits for, such as a schema that must be loaded. */
 const PATIENCE_MS = 2000;
-/** So many timers in a row show that nothing but time passes: then it passes at once. */
+/** After this number of timers in a row nothing but time passes: then it passes at once. */
 const MAX_IDLE_TIMERS = 500;
 /** What still waits when everything is stopped has its time cut short, but not for ever. */
 const MAX_CLOSING_TIMERS = 10_000;
@@ -93,7 +93,7 @@ export class Conductor {
     return this.#order.lastConsequence(event).seq;
   }
 
-  /** Goes on until the rerun is over, or nothing more can happen in it. */
+  /** Runs until the rerun is over, or nothing more can happen in it. */
   async conduct(isOver: () => boolean): Promise<Conducted> {
     for (;;) {
       await quiet();

@@ -133,7 +133,7 @@ function toRows(left: readonly RunStep[], right: readonly RunStep[], ids: IdMap)
     const found = changes(one, other);
     if (found === undefined) return 0;
     if (found.length === 0) return SAME;
-    // Another tool is another step; an answer that goes on is not the one that ends.
+    // Another tool is another step; an answer that calls tools is not the one that ends.
     if (found.includes("toolName") || found.includes("from")) return 0;
     return found.includes("finish") ? 1 : 2;
   };

@@ -1,6 +1,6 @@
 /**
  * The ledger of a rerun: what was granted then is granted now, and what was refused is refused, in the recorded words. A tree
- * that shared its budget cannot ask the others again, and nobody has to wait for money that was there in the end.
+ * that shared its budget cannot ask the others again, and no run has to wait for money that was there in the end.
  */
 
 import { BudgetExceeded, Refused } from "../core/errors.ts";

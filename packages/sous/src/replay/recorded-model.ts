@@ -73,7 +73,7 @@ function replyOf(reply: RecordedReply, { ids }: Playback, onDelta: OnDelta): Mod
       const { kind, message } = reply.error;
       say(reply.partial, onDelta);
       const afterOutput = reply.partial.isBilled;
-      // Nobody has to wait: the next answer comes when it came then, and holds back no other run.
+      // No wait here: the next answer comes when it came then, and holds back no other run.
       throw new ModelError(kind, ids.toActual(message), { retryAfterMs: 0, afterOutput });
     }
     case "none":

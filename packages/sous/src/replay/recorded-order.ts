@@ -43,7 +43,7 @@ export class RecordedOrder {
       const next = run.events[index];
       if (next === undefined) break;
       if (next.type === "run-end") {
-        // Whoever is stopped does not end by itself, and whoever ends stops its children first and waits for them.
+        // A run that is stopped does not end by itself, and one that ends stops its children first and waits for them.
         if (wasStopped(run) || run.children.some(({ end }) => isBetween(end, event, next))) break;
         return this.#afterEnd(run, next);
       }
@@ -57,7 +57,7 @@ export class RecordedOrder {
     return event.type === "message-end" ? later(last, this.#lastStart(run, event)) : last;
   }
 
-  /** When it was recorded, on a clock that nobody set back. */
+  /** When it was recorded, on a clock that is never set back. */
   timeOf(event: StoredEvent): number {
     return this.#times.get(event) ?? event.time;
   }
@@ -155,7 +155,7 @@ function hasOpenCalls({ events }: RunRecording, place: number): boolean {
   return false;
 }
 
-/** Time brings these, whoever keeps a child waiting, or what follows them. */
+/** Time brings these, whatever keeps a child waiting, or what follows them. */
 function comesBySomethingElse({ type }: StoredEvent): boolean {
   return type === "stalled" || type === "spawn-refused" || type === "truncation";
 }

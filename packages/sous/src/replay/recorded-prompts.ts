@@ -83,7 +83,7 @@ const DURATIONS = /"((?:total_)?duration_ms)":\d+/g;
 const TOKENS = /"(tokens_consumed|tree_tokens|prompt_tokens|completion_tokens)":\d+/g;
 const STATES = / {2}[a-z_]+ {2}\d+ turns?/g;
 
-/** True for results that tell of moments nobody recorded: how long children took, and what they were doing just then. */
+/** True for results that contain moments which are not recorded: how long children took, and what they were doing just then. */
 export function tellsMoments(toolName: string): boolean {
   return toolName === "parallel_subagent" || toolName === "subagent_list";
 }

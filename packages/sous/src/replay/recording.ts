@@ -101,7 +101,7 @@ export function foldRecording(events: readonly StoredEvent[]): Recording | undef
     }
     // Nothing but a damaged store starts a run twice.
     if (folds.has(event.runId)) continue;
-    // Looked for first: nobody is their own parent, whatever a crafted store says.
+    // Looked for first: no run is its own parent, whatever a crafted store says.
     const parent = event.parentId === null ? undefined : folds.get(event.parentId);
     const { hash, shown } = event.tools;
     if (shown !== undefined) toolSets.set(hash, shown);
@@ -165,7 +165,7 @@ class RunFold implements RunRecording {
   /** The question that waits for its answer. */
   #asked: { turn: number; place: number } | undefined;
   #text = "";
-  /** What was said before an answer that goes on after a cut. */
+  /** What was said before an answer that continues after a cut. */
   #cutText = "";
 
   constructor(start: EventOf<"run-start">, parent: RunRecording | undefined) {

@@ -1,6 +1,7 @@
 /** Tools that do nothing: they give back what the same call gave back when it was recorded. */
 
 import { type AgentDefinition, agent } from "../core/agent.ts";
+import { ignore } from "../core/errors.ts";
 import type { EventOf, StoredEvent } from "../core/event.ts";
 import { toTools } from "../core/foreign-tool.ts";
 import type { Hooks } from "../core/hooks.ts";
@@ -118,8 +119,6 @@ function requestFor({ start }: RunRecording, { respawned }: Playback): SpawnRequ
   return request;
 }
 
-function ignore(): void {}
-
 /** Whether the call had ended before the next one of the same answer was looked at. */
 function neededNoTime({ events }: RunRecording, end: StoredEvent): boolean {
   for (let index = events.indexOf(end) + 1; index < events.length; index++) {
@@ -130,7 +129,7 @@ function neededNoTime({ events }: RunRecording, end: StoredEvent): boolean {
   return false;
 }
 
-/** A call that was stopped, or that nobody saw the end of. Some heed their signal at once, others take a while. */
+/** A call that was stopped, or whose end was not seen. Some heed their signal at once, others take a while. */
 async function untilStopped(
   conductor: Conductor,
   { signal }: ToolContext,

@@ -18,7 +18,7 @@ import { runOnce } from "./root-run.ts";
 /** The name of the agent that holds the children of a fan-out together. */
 export const FAN_OUT = "fan-out";
 
-/** A tree, and for one that goes on after a restart the root it had. */
+/** A tree, and the root it had if it continues after a restart. */
 export type FanOutTree = { opened: OpenTree; earlier?: EarlierRun | undefined };
 
 /** One result per input, in order, whatever happens. The root holds the children, the budget and the journal together. */
@@ -87,7 +87,7 @@ function toReply(error: unknown): SpawnReply {
   return { kind: "refused", errorType, message };
 }
 
-/** Nobody sees the root: what stopped it is said of all that was stopped with it, and a broken store of all there is. */
+/** The caller does not see the root: its ending is the ending of all that was stopped with it, and a broken store that of all. */
 function endedWith<Output>(outcome: RunOutcome | undefined, result: RunResult<Output>): RunResult<Output> {
   if (outcome?.fault === undefined) return result;
   const { status, fault } = outcome;

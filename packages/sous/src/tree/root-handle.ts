@@ -1,5 +1,6 @@
 /** What `run()` and `resume()` return: a run that can be awaited, iterated and controlled, also while it is being opened. */
 
+import { ignore } from "../core/errors.ts";
 import { messageFrom } from "../core/message.ts";
 import { RunError, type RunHandle, type RunResult } from "../core/runtime.ts";
 import type { EndedRoot, RootRun } from "./root-run.ts";
@@ -59,5 +60,3 @@ function iterateLater<T>(opening: Promise<AsyncIterator<T>>): AsyncIterator<T> {
     return: async () => (await opening).return?.() ?? { done: true, value: undefined },
   };
 }
-
-function ignore(): void {}

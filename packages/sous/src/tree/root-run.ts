@@ -1,7 +1,7 @@
 /** One run of a root while it happens and after its end: what a handle is a view of. */
 
 import { isNear, NEAR } from "../budget/meter.ts";
-import { UserError } from "../core/errors.ts";
+import { ignore, UserError } from "../core/errors.ts";
 import type { SousEvent } from "../core/event.ts";
 import type { LimitState } from "../core/limits.ts";
 import { textFrom, type UserMessage } from "../core/message.ts";
@@ -145,5 +145,3 @@ function watchTreeTime({ tree, deadlines, journal }: OpenTree): Disposable | und
     if (now !== undefined) tellBudgetNear(undefined, now, tree.book, journal);
   });
 }
-
-function ignore(): void {}

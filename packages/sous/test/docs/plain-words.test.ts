@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { sourceFolder } from "../source-files.ts";
+import { sourceFiles, sourceFolder } from "../source-files.ts";
 import { pages } from "./markdown-files.ts";
 
 const BANNED = /\b(?:nobody|somebody|whoever|anew|go(?:es)? on|so many)\b/gi;
@@ -21,6 +21,14 @@ test("the pages of docs, README and SECURITY have no banned words", () => {
 test("the tables of commands, options and exit codes have no banned words", () => {
   const folder = join(sourceFolder, "cli/table");
   const found = readdirSync(folder).flatMap((file) => bannedIn(file, readFileSync(join(folder, file), "utf8")));
+  assert.deepEqual(found, []);
+});
+
+test("comments of the sources have no banned words", () => {
+  const found = sourceFiles().flatMap(({ path, text }) => {
+    const comments = text.split("\n").map((line) => (/^\s*(?:\/\*\*|\*|\/\/)/.test(line) ? line : ""));
+    return bannedIn(path, comments.join("\n"));
+  });
   assert.deepEqual(found, []);
 });
 

@@ -1,6 +1,7 @@
 /** One conversation with the root agent: its messages so far, the run that is live, and what the next message continues. */
 
 import type { AgentDefinition } from "../../core/agent.ts";
+import { ignore } from "../../core/errors.ts";
 import type { EventListener, SousEvent } from "../../core/event.ts";
 import type { Budget, SpendingState } from "../../core/limits.ts";
 import { textOf } from "../../core/message.ts";
@@ -287,5 +288,3 @@ export class Conversation {
 
 /** Of a message that was typed while a run was being opened. */
 export const NOT_SENT = "This was not sent, because the conversation could not be continued";
-
-function ignore(): void {}

@@ -3,6 +3,7 @@
 import { constants } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
+import { ignore } from "../../core/errors.ts";
 import { withoutSecrets } from "../files/without-secrets.ts";
 import { writePrivate } from "../files/write-private.ts";
 import { MAX_HISTORY } from "./editor.ts";
@@ -63,5 +64,3 @@ function fromLine(line: string): string[] {
     return [];
   }
 }
-
-function ignore(): void {}

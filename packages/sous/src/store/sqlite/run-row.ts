@@ -4,7 +4,7 @@ import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
 import { StoreError } from "../../core/errors.ts";
 import type { EventOf, RunIdentity } from "../../core/event.ts";
 import { textOf } from "../../core/message.ts";
-import type { RunRecord } from "../../core/store.ts";
+import { RECORD_STATUSES, type RunRecord } from "../../core/store.ts";
 import { noUsage, type Usage } from "../../core/usage.ts";
 import { checkedRecord, damagedRun } from "../check-record.ts";
 import { type Blob, fromColumn, hashOf, isForBlobs, toColumn } from "../event-row.ts";
@@ -210,16 +210,8 @@ function damaged({ id, number }: Row, column: string): StoreError {
   return damagedRun(typeof id === "string" ? id : `number ${number}`, column);
 }
 
-const STATUSES: readonly Exclude<RunRecord["status"], "interrupted">[] = [
-  "running",
-  "completed",
-  "incomplete",
-  "budget_exceeded",
-  "timeout",
-  "cancelled",
-  "refused",
-  "failed",
-];
+/** A run is stored as running, or as it ended; whether it was interrupted is found out when it is read. */
+const STATUSES = RECORD_STATUSES.filter((status) => status !== "interrupted");
 
 const INSERT = `INSERT INTO runs (number, id, root, parent, agent_id, path, depth, agent, label, model, task, summary_prompt,
   allowed_tools, first_seq, started_at, cwd, status) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running')`;

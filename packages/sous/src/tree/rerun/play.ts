@@ -1,6 +1,6 @@
 /** Plays a recording on its stage: every run of its root in turn, and what came from outside. */
 
-import { UserError } from "../../core/errors.ts";
+import { ignore, UserError } from "../../core/errors.ts";
 import type { Budget } from "../../core/limits.ts";
 import type { RunHandle, RunResult } from "../../core/runtime.ts";
 import type { CancelMode } from "../../core/spawn.ts";
@@ -119,5 +119,3 @@ function fanOutResult(results: readonly RunResult[], { events }: Playback): RunR
   const own = { status, stopReason, text, output, usage, costUsd, turns, durationMs, runId };
   return { ...own, agents, denied, error: fault, lost: undefined };
 }
-
-function ignore(): void {}
