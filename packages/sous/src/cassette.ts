@@ -7,8 +7,13 @@ import { systemHost } from "./host.ts";
 import { fromAiSdk, isForeignModel } from "./model/ai-sdk.ts";
 import { modelCache } from "./model/resolve.ts";
 import { readCassette, toCassette, writeCassette } from "./replay/cassette.ts";
-import { type CassetteModel, playOrRecord } from "./replay/cassette-model.ts";
-import { answerOf, CassettePlayer, type PlayOptions } from "./replay/cassette-player.ts";
+import {
+  answerOf,
+  type CassetteModel,
+  CassettePlayer,
+  type PlayOptions,
+  playOrRecord,
+} from "./replay/cassette-model.ts";
 import { readRecording } from "./replay/recording.ts";
 import type { Script } from "./testing/script.ts";
 import { answers } from "./testing/steps.ts";
@@ -50,8 +55,8 @@ export function cassetteModel(file: string, options: CassetteOptions = {}): Cass
 /** The script of a cassette: `scriptedModel(scriptFromCassette(file))` gives its answers, without network and without a key. */
 export function scriptFromCassette(file: string, options: PlayOptions = {}): Script {
   const player = new CassettePlayer(readCassette(file), file, options);
-  const turn = (place: number) => (request: ModelRequest) => answers(answerOf(player.play(request, place)));
-  const turnsOf = (path: string) => Array.from({ length: player.length(path) }, (_, place) => turn(place));
+  const turn = (index: number) => (request: ModelRequest) => answers(answerOf(player.play(request, index)));
+  const turnsOf = (path: string) => Array.from({ length: player.length(path) }, (_, index) => turn(index));
   return Object.fromEntries(player.paths.map((path) => [path, turnsOf(path)]));
 }
 

@@ -1,6 +1,7 @@
 /** The machine sous runs on: its clock, its randomness, its working directory and variables. */
 
 import type { Clock, Host, Random } from "./core/clock.ts";
+import { onDispose } from "./core/scope.ts";
 
 /** Node's timers take no longer delay; a longer wait is made of several. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -47,7 +48,7 @@ export const systemClock: Clock = {
       if (isQuiet) timer.unref();
     };
     wait();
-    return { [Symbol.dispose]: () => clearTimeout(timer) };
+    return onDispose(() => clearTimeout(timer));
   },
 };
 

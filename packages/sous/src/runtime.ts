@@ -1,7 +1,6 @@
 /** The composition root: from parts to runs. What a user calls begins here, and every part is put together here. */
 
 import type { AgentDefinition } from "./core/agent.ts";
-import { ulidSource } from "./core/clock.ts";
 import { checkWhole, UserError } from "./core/errors.ts";
 import { DEFAULT_LIMITS, smallerBudget } from "./core/limits.ts";
 import { messageFrom, type UserInput } from "./core/message.ts";
@@ -16,13 +15,14 @@ import type {
   RuntimeOptions,
 } from "./core/runtime.ts";
 import type { ToolRegistry } from "./core/tool.ts";
+import { ulidSource } from "./core/ulid.ts";
 import { isPrice } from "./core/usage.ts";
 import { systemHost } from "./host.ts";
 import { modelCache } from "./model/resolve.ts";
 import { openMemoryStore } from "./store/memory.ts";
 import { type FactoryOptions, subagentFactory as makeFactory, type SubagentFactory } from "./subagents/named-agent.ts";
 import { addSubagentTools, type SubagentToolsOptions } from "./subagents/register.ts";
-import { asksForReports, runFanOut } from "./tree/fan-out.ts";
+import { asksForReports, fanOutWidth, runFanOut } from "./tree/fan-out.ts";
 import { type OpenTree, openTree, type Shared, type TreeOptions } from "./tree/open.ts";
 import { forkRoot, resumeFanOut, resumeRoot } from "./tree/restore/resume.ts";
 import { rootHandle } from "./tree/root-handle.ts";
@@ -44,7 +44,7 @@ export type Runtime = {
 
 /**
  * `limit` children at once. A `limits.maxConcurrent` that is given holds as well; its default of 5 gives way to a larger limit.
- * Each result is what `run` gives; `limits.summary` or `limits.outputMaxSize` ask for bounded reports in their place.
+ * Each result is what `run` gives; `limits.summary` or `limits.outputMaxSize` ask for bounded reports instead.
  */
 export type FanOutOptions = RunOptions & {
   limit?: number | undefined;
@@ -85,8 +85,9 @@ export function runtimeOn(models: Shared["models"], options: RuntimeOptions): Ru
       const { resumes } = runOptions;
       if (resumes !== undefined) return resumeFanOut(resumes, parts, { definition, inputs, limit, runOptions });
       const given = { ...options.limits, ...runOptions.limits };
-      const opened = open({ ...runOptions, limits: { ...wider, ...given }, wholeAnswers: !asksForReports(given) });
-      return runFanOut({ opened }, definition, inputs, limit);
+      const fanOut = { inputs: [...inputs], atOnce: fanOutWidth(inputs, limit), wholeAnswers: !asksForReports(given) };
+      const opened = open({ ...runOptions, limits: { ...wider, ...given }, fanOut });
+      return runFanOut({ opened }, definition, fanOut);
     },
     resume: (runId, runOptions = {}) => resumeRoot(runId, parts, runOptions),
     fork: (runId, runOptions = {}) => forkRoot(runId, parts, runOptions),

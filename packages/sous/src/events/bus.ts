@@ -1,6 +1,7 @@
 /** The listeners of a tree: direct callbacks, in the order they subscribed. A listener cannot change the run. */
 
-import type { EventListener, SousEvent } from "../core/event.ts";
+import type { EventListener, Journal, SousEvent } from "../core/event.ts";
+import { onDispose } from "../core/scope.ts";
 
 export type Bus = {
   readonly isWatched: boolean;
@@ -37,12 +38,10 @@ class ListenerBus implements Bus {
   subscribe(listener: EventListener): Disposable {
     const subscription: Subscription = { listener, isLive: true, hasFailed: false };
     this.#subscriptions = [...this.#subscriptions, subscription];
-    return {
-      [Symbol.dispose]: () => {
-        subscription.isLive = false;
-        this.#subscriptions = this.#subscriptions.filter((each) => each !== subscription);
-      },
-    };
+    return onDispose(() => {
+      subscription.isLive = false;
+      this.#subscriptions = this.#subscriptions.filter((each) => each !== subscription);
+    });
   }
 
   publish(event: SousEvent): void {
@@ -92,5 +91,28 @@ class ListenerBus implements Bus {
     } catch {
       // The error listener may fail as well, and changes nothing either.
     }
+  }
+}
+
+/** Listeners for single runs: each hears its own run only, and all of them share one subscription to the tree. */
+export class RunListeners {
+  readonly #journal: Pick<Journal, "subscribe">;
+  readonly #byRun = new Map<string, EventListener>();
+  #isSubscribed = false;
+
+  constructor(journal: Pick<Journal, "subscribe">) {
+    this.#journal = journal;
+  }
+
+  /** Hears the run from its start to its `run-end`, then forgets it. */
+  add(runId: string, listener: EventListener): void {
+    this.#byRun.set(runId, listener);
+    if (this.#isSubscribed) return;
+    this.#isSubscribed = true;
+    this.#journal.subscribe((event) => {
+      const own = this.#byRun.get(event.runId);
+      if (event.type === "run-end") this.#byRun.delete(event.runId);
+      return own?.(event);
+    });
   }
 }

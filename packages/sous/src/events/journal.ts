@@ -110,6 +110,7 @@ class TreeJournal implements Journal {
   }
 
   append(who: RunIdentity, body: StoredBody): void {
+    // guard: event-number
     const event = buildEvent(this.#nextSeq++, this.#clock.now(), who, redactBody(body, this.#redactor));
     const waiting = this.#waiting;
     if (waiting !== undefined) {
@@ -182,7 +183,7 @@ class TreeJournal implements Journal {
     this.#waiting = undefined;
     this.#inFlight = batch;
     if (this.degraded !== undefined || batch.stored.length === 0) this.#finish(batch);
-    else this.#write(batch, 0);
+    else this.#write(batch, 0); // guard: store-before-show
   }
 
   #write(batch: Batch, attempt: number): void {
@@ -225,20 +226,20 @@ class TreeJournal implements Journal {
       this.#stop(batch, error);
       return;
     }
-    const delay = RETRY_DELAYS_MS[attempt];
+    const delay = RETRY_DELAYS_MS[attempt]; // guard: retry-delay
     if (delay !== undefined) {
-      this.#clock.timer(delay, () => this.#write(batch, attempt + 1));
+      this.#clock.timer(delay, () => this.#write(batch, attempt + 1)); // guard: write-again
       return;
     }
     const reason = `The store failed ${attempt + 1} times to keep event ${batch.stored[0]?.seq}: ${messageOf(error)}`;
-    this.#giveUp(batch, reason, error);
+    this.#giveUp(batch, reason, error); // guard: tell-of-a-loss
   }
 
   /** From here on the events of the tree are shown and not stored. */
   #giveUp(batch: Batch, why: string, cause: unknown): void {
     const reason = this.#redactor.text(why);
     this.degraded = reason;
-    if (this.#requireStore) this.#loss = new StoreError(reason, { cause });
+    if (this.#requireStore) this.#loss = new StoreError(reason, { cause }); // guard: required-store
     this.#finish(batch);
     this.#hooks.onDegraded?.(reason);
   }

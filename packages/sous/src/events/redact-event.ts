@@ -122,6 +122,7 @@ function redactStart(body: RunStart, redactor: Redactor): RunStart {
     tools: body.tools.shown === undefined ? body.tools : redactor.value(body.tools),
     outputSchema: body.outputSchema && redactor.value(body.outputSchema),
     summaryPrompt: optional(body.summaryPrompt, redactor),
+    terms: body.terms?.fanOut === undefined ? body.terms : redactor.value(body.terms),
     cwd: optional(body.cwd, redactor),
     origin: isBranch ? changed(origin, { history: mapped(origin.history, redactor, redactMessage) }) : origin,
   });

@@ -1,19 +1,19 @@
-/** The turns after the work: a summary for the parent, a repaired output, last words when something ran out. */
+/** The turns after the work: a summary for the parent, and last words when something ran out. */
 
 import { BudgetExceeded, ModelError } from "../core/errors.ts";
 import type { BilledAnswer, Run } from "../core/run.ts";
 import type { ClosingTurn } from "../core/run-state.ts";
 import { utf8Length } from "../core/usage.ts";
 import type { Ending } from "./ending.ts";
-import { NOTICES, notify, readInbox } from "./inbox.ts";
-import { parseOutput } from "./parse-output.ts";
+import { notify, readInbox } from "./inbox.ts";
+import { outputEnding, repairedEnding } from "./parse-output.ts";
 import { dropLastCalls } from "./prune.ts";
 import { runTurn } from "./run-turn.ts";
 
 /** The model stopped asking: checks its output, and lets it sum up for its parent. */
 export async function completed(run: Run): Promise<Ending> {
   const { output } = run.profile;
-  if (output !== undefined) return withOutput(run);
+  if (output !== undefined) return outputEnding(run);
   await summarize(run);
   return { status: "completed" };
 }
@@ -59,29 +59,12 @@ export async function wrapUpForBudget(run: Run): Promise<void> {
 export async function resumeClosing(run: Run, closing: ClosingTurn): Promise<Ending> {
   const { reason, isAnswered, earlier, hasAnswer, exceeded } = closing;
   run.isExhausted = exceeded !== undefined;
-  if (reason === "output-repair") return repaired(run, isAnswered);
+  if (reason === "output-repair") return repairedEnding(run, isAnswered);
   if (isAnswered) run.text ||= earlier;
   else await sayLast(run, earlier);
   run.scope.throwIfAborted();
   if (reason === "wrap-up") return exceeded === undefined ? cancelledEnding(run) : budgetEnding(exceeded);
   return hasAnswer ? { status: "completed" } : { status: "incomplete", stopReason: "turns" };
-}
-
-async function withOutput(run: Run): Promise<Ending> {
-  const first = await parseOutput(run);
-  if (first.ok) return { status: "completed", output: first.value };
-  run.cutText = "";
-  notify(run, "output-repair", `${NOTICES["output-repair"]}\n${first.problems.join("\n")}`);
-  return repaired(run, false);
-}
-
-/** The second and last try at an answer of the right shape. */
-async function repaired(run: Run, isAnswered: boolean): Promise<Ending> {
-  if (!isAnswered) await runTurn(run, { closing: true, jsonOutput: true });
-  const second = await parseOutput(run);
-  if (second.ok) return { status: "completed", output: second.value };
-  const message = `The answer does not match the output schema: ${second.problems.join("; ")}`;
-  return { status: "failed", fault: { type: "model", message } };
 }
 
 /** One turn without tools, outside `maxTurns`. If it fails, what was said before stays the report. */

@@ -1,15 +1,35 @@
-/** The answer of an agent with an output schema: JSON, perhaps inside a fence, checked. */
+/** The answer of an agent with an output schema: JSON, perhaps inside a fence, checked, and asked for again once. */
 
 import { setImmediate } from "node:timers/promises";
-import { oneAtATime } from "../core/one-at-a-time.ts";
 import type { Run } from "../core/run.ts";
-import type { Parsed, Schema } from "../core/schema.ts";
+import { oneAtATime, type Parsed, type Schema } from "../core/schema.ts";
+import type { Ending } from "./ending.ts";
+import { NOTICES, notify } from "./inbox.ts";
+import { runTurn } from "./run-turn.ts";
 import { isJson } from "./to-json.ts";
 
 /** Parsing is one step that nothing interrupts: a slow machine takes a second for this many characters of short keys. */
 const MAX_LENGTH = 2_000_000;
 const LENGTH_AT_ONCE = 100_000;
 const inTurn = oneAtATime(setImmediate);
+
+/** The answer as it is, or after one more turn that repairs it. */
+export async function outputEnding(run: Run): Promise<Ending> {
+  const first = await parseOutput(run);
+  if (first.ok) return { status: "completed", output: first.value };
+  run.cutText = "";
+  notify(run, "output-repair", `${NOTICES["output-repair"]}\n${first.problems.join("\n")}`);
+  return repairedEnding(run, false);
+}
+
+/** The second and last try at an answer of the right shape. */
+export async function repairedEnding(run: Run, isAnswered: boolean): Promise<Ending> {
+  if (!isAnswered) await runTurn(run, { closing: true, jsonOutput: true });
+  const second = await parseOutput(run);
+  if (second.ok) return { status: "completed", output: second.value };
+  const message = `The answer does not match the output schema: ${second.problems.join("; ")}`;
+  return { status: "failed", fault: { type: "model", message } };
+}
 
 export async function parseOutput({ cutText, text, profile, scope }: Run): Promise<Parsed> {
   const schema = profile.output;

@@ -38,8 +38,8 @@ function pairCalls(
   const open = [...answers];
   const content = message.content.map((part) => {
     if (part.type !== "tool-call") return part;
-    const place = open.findIndex((each) => each.callId === part.callId);
-    const [given] = place < 0 ? [] : open.splice(place, 1);
+    const index = open.findIndex((each) => each.callId === part.callId);
+    const [given] = index < 0 ? [] : open.splice(index, 1);
     const call = withFreshId(wellFormedCall(part), seen);
     results.push({
       type: "tool-result",

@@ -12,7 +12,7 @@ import { ToolCallContext } from "./tool-context.ts";
 
 /** The conversation of the run is restored, without the results of an answer that has still to be acted on. */
 export async function resumeRun(run: Run, state: RunState, work?: (run: Run) => Promise<Ending>): Promise<Ending> {
-  settleQuestion(run, state);
+  settleQuestion(run, state); // guard: settle-question
   run.emit({ type: "resume", usedMs: run.usedMs });
   await callBackground(run);
   if (work !== undefined) return work(run);

@@ -1,9 +1,9 @@
 /** The two points where a user's code may step in: before a tool call and after it. What it gives back is checked here. */
 
-import type { HookCall } from "../core/hooks.ts";
+import type { HookCall } from "../core/approval.ts";
 import type { ToolCallPart } from "../core/message.ts";
+import { untilAborted } from "../core/now-or-later.ts";
 import type { Run } from "../core/run.ts";
-import { untilAborted } from "../core/scope.ts";
 import type { ToolResult } from "../core/tool.ts";
 import { checkedResult, failedResult, isToolResult } from "./tool-result.ts";
 

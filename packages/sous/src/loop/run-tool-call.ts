@@ -38,7 +38,7 @@ function resultOf(settled: PromiseSettledResult<ToolResultPart>): ToolResultPart
  * the call before a restart; a call that has ended is not made again.
  */
 async function runToolCall(call: ToolCallPart, run: Run, earlier?: EarlierCall): Promise<ToolResultPart> {
-  if (earlier?.state === "ended") return earlier.part;
+  if (earlier?.state === "ended") return earlier.part; // guard: ended-call
   const { callId, toolName, input } = call;
   if (earlier === undefined || earlier.state === "open") {
     run.emit({ type: "tool-call-start", callId, toolName, input });
@@ -65,7 +65,7 @@ async function runToolCall(call: ToolCallPart, run: Run, earlier?: EarlierCall):
       if (run.profile.hooks?.afterToolCall) result = await afterToolCall(call, checked.input, result, run);
     }
   } catch (error) {
-    if (error instanceof StoreError) throw error;
+    if (error instanceof StoreError) throw error; // guard: result-for-every-call
     stack = error instanceof ToolFailure ? undefined : stackOf(error);
     result = failedResult(run.work.aborted ? "The call was cancelled" : messageOf(error));
   } finally {
@@ -90,9 +90,10 @@ async function check(call: ToolCallPart, run: Run): Promise<Checked> {
   if (!parsed.ok) return invalidInput(parsed.problems);
   const input = parsed.value;
   const hook = run.profile.hooks?.beforeToolCall;
-  const refusal = (hook && (await beforeToolCall(call, input, run))) ?? (await consentTo(call, { tool, input }, run));
+  let refusal = hook && (await beforeToolCall(call, input, run));
+  if (tool.tier !== "observe" || run.tree.rules !== undefined) refusal ??= await consentTo(call, { tool, input }, run);
   if (refusal !== undefined) return { refusal };
-  if (!isInside(tool)) await run.tree.settled();
+  if (!isInside(tool)) await run.tree.settled(); // guard: store-before-call
   return { tool, input };
 }
 
@@ -102,7 +103,6 @@ function consentTo(
   { tool, input }: Allowed,
   run: Run,
 ): Promise<ToolResult | undefined> | ToolResult | undefined {
-  if (tool.tier === "observe" && run.tree.rules === undefined) return undefined;
   const { toolName } = call;
   const request = approvalRequest(call, input, run);
   const rule = run.tree.rules?.decide(request);
@@ -133,6 +133,7 @@ function findTool({ toolName: name, input }: ToolCallPart, run: Run): ReadyTool 
 }
 
 function isUsable({ tool }: ReadyTool, { profile, who, tree }: Run): boolean {
+  // guard: rights-at-dispatch
   return mayUse(tool, profile.rights) && (tool.category !== "subagent" || who.depth < tree.maxDepth);
 }
 
@@ -165,14 +166,24 @@ function waitForTool({ category }: Tool, work: unknown, { work: scope, tree }: R
   if (category === "subagent") return work;
   return new Promise((resolve, reject) => {
     let grace: Disposable | undefined;
-    const link = scope.onAbort((reason) => {
+    const onAbort = (reason: unknown) => {
       grace = tree.clock.timer(GRACE_MS, () => reject(reason));
-    });
+    };
     const stopWaiting = () => {
-      link[Symbol.dispose]();
+      scope.unlisten(onAbort);
       grace?.[Symbol.dispose]();
     };
-    void Promise.resolve(work).then(resolve, reject).then(stopWaiting);
+    scope.listen(onAbort);
+    Promise.resolve(work).then(
+      (result) => {
+        stopWaiting();
+        resolve(result);
+      },
+      (error: unknown) => {
+        stopWaiting();
+        reject(error);
+      },
+    );
   });
 }
 
@@ -184,7 +195,7 @@ function answerEarlier(earlier: EarlierCall, { toolName, input }: ToolCallPart, 
   if (tool === undefined || tool.category === "subagent") return undefined;
   const mayHaveRun = earlier.state === "started";
   const isKept = !isRedacted(input);
-  if (isKept && (!mayHaveRun || tool.effect !== "unsafe")) return undefined;
+  if (isKept && (!mayHaveRun || tool.effect !== "unsafe")) return undefined; // guard: unsafe-call
   if (!mayHaveRun) return { refusal: failedResult(LOST_INPUT) };
   return { refusal: failedResult(UNKNOWN_OUTCOME, { error_type: "unknown_outcome" }) };
 }

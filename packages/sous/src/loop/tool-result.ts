@@ -5,6 +5,7 @@ import { messageOf } from "../core/errors.ts";
 import { type FilePart, isFilePart, type ToolCallPart } from "../core/message.ts";
 import type { Redactor } from "../core/redactor.ts";
 import type { Run } from "../core/run.ts";
+import { isRecord } from "../core/schema.ts";
 import type { ToolResult } from "../core/tool.ts";
 import {
   cutNotice,
@@ -45,7 +46,7 @@ export function checkedResult(result: ToolResult): ToolResult {
   const isPlain =
     output !== undefined &&
     (error === undefined || typeof error === "string") &&
-    (metadata === undefined || isRecord(metadata)) &&
+    (metadata === undefined || (isRecord(metadata) && isJson(metadata))) &&
     (documents === undefined || isFiles(documents));
   if (isPlain) return result;
   return {
@@ -66,12 +67,8 @@ function asMade<T>(what: string, make: () => T): T {
   }
 }
 
-function isRecord(metadata: unknown): boolean {
-  return typeof metadata === "object" && metadata !== null && !Array.isArray(metadata) && isJson(metadata);
-}
-
 function toRecord(metadata: unknown): NonNullable<ToolResult["metadata"]> {
-  if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) throw new Error("it is no record");
+  if (!isRecord(metadata)) throw new Error("it is not an object");
   return JSON.parse(toJson(metadata));
 }
 

@@ -2,6 +2,7 @@
 
 import { type AgentDefinition, agent } from "../core/agent.ts";
 import { messageOf, toRefusal } from "../core/errors.ts";
+import type { FanOutTerms } from "../core/event.ts";
 import type { DelegationLimits } from "../core/limits.ts";
 import { userMessage } from "../core/message.ts";
 import type { RunOutcome } from "../core/outcome.ts";
@@ -25,8 +26,7 @@ export type FanOutTree = { opened: OpenTree; earlier?: EarlierRun | undefined };
 export async function runFanOut<Output>(
   { opened, earlier }: FanOutTree,
   definition: AgentDefinition,
-  inputs: readonly string[],
-  limit = inputs.length,
+  { inputs, atOnce }: Pick<FanOutTerms, "inputs" | "atOnce">,
 ): Promise<RunResult<Output>[]> {
   const { tree, rootId } = opened;
   const worker = definition.with({ maxTurns: definition.maxTurns ?? ROOT_MAX_TURNS });
@@ -42,7 +42,6 @@ export async function runFanOut<Output>(
       }
     }
   };
-  const width = limit >= 1 ? Math.min(limit, inputs.length) : 1;
   const scope = new Scope();
   let rest = NOT_STARTED;
   let outcome: RunOutcome | undefined;
@@ -51,7 +50,7 @@ export async function runFanOut<Output>(
     const start = { runId: rootId, task: userMessage(fanOutTask(inputs)), scope, earlier };
     const ended = await runOnce(opened, scope, () =>
       tree.runRoot(entry, start, async (root) => {
-        await Promise.all(Array.from({ length: width }, () => work(root)));
+        await Promise.all(Array.from({ length: atOnce }, () => work(root)));
         // Children that were stopped are replies like others, so only the scope knows.
         root.scope.throwIfAborted();
         return { status: "completed" };
@@ -62,6 +61,11 @@ export async function runFanOut<Output>(
     rest = toReply(error);
   }
   return inputs.map((_, index) => endedWith(outcome, toResult<Output>(replies[index] ?? rest, tree)));
+}
+
+/** How many of the inputs run at once: at least one, and all of them when there is no limit. */
+export function fanOutWidth(inputs: readonly string[], limit = inputs.length): number {
+  return Math.max(1, Math.floor(Math.min(limit, inputs.length)) || 1);
 }
 
 /** True when a caller of a fan-out wants bounded reports, and not what `run` would give. */

@@ -8,7 +8,7 @@ import { Scope } from "../core/scope.ts";
 import type { SpawnReply } from "../core/spawn.ts";
 import type { AgentEntry } from "../subagents/agent-book.ts";
 import { checkDepth } from "../subagents/check-spawn.ts";
-import { historyOf } from "./history.ts";
+import { historyOf } from "./parts.ts";
 import { askedRequest } from "./restore/asked-request.ts";
 import { atMost } from "./restore/earlier-runs.ts";
 import { refuse, runChild } from "./spawn.ts";

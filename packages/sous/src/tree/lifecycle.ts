@@ -95,7 +95,7 @@ export function discardRun({ book }: TreeState, run: Run, { entry, origin, earli
   run.endWaits();
   release(run);
   entry.run = undefined;
-  if (origin?.kind !== "follow-up" && earlier === undefined) book.forget(entry);
+  if (origin?.kind !== "follow-up" && earlier === undefined) book.remove(entry);
 }
 
 /** Gives back everything that the run holds. */

@@ -4,8 +4,8 @@ import { ChildTime } from "../budget/admission.ts";
 import { createDeadlines } from "../budget/deadlines.ts";
 import { openLedger, withinBudget } from "../budget/ledger.ts";
 import { priceFor, priceOf } from "../budget/prices.ts";
-import { purseLineOf } from "../budget/purse-line.ts";
 import { Slots } from "../budget/run-slots.ts";
+import { sharedBudgetClientOf } from "../budget/shared-budget-client.ts";
 import type { ModelChoice } from "../core/agent.ts";
 import type { Host } from "../core/clock.ts";
 import { checkConversation, DEFAULT_CONVERSATION } from "../core/conversation.ts";
@@ -13,11 +13,11 @@ import { checkWord, ignore, withDefaults } from "../core/errors.ts";
 import type { TreeTerms } from "../core/event.ts";
 import { type Budget, checkLimits, DEFAULT_LIMITS, type Ledger } from "../core/limits.ts";
 import type { Model } from "../core/model.ts";
+import { readHistory } from "../core/read-history.ts";
 import type { RunOptions, RuntimeOptions } from "../core/runtime.ts";
 import { checkShared } from "../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../core/store.ts";
 import { createJournal } from "../events/journal.ts";
-import { readHistory } from "../store/history.ts";
 import { type ProfileSource, Profiles } from "./profiles.ts";
 import { redactorFor } from "./redaction.ts";
 import type { EarlierTree } from "./restore/earlier-tree.ts";
@@ -39,7 +39,7 @@ export type Shared = {
 };
 
 /** What a caller asks of a tree, and what its root remembers besides. */
-export type TreeOptions = RunOptions & Pick<TreeTerms, "wholeAnswers">;
+export type TreeOptions = RunOptions & Pick<TreeTerms, "fanOut">;
 
 /** A stored tree that is continued: its claim, and what it had done. */
 export type Continued = { readonly rootId: string; readonly fence: number; readonly recorded: EarlierTree };
@@ -78,7 +78,7 @@ export function openTree(shared: Shared, continued?: Continued) {
     shared.openLedger?.(budget) ??
     openLedger(budget, {
       slots: new Slots(limits.maxConcurrent, limits.onFull),
-      purse: from && purseLineOf(from, clock),
+      shared: from && sharedBudgetClientOf(from, clock),
       onNear: (limit, path) => tellBudgetNear(path, limit, tree.book, journal),
     });
   const profiles = new Profiles({
@@ -118,7 +118,7 @@ export function openTree(shared: Shared, continued?: Continued) {
     approve: typeof options.approve === "object" ? options.approve.ask : options.approve,
     rules: typeof options.approve === "object" ? options.approve : undefined,
     records: { newId, ...readHistory(store, rootId), endWithLoss: loss.end },
-    wholeAnswers: runOptions.wholeAnswers === true,
+    fanOut: runOptions.fanOut,
     recorded: continued?.recorded,
   });
   if (runOptions.onEvent !== undefined) journal.subscribe(runOptions.onEvent);

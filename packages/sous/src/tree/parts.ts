@@ -3,10 +3,12 @@
 import type { ChildTime } from "../budget/admission.ts";
 import type { Approve } from "../core/approval.ts";
 import type { Deadlines } from "../core/clock.ts";
-import type { TreeTerms } from "../core/event.ts";
+import { UserError } from "../core/errors.ts";
+import type { FanOutTerms, TreeTerms } from "../core/event.ts";
 import type { Account, Budget, DelegationLimits, Ledger } from "../core/limits.ts";
 import type { Message } from "../core/message.ts";
 import type { TreePorts } from "../core/run.ts";
+import { repairHistory } from "../loop/repair-history.ts";
 import type { AskPorts } from "../model/ask-for-run.ts";
 import type { ProfileSource } from "./profiles.ts";
 import type { EarlierTree } from "./restore/earlier-tree.ts";
@@ -24,8 +26,8 @@ export type TreeParts = {
   readonly approve: Approve | undefined;
   readonly rules: TreePorts["rules"];
   readonly records: Records;
-  /** The root is a fan-out from code whose children answer as a run does. */
-  readonly wholeAnswers: boolean;
+  /** Set when the root is a fan-out from code. */
+  readonly fanOut: FanOutTerms | undefined;
   /** What the tree had done before a restart. */
   readonly recorded: EarlierTree | undefined;
 };
@@ -53,12 +55,21 @@ export type Records = {
 };
 
 /** The settings of the tree that its root stores. */
-export function termsOf({ limits, settings, spending, wholeAnswers, rules }: TreeParts): TreeTerms {
+export function termsOf({ limits, settings, spending, fanOut, rules }: TreeParts): TreeTerms {
   const { conversation, onExhausted, onLiveChildren } = settings;
   const { sharedBudget } = spending;
   return {
-    ...{ limits, conversation, onExhausted, onLiveChildren, wholeAnswers },
+    ...{ limits, conversation, onExhausted, onLiveChildren },
     ...(sharedBudget !== undefined && { sharedBudget }),
+    ...(fanOut !== undefined && { fanOut }),
     ...(rules !== undefined && { hasRules: true }),
   };
+}
+
+/** What an earlier run of the tree said and heard. Throws a `UserError` when not all of it was stored: half a history would mislead the model. */
+export async function historyOf({ asking: { journal }, records }: TreeParts, runId: string): Promise<Message[]> {
+  // A loss that makes this reject is reported below, like any other.
+  await journal.settled()?.catch(() => {});
+  if (journal.degraded === undefined) return repairHistory(await records.continuation(runId));
+  throw new UserError(`This tree cannot be continued, because not all of it was kept. ${journal.degraded}`);
 }

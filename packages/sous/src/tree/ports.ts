@@ -54,7 +54,7 @@ export function portsOf(tree: TreeState): TreePorts {
 /** After a restart a call finds the child that it had made. */
 function spawnOrContinue(tree: TreeState, parent: Run, callId: string, request: SpawnRequest): Promise<SpawnReply> {
   const { earlierRuns, parts } = tree;
-  const earlier = earlierRuns?.recorded.take(parent.who.runId, callId, request.index ?? 0);
+  const earlier = earlierRuns?.recorded.take(parent.who.runId, callId, request.index ?? 0); // guard: earlier-child
   if (earlierRuns === undefined || earlier === undefined) return spawn(tree, parent, callId, request);
   const profileOf = () => parts.profiles.child(parent.profile, request, earlier.state.start.path);
   return continueChild({ ...tree, earlierRuns }, parent, earlier, profileOf, request.options);

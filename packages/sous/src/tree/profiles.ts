@@ -1,9 +1,9 @@
 /** From definitions to profiles: which model, which tools and which rights a run has. Built once, shared by equal runs. */
 
 import { type AgentDefinition, type ModelChoice, systemPrompt } from "../core/agent.ts";
+import { guardsOf } from "../core/approval.ts";
 import { UserError } from "../core/errors.ts";
 import { toTools } from "../core/foreign-tool.ts";
-import { guardsOf } from "../core/hooks.ts";
 import type { DelegationLimits } from "../core/limits.ts";
 import { type Model, providerOf } from "../core/model.ts";
 import { nowOrLater, type Steps, wait } from "../core/now-or-later.ts";
@@ -15,8 +15,8 @@ import type { Price } from "../core/usage.ts";
 import { withOutput } from "../loop/parse-output.ts";
 import { narrow, narrowAgain, rootRights, toStoredRights } from "../rights/narrow.ts";
 import { compileSchema } from "../schema/compile.ts";
-import { checkAllowed, checkModel } from "../subagents/check-spawn.ts";
-import { callableAgents, DelegationTools, findAgent } from "../subagents/delegation-tools.ts";
+import { checkAllowed, checkModel, findAgent } from "../subagents/check-spawn.ts";
+import { callableAgents, DelegationTools } from "../subagents/delegation-tools.ts";
 import { CHILD_INSTRUCTIONS } from "../subagents/prompts.ts";
 import { catalogOf, forkedSet, onlyAllowed, toolSet, withoutLost } from "./tool-set.ts";
 

@@ -15,7 +15,7 @@ export function rootResult(run: Run, outcome: RunOutcome, tree: Tree): RunResult
   const usage = noUsage();
   let costUsd: number | null = 0;
   for (const each of agents) {
-    addUsage(usage, each.usage);
+    addUsage(usage, each.usage); // guard: usage-of-children
     costUsd = addCost(costUsd, each.costUsd);
   }
   const { runId } = run.who;

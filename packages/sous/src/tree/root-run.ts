@@ -1,16 +1,16 @@
 /** One run of a root while it happens and after its end: what a handle is a view of. */
 
-import { isNear, NEAR } from "../budget/meter.ts";
+import { isNear, NEAR } from "../budget/funds.ts";
+import type { Deadlines } from "../core/clock.ts";
 import { ignore, UserError } from "../core/errors.ts";
 import type { SousEvent } from "../core/event.ts";
 import type { LimitState } from "../core/limits.ts";
-import { textFrom, type UserMessage } from "../core/message.ts";
-import { Cancelled } from "../core/run.ts";
+import type { UserMessage } from "../core/message.ts";
+import { Cancelled, type Run } from "../core/run.ts";
 import type { RunResult } from "../core/runtime.ts";
-import { Scope } from "../core/scope.ts";
+import { onDispose, Scope } from "../core/scope.ts";
 import type { CancelMode } from "../core/spawn.ts";
 import { type EventIteration, iterateEvents, iterateSince } from "../events/iterate.ts";
-import { watchSilence } from "../loop/watch-silence.ts";
 import type { AgentEntry } from "../subagents/agent-book.ts";
 import { stopRun } from "../subagents/child-control.ts";
 import type { OpenTree } from "./open.ts";
@@ -144,4 +144,32 @@ function watchTreeTime({ tree, deadlines, journal }: OpenTree): Disposable | und
     const now = ofTree();
     if (now !== undefined) tellBudgetNear(undefined, now, tree.book, journal);
   });
+}
+
+/** Text that is said to a run, checked: callers may pass anything. */
+function textFrom(input: string): string {
+  if (typeof input !== "string") throw new UserError("What is said to a run must be text");
+  if (input.trim() === "") throw new UserError("What is said to a run cannot be empty");
+  return input;
+}
+
+const SILENCE_MS = 60_000;
+
+/** Records which runs have been silent for a while. One deadline for the whole tree; disposing ends the watch. */
+function watchSilence(liveRuns: () => Iterable<Run>, deadlines: Deadlines): Disposable {
+  let beatsBefore = new Map<Run, { beats: number; seconds: number }>();
+  const look = (): void => {
+    const beats = new Map<Run, { beats: number; seconds: number }>();
+    for (const run of liveRuns()) {
+      const before = beatsBefore.get(run);
+      const isSilent = before?.beats === run.beats;
+      const seconds = isSilent ? before.seconds + SILENCE_MS / 1000 : 0;
+      if (isSilent) run.emit({ type: "stalled", seconds, waitingFor: run.waitingFor });
+      beats.set(run, { beats: run.beats, seconds });
+    }
+    beatsBefore = beats;
+    deadline = deadlines.add(SILENCE_MS, look);
+  };
+  let deadline = deadlines.add(SILENCE_MS, look);
+  return onDispose(() => deadline[Symbol.dispose]());
 }

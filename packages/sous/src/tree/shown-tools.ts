@@ -1,10 +1,11 @@
-/** The tools of runs as their `run-start` describes them: each set in full once in a tree, later by its hash. */
+/** What is recorded about the tools of runs. */
 
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { RunTools, ShownTool } from "../core/event.ts";
 import type { ToolDefinition } from "../core/model.ts";
-import type { ToolSet } from "../core/run.ts";
+import type { ReadyTool, ToolSet } from "../core/run.ts";
 
+/** The tools of runs as their `run-start` describes them: each set in full once in a tree, later by its hash. */
 export class ShownTools {
   readonly #described = new Set<string>();
   /** By definitions: a fork shares those of its parent, which started before it. */
@@ -23,15 +24,25 @@ export class ShownTools {
   #setOf({ definitions, byName }: ToolSet): { hash: string; shown: readonly ShownTool[] } {
     const known = this.#sets.get(definitions);
     if (known !== undefined) return known;
-    const text = JSON.stringify(
-      [...byName.values()].map(({ tool, definition }) => {
-        const { category, tier, effect, agent } = tool;
-        return { ...definition, category, tier, effect, agent: agent?.name };
-      }),
-    );
-    // A copy: what a schema was made from may change later.
-    const made = { hash: createHash("sha256").update(text).digest("hex").slice(0, 16), shown: JSON.parse(text) };
+    const described = [...byName.values()].map(describeTool);
+    const text = described.map((each) => each.text).join(",");
+    const made = { hash: hash("sha256", text).slice(0, 16), shown: described.map((each) => each.shown) };
     this.#sets.set(definitions, made);
     return made;
   }
+}
+
+type Described = { text: string; shown: ShownTool };
+
+const descriptions = new WeakMap<ReadyTool, Described>();
+
+function describeTool(ready: ReadyTool): Described {
+  const known = descriptions.get(ready);
+  if (known !== undefined) return known;
+  const { category, tier, effect, agent } = ready.tool;
+  const text = JSON.stringify({ ...ready.definition, category, tier, effect, agent: agent?.name });
+  // A copy: what a schema was made from may change later.
+  const described: Described = { text, shown: JSON.parse(text) };
+  descriptions.set(ready, described);
+  return described;
 }

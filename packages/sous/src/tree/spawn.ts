@@ -2,21 +2,20 @@
 
 import { checkPrice, type Fee, pay } from "../budget/admission.ts";
 import { checkSeconds } from "../budget/deadlines.ts";
-import { wakeUp } from "../budget/run-slots.ts";
 import { Conversation } from "../core/conversation.ts";
 import { Refused, toRefusal } from "../core/errors.ts";
-import { type Account, type Started, smallerBudget } from "../core/limits.ts";
-import { userMessage } from "../core/message.ts";
+import { type Account, type RunSlot, type Started, smallerBudget, wakeUp } from "../core/limits.ts";
+import { type Message, userMessage } from "../core/message.ts";
 import { Cancelled, type Run, type RunProfile, type SummaryPlan } from "../core/run.ts";
-import { Scope } from "../core/scope.ts";
+import { onDispose, Scope } from "../core/scope.ts";
 import type { ChildReport, SpawnOptions, SpawnReply, SpawnRequest } from "../core/spawn.ts";
 import { ToolLogRecorder } from "../core/tool-log.ts";
+import { outputInstructions } from "../loop/parse-output.ts";
 import { callNeed, tellBudgetWait } from "../model/ask-for-run.ts";
 import { childInfo } from "../subagents/agent-book.ts";
 import { addBackgroundChild, addOutsideChild, childGone } from "../subagents/background-children.ts";
 import { checkDepth, checkRequest } from "../subagents/check-spawn.ts";
 import { stopRun } from "../subagents/child-control.ts";
-import { closedPrefix, forkTask } from "./fork.ts";
 import { discardRun, entryOf, makeRun, startRun } from "./lifecycle.ts";
 import type { ChildPlan } from "./plan.ts";
 import { readerOf, reportOf } from "./report.ts";
@@ -79,11 +78,11 @@ function newChild(
 
 /** How a child sums up for its parent. Undefined for one that answers as a root does. */
 export function summaryFor(
-  { parts: { limits, wholeAnswers } }: TreeState,
+  { parts: { limits, fanOut } }: TreeState,
   parent: Run,
   options: SpawnOptions | undefined,
 ): SummaryPlan | undefined {
-  if (wholeAnswers && parent.parent === undefined) return undefined;
+  if (fanOut?.wholeAnswers && parent.parent === undefined) return undefined;
   return { mode: options?.summary ?? limits.summary, prompt: options?.summaryPrompt, maxBytes: limits.outputMaxSize };
 }
 
@@ -100,15 +99,21 @@ export async function runChild(
   const { parent, entry, scope, call } = plan;
   const run = enrol(tree, plan, options);
   const isBackground = options.background === true;
-  await using _rest = isBackground || waits === "outside" ? undefined : restParent(parent, entry.label, call?.callId);
+  const rests = !isBackground && waits === "parent";
+  const slot = rests ? restParent(parent, entry.label) : undefined;
+  // Not `using`: the build for Node 22 makes objects of it that would cost 1 KB per live child.
+  let link: Disposable | undefined;
   try {
     if (isBackground) return await runInBackground(tree, run, plan, options);
-    using _link = options.signal && stopWith(tree, run, plan, options.signal);
+    link = options.signal && stopWith(tree, run, plan, options.signal);
     const reported = payAndRun(tree, run, plan, { callId: waits === "parent" ? call?.callId : undefined });
     if (waits === "outside" && !scope.aborted) addOutsideChild(parent, run, reported);
     return { kind: "ended", report: await reported };
   } catch (error) {
     return refuse(tree, error, parent, { label: entry.label, path: entry.path, waited: run.waitedToStart });
+  } finally {
+    link?.[Symbol.dispose]();
+    if (rests) await wakeParent(parent, slot, call?.callId);
   }
 }
 
@@ -238,17 +243,17 @@ export function refuse(
 }
 
 /** A parent that waits for a child gives its slot back before the child asks for one. */
-function restParent(parent: Run, label: string, callId: string | undefined): AsyncDisposable {
+function restParent(parent: Run, label: string): RunSlot | undefined {
   const { slot } = parent;
-  slot?.rest();
+  slot?.rest(); // guard: parent-gives-its-slot-back
   parent.openChildren += 1;
   parent.waitingFor = `its child ${label}`;
-  return {
-    async [Symbol.asyncDispose]() {
-      childGone(parent);
-      if (slot !== undefined) await wakeUp(slot, parent.scope, parent.holding, callId);
-    },
-  };
+  return slot;
+}
+
+async function wakeParent(parent: Run, slot: RunSlot | undefined, callId: string | undefined): Promise<void> {
+  childGone(parent);
+  if (slot !== undefined) await wakeUp(slot, parent.scope, parent.holding, callId);
 }
 
 /** Stops the child when the signal of its call aborts. */
@@ -256,5 +261,17 @@ function stopWith({ book }: TreeState, run: Run, { call }: ChildPlan, signal: Ab
   const stop = () => stopRun(run, "stop", book, call?.callId);
   if (signal.aborted) stop();
   signal.addEventListener("abort", stop, { once: true });
-  return { [Symbol.dispose]: () => signal.removeEventListener("abort", stop) };
+  return onDispose(() => signal.removeEventListener("abort", stop));
+}
+
+/** The history up to the answer whose calls are still open: a fork keeps this prefix byte for byte, for the prompt cache. */
+function closedPrefix(messages: readonly Message[]): Message[] {
+  const last = messages.at(-1);
+  return last?.role === "assistant" ? messages.slice(0, -1) : [...messages];
+}
+
+/** A fork has its parent's instructions, so its own come with the task. */
+function forkTask({ task, options }: SpawnRequest, { output }: RunProfile): string {
+  const parts = [options?.systemPrompt, task, output === undefined ? undefined : outputInstructions(output)];
+  return parts.filter((each) => each !== undefined).join("\n\n");
 }

@@ -1,6 +1,6 @@
 /** A tree while it exists: its parts, who is in it, and what was there before a restart. */
 
-import { RunListeners } from "../events/run-listeners.ts";
+import { RunListeners } from "../events/bus.ts";
 import { AgentBook } from "../subagents/agent-book.ts";
 import type { TreeParts } from "./parts.ts";
 import { EarlierRuns } from "./restore/earlier-runs.ts";

@@ -1,4 +1,4 @@
-/** The tools of a run, ready for dispatch, and what its model is shown of them. */
+/** The tools of a run, ready for dispatch, and which of them its children are shown. */
 
 import type { AgentDefinition } from "../core/agent.ts";
 import { messageOf, UserError } from "../core/errors.ts";
@@ -16,12 +16,23 @@ export function* toolSet(tools: readonly Tool[], isDeepest: boolean, instruction
     if (byName.has(each.name)) {
       throw new UserError(`Two tools are named ${each.name}: the model could not tell them apart`);
     }
-    const schema = yield* inputSchemaOf(each);
-    const definition = { name: each.name, description: each.description, inputSchema: schema.jsonSchema };
-    byName.set(each.name, { tool: each, schema, definition });
+    byName.set(each.name, yield* readyTool(each));
   }
   const definitions = [...byName.values()].map((ready) => ready.definition);
   return { byName, definitions, bytes: JSON.stringify(definitions).length + (instructions?.length ?? 0), isDeepest };
+}
+
+/** A tool that `tool()` made does not change: it is made ready once for all trees. */
+const readyTools = new WeakMap<Tool, ReadyTool>();
+
+function* readyTool(tool: Tool): Steps<ReadyTool> {
+  const known = readyTools.get(tool);
+  if (known !== undefined) return known;
+  const schema = yield* inputSchemaOf(tool);
+  const definition = { name: tool.name, description: tool.description, inputSchema: schema.jsonSchema };
+  const ready = { tool, schema, definition };
+  if (Object.isFrozen(tool)) readyTools.set(tool, ready);
+  return ready;
 }
 
 /** Says whose schema it is that cannot be used. */

@@ -9,9 +9,8 @@ import type { RunOutcome } from "../core/outcome.ts";
 import type { Redactor } from "../core/redactor.ts";
 import type { Run, TreePorts } from "../core/run.ts";
 import type { AgentBook, AgentEntry } from "../subagents/agent-book.ts";
-import { historyOf } from "./history.ts";
 import { makeRun, startRun, type Work } from "./lifecycle.ts";
-import type { TreeParts } from "./parts.ts";
+import { historyOf, type TreeParts } from "./parts.ts";
 import type { RunPlan } from "./plan.ts";
 import { portsOf } from "./ports.ts";
 import { spendingState } from "./spending-state.ts";
@@ -83,7 +82,7 @@ export class Tree {
       run.cause = error;
       return { run, outcome: { ...outcome, status: "failed", fault: { type: "store", message: messageOf(error) } } };
     } finally {
-      if (this.lost !== undefined) parts.records.endWithLoss();
+      if (this.lost !== undefined) parts.records.endWithLoss(); // guard: end-with-loss
     }
   }
 

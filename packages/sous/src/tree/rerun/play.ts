@@ -7,7 +7,6 @@ import type { CancelMode } from "../../core/spawn.ts";
 import type { RunsComparison } from "../../replay/comparison.ts";
 import { planOutsideActs } from "../../replay/outside-acts.ts";
 import type { Playback } from "../../replay/playback.ts";
-import { fanOutInputs, fanOutLimit, isFanOut } from "../../replay/recorded-fan-out.ts";
 import type { RunRecording } from "../../replay/recording.ts";
 import { runFanOut } from "../fan-out.ts";
 import { type OpenTree, openTree } from "../open.ts";
@@ -64,8 +63,8 @@ export async function play(stage: Stage): Promise<{ result: RunResult; verdict: 
 function begin(root: RunRecording, { leader, parts, stop, onEvent, playback }: Stage): Act {
   const { task, terms, budget, origin, summarizes } = root.start;
   const opened = openTree({ ...parts, runOptions: { ...terms, budget, signal: stop.signal, onEvent } });
-  if (isFanOut(root)) {
-    const results = runFanOut({ opened }, leader, fanOutInputs(root), fanOutLimit(root));
+  if (terms?.fanOut !== undefined) {
+    const results = runFanOut({ opened }, leader, terms.fanOut);
     const result = results.then((each) => fanOutResult(each, playback));
     return { result, handle: undefined, opened };
   }

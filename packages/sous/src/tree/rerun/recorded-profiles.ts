@@ -10,7 +10,7 @@ import type { ReadyTool, RunProfile, ToolSet } from "../../core/run.ts";
 import type { SpawnRequest } from "../../core/spawn.ts";
 import type { Tool } from "../../core/tool.ts";
 import type { Playback } from "../../replay/playback.ts";
-import { playedInput, playedOutput } from "../../replay/played-schema.ts";
+import { playedInput, playedOutput } from "../../replay/recorded-answers.ts";
 import type { RunRecording } from "../../replay/recording.ts";
 import { compileSchema } from "../../schema/compile.ts";
 import { DelegationTools } from "../../subagents/delegation-tools.ts";

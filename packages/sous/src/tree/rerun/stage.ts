@@ -1,16 +1,16 @@
 /** What a rerun is played with: agents, tools and models that give back what was recorded, or are live. */
 
 import { type AgentDefinition, agent, type ModelChoice } from "../../core/agent.ts";
-import { type Host, ulidSource } from "../../core/clock.ts";
+import type { Host } from "../../core/clock.ts";
 import { UserError } from "../../core/errors.ts";
 import type { ShownTool, SousEvent, StoredEvent } from "../../core/event.ts";
 import { type Budget, DEFAULT_LIMITS, type Ledger } from "../../core/limits.ts";
 import type { Model } from "../../core/model.ts";
 import type { Tool } from "../../core/tool.ts";
+import { ulidSource } from "../../core/ulid.ts";
 import { fromAiSdk, isForeignModel } from "../../model/ai-sdk.ts";
 import type { Playback } from "../../replay/playback.ts";
-import { recordedConsent } from "../../replay/recorded-consent.ts";
-import { isFanOut } from "../../replay/recorded-fan-out.ts";
+import { recordedConsent } from "../../replay/recorded-answers.ts";
 import { recordedLedger } from "../../replay/recorded-ledger.ts";
 import { recordedModel } from "../../replay/recorded-model.ts";
 import type { RunRecording } from "../../replay/recording.ts";
@@ -97,7 +97,7 @@ function givenAgents(playback: Playback, { agents, liveTools }: StageOptions) {
 
 /** A fan-out asks no model itself: its first child says who does. */
 function leaderOf({ root }: Playback): RunRecording {
-  return isFanOut(root) ? (root.children[0] ?? root) : root;
+  return root.start.terms?.fanOut === undefined ? root : (root.children[0] ?? root);
 }
 
 function nameOf({ start }: RunRecording): string {

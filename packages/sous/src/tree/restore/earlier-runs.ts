@@ -6,6 +6,7 @@ import { BudgetExceeded, type ErrorType, toRefusal } from "../../core/errors.ts"
 import type { EventOf, RunStart, StoredEvent } from "../../core/event.ts";
 import { type Account, type Budget, smallerBudget } from "../../core/limits.ts";
 import type { Message } from "../../core/message.ts";
+import { readHistory } from "../../core/read-history.ts";
 import { isRedacted } from "../../core/redactor.ts";
 import type { StoredRights } from "../../core/rights.ts";
 import type { Run, RunProfile } from "../../core/run.ts";
@@ -14,7 +15,6 @@ import type { ToolLogEntry } from "../../core/tool-log.ts";
 import { repairHistory } from "../../loop/repair-history.ts";
 import { notYetCharged, restoreCounts, unheardAnswer } from "../../loop/resume-run.ts";
 import { withinStored } from "../../rights/narrow.ts";
-import { readHistory } from "../../store/history.ts";
 import type { AgentBook, AgentEntry } from "../../subagents/agent-book.ts";
 import { deliverReport } from "../../subagents/background-children.ts";
 import type { TreeParts } from "../parts.ts";

@@ -103,6 +103,7 @@ export class EarlierTree {
     const waiting: { call: ParentCall; child: EarlierRun }[] = [];
     for (const child of parent?.children ?? []) {
       const { call, agentId } = child.state.start;
+      // guard: deliver-once
       if (call?.background !== true || child.isTaken || this.#delivered.has(child.runId)) continue;
       // A call that is still open is made again as such.
       if ((parent?.state.calls.get(call.callId)?.state ?? "ended") !== "ended") continue;

@@ -5,6 +5,7 @@ import { UserError, withDefaults } from "../../core/errors.ts";
 import type { EventOf, StoredEvent } from "../../core/event.ts";
 import { type Budget, narrowerLimits } from "../../core/limits.ts";
 import { messageFrom } from "../../core/message.ts";
+import { readHistory } from "../../core/read-history.ts";
 import type {
   ForkOptions,
   ResumeOptions,
@@ -15,9 +16,8 @@ import type {
 } from "../../core/runtime.ts";
 import type { RunRecord, Store } from "../../core/store.ts";
 import { repairHistory } from "../../loop/repair-history.ts";
-import { readHistory } from "../../store/history.ts";
 import type { AgentEntry } from "../../subagents/agent-book.ts";
-import { FAN_OUT, fanOutTask, holderOf, runFanOut } from "../fan-out.ts";
+import { FAN_OUT, fanOutTask, fanOutWidth, holderOf, runFanOut } from "../fan-out.ts";
 import { type OpenTree, openTree, type Shared, type TreeOptions } from "../open.ts";
 import { rootHandle } from "../root-handle.ts";
 import { RootRun } from "../root-run.ts";
@@ -59,7 +59,7 @@ export async function resumeFanOut<Output>(
   if (record.endedAt !== undefined) throw new UserError(`The fan-out ${runId} has ended: nothing is left to do`);
   const terms = { ...runOptions, sharedBudget: runOptions.budget?.from };
   const { opened, earlier } = await openStored(record, parts, terms, () => holderOf(definition));
-  return runFanOut({ opened, earlier }, definition, inputs, limit);
+  return runFanOut({ opened, earlier }, definition, { inputs, atOnce: fanOutWidth(inputs, limit) });
 }
 
 /** A new tree that begins with what a run had said and heard by the end of a turn. The old one stays as it is. */
@@ -101,7 +101,7 @@ async function openStored(
   define: (start: EventOf<"run-start">) => AgentDefinition,
 ): Promise<StoredTree> {
   const { store } = parts;
-  const lost = (await store.run(rootId))?.lost;
+  const lost = (await store.run(rootId))?.lost; // guard: refuse-a-lost-run
   if (lost !== undefined)
     throw new UserError(`Run ${rootId} cannot be resumed, because not all of it was stored. ${lost}`);
   const { fence } = await store.claim(rootId);
