@@ -6,6 +6,9 @@ export type {
   ApprovalPolicy,
   ApprovalRequest,
   Approve,
+  HookCall,
+  HookDecision,
+  Hooks,
   RuleAnswer,
 } from "./core/approval.ts";
 export type { ConversationLimits } from "./core/conversation.ts";
@@ -18,7 +21,6 @@ export {
   UserError,
 } from "./core/errors.ts";
 export type { EventListener, EventOf, SousEvent, StoredEvent } from "./core/event.ts";
-export type { HookCall, HookDecision, Hooks } from "./core/hooks.ts";
 export type { Budget, DelegationLimits, HoldingState, LimitState, OnExhausted, SpendingState } from "./core/limits.ts";
 export type {
   AssistantMessage,

@@ -2,8 +2,7 @@
 
 export { type CassetteOptions, cassetteModel, saveCassette, scriptFromCassette } from "./cassette.ts";
 export type { Clock, Host } from "./core/clock.ts";
-export type { CassetteModel } from "./replay/cassette-model.ts";
-export type { PlayOptions } from "./replay/cassette-player.ts";
+export type { CassetteModel, PlayOptions } from "./replay/cassette-model.ts";
 export { checkMessages, checkRequests } from "./testing/check-messages.ts";
 export { checkHistory, type HistoryFacts, openRuns } from "./testing/checker.ts";
 export { createFaults, type FaultRates, type Faults } from "./testing/faults.ts";
@@ -14,7 +13,6 @@ export {
   type ScriptedModelOptions,
   scriptedModel,
 } from "./testing/scripted-model.ts";
-export { between, chance, pick, seededRandom } from "./testing/seeded-random.ts";
 export {
   after,
   answers,
@@ -34,4 +32,13 @@ export {
 } from "./testing/steps.ts";
 export { type RegisterTest, storeContract } from "./testing/store-contract.ts";
 export { VirtualClock } from "./testing/virtual-clock.ts";
-export { createWorld, type World, type WorldOptions, WorldStuck } from "./testing/world.ts";
+export {
+  between,
+  chance,
+  createWorld,
+  pick,
+  seededRandom,
+  type World,
+  type WorldOptions,
+  WorldStuck,
+} from "./testing/world.ts";

@@ -106,8 +106,9 @@ function groupSchema(prefix: string, settings: readonly Setting[]): JsonSchema {
   return { type: "object", properties: Object.fromEntries(properties), additionalProperties: false };
 }
 
-function settingSchema({ type, description, default: fallback, isLater }: Setting): JsonSchema {
-  const described = isLater ? `${description} It has no effect in this version.` : description;
-  if (fallback !== undefined) return { description: described, ...type.jsonSchema, default: fallback };
-  return { description: described, anyOf: [type.jsonSchema, { type: "null" }], default: null };
+function settingSchema(setting: Setting): JsonSchema {
+  const { type, default: fallback } = setting;
+  const { description } = settingFacts(setting);
+  if (fallback !== undefined) return { description, ...type.jsonSchema, default: fallback };
+  return { description, anyOf: [type.jsonSchema, { type: "null" }], default: null };
 }

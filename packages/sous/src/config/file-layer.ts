@@ -1,7 +1,7 @@
-/** The settings of one file: every value with its place, and every key that is not known with what was probably meant. */
+/** The settings of one file: every value with its line, and every key that is not known with what was probably meant. */
 
 import { nearest } from "../core/nearest.ts";
-import type { ConfigurationCode, Problem, ProblemPlace } from "../core/problem.ts";
+import type { ConfigurationCode, Problem, ProblemLocation } from "../core/problem.ts";
 import { isRecord } from "../core/schema.ts";
 import { type Layer, type LayerEntry, linesAround } from "./layer.ts";
 import { MAX_CONFIGURATION_BYTES } from "./read-file.ts";
@@ -21,7 +21,7 @@ export function readFileLayer(bytes: Uint8Array, file: string, name: "user" | "p
   const entries = new Map<string, LayerEntry>();
   const problems: Problem[] = document.problems.map(({ message, fix, line, column }) => ({
     code: "SOUS-C002" satisfies ConfigurationCode,
-    place: { kind: "file", file, line, column, source: linesAround(opened.lines, line) },
+    location: { kind: "file", file, line, column, source: linesAround(opened.lines, line) },
     message,
     fix,
   }));
@@ -53,8 +53,8 @@ function collect(value: unknown, path: readonly string[], into: Collection): voi
   if (!isRecord(value)) {
     const subject = path.length === 0 ? "a configuration" : path.join(".");
     const message = `${subject} must be a group of settings (allowed: ${namesIn(path).join(", ")})`;
-    const place = placeIn(into.opened, path, "value");
-    into.problems.push({ code: "SOUS-C004", place, message, fix: "write the settings below it, indented" });
+    const location = locationIn(into.opened, path, "value");
+    into.problems.push({ code: "SOUS-C004", location, message, fix: "write the settings below it, indented" });
     return;
   }
   for (const [name, inner] of Object.entries(value)) {
@@ -75,25 +75,25 @@ function entryOf(given: unknown, path: readonly string[], { opened, name }: Coll
       const { line } = opened.document.at([...path, ...inner], "key");
       return { layer: name, where: `${opened.file}:${line}` };
     },
-    place: (inner, part) => placeIn(opened, [...path, ...inner], part),
+    location: (inner, part) => locationIn(opened, [...path, ...inner], part),
   };
 }
 
-function placeIn(
+function locationIn(
   { file, lines, document }: Opened,
   path: readonly (string | number)[],
   part: "key" | "value",
-): ProblemPlace {
+): ProblemLocation {
   const { line, column } = document.at(path, part);
   return { kind: "file", file, line, column, source: linesAround(lines, line) };
 }
 
 function unknownKey(path: readonly string[], { opened }: Collection): Problem {
   const name = path.at(-1) ?? "";
-  const place = placeIn(opened, path, "key");
+  const location = locationIn(opened, path, "key");
   return {
     code: "SOUS-C005",
-    place,
+    location,
     message: `${shortened(path.join("."))} is not a known setting`,
     fix: suggestion(path, name),
   };

@@ -1,11 +1,11 @@
 /** One source of settings: a file, the environment, or the flags. Higher layers go before lower ones. */
 
-import type { ProblemPlace, SourceLine } from "../core/problem.ts";
+import type { ProblemLocation, SourceLine } from "../core/problem.ts";
 import { createRedactor } from "../secrets/redact.ts";
 
 type LayerName = "flag" | "variable" | "project" | "user";
 
-/** Where a value came from, as people are told. */
+/** Where a value came from, as it is shown. */
 export type Origin = {
   readonly layer: LayerName | "default";
   /** `--model`, `SOUS_MODEL`, `/home/ada/.config/sous/config.yaml:3`, `default`. */
@@ -20,7 +20,7 @@ export type LayerEntry = {
   /** Of a part of the value, when a path is given. */
   origin(path?: readonly (string | number)[]): Origin;
   /** The same for a problem. */
-  place(path: readonly (string | number)[], part: "key" | "value"): ProblemPlace;
+  location(path: readonly (string | number)[], part: "key" | "value"): ProblemLocation;
 };
 
 /** The line and the one before it. */
@@ -31,7 +31,7 @@ export function linesAround(lines: readonly string[], line: number): SourceLine[
   });
 }
 
-/** By the name in front of it, and by its shape: a key in the wrong place is still a key. */
+/** By the name in front of it, and by its shape: a key in the wrong field is still a key. */
 export function hideSecrets(text: string): string {
   return redactor.text(text.replace(NAMED, "$1(hidden)"));
 }

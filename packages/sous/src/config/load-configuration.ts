@@ -3,7 +3,7 @@
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import type { Configuration } from "../core/configuration.ts";
 import { nearest } from "../core/nearest.ts";
-import { type ConfigurationCode, ConfigurationError, type Problem, type ProblemPlace } from "../core/problem.ts";
+import { type ConfigurationCode, ConfigurationError, type Problem, type ProblemLocation } from "../core/problem.ts";
 import { hideSecrets, type Layer, type LayerEntry } from "./layer.ts";
 import { MAX_CONFIGURATION_BYTES, readSmallFile } from "./read-file.ts";
 import { type CheckRule, createResolver, type Resolved, type Resolver } from "./resolve-settings.ts";
@@ -11,7 +11,7 @@ import { ALL_SETTINGS, SETTINGS, variableOf } from "./settings.ts";
 import type { Setting } from "./value-type.ts";
 
 export type ConfigurationSources = {
-  /** The default place; it may be absent. Undefined when there is no such place. */
+  /** The default path; the file may be absent. Undefined when there is no such path. */
   readonly userFile: string | undefined;
   /** Only of a folder that is trusted, as it was compared: nothing is looked for here. */
   readonly project?: ProjectSettings | undefined;
@@ -19,7 +19,7 @@ export type ConfigurationSources = {
   readonly configFlagFile?: string | undefined;
   readonly env: Environment;
   readonly flags?: readonly FlagSetting[] | undefined;
-  /** Relative names are in it, and files in it are told by relative names. */
+  /** Relative names are in it, and files in it are named relative to it. */
   readonly cwd: string;
   /** Checked by the part that applies the rules. */
   readonly checkRule?: CheckRule | undefined;
@@ -138,8 +138,8 @@ async function readUserFile({ userFile, configFlagFile, env, cwd }: Configuratio
   const file = named ?? nameOf(path, cwd);
   const fromFlag = { kind: "flag", name: "--config", text: configFlagFile && hideSecrets(`--config ${file}`) } as const;
   const fromVariable = { kind: "variable", name: "SOUS_CONFIG", text: hideSecrets(`SOUS_CONFIG=${file}`) } as const;
-  const place = configFlagFile === undefined ? fromVariable : fromFlag;
-  return readOne(path, { file, whenMissing: named === undefined ? undefined : place });
+  const location = configFlagFile === undefined ? fromVariable : fromFlag;
+  return readOne(path, { file, whenMissing: named === undefined ? undefined : location });
 }
 
 async function readProject({ project, cwd }: ConfigurationSources): Promise<FileSource> {
@@ -153,8 +153,8 @@ async function readProject({ project, cwd }: ConfigurationSources): Promise<File
 
 type FileRequest = {
   readonly file: string;
-  /** Who named it, when it must be there. */
-  readonly whenMissing: ProblemPlace | undefined;
+  /** The flag or variable that named it, when it must exist. */
+  readonly whenMissing: ProblemLocation | undefined;
 };
 
 async function readOne(path: string, { file, whenMissing }: FileRequest): Promise<FileSource> {
@@ -162,8 +162,8 @@ async function readOne(path: string, { file, whenMissing }: FileRequest): Promis
   if ("bytes" in read) return readLayer(read.bytes, file, "user");
   if (read.trouble === "missing" && whenMissing === undefined) return { problems: [] };
   const code: ConfigurationCode = read.trouble === "too-large" ? "SOUS-C002" : "SOUS-C001";
-  const place = whenMissing ?? { kind: "file", file, line: 1, column: 1, source: [] };
-  return { problems: [{ code, place, ...TROUBLE[read.trouble](file) }] };
+  const location = whenMissing ?? { kind: "file", file, line: 1, column: 1, source: [] };
+  return { problems: [{ code, location, ...TROUBLE[read.trouble](file) }] };
 }
 
 /** Most folders have no such file, and a reader of YAML takes longer to load than everything else that a start needs. */
@@ -197,7 +197,7 @@ function flagLayer(flags: readonly FlagSetting[]): Layer {
         {
           given: value,
           origin: () => ({ layer: "flag", where: flag }),
-          place: () => ({ kind: "flag", name: flag, text: hideSecrets(`${flag} ${String(value)}`) }),
+          location: () => ({ kind: "flag", name: flag, text: hideSecrets(`${flag} ${String(value)}`) }),
         },
       ]),
     ),
@@ -208,16 +208,17 @@ function flagLayer(flags: readonly FlagSetting[]): Layer {
 function inOrder(problems: readonly Problem[]): Problem[] {
   const rank = { file: 0, variable: 1, flag: 2 };
   return [...problems].sort((one, other) => {
-    if (one.place.kind !== "file" || other.place.kind !== "file") return rank[one.place.kind] - rank[other.place.kind];
-    if (one.place.file !== other.place.file) return one.place.file < other.place.file ? -1 : 1;
-    return one.place.line - other.place.line || one.place.column - other.place.column;
+    if (one.location.kind !== "file" || other.location.kind !== "file")
+      return rank[one.location.kind] - rank[other.location.kind];
+    if (one.location.file !== other.location.file) return one.location.file < other.location.file ? -1 : 1;
+    return one.location.line - other.location.line || one.location.column - other.location.column;
   });
 }
 
 /** The settings of the environment: `SOUS_` and the path of a setting, and a few shorter names. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variables that are no path of a setting, and what they are for. */
+/** Variables that are not the path of a setting, and what they are for. */
 export const OTHER_VARIABLES: Readonly<Record<string, string>> = {
   SOUS_CONFIG: "The configuration file, instead of the one in the user's folder. The flag is --config.",
   SOUS_DB_PATH: `The database of runs; a short name for ${variableOf(SETTINGS.persistencePath)}. The flag is --db-path.`,
@@ -243,11 +244,11 @@ function entryOf(setting: Setting, name: string, text: string): LayerEntry {
   return {
     given: setting.type.fromText?.(text),
     origin: () => ({ layer: "variable", where: name }),
-    place: () => ({ kind: "variable", name, text: setting.isSecret ? undefined : hideSecrets(`${name}=${text}`) }),
+    location: () => ({ kind: "variable", name, text: setting.isSecret ? undefined : hideSecrets(`${name}=${text}`) }),
   };
 }
 
-/** A typo must not silently change nothing. */
+/** An unknown variable is probably a typo, so it gives a warning. */
 function unknownVariables(env: Environment): string[] {
   const known = [...ALL_SETTINGS.flatMap((setting) => variableOf(setting) ?? []), ...Object.keys(OTHER_VARIABLES)];
   const unknown = Object.keys(env).filter((name) => name.startsWith("SOUS_") && !known.includes(name));

@@ -2,6 +2,7 @@
 
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
+import { codeOf } from "../core/errors.ts";
 
 export const MAX_CONFIGURATION_BYTES = 1_000_000;
 /** The front matter of an agent file and what stands below it. */
@@ -25,7 +26,7 @@ export async function readSmallFile(path: string, maxBytes: number): Promise<Sma
     }
     return { trouble: "too-large" };
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const code = codeOf(error);
     return { trouble: code === "ENOENT" || code === "ENOTDIR" ? "missing" : "unreadable" };
   }
 }

@@ -1,8 +1,8 @@
-/** From layers to values: the highest layer that may speak wins, every layer is checked, and nothing is told twice. */
+/** From layers to values: the highest layer that may speak wins, every layer is checked, and no problem is reported twice. */
 
 import type { ConfigurationCode, Problem } from "../core/problem.ts";
+import { SECRET_FIELDS, type Server, type Servers } from "./group-types.ts";
 import { hideSecrets, type Layer, type LayerEntry, type Origin } from "./layer.ts";
-import { SECRET_FIELDS, type Server, type Servers } from "./server-type.ts";
 import type { GivenRule } from "./setting-types.ts";
 import type { Complaint, Given, Setting } from "./value-type.ts";
 
@@ -43,7 +43,7 @@ export function createResolver(layers: readonly Layer[], checkRule: CheckRule): 
     const said: { value: Value | undefined; origin: Origin }[] = [{ value: setting.default, origin: DEFAULT }];
     for (const { name, entry } of entriesFor(setting)) {
       const [last] = said;
-      // What a project may not say at all is not worth a complaint either.
+      // A value that a project may never set is not checked.
       const isForbidden = name === "project" && setting.project === "never";
       const read = isForbidden ? { value: undefined } : readEntry(setting, entry);
       if (read === undefined) continue;
@@ -88,6 +88,20 @@ export function createResolver(layers: readonly Layer[], checkRule: CheckRule): 
     warnings.push(`${origin.where}: ${key}${what === "" ? "" : `: ${what}`} is ignored: ${why}`);
   }
 
+  function partsOf<Value>(setting: Given<Value>, narrow: Narrow<Value>): Part<Value>[] {
+    const parts: Part<Value>[] = [];
+    for (const { name, entry } of entriesFor(setting)) {
+      const value = readEntry(setting, entry)?.value;
+      if (value === undefined) continue;
+      const isProject = name === "project";
+      const earlier = parts.map(({ taken }) => taken);
+      const { taken, ignored } = isProject ? narrow(value, entry, earlier) : { taken: value, ignored: [] };
+      for (const each of ignored) ignore(each, setting);
+      parts.push({ taken, entry, isProject });
+    }
+    return parts;
+  }
+
   return {
     resolved,
     problems,
@@ -95,45 +109,33 @@ export function createResolver(layers: readonly Layer[], checkRule: CheckRule): 
     optional,
     valueOf: (setting) => optional(setting) ?? setting.default,
     rules(setting) {
-      const rules: ResolvedRule[] = [];
-      const origins: Origin[] = [];
-      for (const { name, entry } of entriesFor(setting)) {
-        const read = readEntry(setting, entry);
-        if (read?.value === undefined) continue;
-        const { taken, ignored } =
-          name === "project" ? narrowingRules(read.value, entry) : { taken: read.value, ignored: [] };
-        for (const each of ignored) ignore(each, setting);
-        for (const rule of taken) checkPattern(setting, entry, rule);
-        const isProject = name === "project";
-        rules.push(...taken.map((rule) => ({ ...rule, origin: entry.origin([rule.index]).where, isProject })));
-        if (taken.length > 0) origins.push(entry.origin());
-      }
-      keep(setting, rules, together(origins), []);
+      const parts = partsOf(setting, narrowingRules);
+      for (const { taken, entry } of parts) for (const rule of taken) checkPattern(setting, entry, rule);
+      const rules = parts.flatMap(({ taken, entry, isProject }) =>
+        taken.map((rule) => ({ ...rule, origin: entry.origin([rule.index]).where, isProject })),
+      );
+      keep(setting, rules, together(parts.filter(({ taken }) => taken.length > 0)), []);
       return rules;
     },
     servers(setting) {
-      const servers: Servers[] = [];
-      const origins: Origin[] = [];
-      for (const { name, entry } of entriesFor(setting)) {
-        const read = readEntry(setting, entry);
-        if (read?.value === undefined) continue;
-        const users = Object.assign({}, ...servers);
-        const { taken, ignored } =
-          name === "project" ? addedServers(read.value, users, entry) : { taken: read.value, ignored: [] };
-        for (const each of ignored) ignore(each, setting);
-        if (Object.keys(taken).length === 0) continue;
-        servers.push(taken);
-        origins.push(entry.origin());
-      }
-      const all: Servers = Object.assign(Object.create(null), ...servers);
-      keep(setting, all, together(origins), []);
+      const parts = partsOf(setting, addedServers);
+      const all: Servers = Object.assign(Object.create(null), ...parts.map(({ taken }) => taken));
+      keep(setting, all, together(parts.filter(({ taken }) => Object.keys(taken).length > 0)), []);
       return all;
     },
   };
 }
 
-/** Lists are put together from several places. */
-function together(origins: readonly Origin[]): Origin {
+/** What one layer adds to a setting that several add to. */
+type Part<Value> = { readonly taken: Value; readonly entry: LayerEntry; readonly isProject: boolean };
+
+/** What a project may add; `earlier` is what lower layers said. */
+type Narrow<Value> = (wanted: Value, entry: LayerEntry, earlier: readonly Value[]) => Narrowed<Value>;
+type Narrowed<Value> = { readonly taken: Value; readonly ignored: readonly Ignored[] };
+
+/** The origin of a value that several layers add to. */
+function together(parts: readonly Part<unknown>[]): Origin {
+  const origins = parts.map(({ entry }) => entry.origin());
   const [first] = origins;
   if (first === undefined) return DEFAULT;
   return { layer: first.layer, where: origins.map(({ where }) => where).join(", ") };
@@ -148,21 +150,21 @@ const CODES: Readonly<Record<Complaint["kind"], ConfigurationCode>> = {
 function toProblem(setting: Setting, entry: LayerEntry, { kind, path, message, fix }: Complaint): Problem {
   const inner = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${part}`)).join("");
   const found = setting.isSecret ? undefined : describe(setting.key, valueAt(entry.given, path));
-  const place = entry.place(path, kind === "unknown-key" ? "key" : "value");
+  const location = entry.location(path, kind === "unknown-key" ? "key" : "value");
   return {
     code: CODES[kind],
-    place,
+    location,
     message: `${setting.key}${inner} ${message}`,
     ...(found === undefined || kind === "unknown-key" ? {} : { found }),
-    fix: fix ?? (path.length > 0 ? `give ${setting.type.advice}` : adviceFor(setting, place.kind)),
+    fix: fix ?? (path.length > 0 ? `give ${setting.type.advice}` : adviceFor(setting, location.kind)),
   };
 }
 
 const REMOVE = { file: "remove the line", variable: "unset it", flag: "leave it out" };
 
-function adviceFor({ type, default: fallback }: Setting, place: keyof typeof REMOVE): string {
+function adviceFor({ type, default: fallback }: Setting, location: keyof typeof REMOVE): string {
   const without = fallback === undefined ? "" : ` for the default (${type.show(fallback)})`;
-  return `${REMOVE[place]}${without}, or give ${type.advice}`;
+  return `${REMOVE[location]}${without}, or give ${type.advice}`;
 }
 
 function valueAt(given: unknown, path: Complaint["path"]): unknown {
@@ -174,7 +176,7 @@ function valueAt(given: unknown, path: Complaint["path"]): unknown {
 
 const MAX_FOUND = 60;
 
-/** In short, and never a key: also not one that stands where its name belongs. */
+/** Shortened, and without secrets: also when a key stands where its name belongs. */
 function describe(key: string, value: unknown): string | undefined {
   if (hideSecrets(`${key}: x`) !== `${key}: x`) return undefined;
   if (Array.isArray(value)) return "a list";
@@ -193,7 +195,9 @@ function projectRefusal(setting: Setting, wanted: unknown, users: unknown): stri
     case "add":
       return undefined;
     case "lower":
-      return isLower(wanted, users) ? undefined : `a project may only lower it, and yours is ${shown(setting, users)}`;
+      return isLower(wanted, users)
+        ? undefined
+        : `a project may only lower it, and yours is ${users === undefined ? "not set" : setting.type.show(users)}`;
     case "same-provider":
       // The name of a model says whose server gets the conversation and which key is used. A project that was trusted to
       // be read was not asked about that, so it may choose among the models of a provider that the user has chosen.
@@ -210,10 +214,6 @@ function isLower(wanted: unknown, users: unknown): boolean {
   return typeof wanted === "number" && typeof users === "number" && wanted <= users;
 }
 
-function shown({ type }: Setting, value: unknown): string {
-  return value === undefined ? "not set" : type.show(value);
-}
-
 function providerOf(model: unknown): unknown {
   return typeof model === "string" ? model.split("/", 1)[0] : Symbol("no model chosen");
 }
@@ -222,7 +222,7 @@ function providerOf(model: unknown): unknown {
 type Ignored = { readonly what: string; readonly why: string; readonly origin: Origin };
 
 /** Its rules that ask or deny: one that allows would let a repository give itself rights. */
-function narrowingRules(rules: readonly GivenRule[], entry: LayerEntry): { taken: GivenRule[]; ignored: Ignored[] } {
+function narrowingRules(rules: readonly GivenRule[], entry: LayerEntry): Narrowed<readonly GivenRule[]> {
   const taken = rules.filter(({ effect }) => effect !== "allow");
   const ignored = rules
     .filter(({ effect }) => effect === "allow")
@@ -235,12 +235,12 @@ function narrowingRules(rules: readonly GivenRule[], entry: LayerEntry): { taken
 }
 
 /** Its servers with names that the user does not have, and without what carries keys. */
-function addedServers(wanted: Servers, users: Servers, entry: LayerEntry): { taken: Servers; ignored: Ignored[] } {
+function addedServers(wanted: Servers, entry: LayerEntry, users: readonly Servers[]): Narrowed<Servers> {
   const taken: Record<string, Server> = Object.create(null);
   const ignored: Ignored[] = [];
   for (const [name, server] of Object.entries(wanted)) {
     const origin = entry.origin([name]);
-    if (Object.hasOwn(users, name)) {
+    if (users.some((servers) => Object.hasOwn(servers, name))) {
       ignored.push({ what: name, why: "your own configuration has a server of this name", origin });
       continue;
     }

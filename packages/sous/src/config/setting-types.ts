@@ -1,10 +1,10 @@
-/** Settings that are texts: names, addresses, paths, hosts. */
+/** Settings that are texts, lists of them, rules and prices: names, addresses, hosts, models, permissions. */
 
 import type { PermissionEffect } from "../core/configuration.ts";
 import { isAllowEntry } from "../core/model.ts";
 import { nearest } from "../core/nearest.ts";
-import { isRecord } from "../core/schema.ts";
 import type { Price } from "../core/usage.ts";
+import { type Field, type Fields, groupsOf } from "./group-types.ts";
 import { type Complaint, complaint, type ValueType } from "./value-type.ts";
 
 type TextRules = {
@@ -63,148 +63,77 @@ export function address(): ValueType<string> {
 }
 
 export function variableName(): ValueType<string> {
-  return text({
-    allowed: "the name of a variable, not its value",
-    example: "MY_API_KEY",
-    pattern: /^[A-Za-z_][A-Za-z0-9_]*$/,
-  });
+  return text({ allowed: "the name of a variable, not its value", example: "MY_API_KEY", pattern: VARIABLE });
 }
+
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** Names of variables, such as those that a command may set. */
 export function variableNames(): ValueType<readonly string[]> {
   const allowed = "a list of names of variables";
-  const name = variableName();
-  return {
-    allowed,
-    advice: `${allowed} such as [DATABASE_URL, APP_ENV]`,
-    jsonSchema: { type: "array", items: name.jsonSchema },
-    read(given) {
-      if (!Array.isArray(given)) return complaint("type", `must be a list (allowed: ${allowed})`);
-      const complaints = given.flatMap((each: unknown, index): Complaint[] => {
-        const read = name.read(each);
-        return "complaints" in read ? read.complaints.map((found) => ({ ...found, path: [index] })) : [];
-      });
-      return complaints.length > 0 ? { complaints } : { value: given.map(String) };
-    },
-    fromText: (variable) => variable.split(/[\s,]+/).filter((each) => each !== ""),
-    show: (value) => (value.length === 0 ? "none" : value.join(", ")),
-  };
+  const item = { pattern: VARIABLE, wants: "the name of a variable, not its value" };
+  return { ...listOf(item, allowed, `${allowed} such as [DATABASE_URL, APP_ENV]`), fromText: splitWords };
 }
 
 /** Lower-case host names; `*.` in front stands for everything below. */
 export function hosts(): ValueType<readonly string[]> {
   const allowed = "a list of host names";
-  return {
-    allowed,
-    advice: `${allowed} such as [docs.example.com, "*.example.org"]`,
-    jsonSchema: { type: "array", items: { type: "string", pattern: HOST.source } },
-    read(given) {
-      if (!Array.isArray(given)) return complaint("type", `must be a list (allowed: ${allowed})`);
-      const complaints = given.flatMap((host: unknown, index): Complaint[] => {
-        const message = "must be a host name such as docs.example.com or *.example.com, without scheme and path";
-        return typeof host === "string" && host.length <= MAX_HOST && HOST.test(host)
-          ? []
-          : [{ kind: typeof host === "string" ? "range" : "type", path: [index], message }];
-      });
-      return complaints.length > 0 ? { complaints } : { value: given.map((host) => String(host).toLowerCase()) };
-    },
-    fromText: (variable) => variable.split(/[\s,]+/).filter((host) => host !== ""),
-    show: (value) => (value.length === 0 ? "none" : value.join(", ")),
+  const item = {
+    pattern: /^(\*\.)?[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$/,
+    wants: "a host name such as docs.example.com or *.example.com, without scheme and path",
+    accepts: (host: string) => host.length <= MAX_HOST,
+    toValue: (host: string) => host.toLowerCase(),
   };
+  const advice = `${allowed} such as [docs.example.com, "*.example.org"]`;
+  return { ...listOf(item, allowed, advice), fromText: splitWords };
 }
 
 const MAX_HOST = 255;
-const HOST = /^(\*\.)?[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$/;
 
 /** `provider/model`, or `provider/*` for all of one. */
 export function modelList(): ValueType<readonly string[]> {
   const allowed = "a list of provider/model or provider/*";
+  const item = {
+    pattern: /^[a-z][a-z0-9-]*\/(\*|[^*\s]+)$/,
+    wants: "provider/model, or provider/* for every model of a provider",
+    accepts: isAllowEntry,
+  };
+  return listOf(item, allowed, `${allowed}, such as [openai/gpt-5, "ollama/*"]`);
+}
+
+type Item = {
+  readonly pattern: RegExp;
+  /** Follows "must be". */
+  readonly wants: string;
+  /** What the pattern cannot say. */
+  accepts?(text: string): boolean;
+  toValue?(text: string): string;
+};
+
+function listOf(item: Item, allowed: string, advice: string): ValueType<readonly string[]> {
+  const { pattern, wants, accepts = () => true, toValue = String } = item;
   return {
     allowed,
-    advice: `${allowed}, such as [openai/gpt-5, "ollama/*"]`,
-    jsonSchema: { type: "array", items: { type: "string", pattern: "^[a-z][a-z0-9-]*/(\\*|[^*\\s]+)$" } },
+    advice,
+    jsonSchema: { type: "array", items: { type: "string", pattern: pattern.source } },
     read(given) {
       if (!Array.isArray(given)) return complaint("type", `must be a list (allowed: ${allowed})`);
-      const complaints = given.flatMap((entry: unknown, index): Complaint[] => {
-        if (isAllowEntry(entry)) return [];
-        const kind = typeof entry === "string" ? "range" : "type";
-        return [
-          { kind, path: [index], message: "must be provider/model, or provider/* for every model of a provider" },
-        ];
+      const complaints = given.flatMap((each: unknown, index): Complaint[] => {
+        const isText = typeof each === "string";
+        if (isText && pattern.test(each) && accepts(each)) return [];
+        return [{ kind: isText ? "range" : "type", path: [index], message: `must be ${wants}` }];
       });
-      return complaints.length > 0 ? { complaints } : { value: given.map(String) };
+      return complaints.length > 0 ? { complaints } : { value: given.map((each) => toValue(String(each))) };
     },
     show: (value) => (value.length === 0 ? "none" : value.join(", ")),
   };
 }
 
-/** In the file, and in code. */
-const FIELDS: Readonly<Record<string, keyof Price>> = {
-  input: "input",
-  output: "output",
-  cache_read: "cachedInput",
-  cache_write: "cacheWrite",
-};
-const NEEDED = ["input", "output"];
-const FIELD_NAMES = Object.keys(FIELDS);
-const MODEL = /^[a-z][a-z0-9-]*\/\S(.*\S)?$/;
-
-/** US dollars per million tokens, by model. */
-export function prices(): ValueType<Readonly<Record<string, Price>>> {
-  const allowed = `prices by provider/model, each with ${FIELD_NAMES.join(", ")} in US dollars per million tokens`;
-  const amount = { type: "number", minimum: 0 };
-  return {
-    allowed,
-    advice: `${allowed}, such as { "ollama/llama3.2": { input: 0, output: 0 } }`,
-    jsonSchema: {
-      type: "object",
-      propertyNames: { pattern: MODEL.source },
-      additionalProperties: {
-        type: "object",
-        properties: Object.fromEntries(FIELD_NAMES.map((name) => [name, amount])),
-        required: NEEDED,
-        additionalProperties: false,
-      },
-    },
-    read(given) {
-      if (!isRecord(given)) return complaint("type", `must be ${allowed}`);
-      const complaints = Object.entries(given).flatMap(([name, price]) => complaintsAbout(name, price));
-      if (complaints.length > 0) return { complaints };
-      const value: Record<string, Price> = Object.create(null);
-      for (const [name, price] of Object.entries(given)) if (isRecord(price)) value[name] = toPrice(price);
-      return { value };
-    },
-    show: (value) => (Object.keys(value).length === 0 ? "none" : Object.keys(value).join(", ")),
-  };
+function splitWords(variable: string): string[] {
+  return variable.split(/[\s,]+/).filter((each) => each !== "");
 }
 
-function complaintsAbout(name: string, given: unknown): Complaint[] {
-  if (!MODEL.test(name))
-    return [{ kind: "range", path: [name], message: "must be the name of a model: provider/model" }];
-  if (!isRecord(given)) return [{ kind: "type", path: [name], message: `must have ${NEEDED.join(" and ")}` }];
-  const wrong = Object.entries(given).flatMap(([key, amount]): Complaint[] => {
-    if (!Object.hasOwn(FIELDS, key)) {
-      const meant = nearest(key, FIELD_NAMES);
-      const fix = meant === undefined ? `known are ${FIELD_NAMES.join(", ")}` : `did you mean ${meant}?`;
-      return [{ kind: "unknown-key", path: [name, key], message: "is not known", fix }];
-    }
-    if (typeof amount !== "number" || !Number.isFinite(amount))
-      return [{ kind: "type", path: [name, key], message: "must be a number of US dollars per million tokens" }];
-    return amount >= 0 ? [] : [{ kind: "range", path: [name, key], message: "must be 0 or more" }];
-  });
-  if (NEEDED.every((key) => Object.hasOwn(given, key))) return wrong;
-  return [...wrong, { kind: "range", path: [name], message: `must have ${NEEDED.join(" and ")}` }];
-}
-
-function toPrice(given: Readonly<Record<string, unknown>>): Price {
-  const entries = Object.entries(given).flatMap(([key, amount]) => {
-    const field = FIELDS[key];
-    return field === undefined ? [] : [[field, Number(amount)]];
-  });
-  return { input: 0, output: 0, ...Object.fromEntries(entries) };
-}
-
-/** Its place in the list it came from is kept: people are told which line decided. */
+/** Its index in the list it came from is kept: people are told which line decided. */
 export type GivenRule = { readonly effect: PermissionEffect; readonly pattern: string; readonly index: number };
 
 const EFFECTS = ["allow", "ask", "deny"] as const;
@@ -260,3 +189,31 @@ function readRule(given: unknown, index: number): { rule: GivenRule } | { compla
 }
 
 const MAX_PATTERN = 1000;
+
+/** US dollars per million tokens, by model. */
+export function prices(): ValueType<Readonly<Record<string, Price>>> {
+  const allowed = `prices by provider/model, each with ${Object.keys(PRICE_FIELDS).join(", ")} in US dollars per million tokens`;
+  return groupsOf({
+    allowed,
+    advice: `${allowed}, such as { "ollama/llama3.2": { input: 0, output: 0 } }`,
+    name: { pattern: /^[a-z][a-z0-9-]*\/\S(.*\S)?$/, wants: "the name of a model: provider/model" },
+    fields: PRICE_FIELDS,
+    needed: { all: ["input", "output"] },
+    toValue: (given) => ({
+      input: Number(given.input),
+      output: Number(given.output),
+      ...(given.cache_read === undefined ? {} : { cachedInput: Number(given.cache_read) }),
+      ...(given.cache_write === undefined ? {} : { cacheWrite: Number(given.cache_write) }),
+    }),
+  });
+}
+
+const AMOUNT: Field = {
+  schema: { type: "number", minimum: 0 },
+  complain(amount) {
+    if (typeof amount !== "number" || !Number.isFinite(amount))
+      return { kind: "type", message: "must be a number of US dollars per million tokens" };
+    return amount >= 0 ? undefined : { kind: "range", message: "must be 0 or more" };
+  },
+};
+const PRICE_FIELDS: Fields = { input: AMOUNT, output: AMOUNT, cache_read: AMOUNT, cache_write: AMOUNT };

@@ -1,7 +1,7 @@
 /** Every setting, described once: files, variables, `config explain`, the schema for editors and the reference follow from this. */
 
 import { DEFAULT_CONVERSATION } from "../core/conversation.ts";
-import { agentServers, mcpServers } from "./server-type.ts";
+import { agentServers, mcpServers } from "./group-types.ts";
 import {
   address,
   hosts,
@@ -254,7 +254,7 @@ export const SETTINGS = {
       "metrics.port",
       whole({ least: 1, most: 65_535 }),
       "never",
-      "The port of the Prometheus endpoint; unset, there is none.",
+      "The port of the Prometheus endpoint; unset, there is no endpoint.",
     ),
     isLater: true,
   },

@@ -1,7 +1,7 @@
 /** The types of settings: each says what it allows, reads what it is given, and describes itself to people and to editors. */
 
 import type { JsonSchema } from "../core/schema.ts";
-import { DURATION_PATTERN, parseDuration } from "../core/units.ts";
+import { DURATION_PATTERN, MONEY_PATTERN, parseDuration, parseMoney } from "../core/units.ts";
 
 /** What is wrong with a value, or with a part of it at `path`. */
 export type Complaint = {
@@ -52,7 +52,8 @@ export type Setting<Value = unknown> = {
 export type Given<Value> = Setting<Value> & { readonly default: Value };
 
 export function whole({ least, most }: Range): ValueType<number> {
-  const allowed = rangeOf(least, most);
+  const allowed = most === undefined ? `${least} or more` : `${least}–${most}`;
+  const atLeast = least === 1 ? "must be greater than 0" : `must be at least ${least}`;
   return {
     allowed,
     advice: most === undefined ? `a number of at least ${least}` : `a number from ${least} to ${most}`,
@@ -61,7 +62,7 @@ export function whole({ least, most }: Range): ValueType<number> {
       if (typeof given !== "number" || !Number.isSafeInteger(given)) {
         return complaint("type", `must be a whole number (allowed: ${allowed})`);
       }
-      if (given < least) return complaint("range", `${atLeast(least)} (allowed: ${allowed})`);
+      if (given < least) return complaint("range", `${atLeast} (allowed: ${allowed})`);
       if (most !== undefined && given > most) {
         return complaint("range", `must be at most ${most} (allowed: ${allowed})`);
       }
@@ -72,15 +73,7 @@ export function whole({ least, most }: Range): ValueType<number> {
   };
 }
 
-function rangeOf(least: number, most: number | undefined): string {
-  return most === undefined ? `${least} or more` : `${least}–${most}`;
-}
-
-function atLeast(least: number): string {
-  return least === 1 ? "must be greater than 0" : `must be at least ${least}`;
-}
-
-/** Greater than 0 and at most so much. */
+/** Greater than 0 and at most `most`. */
 export function fraction(most: number): ValueType<number> {
   const allowed = `up to ${most}`;
   return {
@@ -105,10 +98,9 @@ export function money(): ValueType<number> {
   return {
     allowed,
     advice: "an amount such as 2.50",
-    jsonSchema: { type: ["number", "string"], exclusiveMinimum: 0, pattern: MONEY.source },
+    jsonSchema: { type: ["number", "string"], exclusiveMinimum: 0, pattern: MONEY_PATTERN.source },
     read(given) {
-      const text = typeof given === "string" && MONEY.test(given) ? given.replace("$", "") : undefined;
-      const amount = text === undefined ? given : Number(text);
+      const amount = typeof given === "string" ? parseMoney(given) : given;
       if (typeof amount !== "number" || !Number.isFinite(amount)) {
         return complaint("type", `must be an amount (allowed: ${allowed})`);
       }
@@ -118,8 +110,6 @@ export function money(): ValueType<number> {
     show: (value) => `$${value}`,
   };
 }
-
-const MONEY = /^\$?\d{1,9}(\.\d{1,9})?$/;
 
 /** In seconds: a number of them, or a text such as `90s`, `5m`, `2h`. */
 export function duration(mostSeconds: number): ValueType<number> {
@@ -134,8 +124,7 @@ export function duration(mostSeconds: number): ValueType<number> {
       pattern: DURATION_PATTERN.source,
     },
     read(given) {
-      const milliseconds = typeof given === "string" ? parseDuration(given) : undefined;
-      const seconds = milliseconds === undefined ? given : milliseconds / 1000;
+      const seconds = typeof given === "string" ? (parseDuration(given) ?? Number.NaN) / 1000 : given;
       if (typeof seconds !== "number" || Number.isNaN(seconds)) {
         return complaint("type", `must be a time such as 90s, 5m or 2h (allowed: ${allowed})`);
       }
@@ -191,7 +180,7 @@ export function complaint(kind: "type" | "range", message: string): { complaints
   return { complaints: [{ kind, path: [], message }] };
 }
 
-/** What is no number stays a text, which is then refused as one. */
+/** What is not a number stays a text, which is then refused as one. */
 function numberFrom(text: string): unknown {
   return /^\s*-?\d{1,16}(\.\d{1,9})?\s*$/.test(text) ? Number(text) : text;
 }

@@ -1,7 +1,7 @@
 /** An agent is a definition: a frozen value that says who it is, what it may use and how long it may take. */
 
+import type { Hooks } from "./approval.ts";
 import { checkWhole, UserError } from "./errors.ts";
-import type { Hooks } from "./hooks.ts";
 import { type Budget, checkBudget } from "./limits.ts";
 import type { Model } from "./model.ts";
 import type { AnySchema, OutputOf } from "./schema.ts";

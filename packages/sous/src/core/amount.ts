@@ -49,7 +49,7 @@ export function amountAt({ prompt, perToken }: Need, output: number): Amount {
 /** The most output that `available` pays for after the prompt; negative when it does not even pay for that. */
 export function outputThatFits(available: number, forPrompt: number, perToken: number): number {
   if (perToken > 0) return Math.floor((available - forPrompt) / perToken);
-  // What costs nothing is had even when the money is spent: of an unknown price only the tokens are enforced.
+  // A call that costs nothing is granted even when the money is spent: of an unknown price only the tokens are enforced.
   return forPrompt <= 0 || forPrompt <= available ? Number.POSITIVE_INFINITY : -1;
 }
 
@@ -67,7 +67,7 @@ export function smaller(one: Amount, other: Amount): Amount {
   return { tokens: Math.min(one.tokens, other.tokens), nanoUsd: Math.min(one.nanoUsd, other.nanoUsd) };
 }
 
-/** What a provider reports may be anything. What is no number counts as everything that was reserved. */
+/** What a provider reports may be anything. What is not a number counts as everything that was reserved. */
 export function wholeUnits(reported: number, reserved: number): number {
   if (Number.isNaN(reported)) return reserved;
   return Math.min(Math.max(0, Math.ceil(reported)), Number.MAX_SAFE_INTEGER);

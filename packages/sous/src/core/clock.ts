@@ -1,4 +1,4 @@
-/** Time and names as arguments, so that a test can own them. */
+/** Time and chance as arguments, so that a test can own them. */
 
 /** Time and timers: the machine's, or a test's own. */
 export type Clock = {
@@ -32,55 +32,6 @@ export type Deadlines = {
 
 /** A number in [0, 1). */
 export type Random = () => number;
-
-const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-const RANDOM_DIGITS = 16;
-
-/** Makes ULIDs: sortable by time, monotonic within a millisecond, also when the clock steps back. */
-export function ulidSource(now: () => number, random: Random): () => string {
-  let lastTime = -1;
-  let prefix = "";
-  const digits = new Array<number>(RANDOM_DIGITS).fill(0);
-  return () => {
-    const time = Math.max(now(), lastTime);
-    if (time === lastTime && increment(digits)) return encode(prefix, digits);
-    lastTime = time === lastTime ? time + 1 : time;
-    prefix = encodeTime(lastTime);
-    for (let index = 0; index < RANDOM_DIGITS; index++) digits[index] = Math.floor(random() * 32);
-    return encode(prefix, digits);
-  };
-}
-
-/** Adds one to the number; false when it was the largest. */
-function increment(digits: number[]): boolean {
-  for (let index = digits.length - 1; index >= 0; index--) {
-    const digit = digits[index] ?? 0;
-    if (digit < 31) {
-      digits[index] = digit + 1;
-      return true;
-    }
-    digits[index] = 0;
-  }
-  return false;
-}
-
-/** From bytes, not by adding characters: the text is then one flat piece in memory, of which a wide tree has many. */
-function encode(prefix: string, digits: readonly number[]): string {
-  const codes = new Array<number>(prefix.length + digits.length);
-  for (let index = 0; index < prefix.length; index++) codes[index] = prefix.charCodeAt(index);
-  for (let index = 0; index < digits.length; index++)
-    codes[prefix.length + index] = ALPHABET.charCodeAt(digits[index] ?? 0);
-  return String.fromCharCode(...codes);
-}
-
-function encodeTime(time: number): string {
-  let text = "";
-  for (let rest = time, place = 0; place < 10; place++) {
-    text = ALPHABET[rest % 32] + text;
-    rest = Math.floor(rest / 32);
-  }
-  return text;
-}
 
 /** What the runtime needs from the machine it runs on. */
 export type Host = {

@@ -109,7 +109,7 @@ export class BudgetExceeded extends Error {
     this.limit = limit;
   }
 
-  /** As it was said before. */
+  /** With a sentence that was recorded before. */
   static inWords(sentence: string): BudgetExceeded {
     const error = new BudgetExceeded("tokens", 0, 0);
     error.message = sentence;
@@ -154,6 +154,21 @@ export function messageOf(error: unknown): string {
   }
 }
 
+/** `ENOENT` and the like; undefined for an error that is not one of the system or of Node. */
+export function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}
+
+/** The result, or undefined when the system refuses the work. Other errors are thrown. */
+export function orUndefined<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (codeOf(error) !== undefined) return undefined;
+    throw error;
+  }
+}
+
 /** Where it was thrown, for a developer; undefined when it does not say. */
 export function stackOf(error: unknown): string | undefined {
   try {
@@ -183,7 +198,7 @@ export function toRefusal(error: unknown): Refused | undefined {
   return undefined;
 }
 
-/** The defaults, and in their place what was given. A setting that is undefined was not given. */
+/** The defaults, replaced by what was given. A setting that is undefined was not given. */
 export function withDefaults<Settings extends object>(
   defaults: Settings,
   ...given: (Partial<Settings> | undefined)[]

@@ -85,7 +85,7 @@ export type ShownTool = ToolDefinition &
     agent?: string | undefined;
   };
 
-/** The call of the parent that made a run, and its place in a fan-out. */
+/** The call of the parent that made a run, and its index in a fan-out. */
 export type RunCall = { callId: string; index: number; background?: boolean | undefined };
 
 /** How a tree was told to behave. */
@@ -96,10 +96,19 @@ export type TreeTerms = {
   onLiveChildren: "wait" | "cancel";
   /** The name of the shared budget it draws on. */
   sharedBudget?: string | undefined;
-  /** A fan-out from code whose children answer as a run does: no summary is asked for, and nothing is cut. */
-  wholeAnswers?: boolean | undefined;
+  /** Set for a fan-out from code. */
+  fanOut?: FanOutTerms | undefined;
   /** Rules of the user decided about calls before a person was asked. */
   hasRules?: true | undefined;
+};
+
+/** A fan-out from code: one child for each input. */
+export type FanOutTerms = {
+  inputs: readonly string[];
+  /** How many of them may run at once. */
+  atOnce: number;
+  /** The children answer as a run does: no summary is asked for, and nothing is cut. */
+  wholeAnswers: boolean;
 };
 
 /**
@@ -167,7 +176,7 @@ export type StoredBody =
   | { type: "prune"; from: number; dropped: number; tokensBefore: number; tokensAfter: number }
   /** A text was too long for its reader and was cut. */
   | { type: "truncation"; subject: "report" | "tool-result"; of: string; originalBytes: number; keptBytes: number }
-  /** No child was made: depth, input, rights, budget or a full house. Its path, once given, is not given again. */
+  /** No child was made: depth, input, rights, budget or no free slot. Its path, once given, is not given again. */
   | {
       type: "spawn-refused";
       label: string;

@@ -8,7 +8,7 @@ import { NAME_ROWS, type NameRow } from "./guarded-names.ts";
 export type FileGuard = { readonly effect: "refuse" | "ask"; readonly reason: string };
 
 /** Absolute paths without links, each also as it was written where that differs. */
-export type GuardPlaces = {
+export type GuardPaths = {
   /** Names are judged from here: the top of the project, which may lie above the workspace. */
   readonly top: string;
   readonly homes?: readonly string[] | undefined;
@@ -24,9 +24,9 @@ export type GuardPlaces = {
 const MAX_PATH = 8192;
 
 /** Undefined for a file that is as any other. `path` is absolute and normal; `isThere` looks without following links. */
-export function guardOf(path: string, places: GuardPlaces, isThere: (path: string) => boolean): FileGuard | undefined {
+export function guardOf(path: string, paths: GuardPaths, isThere: (path: string) => boolean): FileGuard | undefined {
   if (path.length > MAX_PATH) return { effect: "refuse", reason: "its path is too long" };
-  const verdicts = [partsOf(path), partsOf(path, plainPart)].map((parts) => guardOfParts(path, parts, places, isThere));
+  const verdicts = [partsOf(path), partsOf(path, plainPart)].map((parts) => guardOfParts(path, parts, paths, isThere));
   // Folding must not hide what the plain name is.
   return verdicts.find((guard) => guard?.effect === "refuse") ?? verdicts.find((guard) => guard !== undefined);
 }
@@ -34,19 +34,19 @@ export function guardOf(path: string, places: GuardPlaces, isThere: (path: strin
 function guardOfParts(
   path: string,
   parts: readonly string[],
-  places: GuardPlaces,
+  paths: GuardPaths,
   isThere: (path: string) => boolean,
 ): FileGuard | undefined {
-  const refused = (places.refused ?? []).map((each) => partsOf(each));
+  const refused = (paths.refused ?? []).map((each) => partsOf(each));
   if (refused.some((each) => isWithin(parts, each) || isBeside(parts, each)))
     return { effect: "refuse", reason: "it belongs to sous, or sous was started with it" };
-  const top = partsOf(places.top);
-  const below = namesBelow(parts, top, places, isThere);
+  const top = partsOf(paths.top);
+  const below = namesBelow(parts, top, paths, isThere);
   return (
     namedGuard(below, "refuse") ??
     namedGuard(below, "ask") ??
     repositoryGuard(path, isThere) ??
-    placeGuard(parts, top, places) ??
+    folderGuard(parts, top, paths) ??
     dotGuard(below)
   );
 }
@@ -58,7 +58,7 @@ function guardOfParts(
 function namesBelow(
   parts: readonly string[],
   top: readonly string[],
-  { homes = [], top: written }: GuardPlaces,
+  { homes = [], top: written }: GuardPaths,
   isThere: (path: string) => boolean,
 ): readonly string[] {
   if (!isWithin(parts, top)) return parts;
@@ -100,13 +100,13 @@ const SYSTEM_FOLDERS = [
   ...["applications", "library", "system", "program files", "windows", "programdata"],
 ];
 
-function placeGuard(parts: readonly string[], top: readonly string[], places: GuardPlaces): FileGuard | undefined {
-  const isAsked = (places.asked ?? []).some((each) => isWithin(parts, partsOf(each)));
+function folderGuard(parts: readonly string[], top: readonly string[], paths: GuardPaths): FileGuard | undefined {
+  const isAsked = (paths.asked ?? []).some((each) => isWithin(parts, partsOf(each)));
   if (isAsked) return { effect: "ask", reason: "a program obeys it, or you have trusted the project with it" };
   const folder = parts.slice(0, -1);
-  if ((places.programFolders ?? []).some((each) => isSame(folder, partsOf(each))))
-    return { effect: "ask", reason: "its folder is in PATH, so it can take the place of a program" };
-  for (const home of (places.homes ?? []).map((each) => partsOf(each))) {
+  if ((paths.programFolders ?? []).some((each) => isSame(folder, partsOf(each))))
+    return { effect: "ask", reason: "its folder is in PATH, so it can replace a program" };
+  for (const home of (paths.homes ?? []).map((each) => partsOf(each))) {
     const [first = ""] = isWithin(parts, home) ? parts.slice(home.length) : [];
     const isSetting = SETTINGS_IN_HOME.some((each) => isWithin(parts, [...home, ...each]));
     // A project inside such a folder of the home is judged by the names below its top.

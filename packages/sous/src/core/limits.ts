@@ -187,7 +187,7 @@ export type Account = {
   left(): Budget;
   /** Every limit that holds here, from the top down. */
   limits(): LimitState[];
-  /** Undefined when those who share in it know of everything that was spent and given back so far. Never rejects. */
+  /** Undefined when everything spent and given back so far is known to the processes that share it. Never rejects. */
   flushed(): Promise<void> | undefined;
 };
 
@@ -260,4 +260,27 @@ export function checkLimits(limits: DelegationLimits): DelegationLimits {
   checkWord("limits.summary", limits.summary, ["auto", "always", "never"]);
   checkBudget(limits.children, "limits.children");
   return limits;
+}
+
+/** Ends a rest. A stopped run no longer needs a slot, and the result it waited for still counts. */
+export async function wakeUp(slot: RunSlot, scope: Scope, holding?: Holding, callId?: string): Promise<void> {
+  try {
+    if (!scope.aborted) await slot.wake(scope, holding, callId);
+  } catch (error) {
+    if (!scope.aborted) throw error;
+  }
+}
+
+/** Runs `work` while the run holds no slot. */
+export async function rest<T>(
+  slot: RunSlot,
+  { scope, holding }: { readonly scope: Scope; readonly holding: Holding | undefined },
+  work: () => Promise<T>,
+): Promise<T> {
+  slot.rest();
+  try {
+    return await work();
+  } finally {
+    await wakeUp(slot, scope, holding);
+  }
 }

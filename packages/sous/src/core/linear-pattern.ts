@@ -59,7 +59,7 @@ function requiredText(node: PatternNode): string {
       return longest;
     }
     case "set":
-    case "place":
+    case "anchor":
     case "choice":
       return "";
     default:
@@ -70,8 +70,8 @@ function requiredText(node: PatternNode): string {
 /** Whether it can match at the beginning only, so that the rest of a text need not be looked at. */
 function isAnchored(node: PatternNode): boolean {
   switch (node.type) {
-    case "place":
-      return node.place === "line-start";
+    case "anchor":
+      return node.anchor === "line-start";
     case "sequence":
       return node.nodes[0] !== undefined && isAnchored(node.nodes[0]);
     case "choice":
@@ -86,12 +86,12 @@ function isAnchored(node: PatternNode): boolean {
   }
 }
 
-type Place = Extract<PatternNode, { type: "place" }>["place"];
+type Anchor = Extract<PatternNode, { type: "anchor" }>["anchor"];
 
 /** `next` and `other` are numbers of instructions. */
 type Instruction =
   | { type: "point"; test: PointTest; cost: number; next: number }
-  | { type: "place"; place: Place; next: number }
+  | { type: "anchor"; anchor: Anchor; next: number }
   | { type: "split"; next: number; other: number }
   | { type: "match" };
 
@@ -119,8 +119,8 @@ function compile(tree: PatternNode, ignoreCase: boolean): Program {
         return add({ type: "point", test: caseTest((point) => point === node.point, ignoreCase), cost: 1, next });
       case "set":
         return add({ type: "point", test: node.test, cost: node.cost, next });
-      case "place":
-        return add({ type: "place", place: node.place, next });
+      case "anchor":
+        return add({ type: "anchor", anchor: node.anchor, next });
       case "sequence":
         return node.nodes.reduceRight((after, each) => emit(each, after), next);
       case "choice":
@@ -148,7 +148,7 @@ function compile(tree: PatternNode, ignoreCase: boolean): Program {
     for (let required = 0; required < min; required++) {
       const size = instructions.length;
       entry = emit(node, entry);
-      // What is empty once is empty a thousand times; nested, the loops alone would take for ever.
+      // Repeating an empty match changes nothing, and nested empty loops would take exponential time.
       if (instructions.length === size) break;
     }
     return entry;
@@ -208,8 +208,8 @@ function run({ instructions, start, isAnchored }: Program, text: string, onSteps
         case "split":
           open.push(instruction.other, instruction.next);
           break;
-        case "place":
-          if (isAt(instruction.place, before, point)) open.push(instruction.next);
+        case "anchor":
+          if (isAt(instruction.anchor, before, point)) open.push(instruction.next);
           break;
         case "point":
           set.push(at);
@@ -226,8 +226,8 @@ function run({ instructions, start, isAnchored }: Program, text: string, onSteps
   }
 }
 
-function isAt(place: Place, before: number, after: number): boolean {
-  switch (place) {
+function isAt(anchor: Anchor, before: number, after: number): boolean {
+  switch (anchor) {
     case "line-start":
       return before === NO_POINT;
     case "line-end":
@@ -237,6 +237,6 @@ function isAt(place: Place, before: number, after: number): boolean {
     case "no-word-edge":
       return isWord(before) === isWord(after);
     default:
-      return place satisfies never;
+      return anchor satisfies never;
   }
 }

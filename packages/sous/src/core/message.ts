@@ -69,13 +69,6 @@ export function messageFrom(input: UserInput): UserMessage {
   return userMessage(input);
 }
 
-/** The same for what can only be text. */
-export function textFrom(input: string): string {
-  if (typeof input !== "string") throw new UserError("What is said to a run must be text");
-  if (isBlank(input)) throw new UserError("What is said to a run cannot be empty");
-  return input;
-}
-
 function isBlank(text: string): boolean {
   return text.trim() === "";
 }

@@ -8,7 +8,7 @@ export function nearest(given: string, names: Iterable<string>): string | undefi
   let best: string | undefined;
   let least = Math.max(1, Math.floor(given.length / 3)) + 1;
   for (const name of names) {
-    // What was not typed to its end is surely meant.
+    // The beginning of a name stands for that name.
     if (given.length > 2 && name.startsWith(given)) return name;
     const changes = given.length > MAX_COMPARED ? least : distance(given, name);
     if (changes >= least) continue;

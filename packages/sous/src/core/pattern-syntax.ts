@@ -10,7 +10,7 @@ export type PatternNode =
   | { type: "literal"; point: number }
   /** Case is in the test already: what is not in a set is so in either case. `cost` is what one test outside ASCII takes. */
   | { type: "set"; test: PointTest; cost: number }
-  | { type: "place"; place: "line-start" | "line-end" | "word-edge" | "no-word-edge" }
+  | { type: "anchor"; anchor: "line-start" | "line-end" | "word-edge" | "no-word-edge" }
   | { type: "sequence"; nodes: readonly PatternNode[] }
   | { type: "choice"; nodes: readonly PatternNode[] }
   | { type: "repeat"; node: PatternNode; min: number; max: number };
@@ -57,7 +57,7 @@ export function parsePattern(pattern: string, { ignoreCase, dialect }: PatternSy
     const node = single();
     const times = quantifier();
     if (times === undefined) return node;
-    if (node.type === "place") throw unusable(pattern, "a place cannot be repeated", start);
+    if (node.type === "anchor") throw unusable(pattern, "an anchor cannot be repeated", start);
     // Lazy or not makes no difference to which lines match.
     if (characters[index] === "?") index += 1;
     if (quantifier() !== undefined) throw unusable(pattern, "a repetition cannot be repeated", index - 1);
@@ -108,9 +108,9 @@ export function parsePattern(pattern: string, { ignoreCase, dialect }: PatternSy
       case ".":
         return { type: "set", test: dialect === "lines" ? () => true : (point) => !isLineEnd(point), cost: 1 };
       case "^":
-        return { type: "place", place: "line-start" };
+        return { type: "anchor", anchor: "line-start" };
       case "$":
-        return { type: "place", place: "line-end" };
+        return { type: "anchor", anchor: "line-end" };
       case "*":
       case "+":
       case "?":
@@ -180,9 +180,9 @@ export function parsePattern(pattern: string, { ignoreCase, dialect }: PatternSy
     if (test !== undefined) return { type: "set", test, cost: 1 };
     switch (character) {
       case "b":
-        return { type: "place", place: "word-edge" };
+        return { type: "anchor", anchor: "word-edge" };
       case "B":
-        return { type: "place", place: "no-word-edge" };
+        return { type: "anchor", anchor: "no-word-edge" };
       case "p":
       case "P":
         return property(character === "P");

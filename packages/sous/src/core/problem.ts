@@ -32,8 +32,8 @@ export const AGENT_FILE_CODES = {
 export type Problem = {
   /** `SOUS-C003`. */
   readonly code: string;
-  readonly place: ProblemPlace;
-  /** Without the place: `agent.max_turns must be greater than 0 (allowed: 1–1000)`. */
+  readonly location: ProblemLocation;
+  /** Without the location: `agent.max_turns must be greater than 0 (allowed: 1–1000)`. */
   readonly message: string;
   /** What was there instead, in short and without secrets; undefined when the message says it. */
   readonly found?: string | undefined;
@@ -41,7 +41,7 @@ export type Problem = {
   readonly fix: string;
 };
 
-export type ProblemPlace =
+export type ProblemLocation =
   | {
       readonly kind: "file";
       /** As it is named to people. */
@@ -72,6 +72,6 @@ function sentenceOf(problem: Problem): string {
 }
 
 /** `.sous/config.yaml:3:26`, the name of a variable, or a flag. */
-export function whereIs({ place }: Problem): string {
-  return place.kind === "file" ? `${place.file}:${place.line}:${place.column}` : place.name;
+export function whereIs({ location }: Problem): string {
+  return location.kind === "file" ? `${location.file}:${location.line}:${location.column}` : location.name;
 }

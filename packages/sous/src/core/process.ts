@@ -1,4 +1,4 @@
-/** Other programs: how one is asked for, and what comes back. `process/` is the only place that starts them. */
+/** Other programs: how one is asked for, and what comes back. Only `process/` starts them. */
 
 export type ProgramRequest = {
   /** A name that is looked for in PATH, or an absolute path; never a line for a shell, and never a file of the project. */

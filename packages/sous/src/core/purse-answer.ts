@@ -1,4 +1,4 @@
-/** What one ask is answered when a shared budget stands as it does, and what is set aside for those who came before. */
+/** The answer to one ask in a given state of a shared budget, and what is set aside for earlier asks. */
 
 import { type Amount, type AmountUnit, amountAt, beyond, NO_AMOUNT, outputThatFits, plus, UNITS } from "./amount.ts";
 import type { PurseAnswer, PurseAsk, PurseShare, PurseState } from "./purse.ts";
@@ -26,12 +26,13 @@ export function answerOf(
   if (limited.length === 0) return { kind: "granted", output: Number.POSITIVE_INFINITY };
   for (const { unit, unspent } of limited) {
     // The growth of a reserve is not part of what could never be paid: without it the run would wrap up instead.
+    // guard: never-of-a-purse
     if (outputThatFits(unspent - ask.above[unit], prompt[unit], perToken[unit]) < least) return { kind: "never" };
   }
   const instead = isVoid ? NO_AMOUNT : ask.instead;
   let output = most;
   for (const { unit, unspent } of limited) {
-    const free = unspent - reserved[unit];
+    const free = unspent - reserved[unit]; // guard: free-of-a-purse
     // The reserve that a run has for this call is its own.
     const available = Math.min(free, Math.max(0, free - awaited[unit])) + instead[unit];
     output = Math.min(output, outputThatFits(available, prompt[unit] + ask.grow[unit], perToken[unit]));

@@ -99,7 +99,7 @@ export type PurseReply = {
   readonly wasLapsed: boolean;
   /** How often, so far. */
   readonly lapses: number;
-  /** Where in the line an ask stands that was told to wait for the first time. */
+  /** The position in the queue of an ask that was told to wait for the first time. */
   readonly since: number;
   /** What the books now say about this process. */
   readonly share: PurseShare;
@@ -254,7 +254,7 @@ function nothingMoves(purse: Purse): boolean {
   return nothingInFlight(purse) && purse.members.every(({ isLapsed, moves }) => isLapsed || !moves);
 }
 
-/** True when this process is the last in line, and the first cannot be served. One that can has only not asked again yet. */
+/** True when this process is the last in the queue, and the first cannot be served. One that can has only not asked again yet. */
 function isLastOfStuck(purse: Purse, id: string): boolean {
   const line = purse.members.filter(isInLine).sort(byPosition);
   const [first] = line;

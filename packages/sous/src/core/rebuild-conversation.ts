@@ -1,4 +1,4 @@
-/** The conversation of a run as a pure fold over its events: what the live loop had, message for message. */
+/** The conversation of a run as a fold over its events: what the live loop had, message for message, also across follow-ups and forks. */
 
 import type { EventOf, StoredEvent } from "./event.ts";
 import { type Message, type ToolCallPart, type ToolResultPart, toolCallsOf, userMessage } from "./message.ts";
@@ -30,7 +30,7 @@ export function rebuildConversation(events: readonly StoredEvent[], origin: read
         break;
       case "prune":
         messages.splice(event.from, event.dropped);
-        lastAnswer.place -= event.dropped;
+        lastAnswer.index -= event.dropped;
         break;
       case "turn-start":
       case "tool-call-start":
@@ -60,26 +60,26 @@ export function continuedConversation(events: readonly StoredEvent[], origin: re
   const [start, last] = [events[0], events.at(-1)];
   if (start?.type !== "run-start" || start.summarizes !== true) return rebuildConversation(events, origin);
   const isSummary = last?.type === "run-end" && last.status === "completed" && last.text.trim() !== "";
-  // Without a summary the conversation stays as it was, and the question for one is no part of it.
+  // Without a summary the conversation stays as it was, and the question for one is not part of it.
   return isSummary ? [userMessage(SUMMARY_HEAD + last.text)] : [...origin];
 }
 
 /** The calls of the last answer: results arrive in any order and are one message behind it, in the order of the calls. */
 class Answer {
   /** Where the message with the results belongs. */
-  place: number;
+  index: number;
   readonly #callIds: readonly string[];
   #results: ToolResultPart[] | undefined;
 
-  constructor(calls: readonly ToolCallPart[], place: number) {
+  constructor(calls: readonly ToolCallPart[], index: number) {
     this.#callIds = calls.map((call) => call.callId);
-    this.place = place;
+    this.index = index;
   }
 
   addResult({ callId, toolName, output, isError, files }: EventOf<"tool-call-end">, messages: Message[]): void {
     if (this.#results === undefined) {
       this.#results = [];
-      messages.splice(this.place, 0, { role: "tool", content: this.#results });
+      messages.splice(this.index, 0, { role: "tool", content: this.#results });
     }
     const result: ToolResultPart = { type: "tool-result", callId, toolName, output, isError };
     if (files !== undefined) result.files = files;

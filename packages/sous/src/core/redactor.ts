@@ -9,7 +9,7 @@ export type Redactor = {
   value<T>(value: T): T;
   /** A file that holds a secret is replaced as a whole: half of a picture is of no use. */
   file(file: FilePart): FilePart;
-  /** For a text that comes in pieces: what stands in place of the next one, which may continue what the last one began. */
+  /** For a text that comes in pieces: what replaces the next one, which may continue what the last one began. */
   pieces(): (piece: string) => string;
 };
 
@@ -18,14 +18,10 @@ export const NO_REDACTION: Redactor = {
   text: (text) => text,
   value: (value) => value,
   file: (file) => file,
-  pieces: () => asItIs,
+  pieces: () => (piece) => piece,
 };
 
-function asItIs(text: string): string {
-  return text;
-}
-
-/** What stands in place of a secret: the name of its variable or its kind, and nothing of the secret itself. */
+/** What replaces a secret: the name of its variable or its kind, and nothing of the secret itself. */
 export function markOf(name: string): string {
   return `${MARK_START}${name}]`;
 }

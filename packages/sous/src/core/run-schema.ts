@@ -1,7 +1,7 @@
 /** The schema of the two events that frame a run: what it may do and spend, and how it ended. */
 
 import * as z from "zod";
-import { once } from "./once.ts";
+import { once } from "./schema.ts";
 
 /** More than a person writes. What is longer is not looked into: a million wrong items would be a million errors. */
 const MAX_ITEMS = 100_000;
@@ -26,14 +26,14 @@ function asItIs<Value>(value: Value): Value {
 
 /** Made when first asked for: building schemas takes longer than loading most of sous, and many programs read no journal. */
 export const messageSchemas = once(() => {
-  /** Whole and not negative: places, counts of things. */
+  /** Whole and not negative: indexes and counts. */
   const count = z.int().min(0);
 
   /** Not negative and finite: tokens, money, milliseconds. Nothing real is larger than what a number holds exactly. */
   const amount = z.number().min(0).max(Number.MAX_SAFE_INTEGER);
 
   // The parts below come from callers, models and tools, which may have put more into them than sous knows of. That is
-  // dropped: refusing it would make a whole tree unreadable for a stranger's word.
+  // dropped: refusing it would make a whole tree unreadable because of one unknown field.
 
   const provider = z.record(z.string(), z.record(z.string(), z.unknown())).exactOptional();
 
@@ -122,7 +122,7 @@ export const runSchemas = once(() => {
     estimated: z.boolean().default(false),
   });
 
-  /** Infinity is no JSON: what is unlimited comes back as null. */
+  /** JSON has no infinity: what is unlimited comes back as null. */
   const limit = z
     .union([amount, z.null()])
     .transform((value) => value ?? undefined)
@@ -152,7 +152,9 @@ export const runSchemas = once(() => {
     onExhausted: z.enum(["wrap-up", "stop"]),
     onLiveChildren: z.enum(["wait", "cancel"]),
     sharedBudget: z.string().optional(),
-    wholeAnswers: z.boolean().optional(),
+    fanOut: z
+      .strictObject({ inputs: z.array(z.string()), atOnce: z.int().positive(), wholeAnswers: z.boolean() })
+      .optional(),
     hasRules: z.literal(true).optional(),
   });
 

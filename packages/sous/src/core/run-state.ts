@@ -18,7 +18,7 @@ export type RunState = {
   emptyAnswers: number;
   lacksConsent: boolean;
   readonly callIds: Set<string>;
-  /** The answer whose consequences were not all drawn; undefined when the run was about to ask, or asking. */
+  /** The last answer, if some of its tool calls have no result yet; undefined when the run was about to ask, or asking. */
   answer: { message: AssistantMessage; finish: FinishReason } | undefined;
   /** What became of the calls of the last answer, by call id. */
   calls: Map<string, EarlierCall>;

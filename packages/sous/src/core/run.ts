@@ -1,11 +1,10 @@
 /** One execution of an agent: what it was started with, what it has done so far, and the tree it belongs to. */
 
 import type { AgentDefinition } from "./agent.ts";
-import type { ApprovalAnswer, ApprovalPolicy, ApprovalRequest } from "./approval.ts";
+import type { ApprovalAnswer, ApprovalPolicy, ApprovalRequest, Hooks } from "./approval.ts";
 import type { Clock, Deadline } from "./clock.ts";
 import type { Conversation, ConversationLimits } from "./conversation.ts";
 import type { NoticeReason, RunIdentity, StoredBody } from "./event.ts";
-import type { Hooks } from "./hooks.ts";
 import type { Account, Budget, Holding, Lease, OnExhausted, RunSlot } from "./limits.ts";
 import type { AssistantMessage } from "./message.ts";
 import type { FinishReason, Model, ModelSettings, ToolDefinition } from "./model.ts";

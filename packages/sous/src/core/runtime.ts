@@ -27,7 +27,7 @@ export type ModelOptions = {
 
 /** The parts that all runs of a runtime share. None is needed to begin. */
 export type RuntimeOptions = {
-  /** In memory when unset, where everything stays until the runtime is forgotten: some 2 KB for each turn. */
+  /** In memory when unset, where everything stays as long as the runtime exists: some 2 KB for each turn. */
   store?: Store | undefined;
   /** A store that fails ends the run as `failed`; when unset the run continues and is marked as not stored. */
   requireStore?: boolean | undefined;
@@ -58,7 +58,7 @@ export type RunOptions = {
   conversation?: Partial<ConversationLimits> | undefined;
   /** What happens to background children when their parent has nothing more to do; `wait` when unset. */
   onLiveChildren?: "wait" | "cancel" | undefined;
-  /** In place of the runtime's own `limits`, value by value, for this run. */
+  /** Instead of the runtime's own `limits`, value by value, for this run. */
   limits?: Partial<DelegationLimits> | undefined;
 };
 

@@ -1,4 +1,4 @@
-/** Schemas as the library takes them: anything that speaks Standard Schema, or plain JSON Schema. */
+/** Schemas as the library takes them: Standard Schema, or plain JSON Schema. Made on first use, run one at a time. */
 
 /** A JSON Schema as an object. */
 export type JsonSchema = { readonly [key: string]: unknown };
@@ -53,4 +53,36 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 /** True for objects and lists. */
 export function isObject(value: unknown): value is Record<string | number, unknown> {
   return typeof value === "object" && value !== null;
+}
+
+/** Memoizes `make`; runs it on first use. */
+export function once<Value extends object>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+/**
+ * Long synchronous work of the whole process, in a queue: `nextTurn` is awaited before each piece, so that timers and
+ * signals that are due are heard between two of them, however many runs have work at the same moment.
+ */
+export function oneAtATime(nextTurn: () => Promise<unknown>) {
+  let last: Promise<unknown> = Promise.resolve();
+
+  /** Rejects without doing the work when `stop` throws at its turn. */
+  return async <Result>(work: () => Result, stop?: Pick<AbortSignal, "throwIfAborted">): Promise<Result> => {
+    const before = last;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    last = promise;
+    try {
+      await before;
+      await nextTurn();
+      stop?.throwIfAborted();
+      return work();
+    } finally {
+      resolve();
+    }
+  };
 }

@@ -14,7 +14,7 @@ export type SharedLimits = Pick<Budget, "tokens" | "costUsd" | "executions">;
 export type SharedBudgets = {
   /**
    * Makes the budget with these limits, or joins it when there is one with the same. Without limits it joins whatever there
-   * is. Throws a `UserError` when there is none, or one with other limits, unless `existing` says to put these in their place.
+   * is. Throws a `UserError` when there is none, or one with other limits, unless `existing` says to replace them.
    */
   sharedBudget(name: string, limits?: SharedLimits, options?: SharedBudgetOptions): Promise<SharedBudget>;
 };
@@ -74,7 +74,7 @@ export function checkSharedName(name: string): void {
   throw new UserError(`The name of a shared budget has 1 to ${MAX_NAME} printable characters; found ${shown(name)}`);
 }
 
-/** What was given, in the units of the books. Throws a `UserError` for what is no limit. */
+/** What was given, in the units of the books. Throws a `UserError` for what is not a limit. */
 export function toPurseLimits(limits: SharedLimits): PurseLimits {
   const strange = Object.keys(limits).find((key) => !LIMITS.includes(key));
   if (strange !== undefined)

@@ -13,7 +13,7 @@ import type { Usage } from "./usage.ts";
 export type SpawnRequest = {
   label: string;
   task: string;
-  /** Which call of the parent asks, and its place in a fan-out: together they name the child across a restart. */
+  /** Which call of the parent asks, and its index in a fan-out: together they name the child across a restart. */
   index?: number | undefined;
   /** A definition, or the name of one the parent knows. */
   agent?: AgentDefinition | string | undefined;
@@ -36,7 +36,7 @@ export type SpawnOptions = {
   background?: boolean | undefined;
   /** Stops this child without stopping its siblings. */
   signal?: AbortSignal | undefined;
-  /** Called at the very end of the child, before its place is free for another. */
+  /** Called at the very end of the child, before its slot is free for another. */
   onEnd?: ((outcome: RunOutcome) => void) | undefined;
   /** Never ask for a summary (`never`), always (`always`); the runtime's setting when unset. */
   summary?: SummaryMode | undefined;
@@ -87,7 +87,7 @@ export type ChildReport = ChildInfo & {
 
 /** How a child stands. */
 export type ChildStatus = ChildInfo & {
-  /** `waiting`: it has not started yet, because its budget or a place is missing. */
+  /** `waiting`: it has not started yet, because its budget or a slot is missing. */
   status: "waiting" | "running" | RunOutcome["status"];
   background: boolean;
   turns: number;

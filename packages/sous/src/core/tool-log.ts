@@ -1,4 +1,4 @@
-/** What the tools of one run did. It refers to the parts of the conversation, so that it costs little while the run lives. */
+/** What the tools of one run did. It outlives what is pruned from the conversation, and holds no pictures. */
 
 import type { StoredEvent } from "./event.ts";
 import type { ToolCallPart, ToolResultPart } from "./message.ts";
@@ -22,46 +22,20 @@ export type ToolLogEntry = {
 /** What is known of a call besides its words. */
 type ToolCallFacts = Pick<ToolLogEntry, "durationMs" | "isDenied" | "displayName" | "counts">;
 
-type Extra = { readonly type?: undefined } & Pick<ToolCallFacts, "displayName" | "counts">;
-
 export class ToolLogRecorder {
-  /** For every call: the call, how long it took, whether it was denied, what else is known of it, its result. */
-  readonly #parts: (ToolCallPart | number | "denied" | Extra | ToolResultPart)[] = [];
-  /** What was done before a restart. */
-  readonly #earlier: readonly ToolLogEntry[];
+  readonly #entries: ToolLogEntry[];
 
+  /** `earlier` was done before a restart. */
   constructor(earlier: readonly ToolLogEntry[] = []) {
-    this.#earlier = earlier;
+    this.#entries = [...earlier];
   }
 
-  add(call: ToolCallPart, result: ToolResultPart, facts: ToolCallFacts): void {
-    const { durationMs, isDenied, displayName, counts } = facts;
-    this.#parts.push(call, durationMs);
-    if (isDenied) this.#parts.push("denied");
-    if (displayName !== undefined || counts !== undefined) this.#parts.push({ displayName, counts });
-    this.#parts.push(result.files === undefined ? result : withoutFiles(result));
+  add({ input }: ToolCallPart, { toolName, output, isError }: ToolResultPart, facts: ToolCallFacts): void {
+    this.#entries.push({ toolName, input, output, success: !isError, ...facts });
   }
 
   entries(): ToolLogEntry[] {
-    const entries = [...this.#earlier];
-    let input: unknown;
-    let durationMs = 0;
-    let isDenied = false;
-    let extra: Extra | undefined;
-    for (const part of this.#parts) {
-      if (typeof part === "number") durationMs = part;
-      else if (part === "denied") isDenied = true;
-      else if (part.type === "tool-call") input = part.input;
-      else if (part.type === undefined) extra = part;
-      else {
-        const { toolName, output, isError } = part;
-        const { displayName, counts } = extra ?? {};
-        entries.push({ toolName, input, output, success: !isError, isDenied, durationMs, displayName, counts });
-        isDenied = false;
-        extra = undefined;
-      }
-    }
-    return entries;
+    return [...this.#entries];
   }
 }
 
@@ -84,11 +58,6 @@ export function toolLogOf(
     }
   }
   return log;
-}
-
-/** A log outlives what is pruned from its conversation, and needs no pictures. */
-function withoutFiles({ files: _, ...result }: ToolResultPart): ToolResultPart {
-  return result;
 }
 
 /** What tools count in their metadata. `truncated`: there was more than is shown. */

@@ -18,7 +18,10 @@ export function parseDuration(text: string): number | undefined {
   return count === undefined ? undefined : Number(count) * (MILLISECONDS[unit] ?? Number.NaN);
 }
 
+/** Also the pattern of JSON Schemas. */
+export const MONEY_PATTERN: RegExp = /^\$?\d{1,9}(\.\d{1,9})?$/;
+
 /** US dollars of `0.50` or `$2`. Undefined for anything else. */
 export function parseMoney(text: string): number | undefined {
-  return /^\$?\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text.replace("$", "")) : undefined;
+  return MONEY_PATTERN.test(text) ? Number(text.replace("$", "")) : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Which process groups we have started, on disk: the next of us kills what was left behind by one that could not do so itself.
- * The second net below the guard, so a record that cannot be written stops nothing.
+ * Which process groups this process has started, on disk: a later process of sous kills what this one could not.
+ * A second safety net below the guard, so a record that cannot be written stops nothing.
  */
 
 import {
@@ -15,6 +15,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { codeOf, orUndefined } from "../core/errors.ts";
 import type { Guarded } from "./guard.ts";
 import {
   bootOf,
@@ -60,7 +61,7 @@ export class GroupRecord {
       this.#descriptor ??= this.#open(this.#file);
       writeSync(this.#descriptor, line);
     } catch (error) {
-      if (!(error instanceof NotOurs) && !(error instanceof Error && "code" in error)) throw error;
+      if (!(error instanceof NotOurs) && codeOf(error) === undefined) throw error;
       this.#isBroken = true;
     }
   }
@@ -116,7 +117,7 @@ function killLeft(left: Left): number {
 
 function livingOf({ groups: recorded, mark }: Left): { groups: Guarded[]; marked: ProcessEntry[] } {
   const marked = markedProcesses(mark);
-  // A group without its leader is known by a member with our mark: its number alone may be that of another group by now.
+  // A group without its leader is known by a member with our mark: its number alone may be that of another group now.
   const groups = recorded.filter(
     ({ pid, start }) => processOf(pid)?.start === start || marked.some(({ group }) => group === pid),
   );
@@ -140,7 +141,7 @@ function readRecord(file: string): Left | undefined {
       closeSync(descriptor);
     }
   } catch (error) {
-    if (error instanceof SyntaxError || (error instanceof Error && "code" in error)) return undefined;
+    if (error instanceof SyntaxError || codeOf(error) !== undefined) return undefined;
     throw error;
   }
 }
@@ -167,24 +168,15 @@ function folderIn(stateFolder: string): string {
   return join(stateFolder, "programs");
 }
 
-/** A link in its place would choose where we write, and which processes we kill. */
+/** A link instead of the file would decide where we write, and which processes we kill. */
 function isOurs(folder: string): boolean {
-  try {
-    const found = lstatSync(folder);
-    return found.isDirectory() && found.uid === process.getuid?.();
-  } catch (error) {
-    if (error instanceof Error && "code" in error) return false;
-    throw error;
-  }
+  const found = orUndefined(() => lstatSync(folder));
+  return found?.isDirectory() === true && found.uid === process.getuid?.();
 }
 
 class NotOurs extends Error {}
 
 function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).filter((name) => /^[0-9a-f]{32}-groups$/.test(name));
-  } catch (error) {
-    if (error instanceof Error && "code" in error) return [];
-    throw error;
-  }
+  const names = orUndefined(() => readdirSync(folder)) ?? [];
+  return names.filter((name) => /^[0-9a-f]{32}-groups$/.test(name));
 }

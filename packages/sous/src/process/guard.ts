@@ -107,6 +107,7 @@ while read -r word pid start; do
     end) exit 0 ;;
   esac
 done
+# guard: sweep-when-alone
 quiet=0
 for round in 1 2 3 4 5 6; do
   found=0
@@ -126,6 +127,7 @@ for round in 1 2 3 4 5 6; do
     stat=
     { read -r stat < "/proc/$pid/stat"; } 2>/dev/null
     set -- \${stat##*) }
+    # guard: kill-whole-groups
     [ "$3" = "$pid" ] && pid=-$pid
     kill -s KILL -- "$pid" 2>/dev/null && found=1
   done

@@ -1,6 +1,7 @@
 /** The processes of this machine as `/proc` shows them. Where there is no `/proc`, nothing is known about them. */
 
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { codeOf, orUndefined } from "../core/errors.ts";
 
 /** A process that runs or waits; one that has ended and was not waited for is none. */
 export type ProcessEntry = {
@@ -26,6 +27,7 @@ export function startOf(pid: number): string {
   return statOf(pid)?.start ?? "";
 }
 
+/** A process may end while it is looked at. */
 function statOf(pid: number): (ProcessEntry & { state: string }) | undefined {
   const stat = orUndefined(() => readFileSync(`/proc/${pid}/stat`, "latin1"));
   if (stat === undefined) return undefined;
@@ -69,8 +71,8 @@ function send(target: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(target, signal);
   } catch (error) {
-    if (!(error instanceof Error && "code" in error)) throw error;
-    return error.code === "EPERM";
+    if (codeOf(error) === undefined) throw error;
+    return codeOf(error) === "EPERM";
   }
 }
 
@@ -84,14 +86,4 @@ export function bootOf(): string {
 function numbers(): number[] {
   const names = orUndefined(() => readdirSync("/proc")) ?? [];
   return names.map(Number).filter((pid) => pid > 0);
-}
-
-/** A process may end while it is looked at. */
-function orUndefined<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof Error && "code" in error) return undefined;
-    throw error;
-  }
 }

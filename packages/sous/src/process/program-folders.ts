@@ -2,9 +2,10 @@
 
 import { lstat, readlink, stat } from "node:fs/promises";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
+import { codeOf } from "../core/errors.ts";
 
 /** Where we work. */
-export type ProgramPlace = {
+export type ProgramWorkspace = {
   readonly cwd: string;
   /** The projects around the working folder, the innermost first. */
   readonly projects: readonly { readonly root: string; readonly isTrusted: boolean }[];
@@ -37,18 +38,18 @@ type Verdict = {
   readonly isOthers: boolean;
 };
 
-type Project = ProgramPlace["projects"][number] & { readonly folder: Step | undefined };
+type Project = ProgramWorkspace["projects"][number] & { readonly folder: Step | undefined };
 
 /** Looks at the machine as it is now; what changes later is seen by the next one. */
 export class FolderJudge {
-  readonly #place: ProgramPlace | undefined;
+  readonly #workspace: ProgramWorkspace | undefined;
   readonly #reader = new PathReader();
   readonly #owners: Promise<ReadonlySet<number>> = trustedOwners();
   readonly #projects: Promise<readonly Project[]>;
   readonly #above: Promise<ReadonlySet<string>>;
 
-  constructor(place: ProgramPlace | undefined) {
-    this.#place = place;
+  constructor(workspace: ProgramWorkspace | undefined) {
+    this.#workspace = workspace;
     this.#projects = this.#findProjects();
     this.#above = this.#findAbove();
   }
@@ -73,7 +74,7 @@ export class FolderJudge {
   }
 
   /** The project that a path passes through, whether or not it is there. */
-  async projectOf(path: string): Promise<ProgramPlace["projects"][number] | undefined> {
+  async projectOf(path: string): Promise<ProgramWorkspace["projects"][number] | undefined> {
     return (await this.#judge(path)).project;
   }
 
@@ -98,7 +99,7 @@ export class FolderJudge {
   }
 
   async #findProjects(): Promise<readonly Project[]> {
-    const projects = this.#place?.projects ?? [];
+    const projects = this.#workspace?.projects ?? [];
     return Promise.all(
       projects.map(async (project) => {
         const { steps, isThere } = await this.#reader.follow(project.root);
@@ -109,9 +110,9 @@ export class FolderJudge {
 
   /** The `node_modules` of the working folder and of every folder above it: `npx` and `npm run` put all of them into PATH. */
   async #findAbove(): Promise<ReadonlySet<string>> {
-    if (this.#place === undefined) return new Set();
-    const { steps } = await this.#reader.follow(this.#place.cwd);
-    const folders = new Set([...steps.map(({ path }) => path), ...ancestorsOf(this.#place.cwd)]);
+    if (this.#workspace === undefined) return new Set();
+    const { steps } = await this.#reader.follow(this.#workspace.cwd);
+    const folders = new Set([...steps.map(({ path }) => path), ...ancestorsOf(this.#workspace.cwd)]);
     const found = await Promise.all(
       [...folders].map(async (folder) => {
         const { steps: within, isThere } = await this.#reader.follow(join(folder, "node_modules"));
@@ -255,7 +256,7 @@ async function unlessGone<T>(looking: Promise<T>): Promise<T | undefined> {
   try {
     return await looking;
   } catch (error) {
-    if (error instanceof Error && "code" in error) return undefined;
+    if (codeOf(error) !== undefined) return undefined;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The one place where programs are started, and where all of them end: with their time, with a signal, with us. What is not
+ * Starts all programs, and ends all of them: with their time, with a signal, with us. What is not
  * promised: a process that leaves its session and throws its variables away is not found; one that only leaves its
  * session outlives a command that ended well, and ends when everything is closed, or at the next start.
  */
@@ -10,14 +10,14 @@ import { access, stat } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { Clock } from "../core/clock.ts";
-import { ToolFailure } from "../core/errors.ts";
+import { codeOf, orUndefined, ToolFailure } from "../core/errors.ts";
 import type { BackgroundProgram, ProgramRequest, ProgramResult, Programs } from "../core/process.ts";
 import { systemClock } from "../host.ts";
 import { cleanEnvironment, gitEnvironment, MARK_VARIABLE, outerMark } from "./environment.ts";
 import { GroupRecord, reapLeftovers } from "./group-record.ts";
 import { Guard } from "./guard.ts";
 import { markedProcesses, signalMarked, startOf } from "./process-table.ts";
-import { FolderJudge, type LeftOutFolder, type ProgramFolders, type ProgramPlace } from "./program-folders.ts";
+import { FolderJudge, type LeftOutFolder, type ProgramFolders, type ProgramWorkspace } from "./program-folders.ts";
 import { type RunningProgram, startProgram } from "./running-program.ts";
 
 export type ProgramsOptions = {
@@ -26,7 +26,7 @@ export type ProgramsOptions = {
   /** Our own variables: a few of them are passed on. */
   environment: Readonly<Record<string, string | undefined>>;
   /** No program of ours comes from the projects here; without it there are none. */
-  place?: ProgramPlace | undefined;
+  workspace?: ProgramWorkspace | undefined;
   /** Called once, at the first command line that does without some folders of PATH. */
   onLeftOut?: ((folders: readonly LeftOutFolder[]) => void) | undefined;
   clock?: Clock | undefined;
@@ -40,7 +40,7 @@ export function openPrograms(options: ProgramsOptions): Programs {
 
 class OpenPrograms implements Programs {
   readonly #environment: ProgramsOptions["environment"];
-  readonly #place: ProgramPlace | undefined;
+  readonly #workspace: ProgramWorkspace | undefined;
   readonly #clock: Clock;
   #onLeftOut: ProgramsOptions["onLeftOut"];
   /** Found in the variables of everything that is started here; each program adds a number of its own. */
@@ -52,9 +52,9 @@ class OpenPrograms implements Programs {
   #started = 0;
   #closed: Promise<void> | undefined;
 
-  constructor({ stateFolder, environment, place, onLeftOut, clock = systemClock }: ProgramsOptions) {
+  constructor({ stateFolder, environment, workspace, onLeftOut, clock = systemClock }: ProgramsOptions) {
     this.#environment = environment;
-    this.#place = place;
+    this.#workspace = workspace;
     this.#onLeftOut = onLeftOut;
     this.#clock = clock;
     this.#record = new GroupRecord(stateFolder, this.#mark);
@@ -72,7 +72,7 @@ class OpenPrograms implements Programs {
   }
 
   async find(program: string): Promise<string | undefined> {
-    const judge = new FolderJudge(this.#place);
+    const judge = new FolderJudge(this.#workspace);
     return this.#find(program, judge, (await judge.folders(this.#path)).ours);
   }
 
@@ -91,7 +91,7 @@ class OpenPrograms implements Programs {
 
   async #startOne(request: ProgramRequest, isBackground: boolean): Promise<RunningProgram> {
     this.#refuse(request);
-    const judge = new FolderJudge(this.#place);
+    const judge = new FolderJudge(this.#workspace);
     const folders = await judge.folders(this.#path);
     const file = await this.#find(request.program, judge, folders.ours);
     if (file === undefined)
@@ -143,10 +143,11 @@ class OpenPrograms implements Programs {
     const isTheirs = async (path = "/") => !isAbsolute(path) || (await judge.projectOf(path))?.isTrusted === false;
     const path = mayUseProject ? folders.commands : folders.ours;
     return {
-      ...gitEnvironment({ isTrusted: this.#place?.projects[0]?.isTrusted === true }),
+      ...gitEnvironment({ isTrusted: this.#workspace?.projects[0]?.isTrusted === true }),
       // An empty PATH means the working folder, and none at all may mean it too.
       PATH: path.join(delimiter) || SYSTEM_PATH,
-      HOME: (await isTheirs(HOME)) ? (ownHome() ?? "/") : HOME,
+      // As the machine knows it, whatever the variables say; in some containers our number has no name.
+      HOME: (await isTheirs(HOME)) ? (orUndefined(() => userInfo().homedir) ?? "/") : HOME,
       // ssh and others start it.
       SHELL: (await isTheirs(SHELL)) ? undefined : SHELL,
     };
@@ -154,8 +155,7 @@ class OpenPrograms implements Programs {
 
   #refuse({ signal }: ProgramRequest): void {
     signal?.throwIfAborted();
-    if (this.#closed !== undefined)
-      throw new ToolFailure("No program is started any more: everything is being closed.");
+    if (this.#closed !== undefined) throw new ToolFailure("No further program is started: everything is being closed.");
   }
 
   /** Guarded and written down for as long as it may have to be killed. */
@@ -196,23 +196,12 @@ const MAX_SWEEPS = 40;
 const DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin";
 const SYSTEM_PATH = "/usr/bin:/bin";
 
-/** As the machine knows it, whatever the variables say. */
-function ownHome(): string | undefined {
-  try {
-    return userInfo().homedir;
-  } catch (error) {
-    // In some containers our number has no name.
-    if (error instanceof Error && "code" in error) return undefined;
-    throw error;
-  }
-}
-
 async function isProgram(path: string): Promise<boolean> {
   try {
     await access(path, constants.X_OK);
     return (await stat(path)).isFile();
   } catch (error) {
-    if (error instanceof Error && "code" in error) return false;
+    if (codeOf(error) !== undefined) return false;
     throw error;
   }
 }

@@ -6,7 +6,8 @@ import type { Readable } from "node:stream";
 import type { Clock } from "../core/clock.ts";
 import { messageOf, ToolFailure } from "../core/errors.ts";
 import type { BackgroundProgram, ProgramOutput, ProgramRequest, ProgramResult } from "../core/process.ts";
-import { HeadAndTail, type OutputPipe, openOutputPipe } from "./output.ts";
+import { HeadAndTail } from "./output.ts";
+import { type OutputPipe, openOutputPipe } from "./output-pipe.ts";
 import {
   hasMembers,
   markedProcesses,
@@ -135,8 +136,9 @@ export class RunningProgram implements BackgroundProgram {
       this.#stopped = why;
       this.#child.ref();
       this.#signalAll("SIGTERM");
-      // One that was put to sleep hears nothing else.
+      // A stopped process receives no other signal.
       signalGroup(this.pid, "SIGCONT");
+      // guard: kill-after-grace
       this.#grace = this.#launch.clock.timer(GRACE_MS, () => {
         this.#graceIsOver = true;
         this.#signalAll("SIGKILL");

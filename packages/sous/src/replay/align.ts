@@ -1,9 +1,9 @@
-/** Lays two lists beside each other so that what belongs together stands together. */
+/** Aligns two lists so that matching items share a row. */
 
-/** One row: a place in each list, or in one of them. */
+/** One row: an index in each list, or in one of them. */
 export type Pair = { left: number | undefined; right: number | undefined };
 
-/** More than this many cells of a table are not filled: then places are paired as they stand. */
+/** More than this many cells of a table are not filled: then items are paired by their index. */
 const MAX_CELLS = 1_000_000;
 
 /** `likeness` is 0 for what never stands in one row. The sum over all rows is as large as can be. */
@@ -34,8 +34,8 @@ export function align(
 /** The likeness of two equals. */
 export const SAME = 4;
 
-function shifted(place: number | undefined, by: number): number | undefined {
-  return place === undefined ? undefined : place + by;
+function shifted(index: number | undefined, by: number): number | undefined {
+  return index === undefined ? undefined : index + by;
 }
 
 function alignMiddle(rows: number, columns: number, likeness: (left: number, right: number) => number): Pair[] {
@@ -62,13 +62,13 @@ function alignMiddle(rows: number, columns: number, likeness: (left: number, rig
 }
 
 function pairInOrder(rows: number, columns: number, likeness: (left: number, right: number) => number): Pair[] {
-  return Array.from({ length: Math.max(rows, columns) }, (_, place): Pair[] => {
-    if (place >= rows) return [{ left: undefined, right: place }];
-    if (place >= columns) return [{ left: place, right: undefined }];
-    if (likeness(place, place) > 0) return [{ left: place, right: place }];
+  return Array.from({ length: Math.max(rows, columns) }, (_, index): Pair[] => {
+    if (index >= rows) return [{ left: undefined, right: index }];
+    if (index >= columns) return [{ left: index, right: undefined }];
+    if (likeness(index, index) > 0) return [{ left: index, right: index }];
     return [
-      { left: place, right: undefined },
-      { left: undefined, right: place },
+      { left: index, right: undefined },
+      { left: undefined, right: index },
     ];
   }).flat();
 }

@@ -1,4 +1,4 @@
-/** An event without what may differ from run to run. */
+/** Events as a comparison sees them: without what may differ from run to run. */
 
 import type { EventOf, StoredEvent } from "../core/event.ts";
 import type { StoredRights } from "../core/rights.ts";
@@ -11,7 +11,7 @@ export type Leniency = {
   readonly isResumed?: boolean | undefined;
 };
 
-/** `recorded` is the event it is compared with: a price that was not known then may be known by now. */
+/** `recorded` is the event it is compared with: a price that was not known then may be known now. */
 export function comparableEvent(
   event: StoredEvent,
   { ignoresEstimates = false, isResumed = false }: Leniency,

@@ -6,7 +6,6 @@ import { comparableEvent, type Leniency } from "./comparable-event.ts";
 import { describeStep } from "./describe-step.ts";
 import { differenceInWords, firstDifference } from "./first-difference.ts";
 import { IdMap } from "./id-map.ts";
-import { isFanOut } from "./recorded-fan-out.ts";
 import { tellsMoments } from "./recorded-prompts.ts";
 import { foldRecording, type Recording, type RunRecording } from "./recording.ts";
 
@@ -20,7 +19,7 @@ export type StepDifference = {
   /** Whole values, in the ids of the recording; undefined where there is none. */
   expected: unknown;
   found: unknown;
-  /** All of it in one sentence, long texts cut around the place where they part. */
+  /** All of it in one sentence, long texts cut around their first difference. */
   sentence: string;
 };
 
@@ -65,7 +64,7 @@ export class Comparison {
   readonly #isLive: boolean;
   readonly #lines = new Map<string, Line>();
   /** Where a recorded event stands on its line. */
-  readonly #places = new Map<StoredEvent, number>();
+  readonly #indexes = new Map<StoredEvent, number>();
   /** How many runs have started, by path; and in which turn each path is. */
   readonly #starts = new Map<string, number>();
   readonly #turns = new Map<string, number>();
@@ -83,7 +82,7 @@ export class Comparison {
       const kept = compared(events).filter((event) => !this.#isOfStub(event));
       for (const [key, line] of Map.groupBy(kept, lineOf)) {
         this.#lines.set(key, { events: line, next: 0, isOpen, leniency });
-        for (const [place, event] of line.entries()) this.#places.set(event, place);
+        for (const [index, event] of line.entries()) this.#indexes.set(event, index);
       }
     }
   }
@@ -109,8 +108,8 @@ export class Comparison {
   /** Whether the other tree has come as far as this recorded event. */
   hasCome(recorded: StoredEvent): boolean {
     const line = this.#lines.get(lineOf(recorded));
-    const place = this.#places.get(recorded);
-    return line !== undefined && place !== undefined && place < line.next;
+    const index = this.#indexes.get(recorded);
+    return line !== undefined && index !== undefined && index < line.next;
   }
 
   /** Whether this recorded event is the next of its path. */
@@ -162,7 +161,8 @@ export class Comparison {
   /** A child that was refused to a tool of a user: its stub does not ask for it again. */
   #isOfStub(event: StoredEvent): boolean {
     const run = this.#recording.runs.get(event.runId);
-    if (event.type !== "spawn-refused" || run === undefined || this.#isLive || isFanOut(run)) return false;
+    if (event.type !== "spawn-refused" || run === undefined || this.#isLive) return false;
+    if (run.start.terms?.fanOut !== undefined) return false;
     if (event.waited === true && asksInBackground(run, event.label)) return false;
     return !run.events.some((each) => this.#tellsRefusal(each, event, run));
   }
@@ -198,7 +198,7 @@ export class Comparison {
   }
 
   #compare({ leniency }: Line, expected: StoredEvent, event: StoredEvent): void {
-    // A child that waits for its place has an id and no start yet.
+    // A child that waits for its slot has an id and no start yet.
     if (expected.type === "tool-call-end" && event.type === expected.type && expected.toolName === "subagent")
       this.ids.learn(expected.output, event.output);
     const found = this.ids.toRecorded(event);
@@ -245,7 +245,7 @@ function lineOf(event: StoredEvent): string {
   return event.type === "truncation" && event.subject === "tool-result" ? `${path}\n${event.of}` : path;
 }
 
-/** A parent that was stopped may not have read what became of a background child that waited for its place. */
+/** A parent that was stopped may not have read what became of a background child that waited for its slot. */
 function asksInBackground({ calls }: RunRecording, label: string): boolean {
   return [...calls.values()].some(({ toolName, input }) => {
     const asked = (input ?? {}) as { label?: unknown; background?: unknown };

@@ -61,8 +61,8 @@ export class Conductor {
         return;
       }
       const onAbort = () => {
-        const place = held === undefined ? -1 : this.#held.indexOf(held);
-        if (place >= 0) this.#held.splice(place, 1);
+        const index = held === undefined ? -1 : this.#held.indexOf(held);
+        if (index >= 0) this.#held.splice(index, 1);
         reject(signal?.reason);
       };
       const release = () => {
@@ -191,22 +191,15 @@ export class Conductor {
   }
 
   #hold(held: Held): void {
-    let low = 0;
-    let high = this.#held.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      const other = this.#held[middle];
-      if (other !== undefined && (other.key > held.key || (other.key === held.key && other.seq > held.seq)))
-        low = middle + 1;
-      else high = middle;
-    }
-    this.#held.splice(low, 0, held);
+    const isLater = ({ key, seq }: Held) => key > held.key || (key === held.key && seq > held.seq);
+    const index = this.#held.findIndex((other) => !isLater(other));
+    this.#held.splice(index < 0 ? this.#held.length : index, 0, held);
   }
 
   /** Something has happened in the rerun, or it is over. */
   readonly news = (): void => this.#onNews?.();
 
-  /** Something happens in the rerun; false when nothing did for so long. */
+  /** Something happens in the rerun; false when nothing did for this long. */
   #newsWithin(milliseconds: number | undefined): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = milliseconds === undefined ? undefined : setTimeout(() => end(false), milliseconds);

@@ -1,4 +1,4 @@
-/** What an event is called where a person reads about it: `turn 2, the result of grep`. */
+/** The name of an event for a person who compares two runs. */
 
 import type { StoredEvent } from "../core/event.ts";
 

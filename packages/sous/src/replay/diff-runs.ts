@@ -3,13 +3,13 @@
 import { UserError } from "../core/errors.ts";
 import { textOf } from "../core/message.ts";
 import type { RunStatus, StopReason } from "../core/outcome.ts";
-import { foldRunRecord } from "../core/run-record.ts";
-import type { Store } from "../core/store.ts";
+import { foldRunRecord, type Store } from "../core/store.ts";
 import { addCost, addUsage, noUsage, type Usage } from "../core/usage.ts";
 import { align, SAME } from "./align.ts";
 import { IdMap } from "./id-map.ts";
+import { comparableOutput } from "./recorded-prompts.ts";
 import { type RunRecording, readRecording } from "./recording.ts";
-import { changesOf, type RunStep, stepsOf, toComparable } from "./run-steps.ts";
+import { type RunStep, stepsOf } from "./run-steps.ts";
 
 /** Where a step or an agent is found. */
 export type DiffMark = "same" | "changed" | "only-left" | "only-right";
@@ -206,4 +206,28 @@ function totalsOf(runs: readonly RunRecording[], last: RunRecording, agents: num
     costUsd,
     durationMs: Math.max(0, to - from),
   };
+}
+
+/** A step as it is compared: each field in words, once. */
+type ComparableStep = { readonly kind: RunStep["kind"]; readonly fields: Readonly<Record<string, string>> };
+
+/** `ids` are those of both sides; the right side is put into the ids of the left. */
+function toComparable(step: RunStep, ids: IdMap | undefined): ComparableStep {
+  const fields: Record<string, string> = {};
+  for (const [key, value] of Object.entries(comparable(ids === undefined ? step : ids.toRecorded(step))))
+    fields[key] = JSON.stringify(value) ?? "";
+  return { kind: step.kind, fields };
+}
+
+/** The fields in which they differ; undefined for steps of different kinds. */
+function changesOf(left: ComparableStep, right: ComparableStep): string[] | undefined {
+  if (left.kind !== right.kind) return undefined;
+  return Object.keys(left.fields).filter((key) => left.fields[key] !== right.fields[key]);
+}
+
+/** In which turn something was said follows from what came before it. */
+function comparable(step: RunStep): Record<string, unknown> {
+  if (step.kind === "answer") return { ...step, turn: undefined };
+  if (step.kind !== "tool" || step.output === undefined) return { ...step };
+  return { ...step, output: comparableOutput(step.toolName, step.output) };
 }

@@ -1,4 +1,4 @@
-/** Where two plain values part: the first place, what stands there, and a sentence that shows it. */
+/** The first difference of two plain values: where it is, both values, and a sentence that shows it. */
 
 export type ValueDifference = {
   /** `content[0].text`; empty for the values themselves. */
@@ -38,7 +38,7 @@ function ownValue(value: object, key: string): unknown {
   return Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
 }
 
-/** `expected "…", found "…"`: both values around the place where they part. */
+/** `expected "…", found "…"`: both values around the first difference. */
 export function differenceInWords({ expected, found }: Pick<ValueDifference, "expected" | "found">): string {
   const [one, other] = [inWords(expected), inWords(found)];
   let same = 0;

@@ -1,4 +1,4 @@
-/** A recording while it is played: who is who, what was asked, and whose turn it is. */
+/** A recording while it is played: which run is which, what was asked, and whose turn it is. */
 
 import { UserError } from "../core/errors.ts";
 import type { EventOf, ShownTool, StoredEvent } from "../core/event.ts";

@@ -96,7 +96,7 @@ class Past {
       this.#progress.turn(event).then(refuse, refuse);
       scope.onAbort(end);
     });
-    // As late as the ledger itself would say it: who hears of two things hears of them in the recorded order.
+    // As late as the ledger itself would say it: a run that is notified of two things is notified in the recorded order.
     return refused.then((never) => never);
   }
 
@@ -227,7 +227,7 @@ class RecordedHolding implements Holding {
 
 const NOTHING_HELD: Disposable = { [Symbol.dispose]: () => {} };
 
-/** A run that had a place then has it now. */
+/** A run that had a slot then has it now. */
 const FREE_SLOT: RunSlot = { ...NOTHING_HELD, rest: () => {}, wake: () => {} };
 
 function untilStopped(scope: Scope): Promise<never> {

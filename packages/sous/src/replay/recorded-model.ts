@@ -1,4 +1,4 @@
-/** A model that gives the recorded answers, and refuses to when it is asked something else. */
+/** The model of a rerun: it answers as it did in the recording. */
 
 import { systemPrompt } from "../core/agent.ts";
 import { ModelError } from "../core/errors.ts";
@@ -13,25 +13,25 @@ import { NOTHING, type PartialAnswer, type RecordedReply, type RunRecording, was
 export type RecordedModelFacts = Pick<Model, "id" | "price" | "contextWindow">;
 
 /** How far one run has come. */
-type Place = { asked: number; messages: readonly Message[] | undefined; compared: number };
+type Progress = { asked: number; messages: readonly Message[] | undefined; compared: number };
 
 /**
  * Answers the nth request of a run with the nth recorded reply. A request that is not the recorded one, or one too many,
  * fails with a sentence that names the path, the turn and the first difference.
  */
 export function recordedModel({ id, price, contextWindow }: RecordedModelFacts, playback: Playback): Model {
-  const places = new Map<RunRecording, Place>();
+  const progressOf = new Map<RunRecording, Progress>();
 
   async function answer(request: ModelRequest, onDelta: OnDelta): Promise<ModelAnswer> {
     const run = playback.runOf(request.caller.runId);
     if (run === undefined) throw mismatch(request, "the recording has no such run");
-    const place = places.get(run) ?? { asked: 0, messages: undefined, compared: 0 };
-    places.set(run, place);
-    const question = run.questions[place.asked];
+    const progress = progressOf.get(run) ?? { asked: 0, messages: undefined, compared: 0 };
+    progressOf.set(run, progress);
+    const question = run.questions[progress.asked];
     // One that was stopped may have been about to ask.
     if (question === undefined && !wasStopped(run)) throw mismatch(request, "the recording has no further answer");
-    check(request, run, place);
-    place.asked += 1;
+    check(request, run, progress);
+    progress.asked += 1;
     const reply: RecordedReply = question?.reply ?? { kind: "none", partial: NOTHING };
     if (reply.kind === "none") say(reply.partial, onDelta);
     await playback.conductor.turn(reply.kind === "none" ? undefined : reply.event, request.signal);
@@ -39,7 +39,7 @@ export function recordedModel({ id, price, contextWindow }: RecordedModelFacts, 
   }
 
   /** Message by message; what was compared before and only grew is not compared again. */
-  function check(request: ModelRequest, run: RunRecording, place: Place): void {
+  function check(request: ModelRequest, run: RunRecording, progress: Progress): void {
     const { ids, redactor, prompts } = playback;
     const instructions = ids.toRecorded(redactor.value(request.instructions));
     const recorded = systemPrompt(run.start);
@@ -47,17 +47,17 @@ export function recordedModel({ id, price, contextWindow }: RecordedModelFacts, 
       const words = differenceInWords({ expected: recorded, found: instructions });
       throw mismatch(request, `the instructions are not the recorded ones: ${words}`);
     }
-    const expected = prompts.messages(run, place.asked);
+    const expected = prompts.messages(run, progress.asked);
     const { messages } = request;
-    const from = messages === place.messages ? Math.min(place.compared, expected.length) : 0;
+    const from = messages === progress.messages ? Math.min(progress.compared, expected.length) : 0;
     const found = redactor.value(messages.slice(from));
     const difference = comparePrompts(expected.slice(from), found, ids);
     if (difference !== undefined) {
       const words = promptDifferenceInWords({ ...difference, message: difference.message + from });
       throw mismatch(request, `the prompt is not the recorded one: ${words}`);
     }
-    place.messages = messages;
-    place.compared = messages.length;
+    progress.messages = messages;
+    progress.compared = messages.length;
   }
 
   return { id, price, contextWindow, answer };
@@ -77,7 +77,7 @@ function replyOf(reply: RecordedReply, { ids }: Playback, onDelta: OnDelta): Mod
       throw new ModelError(kind, ids.toActual(message), { retryAfterMs: 0, afterOutput });
     }
     case "none":
-      throw new Error("An answer that never came has come");
+      throw new Error("Unreachable: an answer that was never recorded is played");
     default:
       return reply satisfies never;
   }

@@ -7,7 +7,7 @@ import { type Recording, type RunRecording, wasStopped } from "./recording.ts";
 
 export class RecordedOrder {
   readonly #recording: Recording;
-  readonly #places = new Map<RunRecording, Map<StoredEvent, number>>();
+  readonly #indexes = new Map<RunRecording, Map<StoredEvent, number>>();
   readonly #children = new Map<RunRecording, Map<string, RunRecording[]>>();
   /** The ends of all runs, in order. */
   readonly #ends: readonly StoredEvent[];
@@ -30,16 +30,16 @@ export class RecordedOrder {
   }
 
   #walk(run: RunRecording, event: StoredEvent): StoredEvent {
-    const place = this.#placeOf(run, event);
+    const from = this.#indexOf(run, event);
     // After a failed attempt there is a pause.
     if (
       event.type === "run-start" ||
       event.type === "retry" ||
-      (event.type === "tool-call-end" && hasOpenCalls(run, place))
+      (event.type === "tool-call-end" && hasOpenCalls(run, from))
     )
       return event;
     let last: StoredEvent = event;
-    for (let index = place + 1; index < run.events.length; index++) {
+    for (let index = from + 1; index < run.events.length; index++) {
       const next = run.events[index];
       if (next === undefined) break;
       if (next.type === "run-end") {
@@ -50,7 +50,7 @@ export class RecordedOrder {
       // What it hears it hears before it asks.
       if (next.type === "turn-start" || next.type === "cancel" || isFromOutside(next)) break;
       if (next.type === "report" && this.#endOf(next.childRunId) > event.seq) break;
-      // A child that waited to start was refused, which came of what others did.
+      // A child that waited to start was refused because of what others did.
       if (next.type === "notice" && next.reason === "no-report") break;
       if (!comesBySomethingElse(next)) last = next;
     }
@@ -87,7 +87,7 @@ export class RecordedOrder {
     return result !== undefined && isLast ? later(end, this.#walk(parent, result)) : end;
   }
 
-  /** The last child that its calls started by themselves: once a run has ended, its place may be why. */
+  /** The last child that its calls started by themselves: once a run has ended, its slot may be why. */
   #lastStart(run: RunRecording, event: StoredEvent & { type: "message-end" }): StoredEvent {
     const until = this.#endAfter(event.seq);
     let last: StoredEvent = event;
@@ -113,13 +113,13 @@ export class RecordedOrder {
     return made.get(callId) ?? [];
   }
 
-  #placeOf(run: RunRecording, event: StoredEvent): number {
-    let places = this.#places.get(run);
-    if (places === undefined) {
-      places = new Map(run.events.map((each, index) => [each, index]));
-      this.#places.set(run, places);
+  #indexOf(run: RunRecording, event: StoredEvent): number {
+    let indexes = this.#indexes.get(run);
+    if (indexes === undefined) {
+      indexes = new Map(run.events.map((each, index) => [each, index]));
+      this.#indexes.set(run, indexes);
     }
-    return places.get(event) ?? run.events.length;
+    return indexes.get(event) ?? run.events.length;
   }
 }
 
@@ -144,9 +144,9 @@ function later(one: StoredEvent, other: StoredEvent): StoredEvent {
 }
 
 /** Whether other calls of the same answer had not ended by then. */
-function hasOpenCalls({ events }: RunRecording, place: number): boolean {
+function hasOpenCalls({ events }: RunRecording, from: number): boolean {
   const ended = new Set<string>();
-  for (let index = place; index >= 0; index--) {
+  for (let index = from; index >= 0; index--) {
     const event = events[index];
     if (event?.type === "tool-call-end") ended.add(event.callId);
     else if (event?.type === "tool-call-start" && !ended.has(event.callId)) return true;

@@ -9,7 +9,7 @@ import type { Recording, RunRecording } from "./recording.ts";
 export class RecordedPrompts {
   readonly #recording: Pick<Recording, "runs">;
   /** Questions come in their order, so each prompt is made from the one before. */
-  readonly #latest = new WeakMap<RunRecording, { question: number; place: number; messages: Message[] }>();
+  readonly #latest = new WeakMap<RunRecording, { question: number; index: number; messages: Message[] }>();
   readonly #whole = new WeakMap<RunRecording, Message[]>();
 
   constructor(recording: Pick<Recording, "runs">) {
@@ -18,11 +18,11 @@ export class RecordedPrompts {
 
   /** The messages of the question with this number, counted from 0. A new array for each. */
   messages(run: RunRecording, question: number): readonly Message[] {
-    const place = run.questions[question]?.place ?? run.events.length;
+    const index = run.questions[question]?.index ?? run.events.length;
     const known = this.#latest.get(run);
-    const before = known !== undefined && known.question <= question ? known : { place: 0, messages: this.origin(run) };
-    const messages = rebuildConversation(run.events.slice(before.place, place), before.messages);
-    this.#latest.set(run, { question, place, messages });
+    const before = known !== undefined && known.question <= question ? known : { index: 0, messages: this.origin(run) };
+    const messages = rebuildConversation(run.events.slice(before.index, index), before.messages);
+    this.#latest.set(run, { question, index, messages });
     return messages;
   }
 

@@ -41,7 +41,7 @@ export type RunRecording = {
 export type RecordedQuestion = {
   readonly turn: number;
   /** The number of its run's events before it: what it was asked is the conversation after these. */
-  readonly place: number;
+  readonly index: number;
   readonly reply: RecordedReply;
 };
 
@@ -163,7 +163,7 @@ class RunFold implements RunRecording {
   end: EventOf<"run-end"> | undefined;
   readonly #billed: Usage = noUsage();
   /** The question that waits for its answer. */
-  #asked: { turn: number; place: number } | undefined;
+  #asked: { turn: number; index: number } | undefined;
   #text = "";
   /** What was said before an answer that continues after a cut. */
   #cutText = "";
@@ -179,7 +179,7 @@ class RunFold implements RunRecording {
   add(event: StoredEvent): void {
     switch (event.type) {
       case "turn-start":
-        this.#asked = { turn: event.turn, place: this.events.length };
+        this.#asked = { turn: event.turn, index: this.events.length };
         break;
       case "message-end":
         this.#answered(event);
@@ -238,7 +238,7 @@ class RunFold implements RunRecording {
     const partial = { text: "", outputTokens: spent.outputTokens, isBilled: spent.totalTokens > 0 };
     this.#close({ kind: "failure", event, error: { kind, message }, partial }, turn);
     addUsage(this.#billed, spent);
-    this.#asked = { turn, place: this.events.length + 1 };
+    this.#asked = { turn, index: this.events.length + 1 };
   }
 
   #ended(event: EventOf<"run-end">): void {
@@ -262,7 +262,7 @@ class RunFold implements RunRecording {
 
   #close(reply: RecordedReply, turn: number): void {
     // An answer is kept also where its question was lost.
-    const asked = this.#asked ?? (reply.kind === "answer" ? { turn, place: this.events.length } : undefined);
+    const asked = this.#asked ?? (reply.kind === "answer" ? { turn, index: this.events.length } : undefined);
     this.#asked = undefined;
     if (asked !== undefined) this.questions.push({ ...asked, reply });
   }

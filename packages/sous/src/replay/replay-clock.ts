@@ -1,4 +1,4 @@
-/** The clock of a rerun: it shows the times of the recording, and moves only when it is told to. */
+/** The clock of a rerun: it shows the time of the recording and moves only when the rerun moves it. */
 
 import type { Clock } from "../core/clock.ts";
 

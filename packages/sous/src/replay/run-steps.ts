@@ -4,8 +4,6 @@ import type { EventOf } from "../core/event.ts";
 import { textOf } from "../core/message.ts";
 import type { FinishReason } from "../core/model.ts";
 import type { RunStatus, StopReason } from "../core/outcome.ts";
-import type { IdMap } from "./id-map.ts";
-import { comparableOutput } from "./recorded-prompts.ts";
 import type { RunRecording } from "./recording.ts";
 
 /** Texts are whole. */
@@ -100,28 +98,4 @@ function endStep({ end }: RunRecording): RunStep {
   if (end === undefined)
     return { kind: "end", status: "interrupted", stopReason: undefined, text: "", error: undefined };
   return { kind: "end", status: end.status, stopReason: end.stopReason, text: end.text, error: end.fault?.message };
-}
-
-/** A step as it is compared: each field in words, once. */
-export type ComparableStep = { readonly kind: RunStep["kind"]; readonly fields: Readonly<Record<string, string>> };
-
-/** `ids` are those of both sides; the right side is put into the ids of the left. */
-export function toComparable(step: RunStep, ids: IdMap | undefined): ComparableStep {
-  const fields: Record<string, string> = {};
-  for (const [key, value] of Object.entries(comparable(ids === undefined ? step : ids.toRecorded(step))))
-    fields[key] = JSON.stringify(value) ?? "";
-  return { kind: step.kind, fields };
-}
-
-/** The fields in which they differ; undefined for steps of different kinds. */
-export function changesOf(left: ComparableStep, right: ComparableStep): string[] | undefined {
-  if (left.kind !== right.kind) return undefined;
-  return Object.keys(left.fields).filter((key) => left.fields[key] !== right.fields[key]);
-}
-
-/** In which turn something was said follows from what came before it. */
-function comparable(step: RunStep): Record<string, unknown> {
-  if (step.kind === "answer") return { ...step, turn: undefined };
-  if (step.kind !== "tool" || step.output === undefined) return { ...step };
-  return { ...step, output: comparableOutput(step.toolName, step.output) };
 }

@@ -1,13 +1,12 @@
 /** Tools that do nothing: they give back what the same call gave back when it was recorded. */
 
 import { type AgentDefinition, agent } from "../core/agent.ts";
+import type { Hooks } from "../core/approval.ts";
 import { ignore } from "../core/errors.ts";
 import type { EventOf, StoredEvent } from "../core/event.ts";
 import { toTools } from "../core/foreign-tool.ts";
-import type { Hooks } from "../core/hooks.ts";
 import { textOf } from "../core/message.ts";
-import type { SpawnRequest } from "../core/spawn.ts";
-import { isSubagentToolName } from "../core/spawn.ts";
+import { isSubagentToolName, type SpawnRequest } from "../core/spawn.ts";
 import type { Tool, ToolContext, ToolResult, ToolTier } from "../core/tool.ts";
 import { utf8Length } from "../core/usage.ts";
 import type { Conductor } from "./conductor.ts";
@@ -39,7 +38,7 @@ export function stubAgents(options: StubOptions): (definition: AgentDefinition) 
     return made;
   }
 
-  /** Where there was none there is none now: a hook takes time, and so it changes what meets what. */
+  /** Only where there was one: a hook takes time, which changes the order of parallel runs. */
   function stubHooks(hooks: Hooks | undefined): Hooks | undefined {
     return hooks?.beforeToolCall === undefined ? undefined : replayHooks(playback);
   }
@@ -52,7 +51,7 @@ export function stubAgents(options: StubOptions): (definition: AgentDefinition) 
   return stub;
 }
 
-/** The same tool for its model, without its deeds. */
+/** The same tool as the model sees it; it does nothing. */
 export function stubTool(source: Tool, playback: Playback): Tool {
   const { conductor, ids } = playback;
   return Object.freeze({
@@ -70,7 +69,7 @@ export function stubTool(source: Tool, playback: Playback): Tool {
       }
       const result = ids.toActual(toToolResult(recorded, cutOf(run, callId)));
       if (before === undefined && neededNoTime(run, recorded)) return result;
-      // What it gave it gave, also when its run was being stopped by then.
+      // A recorded result is given back also when its run was being stopped.
       return Promise.resolve(before)
         .then(() => conductor.turn(recorded, undefined))
         .then(() => result);
@@ -198,7 +197,7 @@ function toToolResult(recorded: EventOf<"tool-call-end">, cut: EventOf<"truncati
     : { success: true, output, metadata, documents };
 }
 
-/** A text of the length it had, which is cut in the same place again: what was between is not known. */
+/** A text of the length it had, which is cut at the same index again: what was between is not known. */
 function uncut(output: string, { originalBytes, keptBytes }: EventOf<"truncation">): string {
   const notice = `\n[Notice: ${originalBytes - keptBytes} of ${originalBytes} bytes were cut here]\n`;
   const [head, tail] = splitAt(output, notice, Math.floor(output.length / 2));

@@ -119,7 +119,7 @@ function digitValue(code: number): number {
   return code > 0x39 ? (code & 0xf) + 9 : code & 0xf;
 }
 
-/** A part of what a match became is the whole match: half of an escape is no text. */
+/** A part of what a match became is the whole match: half of an escape is not text. */
 function toOriginal(text: string, { pattern, decode }: Decoding, spans: readonly Span[]): Span[] {
   const matches: Match[] = [];
   let shift = 0;
@@ -135,22 +135,22 @@ function toOriginal(text: string, { pattern, decode }: Decoding, spans: readonly
 
 type Match = { start: number; end: number; decodedStart: number; length: number };
 
-/** Where the character at this place of the decoded text comes from. */
-function originOf(place: number, matches: readonly Match[]): { start: number; end: number } {
+/** Where the character at this index of the decoded text comes from. */
+function originOf(index: number, matches: readonly Match[]): { start: number; end: number } {
   let low = 0;
   let high = matches.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((matches[middle]?.decodedStart ?? 0) <= place) low = middle + 1;
+    if ((matches[middle]?.decodedStart ?? 0) <= index) low = middle + 1;
     else high = middle;
   }
   const before = matches[low - 1];
-  if (before === undefined) return { start: place, end: place + 1 };
-  const behind = place - before.decodedStart - before.length;
+  if (before === undefined) return { start: index, end: index + 1 };
+  const behind = index - before.decodedStart - before.length;
   return behind < 0 ? before : { start: before.end + behind, end: before.end + behind + 1 };
 }
 
-/** So much of what was shown is looked at again with the next piece. Less than eight characters of a value tell nothing. */
+/** How much of what was shown is looked at again with the next piece. Less than eight characters of a value tell nothing. */
 const CONTEXT = 64;
 
 export class PieceRedactor {

@@ -17,7 +17,7 @@ const MAX_STEP = START_LENGTH - 1;
 const PAIRS = 1 << 14;
 
 /**
- * The algorithm of Wu and Manber: at each place it looks at the last two characters of a window, and a table says how far
+ * The algorithm of Wu and Manber: at each position it looks at the last two characters of a window, and a table says how far
  * the window can move without missing anything.
  */
 export class KnownTexts {
@@ -46,7 +46,7 @@ export class KnownTexts {
         const span = text.startsWith(start, index) ? check(text, index) : undefined;
         if (span === undefined) continue;
         found ??= [];
-        // A value of one repeated character is found at every place: what follows is one span, and is not looked at again.
+        // A value of one repeated character is found at every position: what follows is one span, and is not looked at again.
         if (isRepeated(found.at(-1), span)) last = Math.max(last, span.end + START_LENGTH - 1);
         addSpan(found, span);
       }
@@ -136,15 +136,15 @@ function beginning(value: string, name: string): KnownText {
 
 /** The end of the value at the start of a text or where it was cut. */
 function ending(value: string, name: string): KnownText {
-  const place = value.length - START_LENGTH;
+  const offset = value.length - START_LENGTH;
   return {
-    start: value.slice(place),
+    start: value.slice(offset),
     check(text, index) {
       let before = 0;
-      while (before < place && index > before && text[index - before - 1] === value[place - before - 1]) before += 1;
+      while (before < offset && index > before && text[index - before - 1] === value[offset - before - 1]) before += 1;
       const span: Span = { start: index - before, end: index + START_LENGTH, name };
       const isCut = span.start === 0 || text[span.start - 1] === CUT_SIGN;
-      return isCut && before < place && isTelling(text.slice(span.start, span.end)) ? span : undefined;
+      return isCut && before < offset && isTelling(text.slice(span.start, span.end)) ? span : undefined;
     },
   };
 }

@@ -126,7 +126,7 @@ function tokenAt(text: string, index: number, end: number): Span | undefined {
   ANY_SHAPE.lastIndex = index;
   const match = ANY_SHAPE.exec(text);
   if (match === null) return undefined;
-  const shape = SHAPES[match.findIndex((group, place) => place > 0 && group !== undefined) - 1];
+  const shape = SHAPES[match.findIndex((group, index) => index > 0 && group !== undefined) - 1];
   if (shape === undefined || !(shape.isCommon ? isRandom(match[0]) : isVaried(match[0]))) return undefined;
   return { start: index, end: tokenEnd(text, Math.max(end, index + match[0].length)), name: shape.name };
 }
@@ -151,7 +151,7 @@ function tokenEnd(text: string, from: number): number {
   return end;
 }
 
-/** No placeholder such as `xxxx…`. */
+/** False for a placeholder such as `xxxx…`. */
 function isVaried(token: string): boolean {
   return new Set(token.slice(-32)).size >= 10;
 }

@@ -2,11 +2,11 @@
 
 import { checkWhole, checkWord, UserError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
+import { readHistory } from "../core/read-history.ts";
 import { RECORD_STATUSES, type RunQuery, type RunRecord, type Store } from "../core/store.ts";
 import { parseDuration } from "../core/units.ts";
 import type { Usage } from "../core/usage.ts";
 import { systemClock } from "../host.ts";
-import { readHistory } from "./history.ts";
 import { type ImportedTree, type ImportOptions, importTree } from "./import/tree.ts";
 
 /** One run with everything that was said in it. */
@@ -26,22 +26,11 @@ export type StoredConversationSummary = Pick<
   metadata: StoredConversationMetadata;
 };
 
-/** What is known about a stored run besides its place in the tree. */
-export type StoredConversationMetadata = Omit<
-  RunRecord,
-  | "id"
-  | "parentId"
-  | "rootId"
-  | "agentId"
-  | "path"
-  | "label"
-  | "depth"
-  | "cwd"
-  | "agent"
-  | "startedAt"
-  | "endedAt"
-  | "usage"
-> & { tokens: Usage; maxTurnsReached: boolean };
+/** What is known about a stored run besides its position in the tree. */
+export type StoredConversationMetadata = Omit<RunRecord, keyof StoredConversationSummary | "agent" | "usage"> & {
+  tokens: Usage;
+  maxTurnsReached: boolean;
+};
 
 /** Which stored runs to list. */
 export type StoredConversationQuery = Omit<RunQuery, "since"> & {
@@ -104,31 +93,14 @@ export function conversations(store: Store, now: () => number = systemClock.now)
 }
 
 function toSummary(record: RunRecord): StoredConversationSummary {
-  const {
-    id,
-    parentId,
-    rootId,
-    agentId,
-    path,
-    label,
-    depth,
-    cwd,
-    agent: _,
-    startedAt,
-    endedAt,
-    usage,
-    ...rest
-  } = record;
+  const { id, parentId, rootId, agentId, path, label, depth, cwd, ...rest } = record;
+  const { agent: _, startedAt, endedAt, usage: tokens, ...metadata } = rest;
   return {
     ...{ id, parentId, rootId, agentId, path, label, depth, cwd },
-    startedAt: toRfc3339(startedAt),
-    endedAt: endedAt === undefined ? undefined : toRfc3339(endedAt),
-    metadata: { ...rest, lost: rest.lost, tokens: usage, maxTurnsReached: rest.stopReason === "turns" },
+    startedAt: new Date(startedAt).toISOString(),
+    endedAt: endedAt === undefined ? undefined : new Date(endedAt).toISOString(),
+    metadata: { ...metadata, lost: record.lost, tokens, maxTurnsReached: record.stopReason === "turns" },
   };
-}
-
-function toRfc3339(time: number): string {
-  return new Date(time).toISOString();
 }
 
 /** The run and what is below it. Parents come first in `all`, so one walk finds everything. */

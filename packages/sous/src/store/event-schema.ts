@@ -1,11 +1,11 @@
-/** The schema of stored events: what comes from a database or a file is checked here before anything trusts its type. */
+/** Checks what comes from a database or a file before anything trusts its type: stored events, and the columns of runs. */
 
 import * as z from "zod";
 import { StoreError } from "../core/errors.ts";
 import type { StoredEvent } from "../core/event.ts";
-import { once } from "../core/once.ts";
 import { list, maybe, messageSchemas, runSchemas } from "../core/run-schema.ts";
-import { isObject } from "../core/schema.ts";
+import { isObject, once } from "../core/schema.ts";
+import { RECORD_STATUSES, type RunRecord } from "../core/store.ts";
 
 /**
  * The version of events as they are stored and exported. A change of an event shows in the snapshot of the schema
@@ -31,7 +31,7 @@ export function parseStoredEvent(value: unknown): StoredEvent {
 }
 
 /** The end of the year 9999: what is later has no date as RFC 3339 writes it. */
-export const LATEST_TIME = 253_402_300_799_999;
+const LATEST_TIME = 253_402_300_799_999;
 
 export const storedEventSchema = once(() => {
   const { amount, assistantMessage, count, filePart } = messageSchemas();
@@ -198,4 +198,49 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
 function plainName(name: PropertyKey): string {
   const text = String(name);
   return /^[\w-]{1,40}$/.test(text) ? text : "…";
+}
+
+/** The largest number of an event: in the keys of databases it has 28 bits. */
+export const LAST_SEQ: number = 2 ** 28 - 1;
+
+/** Two journals of one tree, or one that repeats itself, would corrupt the order of events. */
+export function checkSeq(rootId: string, last: number, seq: number): void {
+  if (!(seq > last)) throw new StoreError(`Tree ${rootId} already has event ${seq}; its last is ${last}`);
+  if (seq > LAST_SEQ) throw new StoreError(`Tree ${rootId} is full: a tree has at most ${LAST_SEQ} events`);
+}
+
+/** Ten times what a runtime allows; trees are indented by it. */
+const MAX_RUN_DEPTH = 100;
+
+/** The record itself. Throws a `StoreError` that names the run and the column. */
+export function checkedRecord(record: RunRecord): RunRecord {
+  const { usage } = record;
+  const times = { started_at: record.startedAt, ended_at: record.endedAt ?? 0 };
+  const counts = { turns: record.turns, tool_count: record.toolCount };
+  const wrong =
+    firstNot(times, (time) => isWithin(time, LATEST_TIME)) ??
+    firstNot({ depth: record.depth }, (depth) => Number.isInteger(depth) && isWithin(depth, MAX_RUN_DEPTH)) ??
+    firstNot(counts, (count) => Number.isInteger(count) && isWithin(count)) ??
+    firstNot({ cost_usd: record.costUsd ?? 0, duration_ms: record.durationMs ?? 0 }, isWithin) ??
+    (AMOUNTS.every((name) => isWithin(usage[name])) ? undefined : "usage") ??
+    (STATUSES.has(record.status) ? undefined : "status");
+  if (wrong !== undefined) throw damagedRun(record.id, wrong);
+  return record;
+}
+
+export function damagedRun(id: string, column: string): StoreError {
+  return new StoreError(`Run ${id.slice(0, 100)} is damaged in the store: it has no usable ${column}`);
+}
+
+const AMOUNTS = ["inputTokens", "outputTokens", "cachedInputTokens", "cacheWriteTokens", "totalTokens"] as const;
+
+const STATUSES: ReadonlySet<string> = new Set(RECORD_STATUSES);
+
+function firstNot(numbers: Readonly<Record<string, number>>, isRight: (value: number) => boolean): string | undefined {
+  return Object.keys(numbers).find((name) => !isRight(numbers[name] ?? 0));
+}
+
+/** False for what is not a number at all. */
+function isWithin(value: number, most: number = Number.MAX_SAFE_INTEGER): boolean {
+  return value >= 0 && value <= most;
 }

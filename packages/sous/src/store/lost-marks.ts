@@ -1,11 +1,12 @@
 /**
  * Marks beside a store: trees that continued without it. The store that failed can often not take this either, so a mark is a
- * file whose name says it all, because a disk that is full still takes an empty file. Once the store is back it is told.
+ * file whose name says it all, because a disk that is full still takes an empty file. Once the store is back, the mark is stored in it.
  */
 
 import { createHash } from "node:crypto";
 import { closeSync, constants, lstatSync, openSync, readdirSync, readSync, rmSync, writeSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
+import { codeOf } from "../core/errors.ts";
 import { makeFolders } from "./sqlite/file.ts";
 
 /** Files in this folder whose name begins so. */
@@ -16,16 +17,16 @@ const NO_REASON = "The store failed while it ran.";
 const MAX_REASON_BYTES = 1_000;
 
 export class LostMarks {
-  readonly #places: readonly MarkFiles[];
+  readonly #locations: readonly MarkFiles[];
 
-  constructor(places: readonly MarkFiles[]) {
-    this.#places = places;
+  constructor(locations: readonly MarkFiles[]) {
+    this.#locations = locations;
   }
 
-  /** At once, in the first place that takes it. False when none does. */
+  /** At once, in the first location that takes it. False when none does. */
   add(rootId: string, reason: string): boolean {
     if (this.#find(rootId) !== undefined) return true;
-    return this.#places.some((place) => isWritten(place, rootId, reason));
+    return this.#locations.some((location) => isWritten(location, rootId, reason)); // guard: mark-a-lost-run
   }
 
   /** Why the tree was lost; undefined when nothing says that it was. */
@@ -36,22 +37,22 @@ export class LostMarks {
 
   /** The trees that have a mark. */
   rootIds(): string[] {
-    return this.#places.flatMap(({ folder, prefix }) => {
+    return this.#locations.flatMap(({ folder, prefix }) => {
       const names = namesIn(folder).filter((name) => name.startsWith(prefix));
       return names.map((name) => toRootId(name.slice(prefix.length))).filter((rootId) => rootId !== undefined);
     });
   }
 
   remove(rootId: string): void {
-    for (const place of this.#places) {
-      const file = fileFor(place, rootId);
+    for (const location of this.#locations) {
+      const file = fileFor(location, rootId);
       // A folder that cannot be written keeps its mark, which says nothing that the store does not.
       if (isMark(file)) attempt(() => rmSync(file, { force: true }));
     }
   }
 
   #find(rootId: string): string | undefined {
-    return this.#places.map((place) => fileFor(place, rootId)).find(isMark);
+    return this.#locations.map((location) => fileFor(location, rootId)).find(isMark);
   }
 }
 
@@ -78,10 +79,10 @@ function isMark(file: string): boolean {
   return attempt(() => lstatSync(file, { throwIfNoEntry: false })?.isFile()) === true;
 }
 
-function isWritten(place: MarkFiles, rootId: string, reason: string): boolean {
-  const file = fileFor(place, rootId);
+function isWritten(location: MarkFiles, rootId: string, reason: string): boolean {
+  const file = fileFor(location, rootId);
   const isMade = attempt(() => {
-    makeFolders(place.folder);
+    makeFolders(location.folder);
     const descriptor = openSync(file, "wx", 0o600);
     attempt(() => writeSync(descriptor, Buffer.from(reason).subarray(0, MAX_REASON_BYTES)));
     closeSync(descriptor);
@@ -113,7 +114,7 @@ function attempt<T>(work: () => T): T | undefined {
   try {
     return work();
   } catch (error) {
-    if (error instanceof URIError || (error instanceof Error && "code" in error)) return undefined;
+    if (error instanceof URIError || codeOf(error) !== undefined) return undefined;
     throw error;
   }
 }

@@ -3,9 +3,10 @@
 import { StaleOwner, StoreError, UserError } from "../core/errors.ts";
 import type { EventOf, StoredEvent } from "../core/event.ts";
 import type { Purse } from "../core/purse.ts";
-import { addToRunRecord, beginRunRecord } from "../core/run-record.ts";
 import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../core/shared-budget.ts";
 import {
+  addToRunRecord,
+  beginRunRecord,
   type Claim,
   FIRST_FENCE,
   indexAfter,

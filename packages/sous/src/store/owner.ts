@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
+import { orUndefined, UserError } from "../core/errors.ts";
 
 /**
  * The name of one open store in this process: host, boot, process, its start, and a random part. Two stores of one process
@@ -27,6 +28,17 @@ export function isRunning(owner: string): boolean {
   const { host, boot, pid, start } = partsOf(owner);
   return host === hostname() && boot === bootOf() && pid > 0 && start !== "" && startOf(pid) === start;
 }
+
+/** Says that a process works on the tree, and how long it holds it. */
+export function atWork(rootId: string, owner: string, leasedUntil: number): UserError {
+  const until = new Date(Math.min(leasedUntil, LATEST_DATE)).toISOString();
+  return new UserError(
+    `Run ${rootId} is at work in ${describeOwner(owner)}, which holds it until ${until}: wait, or stop that process`,
+  );
+}
+
+/** The last moment that has a date. */
+const LATEST_DATE = 8.64e15;
 
 /** For people. The line may come from a forged file. */
 export function describeOwner(owner: string): string {
@@ -70,14 +82,5 @@ function isThere(pid: number): boolean {
     return process.kill(pid, 0);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code !== "ESRCH";
-  }
-}
-
-function orUndefined<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof Error && "code" in error) return undefined;
-    throw error;
   }
 }

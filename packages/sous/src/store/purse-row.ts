@@ -1,4 +1,4 @@
-/** The books of a shared budget as a row of a table, for every database alike. What comes back is checked: a wrong number is no limit. */
+/** The books of a shared budget as a row of a table. What comes back is checked: a wrong number must not become a limit. */
 
 import { type Amount, UNITS } from "../core/amount.ts";
 import { StoreError } from "../core/errors.ts";
@@ -106,7 +106,7 @@ const MAX_BOOKS_LENGTH = 4_000_000;
 const MAX_TEXT_LENGTH = 1_000;
 
 function damaged(where: string): StoreError {
-  return new StoreError(`its row is damaged (${where}): put a copy of the database in its place, or use another name`);
+  return new StoreError(`its row is damaged (${where}): restore a copy of the database, or use another name`);
 }
 
 /** How long a process counts as alive after its last step. */

@@ -87,7 +87,7 @@ class Desk implements PursePort {
       }
       if (purse === undefined) return { purse: wanted && emptyPurse(wanted), result: undefined };
       if (wanted === undefined || areSame(purse.limits, wanted)) {
-        // Rows of dead processes would only get more.
+        // Otherwise rows of dead processes pile up.
         const next = this.#lapse(purse);
         return { purse: next === purse ? undefined : next, result: undefined, newsFrom: this.#newsIn(purse, next) };
       }
@@ -178,12 +178,12 @@ class Desk implements PursePort {
   }
 }
 
-/** A child that may not start is not held up by the dead: what they have started stays started. */
+/** Dead processes do not hold back a child: what they started stays counted. */
 function isHeldUp({ answers }: PurseReply): boolean {
   return answers.some(({ kind }) => kind !== "granted");
 }
 
-/** Whatever the figures of a process are, the books stay whole numbers. Its next step puts right what was none. */
+/** The books stay whole numbers, whatever a process sends. Its next step corrects a number that was not whole. */
 function inWholeUnits({ spent, inFlight, kept, executions }: PurseShare): PurseShare {
   const whole = (figure: number) => wholeUnits(figure, Number.MAX_SAFE_INTEGER);
   const amount = ({ tokens, nanoUsd }: PurseShare["spent"]) => ({ tokens: whole(tokens), nanoUsd: whole(nanoUsd) });
@@ -198,7 +198,7 @@ function otherLimits(name: string, limits: PurseLimits): UserError {
     executions === undefined ? [] : `${executions} executions`,
   ];
   return new UserError(
-    `The shared budget ${JSON.stringify(name)} has other limits (${words.flat().join(", ")}): join it without limits, or set them for everybody with { existing: "replace" }`,
+    `The shared budget ${JSON.stringify(name)} has other limits (${words.flat().join(", ")}): join it without limits, or set them for all users with { existing: "replace" }`,
   );
 }
 

@@ -228,13 +228,14 @@ function callKey(runId: string | null, callId: string): string {
   return `${runId} ${callId}`;
 }
 
-/** One fact as one line: JSON for programs, words for people. Nothing in it can act on a terminal. */
+/** How important a line is. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 type LogFields = Readonly<Record<string, string | number | readonly string[]>>;
 
 type LogEntry = { time: number; level: LogLevel; event: string; fields: LogFields };
 
+/** One fact as one line: JSON for programs, words for people. Nothing in it can act on a terminal. */
 function logLine(format: "json" | "pretty", { time, level, event, fields }: LogEntry): string {
   const ts = new Date(time).toISOString();
   if (format === "json") return toJson({ ts, level, event, ...fields });

@@ -1,5 +1,6 @@
 /** Says what a provider would refuse in a history: calls must be answered once, ids unique, text well-formed. */
 
+import { isWellFormed } from "../core/clean-text.ts";
 import type { Message } from "../core/message.ts";
 import type { RecordedRequest } from "./scripted-model.ts";
 
@@ -43,13 +44,6 @@ export function checkMessages(messages: readonly Message[]): string[] {
   if (messages.at(-1)?.role === "assistant") problems.push("the history ends with the model's own message");
   if (open.size > 0) problems.push(`the history ends while ${[...open].join(", ")} has no result`);
   return problems;
-}
-
-/** Looks into the value: its JSON would hide half a character behind an escape. */
-function isWellFormed(value: unknown): boolean {
-  if (typeof value === "string") return value.isWellFormed();
-  if (typeof value !== "object" || value === null) return true;
-  return Object.entries(value).every(([key, each]) => key.isWellFormed() && isWellFormed(each));
 }
 
 /** The same for every request a scripted model has recorded; each sentence names the agent and its turn. */

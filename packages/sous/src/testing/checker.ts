@@ -102,7 +102,7 @@ class History {
       this.problem(start, "is the second of its run");
       return;
     }
-    this.#checkPlace(start);
+    this.#checkPosition(start);
     const owner = this.#agentOfPath.get(start.path);
     if (owner === undefined) this.#agentOfPath.set(start.path, start.agentId);
     else if (owner !== start.agentId) this.problem(start, "takes a path that belongs to another agent");
@@ -118,7 +118,7 @@ class History {
     });
   }
 
-  #checkPlace(start: EventOf<"run-start">): void {
+  #checkPosition(start: EventOf<"run-start">): void {
     if (start.parentId === null) {
       if (start.depth !== 0) this.problem(start, `is a root at depth ${start.depth}`);
       for (const { isEnded } of this.#runs.values()) if (!isEnded) this.problem(start, "begins while the tree runs");

@@ -5,52 +5,16 @@ import type { StoredEvent } from "../core/event.ts";
 import type { Store } from "../core/store.ts";
 import type { Tool, ToolContext } from "../core/tool.ts";
 import type { Answer } from "./script.ts";
-import { between, chance, pick } from "./seeded-random.ts";
 import { after, calls, cuts, fails, hangs, refuses, reportsNoUsage, type Step, says, stopsAtLength } from "./steps.ts";
 import { forever } from "./waiting.ts";
-import type { World } from "./world.ts";
-import { wrapStore } from "./wrap-store.ts";
+import { between, chance, pick, type World } from "./world.ts";
 
 /** The share of operations of each kind that go wrong; 0 when unset. */
 export type FaultRates = { store?: number; tool?: number; model?: number };
 
-export type StoreFault = "error" | "short write" | "busy" | "disk full";
-export type ToolFault = "throw" | "hang" | "ignore the signal" | "huge output" | "binary output";
-export type ModelFault =
-  | "rate limit"
-  | "overloaded"
-  | "network"
-  | "cut"
-  | "cut in a call"
-  | "hang"
-  | "refusal"
-  | "length"
-  | "no usage"
-  | "empty"
-  | "crash"
-  | "slow";
-
-/** Random faults at given rates. */
-export type Faults = {
-  /** The faults that have happened, in their order. */
-  readonly happened: readonly string[];
-  /** A store whose commits take turns and sometimes fail; what fails is not kept. */
-  store(inner: Store): Store;
-  /** A tool whose end takes turns and that sometimes misbehaves. */
-  tool<Input>(inner: Tool<Input>): Tool<Input>;
-  /** The answer, or one that goes wrong. */
-  answer(steps: Answer): readonly Step[];
-};
-
-const STORE_FAULTS: readonly [StoreFault, ...StoreFault[]] = ["error", "short write", "busy", "disk full"];
-const TOOL_FAULTS: readonly [ToolFault, ...ToolFault[]] = [
-  "throw",
-  "hang",
-  "ignore the signal",
-  "huge output",
-  "binary output",
-];
-const MODEL_FAULTS: readonly [ModelFault, ...ModelFault[]] = [
+const STORE_FAULTS = ["error", "short write", "busy", "disk full"] as const;
+const TOOL_FAULTS = ["throw", "hang", "ignore the signal", "huge output", "binary output"] as const;
+const MODEL_FAULTS = [
   "rate limit",
   "overloaded",
   "network",
@@ -63,7 +27,19 @@ const MODEL_FAULTS: readonly [ModelFault, ...ModelFault[]] = [
   "empty",
   "crash",
   "slow",
-];
+] as const;
+
+/** Random faults at given rates. */
+export type Faults = {
+  /** The faults that have happened, in their order. */
+  readonly happened: readonly string[];
+  /** A store whose commits take turns and sometimes fail; what fails is not kept. */
+  store(inner: Store): Store;
+  /** A tool whose end takes turns and that sometimes misbehaves. */
+  tool<Input>(inner: Tool<Input>): Tool<Input>;
+  /** The answer, or one that goes wrong. */
+  answer(steps: Answer): readonly Step[];
+};
 
 /** Makes random faults for stores and models from a seed. */
 export function createFaults(world: World, rates: FaultRates): Faults {
@@ -156,7 +132,7 @@ export function createFaults(world: World, rates: FaultRates): Faults {
   return { happened, store, tool, answer };
 }
 
-const STORE_MESSAGES: Record<StoreFault, string> = {
+const STORE_MESSAGES: Readonly<Record<(typeof STORE_FAULTS)[number], string>> = {
   error: "The disk reports an error",
   "short write": "Only a part was written; it was taken back",
   busy: "The database is busy",
@@ -165,4 +141,24 @@ const STORE_MESSAGES: Record<StoreFault, string> = {
 
 function textOnly(steps: readonly Step[]): Step[] {
   return steps.filter(({ step }) => step === "text");
+}
+
+/** A store around another one: what is not changed is passed on. */
+export function wrapStore(inner: Store, changes: Partial<Store>): Store {
+  return {
+    isImmediate: inner.isImmediate,
+    append: (...given) => inner.append(...given),
+    claim: (...given) => inner.claim(...given),
+    release: (...given) => inner.release(...given),
+    markLost: (...given) => inner.markLost(...given),
+    read: (...given) => inner.read(...given),
+    run: (...given) => inner.run(...given),
+    list: (...given) => inner.list(...given),
+    children: (...given) => inner.children(...given),
+    tree: (...given) => inner.tree(...given),
+    delete: (...given) => inner.delete(...given),
+    prune: (...given) => inner.prune(...given),
+    [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
+    ...changes,
+  };
 }

@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { ModelError, messageOf, UserError } from "../core/errors.ts";
-import { once } from "../core/once.ts";
+import { once } from "../core/schema.ts";
 import type { Answer, Script } from "./script.ts";
 import type { Step } from "./steps.ts";
 
@@ -32,7 +32,7 @@ const scriptSchema = once(() => {
 
 type FileAnswer = z.output<ReturnType<typeof scriptSchema>>[string][number];
 
-/** Keys are agent paths or patterns, values the answers in their order. Throws a `UserError` that names the place. */
+/** Keys are agent paths or patterns, values the answers in their order. Throws a `UserError` that names the path. */
 export function parseScript(text: string, file: string): Script {
   let value: unknown;
   try {

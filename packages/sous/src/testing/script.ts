@@ -1,4 +1,4 @@
-/** A script is a table from agent paths to answers; this finds the answers of one agent. */
+/** The script of a scripted model: the answers of each agent, found by its path. */
 
 import { ModelError } from "../core/errors.ts";
 import type { ModelRequest } from "../core/model.ts";
@@ -35,25 +35,25 @@ function literalLength(pattern: string): number {
   return pattern.replaceAll("*", "").length - (pattern.includes("**") ? 0.5 : 0);
 }
 
-/** Steps through the path with every place of the pattern that fits so far: no text makes it try again. */
+/** Steps through the path with every part of the pattern that fits so far: no text makes it try again. */
 function fitsPath(pattern: string, path: string): boolean {
-  const places = pattern.match(/\*\*|\*|[^*]/gu) ?? [];
-  let open = withSkipped(new Set([0]), places);
+  const parts = pattern.match(/\*\*|\*|[^*]/gu) ?? [];
+  let open = withSkipped(new Set([0]), parts);
   for (const character of path) {
     const next = new Set<number>();
-    for (const place of open) {
-      const expected = places[place];
-      if (expected === "**") next.add(place);
-      else if (expected === "*" && character !== "/") next.add(place).add(place + 1);
-      else if (expected === character) next.add(place + 1);
+    for (const index of open) {
+      const expected = parts[index];
+      if (expected === "**") next.add(index);
+      else if (expected === "*" && character !== "/") next.add(index).add(index + 1);
+      else if (expected === character) next.add(index + 1);
     }
-    open = withSkipped(next, places);
+    open = withSkipped(next, parts);
   }
-  return open.has(places.length);
+  return open.has(parts.length);
 }
 
 /** `**` also stands for nothing. */
-function withSkipped(open: Set<number>, places: readonly string[]): Set<number> {
-  for (const place of open) if (places[place] === "**") open.add(place + 1);
+function withSkipped(open: Set<number>, parts: readonly string[]): Set<number> {
+  for (const index of open) if (parts[index] === "**") open.add(index + 1);
   return open;
 }

@@ -76,11 +76,11 @@ function isScript(value: ScriptTurn | Script | ScriptedModelOptions): value is S
 const REQUESTS_KEPT = 10_000;
 
 /** How far one agent has come. The agent id stays the same over its follow-ups. */
-type Place = { lines: ScriptLines; turns: number; calls: number };
+type Progress = { lines: ScriptLines; turns: number; calls: number };
 
 function modelOf(script: Script, options: ScriptedModelOptions): ScriptedModel {
   const { id = "scripted/model", price, contextWindow, onRequest } = options;
-  const places = new Map<string, Place>();
+  const progressOf = new Map<string, Progress>();
   const requests: RecordedRequest[] = [];
   const reported = noUsage();
   const counter = new TokenCounter();
@@ -89,15 +89,15 @@ function modelOf(script: Script, options: ScriptedModelOptions): ScriptedModel {
   async function answer(request: ModelRequest, onDelta: OnDelta): Promise<ModelAnswer> {
     onRequest?.(request);
     const { agentId, path } = request.caller;
-    let place = places.get(agentId);
-    if (place === undefined) {
-      place = { lines: findLines(script, path), ...doneBefore(request) };
-      places.set(agentId, place);
+    let progress = progressOf.get(agentId);
+    if (progress === undefined) {
+      progress = { lines: findLines(script, path), ...doneBefore(request) };
+      progressOf.set(agentId, progress);
     }
-    place.turns += 1;
+    progress.turns += 1;
     requestCount += 1;
-    if (requests.length < REQUESTS_KEPT) requests.push(recordOf(request, place.turns));
-    const answered = await perform(stepsOf(place, request), { request, onDelta, options, place, counter });
+    if (requests.length < REQUESTS_KEPT) requests.push(recordOf(request, progress.turns));
+    const answered = await perform(stepsOf(progress, request), { request, onDelta, options, progress, counter });
     if (answered.usage !== undefined) addUsage(reported, answered.usage);
     return answered;
   }
@@ -116,7 +116,7 @@ function modelOf(script: Script, options: ScriptedModelOptions): ScriptedModel {
 }
 
 /** How far an agent has come that asks this model for the first time: more than nothing after a restart. */
-function doneBefore({ caller, mayCallTools, messages }: ModelRequest): Pick<Place, "turns" | "calls"> {
+function doneBefore({ caller, mayCallTools, messages }: ModelRequest): Pick<Progress, "turns" | "calls"> {
   const idStart = callIdOf(caller.path, "");
   let calls = 0;
   for (const message of messages) {
@@ -149,7 +149,7 @@ function recordOf(request: ModelRequest, turn: number): RecordedRequest {
   };
 }
 
-function stepsOf({ lines, turns }: Place, request: ModelRequest): readonly Step[] {
+function stepsOf({ lines, turns }: Progress, request: ModelRequest): readonly Step[] {
   const line = typeof lines === "function" ? lines : lines[turns - 1];
   if (line === undefined) {
     throw new ModelError("invalid_request", `The script for ${request.caller.path} has no answer ${turns}`);
@@ -162,12 +162,12 @@ type Performance = {
   request: ModelRequest;
   onDelta: OnDelta;
   options: ScriptedModelOptions;
-  place: Place;
+  progress: Progress;
   counter: TokenCounter;
 };
 
 async function perform(steps: readonly Step[], performance: Performance): Promise<ModelAnswer> {
-  const { request, onDelta, options, place, counter } = performance;
+  const { request, onDelta, options, progress, counter } = performance;
   const content: AssistantMessage["content"][number][] = [];
   let finish: FinishReason | undefined;
   let usage: ScriptedUsage | "estimated" | undefined = "estimated";
@@ -188,8 +188,8 @@ async function perform(steps: readonly Step[], performance: Performance): Promis
         content.push({ type: "reasoning", text: step.text });
         break;
       case "call": {
-        place.calls += 1;
-        const callId = step.callId ?? callIdOf(request.caller.path, place.calls);
+        progress.calls += 1;
+        const callId = step.callId ?? callIdOf(request.caller.path, progress.calls);
         content.push({ type: "tool-call", callId, toolName: step.toolName, input: step.input });
         break;
       }

@@ -1,4 +1,4 @@
-/** The words a script is written in: each makes one step of one answer of a scripted model. */
+/** The steps that an answer of a scripted model is made of. */
 
 import { ModelError, type ModelErrorKind } from "../core/errors.ts";
 import type { ModelAnswer } from "../core/model.ts";

@@ -1,4 +1,4 @@
-/** What every store promises about who may write a tree, and about forgetting one: a part of `store-contract.ts`. */
+/** What every store promises about who may write a tree, and about deleting one: a part of `store-contract.ts`. */
 
 import assert from "node:assert/strict";
 import { StaleOwner, UserError } from "../core/errors.ts";
@@ -54,7 +54,7 @@ export function claimPromises(check: CheckStore): void {
   check("giving back a claim that is not the latest changes nothing", async (store) => {
     await store.append("lead", unfinished("lead").events);
     for (const fence of [NO_OWNER, FIRST_FENCE + 1]) await store.release("lead", fence);
-    await store.release("nobody", FIRST_FENCE);
+    await store.release("unknown", FIRST_FENCE);
     await refuses(store.claim("lead"), "lead");
   });
 
@@ -125,7 +125,7 @@ export function claimPromises(check: CheckStore): void {
     await store.append("lead", unfinished("lead").events);
     await store.markLost("lead", "The disk was full");
     await store.markLost("lead", "It still is");
-    await store.markLost("nobody", "It never was");
+    await store.markLost("unknown", "It never was");
     const lost = async (records: Promise<RunRecord[]>) => (await records).map((record) => record.lost);
     assert.equal((await store.run("lead"))?.lost, "The disk was full");
     assert.deepEqual(await lost(store.tree("lead")), ["The disk was full", undefined, undefined]);
@@ -134,11 +134,11 @@ export function claimPromises(check: CheckStore): void {
   });
 }
 
-export function forgetPromises(check: CheckStore): void {
-  check("a tree is forgotten whole, and nothing else", async (store) => {
+export function deletePromises(check: CheckStore): void {
+  check("a tree is deleted whole, and nothing else", async (store) => {
     await store.append("lead", ended("lead").events);
     await store.append("other", ended("other", undefined, "other-").events);
-    for (const id of ["nobody", "", "scout"]) assert.equal(await store.delete(id), false);
+    for (const id of ["unknown", "", "scout"]) assert.equal(await store.delete(id), false);
     assert.equal(await store.delete("lead"), true);
     assert.equal(await store.delete("lead"), false);
     assert.deepEqual(await store.read("lead"), []);
@@ -160,7 +160,7 @@ export function forgetPromises(check: CheckStore): void {
     assert.deepEqual(await store.list(), []);
   });
 
-  check("trees are forgotten by the age of their root", async (store) => {
+  check("trees are pruned by the age of their root", async (store) => {
     await store.append("ended", ended("ended", 1_000, "ended-").events);
     await store.append("working", unfinished("working", 1_000, "working-").events);
     await store.append("left", unfinished("left", 1_000, "left-").events);

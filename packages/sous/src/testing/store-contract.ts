@@ -2,10 +2,9 @@
 
 import assert from "node:assert/strict";
 import type { StoredEvent } from "../core/event.ts";
-import { foldRunRecord } from "../core/run-record.ts";
-import type { RunRecord, Store } from "../core/store.ts";
+import { foldRunRecord, type RunRecord, type Store } from "../core/store.ts";
 import { type SampleTree, sampleTree } from "./sample-tree.ts";
-import { claimPromises, forgetPromises } from "./store-contract-claims.ts";
+import { claimPromises, deletePromises } from "./store-contract-claims.ts";
 
 /** The `test` of `node:test`, vitest, jest or the like. */
 export type RegisterTest = (name: string, run: () => Promise<void>) => unknown;
@@ -44,7 +43,7 @@ export function storeContract(test: RegisterTest, open: () => Promise<Store>): v
       await read({ runId: "scout", after: 4, limit: 1 }),
       numbers(ofScout.filter(({ seq }) => seq > 4)).slice(0, 1),
     );
-    assert.deepEqual(await read({ runId: "nobody" }), []);
+    assert.deepEqual(await read({ runId: "unknown" }), []);
   });
 
   check("an append is kept whole or not at all", async (store) => {
@@ -84,7 +83,7 @@ export function storeContract(test: RegisterTest, open: () => Promise<Store>): v
   check("unknown ids are nothing, not an error", async (store) => {
     const tree = family();
     await store.append(tree.rootId, tree.events);
-    for (const id of ["nobody", "", "__proto__", "constructor", "' or 1=1 --", "%"]) {
+    for (const id of ["unknown", "", "__proto__", "constructor", "' or 1=1 --", "%"]) {
       assert.equal(await store.run(id), undefined);
       assert.deepEqual(await store.read(id), []);
       assert.deepEqual(await store.children(id), []);
@@ -202,15 +201,15 @@ export function storeContract(test: RegisterTest, open: () => Promise<Store>): v
     assert.deepEqual(numbers(await store.read("lead", { after: 2_500, limit: 3 })), [2_501, 2_502, 2_503]);
     const records = await store.tree("lead");
     assert.equal(records.length, 1_001);
-    const places = new Map(records.map(({ id }, place) => [id, place]));
-    for (const [place, { parentId }] of records.entries()) {
+    const indexes = new Map(records.map(({ id }, index) => [id, index]));
+    for (const [index, { parentId }] of records.entries()) {
       if (parentId !== null)
-        assert.ok((places.get(parentId) ?? place) < place, `${parentId} comes before its children`);
+        assert.ok((indexes.get(parentId) ?? index) < index, `${parentId} comes before its children`);
     }
   });
 
   claimPromises(check);
-  forgetPromises(check);
+  deletePromises(check);
 }
 
 const HOSTILE: readonly string[] = [

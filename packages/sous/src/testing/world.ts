@@ -7,8 +7,8 @@
  * file is being read or written, and then moves to the next timer. Promises in between run as they do.
  */
 
-import { type Host, type Random, ulidSource } from "../core/clock.ts";
-import { between, chance, seededRandom } from "./seeded-random.ts";
+import type { Host, Random } from "../core/clock.ts";
+import { ulidSource } from "../core/ulid.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
 /** How a world is seeded, and how late its timers may be. */
@@ -149,4 +149,31 @@ function isFileRequest(resource: string): boolean {
 /** Waits until promises, and what they queue for the end of the round, have run. */
 async function quiet(rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) await new Promise<void>((resolve) => setImmediate(resolve));
+}
+
+/** Numbers in [0, 1) that follow from the seed. A name gives each purpose its own row, so that they do not disturb each other. */
+export function seededRandom(seed: number, name = ""): Random {
+  let state = seed | 0;
+  for (let index = 0; index < name.length; index++) state = Math.imul(state ^ name.charCodeAt(index), 0x01000193);
+  return () => {
+    state = (state + 0x9e3779b9) | 0;
+    let mixed = Math.imul(state ^ (state >>> 16), 0x21f0aaad);
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+    return ((mixed ^ (mixed >>> 15)) >>> 0) / 0x1_0000_0000;
+  };
+}
+
+/** True in this share of the draws. */
+export function chance(random: Random, share: number): boolean {
+  return random() < share;
+}
+
+/** A whole number from `least` to `most`, both included. */
+export function between(random: Random, least: number, most: number): number {
+  return least + Math.floor(random() * (most - least + 1));
+}
+
+/** One of the items. */
+export function pick<T>(random: Random, choices: readonly [T, ...T[]]): T {
+  return choices[Math.floor(random() * choices.length)] ?? choices[0];
 }

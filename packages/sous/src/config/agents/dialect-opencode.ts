@@ -3,9 +3,9 @@
 import type { PermissionEffect } from "../../core/configuration.ts";
 import { matchesGlob } from "../../core/glob.ts";
 import { nearest } from "../../core/nearest.ts";
+import { isRecord } from "../../core/schema.ts";
 import { type AgentDraft, isEffect, type KeyReader, type KeyReaders, warnOfAllow } from "./draft.ts";
 import { hasNoEffect, isIgnored, readDescription, readMaxTurns, readModel } from "./fields.ts";
-import { isSettings } from "./front-matter.ts";
 import { rulePatterns } from "./tool-list.ts";
 import { ASKING_TOOLS, meaningOf, namesOf } from "./tools.ts";
 
@@ -147,7 +147,7 @@ function openParts(draft: AgentDraft, tool: string, base: Statement, exceptions:
   draft.grant(tool, first.opening.path, said(first.opening));
   for (const { pattern, opening } of patterns) {
     draft.only(pattern, opening.path);
-    // What a project allows asks as ever.
+    // What a project allows still asks.
     const isHeard = opening.effect === "ask" || draft.source.scope === "user";
     if (isHeard) draft.rule(opening.effect, pattern, opening.path);
   }
@@ -211,7 +211,7 @@ function decideChildren(draft: AgentDraft, statements: readonly Statement[]): vo
 function readTools(draft: AgentDraft): Statement[] {
   const { tools } = draft.settings;
   if (tools === undefined || tools === null) return [];
-  if (!isSettings(tools)) {
+  if (!isRecord(tools)) {
     draft.refuse(
       "SOUS-A003",
       ["tools"],
@@ -231,10 +231,10 @@ function readTools(draft: AgentDraft): Statement[] {
 function readPermission(draft: AgentDraft): Statement[] {
   const { permission } = draft.settings;
   if (permission === undefined || permission === null) return [];
-  const whole = isSettings(permission) ? permission : { "*": permission };
+  const whole = isRecord(permission) ? permission : { "*": permission };
   return Object.entries(whole).flatMap(([tool, rights]) => {
-    const path = isSettings(permission) ? ["permission", tool] : ["permission"];
-    if (!isSettings(rights)) return toStatement(draft, tool, "*", rights, path);
+    const path = isRecord(permission) ? ["permission", tool] : ["permission"];
+    if (!isRecord(rights)) return toStatement(draft, tool, "*", rights, path);
     return Object.entries(rights).flatMap(([input, effect]) =>
       toStatement(draft, tool, input, effect, [...path, input]),
     );

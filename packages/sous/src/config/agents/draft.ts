@@ -2,8 +2,7 @@
 
 import type { PermissionEffect, PermissionRule } from "../../core/configuration.ts";
 import type { AgentFileCode } from "../../core/problem.ts";
-import type { AgentFile, AgentProblem, AgentSource, FieldOrigin } from "./file.ts";
-import type { FrontMatter } from "./front-matter.ts";
+import type { AgentFile, AgentProblem, AgentSource, FieldOrigin, FrontMatter } from "./file.ts";
 
 type Path = readonly (string | number)[];
 type Field =
@@ -125,7 +124,7 @@ export class AgentDraft {
     return { effect, pattern, origin: `${this.source.file}:${this.#at(path, "key").line}` };
   }
 
-  /** Whether it may have children; one no is enough. */
+  /** Whether it may have children; one refusal is enough. */
   children(isAllowed: boolean, path: Path, text: string): void {
     if (isAllowed) this.#children.isAllowed = true;
     else this.#children.isDenied = true;
@@ -180,7 +179,7 @@ export function isEffect(word: unknown): word is PermissionEffect {
   return word === "allow" || word === "ask" || word === "deny";
 }
 
-/** What a project allows is not heard: only its user can answer for the machine. */
+/** An `allow` of a project is ignored: only the user may allow. */
 export function warnOfAllow(draft: AgentDraft, path: readonly (string | number)[]): void {
   draft.warn(
     "SOUS-A007",

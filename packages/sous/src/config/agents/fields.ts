@@ -4,6 +4,7 @@ import { agent, RESERVED_AGENT_NAMES } from "../../core/agent.ts";
 import { visibleText } from "../../core/clean-text.ts";
 import { messageOf } from "../../core/errors.ts";
 import { nearest } from "../../core/nearest.ts";
+import { parseDuration } from "../../core/units.ts";
 import type { AgentDraft, KeyReader } from "./draft.ts";
 
 const MAX_TURNS = 1000;
@@ -59,7 +60,7 @@ export const readNickname: KeyReader = (draft, key) => {
   if (text !== undefined) draft.set("nickname", text.replace(/\s+/g, " ").slice(0, 100), [key]);
 };
 
-/** Undefined when there is nothing, or it is no text. */
+/** Undefined when there is nothing, or it is not a text. */
 function readText(draft: AgentDraft, key: string): string | undefined {
   const value = draft.settings[key];
   if (value === null || value === "") return undefined;
@@ -91,23 +92,20 @@ function setWhole(
   else draft.refuse("SOUS-A003", [key], `${key} must be a whole number from 1 to ${most}`, `write \`${key}: ${such}\``);
 }
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 /** A timer cannot wait longer. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** `90`, `90s`, `5m`, `2h`. */
-export const readTimeout: KeyReader = (draft, key) => {
-  const [, count, unit = "s"] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)?$/.exec(String(draft.settings[key])) ?? [];
-  setTimeoutMs(draft, key, Number(count) * (UNITS[unit] ?? Number.NaN), "such as 90s, 5m or 2h");
-};
+export const readTimeout: KeyReader = (draft, key) =>
+  setTimeoutMs(draft, key, parseDuration(String(draft.settings[key])), "such as 90s, 5m or 2h");
 
 export const readTimeoutMinutes: KeyReader = (draft, key) => {
   const value = draft.settings[key];
-  setTimeoutMs(draft, key, typeof value === "number" ? value * 60_000 : Number.NaN, "in minutes, such as 5");
+  setTimeoutMs(draft, key, typeof value === "number" ? value * 60_000 : undefined, "in minutes, such as 5");
 };
 
-function setTimeoutMs(draft: AgentDraft, key: string, milliseconds: number, hint: string): void {
-  const isRight = milliseconds > 0 && milliseconds <= MAX_TIMEOUT_MS;
+function setTimeoutMs(draft: AgentDraft, key: string, milliseconds: number | undefined, hint: string): void {
+  const isRight = milliseconds !== undefined && milliseconds > 0 && milliseconds <= MAX_TIMEOUT_MS;
   if (isRight) draft.set("timeoutMs", milliseconds, [key], String(draft.settings[key]));
   else
     draft.refuse(

@@ -2,6 +2,7 @@
 
 import type { PermissionRule } from "../../core/configuration.ts";
 import type { AgentFileCode } from "../../core/problem.ts";
+import type { YamlDocument } from "../yaml/document.ts";
 
 /** Whose keys and tool names a file uses; decided by the folder it lies in, never by what it says. */
 export type AgentDialect = "sous" | "claude" | "gemini" | "opencode";
@@ -66,3 +67,10 @@ export type AgentFile = {
 };
 
 export type ReadAgent = { readonly agent: AgentFile | undefined; readonly problems: readonly AgentProblem[] };
+
+/** The two halves of an agent file: the settings between the dashes, and the text below them. */
+export type FrontMatter = {
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly at: YamlDocument["at"];
+  readonly body: string;
+};

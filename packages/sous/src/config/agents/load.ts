@@ -1,4 +1,4 @@
-/** Finds the agent files of the user and of a trusted project, reads them, and settles who has a name. */
+/** Finds the agent files of the user and of a trusted project, reads them, and decides which file a name belongs to. */
 
 import type { Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { MAX_AGENT_BYTES } from "../read-file.ts";
 import { type ProjectFile, readRegular, realInside } from "../trust/files.ts";
 import type { AgentDialect, AgentFile, AgentProblem, AgentScope, AgentSource } from "./file.ts";
 
-type AgentPlaces = {
+type AgentFolders = {
   /** In the order in which they win. */
   readonly userFolders: readonly string[];
   /** Of a trusted project, as they were compared: nothing of it is opened here. */
@@ -30,9 +30,9 @@ export const PROJECT_FOLDERS: readonly string[] = [
 ];
 
 /** Never throws. The user's agents win over the project's, and within each ours over those of other programs. */
-export async function loadAgentFiles({ checkRule, ...places }: AgentPlaces): Promise<LoadedAgents> {
+export async function loadAgentFiles({ checkRule, ...folders }: AgentFolders): Promise<LoadedAgents> {
   const problems: AgentProblem[] = [];
-  const found = await findAll(places, problems);
+  const found = await findAll(folders, problems);
   for (const { file } of found.slice(MAX_FILES, MAX_FILES + 1))
     problems.push(
       about(file, `there are more than ${MAX_FILES} agent files: this one and those behind it are not read`),
@@ -69,10 +69,10 @@ export function dialectOf(folder: string): AgentDialect {
 
 type Found = { file: string; dialect: AgentDialect; scope: AgentScope; read: () => Promise<Buffer | string> };
 
-async function findAll({ userFolders, projectFiles }: AgentPlaces, problems: AgentProblem[]): Promise<Found[]> {
+async function findAll({ userFolders, projectFiles }: AgentFolders, problems: AgentProblem[]): Promise<Found[]> {
   const found: Found[] = [];
   for (const folder of userFolders) found.push(...(await findIn(folder, problems)));
-  for (const place of PROJECT_FOLDERS) found.push(...findInProject(place, projectFiles, problems));
+  for (const folder of PROJECT_FOLDERS) found.push(...findInProject(folder, projectFiles, problems));
   return found;
 }
 
@@ -90,13 +90,13 @@ async function findIn(folder: string, problems: AgentProblem[]): Promise<Found[]
   return found;
 }
 
-function findInProject(place: string, files: readonly ProjectFile[], problems: AgentProblem[]): Found[] {
-  // A link on the way was not gone through when the project was trusted.
-  if (files.some(({ path, target }) => target !== undefined && (path === place || path === posix.dirname(place))))
-    problems.push(about(place, "the folder is reached through a link: it is not read"));
-  const dialect = dialectOf(place);
+function findInProject(folder: string, files: readonly ProjectFile[], problems: AgentProblem[]): Found[] {
+  // Links were not followed when the project was trusted.
+  if (files.some(({ path, target }) => target !== undefined && (path === folder || path === posix.dirname(folder))))
+    problems.push(about(folder, "the folder is reached through a link: it is not read"));
+  const dialect = dialectOf(folder);
   const inside = files.filter(
-    ({ path }) => posix.dirname(path) === place && isAgentFile(posix.basename(path), dialect),
+    ({ path }) => posix.dirname(path) === folder && isAgentFile(posix.basename(path), dialect),
   );
   return inside.flatMap(({ path, target, content }): Found[] => {
     if (content === undefined) {

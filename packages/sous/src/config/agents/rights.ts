@@ -44,12 +44,12 @@ export function toEffectiveRights(agent: AgentFile, available: readonly string[]
       ...agent.only.map(({ pattern, origin }) => ({ effect: "only" as const, pattern, from: origin })),
       ...agent.rules.map(({ effect, pattern, origin }) => ({ effect, pattern, from: origin })),
     ],
-    delegate: { isAllowed: agent.delegate, from: placeOf(agent, fields.delegate) ?? UNSET },
-    model: { name: agent.model ?? "inherit", from: placeOf(agent, fields.model) ?? INHERITED },
-    maxTurns: { value: agent.maxTurns, from: placeOf(agent, fields.maxTurns) ?? UNSET },
-    timeoutMs: { value: agent.timeoutMs, from: placeOf(agent, fields.timeoutMs) ?? UNSET },
-    maxOutputTokens: { value: agent.maxOutputTokens, from: placeOf(agent, fields.maxOutputTokens) ?? UNSET },
-    notes: { isRead: agent.notes, from: placeOf(agent, fields.notes) ?? UNSET },
+    delegate: { isAllowed: agent.delegate, from: lineOf(agent, fields.delegate) ?? UNSET },
+    model: { name: agent.model ?? "inherit", from: lineOf(agent, fields.model) ?? INHERITED },
+    maxTurns: { value: agent.maxTurns, from: lineOf(agent, fields.maxTurns) ?? UNSET },
+    timeoutMs: { value: agent.timeoutMs, from: lineOf(agent, fields.timeoutMs) ?? UNSET },
+    maxOutputTokens: { value: agent.maxOutputTokens, from: lineOf(agent, fields.maxOutputTokens) ?? UNSET },
+    notes: { isRead: agent.notes, from: lineOf(agent, fields.notes) ?? UNSET },
     promptBytes: Buffer.byteLength(agent.instructions),
   };
 }
@@ -57,13 +57,13 @@ export function toEffectiveRights(agent: AgentFile, available: readonly string[]
 function effectiveTool(agent: AgentFile, tool: string): EffectiveTool {
   const { tools, deny, fields } = agent.origins;
   const isDenied = agent.deny.includes(tool);
-  if (isDenied) return { tool, isAllowed: false, from: placeOf(agent, deny[tool]) ?? UNSET };
+  if (isDenied) return { tool, isAllowed: false, from: lineOf(agent, deny[tool]) ?? UNSET };
   if (agent.tools === undefined) return { tool, isAllowed: true, from: INHERITED };
   const isListed = agent.tools.includes(tool);
-  return { tool, isAllowed: isListed, from: placeOf(agent, isListed ? tools[tool] : fields.tools) ?? UNSET };
+  return { tool, isAllowed: isListed, from: lineOf(agent, isListed ? tools[tool] : fields.tools) ?? UNSET };
 }
 
-function placeOf({ file }: AgentFile, origin: FieldOrigin | undefined): string | undefined {
+function lineOf({ file }: AgentFile, origin: FieldOrigin | undefined): string | undefined {
   if (origin === undefined) return undefined;
   return origin.line === 0 ? origin.text : `${file}:${origin.line} (${origin.text})`;
 }

@@ -52,7 +52,7 @@ function grantEntry(draft: AgentDraft, { path, said, name, specifier }: Entry): 
   draft.warn("SOUS-A006", path, `there is no tool ${said}: it is left out`, suggestion(draft, name));
 }
 
-/** The tool may be used for these calls only, and they ask as ever. */
+/** The tool may be used for these calls only, and they still ask. */
 function limitTool(draft: AgentDraft, tool: string, specifier: string, path: Path): void {
   const patterns = rulePatterns(tool, specifier, "allow") ?? [];
   for (const pattern of patterns) draft.only(pattern, path);
@@ -157,7 +157,7 @@ function withFolders(path: string): string[] {
   return paths;
 }
 
-/** What ends a rule, or is no part of a path in it, may be anything. */
+/** What ends a rule, or is not part of a path in it, may be anything. */
 function plain(pattern: string): string {
   return pattern.replace(/[()?{}[\]\\\p{Cc}]+/gu, "*");
 }

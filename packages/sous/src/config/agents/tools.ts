@@ -24,13 +24,10 @@ export type ToolMeaning = { tool: string } | "children" | "elsewhere" | "unknown
 
 export function meaningOf(name: string, dialect: AgentDialect): ToolMeaning {
   const names = NAMES[dialect];
-  if (Object.hasOwn(names, name)) return toMeaning(names[name] ?? "");
+  const ours = Object.hasOwn(names, name) ? names[name] : undefined;
+  if (ours !== undefined) return ours === CHILDREN ? "children" : { tool: ours };
   if (ELSEWHERE[dialect].includes(name) || FOREIGN.test(name)) return "elsewhere";
   return "unknown";
-}
-
-function toMeaning(name: string): ToolMeaning {
-  return name === CHILDREN ? "children" : { tool: name };
 }
 
 /** Every name that means something in a dialect, for suggestions. */

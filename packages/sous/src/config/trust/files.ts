@@ -4,13 +4,13 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { lstat, open, readdir, readlink, realpath } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
-import { messageOf, UserError } from "../../core/errors.ts";
+import { codeOf, messageOf, UserError } from "../../core/errors.ts";
 
 /** The one file of a project that file tools write, when a person has said yes. */
 export const NOTES = "AGENTS.md";
 
 /** Everything of a project that sous may read, once it is trusted. */
-const PROJECT_PLACES: readonly string[] = [
+const PROJECT_PATHS: readonly string[] = [
   ".sous",
   ".claude/agents",
   ".gemini/agents",
@@ -39,21 +39,21 @@ export type FileHash = { readonly path: string; readonly sha256: string };
 
 export type ProjectSnapshot = { readonly sha256: string; readonly files: readonly ProjectFile[] };
 
-/** Which of the places there are. Looks, opens nothing. */
-export async function presentPlaces(root: string): Promise<string[]> {
-  const found = await Promise.all(PROJECT_PLACES.map((place) => isThere(join(root, place))));
-  return PROJECT_PLACES.filter((_, index) => found[index]);
+/** Which of these paths exist. Opens nothing. */
+export async function presentPaths(root: string): Promise<string[]> {
+  const found = await Promise.all(PROJECT_PATHS.map((path) => isThere(join(root, path))));
+  return PROJECT_PATHS.filter((_, index) => found[index]);
 }
 
 /** Reads all of them. Throws a `UserError` when one cannot be read or there is too much. */
 export async function readProject(root: string): Promise<ProjectSnapshot> {
   const files: ProjectFile[] = [];
   let bytes = 0;
-  for (const place of PROJECT_PLACES) await add(place.split("/"), []);
+  for (const path of PROJECT_PATHS) await add(path.split("/"), []);
   files.sort((one, other) => (one.path < other.path ? -1 : 1));
   return { sha256: fingerprint(files), files };
 
-  /** One name behind the other: a link on the way is not gone through. */
+  /** Name by name: a link on the way is not followed. */
   async function add([name, ...rest]: readonly string[], above: readonly string[]): Promise<void> {
     if (name === undefined) return;
     const path = [...above, name].join("/");
@@ -69,9 +69,9 @@ export async function readProject(root: string): Promise<ProjectSnapshot> {
   async function addFile(path: string, isLink: boolean, isFile: boolean): Promise<void> {
     if (files.some((each) => each.path === path)) return;
     if (files.length >= MAX_FILES) throw tooMuch(`there are more than ${MAX_FILES} files`);
-    const place = join(root, path);
-    const target = isLink ? await inWords(path, readlink(place)) : undefined;
-    const real = isLink ? await realInside(place, root) : place;
+    const absolute = join(root, path);
+    const target = isLink ? await inWords(path, readlink(absolute)) : undefined;
+    const real = isLink ? await realInside(absolute, root) : absolute;
     const isRead = real !== undefined && (isFile || (isLink && (await lstat(real)).isFile()));
     const content = isRead ? await inWords(path, readRegular(real, MAX_BYTES)) : undefined;
     bytes += content?.length ?? 0;
@@ -104,7 +104,7 @@ function fingerprint(files: readonly ProjectFile[]): string {
 }
 
 function notThere(error: unknown): undefined {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const code = codeOf(error);
   if (code === "ENOENT" || code === "ENOTDIR") return undefined;
   throw error;
 }
@@ -121,7 +121,7 @@ function tooMuch(what: string): UserError {
   );
 }
 
-/** The whole file. Throws when it is a link, no file, or larger than it may be. */
+/** The whole file. Throws when it is a link, not a file, or larger than it may be. */
 export async function readRegular(path: string, maxBytes: number): Promise<Buffer> {
   // Without blocking: what was a file a moment ago may be a pipe now.
   await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, lstat, mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { messageOf, UserError } from "../../core/errors.ts";
+import { codeOf, messageOf, UserError } from "../../core/errors.ts";
 import { type FileHash, readRegular } from "./files.ts";
 
 /** One project, by its real path. */
@@ -14,7 +14,7 @@ export type TrustRecord = {
   readonly sha256: string;
   readonly at: string;
   readonly files: readonly FileHash[];
-  /** What its configuration denied and asked about: it holds on when the files have changed. */
+  /** What its configuration denied and asked about: it still holds when the files have changed. */
   readonly rules: readonly NarrowingRule[];
 };
 
@@ -56,7 +56,7 @@ function toRecord(value: unknown): TrustRecord {
   const { path, sha256, at, files, rules } = fieldsOf(value);
   if (typeof path !== "string" || typeof sha256 !== "string" || typeof at !== "string")
     throw new Error("it is damaged");
-  // A record of before there were these lists matches no project, so that trust has to be given again.
+  // A record without these lists, from an earlier version, matches no project, so that trust has to be given again.
   if (files === undefined && rules === undefined) return { path, sha256: "", at, files: [], rules: [] };
   if (!Array.isArray(files) || !Array.isArray(rules) || !files.every(isHash) || !rules.every(isRule))
     throw new Error("it is damaged");
@@ -116,7 +116,7 @@ async function lock(file: string): Promise<AsyncDisposable> {
       await (await open(file, "wx", 0o600)).close();
       return { [Symbol.asyncDispose]: () => rm(file, { force: true }) };
     } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+      if (codeOf(error) !== "EEXIST") throw error;
       const heldSince = await stat(file).then(
         ({ mtimeMs }) => mtimeMs,
         () => Date.now(),

@@ -1,8 +1,8 @@
 /** What a person should see before a project is trusted: its files, its agents, and every program it wants to start. */
 
 import { posix } from "node:path";
+import { isRecord } from "../../core/schema.ts";
 import type { ReadAgent } from "../agents/file.ts";
-import { isSettings } from "../agents/front-matter.ts";
 import { dialectOf, PROJECT_FOLDERS } from "../agents/load.ts";
 import { readAgentFile } from "../agents/read.ts";
 import { readYaml } from "../yaml/document.ts";
@@ -43,16 +43,16 @@ function parseJson(text: string): unknown {
 }
 
 function named(file: string, value: unknown, keys: readonly string[]): ProjectReview["servers"] {
-  if (!isSettings(value)) return [];
+  if (!isRecord(value)) return [];
   return keys.flatMap((key) => {
     const servers = Object.hasOwn(value, key) ? value[key] : undefined;
-    if (!isSettings(servers)) return [];
+    if (!isRecord(servers)) return [];
     return Object.entries(servers).map(([name, server]) => ({ file, name, runs: runsOf(server) }));
   });
 }
 
 function runsOf(server: unknown): string {
-  if (!isSettings(server)) return "?";
+  if (!isRecord(server)) return "?";
   const { command, args, url } = server;
   const words = [command, ...(Array.isArray(args) ? args : []), ...(command === undefined ? [url] : [])];
   return words

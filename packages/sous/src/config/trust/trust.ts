@@ -1,6 +1,6 @@
 /**
  * Trust: whether the files of a project may be read. It is given to a folder as it is, and ends with the first change.
- * What the project denied and asked about holds on after that: a run must not get more by changing a file.
+ * What the project denied and asked about still holds after that: a run must not get more by changing a file.
  */
 
 import { realpath } from "node:fs/promises";
@@ -12,7 +12,7 @@ import {
   NOTES,
   type ProjectFile,
   type ProjectSnapshot,
-  presentPlaces,
+  presentPaths,
   projectRoot,
   readProject,
   realFolder,
@@ -39,24 +39,24 @@ export type ProjectTrust = {
   readonly heldRules: readonly PermissionRule[];
 };
 
-type Place = { readonly cwd: string; readonly stateFolder: string };
+type TrustFolders = { readonly cwd: string; readonly stateFolder: string };
 
 /**
  * Never throws. For a project without a record nothing is opened; the files of one with a record are read to be compared.
  * A record is for exactly one folder: one above it gives no trust to a repository inside.
  */
-export async function trustOf({ cwd, stateFolder }: Place): Promise<ProjectTrust> {
+export async function trustOf({ cwd, stateFolder }: TrustFolders): Promise<ProjectTrust> {
   const found = { present: [], problem: undefined, files: [], changes: [], heldRules: [] };
   let records: readonly TrustRecord[];
   try {
     records = await readTrustRecords(stateFolder);
   } catch (error) {
     const root = await projectRoot(cwd);
-    return { ...found, root, state: "unknown", present: await presentPlaces(root), problem: messageOf(error) };
+    return { ...found, root, state: "unknown", present: await presentPaths(root), problem: messageOf(error) };
   }
   const start = await realFolder(cwd);
   const root = await projectRoot(start, pathsOf(records));
-  const present = await presentPlaces(root);
+  const present = await presentPaths(root);
   const binding = records.filter(({ path }) => isWithin(start, path));
   const record = binding.find(({ path }) => path === root);
   const heldRules = binding.flatMap(rulesOf);
@@ -86,7 +86,7 @@ export async function trust(
 }
 
 /** False when it was not trusted. */
-export async function revoke({ cwd, stateFolder }: Place): Promise<boolean> {
+export async function revoke({ cwd, stateFolder }: TrustFolders): Promise<boolean> {
   const records = await readTrustRecords(stateFolder);
   const root = await projectRoot(cwd, pathsOf(records));
   const isKnown = records.some(({ path }) => path === root);
@@ -100,11 +100,11 @@ export async function revoke({ cwd, stateFolder }: Place): Promise<boolean> {
  * the record that was compared: what is changed meanwhile is not trusted by this.
  */
 export async function writeTrusted(
-  place: Place,
+  folders: TrustFolders,
   { file, content }: { file: string; content: Uint8Array },
   write: () => Promise<void>,
 ): Promise<void> {
-  const { root, state, files } = await trustOf(place);
+  const { root, state, files } = await trustOf(folders);
   const path = state === "trusted" ? await notesAt(file, root, files) : undefined;
   await write();
   if (path === undefined) return;
@@ -113,7 +113,7 @@ export async function writeTrusted(
   const isCompared = (record: TrustRecord): boolean =>
     record.path === root && JSON.stringify(record.files) === JSON.stringify(before);
   try {
-    await changeTrustRecords(place.stateFolder, (records) =>
+    await changeTrustRecords(folders.stateFolder, (records) =>
       records.map((record) => (isCompared(record) ? { ...record, sha256, files: hashesOf(now) } : record)),
     );
   } catch (error) {

@@ -30,11 +30,11 @@ export function readYaml(given: string | Uint8Array, { file, maxBytes, firstLine
   const first = { line: firstLine, column: 1 };
   const read = readSource(given, { maxBytes, firstLine });
   if ("problem" in read) return { value: null, at: () => first, problems: [{ file, ...read.problem }] };
-  const { text, placeOf } = read.source;
+  const { text, positionOf } = read.source;
   const refused = (found: readonly Found[]): YamlDocument => ({
     value: null,
     at: () => first,
-    problems: inOrder(found).map(({ offset, message, fix }) => ({ file, ...placeOf(offset), message, fix })),
+    problems: inOrder(found).map(({ offset, message, fix }) => ({ file, ...positionOf(offset), message, fix })),
   });
   const syntax = readTokens(text);
   if ("problem" in syntax) return refused([syntax.problem]);
@@ -44,7 +44,7 @@ export function readYaml(given: string | Uint8Array, { file, maxBytes, firstLine
   if (document.errors.length > 0) return refused(document.errors.map((error) => explain(error, text)));
   const { value, positions, problems } = toValue(document.contents);
   if (problems.length > 0) return refused(problems);
-  return { value, at: (path, part) => placeAt(positions, path, part, placeOf), problems: [] };
+  return { value, at: (path, part) => positionAt(positions, path, part, positionOf), problems: [] };
 }
 
 type Found = { readonly offset: number; readonly message: string; readonly fix: string };
@@ -53,13 +53,18 @@ function inOrder(found: readonly Found[]): Found[] {
   return [...found].sort((one, other) => one.offset - other.offset).slice(0, MAX_PROBLEMS);
 }
 
-function placeAt(positions: Positions, path: Path, part: "key" | "value" = "value", placeOf: SourceText["placeOf"]) {
+function positionAt(
+  positions: Positions,
+  path: Path,
+  part: "key" | "value" = "value",
+  positionOf: SourceText["positionOf"],
+) {
   for (let length = path.length; length >= 0; length--) {
     const found = positions.get(path.slice(0, length));
     // Of a parent, the key is what people look for.
-    if (found !== undefined) return placeOf(length < path.length || part === "key" ? found.key : found.value);
+    if (found !== undefined) return positionOf(length < path.length || part === "key" ? found.key : found.value);
   }
-  return placeOf(0);
+  return positionOf(0);
 }
 
 /** The words of the parser, in plainer ones where people meet them often. */
@@ -86,7 +91,7 @@ type Position = { readonly line: number; readonly column: number };
 
 type SourceText = {
   readonly text: string;
-  placeOf(offset: number): Position;
+  positionOf(offset: number): Position;
 };
 
 /** What is wrong with the bytes themselves. */
@@ -109,18 +114,18 @@ function readSource(
     };
   }
   if (typeof given !== "string" && !isUtf8(given)) {
-    const place = firstBadByte(Buffer.from(given.buffer, given.byteOffset, given.byteLength), firstLine);
-    return { problem: { ...place, message: "the text is not UTF-8", fix: "save the file as UTF-8" } };
+    const position = firstBadByte(Buffer.from(given.buffer, given.byteOffset, given.byteLength), firstLine);
+    return { problem: { ...position, message: "the text is not UTF-8", fix: "save the file as UTF-8" } };
   }
   const decoded = typeof given === "string" ? given : new TextDecoder("utf-8", { ignoreBOM: true }).decode(given);
   const text = decoded.startsWith("\ufeff") ? decoded.slice(1) : decoded;
-  const source = { text, placeOf: placesIn(text, firstLine) };
+  const source = { text, positionOf: positionsIn(text, firstLine) };
   const control = FORBIDDEN.exec(text);
   if (control === null) return { source };
   const point = text.charCodeAt(control.index).toString(16).toUpperCase().padStart(4, "0");
   return {
     problem: {
-      ...source.placeOf(control.index),
+      ...source.positionOf(control.index),
       message: `the character U+${point} is not allowed in YAML`,
       fix: 'remove it, or write it as an escape in double quotes, such as "\\u001b"',
     },
@@ -142,7 +147,7 @@ function firstBadByte(bytes: Buffer, firstLine: number): Position {
   }
 }
 
-function placesIn(text: string, firstLine: number): SourceText["placeOf"] {
+function positionsIn(text: string, firstLine: number): SourceText["positionOf"] {
   const starts = [0];
   for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
   return (offset) => {

@@ -18,7 +18,7 @@ const MAX_VALUES = 20_000;
 const FORBIDDEN_KEYS = new Set(["__proto__", "constructor", "prototype"]);
 
 export function toValue(contents: Node): { value: unknown; positions: Positions; problems: readonly Problem[] } {
-  const places: Spots = new Map();
+  const spots: Spots = new Map();
   const walk: Walk = {
     anchors: new Map(),
     open: new Set(),
@@ -26,8 +26,8 @@ export function toValue(contents: Node): { value: unknown; positions: Positions;
     values: 0,
     via: undefined,
   };
-  const value = readNode(contents, { below: places, depth: 0 }, walk);
-  return { value, positions: { get: (path) => spotAt(places, path) }, problems: walk.problems };
+  const value = readNode(contents, { below: spots, depth: 0 }, walk);
+  return { value, positions: { get: (path) => spotAt(spots, path) }, problems: walk.problems };
 }
 
 type Walk = {
@@ -47,10 +47,10 @@ type Spot = Position & { readonly below: Spots };
 /** Where a value is being read. */
 type Here = { readonly below: Spots; readonly depth: number };
 
-function spotAt(places: Spots, path: Path): Position | undefined {
+function spotAt(spots: Spots, path: Path): Position | undefined {
   let spot: Spot | undefined;
   for (const step of path) {
-    spot = (spot?.below ?? places).get(step);
+    spot = (spot?.below ?? spots).get(step);
     if (spot === undefined) return undefined;
   }
   return spot;
@@ -145,7 +145,7 @@ function refuse(walk: Walk, offset: number, message: string, fix: string): null 
   return null;
 }
 
-/** The walk comes back from every level once the limit is passed; the first place is the one to tell. */
+/** The walk comes back from every level once the limit is passed; the first one is reported. */
 function refuseOnce(walk: Walk, offset: number, message: string, fix: string): null {
   return walk.problems.some((problem) => problem.message === message) ? null : refuse(walk, offset, message, fix);
 }

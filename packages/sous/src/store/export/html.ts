@@ -10,14 +10,15 @@ import {
   type CallView,
   costInWords,
   countInWords,
+  durationInWords,
   fileInWords,
   filesOf,
   lastWords,
-  type MessageEntry,
   type Part,
   pictureAddress,
   type RunView,
   resultOf,
+  SPEAKERS,
   showHidden,
   timeInWords,
   tokensInWords,
@@ -75,7 +76,7 @@ function header(title: string, views: readonly RunView[]): string {
     countInWords(tools, "tool call"),
     tokensInWords(usage),
     costInWords(cost),
-    timeOf(root.record),
+    durationInWords(root.record),
   ];
   const { startedAt, lost } = root.record;
   const loss = lost === undefined ? "" : `<p class="remark bad">Not everything was kept: ${visible(lost)}</p>`;
@@ -95,7 +96,7 @@ function overview(views: readonly RunView[], anchors: Anchors): string {
       record.toolCount,
       `${record.usage.estimated ? "~" : ""}${record.usage.totalTokens.toLocaleString("en")}`,
       record.costUsd === null ? "?" : costInWords(record.costUsd),
-      timeOf(record),
+      durationInWords(record),
     ];
     const link = `<a href="#${anchors.get(record.id)}" title="${visibleAttribute(record.path)}">${visible(name)}</a>`;
     const from = origin === undefined ? "" : ` <span class="time">${origin.kind}</span>`;
@@ -170,15 +171,6 @@ function entryItem(entry: ViewEntry, startedAt: number, anchors: Anchors): strin
 ${parts.map(partBlock).join("\n")}${calls.map((call) => callBlock(call, anchors)).join("\n")}</li>`;
 }
 
-const SPEAKERS: Readonly<Record<MessageEntry["from"], string>> = {
-  earlier: "Said before",
-  task: "Task",
-  model: "Model",
-  steer: "Said from outside",
-  notice: "Notice of the runtime",
-  report: "Report of a child",
-};
-
 function partBlock(part: Part): string {
   switch (part.type) {
     case "text":
@@ -236,10 +228,6 @@ function kindOf(status: RunRecord["status"]): "good" | "half" | "bad" | "open" {
   if (status === "running" || status === "interrupted") return "open";
   if (status === "completed") return "good";
   return isSuccess({ status: status satisfies RunStatus }) ? "half" : "bad";
-}
-
-function timeOf({ durationMs }: RunRecord): string {
-  return durationMs === undefined ? "no end" : timeInWords(durationMs);
 }
 
 function moment(time: number): string {

@@ -5,13 +5,14 @@ import type { RunRecord } from "../../core/store.ts";
 import {
   type CallView,
   costInWords,
+  durationInWords,
   fileInWords,
   filesOf,
   lastWords,
-  type MessageEntry,
   type Part,
   type RunView,
   resultOf,
+  SPEAKERS,
   showHidden,
   timeInWords,
   tokensInWords,
@@ -42,14 +43,15 @@ function nameInTree({ record: { path, depth }, start: { origin } }: RunView): st
   return `${"&nbsp;&nbsp;".repeat(Math.min(depth, 20))}${depth > 0 ? "└ " : ""}${cell(name)}${origin === undefined ? "" : ` (${origin.kind})`}`;
 }
 
-function figuresOf({ status, turns, toolCount, usage, costUsd, durationMs }: RunRecord): string[] {
+function figuresOf(record: RunRecord): string[] {
+  const { status, turns, toolCount, usage, costUsd } = record;
   return [
     status.replaceAll("_", " "),
     String(turns),
     String(toolCount),
     tokensInWords(usage).replace(" tokens", ""),
     costUsd === null ? "?" : costInWords(costUsd),
-    durationMs === undefined ? "no end" : timeInWords(durationMs),
+    durationInWords(record),
   ];
 }
 
@@ -78,15 +80,6 @@ function entrySection(entry: ViewEntry, startedAt: number): string {
   const title = `**${number}. ${SPEAKERS[from]}** (${time})`;
   return [title, ...parts.flatMap(partSection), ...calls.map(callSection)].join("\n\n");
 }
-
-const SPEAKERS: Readonly<Record<MessageEntry["from"], string>> = {
-  earlier: "Said before",
-  task: "Task",
-  model: "Model",
-  steer: "Said from outside",
-  notice: "Notice of the runtime",
-  report: "Report of a child",
-};
 
 function partSection(part: Part): string[] {
   switch (part.type) {

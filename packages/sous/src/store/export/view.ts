@@ -31,7 +31,7 @@ type Remark = { kind: "remark"; isBad: boolean; time: number; text: string };
 
 export type CallView = {
   call: ToolCallPart;
-  /** Who was asked for consent and what came of it. */
+  /** Who was asked for consent, and the answer. */
   consent: string | undefined;
   result: CallResult | undefined;
   /** The runs this call has started. */
@@ -62,7 +62,7 @@ function startedBy(runId: string | null, callId: string | undefined): string {
   return JSON.stringify([runId, callId]);
 }
 
-/** With a list of its own in place of recursion, and each run once: a store can be a stranger's too. */
+/** A list instead of recursion, and each run once: a store can be crafted. */
 function inTreeOrder(records: readonly RunRecord[]): RunRecord[] {
   const below = Map.groupBy(records, ({ parentId }) => parentId);
   const ordered = new Set<RunRecord>();
@@ -90,9 +90,16 @@ function viewRun(
     view.entries.push({ kind: "message", number, from, time, parts, calls: made });
   };
   const hear = (message: AssistantMessage, time: number) => {
-    const made = toolCallsOf(message).map((call) => viewCall(call, childrenOf(call.callId)));
+    const made = toolCallsOf(message).map((call): CallView => {
+      return { call, consent: undefined, result: undefined, children: childrenOf(call.callId) };
+    });
     for (const each of made) calls.set(each.call.callId, each);
-    say("model", time, message.content.filter(isPart), made);
+    say(
+      "model",
+      time,
+      message.content.filter((part) => part.type !== "tool-call"),
+      made,
+    );
   };
   for (const message of start.origin?.kind === "branch" ? start.origin.history : []) {
     if (message.role === "assistant") hear(message, start.time);
@@ -129,14 +136,6 @@ function viewRun(
     }
   }
   return view;
-}
-
-function viewCall(call: ToolCallPart, children: readonly RunRecord[]): CallView {
-  return { call, consent: undefined, result: undefined, children };
-}
-
-function isPart(part: Part | ToolCallPart): part is Part {
-  return part.type !== "tool-call";
 }
 
 function addResult(call: CallView | undefined, result: CallView["result"]): void {
@@ -214,6 +213,11 @@ export function timeInWords(milliseconds: number): string {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
+/** How long a run was at work. */
+export function durationInWords({ durationMs }: RunRecord): string {
+  return durationMs === undefined ? "no end" : timeInWords(durationMs);
+}
+
 /** `12,345 tokens`, with a mark before what was estimated. */
 export function tokensInWords({ totalTokens, estimated }: Usage): string {
   return `${estimated ? "~" : ""}${totalTokens.toLocaleString("en")} tokens`;
@@ -232,6 +236,16 @@ export function countInWords(count: number, one: string, many: string = `${one}s
 export function valueInWords(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value, undefined, 2) ?? "");
 }
+
+/** Whose message it is, for people. */
+export const SPEAKERS: Readonly<Record<MessageEntry["from"], string>> = {
+  earlier: "Said before",
+  task: "Task",
+  model: "Model",
+  steer: "Said from outside",
+  notice: "Notice of the runtime",
+  report: "Report of a child",
+};
 
 /**
  * Calls `show` for every character that would be invisible, move a cursor or turn the text around. Line breaks and tabs
@@ -264,7 +278,7 @@ const PICTURES: Readonly<Record<string, RegExp>> = {
 const MAX_PICTURE = 20_000_000;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** An address that holds the picture itself; undefined when the file is no picture, or lies elsewhere. */
+/** An address that holds the picture itself; undefined when the file is not a picture, or lies elsewhere. */
 export function pictureAddress({ mediaType, data }: FilePart): string | undefined {
   const type = mediaType.toLowerCase();
   const prefix = `data:${type};base64,`;
@@ -274,7 +288,7 @@ export function pictureAddress({ mediaType, data }: FilePart): string | undefine
   return `${prefix}${base64}`;
 }
 
-/** What is said of a file in its place. */
+/** The text that is shown instead of a file. */
 export function fileInWords({ mediaType, data, filename }: FilePart): string {
   const name = filename === undefined ? "a file" : filename;
   if (/^https?:/.test(data)) return `${name} (${mediaType}) at ${data}`;

@@ -45,7 +45,7 @@ class TreeCheck {
   }
 
   #problemOfStart(start: EventOf<"run-start">): string | undefined {
-    const problem = this.#problemOfIds(start) ?? this.#problemOfPlace(start) ?? this.#problemOfOrigin(start);
+    const problem = this.#problemOfIds(start) ?? this.#problemOfPosition(start) ?? this.#problemOfOrigin(start);
     if (problem !== undefined) return problem;
     this.#root ??= start;
     this.#agentOfPath.set(start.path, start.agentId);
@@ -55,12 +55,12 @@ class TreeCheck {
 
   #problemOfIds({ runId, agentId, parentId, origin }: EventOf<"run-start">): string | undefined {
     const ids = [runId, agentId, parentId ?? runId, origin?.runId ?? runId];
-    if (!ids.every((id) => ULID.test(id))) return "has an id that is no ULID";
+    if (!ids.every((id) => ULID.test(id))) return "has an id that is not a ULID";
     if (this.#runs.has(runId)) return "starts a run for the second time";
     return undefined;
   }
 
-  #problemOfPlace(start: EventOf<"run-start">): string | undefined {
+  #problemOfPosition(start: EventOf<"run-start">): string | undefined {
     const { path, agentId, parentId, depth } = start;
     const owner = this.#agentOfPath.get(path);
     if (owner !== undefined && owner !== agentId) return "takes a path that belongs to another agent";
@@ -77,7 +77,7 @@ class TreeCheck {
   /** The first run is the root; later ones without a parent are follow-ups of it. */
   #problemOfRoot({ agentId, runId, depth, path, origin }: EventOf<"run-start">): string | undefined {
     if (depth !== 0) return `has the depth ${depth} and no parent`;
-    if (this.#root === undefined) return agentId === runId && !path.includes("/") ? undefined : "is no root";
+    if (this.#root === undefined) return agentId === runId && !path.includes("/") ? undefined : "is not a root";
     const isFollowUp = agentId === this.#root.agentId && path === this.#root.path && origin?.kind === "follow-up";
     return isFollowUp ? undefined : "is a second root";
   }

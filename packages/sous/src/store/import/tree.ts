@@ -1,10 +1,12 @@
-/** Takes an exported tree into a store. The file is a stranger's: it is believed nothing that it does not prove. */
+/** Imports an exported tree into a store. The file is untrusted: everything in it is checked. */
 
-import { type Random, ulidSource } from "../../core/clock.ts";
+import { isWellFormed } from "../../core/clean-text.ts";
+import type { Random } from "../../core/clock.ts";
 import { messageOf, StoreError, UserError } from "../../core/errors.ts";
 import type { StoredEvent } from "../../core/event.ts";
 import { NO_OWNER, type Store } from "../../core/store.ts";
-import { EVENT_SCHEMA_VERSION, parseStoredEvent } from "../event-schema.ts";
+import { replaceIds, timeOfUlid, ulidSource } from "../../core/ulid.ts";
+import { EVENT_SCHEMA_VERSION, LAST_SEQ, parseStoredEvent } from "../event-schema.ts";
 import { TREE_FORMAT, type TreeFile } from "../export/tree.ts";
 import { problemOfTree } from "./check.ts";
 
@@ -52,8 +54,6 @@ async function markLost(store: Store, rootId: string, reason: string): Promise<v
   }
 }
 
-/** More than a store can number. */
-const MAX_EVENTS = 2 ** 28 - 1;
 const MAX_REASON = 10_000;
 
 function parseFile(value: unknown): TreeFile {
@@ -69,7 +69,7 @@ function parseFile(value: unknown): TreeFile {
   if (Object.keys(rest).length > 0) throw notImported("it has fields besides format, version, lost and events");
   if (lost !== undefined && !(typeof lost === "string" && lost.length <= MAX_REASON && lost.isWellFormed()))
     throw notImported("lost is not a short text");
-  if (!Array.isArray(events) || events.length > MAX_EVENTS) throw notImported("events is not a list");
+  if (!Array.isArray(events) || events.length > LAST_SEQ) throw notImported("events is not a list");
   const parsed = events.map(parseEvent);
   const problem = problemOfTree(parsed);
   if (problem !== undefined) throw notImported(problem);
@@ -86,14 +86,6 @@ function parseEvent(value: unknown): StoredEvent {
   } catch (error) {
     throw error instanceof StoreError ? notImported(messageOf(error)) : error;
   }
-}
-
-function isWellFormed(value: unknown): boolean {
-  if (typeof value === "string") return value.isWellFormed();
-  if (typeof value !== "object" || value === null) return true;
-  if (Array.isArray(value)) return value.every(isWellFormed);
-  for (const [key, item] of Object.entries(value)) if (!key.isWellFormed() || !isWellFormed(item)) return false;
-  return true;
 }
 
 /** In units of UTF-16. A larger tree belongs into a database. */
@@ -141,7 +133,7 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** The place of the closing quote. A quote is escaped when an odd number of backslashes stands before it. */
+/** The index of the closing quote. A quote is escaped when an odd number of backslashes stands before it. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let first = end;
@@ -162,27 +154,8 @@ function withNewIds(events: readonly StoredEvent[], random: Random): StoredEvent
   const next = ulidSource(() => time, random);
   const newIds = new Map<string, string>();
   for (const id of [...old].sort()) {
-    time = timeOf(id);
+    time = timeOfUlid(id);
     newIds.set(id, next());
   }
-  const rename = (text: string) => text.replace(ULID_IN_TEXT, (found) => newIds.get(found) ?? found);
-  return events.map((event) => parseStoredEvent(renamed(event, rename)));
-}
-
-const ULID_IN_TEXT = /(?<![0-9A-Za-z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Za-z])/g;
-const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-
-/** The first ten letters of a ULID are milliseconds since 1970. */
-function timeOf(id: string): number {
-  let time = 0;
-  for (const letter of id.slice(0, 10)) time = time * 32 + ALPHABET.indexOf(letter);
-  return time;
-}
-
-/** The events are at most 110 levels deep by now. */
-function renamed(value: unknown, rename: (text: string) => string): unknown {
-  if (typeof value === "string") return rename(value);
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => renamed(item, rename));
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, renamed(item, rename)]));
+  return events.map((event) => parseStoredEvent(replaceIds(event, newIds)));
 }

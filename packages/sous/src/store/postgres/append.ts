@@ -2,9 +2,9 @@
 
 import { StaleOwner, StoreError } from "../../core/errors.ts";
 import type { StoredEvent } from "../../core/event.ts";
-import { addToRunRecord, beginRunRecord } from "../../core/run-record.ts";
-import { FIRST_FENCE, NO_OWNER } from "../../core/store.ts";
+import { addToRunRecord, beginRunRecord, FIRST_FENCE, NO_OWNER } from "../../core/store.ts";
 import { type EncodedEvent, encodeEvent, toColumn } from "../event-row.ts";
+import { checkSeq, LAST_SEQ } from "../event-schema.ts";
 import { type Connection, type Query, statement } from "./connection.ts";
 import {
   COUNTED_COLUMNS,
@@ -17,7 +17,7 @@ import {
   updateRuns,
   updateValues,
 } from "./run-rows.ts";
-import { LAST_SEQ, TREE_BITS } from "./schema.ts";
+import { TREE_BITS } from "./schema.ts";
 import { LEASE_END, lockTree, lockTreeStatement, type PostgresTreeRow } from "./trees.ts";
 
 type Appended = { readonly event: StoredEvent; readonly encoded: EncodedEvent };
@@ -46,7 +46,7 @@ export function createAppend({ connection, schema, owner, patienceMs, isHeld }: 
         const tree = await beginOrLock(query, rootId, given, fence);
         if (unsure.has(rootId) && (await areKept(query, tree, given))) return;
         checkFence(rootId, tree, fence);
-        checkNumbers(rootId, tree, events);
+        for (const [index, { seq }] of events.entries()) checkSeq(rootId, events[index - 1]?.seq ?? tree.lastSeq, seq);
         const { begun, goneOn, runOf } = await countOn(query, rootId, tree, events);
         await storeBlobs(
           query,
@@ -176,14 +176,4 @@ function isOpenAfter(events: readonly StoredEvent[]): boolean {
 function checkFence(rootId: string, tree: PostgresTreeRow, fence: number): void {
   if (tree.fence !== fence)
     throw new StaleOwner(`Tree ${rootId} was taken over: claim ${fence} is not the latest, which is ${tree.fence}`);
-}
-
-/** Two journals of one tree, or one that repeats itself, would corrupt the order of events. */
-function checkNumbers(rootId: string, tree: PostgresTreeRow, events: readonly StoredEvent[]): void {
-  let last = tree.lastSeq;
-  for (const { seq } of events) {
-    if (seq <= last) throw new StoreError(`Tree ${rootId} already has event ${seq}; its last is ${last}`);
-    if (!(seq <= LAST_SEQ)) throw new StoreError(`Tree ${rootId} is full: it can have ${LAST_SEQ} events`);
-    last = seq;
-  }
 }

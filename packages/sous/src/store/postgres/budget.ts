@@ -151,8 +151,8 @@ function undefinedIfConflict(error: unknown): undefined {
 
 function statements(schema: string, channel: string) {
   const columns = PURSE_COLUMNS.join(", ");
-  const places = PURSE_COLUMNS.map((_, index) => `$${index + 2}`);
-  const [versionPlace, messagePlace] = [places.length + 2, places.length + 3];
+  const parameters = PURSE_COLUMNS.map((_, index) => `$${index + 2}`);
+  const [versionParameter, messageParameter] = [parameters.length + 2, parameters.length + 3];
   const time = "extract(epoch from clock_timestamp())::float8 * 1000 as now";
   const read = `select ${columns}, version, ${time} from ${schema}.purses where name = $1`;
   return {
@@ -161,23 +161,23 @@ function statements(schema: string, channel: string) {
     // A row that is made again must not have a version that the one before it had.
     insert: statement(
       `insert into ${schema}.purses (name, ${columns}, version)
-       values ($1, ${places.join(", ")}, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
+       values ($1, ${parameters.join(", ")}, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
        on conflict (name) do nothing returning version, ${time}`,
     ),
     update: statement(
       `with changed as (
          update ${schema}.purses
-         set ${PURSE_COLUMNS.map((column, index) => `${column} = ${places[index]}`).join(", ")}, version = version + 1
-         where name = $1 and version = $${versionPlace} returning version
+         set ${PURSE_COLUMNS.map((column, index) => `${column} = ${parameters[index]}`).join(", ")}, version = version + 1
+         where name = $1 and version = $${versionParameter} returning version
        )
        select version, ${time},
-         case when $${messagePlace}::text is not null then pg_notify('${channel}', $${messagePlace}::text)::text end as told
+         case when $${messageParameter}::text is not null then pg_notify('${channel}', $${messageParameter}::text)::text end as told
        from changed`,
     ),
   };
 }
 
-/** What other processes say about shared budgets: one connection listens for all of a store, while anyone wants to hear it. */
+/** What other processes say about shared budgets: one connection listens for all of a store, while there are listeners. */
 type PostgresNews = AsyncDisposable & {
   readonly listen: NonNullable<PurseTables["listen"]>;
   /** The text of a message on the channel. */
@@ -215,7 +215,7 @@ function createNews(connection: Connection, schema: string): PostgresNews {
     return connection.listen(channel, { onListening: tellAll, onMessage: tell }, signal);
   }
 
-  /** Listens again when the connection breaks. Until it does, everyone is told to look for themselves. */
+  /** Listens again when the connection breaks. Until it does, all listeners are notified, so that they poll. */
   async function keepListening(first: Promise<void>, signal: AbortSignal): Promise<void> {
     let listening: Promise<void> | undefined = first;
     for (let pauseMs = MIN_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {

@@ -54,7 +54,7 @@ export type Connection = AsyncDisposable & {
    */
   listen(channel: string, listener: ChannelListener, signal: AbortSignal): Promise<void> | undefined;
   /** Host, port and database, for sentences. */
-  place(): string;
+  address(): string;
 };
 
 export type ChannelListener = {
@@ -83,19 +83,19 @@ export function plannedStatement(text: string): Statement {
 
 /** How long a server may take for one small statement before the connection counts as lost. */
 const MAX_ANSWER_MS = 10_000;
-/** Locks are given up a little earlier, so that it is the server who says what happened. */
+/** Locks are given up a little earlier, so that the server reports what happened. */
 const SHORTER_FOR_LOCKS_MS = 2_000;
 
-export type ConnectionOptions = { pool: PostgresPool; place: string | undefined; isOurs: boolean };
+export type ConnectionOptions = { pool: PostgresPool; address: string | undefined; isOurs: boolean };
 
-export function openConnection({ pool, place, isOurs }: ConnectionOptions): Connection {
-  let name = place;
+export function openConnection({ pool, address, isOurs }: ConnectionOptions): Connection {
+  let known = address;
   let isClosed = false;
   const queue = queueOf(pool);
   // A connection that breaks while it is idle is replaced by the next one; without a listener it ends the process.
   pool.on("error", ignore);
 
-  const nameOfPlace = () => name ?? "Postgres";
+  const currentAddress = () => known ?? "Postgres";
 
   async function borrow<Result>(
     work: (client: PostgresClient, keep: () => void) => Promise<Result>,
@@ -107,12 +107,12 @@ export function openConnection({ pool, place, isOurs }: ConnectionOptions): Conn
     let isReusable = false;
     try {
       client = await connect(pool, firstWords);
-      name ??= placeOf(client);
+      known ??= addressOf(client);
       return await work(client, () => {
         isReusable = true;
       });
     } catch (error) {
-      throw toStoreError(error, nameOfPlace());
+      throw toStoreError(error, currentAddress());
     } finally {
       if (client !== undefined) giveBack(client, isReusable);
     }
@@ -155,7 +155,7 @@ export function openConnection({ pool, place, isOurs }: ConnectionOptions): Conn
       client.on("notification", ({ payload = "" }) => listener.onMessage(payload));
       await client.query({ text: `listen ${channel}`, query_timeout: MAX_ANSWER_MS });
       listener.onListening();
-      // A connection that was cut without a word is found out by asking.
+      // A connection that was cut silently is found by a query.
       while (await pauseUnless(signal, broken.promise))
         await client.query({ text: "select", query_timeout: MAX_ANSWER_MS });
     });
@@ -173,7 +173,7 @@ export function openConnection({ pool, place, isOurs }: ConnectionOptions): Conn
         return rows;
       }),
     transaction: runTransaction,
-    place: nameOfPlace,
+    address: currentAddress,
     async [Symbol.asyncDispose]() {
       if (isClosed) return;
       isClosed = true;
@@ -183,7 +183,7 @@ export function openConnection({ pool, place, isOurs }: ConnectionOptions): Conn
   };
 }
 
-export function placeOf({ host, port, database }: Pick<PostgresClient, "host" | "port" | "database">): string {
+export function addressOf({ host, port, database }: Pick<PostgresClient, "host" | "port" | "database">): string {
   return `Postgres at ${host}:${port}/${database}`;
 }
 
@@ -200,8 +200,8 @@ async function pauseUnless(signal: AbortSignal, broken: Promise<never>): Promise
 type FirstWords = { readonly text: string; readonly patienceMs: number };
 
 /**
- * A server that is started again is away for a moment, and connections from before are dead without knowing it: no run should
- * lose a run by that. As long as nothing was said but the first words, it can be said again on another connection.
+ * A server that is started again is away for a moment, and connections from before are dead without a sign: no run should
+ * fail because of that. While only the first statement was sent, it can be sent again on another connection.
  */
 async function connect(pool: PostgresPool, { text, patienceMs }: FirstWords = NOTHING): Promise<PostgresClient> {
   const latest = performance.now() + patienceMs;
@@ -228,7 +228,7 @@ function giveBack(client: PostgresClient, isReusable: boolean): void {
   client.release(!isReusable);
 }
 
-/** A connection that was cut without a word must not hold its locks for long: another process may wait for them. */
+/** A connection that was cut silently must not hold its locks for long: another process may wait for them. */
 function beginText(longestMs: number): string {
   return [
     "begin isolation level read committed",

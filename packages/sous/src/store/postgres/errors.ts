@@ -1,11 +1,11 @@
-/** What went wrong between us and the server, as one sentence that names the place and none of its secrets. */
+/** Faults of the server and of the way to it, as one sentence that names its address and none of its secrets. */
 
 import { messageOf, StoreError, UserError } from "../../core/errors.ts";
 
 /** What the store itself threw is left as it is. */
-export function toStoreError(error: unknown, place: string): StoreError | UserError {
+export function toStoreError(error: unknown, address: string): StoreError | UserError {
   if (error instanceof StoreError || error instanceof UserError) return error;
-  return new StoreError(sentenceFor(error, place), { cause: error });
+  return new StoreError(sentenceFor(error, address), { cause: error });
 }
 
 /** True when the server itself refused a statement: the connection still works. Its codes have a digit, those of Node none. */
@@ -29,20 +29,20 @@ export function isLost(error: unknown): boolean {
   return isAway(error.cause) || !isServerAnswer(error.cause);
 }
 
-function sentenceFor(error: unknown, place: string): string {
+function sentenceFor(error: unknown, address: string): string {
   const reason = reasonOf(error);
   const code = codeOf(error);
   if (code === "28P01" || code === "28000")
-    return `${place} did not accept the user or the password (${reason}): correct the connection string`;
+    return `${address} did not accept the user or the password (${reason}): correct the connection string`;
   if (code === "3D000")
-    return `${place} is not there (${reason}): create the database, or correct the connection string`;
+    return `${address} does not exist (${reason}): create the database, or correct the connection string`;
   if (code === "42501")
-    return `${place} does not allow it (${reason}): grant the user its own schema, or choose another`;
+    return `${address} does not allow it (${reason}): grant the user its own schema, or choose another`;
   if (UNREACHABLE.has(code))
-    return `${place} cannot be reached (${reason}): check that it runs and what its address is`;
+    return `${address} cannot be reached (${reason}): check that it runs and what its address is`;
   if (code === "" && /\btimeout\b/i.test(reason))
-    return `${place} did not answer in time (${reason}): check the way to it, and how busy it is`;
-  return `${place} failed: ${reason}`;
+    return `${address} did not answer in time (${reason}): check the network, and how busy the server is`;
+  return `${address} failed: ${reason}`;
 }
 
 const UNREACHABLE = new Set([

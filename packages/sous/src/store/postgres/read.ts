@@ -2,12 +2,12 @@
 
 import type { RunIdentity, StoredEvent } from "../../core/event.ts";
 import type { ReadOptions, RunQuery, RunRecord, Store } from "../../core/store.ts";
-import { checkedRecord } from "../check-record.ts";
 import { decodeEvent, toColumn } from "../event-row.ts";
+import { checkedRecord, LAST_SEQ } from "../event-schema.ts";
 import { LostMarks, marksIn } from "../lost-marks.ts";
 import { type Connection, plannedStatement, statement } from "./connection.ts";
 import { IDENTITY_COLUMNS, identityOf, RECORD_COLUMNS, readBlobs, recordOf } from "./run-rows.ts";
-import { LAST_SEQ, TREE_BITS } from "./schema.ts";
+import { TREE_BITS } from "./schema.ts";
 import { goneOwners, isAtWork, livingOwners, ownersStatement } from "./trees.ts";
 
 type Reader = Pick<Store, "read" | "run" | "list" | "children" | "tree">;
@@ -97,16 +97,16 @@ function eventsQuery(schema: string, rootId: string, options: ReadOptions): { te
 function listConditions(query: RunQuery, goneOwners: string[]): { conditions: string[]; values: unknown[] } {
   const { since, status, rootsOnly, idPrefix, rootId, cwd } = query;
   const values: unknown[] = [];
-  const place = (value: unknown) => values.push(value);
+  const parameter = (value: unknown) => values.push(value);
   const conditions: string[] = [];
-  if (since !== undefined) conditions.push(`r.started_at >= $${place(since)}`);
+  if (since !== undefined) conditions.push(`r.started_at >= $${parameter(since)}`);
   if (rootsOnly === true) conditions.push("r.parent_id is null");
-  if (rootId !== undefined) conditions.push(`t.root_id = $${place(toColumn(rootId))}`);
-  if (cwd !== undefined) conditions.push(`r.cwd = $${place(toColumn(cwd))}`);
-  if (idPrefix !== undefined) conditions.push(`r.id like $${place(`${likeText(idPrefix)}%`)}`);
+  if (rootId !== undefined) conditions.push(`t.root_id = $${parameter(toColumn(rootId))}`);
+  if (cwd !== undefined) conditions.push(`r.cwd = $${parameter(toColumn(cwd))}`);
+  if (idPrefix !== undefined) conditions.push(`r.id like $${parameter(`${likeText(idPrefix)}%`)}`);
   if (status === "running" || status === "interrupted") {
-    conditions.push("r.status = 'running'", `${status === "running" ? "" : "not "}${isAtWork(place(goneOwners))}`);
-  } else if (status !== undefined) conditions.push(`r.status = $${place(status)}`);
+    conditions.push("r.status = 'running'", `${status === "running" ? "" : "not "}${isAtWork(parameter(goneOwners))}`);
+  } else if (status !== undefined) conditions.push(`r.status = $${parameter(status)}`);
   return { conditions, values };
 }
 
@@ -123,18 +123,18 @@ function wholeOr<Other>(count: number | undefined, other: Other): number | Other
 export type Losses = {
   /** Rejects when neither this machine nor the server takes it. */
   mark(rootId: string, reason: string): Promise<void>;
-  /** Tells the server what is marked here. A tree that it does not have stays marked. */
+  /** Stores in the server what is marked here. A tree that it does not have stays marked. */
   takeIn(): Promise<void>;
-  /** The same, when this store has something to tell; never rejects. */
+  /** The same, when this store has marks; never rejects. */
   catchUp(): Promise<void>;
   delete(rootId: string): void;
   /** The reader, with what is marked here added to the roots that it finds. */
   addTo(reader: Reader): Reader;
 };
 
-/** Where the server is must be known by now. */
+/** Called only once the address of the server is known. */
 export function createLosses(connection: Connection, schema: string, folder: string | undefined): Losses {
-  const marks = new LostMarks(marksIn(folder, `${connection.place()} ${schema}`));
+  const marks = new LostMarks(marksIn(folder, `${connection.address()} ${schema}`));
   const markLost = statement(
     `update ${schema}.trees set lost = coalesce(lost, $2) where root_id = $1 returning root_id`,
   );

@@ -22,7 +22,7 @@ type Column = {
 
 const SEQ: Column = { name: "seq", type: "integer", value: ({ seq }) => seq };
 
-/** What a run is born with. */
+/** Written at the start of a run. */
 const FIXED: readonly Column[] = [
   SEQ,
   text("id", ({ id }) => id),
@@ -40,7 +40,7 @@ const FIXED: readonly Column[] = [
   text("cwd", ({ cwd }) => cwd),
 ];
 
-/** What becomes of it. */
+/** Written while it runs and at its end. */
 const CHANGING: readonly Column[] = [
   { name: "end_seq", type: "integer", value: ({ endSeq }) => endSeq },
   text("status", ({ status }) => status),

@@ -6,7 +6,6 @@ import { type Connection, plannedStatement, type Query, statement } from "./conn
 
 /** Events of a tree are the keys from `tree × 2^28`; a number that both ends of the connection know. */
 export const TREE_BITS = 28;
-export const LAST_SEQ: number = 2 ** TREE_BITS - 1;
 
 /** The name of a schema, quoted for use in statements. Throws a `UserError` when Postgres could not have one of that name. */
 export function quoteSchema(name: string): string {
@@ -23,10 +22,10 @@ export async function migrate(connection: Connection, name: string): Promise<voi
   await connection.transaction(
     async (query) => {
       await query(statement("select pg_advisory_xact_lock($1::bigint)"), [lockNumber(name)]);
-      const version = (await currentVersion(query, name)) ?? (await begin(query, name, connection.place()));
+      const version = (await currentVersion(query, name)) ?? (await begin(query, name, connection.address()));
       if (version > MIGRATIONS.length) {
         throw new UserError(
-          `The schema ${schema} of ${connection.place()} was written by a newer version of sous (schema ${version}; this one knows ${MIGRATIONS.length}): update sous, or choose another schema`,
+          `The schema ${schema} of ${connection.address()} was written by a newer version of sous (schema ${version}; this one knows ${MIGRATIONS.length}): update sous, or choose another schema`,
         );
       }
       const steps = MIGRATIONS.slice(version).flat().join(";\n");
@@ -58,7 +57,7 @@ async function tablesOf(query: Query, name: string): Promise<string[]> {
   return rows.map((row) => String(row.name));
 }
 
-async function begin(query: Query, name: string, place: string): Promise<number> {
+async function begin(query: Query, name: string, address: string): Promise<number> {
   const schema = quoteSchema(name);
   const [row] = await query(
     statement(
@@ -68,10 +67,10 @@ async function begin(query: Query, name: string, place: string): Promise<number>
     [name],
   );
   if (row?.encoding !== "UTF8") {
-    throw new UserError(`${place} keeps text as ${row?.encoding}: use a database with the encoding UTF8`);
+    throw new UserError(`${address} keeps text as ${row?.encoding}: use a database with the encoding UTF8`);
   }
   if ((await tablesOf(query, name)).some((table) => OUR_TABLES.has(table))) {
-    throw new UserError(`The schema ${schema} of ${place} holds tables of another program: choose another schema`);
+    throw new UserError(`The schema ${schema} of ${address} holds tables of another program: choose another schema`);
   }
   // Asked for only when it is missing: an administrator may have made it for a user who may not.
   if (row.found !== true) await query(plannedStatement(`create schema ${schema}`));

@@ -1,7 +1,7 @@
 /** The store of a team: runs in Postgres, shared by any number of processes and machines. */
 
 import type { Clock } from "../../core/clock.ts";
-import { StaleOwner, UserError } from "../../core/errors.ts";
+import { codeOf, StaleOwner, UserError } from "../../core/errors.ts";
 import type { SharedBudgets } from "../../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../../core/store.ts";
 import { quietClock } from "../../host.ts";
@@ -9,7 +9,7 @@ import { newOwner } from "../owner.ts";
 import { openSharedBudget } from "../shared-budget.ts";
 import { createAppend } from "./append.ts";
 import { createPurses } from "./budget.ts";
-import { type Connection, openConnection, type PostgresPool, placeOf } from "./connection.ts";
+import { addressOf, type Connection, openConnection, type PostgresPool } from "./connection.ts";
 import { createDeletion } from "./delete.ts";
 import { createLosses, createReader, type Losses } from "./read.ts";
 import { migrate, quoteSchema } from "./schema.ts";
@@ -79,7 +79,7 @@ function storeOn(connection: Connection, schema: string, losses: Losses, options
       try {
         if (await append(rootId, events, fence)) claims.hold(rootId, fence);
         else claims.drop(rootId, fence);
-        // The server answers: what it was not told while it was away, it is told now.
+        // The server answers again: marks made while it was away are stored in it now.
         void losses.catchUp();
       } catch (error) {
         if (error instanceof StaleOwner) claims.drop(rootId, fence);
@@ -103,7 +103,7 @@ const MAX_CONNECT_MS = 10_000;
 
 async function connect({ connectionString, pool, maxConnections = 4 }: PostgresStoreOptions): Promise<Connection> {
   if (pool !== undefined) {
-    if (connectionString === undefined) return openConnection({ pool, place: undefined, isOurs: false });
+    if (connectionString === undefined) return openConnection({ pool, address: undefined, isOurs: false });
     throw new UserError("The Postgres store takes a pool or a connection string, not both");
   }
   const { Client, Pool } = await loadPg();
@@ -118,8 +118,8 @@ async function connect({ connectionString, pool, maxConnections = 4 }: PostgresS
   };
   try {
     // A client that never connects knows what the string and the environment say together.
-    const place = placeOf(new Client(config));
-    return openConnection({ pool: new Pool(config), place, isOurs: true });
+    const address = addressOf(new Client(config));
+    return openConnection({ pool: new Pool(config), address, isOurs: true });
   } catch {
     // Without the cause, which quotes the string and the password in it.
     throw new UserError("The connection string must look like postgres://user:password@host:5432/database");
@@ -130,7 +130,7 @@ async function loadPg(): Promise<typeof import("pg")> {
   try {
     return await import("pg");
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error;
+    if (codeOf(error) !== "ERR_MODULE_NOT_FOUND") throw error;
     throw new UserError("Runs are stored in Postgres with the package pg, which is not installed: npm install pg");
   }
 }

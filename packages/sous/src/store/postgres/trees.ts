@@ -4,7 +4,7 @@ import type { Clock } from "../../core/clock.ts";
 import { UserError } from "../../core/errors.ts";
 import type { Claim } from "../../core/store.ts";
 import { toColumn } from "../event-row.ts";
-import { describeOwner, isGone } from "../owner.ts";
+import { atWork, isGone } from "../owner.ts";
 import { type Connection, type Query, type Row, type Statement, statement } from "./connection.ts";
 
 export type PostgresTreeRow = {
@@ -13,13 +13,13 @@ export type PostgresTreeRow = {
   readonly fence: number;
   readonly lastSeq: number;
   readonly owner: string | undefined;
-  /** When its owner counts as dead if nothing more is heard of it, in milliseconds since 1970. */
+  /** When its owner counts as dead unless it renews its lease, in milliseconds since 1970. */
   readonly leasedUntil: number;
   /** False when no process works on it, as far as can be known from here. */
   readonly isOwned: boolean;
 };
 
-/** How long an owner counts as alive after it was last heard of, and how often it is heard of. */
+/** How long a lease lasts, and how often its owner renews it. */
 const LEASE_SECONDS = 30;
 const RENEWAL_MS = 10_000;
 
@@ -49,15 +49,8 @@ export async function lockTree(query: Query, lock: Statement, rootId: string): P
 }
 
 export function checkFree(rootId: string, { isOwned, owner = "", leasedUntil }: PostgresTreeRow): void {
-  if (!isOwned) return;
-  const until = new Date(Math.min(leasedUntil, LATEST_DATE)).toISOString();
-  throw new UserError(
-    `Run ${rootId} is at work in ${describeOwner(owner)}, which holds it until ${until}: wait, or stop that process`,
-  );
+  if (isOwned) throw atWork(rootId, owner, leasedUntil);
 }
-
-/** The last moment that has a date. */
-const LATEST_DATE = 8.64e15;
 
 /** Says of rows with `owner` and `is_leased` whether a process works on their tree; looks at each process once. */
 export function livingOwners(): (row: Row) => boolean {
@@ -70,9 +63,9 @@ export function livingOwners(): (row: Row) => boolean {
   };
 }
 
-/** Condition on the tree `t`: a process may work on it. The owners that are certainly gone are the list at this place. */
-export function isAtWork(place: number): string {
-  return `(t.owner is not null and t.lease_until > clock_timestamp() and t.owner <> all($${place}::text[]))`;
+/** Condition on the tree `t`: a process may work on it. The parameter with this number lists the owners that are certainly gone. */
+export function isAtWork(parameter: number): string {
+  return `(t.owner is not null and t.lease_until > clock_timestamp() and t.owner <> all($${parameter}::text[]))`;
 }
 
 export function ownersStatement(schema: string): Statement {
@@ -117,7 +110,7 @@ export function createClaims(connection: Connection, schema: string, owner: stri
 
   function renew(): void {
     renewal = timer(RENEWAL_MS, renew);
-    // One that fails is made up for by the next: a lease outlasts two of them.
+    // A renewal may fail: a lease outlasts two of them.
     connection.query(sql.renew, [owner, heldIds()]).catch(() => undefined);
   }
 
@@ -154,7 +147,7 @@ export function createClaims(connection: Connection, schema: string, owner: stri
     },
     async [Symbol.asyncDispose]() {
       stopRenewal();
-      // A server that is gone cannot be told; there the lease ends by itself.
+      // A server that is gone cannot be notified; the lease ends by itself.
       if (held.size > 0) await connection.query(sql.releaseAll, [owner, heldIds()]).catch(() => undefined);
       held.clear();
     },

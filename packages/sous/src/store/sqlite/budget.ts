@@ -23,6 +23,7 @@ export class SqlitePurses implements PurseTables {
   }
 
   update<T>(name: string, change: (purse: Purse | undefined) => PurseChange<T>): T {
+    // guard: budget-in-a-transaction
     const { purse, result } = this.#connection.write(() => {
       const row = this.#connection.prepare(LOAD).get(name);
       const changed = change(row === undefined ? undefined : toPurse(row));
@@ -42,7 +43,7 @@ export class SqlitePurses implements PurseTables {
   }
 }
 
-/** The table, in the words that `sqlite-schema.ts` compares. */
+/** The table, in the words that `schema.ts` compares. */
 export const PURSES = `CREATE TABLE purses (
   name TEXT NOT NULL UNIQUE,
   limit_tokens INTEGER,

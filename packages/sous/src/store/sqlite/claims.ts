@@ -5,7 +5,7 @@ import type { Clock } from "../../core/clock.ts";
 import { StoreError, UserError } from "../../core/errors.ts";
 import { type Claim, NO_OWNER } from "../../core/store.ts";
 import { toColumn } from "../event-row.ts";
-import { describeOwner, isGone, newOwner } from "../owner.ts";
+import { atWork, isGone, newOwner } from "../owner.ts";
 import type { SqliteConnection } from "./connection.ts";
 
 const LEASE_MS = 30_000;
@@ -59,10 +59,7 @@ export class SqliteClaims {
   checkFree(rootId: string, tree: SqliteTreeRow): void {
     const { owner, leasedUntil } = tree;
     if (owner === undefined || !this.isAtWork(tree)) return;
-    const until = new Date(Math.min(leasedUntil, LATEST_DATE)).toISOString();
-    throw new UserError(
-      `Run ${rootId} is at work in ${describeOwner(owner)}, which holds it until ${until}: wait, or stop that process`,
-    );
+    throw atWork(rootId, owner, leasedUntil);
   }
 
   claim(rootId: string): Claim {
@@ -140,9 +137,6 @@ function toTreeRow({ number, fence, owner, leased_until: leasedUntil }: Record<s
     leasedUntil: Number(leasedUntil ?? 0),
   };
 }
-
-/** The last moment that has a date. */
-const LATEST_DATE = 8.64e15;
 
 const SELECT = "SELECT number, fence, owner, leased_until FROM runs";
 const FIND = `${SELECT} WHERE id = ? AND root = number`;

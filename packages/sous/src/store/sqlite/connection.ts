@@ -23,7 +23,7 @@ const CHECKPOINT_PAGES = 8_000;
 /** How often to look whether the file is still there: a look takes a tenth of the time of a commit. */
 const CHECK_INTERVAL_MS = 1_000;
 const BUSY_PAUSE_MS = 5;
-/** Files that say that someone writes, or was cut off. */
+/** Files that show that a process writes, or was cut off. */
 const BESIDE: readonly string[] = ["-wal", "-journal"];
 
 export class SqliteConnection implements Disposable {
@@ -42,7 +42,7 @@ export class SqliteConnection implements Disposable {
     this.#identity = identity;
     this.isReadOnly = options.readOnly;
     this.#options = options;
-    this.#database = this.#open();
+    this.#database = this.#open(); // guard: open-database
   }
 
   /** The same statement for the same words; prepared once. */
@@ -157,14 +157,14 @@ export class SqliteConnection implements Disposable {
   }
 
   #checkWritable(): void {
-    if (this.isReadOnly) throw new UserError(`${this.file} was opened only for looking: open it without readOnly`);
+    if (this.isReadOnly) throw new UserError(`${this.file} is open for reading only: open it without readOnly`);
     this.#checkOpen();
     const now = this.#options.now();
     if (now >= this.#lastCheck && now < this.#lastCheck + CHECK_INTERVAL_MS) return;
     // SQLite continues to write into a file without a name, where it could not be found.
     if (identityOf(this.file) !== this.#identity)
       throw new StoreError(
-        `${this.file} was deleted or replaced while it was open: what happens now cannot be kept there`,
+        `${this.file} was deleted or replaced while it was open: what happens now cannot be stored there`,
       );
     this.#lastCheck = now;
   }
@@ -226,7 +226,7 @@ function sizeOf(file: string): number {
   return lstatSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** What came of it, to be heard later. */
+/** Runs `work` now; the result or the error comes with the call of what is returned. */
 function attempt<T>(work: () => T): () => T {
   try {
     const result = work();

@@ -32,7 +32,7 @@ function sentenceOf(error: unknown, file: string): string {
       return `${file} cannot be read or written (${said}): check its disk`;
     case CODES.corrupt:
     case CODES.notADatabase:
-      return `${file} is damaged (${said}): put a copy in its place, or give another file with --db-path`;
+      return `${file} is damaged (${said}): restore a copy, or give another file with --db-path`;
     case CODES.full:
       return `There is no space left for ${file}: make room on its disk`;
     case CODES.cannotOpen:

@@ -1,8 +1,8 @@
-/** The place of a database: what may be there, and how a new one is made so that only its owner can read it. */
+/** The file of a database: what it may be, and how a new one is made that only its owner can read. */
 
 import { accessSync, chmodSync, closeSync, constants, lstatSync, mkdirSync, openSync, type Stats } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { messageOf, UserError } from "../../core/errors.ts";
+import { codeOf, messageOf, UserError } from "../../core/errors.ts";
 
 export type DatabaseFile = {
   /** Absolute. */
@@ -12,9 +12,9 @@ export type DatabaseFile = {
   readonly identity: string;
 };
 
-/** Finds out what is at the place of the database and touches nothing. Throws a `UserError` when it cannot be one. */
+/** Finds out what the path of the database names and changes nothing. Throws a `UserError` when it cannot be one. */
 export function findDatabase(given: string, readOnly: boolean): DatabaseFile | undefined {
-  const file = resolvePlace(given);
+  const file = resolvePath(given);
   const found = look(file);
   for (const each of [file, `${file}-wal`, `${file}-shm`, `${file}-journal`]) checkRegular(each, look(each));
   if (found === undefined) return undefined;
@@ -30,7 +30,7 @@ export function makeDatabase(given: string): DatabaseFile {
     if (found.isEmpty) inWords(`${found.file} cannot be made private`, () => chmodSync(found.file, 0o600));
     return found;
   }
-  createPrivateFile(resolvePlace(given));
+  createPrivateFile(resolvePath(given));
   return makeDatabase(given);
 }
 
@@ -64,7 +64,7 @@ export function identityOf(file: string): string | undefined {
   return found === undefined ? undefined : `${found.dev}/${found.ino}`;
 }
 
-function resolvePlace(given: string): string {
+function resolvePath(given: string): string {
   if (given === "" || given === ":memory:" || given.includes("\0")) {
     throw new UserError(`${JSON.stringify(given)} is not a path: give the path of a file`);
   }
@@ -99,8 +99,4 @@ function inWords<T>(what: string, work: () => T): T {
     if (codeOf(error) === undefined) throw error;
     throw new UserError(`${what} (${messageOf(error)}): give another file with --db-path`, { cause: error });
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : undefined;
 }

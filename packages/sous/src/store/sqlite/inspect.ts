@@ -19,10 +19,10 @@ const MAX_CHECKED_BYTES = 256 * 1024 * 1024;
 
 /** Undefined when there is none. Throws a `UserError` or a `StoreError` that says why it cannot be used. */
 export function inspectDatabase(file: string): DatabaseFacts | undefined {
-  const place = findDatabase(file, true);
-  if (place === undefined || place.isEmpty) return undefined;
-  checkIsOurs(place.file);
-  using connection = new SqliteConnection(place, {
+  const found = findDatabase(file, true);
+  if (found === undefined || found.isEmpty) return undefined;
+  checkIsOurs(found.file);
+  using connection = new SqliteConnection(found, {
     readOnly: true,
     synchronous: "normal",
     busyTimeoutMs: 1_000,

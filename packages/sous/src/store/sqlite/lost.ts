@@ -18,7 +18,7 @@ export class SqliteLosses {
     this.#connection = connection;
     const { file } = connection;
     const beside = { folder: dirname(file), prefix: `${basename(file)}-lost-` };
-    // The same for everyone, whichever way they come.
+    // The same for every process, by whichever path it opens the file.
     const address = join(realpathSync(dirname(file)), basename(file));
     this.#marks = new LostMarks([beside, ...marksIn(folder, address)]);
   }

@@ -3,13 +3,13 @@
 import type { SQLInputValue } from "node:sqlite";
 import { StoreError } from "../../core/errors.ts";
 import type { RunIdentity, StoredEvent } from "../../core/event.ts";
-import { addToRunRecord } from "../../core/run-record.ts";
-import type { ReadOptions, RunQuery, RunRecord } from "../../core/store.ts";
+import { addToRunRecord, type ReadOptions, type RunQuery, type RunRecord } from "../../core/store.ts";
 import { decodeEvent, toColumn } from "../event-row.ts";
+import { LAST_SEQ } from "../event-schema.ts";
 import type { SqliteClaims } from "./claims.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { blobReader, parseIdentity, parseRunRow, SELECT_IDENTITY, SELECT_RUNS, type SqliteRunRow } from "./run-row.ts";
-import { LAST_SEQ, MAX_VALUE_BYTES } from "./schema.ts";
+import { MAX_VALUE_BYTES } from "./schema.ts";
 
 export class SqliteReader {
   readonly #connection: SqliteConnection;

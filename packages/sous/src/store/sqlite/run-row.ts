@@ -6,8 +6,8 @@ import type { EventOf, RunIdentity } from "../../core/event.ts";
 import { textOf } from "../../core/message.ts";
 import { RECORD_STATUSES, type RunRecord } from "../../core/store.ts";
 import { noUsage, type Usage } from "../../core/usage.ts";
-import { checkedRecord, damagedRun } from "../check-record.ts";
 import { type Blob, fromColumn, hashOf, isForBlobs, toColumn } from "../event-row.ts";
+import { checkedRecord, damagedRun } from "../event-schema.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { MAX_VALUE_BYTES } from "./schema.ts";
 

@@ -1,15 +1,17 @@
-/** The tables of a database of sous, how older ones are brought up to date, and the check that nothing else is in there. */
+/** The tables of a database, how older ones are migrated, and whose database a file is, told without locking it. */
 
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { UserError } from "../../core/errors.ts";
 import { PURSES } from "./budget.ts";
-import type { SqliteConnection } from "./connection.ts";
-import { checkJournal, readHeader } from "./header.ts";
+import { loadSqlite, type SqliteConnection } from "./connection.ts";
+import { faultOf, isCorrupt, isNotADatabase } from "./faults.ts";
 
 /** "sous" in the header of the file, so that a file of another program is recognised. */
 const APPLICATION_ID = 0x736f7573;
 
-/** Events of a tree, and trees of a database: both numbers share the 63 bits of a key. */
-export const LAST_SEQ: number = 2 ** 28 - 1;
+/** Trees of a database: with the number of an event they share the 63 bits of a key. */
 export const LAST_TREE: number = 2 ** 35 - 1;
 
 /** Nothing larger is stored as one value, and nothing larger is read from a file of unknown origin. */
@@ -165,3 +167,71 @@ function newerVersion(file: string, version: number): UserError {
 /** An index that SQLite made for a table has no words of its own. */
 const FIND_PARTS =
   "SELECT substr(name, 1, 100) AS name, substr(sql, 1, 10000) AS sql FROM sqlite_schema WHERE sql IS NOT NULL LIMIT 100";
+
+export type DatabaseHeader = { readonly applicationId: number; readonly version: number };
+
+/**
+ * Undefined when only opening it can tell: a checkpoint that was cut off, or is running, leaves a first page that names more
+ * pages than the file has, and a write that was cut off is undone first.
+ *
+ * Read by SQLite: were the file opened and closed in another way, this process would lose the locks of its other connections.
+ */
+export function readHeader(file: string): DatabaseHeader | undefined {
+  const { DatabaseSync } = loadSqlite();
+  const url = pathToFileURL(file);
+  url.searchParams.set("immutable", "1");
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(url, { readOnly: true });
+    const applicationId = Number(database.prepare("PRAGMA application_id").get()?.application_id);
+    const version = Number(database.prepare("PRAGMA user_version").get()?.user_version);
+    return applicationId === 0 && isUnfinished(file) ? undefined : { applicationId, version };
+  } catch (error) {
+    if (isCorrupt(error)) return undefined; // guard: header-beside-a-log
+    if (isNotADatabase(error)) return isUnfinished(file) ? undefined : { applicationId: 0, version: 0 };
+    throw faultOf(error, file);
+  } finally {
+    database?.close();
+  }
+}
+
+/** True when the file was not yet made, or is being made. */
+function isUnfinished(file: string): boolean {
+  return hasJournal(file) || statSync(file).size === 0;
+}
+
+/** True when a write to the file was cut off, or is running: what it changed is in a journal, and can be undone. */
+export function hasJournal(file: string): boolean {
+  return bytesAt(`${file}-journal`, "first")?.equals(MAGIC) === true;
+}
+
+/** A journal of ours never names another one, and the SQLite of Node 22 deletes whatever file a journal names. */
+export function checkJournal(file: string): void {
+  if (!hasJournal(file) || bytesAt(`${file}-journal`, "last")?.equals(MAGIC) !== true) return;
+  throw new UserError(
+    `${file}-journal names another file, as sous never does: move it away, or give another --db-path`,
+  );
+}
+
+/** How a journal begins, and how one ends that names another. */
+const MAGIC = Buffer.from("d9d505f920a163d7", "hex");
+
+/** Undefined when there are none. */
+function bytesAt(file: string, part: "first" | "last"): Buffer | undefined {
+  let descriptor: number;
+  try {
+    // Without O_NONBLOCK, opening a pipe would wait for a writer.
+    descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+  } catch {
+    return undefined;
+  }
+  try {
+    const found = fstatSync(descriptor);
+    if (!found.isFile()) return undefined;
+    const bytes = Buffer.alloc(MAGIC.length);
+    const position = part === "first" ? 0 : Math.max(0, found.size - bytes.length);
+    return readSync(descriptor, bytes, 0, bytes.length, position) === bytes.length ? bytes : undefined;
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -22,10 +22,9 @@ import { loadSqlite, SqliteConnection } from "./connection.ts";
 import { deleteTree, pruneTrees } from "./delete.ts";
 import { faultOf } from "./faults.ts";
 import { createPrivateFile, type DatabaseFile, findDatabase, makeDatabase } from "./file.ts";
-import { hasJournal } from "./header.ts";
 import { SqliteLosses } from "./lost.ts";
 import { SqliteReader } from "./reader.ts";
-import { checkIsOurs, prepareSchema } from "./schema.ts";
+import { checkIsOurs, hasJournal, prepareSchema } from "./schema.ts";
 import { SqliteWriter } from "./writer.ts";
 
 /** How a SQLite file is opened. */
@@ -68,9 +67,9 @@ export async function openSqliteStore(file: string, options: SqliteStoreOptions 
   checkWord("synchronous", synchronous, ["normal", "full"]);
   checkWhole("busyTimeoutMs", busyTimeoutMs, 0, 2 ** 31 - 1);
   if (readOnly && hasJournal(file)) await undoCutWrite(file);
-  const place = readOnly ? existing(file) : makeDatabase(file);
-  if (!place.isEmpty) checkIsOurs(place.file);
-  const connection = new SqliteConnection(place, { readOnly, synchronous, busyTimeoutMs, now: clock.now });
+  const found = readOnly ? existing(file) : makeDatabase(file);
+  if (!found.isEmpty) checkIsOurs(found.file);
+  const connection = new SqliteConnection(found, { readOnly, synchronous, busyTimeoutMs, now: clock.now });
   try {
     prepareSchema(connection);
     if (!readOnly) await connection.useLog();
@@ -195,17 +194,17 @@ async function undoCutWrite(file: string): Promise<void> {
 }
 
 function existing(file: string): DatabaseFile {
-  const place = findDatabase(file, true);
-  if (place === undefined || place.isEmpty)
+  const found = findDatabase(file, true);
+  if (found === undefined || found.isEmpty)
     throw new UserError(`There is no database at ${file}: run an agent first, or give another file with --db-path`);
-  return place;
+  return found;
 }
 
 /** Pages copied between two looks at what else is to be done. */
 const PAGES_AT_ONCE = 1_000;
 
 /**
- * `complete` adds to the copy what is not in the database itself. Throws a `UserError` when there is something at the place
+ * `complete` adds to the copy what is not in the database itself. Throws a `UserError` when there is something at the path
  * already; when it fails, nothing is left there.
  */
 async function copyDatabase(connection: SqliteConnection, to: string, complete: (copy: string) => void): Promise<void> {

@@ -5,10 +5,11 @@ import { StaleOwner, StoreError } from "../../core/errors.ts";
 import type { EventOf, StoredEvent } from "../../core/event.ts";
 import { FIRST_FENCE, NO_OWNER } from "../../core/store.ts";
 import { type EncodedEvent, encodeEvent, toColumn } from "../event-row.ts";
+import { checkSeq, LAST_SEQ } from "../event-schema.ts";
 import type { SqliteClaims } from "./claims.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { endRun, insertRun, storeBlob } from "./run-row.ts";
-import { LAST_SEQ, LAST_TREE, MAX_VALUE_BYTES } from "./schema.ts";
+import { LAST_TREE, MAX_VALUE_BYTES } from "./schema.ts";
 
 /** A tree that this store works on. Of its runs only the live ones are remembered: there may be a hundred thousand others. */
 type LiveTree = {
@@ -107,7 +108,8 @@ export class SqliteWriter {
       const event = events[index];
       const row = rows[index];
       if (event === undefined || row === undefined) break;
-      takeSeq(tree, event.seq);
+      checkSeq(tree.rootId, tree.lastSeq, event.seq);
+      tree.lastSeq = event.seq;
       const run = event.type === "run-start" ? this.#startRun(tree, event) : this.#runOf(tree, event);
       added.push(event.seq, run, row.type, row.json);
       if (row.blobs.length > 0) for (const blob of row.blobs) storeBlob(this.#connection, blob);
@@ -220,18 +222,10 @@ function encodeRow(event: StoredEvent): EncodedEvent {
   return row;
 }
 
-/** Two journals of one tree, or one that repeats itself, would corrupt the order of events. */
-function takeSeq(tree: LiveTree, seq: number): void {
-  if (!(seq > tree.lastSeq))
-    throw new StoreError(`Tree ${tree.rootId} already has event ${seq}; its last is ${tree.lastSeq}`);
-  if (seq > LAST_SEQ) throw new StoreError(`Tree ${tree.rootId} is full: a tree has at most ${LAST_SEQ} events`);
-  tree.lastSeq = seq;
-}
-
 /** More events in one statement save nothing that can be measured. */
 const MAX_AT_ONCE = 16;
 const FIND_OURS = "SELECT 1 FROM runs WHERE number = ? AND fence = ? AND owner = ?";
-/** By how many events they add. Places have no numbers here, because each number would be looked up for every value. */
+/** By how many events they add. Parameters have no numbers here, because each number would be looked up for every value. */
 const ADD: readonly string[] = Array.from({ length: MAX_AT_ONCE + 1 }, (_, count) => {
   const rows = new Array(count).fill("(?, ?, ?, ?)").join();
   return `INSERT INTO events (key, run, type, json)

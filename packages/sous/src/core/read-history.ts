@@ -1,9 +1,9 @@
-/** What the journal remembers of a run: its conversation, also across follow-ups and forks, and its last words. */
+/** The conversations of the runs of a stored tree, with what follow-ups and forks began with. */
 
-import type { RunStart, StoredEvent } from "../core/event.ts";
-import { type Message, toolCallsOf } from "../core/message.ts";
-import { continuedConversation, rebuildConversation } from "../core/rebuild-conversation.ts";
-import type { Store } from "../core/store.ts";
+import type { RunStart, StoredEvent } from "./event.ts";
+import { type Message, toolCallsOf } from "./message.ts";
+import { continuedConversation, rebuildConversation } from "./rebuild-conversation.ts";
+import type { Store } from "./store.ts";
 
 export type StoredHistory = {
   /** The messages of a run, as they stood before the event `before`. */

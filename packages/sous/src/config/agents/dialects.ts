@@ -1,0 +1,244 @@
+/** The keys of agent files in three dialects: our own, Claude Code and gemini-cli. The fourth is `dialect-opencode.ts`. */
+
+import { nearest } from "../../core/nearest.ts";
+import { isRecord } from "../../core/schema.ts";
+import { type AgentDraft, isEffect, type KeyReader, type KeyReaders, warnOfAllow } from "./draft.ts";
+import {
+  hasNoEffect,
+  isIgnored,
+  readDelegate,
+  readDescription,
+  readMaxOutputTokens,
+  readMaxTurns,
+  readModel,
+  readName,
+  readNickname,
+  readNotes,
+  readTimeout,
+  readTimeoutMinutes,
+} from "./fields.ts";
+import { readDenyList, readToolList } from "./tool-list.ts";
+import { ASKING_TOOLS, CHANGING_TOOLS, meaningOf, OUR_TOOLS } from "./tools.ts";
+
+const readOutputSchema: KeyReader = (draft, key) => {
+  const value = draft.settings[key];
+  if (isRecord(value)) draft.set("outputSchema", value, [key], "JSON Schema");
+  else draft.refuse("SOUS-A003", [key], `${key} is a JSON Schema`, "write it as a map, such as `type: object`");
+};
+
+/** A list of rules like that of the configuration. */
+const readPermissions: KeyReader = (draft, key) => {
+  const value = draft.settings[key];
+  if (value === null) return;
+  if (Array.isArray(value)) for (const [index, each] of value.entries()) readRule(draft, [key, index], each);
+  else draft.refuse("SOUS-A003", [key], `${key} is a list of rules`, 'write `- deny: "terminal(git push*)"` below it');
+};
+
+function readRule(draft: AgentDraft, path: readonly (string | number)[], value: unknown): void {
+  const [entry, ...more] = isRecord(value) ? Object.entries(value) : [];
+  const [effect, pattern] = entry ?? [];
+  if (!isEffect(effect) || typeof pattern !== "string" || more.length > 0) {
+    draft.refuse(
+      "SOUS-A003",
+      path,
+      "a rule is one of allow, ask and deny with a pattern",
+      'write `- deny: "terminal(git push*)"`',
+    );
+    return;
+  }
+  const [, tool = ""] = /^([A-Za-z0-9_-]+)(\(.*\))?$/s.exec(pattern) ?? [];
+  if (!OUR_TOOLS.includes(tool)) {
+    const meant = nearest(tool, OUR_TOOLS);
+    const fix = meant === undefined ? `use one of ${OUR_TOOLS.join(", ")}` : `did you mean ${meant}?`;
+    draft.refuse(
+      "SOUS-A006",
+      [...path, effect],
+      `the rule ${JSON.stringify(pattern.slice(0, 80))} names no tool of sous`,
+      fix,
+    );
+    return;
+  }
+  if (effect === "allow" && draft.source.scope === "project") warnOfAllow(draft, [...path, effect]);
+  else draft.rule(effect, pattern, [...path, effect]);
+}
+
+export const SOUS_KEYS: KeyReaders = {
+  name: readName,
+  nickname: readNickname,
+  description: readDescription,
+  tools: readToolList,
+  deny: readDenyList,
+  permissions: readPermissions,
+  delegate: readDelegate,
+  model: readModel,
+  max_turns: readMaxTurns,
+  timeout: readTimeout,
+  max_output_tokens: readMaxOutputTokens,
+  notes: readNotes,
+  output_schema: readOutputSchema,
+  color: isIgnored,
+};
+
+const readPermissionMode: KeyReader = (draft, key) => {
+  const mode = draft.settings[key];
+  switch (mode) {
+    case null:
+    case "default":
+    case "manual":
+      return;
+    case "plan":
+      denyAll(draft, key, CHANGING_TOOLS);
+      return;
+    case "dontAsk":
+      denyAll(draft, key, ASKING_TOOLS);
+      draft.warn(
+        "SOUS-A007",
+        [key],
+        `${key}: dontAsk denies every tool that would ask here`,
+        "use another mode to be asked",
+        "value",
+      );
+      return;
+    case "acceptEdits":
+    case "auto":
+    case "bypassPermissions":
+      draft.warn(
+        "SOUS-A005",
+        [key],
+        `${key}: ${mode} has no effect here: sous asks`,
+        "allow it in your own configuration",
+        "value",
+      );
+      return;
+    default:
+      draft.refuse("SOUS-A004", [key], `the mode ${JSON.stringify(mode)} is not understood`, "write default or plan");
+  }
+};
+
+/** It would run in a copy of the repository; here it would change the original. */
+const readIsolation: KeyReader = (draft, key) => {
+  if (draft.settings[key] === null) return;
+  denyAll(draft, key, CHANGING_TOOLS);
+  draft.warn(
+    "SOUS-A007",
+    [key],
+    "sous has no copy of the repository for it, so it may change nothing",
+    `remove ${key} to let it`,
+  );
+};
+
+/** Hooks are not run. Tools that a hook could refuse are denied instead. */
+const readHooks: KeyReader = (draft, key) => {
+  const hooks = draft.settings[key];
+  if (hooks === null) return;
+  if (!isRecord(hooks)) {
+    draft.refuse("SOUS-A004", [key], `${key} is a map of events`, `remove ${key}`);
+    return;
+  }
+  draft.warn("SOUS-A005", [key], "hooks are not run by sous", "remove them, or leave them for the other program");
+  for (const event of Object.keys(hooks).filter((each) => /^(PreToolUse|PermissionRequest)$/.test(each))) {
+    const watched: unknown = hooks[event];
+    for (const [index, each] of (Array.isArray(watched) ? watched : [watched]).entries())
+      denyWatched(draft, [key, event, index], isRecord(each) ? each.matcher : undefined);
+  }
+};
+
+function denyWatched(draft: AgentDraft, path: readonly (string | number)[], matcher: unknown): void {
+  const names = typeof matcher === "string" ? matcher.split("|") : [];
+  const meanings = names.map((name) => meaningOf(name.trim(), "claude"));
+  if (names.length === 0 || meanings.includes("unknown")) {
+    draft.refuse(
+      "SOUS-A004",
+      path,
+      "a hook that can refuse calls is not run by sous, and which tools it watches is not understood",
+      "remove the hook, or name the tools it watches: `matcher: Bash|Edit`",
+    );
+    return;
+  }
+  for (const meaning of meanings) {
+    if (meaning === "children") draft.children(false, path, `hook for ${matcher}`);
+    else if (typeof meaning === "object") draft.deny(meaning.tool, path, `hook for ${matcher}`);
+  }
+  draft.warn(
+    "SOUS-A007",
+    path,
+    `the tools that a hook can refuse are left out: ${names.join(", ")}`,
+    "remove the hook to have them",
+  );
+}
+
+function denyAll(draft: AgentDraft, key: string, tools: readonly string[]): void {
+  for (const tool of tools) draft.deny(tool, [key], `${key}: ${String(draft.settings[key])}`);
+}
+
+export const CLAUDE_KEYS: KeyReaders = {
+  name: readName,
+  description: readDescription,
+  tools: readToolList,
+  disallowedTools: readDenyList,
+  permissionMode: readPermissionMode,
+  model: readModel,
+  maxTurns: readMaxTurns,
+  isolation: readIsolation,
+  hooks: readHooks,
+  color: isIgnored,
+  background: hasNoEffect("the caller of the agent decides whether it waits"),
+  effort: hasNoEffect("the model's own effort is used"),
+  initialPrompt: hasNoEffect("the agent gets its task from its caller"),
+  mcpServers: hasNoEffect("servers are not started from agent files"),
+  memory: hasNoEffect("agents keep no memory between runs"),
+  skills: hasNoEffect("skills are not loaded"),
+};
+
+const readKind: KeyReader = (draft, key) => {
+  const kind = draft.settings[key];
+  if (kind === "local" || kind === null) return;
+  draft.refuse(
+    "SOUS-A008",
+    [key],
+    "only agents of the kind local can be run: sous does not call remote ones",
+    "write `kind: local`",
+  );
+};
+
+const refuseRemote: KeyReader = (draft, key) =>
+  draft.refuse(
+    "SOUS-A008",
+    [key],
+    `${key} belongs to a remote agent, which sous does not call`,
+    "remove the file",
+    "key",
+  );
+
+const refusePolicy: KeyReader = (draft, key) =>
+  draft.refuse(
+    "SOUS-A004",
+    [key],
+    `the ${key} of an agent is not understood, so the agent is not loaded`,
+    "list its tools instead",
+    "key",
+  );
+
+export const GEMINI_KEYS: KeyReaders = {
+  name: readName,
+  display_name: readNickname,
+  description: readDescription,
+  kind: readKind,
+  tools: readToolList,
+  model: readModel,
+  max_turns: readMaxTurns,
+  timeout_mins: readTimeoutMinutes,
+  temperature: hasNoEffect("the provider's own temperature is used"),
+  mcpServers: hasNoEffect("servers are not started from agent files"),
+  mcp_servers: hasNoEffect("servers are not started from agent files"),
+  policy: refusePolicy,
+  agent_card_url: refuseRemote,
+  agent_card_json: refuseRemote,
+  auth: refuseRemote,
+};
+
+/** As its documentation promises. */
+export function geminiDefaults(draft: AgentDraft): void {
+  draft.setDefault("maxTurns", 30, "default of gemini-cli");
+  draft.setDefault("timeoutMs", 600_000, "default of gemini-cli");
+}
