@@ -4,18 +4,18 @@ import type { Clock, Deadline, Deadlines } from "../core/clock.ts";
 import { BudgetExceeded, UnpricedModel } from "../core/errors.ts";
 import type { Account, LimitState, StartAsk, Started } from "../core/limits.ts";
 import type { RunProfile } from "../core/run.ts";
-import { NEAR } from "./meter.ts";
+import { NEAR } from "./funds.ts";
 
 export type Fee = StartAsk & {
   /** Where the start is counted. A child's own account counts only what is below it. */
   readonly counting: Account;
   readonly account: Account;
   readonly childTime: ChildTime;
-  /** Called when it is queued, or has started. */
+  /** Called when the child is queued, or has started. */
   onAsked(): void;
 };
 
-/** Throws `BudgetExceeded`, or a `ToolFailure` when the tree is full; then nothing was spent. At once unless it must wait. */
+/** Throws `BudgetExceeded`, or a `ToolFailure` when the tree is full; then nothing was spent. A promise only if it must wait. */
 export function pay(fee: Fee): Started | Promise<Started> {
   fee.childTime.check();
   const starting = fee.isCounted ? undefined : fee.counting.startExecution();
@@ -36,7 +36,7 @@ function start(fee: Fee): Started | Promise<Started> {
   }
 }
 
-/** Throws an `UnpricedModel`. At once, unless others share in the account. */
+/** Throws an `UnpricedModel`. A promise only if the account is shared. */
 export function checkPrice({ model, price }: RunProfile, account: Account): void | Promise<void> {
   if (price !== undefined) return;
   const isLimited = account.limitsMoney();
@@ -48,10 +48,9 @@ function refuse(isLimited: boolean, modelId: string): void {
   if (isLimited) throw new UnpricedModel(modelId);
 }
 
-/** Who hears of the limit. */
 type ChildTimeListeners = {
   onExceeded(reason: BudgetExceeded): void;
-  /** Told once, when most of the time is used. */
+  /** Called once, when most of the time is used. */
   onNear(limit: LimitState): void;
 };
 
@@ -66,7 +65,7 @@ export class ChildTime {
   #since = 0;
   #deadline: Deadline | undefined;
   #near: Deadline | undefined;
-  #isToldNear = false;
+  #isNearTold = false;
 
   constructor(limitSeconds: number | undefined, clock: Clock, deadlines: Deadlines, listeners: ChildTimeListeners) {
     this.#limitSeconds = limitSeconds;
@@ -86,7 +85,7 @@ export class ChildTime {
       throw this.#exceeded(this.#limitSeconds);
   }
 
-  /** The limit as it stands; undefined when there is none. */
+  /** The limit and what is used of it; undefined without a limit. */
   state(): LimitState | undefined {
     const limit = this.#limitSeconds;
     return limit === undefined
@@ -102,9 +101,9 @@ export class ChildTime {
     this.#deadline = this.#deadlines.add(limit * 1000 - this.#usedMs, () =>
       this.#listeners.onExceeded(this.#exceeded(limit)),
     );
-    if (this.#isToldNear) return;
+    if (this.#isNearTold) return;
     this.#near = this.#deadlines.add(limit * 1000 * NEAR - this.#usedMs, () => {
-      this.#isToldNear = true;
+      this.#isNearTold = true;
       const state = this.state();
       if (state !== undefined) this.#listeners.onNear(state);
     });

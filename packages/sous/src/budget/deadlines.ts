@@ -4,7 +4,7 @@ import type { Clock, Deadline, Deadlines } from "../core/clock.ts";
 import { BudgetExceeded } from "../core/errors.ts";
 import { type Run, TimedOut } from "../core/run.ts";
 
-/** Timers of the platform fire at once when asked for more; a longer wait takes several. */
+/** Timers of the platform fire at once above this; a longer wait takes several timers. */
 const MAX_TIMER = 2 ** 31 - 1;
 
 export function createDeadlines(clock: Clock): Deadlines {
@@ -31,7 +31,7 @@ class SharedTimer {
     this.#setTimer();
   }
 
-  /** The timer stays as it is, if it is still needed at all: waking up once too often is cheaper than setting it again. */
+  /** Leaves the timer set while entries remain: waking up once too often is cheaper than setting it again. */
   remove(entry: TreeDeadline): void {
     this.#heap.remove(entry);
     if (this.#heap.first === undefined) this.#clearTimer();
@@ -55,7 +55,7 @@ class SharedTimer {
   #callWhatIsDue(): void {
     this.#clearTimer();
     const now = this.clock.monotonic();
-    // What a callback adds waits for the next timer, or a callback that adds itself would never end.
+    // Entries that a callback adds wait for the next timer; otherwise a callback that adds itself would never end.
     const newest = this.#count;
     try {
       for (let first = this.#heap.first; first !== undefined; first = this.#heap.first) {
@@ -196,7 +196,7 @@ type TimeLimit = {
   usedMs: number;
 };
 
-/** Aborts the run when its time is up; undefined when it has all the time in the world. */
+/** Aborts the run when its time is up; undefined when its time is not limited. */
 export function setDeadline(run: Run, limit: TimeLimit, deadlines: Deadlines, clock: Clock): Deadline | undefined {
   const { timeoutMs = Number.POSITIVE_INFINITY, seconds = Number.POSITIVE_INFINITY, usedMs } = limit;
   const ownLeftMs = Math.max(0, timeoutMs - run.usedMs);
@@ -213,7 +213,7 @@ export function setDeadline(run: Run, limit: TimeLimit, deadlines: Deadlines, cl
     run.scope.abort(new TimedOut(message, run.who.runId));
   };
   if (leftMs > 0) return deadlines.add(Math.min(ownLeftMs, leftMs), stop);
-  // A run without time left does not ask.
+  // A run without time left makes no call.
   stop();
   return undefined;
 }

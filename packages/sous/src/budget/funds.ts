@@ -1,7 +1,8 @@
-/** What one account can draw on: its own limits and all above it. Taking goes through all of them or through none. */
+/** What one account can draw on: its own limits and all above it. A call takes from all of them or from none. */
 
 import {
   type Amount,
+  type AmountUnit,
   amountAt,
   beyond,
   type Need,
@@ -9,11 +10,81 @@ import {
   outputThatFits,
   smaller,
   toNanoUsd,
+  toUsd,
   wholeUnits,
 } from "../core/amount.ts";
-import type { Lease, Spent } from "../core/limits.ts";
+import { BudgetExceeded } from "../core/errors.ts";
+import type { Lease, LimitState, Spent } from "../core/limits.ts";
 import type { Holder } from "./holder.ts";
-import type { Meter } from "./meter.ts";
+
+/** From this part of a limit on, people are notified. */
+export const NEAR = 0.8;
+
+/** One limit of one account: what may be spent, has been spent and is reserved, and how many of its runs move. */
+export class Meter {
+  readonly unit: AmountUnit;
+  readonly limit: number;
+  /** Whose limit it is, for people: the tree, its children, or the path of a run with a share of its own. */
+  readonly of: string;
+  /** Every run of the tree draws on it. */
+  isOfAll = false;
+  spent = 0;
+  /** Reserved by calls: comes back, at least in part, when they end. */
+  inFlight = 0;
+  /** Reserved for last words. */
+  kept = 0;
+  /** How many runs draw on it and move. While one moves, more may come back for those that wait. */
+  moving = 0;
+  /** The run that settled last, until it has taken its next step: it may give back more, or ask first. */
+  lastSettled: Holder | undefined;
+  /** In which round of serving a call was found short here; calls that come later have to wait behind it. */
+  shortInRound = 0;
+  #isNear = false;
+
+  constructor(unit: AmountUnit, limit: number, of: string) {
+    this.unit = unit;
+    this.limit = limit;
+    this.of = of;
+  }
+
+  get free(): number {
+    return this.limit - this.spent - this.inFlight - this.kept; // guard: free-amount
+  }
+
+  /** No call is in flight and no run is about to take its next step: the first in the queue gets what there is. */
+  get isQuiet(): boolean {
+    return this.inFlight === 0 && this.lastSettled === undefined; // guard: quiet-meter
+  }
+
+  /** True once: when what is spent has come near the limit. */
+  comesNear(): boolean {
+    if (this.#isNear || !isNear(this)) return false;
+    this.#isNear = true;
+    return true;
+  }
+
+  state(): LimitState {
+    const { unit, of } = this;
+    const [limit, spent, reserved] = [this.limit, this.spent, this.inFlight + this.kept];
+    return unit === "tokens"
+      ? { of, unit, limit, spent, reserved }
+      : { of, unit: "costUsd", limit: toUsd(limit), spent: toUsd(spent), reserved: toUsd(reserved) };
+  }
+}
+
+export function isNear({ spent, limit }: Pick<LimitState, "spent" | "limit">): boolean {
+  return spent >= limit * NEAR;
+}
+
+/** The error for a refused call, with what it would have brought this limit to. */
+export function exceededAt(
+  { unit, limit, spent, reserved }: LimitState,
+  asked: Amount,
+  isStart: boolean,
+): BudgetExceeded {
+  const amount = unit === "costUsd" ? toUsd(asked.nanoUsd) : asked.tokens;
+  return new BudgetExceeded(unit, spent + reserved + amount, limit, { spent, reserved, asked: amount, isStart });
+}
 
 /** What a run asks for in one step. */
 export type Wanted = {
@@ -36,28 +107,28 @@ export class Funds {
     return this.meters.some(({ limit }) => limit !== Number.POSITIVE_INFINITY);
   }
 
-  /** How much output can be had now; undefined when it has to wait. `round` is that of the line that serves it. */
+  /** How much output can be had now; undefined when it has to wait. `round` is that of the queue that serves it. */
   affordable(wanted: Wanted, round: number): number | undefined {
     let output = wanted.need.most;
     for (const meter of this.meters) {
-      const here = outputAt(meter, wanted, round);
+      const here = outputAt(meter, wanted, round); // guard: every-limit-above
       if (here < leastAt(meter, wanted.need)) return undefined;
       output = Math.min(output, here);
     }
     return output;
   }
 
-  /** Remembers and returns where this call is short: calls that come later wait behind it there. */
+  /** Marks and returns the limits where this call is short: later calls wait behind it there. */
   markShort(wanted: Wanted, round: number): Meter[] {
     const short = this.meters.filter((meter) => outputAt(meter, wanted, round) < leastAt(meter, wanted.need));
     for (const meter of short) meter.shortInRound = round;
     return short;
   }
 
-  /** The first limit that could not pay for the least even if all came back but what the runs above this one keep. */
+  /** The first limit too small for the least output, even if all came back except the reserves of the runs above. */
   neverEnough({ need }: Wanted, above: Holder | undefined): Meter | undefined {
     return this.meters.find((meter, index) => {
-      const within = meter.limit - meter.spent - keptAbove(above, meter, index);
+      const within = meter.limit - meter.spent - keptAbove(above, meter, index); // guard: never-enough
       return outputThatFits(within, need.prompt[meter.unit], need.perToken[meter.unit]) < need.least;
     });
   }
@@ -73,12 +144,12 @@ export class Funds {
   }
 }
 
-/** What a share of this size would take beyond what can be had: the same figure as for a call. */
+/** True when a share of this size is larger than what could ever come free. Computed as for a call. */
 export function cannotShare(meter: Meter, index: number, limit: number, above: Holder | undefined): boolean {
-  return limit > meter.limit - meter.spent - keptAbove(above, meter, index);
+  return limit > meter.limit - meter.spent - keptAbove(above, meter, index); // guard: share-within-limit
 }
 
-/** The runs above wait for this one, or at least do not end before it: what they keep does not come back meanwhile. */
+/** The runs above do not end before this one, so their reserves do not come back meanwhile. */
 function keptAbove(above: Holder | undefined, meter: Meter, index: number): number {
   let kept = 0;
   for (let each = above; each !== undefined; each = each.above) {
@@ -89,14 +160,14 @@ function keptAbove(above: Holder | undefined, meter: Meter, index: number): numb
 
 function outputAt(meter: Meter, { need, grow, instead }: Wanted, round: number): number {
   const { unit, free } = meter;
-  // No call overtakes an earlier one that is short here; the reserve that a run has for this call is its own.
-  const open = meter.shortInRound === round ? Math.min(0, free) : free;
+  // No call overtakes an earlier one that is short here. The run's own reserve for this call does not count against it.
+  const open = meter.shortInRound === round ? Math.min(0, free) : free; // guard: no-overtaking
   return outputThatFits(open + instead[unit], need.prompt[unit] + grow[unit], need.perToken[unit]);
 }
 
-/** All that it asks for, unless waiting longer cannot bring it. */
+/** All that it asks for, unless a longer wait cannot bring more. */
 function leastAt(meter: Meter, need: Need): number {
-  return meter.isQuiet ? need.least : need.enough;
+  return meter.isQuiet ? need.least : need.enough; // guard: whole-before-less
 }
 
 /** The reservation of one attempt to call a model. */
@@ -121,11 +192,12 @@ class CallLease implements Lease {
       nanoUsd: wholeUnits(toNanoUsd(costUsd), this.amount.nanoUsd),
     };
     const wanted = beyond(lastWords, this.#holder.kept);
+    // guard: reserve-within-rest
     this.#holder.giveBack(this.amount, spent, smaller(wanted, beyond(this.amount, spent)));
   }
 
   [Symbol.dispose](): void {
-    if (!this.#isOpen) return;
+    if (!this.#isOpen) return; // guard: settle-once
     this.#isOpen = false;
     this.#holder.giveBack(this.amount, NO_AMOUNT, NO_AMOUNT);
   }

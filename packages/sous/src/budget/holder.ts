@@ -1,15 +1,15 @@
-/** A run as the ledger sees it: what it holds, what it keeps for its last words, and whether it moves or waits. */
+/** A run as the ledger sees it: what it holds, its reserve for last words, and whether it moves or waits. */
 
 import { type Amount, beyond, NO_AMOUNT, plus, toUsd } from "../core/amount.ts";
 import type { CallAsk, Holding, HoldingState, Lease } from "../core/limits.ts";
 import type { Scope } from "../core/scope.ts";
 import type { Funds } from "./funds.ts";
-import type { Line } from "./line.ts";
+import type { BudgetQueue } from "./queue.ts";
 
 export class Holder implements Holding {
   readonly path: string;
   readonly funds: Funds;
-  readonly line: Line;
+  readonly queue: BudgetQueue;
   /** The run that started it. */
   readonly above: Holder | undefined;
   /** Its position among live runs: by their starts. */
@@ -20,7 +20,7 @@ export class Holder implements Holding {
   inCall: Amount = NO_AMOUNT;
   #isLive = false;
   #moves = false;
-  /** True while it stands in the line. */
+  /** True while it is in the queue. */
   #isAsking = false;
   #calls = 0;
   /** How many children each call waits for. */
@@ -29,28 +29,28 @@ export class Holder implements Holding {
   /** The call of the run above that waits for this one. */
   #awaitedIn: string | undefined;
 
-  constructor(path: string, funds: Funds, line: Line, above: Holder | undefined) {
+  constructor(path: string, funds: Funds, queue: BudgetQueue, above: Holder | undefined) {
     this.path = path;
     this.funds = funds;
-    this.line = line;
+    this.queue = queue;
     this.above = above;
   }
 
-  /** From now on it is one of the runs that draw on its limits. */
+  /** Makes it one of the runs that draw on its limits. */
   enter(): void {
-    this.order = this.line.nextOrder();
+    this.order = this.queue.nextOrder();
     this.#isLive = true;
-    this.line.add(this);
+    this.queue.add(this);
     this.#judge();
   }
 
   reserve(ask: CallAsk, scope: Scope): Lease | Promise<Lease> {
     scope.throwIfAborted();
-    return this.line.ask(this, ask, scope);
+    return this.queue.ask(this, ask, scope);
   }
 
   keep(lastWords: Amount): void {
-    if (this.line.isShared) return;
+    if (this.queue.isShared) return;
     let kept = beyond(lastWords, this.kept);
     for (const { unit, free } of this.funds.meters) kept = { ...kept, [unit]: Math.max(0, Math.min(kept[unit], free)) };
     this.kept = plus(this.kept, kept);
@@ -58,10 +58,10 @@ export class Holder implements Holding {
   }
 
   takeStep(): void {
-    if (this.clearSettled()) this.line.changed();
+    if (this.clearSettled()) this.queue.changed();
   }
 
-  /** It is not about to take its next step any more. True where it was the one that had settled last. */
+  /** It is no longer about to take its next step. True where it was the last to settle. */
   clearSettled(): boolean {
     let isNews = false;
     for (const meter of this.funds.meters) {
@@ -78,7 +78,7 @@ export class Holder implements Holding {
     this.takeStep();
     return once(() => {
       this.#calls -= 1;
-      // A tool may leave a child behind that it has started: its run does not wait for that one.
+      // A tool may leave a child behind: its run does not wait for that child.
       if (callId !== undefined) this.#waitingCalls?.delete(callId);
       this.#judge();
     });
@@ -104,28 +104,28 @@ export class Holder implements Holding {
     this.above.#count(callId, -1);
   }
 
-  /** It asks for budget, or does not any more. */
+  /** Set while it asks for budget. */
   set isAsking(isAsking: boolean) {
     this.#isAsking = isAsking;
     this.#judge();
   }
 
-  /** Ends a reservation: its amount is free again, what was really spent is gone, and some is kept for last words. */
+  /** Ends a reservation: counts what was spent, keeps a reserve for last words, and frees the rest. */
   giveBack(reserved: Amount, spent: Amount, keep: Amount): void {
     this.inCall = NO_AMOUNT;
     this.kept = plus(this.kept, keep);
     for (const meter of this.funds.meters) {
       const { unit } = meter;
-      meter.inFlight -= reserved[unit];
+      meter.inFlight -= reserved[unit]; // guard: give-back-the-rest
       meter.spent += spent[unit];
       meter.kept += keep[unit];
       if (this.#isLive) meter.lastSettled = this;
-      if (meter.comesNear()) this.line.onNear(meter.state(), this.path);
+      if (meter.comesNear()) this.queue.onNear(meter.state(), this.path);
     }
-    this.line.changed();
+    this.queue.changed();
   }
 
-  /** What it kept is not its own any more. */
+  /** Gives up its reserve for last words. */
   clearReserve(): void {
     for (const meter of this.funds.meters) meter.kept -= this.kept[meter.unit];
     this.kept = NO_AMOUNT;
@@ -133,20 +133,20 @@ export class Holder implements Holding {
 
   state(): HoldingState {
     const shown = ({ tokens, nanoUsd }: Amount) => ({ tokens, costUsd: toUsd(nanoUsd) });
-    return { path: this.path, inCall: shown(this.inCall), kept: shown(this.kept), waitsFor: this.line.waitOf(this) };
+    return { path: this.path, inCall: shown(this.inCall), kept: shown(this.kept), waitsFor: this.queue.waitOf(this) };
   }
 
   /** The run has ended. */
   [Symbol.dispose](): void {
     if (!this.#isLive) return;
-    // First of all, so that the run above moves before others are told that this one does not.
+    // First, so that the run above moves before this one stops moving.
     this.endAwaited();
     this.#isLive = false;
-    this.line.holders.delete(this);
-    this.clearReserve();
+    this.queue.holders.delete(this);
+    this.clearReserve(); // guard: drop-the-reserve
     this.clearSettled();
     this.#judge();
-    this.line.changed();
+    this.queue.changed();
   }
 
   #count(callId: string | undefined, change: 1 | -1): void {
@@ -160,14 +160,14 @@ export class Holder implements Holding {
     this.#judge();
   }
 
-  /** It waits when nothing of it does anything: it asks, or all its calls wait for children. */
+  /** A run waits when it asks, or when all its calls wait for children. */
   #judge(): void {
     const waiting = this.#waits + (this.#waitingCalls?.size ?? 0);
-    const moves = this.#isLive && !this.#isAsking && (waiting === 0 || waiting < this.#calls);
+    const moves = this.#isLive && !this.#isAsking && (waiting === 0 || waiting < this.#calls); // guard: run-moves
     if (moves === this.#moves) return;
     this.#moves = moves;
     for (const meter of this.funds.meters) meter.moving += moves ? 1 : -1;
-    if (!moves) this.line.changed();
+    if (!moves) this.queue.changed(); // guard: serve-when-a-run-waits
   }
 }
 

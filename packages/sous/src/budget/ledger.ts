@@ -14,27 +14,26 @@ import {
   type StartAsk,
   type Started,
 } from "../core/limits.ts";
-import { cannotShare, Funds } from "./funds.ts";
+import { cannotShare, exceededAt, Funds, isNear, Meter } from "./funds.ts";
 import { Holder } from "./holder.ts";
-import { Line, type OnNear } from "./line.ts";
-import { exceededAt, isNear, Meter } from "./meter.ts";
-import type { PurseLine } from "./purse-line.ts";
+import { BudgetQueue, type OnNear } from "./queue.ts";
 import type { Slots } from "./run-slots.ts";
+import type { SharedBudgetClient } from "./shared-budget-client.ts";
 
 /** What the accounts of a tree have in common. */
 type LedgerParts = {
   readonly slots: Slots;
   /** What the tree shares with others. */
-  readonly purse?: PurseLine | undefined;
-  /** Told once for each limit that most of is spent, with the run that came near it. */
+  readonly shared?: SharedBudgetClient | undefined;
+  /** Called once for each limit when most of it is spent, with the run that came near it. */
   readonly onNear?: OnNear | undefined;
 };
 
-/** The account of a root. Time is not kept here but by the deadlines of the tree. */
+/** The account of a root. Time is kept by the deadlines of the tree, not here. */
 export function openLedger(budget: Budget, parts: LedgerParts): Ledger {
-  const line = new Line(parts.slots, parts.purse, parts.onNear ?? (() => {}));
-  const shared = parts.purse && new Funds(parts.purse.meters);
-  const root = new LedgerAccount({ line, purse: parts.purse }, shared, []);
+  const queue = new BudgetQueue(parts.slots, parts.shared, parts.onNear ?? (() => {}));
+  const shared = parts.shared && new Funds(parts.shared.meters);
+  const root = new LedgerAccount({ queue, shared: parts.shared }, shared, []);
   return root.openAs("tree", budget, undefined, true);
 }
 
@@ -42,15 +41,15 @@ export function openLedger(budget: Budget, parts: LedgerParts): Ledger {
 type Executions = {
   readonly of: string;
   readonly limit: number;
-  /** Those that are set aside included. */
+  /** Includes those set aside. */
   started: number;
   /** For children that wait to start. */
   aside: number;
-  /** People know that most of them have started. */
-  isTold: boolean;
+  /** People were notified that most of them have started. */
+  isNotified: boolean;
 };
 
-type Common = { readonly line: Line; readonly purse: PurseLine | undefined };
+type Common = { readonly queue: BudgetQueue; readonly shared: SharedBudgetClient | undefined };
 
 class LedgerAccount implements Ledger {
   /** Undefined when neither tokens nor money are limited here or above. */
@@ -81,7 +80,7 @@ class LedgerAccount implements Ledger {
       }
     }
     const executions = isLimited(budget.executions)
-      ? [{ of, limit: budget.executions, started: 0, aside: 0, isTold: false }]
+      ? [{ of, limit: budget.executions, started: 0, aside: 0, isNotified: false }]
       : [];
     for (const { limit } of executions) this.#checkExecutions(limit);
     // A child without limits of its own is its parent's account: a wide tree costs nothing.
@@ -92,19 +91,19 @@ class LedgerAccount implements Ledger {
 
   startExecution(): void | Promise<void> {
     for (const { limit, started } of this.#executions) {
-      if (started >= limit) throw new BudgetExceeded("executions", started, limit);
+      if (started >= limit) throw new BudgetExceeded("executions", started, limit); // guard: execution-limit
     }
     this.#setAside(1);
-    return this.#common.purse === undefined ? undefined : this.#startShared(this.#common.purse);
+    return this.#common.shared === undefined ? undefined : this.#startShared(this.#common.shared);
   }
 
-  #startShared(purse: PurseLine): void | Promise<void> {
+  #startShared(shared: SharedBudgetClient): void | Promise<void> {
     const undo = (error: unknown): never => {
       this.#setAside(-1);
       throw error;
     };
     try {
-      const starting = purse.startExecution(this.#common.line);
+      const starting = shared.startExecution(this.#common.queue);
       return starting instanceof Promise ? starting.catch(undo) : starting;
     } catch (error) {
       return undo(error);
@@ -115,16 +114,16 @@ class LedgerAccount implements Ledger {
     for (const executions of this.#executions) {
       executions.aside -= 1;
       const state = stateOf(executions);
-      // When none is left, the next refusal says so.
-      if (executions.isTold || !isNear(state) || state.spent >= state.limit) continue;
-      executions.isTold = true;
-      this.#common.line.onNear(state, undefined);
+      // When none is left, the next refusal reports it.
+      if (executions.isNotified || !isNear(state) || state.spent >= state.limit) continue;
+      executions.isNotified = true;
+      this.#common.queue.onNear(state, undefined);
     }
   }
 
   undoExecution(): void {
     this.#setAside(-1);
-    this.#common.purse?.undoExecution();
+    this.#common.shared?.undoExecution();
   }
 
   countExecution(): void {
@@ -140,37 +139,37 @@ class LedgerAccount implements Ledger {
 
   enter(path: string): Holding {
     if (this.#funds === undefined) return FREE_HOLDING;
-    const holder = new Holder(path, this.#funds, this.#common.line, undefined);
+    const holder = new Holder(path, this.#funds, this.#common.queue, undefined);
     holder.enter();
     return holder;
   }
 
   start(ask: StartAsk): Started | Promise<Started> {
     ask.scope.throwIfAborted();
-    const { line } = this.#common;
+    const { queue } = this.#common;
     const above = ask.above instanceof Holder ? ask.above : undefined;
-    if (this.#funds !== undefined) return line.start(new Holder(ask.path, this.#funds, line, above), ask);
-    if (line.slots.free > 0 && line.waitsToStart === 0)
-      return { holding: FREE_HOLDING, slot: line.slots.take(), first: undefined };
-    const waiting = line.start(new Holder(ask.path, NO_FUNDS, line, undefined), { ...ask, need: undefined });
+    if (this.#funds !== undefined) return queue.start(new Holder(ask.path, this.#funds, queue, above), ask);
+    if (queue.slots.free > 0 && queue.waitsToStart === 0)
+      return { holding: FREE_HOLDING, slot: queue.slots.take(), first: undefined };
+    const waiting = queue.start(new Holder(ask.path, NO_FUNDS, queue, undefined), { ...ask, need: undefined });
     return waiting instanceof Promise ? waiting.then(withoutCounting) : withoutCounting(waiting);
   }
 
   charge({ tokens, costUsd }: Spent): void {
     for (const meter of this.#funds?.meters ?? []) {
-      // What a tree had spent before a restart, the purse has counted then.
-      if (this.#common.purse?.meters.includes(meter)) continue;
+      // The shared budget has already counted what a tree spent before a restart.
+      if (this.#common.shared?.meters.includes(meter)) continue;
       meter.spent += meter.unit === "tokens" ? tokens : toNanoUsd(costUsd);
     }
-    this.#common.line.changed();
+    this.#common.queue.changed();
   }
 
   limitsMoney(): boolean | Promise<boolean> {
     const isLimitedHere = this.#limited().some(({ unit }) => unit === "nanoUsd");
-    return isLimitedHere || (this.#common.purse?.limitsMoney() ?? false);
+    return isLimitedHere || (this.#common.shared?.limitsMoney() ?? false);
   }
 
-  /** What is neither spent nor reserved; a limit that is not set is not mentioned. */
+  /** What is neither spent nor reserved, without limits that are not set. */
   left(): Budget {
     const left: Budget = {};
     for (const { unit, free } of this.#limited()) {
@@ -185,15 +184,15 @@ class LedgerAccount implements Ledger {
 
   limits(): LimitState[] {
     const money = this.#limited().map((meter) => meter.state());
-    return [...money, ...this.#executions.map(stateOf), ...(this.#common.purse?.limits() ?? [])];
+    return [...money, ...this.#executions.map(stateOf), ...(this.#common.shared?.limits() ?? [])];
   }
 
   holdings(): HoldingState[] {
-    return [...this.#common.line.holders].map((holder) => holder.state());
+    return [...this.#common.queue.holders].map((holder) => holder.state());
   }
 
   flushed(): Promise<void> | undefined {
-    return this.#common.purse?.flushed(this.#common.line);
+    return this.#common.shared?.flushed(this.#common.queue);
   }
 
   #limited(): Meter[] {
@@ -211,7 +210,7 @@ function stateOf({ of, limit, started, aside }: Executions): LimitState {
   return { of, unit: "executions", limit, spent: started - aside, reserved: aside };
 }
 
-/** Of a child without limits that had to wait for its slot: from then on it is counted nowhere. */
+/** For a child without limits that had to wait for its slot: it is no longer counted. */
 function withoutCounting({ holding, slot }: Started): Started {
   holding[Symbol.dispose]();
   return { holding: FREE_HOLDING, slot, first: undefined };
@@ -219,7 +218,7 @@ function withoutCounting({ holding, slot }: Started): Started {
 
 const NO_FUNDS = new Funds([]);
 
-/** Shared by all runs that need not count: it covers any output. */
+/** Shared by all runs without limits: it covers any output. */
 const FREE_LEASE: Lease = Object.freeze({
   outputCap: Number.POSITIVE_INFINITY,
   settle: () => {},
@@ -248,7 +247,7 @@ function isLimited(limit: number | undefined): limit is number {
   return limit !== undefined && limit !== Number.POSITIVE_INFINITY;
 }
 
-/** A limit for children that is wider than the whole budget says nothing: the budget rules. */
+/** Drops limits for children that are wider than the whole budget. */
 export function withinBudget(children: Budget, whole: Budget): Budget {
   return {
     tokens: ifNarrower(children.tokens, whole.tokens),

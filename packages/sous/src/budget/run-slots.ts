@@ -3,36 +3,13 @@
 import type { DelegationLimits, Holding, RunSlot } from "../core/limits.ts";
 import type { Scope } from "../core/scope.ts";
 
-/** Ends a rest. A stopped run needs no slot any more, and what it waited for counts all the same. */
-export async function wakeUp(slot: RunSlot, scope: Scope, holding?: Holding, callId?: string): Promise<void> {
-  try {
-    if (!scope.aborted) await slot.wake(scope, holding, callId);
-  } catch (error) {
-    if (!scope.aborted) throw error;
-  }
-}
-
-/** Does something while a run holds no slot. */
-export async function rest<T>(
-  slot: RunSlot,
-  { scope, holding }: { readonly scope: Scope; readonly holding: Holding | undefined },
-  work: () => Promise<T>,
-): Promise<T> {
-  slot.rest();
-  try {
-    return await work();
-  } finally {
-    await wakeUp(slot, scope, holding);
-  }
-}
-
 export class Slots {
   /** A child that finds no slot is refused instead of waiting for one. */
   readonly refusesWhenFull: boolean;
-  /** Runs that wait to continue; they come before those that wait to start. */
-  readonly waking = new WaitingLine<GateSlot, void>();
+  /** Runs that wait to continue, first come first served; they come before those that wait to start. */
+  readonly waking = new Set<GateSlot>();
   free: number;
-  /** Notified when a slot is free that no run waits for to continue. */
+  /** Called when a slot is free and no run waits to continue. */
   onFree: () => void = () => {};
 
   constructor(limit: number, onFull: DelegationLimits["onFull"]) {
@@ -53,14 +30,13 @@ export class Slots {
   }
 
   leave(): void {
-    const waking = this.waking.first;
-    if (waking !== undefined) {
-      waking.subject.hold();
-      waking.resolve();
+    const [first] = this.waking;
+    if (first !== undefined) {
+      first.hold();
       return;
     }
     this.free += 1;
-    this.onFree();
+    this.onFree(); // guard: tell-of-a-free-slot
   }
 }
 
@@ -69,7 +45,8 @@ class GateSlot implements RunSlot {
   #isHeld = true;
   #isOpen = true;
   #rests = 0;
-  #waking: Waiter<GateSlot, void> | undefined;
+  /** Set while the run waits to continue. */
+  #waking: { resolve(): void; readonly link: Disposable } | undefined;
   /** The run waits, as the ledger sees it. */
   #wait: Disposable | undefined;
 
@@ -89,15 +66,21 @@ class GateSlot implements RunSlot {
     scope.throwIfAborted();
     this.#isHeld = this.#gate.enter();
     if (this.#isHeld) return;
-    this.#wait = holding?.wait(callId);
-    this.#waking = this.#gate.waking.join(this, scope, () => this.#wakes());
-    return this.#waking.promise;
+    this.#wait = holding?.wait(callId); // guard: wait-for-a-slot
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const link = scope.onAbort((reason) => {
+      reject(reason);
+      this.#endWaking();
+    });
+    this.#waking = { resolve, link };
+    this.#gate.waking.add(this);
+    return promise;
   }
 
   /** The gate lets it continue. */
   hold(): void {
     this.#isHeld = true;
-    this.#wakes();
+    this.#endWaking();
   }
 
   [Symbol.dispose](): void {
@@ -105,83 +88,21 @@ class GateSlot implements RunSlot {
     this.#giveBack();
   }
 
-  #wakes(): void {
+  #endWaking(): void {
+    const waking = this.#waking;
     this.#waking = undefined;
+    this.#gate.waking.delete(this);
+    waking?.link[Symbol.dispose]();
     this.#wait?.[Symbol.dispose]();
     this.#wait = undefined;
+    waking?.resolve();
   }
 
   #giveBack(): void {
-    // A run that waits to continue need not have the slot any more, because the run rests again or has ended.
-    this.#waking?.resolve();
-    this.#wakes();
+    // A run that waits to continue no longer needs the slot: it rests again or has ended.
+    this.#endWaking();
     if (!this.#isHeld) return;
     this.#isHeld = false;
     this.#gate.leave();
-  }
-}
-
-/** A queue of waiters, first come first served. A waiter leaves when its scope aborts; everything takes constant time. */
-class WaitingLine<Subject, Result> {
-  #first: Waiter<Subject, Result> | undefined;
-  #last: Waiter<Subject, Result> | undefined;
-
-  get first(): Waiter<Subject, Result> | undefined {
-    return this.#first;
-  }
-
-  /** Waits at the end of the line. When the scope aborts, the waiter leaves, rejects with its reason and then tells `onLeave`. */
-  join(subject: Subject, scope: Scope, onLeave: () => void): Waiter<Subject, Result> {
-    const waiter = new Waiter<Subject, Result>(subject, (left) => this.#remove(left));
-    waiter.previous = this.#last;
-    if (this.#last === undefined) this.#first = waiter;
-    else this.#last.next = waiter;
-    this.#last = waiter;
-    waiter.link = scope.onAbort((reason) => {
-      waiter.reject(reason);
-      onLeave();
-    });
-    return waiter;
-  }
-
-  #remove(waiter: Waiter<Subject, Result>): void {
-    if (waiter.previous === undefined) this.#first = waiter.next;
-    else waiter.previous.next = waiter.next;
-    if (waiter.next === undefined) this.#last = waiter.previous;
-    else waiter.next.previous = waiter.previous;
-  }
-}
-
-/** One position in a queue. Settling it in either way leaves the queue. */
-class Waiter<Subject, Result> {
-  readonly subject: Subject;
-  readonly promise: Promise<Result>;
-  /** A waiter that has left still knows who came after it, so a walk along the line may settle as it goes. */
-  next: Waiter<Subject, Result> | undefined;
-  previous: Waiter<Subject, Result> | undefined;
-  link: Disposable | undefined;
-  readonly #remove: (waiter: Waiter<Subject, Result>) => void;
-  readonly #settle: PromiseWithResolvers<Result>;
-
-  constructor(subject: Subject, remove: (waiter: Waiter<Subject, Result>) => void) {
-    this.subject = subject;
-    this.#remove = remove;
-    this.#settle = Promise.withResolvers<Result>();
-    this.promise = this.#settle.promise;
-  }
-
-  resolve(result: Result): void {
-    this.#leave();
-    this.#settle.resolve(result);
-  }
-
-  reject(reason: unknown): void {
-    this.#leave();
-    this.#settle.reject(reason);
-  }
-
-  #leave(): void {
-    this.link?.[Symbol.dispose]();
-    this.#remove(this);
   }
 }

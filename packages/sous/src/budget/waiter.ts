@@ -1,18 +1,17 @@
-/** One who waits in the line of a tree: a run that asks for a call, or a child that waits to start. */
+/** One entry in the queue of a tree: a run that asks for a call, or a child that waits to start. */
 
 import { type Amount, amountAt, beyond, type Need, NO_AMOUNT, plus, toNanoUsd } from "../core/amount.ts";
 import type { BudgetExceeded } from "../core/errors.ts";
 import type { Lease, LimitState, RunSlot } from "../core/limits.ts";
 import type { Scope } from "../core/scope.ts";
-import type { Wanted } from "./funds.ts";
+import { exceededAt, type Wanted } from "./funds.ts";
 import type { Holder } from "./holder.ts";
-import { exceededAt } from "./meter.ts";
 
-/** What is wanted, and who hears of it. */
+/** What is wanted, and who is notified. */
 export type Request = {
-  /** Undefined for a child that needs nothing but a slot. */
+  /** Undefined for a child that only needs a slot. */
   readonly need: Need | undefined;
-  /** What is to be kept for last words from then on. */
+  /** The reserve for last words from then on. */
   readonly lastWords: Amount;
   /** The reserve is spent on this call. */
   readonly isClosing: boolean;
@@ -28,11 +27,11 @@ export class Waiter {
   readonly request: Request;
   readonly order: number;
   readonly isStart: boolean;
-  /** When the purse first told it to wait. */
+  /** When the shared budget first made it wait. */
   since: number | undefined;
   /** What it waits for, for people. */
   waitsFor: LimitState | undefined;
-  #isTold = false;
+  #isNotified = false;
   #result: { readonly value: Granted } | { readonly error: unknown } | undefined;
   #settle: PromiseWithResolvers<Granted> | undefined;
   #link: Disposable | undefined;
@@ -55,7 +54,7 @@ export class Waiter {
     return this.#result !== undefined;
   }
 
-  /** The result if it is there, else a promise of it. `onLeave` is told when the scope aborts first. */
+  /** The result if it is there, else a promise of it. Calls `onLeave` when the scope aborts first. */
   outcome(scope: Scope, onLeave: () => void): Granted | Promise<Granted> {
     const result = this.#result;
     if (result !== undefined && "value" in result) return result.value;
@@ -68,11 +67,11 @@ export class Waiter {
     return this.#settle.promise;
   }
 
-  /** Says what it waits for, once. */
-  tell(limit: LimitState): void {
+  /** Notifies its run once of the limit it waits for. */
+  notify(limit: LimitState): void {
     this.waitsFor = limit;
-    if (this.#isTold) return;
-    this.#isTold = true;
+    if (this.#isNotified) return;
+    this.#isNotified = true;
     this.request.onWait(limit);
   }
 
@@ -101,9 +100,10 @@ export class Waiter {
   }
 }
 
-/** Keeps the list in order; those who ask again are often among the last. */
+/** Keeps the list in order. Searches from the end: runs that ask again are often among the last. */
 export function insert(list: Waiter[], waiter: Waiter): void {
   let position = list.length;
+  // guard: first-started-first-served
   while (position > 0 && (list[position - 1]?.order ?? 0) > waiter.order) position -= 1;
   list.splice(position, 0, waiter);
 }

@@ -61,7 +61,7 @@ function adapt(model: LanguageModelV4, options: AdapterOptions): Model {
         deadline.isAccepted = () => true;
         return readAnswer(stream, { id, signal, onDelta });
       });
-      // Not every model heeds its signal.
+      // Not every model obeys its signal.
       return await Promise.race([answering, deadline.passed]);
     },
   };
@@ -71,7 +71,7 @@ function adapt(model: LanguageModelV4, options: AdapterOptions): Model {
     const call: LanguageModelV4CallOptions = { prompt: toPrompt(request), abortSignal };
     if (tools.length > 0) {
       call.tools = toTools(tools);
-      call.toolChoice = request.mayCallTools ? AUTO : NONE;
+      call.toolChoice = { type: request.mayCallTools ? "auto" : "none" };
     }
     if (settings.maxOutputTokens !== undefined) call.maxOutputTokens = settings.maxOutputTokens;
     if (settings.outputSchema !== undefined) call.responseFormat = { type: "json", schema: settings.outputSchema };
@@ -89,13 +89,13 @@ function adapt(model: LanguageModelV4, options: AdapterOptions): Model {
   }
 }
 
-/** A server that sends a sign of life now and then, and never an end, is given up at last. */
+/** Bounds the time of one call: some servers keep the connection alive and never end the answer. */
 class CallDeadline implements Disposable {
   readonly #timer: NodeJS.Timeout;
   /** Of the call: aborted by the caller, or when the time has passed. */
   readonly signal: AbortSignal;
   readonly passed: Promise<never>;
-  /** Whether the server has begun to answer by then. */
+  /** Whether the server has begun to answer. */
   isAccepted: () => boolean = () => isAccepted(this.signal);
 
   constructor(id: string, milliseconds: number, given: AbortSignal) {
@@ -117,6 +117,3 @@ class CallDeadline implements Disposable {
     clearTimeout(this.#timer);
   }
 }
-
-const AUTO = { type: "auto" } as const;
-const NONE = { type: "none" } as const;

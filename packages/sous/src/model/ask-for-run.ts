@@ -120,7 +120,7 @@ class RunQuestion implements Question, ModelRequest {
     this.#run.waitingFor = "the model";
     const reserved = Number.isFinite(lease.outputCap) ? promptTokens + lease.outputCap : 0;
     if (attempt === 1) this.#run.emit({ type: "turn-start", turn: this.#run.turns, promptTokens, reserved });
-    return this.#ports.journal.settled();
+    return this.#ports.journal.settled(); // guard: store-before-ask
   }
 
   ask(lease: Lease): Promise<ModelAnswer> {

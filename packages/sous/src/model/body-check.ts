@@ -1,4 +1,4 @@
-/** What a server may send: a stream of events, or the body of a refusal, looked at while it passes. */
+/** Checks of what a server sends, a stream of events or the body of a refusal, while it passes through. */
 
 import { ModelError } from "../core/errors.ts";
 import { answerTooLarge, MAX_ANSWER_BYTES } from "./check-answer.ts";
@@ -12,20 +12,20 @@ export type CallFacts = {
   silenceMs: number;
 };
 
-/** Looks at a body while it passes. What it throws ends the call. */
+/** Checks a body while it passes through. An error ends the call. */
 export type BodyCheck = {
   /** True when nothing more is to come, whether or not the server ends the body. */
   readonly isDone: boolean;
-  /** What is passed on of this piece. */
+  /** The part of this piece that is passed on. */
   take(chunk: Uint8Array): Uint8Array;
   end(): void;
-  /** What is said when the body cannot be read on. */
+  /** The error when reading the body fails. */
   broken(error: unknown): unknown;
 };
 
-/** Of the body of a refusal: what is wrong stands at its beginning. */
+/** Of the body of a refusal: its beginning says what is wrong. */
 const MAX_REFUSAL_BYTES = 256 * 1024;
-/** Of a document that came in place of a stream. */
+/** Of a document that came instead of a stream. */
 const MAX_DOCUMENT_BYTES = 64 * 1024;
 const MAX_QUOTE = 200;
 
@@ -56,7 +56,7 @@ const LESS_THAN = 0x3c;
 const BRACE = 0x7b;
 const BRACKET = 0x5b;
 
-/** What an event may have, over and over, beside what the model says. */
+/** The overhead that each event may have beside the text of the model. */
 const EVENT_BYTES = 1024;
 const FIELD = /^(?:data|event|id|retry)?:/;
 /** How servers that speak chat completions end a stream. */
@@ -68,13 +68,13 @@ const LATIN = new TextDecoder("latin1");
 export class StreamCheck implements BodyCheck {
   readonly #facts: CallFacts;
   readonly #host: string;
-  /** What has come of a document that is in the place of a stream; undefined once it is known that there is none. */
+  /** The beginning of the body, until it is known whether it is a document or a stream; then undefined. */
   #document: Uint8Array[] | undefined = [];
   #documentBytes = 0;
   #beginning: Uint8Array = NOTHING;
   #hasEvents = false;
   #eventBytes = 0;
-  /** Of all events: what they had beyond what is allowed to each. */
+  /** Of all events: what they had beyond their overhead. */
   #excessBytes = 0;
   #lineBytes = 0;
   #lineStart = "";
@@ -94,7 +94,7 @@ export class StreamCheck implements BodyCheck {
   end(): void {
     this.#endLine();
     const text = this.#document === undefined ? this.#beginning : Buffer.concat(this.#document);
-    // Less than this may be an event that was cut off.
+    // A shorter text may be an event that was cut off.
     const isLong = text.length > LINE_START || this.#document !== undefined;
     if (!this.#hasEvents && isLong && firstSign([text]) !== undefined) throw this.#notAStream([text]);
   }
@@ -103,14 +103,14 @@ export class StreamCheck implements BodyCheck {
     return classifyError(error, { id: this.#facts.id, phase: "stream", afterOutput: true });
   }
 
-  /** Holds back what comes until it is clear what it is. */
+  /** Holds the beginning back until it is clear what it is. */
   #begin(chunk: Uint8Array, held: Uint8Array[]): Uint8Array {
     held.push(chunk);
     this.#documentBytes += chunk.length;
     const sign = firstSign(held);
     const isDocument = sign === LESS_THAN || sign === BRACE || sign === BRACKET;
     const isLong = this.#documentBytes > MAX_DOCUMENT_BYTES;
-    // A page says all that matters in its first character.
+    // The first character already shows that it is a page.
     if (sign === LESS_THAN || (isDocument && isLong)) throw this.#notAStream(held);
     if (isDocument || (sign === undefined && !isLong)) return NOTHING;
     this.#document = undefined;
@@ -158,25 +158,25 @@ export class StreamCheck implements BodyCheck {
     if (text.startsWith("<"))
       return new ModelError(
         "invalid_request",
-        `${this.#host} answered with a web page in place of an answer of ${id}: ${check}`,
+        `${this.#host} answered with a web page instead of an answer of ${id}: ${check}`,
       );
     const error = errorIn(text);
     if (error !== undefined) return classifyError(error, { id, phase: "request" });
     const quote = text.replaceAll(/\s+/g, " ").slice(0, MAX_QUOTE).toWellFormed();
     return new ModelError(
       "invalid_request",
-      `${this.#host} answered with a document in place of a stream of events (${quote}): ${check}`,
+      `${this.#host} answered with a document instead of a stream of events (${quote}): ${check}`,
     );
   }
 }
 
-/** The first character that is no white space; undefined while there is none. */
+/** The first character that is not white space; undefined while there is none. */
 function firstSign(pieces: readonly Uint8Array[]): number | undefined {
   for (const piece of pieces) for (const byte of piece) if (byte > 0x20 && byte < 0x80) return byte;
   return undefined;
 }
 
-/** Some servers say what is wrong with the status of an answer. */
+/** Some servers report an error with the status of a success. */
 function errorIn(text: string): unknown {
   try {
     const parsed: unknown = JSON.parse(text);

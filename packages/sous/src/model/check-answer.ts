@@ -1,11 +1,11 @@
-/** What a model gave back, checked where it enters: a model may be foreign code, and all behind this trusts its types. */
+/** Checks an answer where it enters: a model may be foreign code, and everything behind this trusts its types. */
 
 import { ModelError } from "../core/errors.ts";
 import { isFilePart, isProviderData } from "../core/message.ts";
 import type { FinishReason, ModelAnswer } from "../core/model.ts";
 import type { Usage } from "../core/usage.ts";
 
-/** The answer as it is, but for usage that cannot be. Throws a `ModelError` that names the first thing that is wrong. */
+/** Returns the answer, without impossible usage. Throws a `ModelError` that names the first problem. */
 export function checkAnswer(answer: ModelAnswer, id: string): ModelAnswer {
   const wrong = problemOf(answer);
   if (wrong !== undefined) {
@@ -31,7 +31,7 @@ function problemOf(answer: Unchecked<ModelAnswer> | undefined | null): string | 
   if (typeof message !== "object" || message === null) return "it has no message";
   const { role, content } = message as Unchecked<ModelAnswer["message"]>;
   if (role !== "assistant") return `the role of its message is ${JSON.stringify(role)}, not "assistant"`;
-  if (!Array.isArray(content)) return "the content of its message is no list";
+  if (!Array.isArray(content)) return "the content of its message is not a list";
   for (let index = 0; index < content.length; index++) {
     const wrong = problemOfPart(content[index]);
     if (wrong !== undefined) return `content[${index}]${wrong}`;
@@ -43,7 +43,7 @@ type AnyPart = { [key: string]: unknown };
 
 function problemOfPart(part: AnyPart | null | undefined): string | undefined {
   if (typeof part !== "object" || part === null) return ` is ${part}`;
-  if (!isProviderData(part.provider)) return ".provider cannot be kept";
+  if (!isProviderData(part.provider)) return ".provider cannot be stored";
   switch (part.type) {
     case "text":
     case "reasoning":
@@ -60,16 +60,17 @@ function problemOfPart(part: AnyPart | null | undefined): string | undefined {
 }
 
 function textProblem(part: AnyPart, field: string): string | undefined {
-  return typeof part[field] === "string" ? undefined : `.${field} is no text`;
+  return typeof part[field] === "string" ? undefined : `.${field} is not a string`;
 }
 
 /**
- * Undefined when the counts cannot be: then they are estimated. The books of a whole tree hang on these numbers, and one
- * that is less than nothing, or no number, would open its budget.
+ * Undefined for impossible counts: then they are estimated. The budget of a whole tree depends on these numbers; one that
+ * is negative or not a number would disable it.
  */
-function checkUsage(usage: Usage | undefined): Usage | undefined {
-  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, totalTokens } = usage ?? NOT_REPORTED;
-  if (usage === undefined || !isCount(inputTokens) || !isCount(outputTokens)) return undefined;
+function checkUsage(usage: Usage | null | undefined): Usage | undefined {
+  if (usage === undefined || usage === null) return undefined;
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, totalTokens } = usage;
+  if (!isCount(inputTokens) || !isCount(outputTokens)) return undefined;
   const cached = Math.min(countOf(cachedInputTokens), inputTokens);
   const written = Math.min(countOf(cacheWriteTokens), inputTokens - cached);
   const total = Math.max(countOf(totalTokens), inputTokens + outputTokens);
@@ -85,8 +86,6 @@ function checkUsage(usage: Usage | undefined): Usage | undefined {
   };
 }
 
-const NOT_REPORTED: Partial<Usage> = {};
-
 function isCount(tokens: unknown): tokens is number {
   return Number.isSafeInteger(tokens) && (tokens as number) >= 0;
 }
@@ -95,7 +94,7 @@ function countOf(tokens: unknown): number {
   return isCount(tokens) ? tokens : 0;
 }
 
-/** How large one answer may be. A model or a server that does not stop would take all the memory there is. */
+/** Of one answer. A model or a server that does not stop would use up all memory. */
 export const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
 export function answerTooLarge(id: string): ModelError {

@@ -1,10 +1,10 @@
 /**
- * What went wrong at a provider, as one kind and one sentence. Errors are known by their shape and their words, because
- * importing the classes of the AI SDK would cost every start of the program.
+ * What went wrong at a provider, as one kind and one sentence. Errors are recognized by their shape and their text, because
+ * importing the classes of the AI SDK would slow down every start of the program.
  */
 
 import { ModelError, type ModelErrorKind } from "../core/errors.ts";
-import { type ErrorFacts, readErrorFacts, retryAfterMs } from "./error-facts.ts";
+import { type ErrorFacts, isUnreadable, quote, readErrorFacts, retryAfterMs } from "./error-facts.ts";
 import { keyVariable } from "./providers.ts";
 
 export type Circumstances = {
@@ -47,7 +47,7 @@ function findModelError(error: unknown): ModelError | undefined {
 /** Out of money or of a quota that does not come back soon. */
 const SPENT =
   /insufficient[_ ](quota|credits?|balance|funds)|billing_(hard_limit|not_active)|credit balance|spend(ing)? limit|usage limit[^\n]{0,400}regain|quota_exceeded|payment required|Per(Day|Month)Per/i;
-/** What Google also says when only a minute's share is used up: then it says how long to wait, too. */
+/** Google also writes this when only the quota of a minute is used up; then it says how long to wait, too. */
 const MAYBE_SPENT = /exceeded your current quota/i;
 
 /** Every provider and server has its own words for a prompt that is too long. */
@@ -57,16 +57,12 @@ const TOO_LONG =
 const BROKEN_CONNECTION =
   /ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EPIPE|ENETUNREACH|EHOSTUNREACH|UND_ERR|socket hang up|other side closed|fetch failed|cannot connect|\bterminated\b|premature close|timed? ?out|TimeoutError|ConnectionRefused|ConnectionClosed/i;
 
-/** Thrown by the AI SDK for a request it cannot put into the provider's words. */
+/** Thrown by the AI SDK for a request that the provider does not support. */
 const UNSUPPORTED =
   /^AI_(UnsupportedFunctionality|InvalidPrompt|InvalidArgument|NoSuchModel|NoSuchProviderReference)Error$/;
-const UNREADABLE = /^AI_(JSONParse|TypeValidation|InvalidResponseData|EmptyResponseBody)Error$/;
-/** What the Anthropic adapter throws when the first line of a stream is garbage. */
-const UNREADABLE_START = "Expected a normalized Anthropic stream error";
-
 function kindOf(facts: ErrorFacts, phase: Circumstances["phase"], saysWhen: boolean): ModelErrorKind {
   const { name, status, text } = facts;
-  // First, because what could not be read may hold any words.
+  // First, because unreadable text may contain any words.
   if (isUnreadable(facts)) return "interrupted";
   if (name === "AI_LoadAPIKeyError") return "auth";
   if (UNSUPPORTED.test(name)) return "invalid_request";
@@ -85,10 +81,6 @@ function kindWithoutStatus({ name, text }: ErrorFacts, phase: Circumstances["pha
   if (phase === "stream") return "interrupted";
   // A call without an answer: the AI SDK says so without a status.
   return name === "AI_APICallError" || BROKEN_CONNECTION.test(text) ? "network" : "unknown";
-}
-
-function isUnreadable({ name, message }: ErrorFacts): boolean {
-  return UNREADABLE.test(name) || message === UNREADABLE_START;
 }
 
 function sentenceOf(kind: ModelErrorKind, facts: ErrorFacts, id: string): string {
@@ -119,15 +111,5 @@ function sentenceOf(kind: ModelErrorKind, facts: ErrorFacts, id: string): string
   }
 }
 
-/** A server that is not one of models says so in its own words, or with a page. */
+/** The server may not be one for models at all. */
 const NOT_FOUND = "; check the name of the model and provider.base_url";
-const MAX_QUOTE = 300;
-const SECRET = /\b(sk-|gh[a-z]_|github_pat_|AIza|tid=|Bearer )[^\s"',;]+/g;
-
-/** The provider's own words, on one line. */
-function quote(facts: ErrorFacts): string {
-  if (isUnreadable(facts)) return ": it sent something that cannot be read";
-  const words = facts.message.replaceAll(/\s+/g, " ").replaceAll(SECRET, "[secret]").trim().replace(/\.$/, "");
-  if (words === "") return "";
-  return `: ${words.length > MAX_QUOTE ? `${words.slice(0, MAX_QUOTE).toWellFormed()} …` : words}`;
-}

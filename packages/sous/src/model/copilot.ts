@@ -1,6 +1,6 @@
 /**
- * GitHub Copilot: chat completions behind an exchange of tokens. A token of GitHub buys one of Copilot that lasts about
- * half an hour; the reply also says which host serves the account.
+ * GitHub Copilot: chat completions behind an exchange of tokens. A token of GitHub is exchanged for one of Copilot that
+ * lasts about half an hour; the reply also says which host serves the account.
  */
 
 import { ModelError } from "../core/errors.ts";
@@ -87,7 +87,7 @@ async function exchange({ fetch, tokenAddress, githubToken, now }: CopilotSetup)
   });
   if (!response.ok) {
     await response.body?.cancel();
-    // GitHub hides what a token may not see behind 404.
+    // GitHub answers 404 for what a token may not see.
     const statusCode = response.status === 404 ? 403 : response.status;
     const refusal = {
       message: "GitHub refused to exchange the token",
@@ -98,11 +98,11 @@ async function exchange({ fetch, tokenAddress, githubToken, now }: CopilotSetup)
   }
   const token = parseReply(await readReply(response), now());
   if (token === undefined)
-    throw new ModelError("unknown", "github-copilot failed: the exchange of tokens brought none");
+    throw new ModelError("unknown", "github-copilot failed: the exchange of tokens returned no token");
   return token;
 }
 
-/** Undefined when it is no JSON, or has no end. */
+/** Undefined when it is not JSON, or too long. */
 async function readReply({ body }: Response): Promise<unknown> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
@@ -131,7 +131,7 @@ function parseReply(reply: unknown, now: number): CopilotToken | undefined {
   };
 }
 
-/** One who stops waiting must not stop the exchange for the others. */
+/** A caller that stops waiting must not stop the exchange for the others. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
   if (signal === null || signal === undefined) return work;
   return new Promise((resolve, reject) => {

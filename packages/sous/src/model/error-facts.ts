@@ -1,4 +1,4 @@
-/** All that an error of a provider says about itself, wherever it says it. */
+/** The facts in an error of a provider, from all its fields and causes. */
 
 import { messageOf } from "../core/errors.ts";
 import { isObject } from "../core/schema.ts";
@@ -14,7 +14,7 @@ export type ErrorFacts = {
   text: string;
 };
 
-/** Of each text: a server can answer with a whole page, and what is wrong stands at its beginning. */
+/** Of each text: a server can answer with a whole page, whose beginning says what is wrong. */
 const MAX_LENGTH = 20_000;
 
 /** Never throws, whatever it is given: adapters throw errors, plain objects and strings. */
@@ -110,10 +110,9 @@ function toJson(value: unknown): string {
   }
 }
 
-/** How long a provider asks to be left alone: in a header, or in the text of its error. */
 type Headers = Readonly<Record<string, string | undefined>>;
 
-/** Milliseconds; undefined when it did not say. `text` is everything the error says. */
+/** How long the provider asks to wait, in milliseconds; undefined when it did not say. `text` is that of the error. */
 export function retryAfterMs(headers: Headers, text: string, now: number): number | undefined {
   return fromHeaders(headers, now) ?? fromText(text);
 }
@@ -131,8 +130,8 @@ function fromHeaders(headers: Headers, now: number): number | undefined {
 
 /** Google sends no header but a `RetryInfo`; OpenAI writes it into the sentence, as in "7m12s". */
 const IN_TEXT = /"retryDelay"\s*:\s*"|\btry again in /;
-/** One figure with its unit. */
-const FIGURE = /^\s*([\d.]{1,20})\s*([a-z]{1,20})/;
+/** One number with its unit. */
+const QUANTITY = /^\s*([\d.]{1,20})\s*([a-z]{1,20})/;
 const MAX_SPAN = 60;
 const UNITS: Readonly<Record<string, number>> = { ms: 1, m: 60_000, s: 1000, h: 3_600_000, d: 86_400_000 };
 
@@ -143,23 +142,42 @@ function fromText(text: string): number | undefined {
   let rest = text.slice(start, start + MAX_SPAN);
   let sum: number | undefined;
   for (;;) {
-    const figure = FIGURE.exec(rest);
-    const milliseconds = figure === null ? undefined : toMilliseconds(figure[1], unitOf(figure[2] ?? ""));
-    if (figure === null || milliseconds === undefined) return sum;
+    const quantity = QUANTITY.exec(rest);
+    const milliseconds = quantity === null ? undefined : toMilliseconds(quantity[1], unitOf(quantity[2] ?? ""));
+    if (quantity === null || milliseconds === undefined) return sum;
     sum = (sum ?? 0) + milliseconds;
-    rest = rest.slice(figure[0].length);
+    rest = rest.slice(quantity[0].length);
   }
 }
 
-/** Not a number for a word that is no unit of time. */
+/** NaN for a word that is not a unit of time. */
 function unitOf(word: string): number {
   const unit = word.startsWith("milli") ? "ms" : word === "ms" ? word : word.slice(0, 1);
   return UNITS[unit] ?? Number.NaN;
 }
 
-/** A number beyond all bounds is still one that is not waited for. */
+/** Clamps huge numbers: they are too long to wait for anyway. */
 function toMilliseconds(value: string | undefined, factor: number): number | undefined {
   if (value === undefined || value.trim() === "") return undefined;
   const milliseconds = Math.ceil(Number(value) * factor);
   return milliseconds >= 0 ? Math.min(milliseconds, Number.MAX_SAFE_INTEGER) : undefined;
+}
+
+const UNREADABLE = /^AI_(JSONParse|TypeValidation|InvalidResponseData|EmptyResponseBody)Error$/;
+/** What the Anthropic adapter throws when the first line of a stream is garbage. */
+const UNREADABLE_START = "Expected a normalized Anthropic stream error";
+
+export function isUnreadable({ name, message }: ErrorFacts): boolean {
+  return UNREADABLE.test(name) || message === UNREADABLE_START;
+}
+
+const MAX_QUOTE = 300;
+const SECRET = /\b(sk-|gh[a-z]_|github_pat_|AIza|tid=|Bearer )[^\s"',;]+/g;
+
+/** The provider's own words, on one line. */
+export function quote(facts: ErrorFacts): string {
+  if (isUnreadable(facts)) return ": it sent data that cannot be read";
+  const words = facts.message.replaceAll(/\s+/g, " ").replaceAll(SECRET, "[secret]").trim().replace(/\.$/, "");
+  if (words === "") return "";
+  return `: ${words.length > MAX_QUOTE ? `${words.slice(0, MAX_QUOTE).toWellFormed()} …` : words}`;
 }

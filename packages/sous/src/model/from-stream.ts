@@ -35,15 +35,15 @@ export async function readAnswer(stream: Stream, { id, signal, onDelta }: Readin
   try {
     while (isOpen) {
       let next: ReadableStreamReadResult<LanguageModelV4StreamPart>;
-      // Only the reading may fail for the provider's sake; what `onDelta` throws is passed on as it is.
+      // Only errors of reading belong to the provider; errors of `onDelta` pass through.
       try {
         next = await reader.read();
       } catch (error) {
         isOpen = false;
         signal.throwIfAborted();
-        // A connection that breaks after the last word has cost us nothing.
-        if (gathered.finish !== undefined) break;
-        // What had arrived and was not yet read is lost with the stream, so we cannot know that there was nothing.
+        // The answer was complete before the connection broke.
+        if (gathered.finish !== undefined) break; // guard: broken-stream
+        // Output that had arrived and was not yet read is lost with the stream, so assume there was some.
         throw classifyError(error, { id, phase: "stream", afterOutput: true });
       }
       if (signal.aborted) signal.throwIfAborted();
@@ -51,7 +51,7 @@ export async function readAnswer(stream: Stream, { id, signal, onDelta }: Readin
       else gathered.take(next.value);
     }
   } finally {
-    // Left early: let go of the connection.
+    // Left early: release the connection.
     if (isOpen) reader.cancel().catch(() => {});
   }
   return gathered.finished();
@@ -79,7 +79,7 @@ class GatheredAnswer {
     this.#onDelta = onDelta;
   }
 
-  /** Part types that are not named here are of no use to us, or not yet known. */
+  /** Ignores part types that are not used here or not yet known. */
   take(part: LanguageModelV4StreamPart): void {
     this.#grow(sizeOf(part));
     switch (part.type) {
@@ -108,13 +108,16 @@ class GatheredAnswer {
       case "tool-call":
         this.hasOutput = true;
         if (!this.#inputs.has(part.toolCallId)) this.#grow(part.input.length);
-        // What the provider runs itself, it also answers itself.
+        // A provider also answers the calls that it runs itself.
         if (part.providerExecuted !== true) this.#parts.push(toToolCall(part));
         return;
-      case "file":
+      case "file": {
+        const file = toFile(part);
         this.hasOutput = true;
-        this.#addFile(toFile(part));
+        this.#grow(file.data.length);
+        this.#parts.push(file);
         return;
+      }
       case "error":
         throw classifyError(part.error, { id: this.#id, phase: "stream", afterOutput: this.hasOutput });
       case "finish":
@@ -130,7 +133,7 @@ class GatheredAnswer {
     for (const part of this.#parts) {
       if (part.type === "tool-call" && !mayCall) continue;
       if (part.type === "text" || part.type === "reasoning") {
-        // A block without text but with a signature is worth something.
+        // A block without text may still carry a signature.
         if (part.text === "" && part.provider === undefined) continue;
         if (!part.text.isWellFormed()) part.text = part.text.toWellFormed();
       }
@@ -151,11 +154,6 @@ class GatheredAnswer {
     this.#onDelta(kind, part.delta);
   }
 
-  #addFile(file: FilePart): void {
-    this.#grow(file.data.length);
-    this.#parts.push(file);
-  }
-
   #grow(length: number): void {
     this.#size += length;
     if (this.#size > MAX_ANSWER_BYTES) throw answerTooLarge(this.#id);
@@ -170,7 +168,7 @@ class GatheredAnswer {
 
   #properFinish(): FinishReason {
     const { unified, raw } = this.finish?.finishReason ?? { unified: "interrupted", raw: undefined };
-    if (unified !== "error" && unified !== "interrupted") return unified;
+    if (unified !== "error" && unified !== "interrupted") return unified; // guard: answer-needs-a-finish
     const why = raw === undefined || raw === "error" ? "" : ` (${raw})`;
     throw new ModelError("interrupted", `${this.#id} stopped before it had finished its answer${why}`, {
       afterOutput: this.hasOutput,
@@ -181,12 +179,12 @@ class GatheredAnswer {
 const DELTA_BYTES = 64;
 const PART_BYTES = 1024;
 
-/** What a part takes of memory, here and in its adapter: also one that says nothing. */
+/** The memory of a part, here and in its adapter; an empty part takes some too. */
 function sizeOf(part: LanguageModelV4StreamPart): number {
   return "delta" in part ? Math.max(part.delta.length, DELTA_BYTES) : PART_BYTES;
 }
 
-/** What the providers say at different times about one block is kept together. */
+/** Merges the metadata that arrives at different times for one block. */
 function keepProviderData(
   block: { provider?: ProviderData } | undefined,
   metadata: SharedV4ProviderMetadata | undefined,
@@ -210,7 +208,7 @@ function toToolCall(part: LanguageModelV4ToolCall): ToolCallPart {
 
 const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/;
 
-/** No text at all is how some servers say "no arguments". Text that is not JSON stays text: no tool takes a string. */
+/** Some servers send an empty text for "no arguments". Text that is not JSON stays text: no tool takes a string. */
 function parseInput(json: string): unknown {
   if (json.trim() === "") return {};
   try {
@@ -236,8 +234,8 @@ function toFile(part: LanguageModelV4File): FilePart {
 }
 
 /**
- * What the provider counted. A prompt is never without tokens and an answer with content neither, so zeros mean that it
- * did not count: then this is undefined and the caller estimates.
+ * The counts of the provider. Neither a prompt nor an answer with content has zero tokens, so zeros mean that it did not
+ * count: then this is undefined and the caller estimates.
  */
 function toUsage(reported: LanguageModelV4Usage | undefined, hasOutput: boolean): Usage | undefined {
   const inputTokens = toCount(reported?.inputTokens.total);

@@ -2,7 +2,7 @@
 
 import type { Clock } from "../core/clock.ts";
 import type { Model } from "../core/model.ts";
-import type { Scope } from "../core/scope.ts";
+import { onDispose, type Scope } from "../core/scope.ts";
 
 const DEFAULT_CALLS_AT_ONCE = 16;
 
@@ -29,12 +29,10 @@ export class Governor {
   #holdUntil = 0;
   #timer: Disposable | undefined;
   /** Every call gets the same object: a slot has no state of its own. */
-  readonly #slot: Disposable = {
-    [Symbol.dispose]: () => {
-      this.#running -= 1;
-      if (this.#waiters.size > 0) this.#startWaiting();
-    },
-  };
+  readonly #slot = onDispose(() => {
+    this.#running -= 1; // guard: give-the-call-back
+    if (this.#waiters.size > 0) this.#startWaiting();
+  });
 
   constructor(clock: Clock) {
     this.#clock = clock;

@@ -1,6 +1,6 @@
 /**
- * `fetch` for the calls of a model. It gives up on a server that says nothing for a while, on a body that is no stream of
- * events (a page, a document of JSON), and on a single event without end.
+ * `fetch` for the calls of a model. It gives up on a server that is silent for a while, on a body that is not a stream
+ * of events (a page, a document of JSON), and on a single event without end.
  */
 
 import { ignore, ModelError } from "../core/errors.ts";
@@ -20,7 +20,7 @@ export function modelFetch(send: Fetch, facts: CallFacts): Fetch {
         silence.end();
         return response;
       }
-      silence.heard();
+      silence.restart();
       const { status, statusText, headers, ok, body } = response;
       if (ok && given) accepted.add(given);
       const { host } = new URL(input instanceof Request ? input.url : input);
@@ -48,7 +48,7 @@ function checkedBody(body: ReadableStream<Uint8Array>, silence: Silence, check: 
       const { value } = await reader.read().catch((error: unknown) => {
         throw check.broken(error);
       });
-      silence.heard();
+      silence.restart();
       if (value === undefined) {
         check.end();
         return undefined;
@@ -69,7 +69,7 @@ function checkedBody(body: ReadableStream<Uint8Array>, silence: Silence, check: 
         }
         silence.end();
         controller.close();
-        letGo(reader);
+        release(reader);
       } catch (error) {
         silence.end();
         reader.cancel().catch(ignore);
@@ -83,11 +83,11 @@ function checkedBody(body: ReadableStream<Uint8Array>, silence: Silence, check: 
   });
 }
 
-const LAST_WORD_MS = 1000;
+const BODY_END_MS = 1000;
 
-/** A body that ends now leaves its connection for the next call; one that does not is cut off. */
-function letGo(reader: ReadableStreamDefaultReader<Uint8Array>): void {
-  const timer = setTimeout(() => void reader.cancel().catch(ignore), LAST_WORD_MS).unref();
+/** Waits shortly for the end of the body, so that the next call can reuse the connection; else cancels it. */
+function release(reader: ReadableStreamDefaultReader<Uint8Array>): void {
+  const timer = setTimeout(() => void reader.cancel().catch(ignore), BODY_END_MS).unref();
   const end = (): void => {
     clearTimeout(timer);
     reader.cancel().catch(ignore);
@@ -104,7 +104,7 @@ class Silence {
       const message = `The connection timed out: the server said nothing for ${milliseconds / 1000} s`;
       this.#controller.abort(new DOMException(message, "TimeoutError"));
     }, milliseconds);
-    // A call that is stopped leaves it behind, and the process does not wait for it.
+    // A stopped call leaves the timer behind, and the process does not wait for it.
     this.#timer.unref();
   }
 
@@ -112,7 +112,7 @@ class Silence {
     return this.#controller.signal;
   }
 
-  heard(): void {
+  restart(): void {
     this.#timer.refresh();
   }
 
@@ -137,7 +137,7 @@ export function unredirectedFetch(given: Fetch | undefined): Fetch {
   };
 }
 
-/** Also what a given `fetch` has followed all the same: its answer comes from a host that was not chosen. */
+/** Also a redirect that a given `fetch` has followed: its answer comes from a host that was not chosen. */
 function isRedirect({ status, type, redirected }: Response): boolean {
   return (status >= 300 && status < 400) || type === "opaqueredirect" || redirected;
 }

@@ -14,7 +14,7 @@ import { isProviderName, PROVIDERS, type ProviderFacts, type ProviderName } from
 /** Variables by name, as in `process.env`; empty ones count as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What goes before the environment. */
+/** Settings that override the environment. */
 export type ResolveOptions = {
   baseUrl?: string | undefined;
   apiKey?: string | undefined;
@@ -30,7 +30,7 @@ export type ResolveOptions = {
 
 const SILENCE_MS = 120_000;
 
-/** A new `Model` for each call: a caller whose runs shall share one governor reuses it. */
+/** A new `Model` for each call; runs share a governor if they share the `Model`. */
 export async function resolveModel(
   choice: string,
   environment: Environment,
@@ -67,7 +67,7 @@ export async function resolveModel(
 /** Where a model would be asked and which variables may hold its key, without looking at any key. */
 export type ModelDescription = Pick<ProviderFacts, "keys" | "isKeyOptional"> & { readonly address: string };
 
-/** Throws a `UserError` for what leads to no model. */
+/** Throws a `UserError` for a name without a model. */
 export function describeModel(
   choice: string,
   environment: Environment,
@@ -118,7 +118,7 @@ function firstSet(names: readonly string[], environment: Environment): string | 
   return undefined;
 }
 
-/** Where the usual value of a variable has no path, the path that the adapter wants. */
+/** The path that the adapter needs, for variables whose usual value has none. */
 const PATHS: Partial<Record<ProviderName, string>> = { anthropic: "/v1", google: "/v1beta", ollama: "/v1" };
 
 function toBaseUrl(provider: ProviderName, address: string): string {
@@ -146,7 +146,7 @@ type Setup = {
   apiKey: string;
   baseUrl: string;
   headers: Record<string, string>;
-  /** For what is no call of a model, such as an exchange of tokens. */
+  /** For requests that are not model calls, such as an exchange of tokens. */
   fetch: typeof globalThis.fetch;
   calls: CallFacts;
   environment: Environment;
@@ -186,8 +186,8 @@ const LOADERS: Record<ProviderName, (setup: Setup) => Promise<LanguageModelV4>> 
 const COMPATIBLE_OPTIONS = { openaiCompatible: { strictJsonSchema: false } };
 
 /**
- * OpenAI would keep every answer for a month and take references to it. The journal is what remembers here, so answers are
- * not stored there, and thoughts come and go encrypted. Shapes need not be strict: the runtime checks them itself.
+ * OpenAI would store every answer for a month. The journal stores it here, so `store` is off, and reasoning travels
+ * encrypted in the prompt. Schemas need not be strict: the runtime checks answers itself.
  */
 const PROVIDER_OPTIONS: Partial<Record<ProviderName, NonNullable<AdapterOptions["providerOptions"]>>> = {
   openai: { openai: { store: false, strictJsonSchema: false } },
@@ -215,28 +215,21 @@ async function loadCompatible(setup: Setup): Promise<LanguageModelV4> {
   return createOpenAICompatible({ name: provider, baseURL: baseUrl, headers, fetch, ...COMPATIBLE, ...key })(modelId);
 }
 
-/** Throws a `UserError` for what is no model; rejects with one for a name that leads to none. */
+/** Throws a `UserError` for anything but a model; rejects with one for a name without a model. */
 export function modelCache(
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
   optionsFor: (choice: string) => ResolveOptions | Promise<ResolveOptions> = () => ({}),
 ): (choice: ModelChoice) => Model | Promise<Model> {
   const known = new Map<string, Promise<Model>>();
+  const resolve = async (choice: string): Promise<Model> => resolveModel(choice, environment, await optionsFor(choice));
   return (choice) => {
     if (typeof choice !== "string") return toModel(choice);
-    const cached = known.get(choice) ?? resolveWith(choice, environment, optionsFor);
+    const cached = known.get(choice) ?? resolve(choice);
     known.set(choice, cached);
-    // A key that is missing now may be there for the next run.
+    // A key that is missing now may be set for the next run.
     cached.catch(() => known.delete(choice));
     return cached;
   };
-}
-
-async function resolveWith(
-  choice: string,
-  environment: Readonly<Record<string, string | undefined>>,
-  optionsFor: (choice: string) => ResolveOptions | Promise<ResolveOptions>,
-): Promise<Model> {
-  return resolveModel(choice, environment, await optionsFor(choice));
 }
 
 function toModel(choice: Exclude<ModelChoice, string>): Model {

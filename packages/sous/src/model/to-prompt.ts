@@ -1,5 +1,5 @@
 /**
- * Our messages and tools in the words of the AI SDK. Both are converted once: a history only grows, so each call converts
+ * Our messages and tools in the types of the AI SDK. Both are converted once: a history only grows, so each call converts
  * what was added since the last one, and what was sent before is sent again as the same objects.
  */
 
@@ -31,7 +31,7 @@ import type { ModelRequest, ToolDefinition } from "../core/model.ts";
 
 type Conversation = Pick<ModelRequest, "instructions" | "messages">;
 
-/** What was converted of one history. `last` tells a history that only grew from one that was changed in place. */
+/** What was converted of one history. `last` distinguishes a history that only grew from one that was edited. */
 type Converted = {
   instructions: string | undefined;
   prompt: LanguageModelV4Message[];
@@ -151,7 +151,7 @@ function messageConverter(provider: string): (message: Message, prompt: Language
 }
 
 function fromUser(message: UserMessage): LanguageModelV4Message {
-  // Plain text is the same in both worlds, and a history of it need not be kept twice.
+  // Plain text has the same form here and in the AI SDK, so it is not copied.
   if (message.content.every(isPlain)) return message as LanguageModelV4Message;
   return { role: "user", content: message.content.map(toContent) };
 }
@@ -160,7 +160,7 @@ function fromUser(message: UserMessage): LanguageModelV4Message {
 function fromAssistant(message: AssistantMessage): LanguageModelV4Message | undefined {
   if (message.content.length > 0 && message.content.every(isPlain)) return message as LanguageModelV4Message;
   let { content } = message;
-  // An answer that was cut while the model thought ends in thoughts, and providers refuse a message that does.
+  // An answer that was cut during reasoning ends with it, and providers refuse such a message.
   while (content.at(-1)?.type === "reasoning") content = content.slice(0, -1);
   if (content.length === 0) return undefined;
   return { role: "assistant", content: content.map(toAssistantPart) };
@@ -181,7 +181,6 @@ function filesOf(message: ToolMessage): LanguageModelV4Message[] {
   return content.length === 0 ? [] : [{ role: "user", content }];
 }
 
-/** The parts of a message in the words of the AI SDK: texts, thoughts, files, calls and results. */
 type ContentPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
 
 /** A text or a file. A file of text becomes text, since most providers take only pictures and PDF. */
@@ -214,7 +213,7 @@ function toResult(result: ToolResultPart, isWithFiles: boolean): LanguageModelV4
   return { type: "tool-result", toolCallId, toolName, output: { type: "content", value } };
 }
 
-/** A part that already is what the AI SDK wants. */
+/** A part that already has the form of the AI SDK. */
 function isPlain(part: { type: string; provider?: ProviderData }): boolean {
   return part.type === "text" && part.provider === undefined;
 }

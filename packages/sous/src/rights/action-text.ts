@@ -9,7 +9,7 @@ export type ActionText = {
   readonly title: string;
   /** The whole action, one row of the terminal each. */
   readonly lines: readonly string[];
-  /** Why a rule has the person asked, where it says so. */
+  /** Why a rule asks the person, where it gives a reason. */
   readonly why: readonly string[];
   /** What "always for this agent" would remember: this action and no other. */
   readonly rule: PermissionRule;
@@ -50,22 +50,14 @@ function mainLines(action: Action, columns: number): string[] {
   }
 }
 
-/** What the lines above already say. */
-const SHOWN: Record<Action["kind"], readonly string[]> = {
-  command: ["command"],
-  path: ["path"],
-  host: [],
-  agents: ["agent"],
-  fields: [],
-  "follow-up": [],
-  unknown: [],
-};
+/** Fields that the main lines already show. */
+const SHOWN: Partial<Record<Action["kind"], string>> = { command: "command", path: "path", agents: "agent" };
 
 /** The rest of the input. A long text, such as the content of a file, is shown by its head and its tail. */
 function fieldLines(action: Action, input: unknown, columns: number): string[] {
   if (typeof input !== "object" || input === null) return textLines(JSON.stringify(input) ?? "", columns);
   return Object.entries(input)
-    .filter(([name, value]) => value !== undefined && !SHOWN[action.kind].includes(name))
+    .filter(([name, value]) => value !== undefined && name !== SHOWN[action.kind])
     .flatMap(([name, value]) => {
       const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
       return textLines(`${name}: ${headAndTail(text)}`, columns);
@@ -96,7 +88,7 @@ function wrapped(line: string, columns: number, firstMark: string): string[] {
   let row = "";
   let used = 0;
   for (const character of line) {
-    // Some are two columns wide, and none of the others may push a row over its end.
+    // Anything but ASCII may be two columns wide, and no row may be too long.
     const taken = /^[ -~]$/.test(character) ? 1 : 2;
     if (used + taken > columns) {
       rows.push(row);
@@ -111,8 +103,8 @@ function wrapped(line: string, columns: number, firstMark: string): string[] {
 }
 
 /**
- * What acts on a terminal, hides or reorders is written as its number, and a gap as its length. `core/clean-text.ts` takes
- * things out and knows what people write; here a person consents to every character, so none goes and none is excused.
+ * Writes characters that act on a terminal, hide or reorder as their number, and a gap as its length. `core/clean-text.ts`
+ * removes them and allows for normal text; here a person consents to every character, so none is left out.
  */
 function visible(text: string): string {
   return text

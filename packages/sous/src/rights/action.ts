@@ -1,10 +1,10 @@
-/** What a call would do, in the words that rules and people use: the command, the real path, the host, the agents. */
+/** What a call would do, in the terms of rules and people: the command, the real path, the host, the agents. */
 
 import { readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { ApprovalRequest } from "../core/approval.ts";
+import { trimEndOf } from "../core/truncate.ts";
 import { type CommandContext, type CommandReading, readCommandLine } from "./command-reading.ts";
-import { type HostAction, readHost } from "./input-patterns.ts";
 
 export type PathAction = {
   readonly kind: "path";
@@ -16,6 +16,16 @@ export type PathAction = {
   readonly absolute: { readonly path: string; readonly named: string };
   /** True for a tool that looks at everything below. */
   readonly isFolder: boolean;
+};
+
+export type HostAction = {
+  readonly kind: "host";
+  /** As it would be connected to: small letters, punycode, no trailing dot, with a port that is not the usual one. */
+  readonly host: string;
+  /** The host, and the scheme when it is not https. */
+  readonly origin: string;
+  /** Without user names and passwords, which are put before a host to make it look like another. */
+  readonly isPlain: boolean;
 };
 
 export type Action = {
@@ -30,7 +40,7 @@ export type Action = {
   | { readonly kind: "fields"; readonly fields: Readonly<Record<string, unknown>> }
   /** Looks at or ends what an allowed call has started. */
   | { readonly kind: "follow-up" }
-  /** The input has not the shape that rules know. */
+  /** The input does not have the shape that rules know. */
   | { readonly kind: "unknown" }
 );
 
@@ -68,7 +78,7 @@ export function readAction({ toolName, input, cwd }: ApprovalRequest, options: A
   }
 }
 
-/** In which words an action of this tool is described. */
+/** The kind of action that this tool takes. */
 export function kindOf(toolName: string): ActionKind {
   if (toolName === "terminal") return "command";
   if (toolName === "fetch") return "host";
@@ -84,17 +94,17 @@ export function namedAgent(toolName: string): string | undefined {
   return name === undefined || SUBAGENT_WORDS.has(name) ? undefined : name;
 }
 
-/** Systems have no longer ones. */
+/** No system has longer paths. */
 const MAX_PATH = 8192;
 
-/** As many as the kernel follows. */
+/** The kernel follows this many. */
 const MAX_LINKS = 40;
 
 const FILE_TOOLS = new Set(["read_file", "write_file", "edit_file"]);
 const FOLDER_TOOLS = new Set(["list_files", "glob", "grep"]);
 const SUBAGENT_WORDS = new Set(["spawn", "delegate", "wait", "cancel", "list", "send", "report"]);
 
-/** What these say does not change what a command does. */
+/** These do not change what a command does. */
 const HARMLESS_FIELDS = new Set(["command", "timeout", "timeout_ms", "timeout_seconds", "description"]);
 
 /** Of the terminal: about a command in the background. */
@@ -136,7 +146,7 @@ function isTop(name: string, value: unknown, toPath: (path: string) => string): 
 /** A file that the shell opens; not `isSure` when another program of the line could change what it is. */
 export type FileAction = Action & { readonly isSure: boolean };
 
-/** What the shell would do with a file, as the tool that does the same. */
+/** The files that the shell opens, as calls of the tool that does the same. */
 export function fileActions(
   { files }: CommandReading,
   cwd: string,
@@ -183,7 +193,7 @@ function realOf(path: string, realPath: RealPath, links = 0): string {
   }
 }
 
-/** Where a link leads although nothing is there yet: what is written to it is made there. */
+/** The target of a link that may not exist yet: a write to the link creates it there. */
 function linkTarget(path: string): string | undefined {
   try {
     return resolve(dirname(path), readlinkSync(path));
@@ -197,6 +207,16 @@ function below(root: string, path: string): string {
   if (way === "") return ".";
   const isOutside = way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way);
   return (isOutside ? path : way).replaceAll(sep, "/");
+}
+
+/** Undefined for anything but an address of the web. */
+export function readHost(url: unknown): HostAction | undefined {
+  if (typeof url !== "string" || !URL.canParse(url)) return undefined;
+  const { protocol, hostname, port, username, password } = new URL(url);
+  if ((protocol !== "https:" && protocol !== "http:") || hostname === "") return undefined;
+  const host = trimEndOf(hostname, ".") + (port === "" ? "" : `:${port}`);
+  const origin = protocol === "https:" ? host : `http://${host}`;
+  return { kind: "host", host, origin, isPlain: username === "" && password === "" };
 }
 
 function agentNames(toolName: string, fields: Fields): string[] {

@@ -37,13 +37,13 @@ function withoutEnd(words: readonly ShellWord[]): Pattern {
   return { words: stem === "" ? before : [...before, closedWord(stem)], takesFurtherWords: true };
 }
 
-/** Something that only starts another program is allowed by what it starts, or word for word. */
+/** A program that only starts another one is allowed by what it starts, or word for word. */
 function coversCommand(pattern: Pattern, views: readonly View[]): boolean {
   const [whole] = views;
   const last = views.at(-1);
   if (whole === undefined || last === undefined) return false;
   if (views.length === 1) return begins(pattern, whole.words);
-  if (!pattern.takesFurtherWords && !pattern.words.some(isFree) && begins(pattern, whole.words)) return true;
+  if (!pattern.takesFurtherWords && !pattern.words.some(hasWildcard) && begins(pattern, whole.words)) return true;
   if (last.finds !== "package") return begins(pattern, last.words);
   // What the project chooses is named together with its starter: `npx vitest*`, and neither `vitest*` nor `npx*`.
   const starter = views.at(-2);
@@ -52,7 +52,7 @@ function coversCommand(pattern: Pattern, views: readonly View[]): boolean {
   return pattern.words.length > starterWords && begins(pattern, starter.words);
 }
 
-function isFree({ text }: ShellWord): boolean {
+function hasWildcard({ text }: ShellWord): boolean {
   return text.includes(WILDCARD);
 }
 
@@ -61,7 +61,7 @@ function begins({ words: expected, takesFurtherWords }: Pattern, words: readonly
   return expected.every((each, index) => isSameWord(each, words[index]));
 }
 
-/** A free place in a word is not a way into another folder, nor room for an option. */
+/** A wildcard matches neither another folder nor an option. */
 function isSameWord(expected: ShellWord, word: ShellWord | undefined): boolean {
   if (word === undefined || word.isOpen || expected.isOpen) return false;
   if (!expected.text.includes(WILDCARD)) return expected.text === word.text;
@@ -91,7 +91,7 @@ function mayBegin(expected: readonly ShellWord[], words: readonly ShellWord[], s
 /** A program that is not known may start what it is given: as further words, or as the text of one. */
 function mayStart(expected: readonly ShellWord[], view: View | undefined): boolean {
   const [program, ...rest] = view?.words ?? [];
-  // Builtins that are understood start nothing; those that are not are never free.
+  // Builtins that are understood start nothing; the others always need an answer.
   if (view?.finds === "itself" && program !== undefined && isBuiltin(program.text)) return false;
   if (program === undefined || expected.length === 0 || STARTS_NOTHING.has(programName(program.text))) return false;
   return rest.some((word, index) => {
@@ -104,14 +104,14 @@ function mayStart(expected: readonly ShellWord[], view: View | undefined): boole
   });
 }
 
-/** What stands before the first free place must be the beginning of the name. */
+/** The text before the first wildcard must be the beginning of the name. */
 function mayBecome(open: string, wanted: string): boolean {
   const fixed = /^[^*?[]*/.exec(open)?.[0] ?? "";
   const name = wanted.split(WILDCARD, 1)[0] ?? "";
   return name.toLowerCase().startsWith(fixed.toLowerCase()) || fixed.toLowerCase().startsWith(name.toLowerCase());
 }
 
-/** Texts of arguments are looked at so far. */
+/** Of one argument. */
 const MAX_PARTS = 50;
 
 function part(text: string): ShellWord[] {
@@ -129,7 +129,7 @@ const STARTS_NOTHING = new Set(
   ).split(" "),
 );
 
-/** By its name alone too, and however it is spelled: not every file system tells `RM` from `rm`. */
+/** Also by its name without a folder, and in any case: not every file system tells `RM` from `rm`. */
 function isProgram(wanted: string, word: string): boolean {
   return mayBeWord(wanted.toLowerCase(), word.toLowerCase()) || mayBeWord(programName(wanted), programName(word));
 }

@@ -2,7 +2,7 @@
 
 import { isAbsolute, join } from "node:path";
 import { readShellCommand, type SimpleCommand } from "./shell-command.ts";
-import { closedWord, type ShellWord } from "./shell-words.ts";
+import { closedWord, quoted, type ShellWord } from "./shell-words.ts";
 import { INERT_VARIABLES, type Understood, understand } from "./understand-command.ts";
 
 export type FileUse = {
@@ -37,7 +37,7 @@ export function readCommandLine(text: string, { home, variables = [], folder }: 
   const inert = new Set([...INERT_VARIABLES, ...variables]);
   const parts = commands.map((command) => understand(command, inert));
   const found = filesOf(commands, folder ?? ".", home);
-  // To start in another folder is what `cd` does, so rules see it as one.
+  // Rules see a start in another folder as a `cd`.
   if (folder !== undefined)
     parts.unshift({ views: [{ words: ["cd", folder].map(closedWord), finds: "itself" }], problem: undefined });
   const unclear = problem ?? parts.find((part) => part.problem !== undefined)?.problem;
@@ -50,12 +50,12 @@ export function readCommandLine(text: string, { home, variables = [], folder }: 
   };
 }
 
-/** These join streams, or throw away what they get. */
+/** These join streams, or discard what they get. */
 const HARMLESS_FILE = /^\/dev\/(?:null|stdin|stdout|stderr)$/;
 const MAX_FOLDERS = 16;
 const MAX_PATH = 4096;
 
-/** Follows `cd` as far as its folder is known. A file is sought in every folder where the shell may be by then. */
+/** Follows `cd` as far as its folder is known. A file may lie in every folder where the shell may be at that point. */
 function filesOf(
   commands: readonly SimpleCommand[],
   start: string,
@@ -64,7 +64,7 @@ function filesOf(
   const files: FileUse[] = [];
   let folders: readonly string[] | undefined = [start];
   for (const [index, { words, redirections }] of commands.entries()) {
-    const isSure = commands.every((other, at) => at === index || isCalm(other));
+    const isSure = commands.every((other, at) => at === index || CALM.has(other.words[0]?.text ?? ""));
     for (const { kind, target } of redirections) {
       if (HARMLESS_FILE.test(target.text)) continue;
       const paths = pathsOf(target.text, folders);
@@ -84,10 +84,8 @@ function pathsOf(target: string, folders: readonly string[] | undefined): readon
   const up = names.lastIndexOf("..");
   if (target.length > MAX_PATH || names.slice(0, up + 1).some((name) => name !== "..")) return undefined;
   if (isAbsolute(target)) return [target];
-  const isUp = up !== -1;
-  return isUp && folders !== undefined && folders.length > 1
-    ? undefined
-    : folders?.map((folder) => join(folder, target));
+  if (up !== -1 && folders !== undefined && folders.length > 1) return undefined;
+  return folders?.map((folder) => join(folder, target));
 }
 
 /** Undefined when its target is unknown. */
@@ -105,11 +103,7 @@ function foldersAfter(
   return all.length > MAX_FOLDERS ? undefined : all;
 }
 
-/** Another program could put a link in the place of a file before the shell opens it. */
-function isCalm({ words }: SimpleCommand): boolean {
-  return CALM.has(words[0]?.text ?? "");
-}
-
+/** Any other program could replace a file by a link before the shell opens it. */
 const CALM = new Set(
   "[ : cat cd cut date echo false grep head ls mkdir printf pwd rg set sleep sort tail test tr true uniq wc".split(" "),
 );
@@ -120,8 +114,4 @@ function canonicalOf([command, more]: readonly SimpleCommand[]): string | undefi
   const { words, assignments, redirections, hasStreams } = command;
   const isPlain = assignments.length + redirections.length === 0 && !hasStreams && words.every(({ isOpen }) => !isOpen);
   return isPlain ? words.map(({ text }) => quoted(text)).join(" ") : undefined;
-}
-
-function quoted(text: string): string {
-  return /^[\w@%+:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;
 }

@@ -2,56 +2,55 @@
 
 import { lstatSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
-import { type FileGuard, type GuardPlaces, guardOf } from "../core/guarded-files.ts";
+import { type FileGuard, type GuardPaths, guardOf } from "../core/guarded-files.ts";
 import type { Action, RealPath } from "./action.ts";
 
 const WRITING_TOOLS = new Set(["write_file", "edit_file"]);
 
-/** Why a call must be asked about; undefined when the rules alone decide. The tools themselves refuse what is refused. */
-export function guardedWrite(
-  action: Action,
-  cwd: string,
-  places: GuardPlaces,
-  realPath: RealPath = realpathSync.native,
-): string | undefined {
-  const guard = guardsOf(action, cwd, places, realPath).find(({ effect }) => effect === "ask");
-  return guard === undefined ? undefined : asked(guard.reason);
+type Guarding = {
+  readonly cwd: string;
+  readonly paths: GuardPaths;
+  readonly realPath: RealPath | undefined;
+};
+
+/** The strictest guard on what a call writes: the tool itself, or the files that a command of the terminal opens. */
+export function writeGuard(action: Action, files: readonly Action[], guarding: Guarding): FileGuard | undefined {
+  // The tools that write refuse by themselves what is always refused.
+  const own = guardsOf(action, guarding).find(({ effect }) => effect === "ask");
+  if (own !== undefined) return asked(own);
+  const found = files.flatMap((file) => fileGuard(file, guarding) ?? []);
+  return found.find(({ effect }) => effect === "refuse") ?? found[0];
 }
 
-/** What holds for a file that a redirection of the terminal writes: no tool stands behind it to refuse anything. */
-export function fileGuard(
-  action: Action,
-  cwd: string,
-  places: GuardPlaces,
-  realPath: RealPath = realpathSync.native,
-): FileGuard | undefined {
-  const guards = guardsOf(action, cwd, places, realPath);
-  if (action.kind === "path" && WRITING_TOOLS.has(action.toolName) && isHardLink(resolve(cwd, action.path)))
+/** For a file that a redirection of the terminal writes: no tool stands behind it to refuse anything. */
+function fileGuard(action: Action, guarding: Guarding): FileGuard | undefined {
+  if (action.kind === "path" && WRITING_TOOLS.has(action.toolName) && isHardLink(resolve(guarding.cwd, action.path)))
     return { effect: "refuse", reason: "it would write a hard link: the same file has another name" };
+  const guards = guardsOf(action, guarding);
   const [first] = guards;
   const refused = guards.find(({ effect }) => effect === "refuse");
   if (refused !== undefined)
     return { effect: "refuse", reason: `it would write a file that is never written: ${refused.reason}` };
-  return first === undefined ? undefined : { effect: "ask", reason: asked(first.reason) };
+  return first && asked(first);
 }
 
-function asked(reason: string): string {
-  return `it is guarded even where writes are allowed: ${reason}`;
+function asked({ reason }: FileGuard): FileGuard {
+  return { effect: "ask", reason: `it is guarded even where writes are allowed: ${reason}` };
 }
 
 /** `path` is absolute. */
-export function guardOfFile(path: string, places: GuardPlaces): FileGuard | undefined {
-  return guardOf(path, places, isThere);
+export function guardOfFile(path: string, paths: GuardPaths): FileGuard | undefined {
+  return guardOf(path, paths, isThere);
 }
 
 /** By the path that was asked for, and by the one it leads to. */
-function guardsOf(action: Action, cwd: string, places: GuardPlaces, realPath: RealPath): FileGuard[] {
+function guardsOf(action: Action, { cwd, paths, realPath = realpathSync.native }: Guarding): FileGuard[] {
   if (!WRITING_TOOLS.has(action.toolName) || action.kind !== "path") return [];
   const workspace = realOrSame(cwd, realPath);
-  return [action.path, action.named].flatMap((path) => guardOfFile(resolve(workspace, path), places) ?? []);
+  return [action.path, action.named].flatMap((path) => guardOfFile(resolve(workspace, path), paths) ?? []);
 }
 
-/** The shell writes into the file that is there, whatever its other names are. */
+/** The shell writes into an existing file, whatever its other names are. */
 function isHardLink(path: string): boolean {
   try {
     const stats = lstatSync(path, { throwIfNoEntry: false });
@@ -61,7 +60,7 @@ function isHardLink(path: string): boolean {
   }
 }
 
-/** What may not be looked at counts as there: then a person is asked. */
+/** A path that may not be read counts as there: then a person is asked. */
 function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;

@@ -1,4 +1,4 @@
-/** The here-documents of a line: their names stand in it, their bodies follow its end. */
+/** The here-documents of a command line: their names are in the line, their bodies follow it. */
 
 import { type Source, take } from "./shell-words.ts";
 

@@ -7,13 +7,15 @@ import type { AskedRights, DeclaredRights, Rights, StoredRights } from "../core/
  * Nothing here adds: every set of the result is a subset of the parent's `delegate`.
  */
 export function narrow(parent: Rights, declared: DeclaredRights, asked: AskedRights): Rights {
+  // guard: narrow-deny
   const deny =
     declared.deny === undefined || declared.deny.length === 0 ? parent.deny : union(parent.deny, declared.deny);
   const passable = without(parent.delegate, deny);
-  const use = keepOnly(keepOnly(passable, declared.tools), asked.tools);
-  // What it may pass on: its own tools, or what its definition says, never more than it was passed.
+  const use = keepOnly(keepOnly(passable, declared.tools), asked.tools); // guard: narrow-tools
+  // It may pass on its own tools, or what its definition says, never more than its parent may pass on.
   const delegate =
     asked.tools !== undefined ? use : declared.delegate === undefined ? use : keepOnly(passable, declared.delegate);
+  // guard: narrow-spawn
   return { use, delegate, deny, spawn: parent.spawn && declared.spawn !== false && asked.tools === undefined };
 }
 
@@ -30,14 +32,14 @@ export function narrowAgain(earlier: Rights, parent: Rights): Rights {
   const deny = union(earlier.deny, parent.deny);
   const passable = without(parent.delegate, deny);
   return {
-    use: intersection(earlier.use, passable),
+    use: intersection(earlier.use, passable), // guard: narrow-follow-up
     delegate: intersection(earlier.delegate, passable),
     deny,
     spawn: earlier.spawn && parent.spawn,
   };
 }
 
-/** What may be used now and was allowed when the run began: the same object when that is all of it. */
+/** The rights that hold now and held when the run began: the same object when nothing is lost. */
 export function withinStored(rights: Rights, stored: StoredRights): Rights {
   const use = new Set(stored.use);
   const delegate = new Set(stored.delegate);

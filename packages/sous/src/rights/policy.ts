@@ -4,11 +4,11 @@ import { isAbsolute } from "node:path";
 import type { ApprovalPolicy, ApprovalRequest, Approve, RuleAnswer } from "../core/approval.ts";
 import type { PermissionRule } from "../core/configuration.ts";
 import { UserError } from "../core/errors.ts";
-import type { FileGuard, GuardPlaces } from "../core/guarded-files.ts";
+import type { FileGuard, GuardPaths } from "../core/guarded-files.ts";
 import { type Action, type ActionOptions, type FileAction, fileActions, readAction, seenFrom } from "./action.ts";
 import { type ActionText, describeAction } from "./action-text.ts";
 import type { CommandReading } from "./command-reading.ts";
-import { fileGuard, guardedWrite } from "./guarded-writes.ts";
+import { writeGuard } from "./guarded-writes.ts";
 import { compilePattern, countParts, type RulePattern } from "./rule-pattern.ts";
 
 export type PolicyOptions = ActionOptions & {
@@ -17,8 +17,8 @@ export type PolicyOptions = ActionOptions & {
   readonly allowsAll?: boolean | undefined;
   /** Hosts that fetch may reach without a question. */
   readonly allowHosts?: readonly string[] | undefined;
-  /** Where the files lie that writes are asked about, whatever is allowed; unset asks about none. */
-  readonly guards?: GuardPlaces | undefined;
+  /** The files whose writes are asked about, whatever is allowed; none when unset. */
+  readonly guards?: GuardPaths | undefined;
 };
 
 export type Policy = {
@@ -34,7 +34,7 @@ export type Policy = {
 
 export type Judgement = {
   readonly answer: RuleAnswer | undefined;
-  /** Who decided: a rule with its origin, `--yes`, or no approver. */
+  /** What decided: a rule with its origin, `--yes`, or no approver. */
   readonly by: string;
   /** Of a command: how it was understood. */
   readonly reading?: CommandReading | undefined;
@@ -49,18 +49,22 @@ export function createPolicy(options: PolicyOptions): Policy {
     return { effect: "allow", pattern: `fetch(${host})`, origin: "tools.fetch.allow_hosts" };
   });
   const ready = [...rules, ...hostRules].map((rule) => readyRule(rule, reading.home));
-  const remembered = createRemembered();
+  /** By agent; lives as long as the command, and is not written anywhere. */
+  const remembered = new Map<string, ReadyRule[]>();
   const explain = (request: ApprovalRequest): Judgement => {
     const action = readAction(request, reading);
     const files = action.kind === "command" ? fileActions(action.reading, request.cwd, reading) : [];
-    const guard = guards && guardOn(action, files, request.cwd, guards, reading);
-    const judgement = judge({ action, files, guard, rules: ready, answers: remembered.of(request.agent), allowsAll });
+    const guard = guards && writeGuard(action, files, { cwd: request.cwd, paths: guards, realPath: reading.realPath });
+    const answers = remembered.get(request.agent) ?? [];
+    const judgement = judge({ action, files, guard, rules: ready, answers, allowsAll });
     return action.kind === "command" ? { ...judgement, reading: action.reading } : judgement;
   };
   return {
     decide: (request) => explain(request).answer,
     explain,
-    remember: (rule, agentName) => remembered.add(readyRule(rule, reading.home), agentName),
+    remember(rule, agentName) {
+      remembered.set(agentName, [...(remembered.get(agentName) ?? []), readyRule(rule, reading.home)]);
+    },
     describe: (request, width) => describeAction(request, { realPath: reading.realPath, width }),
   };
 }
@@ -72,24 +76,10 @@ type Case = {
   /** What is refused or asked about whatever the rules allow. */
   readonly guard: FileGuard | undefined;
   readonly rules: readonly ReadyRule[];
-  /** What the person has answered before. */
+  /** Earlier answers of the person. */
   readonly answers: readonly ReadyRule[];
   readonly allowsAll: boolean;
 };
-
-/** The strictest guard on what a call would write. The tools that write refuse by themselves what is always refused. */
-function guardOn(
-  action: Action,
-  files: readonly Action[],
-  cwd: string,
-  places: GuardPlaces,
-  { realPath }: ActionOptions,
-): FileGuard | undefined {
-  const asked = guardedWrite(action, cwd, places, realPath);
-  if (asked !== undefined) return { effect: "ask", reason: asked };
-  const found = files.flatMap((file) => fileGuard(file, cwd, places, realPath) ?? []);
-  return found.find(({ effect }) => effect === "refuse") ?? found[0];
-}
 
 function judge({ action, files, guard, rules, answers, allowsAll }: Case): Judgement {
   const all = [action, ...files];
@@ -105,7 +95,7 @@ function judge({ action, files, guard, rules, answers, allowsAll }: Case): Judge
   const isAnswered = isAllowed(action, answers);
   if (guard !== undefined && !isAnswered) return { answer: { effect: "ask", reason: guard.reason }, by: GUARD };
   if (allowsAll) return { answer: { effect: "allow" }, by: "--yes" };
-  if (isAnswered) return { answer: { effect: "allow" }, by: "an answer of before" };
+  if (isAnswered) return { answer: { effect: "allow" }, by: "an earlier answer" };
   const asking = rules.find((rule) => rule.effect === "ask" && touchesAny(rule, all));
   if (asking !== undefined) return { answer: { effect: "ask" }, by: named(asking) };
   const allowing = action.kind === "follow-up" ? [] : allowingRules(action, files, rules);
@@ -115,7 +105,7 @@ function judge({ action, files, guard, rules, answers, allowsAll }: Case): Judge
 
 const GUARD = "the files that sous guards";
 
-/** A command that is not understood is never free while a rule denies or asks about single commands. */
+/** A command that is not understood always needs an answer while a rule denies or asks about single commands. */
 function notUnderstood(action: Action, rules: readonly ReadyRule[]): { reason: string; by: string } | undefined {
   if (action.kind !== "command" || action.reading.problem === undefined) return undefined;
   // An unknown file may be one that must not be written.
@@ -129,7 +119,7 @@ function notUnderstood(action: Action, rules: readonly ReadyRule[]): { reason: s
 const INSTEAD =
   "Write simple commands: plain words and quotes, joined by ; && || | or line ends, without variables, substitutions and code for other programs";
 
-/** The rules that allow every part together; undefined when a part is left. */
+/** The rules that together allow every part; undefined when a part is not allowed. */
 function allowingRules(
   action: Action,
   files: readonly FileAction[],
@@ -175,12 +165,12 @@ function named({ effect, pattern, origin }: PermissionRule): string {
 
 function readyRule(rule: PermissionRule, home: string | undefined): ReadyRule {
   const matcher = compilePattern(rule.pattern, home);
-  // A rule that is not understood must not become no rule at all.
+  // A rule that cannot be read must not be dropped silently.
   if (typeof matcher === "string") throw new UserError(`${matcher} (${rule.effect} in ${rule.origin})`);
   return { ...rule, matcher: rule.root === undefined ? matcher : relativeTo(rule.root, matcher) };
 }
 
-/** The paths of a project's rule begin at the top of the project, wherever in it we work. */
+/** The paths of a project's rule begin at the top of the project, whichever folder of it is the workspace. */
 function relativeTo(root: string, matcher: RulePattern): RulePattern {
   return {
     ...matcher,
@@ -195,28 +185,10 @@ export function createConsent({ decide }: Pick<Policy, "decide">, ask?: Approve)
   return {
     decide,
     ask: (request, signal) => {
-      // An answer that was remembered while this question waited in line answers it too.
+      // An answer that was remembered while this question was queued answers it too.
       const answer = decide(request);
       if (answer?.effect === "deny") return { allow: false, reason: answer.reason };
       return answer?.effect === "allow" ? { allow: true } : ask(request, signal);
-    },
-  };
-}
-
-/** What a person has answered with "always for this agent". Lives as long as the command, and is written nowhere. */
-type Remembered = {
-  of(agentName: string): readonly ReadyRule[];
-  add(rule: ReadyRule, agentName: string): void;
-};
-
-function createRemembered(): Remembered {
-  const rules = new Map<string, ReadyRule[]>();
-  return {
-    of: (agentName) => rules.get(agentName) ?? [],
-    add: (rule, agentName) => {
-      const known = rules.get(agentName) ?? [];
-      const isKnown = known.some(({ effect, pattern }) => effect === rule.effect && pattern === rule.pattern);
-      if (!isKnown) rules.set(agentName, [...known, rule]);
     },
   };
 }

@@ -3,8 +3,10 @@
  * is not listed here can do so, too.
  */
 
+import type { KnownOptions } from "./programs.ts";
+
 export type ProgramRow = {
-  /** Names, apart from blanks. With a second word after a dot: only this subcommand, as in `git.clone`. */
+  /** Names, separated by blanks. With a second word after a dot: only this subcommand, as in `git.clone`. */
   readonly programs: string;
   /** Completes the sentence "NAME …". */
   readonly does: string;
@@ -189,15 +191,10 @@ export const PROGRAM_ROWS: readonly ProgramRow[] = [
   { programs: "git.cat-file", does: RUNS, long: "textconv filters" },
 ];
 
-export type Subcommands = {
-  readonly known: ReadonlySet<string>;
-  /** Options that may stand before it. */
-  readonly options: RegExp;
-  /** Of these, those whose value is the next word. */
-  readonly withValue: RegExp;
-};
+/** The options may come before the subcommand. */
+type Subcommands = KnownOptions & { readonly known: ReadonlySet<string> };
 
-/** Programs whose first word decides. What is not listed may be an alias, a plugin, or a program of the project. */
+/** Programs whose first word decides. A word not listed may be an alias, a plugin, or a program of the project. */
 export const SUBCOMMANDS: Readonly<Record<string, Subcommands>> = {
   git: {
     known: words(

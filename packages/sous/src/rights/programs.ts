@@ -25,7 +25,7 @@ function withoutVersion(name: string): string {
   return end < name.length && /[-_]/.test(name[end - 1] ?? "") ? name.slice(0, end - 1) : name.slice(0, end);
 }
 
-/** The builtins of bash that are understood. Every other one changes the shell, or evaluates what it is given. */
+/** The builtins of bash. Those not understood change the shell or evaluate what they are given. */
 const BUILTINS = new Set(
   (
     ". : [ alias bg bind break builtin caller cd chdir command compgen complete compopt continue declare dirs disown echo enable eval " +
@@ -82,12 +82,24 @@ const OTHERS =
   "python pypy node nodejs perl ruby jruby php lua luajit rscript ts-node tsx esno jiti coffee babel-node swipl raku crystal " +
   "nim scala groovy kotlin elixir escript ocaml runghc runhaskell deno erb";
 
-type Interpreter = {
-  /** Options that change nothing about where the code comes from. */
-  readonly options: RegExp;
-  /** Of these, one whose value is the next word. */
-  readonly withValue?: RegExp;
-  /** Words that take the place of a file. */
+/** Options that are known; the value of those in `withValue` is the next word. */
+export type KnownOptions = { readonly options: RegExp; readonly withValue?: RegExp | undefined };
+
+/** How many words at the start are known options and their values. */
+export function countOptions(words: readonly ShellWord[], { options, withValue }: KnownOptions): number {
+  let at = 0;
+  for (; at < words.length; at++) {
+    const { text, isOpen } = words[at] ?? { text: "", isOpen: true };
+    if (isOpen) break;
+    if (withValue?.test(text) && words[at + 1]?.isOpen === false) at += 1;
+    else if (!options.test(text)) break;
+  }
+  return at;
+}
+
+/** The options change nothing about where the code comes from. */
+type Interpreter = KnownOptions & {
+  /** Words that replace a file. */
   readonly instead?: (words: readonly string[]) => boolean;
 };
 
@@ -112,29 +124,22 @@ const KNOWN: ReadonlyMap<string, Interpreter> = new Map([
   ...Object.entries(SPECIAL),
 ]);
 
-/** Why the code that would run is not known; undefined for a file, and for what is no interpreter. */
+/** Why the code that would run is not known; undefined for a file, and for a program that is not an interpreter. */
 export function codeProblem(name: string, rest: readonly ShellWord[]): string | undefined {
   const interpreter = SHELL_NAME.test(name) ? SHELL : KNOWN.get(name === "nodejs" ? "node" : name);
   if (interpreter === undefined) return undefined;
   if (rest.length === 1 && isAskedFor(name, rest[0]?.text ?? "")) return undefined;
-  let at = 0;
-  for (; at < rest.length; at++) {
-    const { text, isOpen } = rest[at] ?? { text: "", isOpen: true };
-    if (isOpen) break;
-    if (interpreter.withValue?.test(text) && rest[at + 1]?.isOpen === false) at += 1;
-    else if (!interpreter.options.test(text)) break;
-  }
-  const words = rest.slice(at);
+  const words = rest.slice(countOptions(rest, interpreter));
   // Without options `node` reads code from its input; behind `--test` it looks for files.
   const isInstead = interpreter.instead?.(words.map(({ text }) => text)) === true;
   if (isInstead && (words.length > 0 || rest.some(({ text }) => text.startsWith("--test")))) return undefined;
   const [file] = words;
   if (file === undefined) return "runs code from its input";
   if (isFile(file)) return undefined;
-  return `may run code that is no file: ${file.text || "its first word is known only when it runs"}`;
+  return `may run code that is not a file: ${file.text || "its first word is known only when it runs"}`;
 }
 
-/** Letters mean the version to some, and to others that they say what they read from their input. */
+/** The same letter prints the version in one interpreter and reads code from the input in another. */
 function isAskedFor(name: string, option: string): boolean {
   const letters: Readonly<Record<string, string>> = {
     node: "-v",
@@ -147,7 +152,7 @@ function isAskedFor(name: string, option: string): boolean {
   return /^--(?:version|help)$/.test(option) || (Object.hasOwn(letters, name) && letters[name] === option);
 }
 
-/** The path of a script. Names of devices are none, wherever `cd` has led; nor is a word that could be a subcommand. */
+/** The path of a script: not the name of a device, wherever `cd` has led, and not a word that could be a subcommand. */
 export function isFile(word: ShellWord | undefined): boolean {
   if (word === undefined || word.isOpen || /^[-+]/.test(word.text) || !/[./]/.test(word.text)) return false;
   const name = word.text.slice(word.text.lastIndexOf("/") + 1);

@@ -1,10 +1,9 @@
 /** The pattern of a rule: `terminal(git status*)`, `write_file(.env*)`, `fetch(example.com)`, or a tool alone. */
 
-import { matchesGlob } from "../core/glob.ts";
-import { type Action, type ActionKind, kindOf, namedAgent } from "./action.ts";
+import { matchesGlob, matchesPath, mayStart, pathNames, wildcardSegments } from "../core/glob.ts";
+import { type Action, type ActionKind, kindOf, namedAgent, readHost } from "./action.ts";
 import { compileCommandPattern } from "./command-pattern.ts";
 import { readCommandLine } from "./command-reading.ts";
-import { compileFieldPattern, compileHostPattern, compilePathPattern } from "./input-patterns.ts";
 
 export type RulePattern = {
   /** `tool`: every call of it. `exact`: one action as it stands. Both hold for a command that is not understood, too. */
@@ -17,7 +16,7 @@ export type RulePattern = {
   touches(action: Action): boolean;
 };
 
-/** What stands in the brackets. */
+/** The part in the brackets. */
 type Inner = Omit<RulePattern, "isFor">;
 
 /** The sentence that says what is wrong with a pattern, for its author; undefined for a good one. */
@@ -40,7 +39,7 @@ export function compilePattern(text: string, home?: string): RulePattern | strin
     return `${toolName}() has nothing in its brackets; write ${toolName} for every call of it`;
   const inner = argument.startsWith("=")
     ? exactPattern(exactText(toolName, argument.slice(1), home))
-    : PATTERNS[kindOf(toolName)](argument.trim(), home);
+    : compileInner(kindOf(toolName), argument.trim(), home);
   if (typeof inner === "string") return `In ${shortened(written)}: ${inner}`;
   const isMeant = toolTest(toolName, argument);
   return {
@@ -98,62 +97,137 @@ function exactPattern(exact: string): Inner {
   return { scope: "exact", covers: isSame, touches: isSame };
 }
 
-const PATTERNS: Record<ActionKind, (text: string, home: string | undefined) => Inner | string> = {
-  command: (text, home) => {
-    const pattern = compileCommandPattern(text, home);
-    if (typeof pattern === "string") return pattern;
-    return {
-      scope: "pattern",
-      covers: (action, part) => {
-        if (action.kind !== "command" || action.reading.problem !== undefined) return false;
-        const found = action.reading.parts[part];
-        return found !== undefined && pattern.covers(found);
-      },
-      // Of a command that is not understood, what was read before the problem.
-      touches: (action) => action.kind === "command" && action.reading.parts.some((part) => pattern.touches(part)),
-    };
-  },
-  path: (text) => {
-    const pattern = compilePathPattern(text);
-    if (typeof pattern === "string") return pattern;
-    return {
-      scope: "pattern",
-      covers: (action) => action.kind === "path" && pattern.covers(action.path),
-      touches: (action) => {
-        if (action.kind !== "path") return false;
-        const touches = action.isFolder ? pattern.touchesBelow : pattern.touches;
-        return touches(action.path) || touches(action.named);
-      },
-    };
-  },
-  host: (text) => {
-    const pattern = compileHostPattern(text);
-    if (typeof pattern === "string") return pattern;
-    return {
-      scope: "pattern",
-      covers: (action) => action.kind === "host" && pattern.covers(action),
-      touches: (action) => action.kind === "host" && pattern.touches(action),
-    };
-  },
-  agents: (text) => {
-    if (!/^[^\s()=,]+$/.test(text)) return "it must be the name of an agent, such as scout or review-*";
-    return {
-      scope: "pattern",
-      covers: (action, part) => action.kind === "agents" && matchesGlob(text, action.names[part] ?? ""),
-      touches: (action) =>
-        action.kind === "agents" && action.names.some((name) => matchesGlob(text.toLowerCase(), name.toLowerCase())),
-    };
-  },
-  fields: (text) => {
-    const pattern = compileFieldPattern(text);
-    if (typeof pattern === "string") return pattern;
-    return {
-      scope: "pattern",
-      covers: (action) => action.kind === "fields" && pattern.covers(action.fields),
-      touches: (action) => action.kind === "fields" && pattern.touches(action.fields),
-    };
-  },
+type ActionOf<Kind extends ActionKind> = Extract<Action, { kind: Kind }>;
+
+/** A pattern for actions of one kind. */
+type KindPattern<Kind extends ActionKind> = {
+  /** For a rule that allows: surely this part of the action, spelled like this. */
+  covers(action: ActionOf<Kind>, part: number): boolean;
+  /** For a rule that forbids or asks: perhaps this, anywhere in the action, however it is spelled. */
+  touches(action: ActionOf<Kind>): boolean;
 };
+
+/** Gives the pattern, or the sentence that says what is wrong with it. */
+type Compile<Kind extends ActionKind> = (text: string, home: string | undefined) => KindPattern<Kind> | string;
+
+const COMPILERS: { readonly [Kind in ActionKind]: Compile<Kind> } = {
+  command: commandPattern,
+  path: pathPattern,
+  host: hostPattern,
+  agents: agentPattern,
+  fields: fieldPattern,
+};
+
+function compileInner<Kind extends ActionKind>(kind: Kind, text: string, home: string | undefined): Inner | string {
+  const compile: Compile<Kind> = COMPILERS[kind];
+  const pattern = compile(text, home);
+  if (typeof pattern === "string") return pattern;
+  const isOfKind = (action: Action): action is ActionOf<Kind> => action.kind === kind;
+  return {
+    scope: "pattern",
+    covers: (action, part) => isOfKind(action) && pattern.covers(action, part),
+    touches: (action) => isOfKind(action) && pattern.touches(action),
+  };
+}
+
+function commandPattern(text: string, home: string | undefined): KindPattern<"command"> | string {
+  const pattern = compileCommandPattern(text, home);
+  if (typeof pattern === "string") return pattern;
+  return {
+    covers: ({ reading: { parts, problem } }, part) => {
+      const found = parts[part];
+      return problem === undefined && found !== undefined && pattern.covers(found);
+    },
+    // Of a command that is not understood, what was read before the problem.
+    touches: ({ reading }) => reading.parts.some((part) => pattern.touches(part)),
+  };
+}
+
+/** `src/**`. As in .gitignore, a pattern without a slash matches names at any depth. */
+function pathPattern(text: string): KindPattern<"path"> | string {
+  if (/[[\]{}]/.test(text)) return "[ ] and { } are not known here: write one rule for each choice, with *, ** and ?";
+  if (/[\\\p{Cc}]/u.test(text)) return "paths are written with / and without control characters";
+  const written = text.replace(/^(?:\.\/)+/, "");
+  const names = written.split("/").filter((name) => name !== "" && name !== ".");
+  if (names.length === 0 || names.includes("..") || names[0] === "~") {
+    return "a path is relative to the workspace, such as src/** or .env*";
+  }
+  if (names.at(-1) === "**") names.push("*");
+  const segments = names.length === 1 && !/\/./.test(written) && !written.startsWith("/") ? ["**", ...names] : names;
+  const exact = wildcardSegments(segments);
+  const folded = wildcardSegments(segments.map(fold));
+  const touches = (path: string): boolean => {
+    const given = pathNames(fold(path));
+    return given.some((_, index) => matchesPath(folded, given.slice(0, index + 1)));
+  };
+  const touchesBelow = (folder: string): boolean =>
+    touches(folder) || mayStart(folded, folder === "." ? [] : pathNames(fold(folder)));
+  return {
+    covers: ({ path }) => matchesPath(exact, pathNames(path)),
+    // The file or a folder it lies in; for a tool that looks at everything below a folder, also what is below.
+    touches: ({ path, named, isFolder }) => [path, named].some(isFolder ? touchesBelow : touches),
+  };
+}
+
+/** Some file systems take `.ENV` for `.env`, and one way to write é for another. */
+function fold(text: string): string {
+  return text.normalize("NFKC").toLowerCase();
+}
+
+/** `example.com`, `*.example.com` and `example.com:8443`. */
+function hostPattern(text: string): KindPattern<"host"> | string {
+  if (text === "*") return { covers: ({ isPlain }) => isPlain, touches: () => true };
+  const isBelow = text.startsWith("*.");
+  const name = isBelow ? text.slice(2) : text;
+  const host = /[\s/?#@\\*%]/.test(name) ? undefined : readHost(`https://${name}`)?.host;
+  if (host === undefined) return "it must be a host, such as example.com, *.example.com or example.com:8443";
+  const fits = (found: string): boolean => (isBelow ? found.endsWith(`.${host}`) : found === host);
+  return {
+    covers: ({ isPlain, host: found }) => isPlain && fits(found),
+    // On any port, unless the rule names one.
+    touches: ({ host: found }) => fits(found) || fits(found.replace(/:\d+$/, "")),
+  };
+}
+
+function agentPattern(text: string): KindPattern<"agents"> | string {
+  if (!/^[^\s()=,]+$/.test(text)) return "it must be the name of an agent, such as scout or review-*";
+  return {
+    covers: ({ names }, part) => matchesGlob(text, names[part] ?? ""),
+    touches: ({ names }) => names.some((name) => matchesGlob(text.toLowerCase(), name.toLowerCase())),
+  };
+}
+
+/** `owner=acme, repo=*`, for a tool whose input has no meaning of its own here, such as one of MCP. */
+function fieldPattern(text: string): KindPattern<"fields"> | string {
+  const pairs: [name: string, value: string][] = [];
+  for (const pair of text.split(",")) {
+    const equals = pair.indexOf("=");
+    const name = pair.slice(0, Math.max(0, equals)).trim();
+    const value = pair.slice(equals + 1).trim();
+    if (!/^[\w.-]+$/.test(name)) {
+      return "it must name fields of the input, such as owner=acme, repo=*; a rule for exactly one input begins with =";
+    }
+    pairs.push([name, value]);
+  }
+  const matches = (fields: Fields, fold: (text: string) => string): boolean =>
+    pairs.every(([name, value]) => {
+      const found = textOf(fields, name);
+      return found !== undefined && matchesGlob(fold(value), fold(found));
+    });
+  return {
+    covers: ({ fields }) => matches(fields, (each) => each),
+    touches: ({ fields }) => matches(fields, (each) => each.toLowerCase()),
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Lists and objects are compared as JSON. */
+function textOf(fields: Fields, name: string): string | undefined {
+  if (!Object.hasOwn(fields, name)) return undefined;
+  const value = fields[name];
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
 
 function shortened(text: string): string {
   return text.length <= 80 ? text : `${text.slice(0, 80)}…`;

@@ -68,7 +68,7 @@ function behindLine(text: string): string | undefined {
   return number === undefined ? undefined : text.slice(number.length);
 }
 
-/** The place behind the next mark that no backslash stands before. */
+/** The position behind the next mark without a backslash before it. */
 function behindMark(text: string, start: number, mark: string): number | undefined {
   for (let at = start; at < text.length; at += text[at] === "\\" ? 2 : 1) if (text[at] === mark) return at + 1;
   return undefined;
@@ -85,7 +85,7 @@ function behindPattern(text: string, start: number, mark: string): number | unde
   return undefined;
 }
 
-/** The place behind the `]` of a set. A `]` at its start, and classes such as `[:alpha:]`, do not end it. */
+/** The position behind the `]` of a set. A `]` at its start, and classes such as `[:alpha:]`, do not end it. */
 function behindSet(text: string, start: number): number | undefined {
   let at = start + (text[start + 1] === "^" ? 2 : 1);
   if (text[at] === "]") at += 1;
@@ -100,7 +100,7 @@ function behindSet(text: string, start: number): number | undefined {
   return undefined;
 }
 
-/** `s/a/b/g` with any mark in place of `/`. Its flags `e` and `w` do more than replace. */
+/** `s/a/b/g` with any mark instead of `/`. Its flags `e` and `w` do more than replace. */
 function behindReplacement(text: string, mark: string): number | undefined {
   if (mark === "" || /[\\\w\s;]/.test(mark)) return undefined;
   const middle = behindPattern(text, 2, mark);

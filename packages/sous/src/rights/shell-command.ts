@@ -191,7 +191,7 @@ class CommandReader {
     skipContinuations(source);
     take(source, /[ \t]+/y);
     if (source.text[source.at] === "#") return `a comment follows ${arrow}`;
-    const target = readWord(source, { place: "argument", home: this.#options.home });
+    const target = readWord(source, { kind: "argument", home: this.#options.home });
     if ("problem" in target) return target.problem;
     if (target.isNumber && this.#isBeforeArrow()) return `nothing stands behind ${arrow}`;
     if (target.isOpen || target.text === "") return `the file behind ${arrow} is not known`;
@@ -207,7 +207,7 @@ class CommandReader {
     const isStart = words.length === 0;
     const name = isStart && !this.#options.isPattern ? this.#takeAssigned() : undefined;
     if (name !== undefined) {
-      const value = readWord(source, { place: "literal" });
+      const value = readWord(source, { kind: "literal" });
       if ("problem" in value) return value.problem;
       assignments.push({ name, value: value.text });
       return this.#refuseArrowAfter(value);
@@ -236,9 +236,9 @@ class CommandReader {
   }
 
   #readWordAt(isStart: boolean): WrittenWord | ShellProblem {
-    if (this.#options.isPattern) return readWord(this.#source, { place: "pattern", home: this.#options.home });
+    if (this.#options.isPattern) return readWord(this.#source, { kind: "pattern", home: this.#options.home });
     const start = this.#source.at;
-    const word = readWord(this.#source, { place: "argument", home: this.#options.home });
+    const word = readWord(this.#source, { kind: "argument", home: this.#options.home });
     if (!isStart || "problem" in word) return word;
     const isExpanded = word.isOpen || /[~$]/.test(this.#source.text.slice(start, this.#source.at));
     return isExpanded ? { problem: "its program is known only when it runs" } : word;

@@ -2,7 +2,7 @@
 
 export type ShellWord = {
   readonly text: string;
-  /** True when the shell may put other words in its place: a glob, or a value known only when the command runs. */
+  /** True when the shell may replace it by other words: a glob, or a value known only when the command runs. */
   readonly isOpen: boolean;
 };
 
@@ -23,12 +23,12 @@ export type ShellProblem = { readonly problem: string };
 
 export type WordOptions = {
   /** An argument may hold globs, `$?` and the home folder; `literal` takes globs as they stand, as an assignment does. */
-  readonly place: "argument" | "literal" | "pattern";
+  readonly kind: "argument" | "literal" | "pattern";
   /** The home folder, where it is known. */
   readonly home?: string | undefined;
 };
 
-/** A word as it was written. Its end is the place where `source` stands afterwards. */
+/** A word as it was written. It ends at the position of `source` afterwards. */
 export type WrittenWord = ShellWord & {
   /** Digits without quotes: before an arrow they are the number of a stream. */
   readonly isNumber: boolean;
@@ -47,7 +47,7 @@ const BRACES = /\{[A-Za-z0-9_-]*\}/y;
 const QUOTED_DOCUMENT = /"\$\(cat <<[ ]?'(\w+)'\n/y;
 /** Its bash 3.2 looks for quotes and brackets in the text of a here-document inside `$(…)`. */
 const HAS_OLD_BASH = process.platform === "darwin";
-/** What cannot be seen, and what some shells take for a blank. Harmless inside quotes. */
+/** Invisible characters, and those that some shells take for a blank. Harmless inside quotes. */
 const UNSEEN = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 /** Reads one word. `\` before a line break is dropped everywhere but in single quotes, as the shell does. */
@@ -95,7 +95,7 @@ function readPiece(source: Source, character: string, word: Growing, options: Pi
     case "'":
       return readSingle(source, word);
     case '"':
-      return options.isFirst && options.place === "argument" && source.text.startsWith('"$(', source.at)
+      return options.isFirst && options.kind === "argument" && source.text.startsWith('"$(', source.at)
         ? readDocument(source, word)
         : readDouble(source, word, options);
     case "\\":
@@ -132,14 +132,14 @@ function readSingle(source: Source, word: Growing): string | undefined {
 
 const EXPANDED = '$ in "…" is expanded; use single quotes for plain text';
 
-function readDouble(source: Source, word: Growing, { place, home }: PieceOptions): string | undefined {
+function readDouble(source: Source, word: Growing, { kind, home }: PieceOptions): string | undefined {
   for (source.at += 1; source.at < source.text.length; source.at++) {
     const character = source.text[source.at];
     if (character === '"') {
       source.at += 1;
       return undefined;
     }
-    if (character === "$" && place === "argument") {
+    if (character === "$" && kind === "argument") {
       if (take(source, /\$\?/y) !== undefined) addStatus(word);
       else if (take(source, /\$HOME(?=["/ ])/y) !== undefined) addHome(word, home);
       else return EXPANDED;
@@ -191,9 +191,9 @@ function readEscaped(source: Source, word: Growing): string | undefined {
   return undefined;
 }
 
-function readVariable(source: Source, word: Growing, { place, home }: PieceOptions): string | undefined {
-  if (place !== "argument" && place !== "pattern") return VARIABLE;
-  if (place === "argument" && take(source, /\$\?/y) !== undefined) return addStatus(word);
+function readVariable(source: Source, word: Growing, { kind, home }: PieceOptions): string | undefined {
+  if (kind !== "argument" && kind !== "pattern") return VARIABLE;
+  if (kind === "argument" && take(source, /\$\?/y) !== undefined) return addStatus(word);
   // After a line continuation, more of the name could follow.
   return take(source, /\$HOME(?=[/ \t\n;&|<>]|$)/y) === undefined ? VARIABLE : addHome(word, home);
 }
@@ -201,8 +201,8 @@ function readVariable(source: Source, word: Growing, { place, home }: PieceOptio
 const VARIABLE = "$ is expanded; only $HOME and $? are understood, and any $ in single quotes";
 
 /** At the start `~` and `~/` are the home folder; behind `=` and `:` the shell may replace it, too. */
-function readTilde(source: Source, word: Growing, { place, home, isFirst }: PieceOptions): string | undefined {
-  if (place === "literal" || (!isFirst && /[=:]$/.test(word.text))) return "~ is expanded here";
+function readTilde(source: Source, word: Growing, { kind, home, isFirst }: PieceOptions): string | undefined {
+  if (kind === "literal" || (!isFirst && /[=:]$/.test(word.text))) return "~ is expanded here";
   source.at += 1;
   if (!isFirst) {
     word.text += "~";
@@ -214,13 +214,13 @@ function readTilde(source: Source, word: Growing, { place, home, isFirst }: Piec
   return addHome(word, home);
 }
 
-/** A number, whichever it is: so it is one word and no option. */
+/** Always a number, so it is one word and not an option. */
 function addStatus(word: Growing): undefined {
   word.text += "0";
   word.isOpen = true;
 }
 
-/** A home folder with blanks or globs in its name would become several words: then they are unknown. */
+/** A home folder with blanks or globs in its name would become several words, so the word is unknown then. */
 function addHome(word: Growing, home: string | undefined): undefined {
   if (home !== undefined && /^\/[A-Za-z0-9_@%+:,./-]*$/.test(home)) word.text += home;
   else word.isOpen = true;
@@ -234,12 +234,12 @@ function readBraces(source: Source, word: Growing): string | undefined {
   return undefined;
 }
 
-function readGlob(source: Source, character: string, word: Growing, { place }: PieceOptions): string | undefined {
-  if (place === "pattern" && character !== "*" && source.text.slice(source.at) !== "[")
+function readGlob(source: Source, character: string, word: Growing, { kind }: PieceOptions): string | undefined {
+  if (kind === "pattern" && character !== "*" && source.text.slice(source.at) !== "[")
     return `${character} has no meaning in a pattern; only * stands for other text`;
   source.at += 1;
-  word.text += place === "pattern" && character === "*" ? WILDCARD : character;
-  if (place === "argument") word.isOpen = true;
+  word.text += kind === "pattern" && character === "*" ? WILDCARD : character;
+  if (kind === "argument") word.isOpen = true;
   return undefined;
 }
 
@@ -260,4 +260,8 @@ function readPlain(source: Source, word: Growing): string | undefined {
 function unseen(character: string): string {
   const number = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
   return `it contains the character U+${number}`;
+}
+
+export function quoted(text: string): string {
+  return /^[\w@%+:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;
 }

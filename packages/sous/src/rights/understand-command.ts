@@ -1,7 +1,7 @@
-/** From the words of a simple command to the programs it starts, or to the reason why that is not known. */
+/** Which programs a simple command starts, or why that is not known. */
 
-import { builtinProblem, codeProblem, isBuiltin, isFile, knownNames } from "./programs.ts";
-import { PROGRAM_ROWS, type ProgramRow, SUBCOMMANDS, type Subcommands } from "./programs-table.ts";
+import { builtinProblem, codeProblem, countOptions, isBuiltin, isFile, knownNames } from "./programs.ts";
+import { PROGRAM_ROWS, type ProgramRow, SUBCOMMANDS } from "./programs-table.ts";
 import { scriptProblem } from "./sed-script.ts";
 import { isProgram, type SimpleCommand } from "./shell-command.ts";
 import { mayBeOption, type ShellWord } from "./shell-words.ts";
@@ -36,11 +36,11 @@ export function understand({ assignments, words }: SimpleCommand, variables: Rea
   const set = assignments.find(({ name, value }) => !isInert(name, value, variables));
   const problem = look(words, "itself", views, variables);
   const sentence = set === undefined ? problem : `it sets the variable ${set.name}`;
-  // A word of the command may be in it, however long that is.
+  // A word of the command may be in it, of any length.
   return { views, problem: sentence?.slice(0, MAX_SENTENCE).toWellFormed() };
 }
 
-/** Looks at a command and through it. The sentence says why it is not understood. */
+/** Adds the command and what it starts to `views`. The sentence says why it is not understood. */
 function look(
   words: readonly ShellWord[],
   finds: View["finds"],
@@ -85,7 +85,7 @@ function programProblem(name: string, rest: readonly ShellWord[]): string | unde
   if (/^[gb]?make$/.test(name)) return makeProblem(rest);
   const subcommands = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
   if (subcommands === undefined) return rowProblem(ROWS.get(name), withDash(name, rest));
-  const first = subcommandAt(rest, subcommands);
+  const first = countOptions(rest, subcommands);
   const word = rest[first];
   if (word === undefined) return undefined;
   const own = rest.slice(first + 1);
@@ -96,19 +96,7 @@ function programProblem(name: string, rest: readonly ShellWord[]): string | unde
   return rowProblem(ROWS.get(name), rest) ?? rowProblem(ROWS.get(`${name}.${word.text}`), own);
 }
 
-/** Behind the options that are known, each with its value. */
-function subcommandAt(rest: readonly ShellWord[], { options, withValue }: Subcommands): number {
-  let at = 0;
-  for (; at < rest.length; at++) {
-    const { text, isOpen } = rest[at] ?? { text: "", isOpen: true };
-    if (isOpen) break;
-    if (withValue.test(text) && rest[at + 1]?.isOpen === false) at += 1;
-    else if (!options.test(text)) break;
-  }
-  return at;
-}
-
-/** Reading is harmless, and so are a few names; the others say which programs git starts. */
+/** Reading is harmless, and so are a few settings; the others say which programs git starts. */
 function configProblem(rest: readonly ShellWord[]): string | undefined {
   const words = rest.filter(({ text }) => !/^--(?:global|local|system|worktree)$/.test(text));
   const [first, second] = words;

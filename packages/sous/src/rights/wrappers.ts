@@ -3,6 +3,7 @@
  * see. An option that is not listed here makes the command one that is not understood.
  */
 
+import { countOptions } from "./programs.ts";
 import { closedWord, type ShellWord } from "./shell-words.ts";
 
 /**
@@ -18,7 +19,7 @@ export function isInert(name: string, value: string, variables: ReadonlySet<stri
 
 type Read = (rest: readonly ShellWord[], variables: ReadonlySet<string>) => Wrapped | string | undefined;
 
-/** Undefined for a program that starts no other one here; the sentence says what is not known about it. */
+/** Undefined for a program that starts no other here; the sentence says what is not known about it. */
 export function unwrap(
   name: string,
   rest: readonly ShellWord[],
@@ -67,18 +68,9 @@ const MANAGING = new Set(
   ).split(" "),
 );
 
-/** The command behind the options that are known. `withValue` are options whose value is the next word. */
+/** The command behind the known options. */
 function behind(rest: readonly ShellWord[], options: RegExp, withValue?: RegExp): Wrapped | string {
-  let at = 0;
-  for (; at < rest.length; at++) {
-    const word = rest[at];
-    if (word === undefined || word.isOpen) break;
-    if (withValue?.test(word.text)) {
-      at += 1;
-      if (rest[at]?.isOpen !== false) return "has a value that is known only when it runs";
-    } else if (!options.test(word.text)) break;
-  }
-  return inner(rest.slice(at));
+  return inner(rest.slice(countOptions(rest, { options, withValue })));
 }
 
 function inner(words: readonly ShellWord[]): Wrapped | string {
@@ -89,12 +81,12 @@ function inner(words: readonly ShellWord[]): Wrapped | string {
   return { inner: words, finds: "path" };
 }
 
-/** What the project chooses: the name of a program or a script, and no code. */
+/** A program or script of the project, by its name; code is refused. */
 function fromPackage(found: Wrapped | string): Wrapped | string {
   if (typeof found === "string") return found;
   const [program, ...rest] = found.inner;
   const text = withoutVersion(program?.text ?? "");
-  if (!/^[\w@./+:-]+$/.test(text)) return "may run code that is no name of a program";
+  if (!/^[\w@./+:-]+$/.test(text)) return "may run code that is not the name of a program";
   if (rest.some((word) => /[$`]/.test(word.text))) return "may give $ or a backtick to a shell";
   return { inner: [closedWord(text), ...rest], finds: "package" };
 }
@@ -106,7 +98,7 @@ function withoutVersion(text: string): string {
   return isVersion ? text.slice(0, at) : text;
 }
 
-/** One word starts a program, others are known to start none. */
+/** The subcommand `runs` starts a program; those in `known` start none. */
 function subcommand(rest: readonly ShellWord[], runs: string, known: string): Wrapped | string | undefined {
   const [first, ...more] = rest;
   if (first === undefined || isAskedFor(first)) return undefined;
@@ -118,7 +110,7 @@ function subcommand(rest: readonly ShellWord[], runs: string, known: string): Wr
 
 function npmExec([first, ...more]: readonly ShellWord[]): Wrapped | string | undefined {
   if (first === undefined || first.isOpen || !/^(?:exec|x)$/.test(first.text)) return undefined;
-  // Without `--` npm takes options for its own wherever they stand.
+  // Without `--` npm takes every option for its own.
   const end = more.findIndex(({ text, isOpen }) => isOpen || !/^(?:-y|--yes|--no)$/.test(text));
   return more[end]?.text === "--"
     ? fromPackage(inner(more.slice(end + 1)))
@@ -171,7 +163,7 @@ function readEnv(rest: readonly ShellWord[], variables: ReadonlySet<string>): Wr
   return inner(rest.slice(at));
 }
 
-/** What comes from its input stands behind the words, or in the place of a mark (`-I {}`). */
+/** Words from its input follow its own words, or replace a placeholder (`-I {}`). */
 function readXargs(rest: readonly ShellWord[]): Wrapped | string {
   let mark: string | undefined;
   let isGrouped = false;
@@ -188,16 +180,17 @@ function readXargs(rest: readonly ShellWord[]): Wrapped | string {
     else if (!/^(?:-[0rt]+|-[nPL]\d+|-d.+|--null|--no-run-if-empty|--max-(?:args|procs|lines)=\d+|--)$/.test(text))
       break;
   }
-  // The last of them counts, and which that is differs.
+  // The last of these options counts, and which one that is differs between systems.
   if (mark !== undefined && isGrouped) return "has -I together with -n or -L";
   const words = rest.slice(at);
   if (words.length === 0) return { inner: [closedWord("echo"), UNKNOWN], finds: "path" };
   const found = inner(words);
   if (typeof found === "string") return found;
   if (mark === undefined) return { ...found, inner: [...found.inner, UNKNOWN] };
-  const place = mark;
-  if (place === "" || words[0]?.text.includes(place)) return "has a program that is known only when it runs";
-  return { ...found, inner: found.inner.map((word) => opened(word, place)) };
+  const placeholder = mark;
+  if (placeholder === "" || words[0]?.text.includes(placeholder))
+    return "has a program that is known only when it runs";
+  return { ...found, inner: found.inner.map((word) => opened(word, placeholder)) };
 }
 
 const UNKNOWN: ShellWord = { text: "", isOpen: true };

@@ -1,18 +1,18 @@
-/** Turns any schema a person may give into one the runtime can use. Compiled once per schema object. */
+/** Compiles any kind of schema into one that the runtime can use, once per schema object. */
 
 import { setImmediate } from "node:timers/promises";
 import { UserError } from "../core/errors.ts";
-import { oneAtATime } from "../core/one-at-a-time.ts";
 import {
   isStandardSchema,
   type JsonSchema,
+  oneAtATime,
   type Parsed,
   type Schema,
   type StandardIssue,
   type StandardSchema,
 } from "../core/schema.ts";
-import { SchemaCheck, type SchemaNode, TooManySteps } from "./check.ts";
 import { readSchema } from "./read-schema.ts";
+import { SchemaCheck, type SchemaNode, TooManySteps } from "./rule.ts";
 
 const compiled = new WeakMap<object, Schema | Promise<Schema>>();
 
@@ -66,18 +66,14 @@ function standardJsonSchema(schema: StandardSchema): JsonSchema | Promise<JsonSc
   if (standard.jsonSchema !== undefined) return withoutDialect(standard.jsonSchema.input({ target: "draft-2020-12" }));
   if (standard.vendor === "valibot") return valibotJsonSchema(schema);
   throw new UserError(
-    `A schema of ${standard.vendor} does not tell its JSON Schema. Use zod, arktype, valibot with @valibot/to-json-schema, or plain JSON Schema.`,
+    `A schema of ${standard.vendor} has no converter to JSON Schema. Use zod, arktype, valibot with @valibot/to-json-schema, or plain JSON Schema.`,
   );
 }
 
 async function valibotJsonSchema(schema: StandardSchema): Promise<JsonSchema> {
   const converter = await import("@valibot/to-json-schema").catch((cause: unknown) => {
-    throw new UserError(
-      "A valibot schema needs the package @valibot/to-json-schema: npm install @valibot/to-json-schema",
-      {
-        cause,
-      },
-    );
+    const message = "A valibot schema needs the package @valibot/to-json-schema: npm install @valibot/to-json-schema";
+    throw new UserError(message, { cause });
   });
   return withoutDialect(converter.toJsonSchema(schema as never) as JsonSchema);
 }
@@ -94,7 +90,7 @@ type AiSdkSchema = {
 };
 type AiSdkChecked = { success: true; value: unknown } | { success: false; error: Error };
 
-/** What came as JSON has a field neither without a value nor with a function. */
+/** A plain JSON Schema cannot match: JSON holds neither undefined nor functions. */
 function isAiSdkSchema(given: object): given is AiSdkSchema {
   if (!("jsonSchema" in given && "validate" in given)) return false;
   return given.validate === undefined || typeof given.validate === "function";
@@ -119,7 +115,7 @@ function withCheck(jsonSchema: JsonSchema, validate: AiSdkSchema["validate"]): S
   };
 }
 
-/** What a call, a file or a developer gives as JSON Schema is checked in bounded time, by rules of our own. */
+/** Checks by rules of our own, in bounded time: the schema may come from a model or a file. */
 function fromJsonSchema(jsonSchema: JsonSchema): Schema {
   const node = readSchema(jsonSchema);
   return { jsonSchema: withoutDialect(jsonSchema), parse: (value, stop) => checkValue(node, value, stop) };
@@ -127,7 +123,7 @@ function fromJsonSchema(jsonSchema: JsonSchema): Schema {
 
 /** Nearly every value is checked in fewer steps: about ten milliseconds. */
 const STEPS_AT_ONCE = 100_000;
-/** About a fifth of a second, half a second on a busy machine: for so long nothing else is heard. */
+/** About a fifth of a second, half a second on a busy machine. Nothing else runs meanwhile. */
 const MAX_STEPS = 6_000_000;
 
 const TOO_LARGE: Parsed = {

@@ -1,22 +1,19 @@
 /** The keywords about the parts of lists and objects. */
 
-import { once } from "../core/once.ts";
-import { isRecord } from "../core/schema.ts";
-import { type Rule, type SchemaCheck, type SchemaNode, short } from "./check.ts";
-import { jsonKey, type SchemaReader } from "./schema-reader.ts";
+import { isRecord, once } from "../core/schema.ts";
+import { type Rule, type SchemaCheck, type SchemaNode, short } from "./rule.ts";
+import { jsonKey } from "./scalar-rules.ts";
+import type { SchemaReader } from "./schema-reader.ts";
 
 const MAX_QUOTED = 200;
 const MAX_NAMED_KEYS = 5;
-/** What these take, compared with a step of a pattern. */
+/** Costs, in steps of a pattern. */
 const KEY_COST = 8;
 const DEFAULT_COST = 30;
 
 export function listRules(reader: SchemaReader): Rule[] {
   const { schema } = reader;
-  const rules: Rule[] = [];
-  sizeRule("minItems", "maxItems", "array", "items", reader, rules, (value) =>
-    Array.isArray(value) ? value.length : undefined,
-  );
+  const rules = sizeRules(reader, "array", "Items", (value) => (Array.isArray(value) ? value.length : undefined));
   // Draft 7 writes the first items as a list in `items`, and the others in `additionalItems`.
   const first = Array.isArray(schema.items) ? schema.items : schema.prefixItems;
   const others = Array.isArray(schema.items) ? schema.additionalItems : schema.items;
@@ -95,8 +92,7 @@ const FIELD_KEYWORDS = ["properties", "patternProperties", "additionalProperties
 
 export function objectRules(reader: SchemaReader): Rule[] {
   const { schema } = reader;
-  const rules: Rule[] = [];
-  sizeRule("minProperties", "maxProperties", "object", "properties", reader, rules, (value, check) =>
+  const rules = sizeRules(reader, "object", "Properties", (value, check) =>
     isRecord(value) ? keysOf(value, check).length : undefined,
   );
   if (schema.propertyNames !== undefined) rules.push(namesRule(reader.node("propertyNames", schema.propertyNames)));
@@ -110,7 +106,7 @@ export function objectRules(reader: SchemaReader): Rule[] {
     additionalProperties === undefined ? undefined : reader.node("additionalProperties", additionalProperties);
   const checkFields = fieldsRule({ properties, patterns, others, isClosed: additionalProperties === false });
   const checkRequired = requiredRule(reader.names("required"));
-  // Together, so that a model hears of both at once. A default counts as given.
+  // In one rule, so that a model reads the problems of both at once. A default counts as given.
   rules.push((value, check) => checkRequired(checkFields(value, check), check));
   return rules;
 }
@@ -134,7 +130,7 @@ type Allowed = {
 };
 
 function fieldsRule({ properties, patterns, others, isClosed }: Allowed): Rule {
-  // When it is first needed: a property may have the default of a schema that is read later.
+  // On first use: a property may have the default of a schema that is read later.
   const withDefaults = once(() => [...properties].filter(([, node]) => node.defaultText !== undefined));
   return (value, check) => {
     if (!isRecord(value)) return value;
@@ -200,25 +196,25 @@ function requiredRule(required: readonly string[]): Rule {
   };
 }
 
-function sizeRule(
-  min: string,
-  max: string,
-  kind: string,
-  parts: string,
+/** `minItems` and `maxItems`, or the same of properties. */
+function sizeRules(
   reader: SchemaReader,
-  rules: Rule[],
+  kind: "array" | "object",
+  parts: "Items" | "Properties",
   sizeOf: (value: unknown, check: SchemaCheck) => number | undefined,
-): void {
-  const least = reader.number(min);
-  const most = reader.number(max);
-  if (least === undefined && most === undefined) return;
-  rules.push((value, check) => {
+): Rule[] {
+  const min = reader.number(`min${parts}`);
+  const max = reader.number(`max${parts}`);
+  if (min === undefined && max === undefined) return [];
+  const rule: Rule = (value, check) => {
     const size = sizeOf(value, check);
     if (size === undefined) return value;
-    if (least !== undefined && size < least) check.fail(`Too small: expected ${kind} to have >=${least} ${parts}`);
-    if (most !== undefined && size > most) check.fail(`Too big: expected ${kind} to have <=${most} ${parts}`);
+    const expected = `expected ${kind} to have`;
+    if (min !== undefined && size < min) check.fail(`Too small: ${expected} >=${min} ${parts.toLowerCase()}`);
+    if (max !== undefined && size > max) check.fail(`Too big: ${expected} <=${max} ${parts.toLowerCase()}`);
     return value;
-  });
+  };
+  return [rule];
 }
 
 /** The keywords that apply further schemas to the same value. */
@@ -246,7 +242,7 @@ function anyOfRule(nodes: readonly SchemaNode[]): Rule {
       const match = check.attempt(node, value);
       if (match !== undefined) return match.value;
     }
-    // With one schema to choose from, its problems are the reason.
+    // With a single schema, its problems are the reason.
     if (nodes.length === 1 && nodes[0] !== undefined) check.value(nodes[0], value);
     else check.fail(`Invalid input: it matches none of the ${nodes.length} schemas of anyOf`);
     return value;

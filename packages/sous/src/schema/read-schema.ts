@@ -1,17 +1,17 @@
 /**
- * Reads a JSON Schema into rules that are checked in bounded time. What it cannot check, it refuses. A reference is a link
- * to the schema that it names, so nothing is written out and a schema may be recursive.
+ * Reads a JSON Schema into rules that are checked in bounded time. Refuses keywords it cannot check. A reference is a link
+ * to the schema that it names, so nothing is copied and a schema may be recursive.
  */
 
 import { compileLinearPattern, type LinearPattern } from "../core/linear-pattern.ts";
 import { UnusablePattern } from "../core/pattern-syntax.ts";
 import { isRecord, type JsonSchema } from "../core/schema.ts";
-import type { Rule, SchemaNode } from "./check.ts";
 import { combinedRules, listRules, objectRules } from "./nested-rules.ts";
+import type { Rule, SchemaNode } from "./rule.ts";
 import { numberRules, textRules, typeRules, valueRules } from "./scalar-rules.ts";
 import { type SchemaGraph, SchemaReader, unusable } from "./schema-reader.ts";
 
-/** Of the JSON text: a model is shown all of it. */
+/** Of the JSON text: a model reads all of it. */
 const MAX_LENGTH = 500_000;
 /** Of the brackets in it. */
 const MAX_DEPTH = 300;
@@ -23,7 +23,7 @@ const MAX_INSTRUCTIONS = 100_000;
 const MAX_FOR_ONE_VALUE = 10_000;
 const MAX_DEPTH_FOR_ONE_VALUE = 100;
 
-/** They restrict, and are not understood here. Keywords that only describe are left alone. */
+/** Keywords that restrict and are not supported. Keywords that only describe are ignored. */
 const NOT_SUPPORTED = [
   "unevaluatedItems",
   "unevaluatedProperties",
@@ -71,7 +71,7 @@ class SchemaDocument implements SchemaGraph {
     return first;
   }
 
-  /** The same node for the same schema, perhaps before it is read: so a schema may refer to itself. */
+  /** The same node for the same schema, perhaps before it is read, so that a schema may refer to itself. */
   nodeOf(schema: unknown, keyword: string): SchemaNode {
     if (typeof schema !== "boolean" && !isRecord(schema)) throw unusable(`${keyword} must be a schema`);
     const known = this.#nodes.get(schema);
@@ -112,7 +112,7 @@ class SchemaDocument implements SchemaGraph {
 
   /** Follows a JSON pointer. */
   #find(ref: string): unknown {
-    if (!ref.startsWith("#")) throw unusable(`$ref ${ref} leads out of it; only #/… is supported`);
+    if (!ref.startsWith("#")) throw unusable(`$ref ${ref} points outside of the schema; only #/… is supported`);
     let found: unknown = this.#root;
     for (const step of ref.split("/").slice(1)) {
       const key = decoded(step);
@@ -153,7 +153,7 @@ function compilePattern(source: string): LinearPattern {
   }
 }
 
-/** Plain data of bounded depth, whatever the developer's object does when it is read. */
+/** Plain data of bounded depth, without getters and proxies of the given object. */
 function plainCopy(given: JsonSchema): JsonSchema {
   let text: string;
   try {
@@ -175,8 +175,8 @@ function boundDepth(value: unknown, depth: number): void {
 }
 
 /**
- * Refuses schemas that meet one value too often: without an end because they refer to themselves, or so often that
- * the references double at every step. What a schema does with the parts of a value is bounded by the value.
+ * Refuses schemas that check one value too often: endlessly because they refer to themselves, or exponentially because
+ * references double at every step. Checks of the parts of a value are bounded by the value.
  */
 function boundForOneValue(nodes: readonly SchemaNode[]): void {
   const sizes = new Map<SchemaNode, { count: number; depth: number } | "open">();

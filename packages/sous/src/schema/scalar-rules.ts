@@ -2,9 +2,9 @@
 
 import { isIPv4, isIPv6 } from "node:net";
 import { compileLinearPattern, type LinearPattern } from "../core/linear-pattern.ts";
-import { once } from "../core/once.ts";
-import { type Rule, short } from "./check.ts";
-import { jsonKey, type SchemaReader, unusable } from "./schema-reader.ts";
+import { once } from "../core/schema.ts";
+import { type Rule, short } from "./rule.ts";
+import { type SchemaReader, unusable } from "./schema-reader.ts";
 
 const TYPES: Record<string, (value: unknown) => boolean> = {
   string: (value) => typeof value === "string",
@@ -20,7 +20,7 @@ const MAX_QUOTED = 200;
 
 export function typeRules({ schema: { type } }: SchemaReader): Rule[] {
   if (type === undefined) return [];
-  // Each name once: a list of a hundred thousand would be gone through for every value.
+  // Each name once: a list of a hundred thousand would be searched for every value.
   const names = [...new Set<unknown>(Array.isArray(type) ? type : [type])];
   const tests = names.map((name) => {
     const test = typeof name === "string" && Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
@@ -154,7 +154,7 @@ const TIME_OF_DURATION = `T(?:\\d+H(?:\\d+M)?(?:${DURATION_SECONDS})?|\\d+M(?:${
 const LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
 const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
 const LOCAL_PART = `${ATOM}(?:\\.${ATOM})*`;
-/** What no address holds as it stands. */
+/** Characters that must be encoded in an address. */
 const NO_URI = '\\s<>"{}|\\\\^`';
 
 const FORMATS: Record<string, Format> = {
@@ -185,4 +185,21 @@ function matches(pattern: string): Format {
       compileLinearPattern(`^(?:${pattern})$`, { isLiteral: false, ignoreCase: false, dialect: "text" }),
   );
   return (text, onSteps) => compiled().find(text, onSteps) !== -1;
+}
+
+/** In steps of a pattern. */
+const PART_COST = 12;
+
+/** A text that two JSON values share exactly when JSON Schema calls them equal. Reports its cost to `spend`. */
+export function jsonKey(value: unknown, spend: (steps: number) => void): string {
+  if (typeof value === "string") {
+    spend(PART_COST + (value.length >> 4));
+    return JSON.stringify(value);
+  }
+  spend(PART_COST);
+  if (typeof value !== "object" || value === null) return String(value);
+  if (Array.isArray(value)) return `[${value.map((item) => jsonKey(item, spend)).join()}]`;
+  const fields = value as Record<string, unknown>;
+  const keys = Object.keys(fields).sort();
+  return `{${keys.map((key) => `${jsonKey(key, spend)}:${jsonKey(fields[key], spend)}`).join()}}`;
 }

@@ -1,9 +1,9 @@
-/** One schema while it is read: its keywords, each of the kind that it must be. */
+/** One schema while it is read: its keywords, each checked for its type. */
 
 import { UserError } from "../core/errors.ts";
 import type { LinearPattern } from "../core/linear-pattern.ts";
 import { isRecord, type JsonSchema } from "../core/schema.ts";
-import { type SchemaNode, short } from "./check.ts";
+import { type SchemaNode, short } from "./rule.ts";
 
 /** What the schemas of one document share. */
 export type SchemaGraph = {
@@ -13,6 +13,7 @@ export type SchemaGraph = {
   patternOf(source: string): LinearPattern;
 };
 
+/** One schema while it is read: its keywords, each checked for its type. */
 export class SchemaReader {
   readonly schema: JsonSchema;
   readonly #node: SchemaNode;
@@ -58,7 +59,7 @@ export class SchemaReader {
   text(keyword: string): string | undefined {
     const given = this.schema[keyword];
     if (given === undefined || typeof given === "string") return given;
-    throw unusable(`${keyword} must be a text`);
+    throw unusable(`${keyword} must be a string`);
   }
 
   list(keyword: string): readonly unknown[] | undefined {
@@ -93,21 +94,4 @@ const MAX_MESSAGE_LENGTH = 400;
 
 export function unusable(what: string, cause?: unknown): UserError {
   return new UserError(short(`This JSON Schema cannot be used: ${what}`, MAX_MESSAGE_LENGTH), { cause });
-}
-
-/** Compared with a step of a pattern. */
-const PART_COST = 12;
-
-/** A text that two JSON values share exactly when JSON Schema calls them equal. `spend` hears what it costs. */
-export function jsonKey(value: unknown, spend: (steps: number) => void): string {
-  if (typeof value === "string") {
-    spend(PART_COST + (value.length >> 4));
-    return JSON.stringify(value);
-  }
-  spend(PART_COST);
-  if (typeof value !== "object" || value === null) return String(value);
-  if (Array.isArray(value)) return `[${value.map((item) => jsonKey(item, spend)).join()}]`;
-  const fields = value as Record<string, unknown>;
-  const keys = Object.keys(fields).sort();
-  return `{${keys.map((key) => `${jsonKey(key, spend)}:${jsonKey(fields[key], spend)}`).join()}}`;
 }

@@ -1,4 +1,4 @@
-/** Who is in a tree: every agent with what it took so far, and the runs that are alive. */
+/** The agents of a tree with what each has used so far, and the live runs. */
 
 import type { Account, Budget } from "../core/limits.ts";
 import type { RunOutcome } from "../core/outcome.ts";
@@ -29,33 +29,33 @@ export type AgentEntry = {
   status: RunOutcome["status"] | "running";
   turns: number;
   toolCount: number;
-  /** Undefined before the end of its first run; then that run's own figures, until there are more. */
+  /** Undefined before the end of its first run; then the usage object of that run, until a second run ends. */
   usage: Usage | undefined;
   costUsd: number | null;
   durationMs: number;
   children: AgentEntry[] | undefined;
   /** How often each label was used below it. */
   counters: LabelCounters | undefined;
-  /** What arrived too late for its last run: read first by the next one. */
+  /** Messages that arrived too late for its last run: the next run reads them first. */
   unread: Incoming[] | undefined;
 };
 
-/** A chain of runs that wait for each other is as long as the tree is deep. Above this number the waits are not counted. */
+/** A chain of runs that wait for each other is as long as the tree is deep. With more live runs the waits are not counted. */
 const MAX_COUNTED_RUNS = 12;
 
-type NewEntry = Pick<AgentEntry, "agentId" | "parent" | "path" | "label" | "account" | "budget" | "isBackground"> & {
-  profile: RunProfile;
-};
+/** What is known of an agent that was there before the restart of its tree. */
+type EarlierEntry = Pick<
+  AgentEntry,
+  "agentId" | "parent" | "path" | "label" | "agentName" | "account" | "budget" | "isBackground"
+>;
 
-/** An agent that was there before the restart of its tree. */
-type EarlierEntry = Pick<AgentEntry, "agentId" | "parent" | "path" | "label" | "agentName" | "account" | "budget"> &
-  Pick<AgentEntry, "isBackground">;
+type NewEntry = Omit<EarlierEntry, "agentName"> & { profile: RunProfile };
 
 export class AgentBook {
   readonly #byId = new Map<string, AgentEntry>();
   readonly #live = new Map<string, Run>();
 
-  /** The path of the next child with this label. Given once, also when the child is refused then. */
+  /** The path of the next child with this label. Used up even if the child is then refused. */
   nextPath(parent: AgentEntry, label: string): string {
     parent.counters ??= new Map();
     return childPath(parent.path, label, parent.counters);
@@ -67,36 +67,28 @@ export class AgentBook {
 
   /** A child that was refused before the restart had this path. */
   noteRefused(parentId: string, path: string, label: string): void {
-    const parent = this.#byId.get(parentId);
+    this.#notePath(this.#byId.get(parentId), path, label);
+  }
+
+  /** Gives an agent the path it had. */
+  restore(earlier: EarlierEntry): AgentEntry {
+    this.#notePath(earlier.parent, earlier.path, earlier.label);
+    return this.#enter(earlier, undefined);
+  }
+
+  #notePath(parent: AgentEntry | undefined, path: string, label: string): void {
     if (parent === undefined) return;
     parent.counters ??= new Map();
     notePath(path, label, parent.counters);
   }
 
-  /** Gives an agent the path it had. */
-  restore(earlier: EarlierEntry): AgentEntry {
-    const { parent, path, label } = earlier;
-    if (parent !== undefined) {
-      parent.counters ??= new Map();
-      notePath(path, label, parent.counters);
-    }
-    return this.#enter(earlier, undefined);
-  }
-
   #enter(made: EarlierEntry, profile: RunProfile | undefined): AgentEntry {
-    const { agentId, parent, path, label, agentName, account, budget, isBackground } = made;
+    const { parent } = made;
     const entry: AgentEntry = {
-      agentId,
-      parent,
-      path,
-      label,
-      agentName,
+      ...made,
       profile,
-      account,
-      budget,
-      isBackground,
       depth: parent === undefined ? 0 : parent.depth + 1,
-      lastRunId: agentId,
+      lastRunId: made.agentId,
       run: undefined,
       status: "running",
       turns: 0,
@@ -117,7 +109,7 @@ export class AgentBook {
   }
 
   /** Removes a child that was cancelled before it started. */
-  forget(entry: AgentEntry): void {
+  remove(entry: AgentEntry): void {
     entry.status = "cancelled";
     this.#byId.delete(entry.agentId);
     if (entry.parent !== undefined) entry.parent.children = entry.parent.children?.filter((each) => each !== entry);
@@ -132,7 +124,7 @@ export class AgentBook {
     this.#live.set(entry.path, run);
   }
 
-  /** Adds what the run took; one without an outcome was ended by a fault of the runtime. */
+  /** Adds what the run used; a run without an outcome was ended by a fault of the runtime. */
   ended(run: Run, outcome: RunOutcome | undefined): void {
     const entry = this.#byId.get(run.who.agentId);
     if (entry === undefined) return;
@@ -142,7 +134,7 @@ export class AgentBook {
     this.count(entry, outcome);
   }
 
-  /** Adds what one ended run of the agent took. */
+  /** Adds what one ended run of the agent used. */
   count(entry: AgentEntry, outcome: RunOutcome | undefined): void {
     entry.status = outcome?.status ?? "failed";
     if (outcome === undefined) return;
@@ -159,7 +151,7 @@ export class AgentBook {
     return this.#byId.get(agentId);
   }
 
-  /** The agent whose place this is, alive or not. */
+  /** The agent with this path, alive or not. */
   at(path: string): AgentEntry | undefined {
     const live = this.#live.get(path);
     if (live !== undefined) return this.#byId.get(live.who.agentId);
@@ -167,7 +159,7 @@ export class AgentBook {
     return undefined;
   }
 
-  /** True from its start to its end; false while it waits for its place. */
+  /** True from its start to its end; false while it waits for its slot. */
   isLive(run: Run): boolean {
     return this.#live.get(run.who.path) === run;
   }
@@ -176,7 +168,7 @@ export class AgentBook {
     return this.#live.values();
   }
 
-  /** False when two runs may have something to say at once; one that waits for a child has not. */
+  /** False when two runs may emit events at once; a run that waits for a child emits none. */
   get isOneAtWork(): boolean {
     if (this.#live.size > MAX_COUNTED_RUNS) return false;
     let atWork = 0;
@@ -218,8 +210,8 @@ function summarize(entry: AgentEntry): AgentSummary {
   };
 }
 
-/** Hands something to an agent that is alive or about to be: read before its next turn, or with its task. */
-export function tell(entry: AgentEntry, incoming: Incoming): void {
+/** Delivers a message to an agent that is alive or about to start: read before its next turn, or with its task. */
+export function deliver(entry: AgentEntry, incoming: Incoming): void {
   if (entry.run !== undefined) {
     entry.run.receive(incoming);
     return;

@@ -1,12 +1,12 @@
 /** Children that run while their parent continues: their reports reach it exactly once. */
 
 import { messageOf } from "../core/errors.ts";
+import { untilAborted } from "../core/now-or-later.ts";
 import { type BackgroundChild, Cancelled, type Run } from "../core/run.ts";
-import { untilAborted } from "../core/scope.ts";
 import type { ChildReport } from "../core/spawn.ts";
 import { toToolResult } from "./report.ts";
 
-/** Remembers the child and delivers its report when it ends, unless a call waits for the report by then. */
+/** Registers the child and delivers its report when it ends, unless a call already waits for the report. */
 export function addBackgroundChild(parent: Run, child: Run, label: string, ended: Promise<ChildReport>): void {
   parent.background ??= new Map();
   const entry: BackgroundChild = { run: child, ended, isDelivered: false };
@@ -19,17 +19,17 @@ export function addBackgroundChild(parent: Run, child: Run, label: string, ended
   });
 }
 
-/** A child whose report goes to a program outside: its parent does not read it, and does not end before it. */
+/** A child whose report goes to an outside program: its parent does not read it, and does not end before it. */
 export function addOutsideChild(parent: Run, child: Run, ended: Promise<ChildReport>): void {
   parent.background ??= new Map();
   parent.background.set(child.who.agentId, { run: child, ended, isDelivered: true });
-  const forget = () => void parent.background?.delete(child.who.agentId);
-  ended.then(forget, forget);
+  const remove = () => void parent.background?.delete(child.who.agentId);
+  ended.then(remove, remove);
 }
 
 /**
- * The reports of the named children, or of all: each is taken out of its way to the inbox. `callId` is the call that waits
- * for them.
+ * The reports of the named children, or of all, so that none of them also reaches the inbox. `callId` is the call that
+ * waits for them.
  */
 export async function takeReports(
   parent: Run,
@@ -44,7 +44,7 @@ export async function takeReports(
   for (const child of waiting) child.isDelivered = true;
   using _wait = waitForAll(parent, waiting, callId);
   try {
-    // One that never started has no report: its parent is told by a notice.
+    // A child that never started has no report: its parent reads a notice.
     const ended = Promise.all(waiting.map((child) => child.ended.catch(() => undefined)));
     const reports = await untilAborted(ended, parent.scope);
     for (const child of waiting) parent.background?.delete(child.run.who.agentId);
@@ -60,7 +60,7 @@ export async function takeReports(
   }
 }
 
-/** Until the child has ended, whatever became of it. */
+/** Waits until the child has ended, in whatever way. */
 export async function untilEnded(parent: Run, child: BackgroundChild, callId: string | undefined): Promise<void> {
   using _wait = waitForAll(parent, [child], callId);
   await child.ended.catch(() => {});
@@ -82,20 +82,20 @@ export async function nextReport(parent: Run): Promise<boolean> {
   return parent.inbox !== undefined && parent.inbox.length > 0;
 }
 
-/** The end of a child, or a word from outside. */
+/** The end of a child, or a message from outside. */
 function nextNews(
   parent: Run,
   children: ReadonlyMap<string, BackgroundChild>,
   wait: Disposable | undefined,
 ): Promise<void> {
   return new Promise((resolve) => {
-    const tell = () => {
-      if (parent.onIncoming === tell) parent.onIncoming = undefined;
+    const onNews = () => {
+      if (parent.onIncoming === onNews) parent.onIncoming = undefined;
       wait?.[Symbol.dispose]();
       resolve();
     };
-    parent.onIncoming = tell;
-    for (const child of children.values()) child.ended.then(tell, tell);
+    parent.onIncoming = onNews;
+    for (const child of children.values()) child.ended.then(onNews, onNews);
   });
 }
 
@@ -134,7 +134,7 @@ export function childGone(parent: Run): void {
   if (parent.openChildren === 0) parent.onChildless?.();
 }
 
-/** At the end of the parent: stops everything below it, also what a tool has started and left behind. */
+/** At the end of the parent: stops everything below it, also children that a tool left behind. */
 export async function closeChildren(parent: Run): Promise<void> {
   await stopChildren(parent);
   if (parent.openChildren === 0) return;
@@ -144,7 +144,7 @@ export async function closeChildren(parent: Run): Promise<void> {
   });
 }
 
-/** Stops what still runs in the background, and waits until it has. */
+/** Stops what still runs in the background, and waits for its end. */
 async function stopChildren(parent: Run): Promise<void> {
   const { background } = parent;
   if (background === undefined) return;
@@ -154,7 +154,7 @@ async function stopChildren(parent: Run): Promise<void> {
   for (const { run } of children) background.delete(run.who.agentId);
 }
 
-/** Exactly once, however often it is asked for. */
+/** Delivers exactly once, however often it is called. */
 function deliverAtEnd(parent: Run, child: BackgroundChild): void {
   child.ended.then(
     (report) => {
@@ -168,7 +168,7 @@ function deliverAtEnd(parent: Run, child: BackgroundChild): void {
 }
 
 export function deliverReport(parent: Run, report: ChildReport): void {
-  // Its text is redacted already; why it failed is told in the words of its provider.
+  // Its text is redacted already; the reason of a failure quotes its provider.
   parent.receive({ kind: "report", report, text: parent.tree.redactor.text(reportMessage(report)) });
 }
 

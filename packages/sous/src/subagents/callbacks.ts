@@ -19,7 +19,7 @@ export type SubagentInfo = {
 
 /** How a child ended. */
 export type SubagentResult = {
-  /** The final text, or what there was when the child was stopped. */
+  /** The final text, or the partial text of a child that was stopped. */
   text: string;
   turns: number;
   /** Whole milliseconds. */
@@ -56,7 +56,7 @@ export class SubagentError extends Error {
 /**
  * All optional. A child that starts has `onSubagentStart` first and exactly one `onSubagentComplete` or `onSubagentError` last,
  * also when it is cancelled or times out; a follow-up starts it again under the same id. A child that is refused before it
- * starts has none of them: the tool's result says why. What a callback throws, or rejects with, changes nothing.
+ * starts has none of them: the tool's result says why. A callback that throws or rejects has no effect on the run.
  */
 export type SubagentCallbacks = {
   onSubagentStart?(info: SubagentInfo): void;
@@ -69,7 +69,7 @@ export type SubagentCallbacks = {
 
 /**
  * A listener for `onEvent` that calls back for every child of a tree, however it was started. Children of
- * `registerSubagentTools` with callbacks of their own call back in both places.
+ * `registerSubagentTools` with callbacks of their own call both.
  */
 export function trackSubagents(callbacks: SubagentCallbacks): EventListener {
   checkCallbacks(callbacks);
@@ -85,17 +85,17 @@ export function trackSubagents(callbacks: SubagentCallbacks): EventListener {
       const mode = isDelegated ? "delegate" : "spawn";
       live.set(event.runId, toListener(callbacks, { description: event.label, mode }));
     }
-    // It began in another process, and only its path is known here.
+    // It started in another process; only its path is known here.
     if (event.type === "resume")
       live.set(event.runId, toListener(callbacks, { description: labelIn(event.path), mode: "spawn" }));
     const listener = live.get(event.runId);
     if (event.type === "run-end") live.delete(event.runId);
-    // Returned, so that the bus hears of a callback that rejects.
+    // Returned, so that the bus sees a callback that rejects.
     return listener?.(event);
   };
 }
 
-/** The listener of one child: it hears that child's events only. A child with a tree of its own has levels above it. */
+/** The listener for the events of one child. A child with a tree of its own has levels above it. */
 export function toListener(
   callbacks: SubagentCallbacks,
   child: Pick<SubagentInfo, "description" | "mode">,
@@ -157,7 +157,7 @@ const NAMES: readonly string[] = Object.keys({
 /** Throws a `UserError` for a name that would never be called. */
 export function checkCallbacks(callbacks: SubagentCallbacks): void {
   if (typeof callbacks !== "object" || callbacks === null)
-    throw new UserError(`callbacks is an object of functions. Known are ${NAMES.join(", ")}.`);
+    throw new UserError(`callbacks must be an object of functions. Known callbacks: ${NAMES.join(", ")}.`);
   for (const name of namesIn(callbacks)) {
     if (!NAMES.includes(name)) throw new UserError(`Unknown callback: ${name}. ${hintFor(name)}`);
     const callback = (callbacks as Record<string, unknown>)[name];
@@ -166,7 +166,7 @@ export function checkCallbacks(callbacks: SubagentCallbacks): void {
   }
 }
 
-/** Everything in a plain object. An instance may have state and methods of its own, so only what looks like a callback. */
+/** All names of a plain object. Of an instance, only names that look like callbacks: it may have its own state. */
 function namesIn(callbacks: object): string[] {
   const prototype: unknown = Object.getPrototypeOf(callbacks);
   if (prototype === Object.prototype || prototype === null) return Object.keys(callbacks);
@@ -186,5 +186,5 @@ function hintFor(name: string): string {
   const given = /^on(?!subagent)/.test(lower) ? `onsubagent${lower.slice(2)}` : lower;
   const byLower = new Map(NAMES.map((each) => [each.toLowerCase(), each]));
   const meant = byLower.get(nearest(given, byLower.keys()) ?? "");
-  return meant === undefined ? `Known are ${NAMES.join(", ")}.` : `Did you mean ${meant}?`;
+  return meant === undefined ? `Known callbacks: ${NAMES.join(", ")}.` : `Did you mean ${meant}?`;
 }

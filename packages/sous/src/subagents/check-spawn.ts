@@ -1,12 +1,26 @@
-/** What the gate checks before anything is spent: depth, then input. */
+/** The checks of a request for a child, before anything is spent. */
 
+import type { AgentDefinition } from "../core/agent.ts";
 import { Refused } from "../core/errors.ts";
 import { whyNotNamed } from "../core/model.ts";
+import { nearestFirst } from "../core/nearest.ts";
 import type { Rights } from "../core/rights.ts";
 import type { Run } from "../core/run.ts";
 import { depthMessage, isSubagentToolName, type SpawnRequest } from "../core/spawn.ts";
 
-/** Configuration and definitions reach further than a call of the model may. */
+/** Throws `Refused` with the known names, the most similar first. */
+export function findAgent(name: string, callable: readonly AgentDefinition[]): AgentDefinition {
+  const found = callable.find((each) => each.name === name);
+  if (found !== undefined) return found;
+  const names = nearestFirst(
+    name,
+    callable.map((each) => each.name),
+  );
+  const known = names.length === 0 ? "No agents are defined." : `Known: ${names.join(", ")}.`;
+  throw new Refused("invalid_input", `Unknown agent: ${name}. ${known}`);
+}
+
+/** For configuration and definitions; a call of the model may ask for less. */
 const MAX_TURNS = 1000;
 
 export function checkDepth(depth: number, maxDepth: number): void {
@@ -29,7 +43,7 @@ export function checkRequest(request: SpawnRequest, parent: Run): void {
     throw new Refused("invalid_input", "You may not start subagents: do this part of the work yourself");
 }
 
-/** Handing on one's own task unchanged leads nowhere: the child would do the same. */
+/** A run may not hand on its own task unchanged: the child would do the same again. */
 function checkNotOwnTask(request: SpawnRequest, parent: Run): void {
   if (request.options?.allowedTools !== undefined) return;
   const agentName = typeof request.agent === "string" ? request.agent : request.agent?.name;
@@ -54,7 +68,7 @@ export function checkAllowed(allowed: readonly string[], rights: Rights): void {
       const known = [...rights.use].join(", ");
       throw new Refused(
         "invalid_input",
-        `Unknown tool in allowed_tools: ${name}. ${known === "" ? "You have none to pass on." : `Known: ${known}.`}`,
+        `Unknown tool in allowed_tools: ${name}. ${known === "" ? "You have no tools to pass on." : `Known: ${known}.`}`,
       );
     }
   }

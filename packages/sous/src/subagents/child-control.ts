@@ -2,17 +2,17 @@
 
 import { Cancelled, type Run } from "../core/run.ts";
 import type { CancelMode, ChildControl, SpawnReply } from "../core/spawn.ts";
-import { type AgentBook, type AgentEntry, childInfo, childStatus, tell } from "./agent-book.ts";
+import { type AgentBook, type AgentEntry, childInfo, childStatus, deliver } from "./agent-book.ts";
 import { takeReports, untilEnded } from "./background-children.ts";
 
-/** What the tree does for a control. */
+/** What the tree supplies. */
 export type ControlPorts = {
   book: AgentBook;
   /** Starts a finished child again with a further message. */
   revive(parent: Run, entry: AgentEntry, message: string, callId: string | undefined): Promise<SpawnReply>;
   /** True when this call has revived a child before a restart. */
   hasRevived(parent: Run, callId: string | undefined): boolean;
-  /** Does something while the parent holds no slot. */
+  /** Runs `work` while the parent holds no slot. */
   whileResting<T>(parent: Run, work: () => Promise<T>): Promise<T>;
   /** The text a finished run ended with. */
   endText(runId: string): Promise<string | undefined>;
@@ -34,7 +34,7 @@ export function childControl(parent: Run, ports: ControlPorts, callId: string | 
         return { kind: "refused", errorType: "invalid_input", message: "message cannot be empty" };
       if (entry.status !== "running" || ports.hasRevived(parent, callId))
         return ports.revive(parent, entry, message, callId);
-      tell(entry, { kind: "steer", text: message, callId });
+      deliver(entry, { kind: "steer", text: message, callId });
       return { kind: "told", child: childInfo(entry) };
     },
     wait: (agentIds) => ports.whileResting(parent, () => takeReports(parent, agentIds, callId)),
@@ -58,7 +58,7 @@ export function stopRun(run: Run, mode: CancelMode, book: AgentBook, callId?: st
   const isLive = book.isLive(run);
   if (isLive && !run.isCleanedUp && !run.scope.aborted)
     run.emit(callId === undefined ? { type: "cancel", mode } : { type: "cancel", mode, callId });
-  // One that has not begun has nothing to say.
+  // A run that has not started has nothing to wrap up.
   if (mode === "stop" || !isLive) {
     run.scope.abort(new Cancelled(run.parent === undefined ? "The run was cancelled" : "Subagent cancelled"));
     return;

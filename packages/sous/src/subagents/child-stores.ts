@@ -1,20 +1,20 @@
-/** Stores of a child's own: they receive copies of what the journal holds, when factories for them are given. */
+/** Stores for one child: they receive copies of what the journal holds, if the caller gives factories for them. */
 
+import type { Hooks } from "../core/approval.ts";
 import type { SousEvent, StoredEvent } from "../core/event.ts";
-import type { Hooks } from "../core/hooks.ts";
 import type { Message } from "../core/message.ts";
 
-/** A child in figures, written to its state store. */
+/** The counts of a child, written to its state store. */
 export type ChildState = { status: string; turns: number; toolCount: number; totalTokens: number };
 
-/** Each factory is called once per run, with its id. What they return may throw without harm to the run. */
+/** Each factory is called once per run, with its id. A store that throws does not affect the run. */
 export type ChildStores = {
   messages?(runId: string): { add(message: Message): void };
   state?(runId: string): { set(state: ChildState): void };
   events?(runId: string): { add(event: StoredEvent): void };
 };
 
-/** Hooks that feed the stores, besides what the definition's own hooks do. */
+/** Hooks that write to the stores and then call the definition's own hooks. */
 export function storingHooks(stores: ChildStores, own: Hooks | undefined): Hooks {
   const open = new Map<string, OpenStores>();
   return {
@@ -42,21 +42,21 @@ type OpenStores = {
 
 function openStores(stores: ChildStores, runId: string): OpenStores {
   return {
-    messages: unharmed(() => stores.messages?.(runId)),
-    state: unharmed(() => stores.state?.(runId)),
-    events: unharmed(() => stores.events?.(runId)),
+    messages: ignoringFaults(() => stores.messages?.(runId)),
+    state: ignoringFaults(() => stores.state?.(runId)),
+    events: ignoringFaults(() => stores.events?.(runId)),
     progress: { status: "running", turns: 0, toolCount: 0, totalTokens: 0 },
   };
 }
 
 function feed(child: OpenStores, event: StoredEvent): void {
-  unharmed(() => child.events?.add(event));
-  for (const message of messagesOf(event)) unharmed(() => child.messages?.add(message));
-  if (advance(child.progress, event)) unharmed(() => child.state?.set({ ...child.progress }));
+  ignoringFaults(() => child.events?.add(event));
+  for (const message of messagesOf(event)) ignoringFaults(() => child.messages?.add(message));
+  if (advance(child.progress, event)) ignoringFaults(() => child.state?.set({ ...child.progress }));
 }
 
-/** A store that throws, or rejects, keeps nothing from the others. */
-function unharmed<T>(work: () => T): T | undefined {
+/** A store that throws or rejects does not affect the others. */
+function ignoringFaults<T>(work: () => T): T | undefined {
   try {
     const value = work();
     if (value instanceof Promise) value.catch(() => {});

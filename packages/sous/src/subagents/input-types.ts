@@ -1,4 +1,4 @@
-/** What the subagent tools take, for code that calls them or looks at their calls. */
+/** What the tools for children take, as types for callers. */
 
 /** The input of `subagent`. */
 export type SubagentInput = {

@@ -1,17 +1,18 @@
-/** The inputs of `subagent` and `parallel_subagent`: the schema a model sees, and the request it becomes. */
+/** What `subagent` and `parallel_subagent` take: the schemas of their input, and the request they make of it. */
 
 import * as z from "zod";
 import type { DelegationLimits } from "../core/limits.ts";
 import type { StandardSchema } from "../core/schema.ts";
 import { type SpawnRequest, SUMMARY_PROMPT, type SummaryMode } from "../core/spawn.ts";
-import { describedSchema, sentenceSchema } from "./sentence-schema.ts";
+import type { ParallelSubagentInput, SubagentInput } from "./input-types.ts";
+import { describedSchema, type SentenceSchema, sentenceSchema } from "./sentence-schema.ts";
 
 /** The most turns a call may ask for; definitions and configuration reach further. */
 const MAX_CALL_TURNS = 50;
 
 const notBlank = z.string().refine((text) => text.trim() !== "");
 
-const SpawnInput = z.strictObject({
+const spawnShape = z.strictObject({
   label: notBlank.describe("A short name for this child, such as auth_review."),
   task_prompt: notBlank.describe("Everything the child must know: it sees nothing else."),
   summary_prompt: notBlank.optional(),
@@ -31,22 +32,20 @@ const SpawnInput = z.strictObject({
     .describe("fork starts from your own conversation; none (the default) from the task alone."),
   background: z.boolean().optional().describe("Continue while it runs; its report arrives later."),
 });
-export type SpawnInput = z.infer<typeof SpawnInput>;
 
-const ParallelInput = z.strictObject({
+const parallelShape = z.strictObject({
   tasks: z
-    .array(SpawnInput.omit({ background: true }))
+    .array(spawnShape.omit({ background: true }))
     .min(1)
     .describe("One entry per child."),
   max_concurrent: z.int().min(1).optional(),
   fail_fast: z.boolean().optional().describe("Stop the others as soon as one fails (default false)."),
 });
-export type ParallelInput = z.infer<typeof ParallelInput>;
 
 /** The limits that descriptions name: those that hold in the tree of the model that reads them. */
 export type InputLimits = Pick<DelegationLimits, "defaultMaxTurns" | "summary" | "maxConcurrent">;
 
-/** What becomes of a report without a `summary_prompt`. */
+/** How a report is made without a `summary_prompt`. */
 const SUMMARIES: Readonly<Record<SummaryMode, string>> = {
   auto: ` (default for a long answer: ${SUMMARY_PROMPT}).`,
   always: ` (default: ${SUMMARY_PROMPT}).`,
@@ -77,24 +76,24 @@ const SENTENCES = {
   tasks: "At least one task required",
   max_concurrent: "max_concurrent must be at least 1",
   fail_fast: "fail_fast must be true or false",
-  "*": `Allowed: ${Object.keys(SpawnInput.shape).join(", ")}.`,
+  "*": `Allowed: ${Object.keys(spawnShape.shape).join(", ")}.`,
 };
 
-const spawnSchema = sentenceSchema(SpawnInput, SENTENCES);
-const parallelSchema = sentenceSchema(ParallelInput, {
+const spawnSchema: SentenceSchema<SubagentInput> = sentenceSchema(spawnShape, SENTENCES);
+const parallelSchema: SentenceSchema<ParallelSubagentInput> = sentenceSchema(parallelShape, {
   ...SENTENCES,
-  "*": `Allowed: ${Object.keys(ParallelInput.shape).join(", ")}; in a task ${Object.keys(SpawnInput.shape).slice(0, -1).join(", ")}.`,
+  "*": `Allowed: ${Object.keys(parallelShape.shape).join(", ")}; in a task ${Object.keys(spawnShape.shape).slice(0, -1).join(", ")}.`,
 });
 
-export function spawnInputSchema(limits: InputLimits): StandardSchema<SpawnInput> {
+export function spawnInputSchema(limits: InputLimits): StandardSchema<SubagentInput> {
   return describedSchema(spawnSchema, descriptions(limits));
 }
 
-export function parallelInputSchema(limits: InputLimits): StandardSchema<ParallelInput> {
+export function parallelInputSchema(limits: InputLimits): StandardSchema<ParallelSubagentInput> {
   return describedSchema(parallelSchema, descriptions(limits));
 }
 
-export function toSpawnRequest(input: SpawnInput | Omit<SpawnInput, "background">, index = 0): SpawnRequest {
+export function toSpawnRequest(input: SubagentInput, index = 0): SpawnRequest {
   return {
     label: input.label,
     task: input.task_prompt,
@@ -109,7 +108,7 @@ export function toSpawnRequest(input: SpawnInput | Omit<SpawnInput, "background"
       timeoutMs: input.timeout_ms,
       outputSchema: input.output_schema,
       context: input.context,
-      background: "background" in input ? input.background : undefined,
+      background: input.background,
     },
   };
 }

@@ -76,7 +76,7 @@ export function namedAgentTool(
   }) as Tool;
 }
 
-/** Called by a loop that is not ours: the agent runs as the root of a tree, as deep as any other. */
+/** For a call from outside of a tree: the agent runs as the root of its own tree, with the usual depth limit. */
 async function callAlone(
   definition: AgentDefinition,
   task: string,
@@ -84,7 +84,7 @@ async function callAlone(
   start: StartRun | undefined,
 ): Promise<ToolResult> {
   const { name: label } = definition;
-  if (start === undefined) throw new UserError(`subagent_${label} can be called in a run only`);
+  if (start === undefined) throw new UserError(`subagent_${label} can only be called inside a run`);
   const { maxDepth } = DEFAULT_LIMITS;
   const call = { start, label, depth: 1, maxDepth: maxDepth + 1, context, onEvent: undefined };
   const reply = await runAlone(definition, task, call);
@@ -103,7 +103,7 @@ function toNamedResult(definition: AgentDefinition, report: ChildReport): NamedA
     finalResponse: outcome.text,
     totalTurns: outcome.turns,
     toolCount: outcome.toolCount,
-    // Written only when it is read.
+    // Computed only when it is read.
     get toolLogs() {
       return toolLog.map((entry) => toToolLog(named(entry, definition)));
     },
@@ -118,7 +118,7 @@ function toNamedResult(definition: AgentDefinition, report: ChildReport): NamedA
   return result;
 }
 
-/** The log of a run that ended before a restart has no display names; its definition may have them. */
+/** Adds display names from the definition to the log of a run that ended before a restart. */
 function named(entry: ToolLogEntry, { tools }: AgentDefinition): ToolLogEntry {
   if (entry.displayName !== undefined || !Array.isArray(tools)) return entry;
   const used = (tools as readonly Tool[]).find(({ name }) => name === entry.toolName);
@@ -147,7 +147,7 @@ export type FactoryDefinition = Omit<AgentOptions, "tools"> & { tools?: readonly
 /** Makes tools from definitions. */
 export type SubagentFactory = {
   create(definition: FactoryDefinition): Tool;
-  /** The same with nothing but tools that only read. */
+  /** The same, with only those tools that read. */
   createReadOnly(definition: FactoryDefinition): Tool;
 };
 

@@ -5,7 +5,8 @@ import { DEFAULT_LIMITS } from "../core/limits.ts";
 import { isSuccess, type RunOutcome } from "../core/outcome.ts";
 import type { ChildReport, SpawnReply, SpawnRequest } from "../core/spawn.ts";
 import { type Tool, type ToolContext, type ToolResult, tool } from "../core/tool.ts";
-import { type InputLimits, type ParallelInput, parallelInputSchema, toSpawnRequest } from "./input.ts";
+import { type InputLimits, parallelInputSchema, toSpawnRequest } from "./input.ts";
+import type { ParallelSubagentInput } from "./input-types.ts";
 import { DESCRIPTIONS } from "./prompts.ts";
 import {
   failureSentence,
@@ -53,7 +54,11 @@ export function parallelTool(limits: ParallelLimits): Tool {
   }) as Tool;
 }
 
-async function runInParallel(input: ParallelInput, context: ToolContext, limits: ParallelLimits): Promise<ToolResult> {
+async function runInParallel(
+  input: ParallelSubagentInput,
+  context: ToolContext,
+  limits: ParallelLimits,
+): Promise<ToolResult> {
   const startedAt = limits.now();
   const failFast = input.fail_fast === true ? new AbortController() : undefined;
   const done = new Array<Done>(input.tasks.length);
@@ -68,7 +73,7 @@ async function runInParallel(input: ParallelInput, context: ToolContext, limits:
       if (!one.result.success) failFast?.abort();
     }
   };
-  // The tree holds its limit itself. It does not count a child that waits for its own children, so a wider call is of use.
+  // The tree enforces its own limit, which does not count a child that waits for its own children; so a wider call helps.
   const width = Math.min(input.max_concurrent ?? limits.maxConcurrent, input.tasks.length);
   await Promise.all(Array.from({ length: width }, work));
 
@@ -104,7 +109,7 @@ function shorten({ result, report }: Done, maxBytes: number): ParallelResult {
 }
 
 async function runOne(
-  task: ParallelInput["tasks"][number],
+  task: ParallelSubagentInput["tasks"][number],
   index: number,
   context: ToolContext,
   failFast: AbortController | undefined,
@@ -120,7 +125,7 @@ async function runOne(
   }
 }
 
-/** At the moment of the first failure, not when the list is read: no other task starts in the slot of the failed one. */
+/** Aborts at the moment of the first failure, so that no other task starts in the slot of the failed one. */
 function orFail(request: SpawnRequest, failFast: AbortController): SpawnRequest {
   const onEnd = (outcome: RunOutcome) => {
     if (!isSuccess(outcome)) failFast.abort();

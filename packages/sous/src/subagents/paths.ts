@@ -1,4 +1,4 @@
-/** Where a child stands in its tree: `lead/scout`, then `lead/scout#2`. */
+/** The path of a child in its tree: `lead/scout`, then `lead/scout#2`. */
 
 const MAX_SEGMENT = 80;
 
@@ -28,14 +28,14 @@ export function notePath(path: string, label: string, counters: LabelCounters): 
   counters.set(label, counter);
 }
 
-/** The label in a path, without the number that tells it from others: all that is known of a run that began elsewhere. */
+/** The label in a path, without its number. Used for a run that started in another process. */
 export function labelIn(path: string): string {
   const segment = path.slice(path.lastIndexOf("/") + 1);
   const end = segment.lastIndexOf("#");
   return end === -1 ? segment : segment.slice(0, end);
 }
 
-/** A label as one segment: `/` and `#` cannot fake a place, and nothing in it can move a cursor or turn text around. */
+/** A label as one segment: `/` and `#` cannot fake another path, and no character can move a cursor or reverse text. */
 function escapeLabel(label: string): string {
   const inert = label
     .trim()

@@ -5,7 +5,7 @@ import { isSuccess } from "../core/outcome.ts";
 import { labelIn } from "./paths.ts";
 import { describeInput } from "./tool-logs.ts";
 
-/** The tool call that a child is at. */
+/** What a child has just done. */
 export type ProgressStep =
   | "run-start"
   | "resume"
@@ -15,7 +15,7 @@ export type ProgressStep =
   | "tool-end"
   | "run-end";
 
-/** How far a child is. */
+/** How far a child has got. */
 export type SubagentProgress = {
   childId: string;
   childRunId: string;
@@ -28,7 +28,7 @@ export type SubagentProgress = {
   /** Undefined for a child that began in another process. */
   maxTurns: number | undefined;
   currentTurn: number;
-  /** What has just happened, and is the reason for this report. */
+  /** What has just happened. */
   step: ProgressStep;
   /** The tool call that began or ended last. Several may run at once. */
   toolCallId: string | undefined;
@@ -55,14 +55,14 @@ export function trackProgress(onProgress: (progress: SubagentProgress) => void):
     const tracked = live.get(event.runId);
     if (tracked === undefined || !advance(tracked, event)) return;
     if (tracked.progress.completed) live.delete(event.runId);
-    // Returned, so that the bus hears of an async sink that fails.
+    // Returned, so that the bus sees an async listener that fails.
     return onProgress({ ...tracked.progress });
   };
 }
 
 type Tracked = {
   readonly progress: SubagentProgress;
-  /** What the calls that run now are about. */
+  /** The contexts of the calls that run now, by call. */
   readonly contexts: Map<string, string>;
 };
 
@@ -89,7 +89,7 @@ function begin(event: EventOf<"run-start" | "resume">): SubagentProgress {
   };
 }
 
-/** True when there is something new to tell. */
+/** True when something changed. */
 function advance({ progress, contexts }: Tracked, event: SousEvent): boolean {
   switch (event.type) {
     case "run-start":

@@ -23,7 +23,7 @@ export function describeNamedAgent(name: string): string {
   return `Spawn a subagent named '${name}' to handle a task on its own and report back.`;
 }
 
-/** Said by a tool beside `subagent`, which has the list. */
+/** For a tool beside `subagent`, which has the list. */
 export const AGENTS_OF_SUBAGENT = "agent is one of those that subagent lists.";
 
 const MAX_LIST_BYTES = 8192;
@@ -39,7 +39,7 @@ export function agentList(agents: readonly AgentFacts[], bytesOf: (text: string)
     const line = about === "" ? `- ${name}` : `- ${name}: ${about}`;
     left -= bytesOf(line) + 1;
     if (left < 0) {
-      lines.push(`- and ${agents.length - index} more; a name that is not known is answered with all of them`);
+      lines.push(`- and ${agents.length - index} more; an unknown name is answered with the whole list`);
       break;
     }
     lines.push(line);

@@ -1,21 +1,22 @@
-/** `subagent_spawn`, `subagent_delegate` and `subagent_report` for any registry: a thin face of the same spawn. */
+/** `subagent_spawn`, `subagent_delegate` and `subagent_report` for any registry: built on the same spawn. */
 
 import * as z from "zod";
 import { type AgentDefinition, agent, type ModelChoice } from "../core/agent.ts";
-import { UserError } from "../core/errors.ts";
+import { ModelError, messageOf, UserError } from "../core/errors.ts";
+import { type Message, textOf } from "../core/message.ts";
+import type { Model } from "../core/model.ts";
 import type { StandardSchema } from "../core/schema.ts";
-import type { ExternalAgents } from "../core/spawn.ts";
+import type { ExternalAgents, ExternalAnswer } from "../core/spawn.ts";
 import { type Tool, type ToolContext, type ToolRegistry, type ToolResult, tool } from "../core/tool.ts";
 import { checkCallbacks, type SubagentCallbacks, toListener } from "./callbacks.ts";
-import { externalModel } from "./external-model.ts";
-import { reportTool } from "./follow-up.ts";
+import { reportTool } from "./child-tools.ts";
 import type { SubagentDelegateInput, SubagentSpawnInput } from "./input-types.ts";
 import { DESCRIPTIONS } from "./prompts.ts";
 import { toToolResult } from "./report.ts";
 import { aloneToolResult, runAlone, type StartRun } from "./run-alone.ts";
 import { describedSchema, type SentenceSchema, sentenceSchema } from "./sentence-schema.ts";
 
-/** More than seven, as the contract of these two tools names them. With only a client, children are external runs. */
+/** More than seven fields, as in the contract of these tools. With only a client, children are external runs. */
 export type SubagentToolsOptions = {
   model?: ModelChoice | undefined;
   client?: ExternalAgents | undefined;
@@ -79,7 +80,7 @@ export function addSubagentTools(
 
 function spawnTool(registry: ToolRegistry, options: SubagentToolsOptions, depth: number, start: StartRun): Tool {
   const { model, client, callbacks, systemPrompt: instructions, maxDepth = DEFAULT_MAX_DEPTH } = options;
-  // Made here, so that a number that is not allowed shows before anything runs.
+  // Made here, so that an invalid number is reported before anything runs.
   const ordinary = agent({
     name: "subagent",
     instructions,
@@ -125,7 +126,7 @@ function delegateTool(client: ExternalAgents, options: SubagentToolsOptions, dep
 }
 
 function external(client: ExternalAgents | undefined, target: SubagentToolsOptions): ModelChoice {
-  if (client === undefined) throw new UserError("No client for external agents");
+  if (client === undefined) throw new UserError("registerSubagentTools has no client for external agents: give it one");
   return externalModel(client, { serverName: target.serverName, agentId: target.agentId });
 }
 
@@ -139,7 +140,7 @@ type ChildCall = {
   maxDepth: number;
 };
 
-/** In a tree of ours the child goes through its gate; elsewhere it is a root of its own. */
+/** In a tree of ours the child passes its gate; elsewhere it is the root of its own tree. */
 async function runChild(
   definition: AgentDefinition,
   { task, description: label }: { task: string; description: string },
@@ -152,4 +153,45 @@ async function runChild(
   if (isAlone) return aloneToolResult(await runAlone(definition, task, { ...call, label, onEvent }));
   const watched = onEvent === undefined ? definition : definition.with({ hooks: { onEvent } });
   return toToolResult(await context.spawn({ label, task, agent: watched, options: { summary: "never" } }));
+}
+
+/** An agent outside this process as a model: an external child has the same tree, cancel, budget and events as any other. */
+function externalModel(
+  client: ExternalAgents,
+  target: { serverName: string | undefined; agentId: string | undefined },
+): Model {
+  return {
+    id: `external/${target.agentId ?? target.serverName ?? "default"}`,
+    async answer({ instructions, messages, signal }, onDelta) {
+      const task = toPrompt(instructions, messages);
+      let answer: ExternalAnswer;
+      try {
+        answer = await client.generate({ task, ...target }, { signal, onText: (text) => onDelta("text", text) });
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        throw new ModelError("unknown", `The external agent failed: ${messageOf(error)}`, { cause: error });
+      }
+      return {
+        message: { role: "assistant", content: [{ type: "text", text: answer.content }] },
+        finish: "stop",
+        usage: answer.usage && {
+          inputTokens: answer.usage.inputTokens,
+          outputTokens: answer.usage.outputTokens,
+          cachedInputTokens: 0,
+          cacheWriteTokens: 0,
+          totalTokens: answer.usage.inputTokens + answer.usage.outputTokens,
+          estimated: false,
+        },
+      };
+    },
+  };
+}
+
+/** An external agent remembers nothing between prompts, so each has the whole conversation. Text a model reads. */
+function toPrompt(instructions: string | undefined, messages: readonly Message[]): string {
+  const said = messages.map((message) => {
+    const text = textOf(message as { content: readonly { type: string; text?: string }[] });
+    return message.role === "assistant" ? `You answered:\n${text}` : text;
+  });
+  return (instructions === undefined ? said : [instructions, ...said]).join("\n\n");
 }

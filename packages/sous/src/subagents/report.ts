@@ -1,4 +1,4 @@
-/** What a parent's model reads about a child: one bounded text that never tells an ending as another one. */
+/** What a parent's model reads about a child: one bounded text that always says how the child ended. */
 
 import type { ErrorType } from "../core/errors.ts";
 import { completionStatus, isSuccess } from "../core/outcome.ts";
@@ -7,7 +7,7 @@ import type { ToolResult } from "../core/tool.ts";
 import { MAX_RESULT_BYTES, truncateUtf8 } from "../core/truncate.ts";
 import { utf8Length } from "../core/usage.ts";
 
-/** The most of one report in a result: with the sentences around it none is cut where no notice says so. */
+/** Of one report in a result; leaves room for the sentences around it, so that no cut goes without a notice. */
 const MAX_REPORT_BYTES = MAX_RESULT_BYTES - 8192;
 
 /** The metadata of a report; names as in the tool's contract. */
@@ -74,7 +74,7 @@ export function toToolResult(reply: SpawnReply): ToolResult {
   }
 }
 
-/** Cut like any report, only earlier: the notice says from where on to read. */
+/** Cuts a report at `maxBytes`; its notice names the offset to read from. */
 export function shortened(report: ChildReport, maxBytes: number): ChildReport {
   const { text, truncated, keptBytes, originalBytes: bytes } = truncateUtf8(report.text, maxBytes);
   if (!truncated) return report;
@@ -82,13 +82,13 @@ export function shortened(report: ChildReport, maxBytes: number): ChildReport {
   return { ...report, text, truncation: { keptBytes, originalBytes } };
 }
 
-/** The text of several reports. When it is too long together, each has an equal share and says so. */
+/** The text of several reports. If it is too long, each is cut to an equal share, with a notice. */
 export function reportsTogether(count: number, inWords: (maxBytes: number) => string): string {
   let text = inWords(MAX_REPORT_BYTES);
   if (utf8Length(text) <= MAX_RESULT_BYTES) return text;
   text = inWords(0);
   let share = Math.floor((MAX_RESULT_BYTES - utf8Length(text)) / count);
-  // What is escaped is longer in JSON, so the first try may be too long.
+  // JSON escapes make text longer, so the first try may be too long.
   for (; share > 0; share = Math.floor(share * 0.8)) {
     text = inWords(share);
     if (utf8Length(text) <= MAX_RESULT_BYTES) return text;
@@ -96,7 +96,18 @@ export function reportsTogether(count: number, inWords: (maxBytes: number) => st
   return text;
 }
 
-/** The text of a report, with a notice when it is not the whole story. */
+/** Several reports as one text, each behind the label of its child. */
+export function labelledReports(reports: readonly ChildReport[]): string {
+  const inWords = (report: ChildReport) => {
+    const { success, output, error } = toToolResult({ kind: "ended", report });
+    return `${report.label}: ${success ? output : `${error}\n${output}`}`;
+  };
+  return reportsTogether(reports.length, (maxBytes) =>
+    reports.map((report) => inWords(shortened(report, maxBytes))).join("\n\n"),
+  );
+}
+
+/** The text of a report, with a notice when it is incomplete or cut. */
 export function reportText({ outcome, text, truncation, isFetchable }: ChildReport): string {
   let notice = "";
   if (outcome.stopReason === "turns") {
@@ -119,7 +130,7 @@ export function failureSentence({ outcome, label }: Pick<ChildReport, "outcome" 
       return "";
     case "timeout":
     case "cancelled":
-      // That of a child called outside of a tree speaks of a run, and its caller has no other.
+      // For a child called outside of a tree the message is about "the run", and its caller has no other.
       return message.startsWith("Subagent ") ? `${message} (${label})` : message;
     case "budget_exceeded":
       return message;

@@ -23,9 +23,9 @@ export type AloneCall = {
   onEvent: EventListener | undefined;
 };
 
-const DEEPEST_TREE = 10;
+const MAX_TREE_DEPTH = 10;
 
-/** All of its text is in the report, and what its tools did. */
+/** The report has the whole text and a log of the tools. */
 export async function runAlone(definition: AgentDefinition, task: string, call: AloneCall): Promise<SpawnReply> {
   const { start, label, depth, maxDepth, context } = call;
   const events: StoredEvent[] = [];
@@ -38,8 +38,8 @@ export async function runAlone(definition: AgentDefinition, task: string, call: 
           events.push(event);
         return call.onEvent?.(event);
       },
-      // In a tree of its own it is the root, so that many levels may be below it.
-      limits: { maxDepth: Math.min(Math.max(maxDepth - depth, 1), DEEPEST_TREE) },
+      // It is the root of its own tree, so this many levels may be below it.
+      limits: { maxDepth: Math.min(Math.max(maxDepth - depth, 1), MAX_TREE_DEPTH) },
     });
     return { kind: "ended", report: rootReport(result, { label, depth }, toolLogOf(events, displayNames(definition))) };
   } catch (error) {
@@ -78,7 +78,7 @@ function rootReport(
   };
 }
 
-/** As in a tree, without an id to call it by. */
+/** As in a tree, without an id: the child cannot be continued. */
 export function aloneToolResult(reply: SpawnReply): ToolResult {
   if (reply.kind !== "ended") return toToolResult(reply);
   const { report } = reply;

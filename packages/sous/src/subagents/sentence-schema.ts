@@ -1,18 +1,17 @@
-/** A schema whose complaints are whole sentences that name the field and what is allowed. */
+/** A schema whose error messages are whole sentences that name the field and what is allowed. */
 
 import * as z from "zod";
-import { once } from "../core/once.ts";
-import type { JsonSchema, StandardIssue, StandardSchema } from "../core/schema.ts";
+import { type JsonSchema, once, type StandardIssue, type StandardSchema } from "../core/schema.ts";
 
 /** The sentence for a field that is wrong, whatever is wrong with it; `found` is the value as JSON. */
 export type Sentences = Readonly<Record<string, string>>;
 
-/** What this module makes: the converter to JSON Schema is its own. */
+/** A schema of this module, with its own converter to JSON Schema. */
 export type SentenceSchema<Value> = StandardSchema<Value> & {
   readonly "~standard": { readonly jsonSchema: { input(): JsonSchema } };
 };
 
-/** Wraps a zod object. The converter to JSON Schema is asked for once, when a tool with it is first offered. */
+/** Wraps a zod object. Converted to JSON Schema once, when a tool with it is first offered. */
 export function sentenceSchema<Shape extends z.ZodType>(
   shape: Shape,
   sentences: Sentences,
@@ -32,7 +31,7 @@ export function sentenceSchema<Shape extends z.ZodType>(
   } as SentenceSchema<z.infer<Shape>>;
 }
 
-/** The same schema, with descriptions that only the tree knows; for a field of an entry of a list too. */
+/** The same schema with descriptions that depend on the tree; they also apply to fields of list entries. */
 export function describedSchema<Value>(
   schema: SentenceSchema<Value>,
   descriptions: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-/** What a child's tools did, in words short enough for one line. */
+/** What a child's tools did, each call short enough for one line. */
 
 import { describeCounts, linesOf, quantity, type ToolLogEntry } from "../core/tool-log.ts";
 
@@ -73,7 +73,7 @@ function readable(toolName: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Which field says what the call was about, best first. */
+/** The fields that say what the call was about, best first. */
 const FIELDS: Readonly<Record<Kind, readonly string[]>> = {
   read: ["path", "file_path", "filename", "file"],
   write: ["path", "file_path", "filename", "file"],
@@ -133,7 +133,7 @@ function countLines(output: string, unit: "line" | "match" | "file", counts: Too
   return quantity(count, unit, isCut || counts?.truncated === true);
 }
 
-/** Tools say in words that they found nothing. */
+/** Tools write a sentence when they found nothing. */
 function isNothing(output: string): boolean {
   return /^no (matches|files)\b/i.test(output.trim());
 }

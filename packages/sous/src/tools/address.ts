@@ -2,7 +2,7 @@
 
 import { isIPv4, isIPv6 } from "node:net";
 
-/** False for what cannot be read as an address, too. */
+/** Also false for text that is not an address. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return isPublicV4(address.split(".").map(Number));
   if (isIPv6(address) && !address.includes("%")) return isPublicV6(groupsOf(address));
@@ -16,7 +16,7 @@ const RESERVED_V4: readonly [network: readonly number[], bits: number][] = [
   // Shared by customers of a provider.
   [[100, 64, 0, 0], 10],
   [[127, 0, 0, 0], 8],
-  // Where clouds answer for the machine itself, and its keys.
+  // Metadata services of clouds, which hold keys.
   [[169, 254, 0, 0], 16],
   [[168, 63, 129, 16], 32],
   [[172, 16, 0, 0], 12],
@@ -86,7 +86,7 @@ export function hostOf(url: URL): string {
 
 /** The address in its one spelling, or a sentence that says what is wrong with it. */
 export function readFetchUrl(text: string): { url: URL } | { problem: string } {
-  // A parser drops or turns these, and then what was shown is not what is asked.
+  // A parser drops or changes these, and then the address shown is not the one requested.
   if (UNCLEAR.test(text)) return { problem: "it holds a space, a control character or a backslash: encode them" };
   if (/^[^/?#]*\/\/[^/?#]*@/.test(text)) return { problem: "it holds a user name before the host: leave it out" };
   const url = URL.parse(text);

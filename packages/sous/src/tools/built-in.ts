@@ -19,7 +19,7 @@ export type BuiltInOptions = {
   /** How files are written: which are guarded, and what is done around a write. */
   writes?: Pick<WriteToolOptions, "guards" | "aroundWrite"> | undefined;
   terminalTimeoutMs?: number | undefined;
-  /** Our variables: the secrets among them are taken out of what commands print. */
+  /** Our variables: the secrets among them are removed from what commands print. */
   environment?: Readonly<Record<string, string | undefined>> | undefined;
   /** Hosts that `fetch` may be redirected to without asking again. */
   allowHosts?: readonly string[] | undefined;

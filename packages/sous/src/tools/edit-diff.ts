@@ -114,11 +114,7 @@ function linesOf(text: string): string[] {
 }
 
 function lineStarts(lines: readonly string[]): number[] {
-  let at = 0;
-  const starts = lines.map((line) => {
-    const start = at;
-    at += line.length;
-    return start;
-  });
-  return [...starts, at];
+  const starts = [0];
+  for (const line of lines) starts.push((starts.at(-1) ?? 0) + line.length);
+  return starts;
 }

@@ -1,4 +1,4 @@
-/** `edit_file`: replaces one exact piece of a text file, and says what is near when there is no such piece. */
+/** `edit_file`: replaces an exact piece of a text file, and shows the most similar lines when there is no such piece. */
 
 import { z } from "zod";
 import { ToolFailure } from "../core/errors.ts";
@@ -9,17 +9,17 @@ import { openTarget } from "./file-target.ts";
 import { openWorkspace, protectPaths } from "./workspace.ts";
 import { encode, justWrite, type WriteToolOptions } from "./write-file.ts";
 
-/** Of the places that are named when a text occurs more than once. */
+/** Of the occurrences that are named when there are several. */
 const MAX_NAMED = 20;
-/** Of the places that one call changes. */
-const MAX_PLACES = 100_000;
+/** Of the occurrences that one call replaces. */
+const MAX_REPLACED = 100_000;
 /** A NUL among the first bytes marks a binary file, as in git and grep. */
 const BINARY_BYTES = 8000;
 
 const input = z.strictObject({
   path: z.string().min(1).describe("The file, relative to the top of the workspace."),
   old: z.string().min(1).describe("The text to replace, exactly as it stands in the file, without line numbers."),
-  new: z.string().describe("The text to put in its place; empty to delete."),
+  new: z.string().describe("The text to replace it with; empty to delete."),
   all: z.boolean().optional().describe("Replace every occurrence; without it there must be exactly one."),
 });
 
@@ -47,10 +47,10 @@ export function editFileTool({ root, guards, aroundWrite = justWrite }: WriteToo
       const replacements = findReplacements(text, { name: target.name, old, replacement, all });
       const bytes = encode(path, applied(text, replacements));
       await aroundWrite(target.real, bytes, () => target.replace(bytes, signal));
-      const places = replacements.length === 1 ? "1 place" : `${replacements.length} places`;
+      const count = replacements.length === 1 ? "1 place" : `${replacements.length} places`;
       return {
         success: true,
-        output: `Edited ${target.name} in ${places}.\n${describeChange(text, replacements)}`,
+        output: `Edited ${target.name} in ${count}.\n${describeChange(text, replacements)}`,
         metadata: { path: target.name, replacements: replacements.length },
       };
     },
@@ -72,19 +72,19 @@ type Wanted = { name: string; old: string; replacement: string; all: boolean };
 function findReplacements(text: string, { name, old, replacement, all }: Wanted): Replacement[] {
   const flat = text.replaceAll("\r\n", "\n");
   const sought = old.replaceAll("\r\n", "\n");
-  const places = occurrencesOf(flat, sought);
-  const found = all ? apart(places, sought.length) : places;
+  const occurrences = occurrencesOf(flat, sought);
+  const found = all ? apart(occurrences, sought.length) : occurrences;
   const written = replacement.replaceAll("\r\n", "\n");
   const done = occurrencesOf(flat, written);
   if (found.length === 0) throw new ToolFailure(notFound(flat, sought, done, name));
-  // A call that is made again after a crash must not change the same place twice.
+  // A call that is made again after a crash must not make the same change twice.
   if (areWithin(found, sought.length, done, written.length)) {
     throw new ToolFailure(`${name} was not changed: the new text is already there, wherever the old text is.`);
   }
   if (found.length > 1 && !all) throw new ToolFailure(ambiguous(flat, found, name));
-  if (found.length > MAX_PLACES) {
+  if (found.length > MAX_REPLACED) {
     throw new ToolFailure(
-      `The old text occurs ${found.length} times in ${name}, and at most ${MAX_PLACES} places are changed at once. ` +
+      `The old text occurs ${found.length} times in ${name}, and at most ${MAX_REPLACED} are replaced at once. ` +
         "Give more of the text around the ones you mean.",
     );
   }
@@ -96,16 +96,16 @@ function findReplacements(text: string, { name, old, replacement, all }: Wanted)
 }
 
 /** Without those that overlap the one before. */
-function apart(places: readonly number[], length: number): number[] {
+function apart(positions: readonly number[], length: number): number[] {
   let end = 0;
-  return places.filter((at) => {
+  return positions.filter((at) => {
     if (at < end) return false;
     end = at + length;
     return true;
   });
 }
 
-/** `done` are the places where the new text is. */
+/** `done` is where the new text occurs. */
 function notFound(flat: string, sought: string, done: readonly number[], name: string): string {
   const near =
     done.length === 0
@@ -146,7 +146,7 @@ function lineNumbers(text: string, positions: readonly number[]): number[] {
   });
 }
 
-/** Where the places found without carriage returns are in the file, and how lines end there. */
+/** The positions in the file of what was found without carriage returns, and how lines end there. */
 function withEndings(
   text: string,
   flat: string,

@@ -1,12 +1,12 @@
-/** Says what comes nearest to a text that was not found, so that the next attempt can be exact. */
+/** Describes the lines most similar to a text that was not found, so that the next attempt can be exact. */
 
 import { spaceAtEnd } from "../core/truncate.ts";
 import { truncateLine } from "./line-scan.ts";
 
-const MAX_PLACES = 3;
+const MAX_EXCERPTS = 3;
 const MAX_SHOWN_LINES = 12;
 const MAX_LINE_BYTES = 300;
-/** Of a file that is compared, and of each line: enough to find the place, and soon done. */
+/** Of a file that is compared, and of each line: enough to find the lines, and soon done. */
 const MAX_LINES = 50_000;
 const MAX_COMPARED = 200;
 /** From this share of common pairs of letters on, a line is called near. */
@@ -16,22 +16,22 @@ const NEAR = 0.6;
 export function describeNearest(text: string, sought: string): string {
   const lines = text.split("\n", MAX_LINES);
   const wanted = sought.split("\n");
-  const told = wanted.filter((line) => line !== "");
-  if (told.length > 0 && told.every((line) => /^\d+\t/.test(line))) {
+  const filled = wanted.filter((line) => line !== "");
+  if (filled.length > 0 && filled.every((line) => /^\d+\t/.test(line))) {
     return "It begins with line numbers: leave out the number and the tab that read_file puts before each line.";
   }
   const alike = sameButSpace(lines, wanted);
   if (alike.length > 0) {
-    const shown = alike.slice(0, MAX_PLACES).map((first) => shownLines(lines, first, wanted.length));
+    const shown = alike.slice(0, MAX_EXCERPTS).map((first) => shownLines(lines, first, wanted.length));
     return `It differs from these lines only in white space${spaceDifference(lines, wanted, alike[0] ?? 0)}:\n${shown.join("\n…\n")}`;
   }
   const near = nearest(lines, wanted);
   if (near.length === 0) return "Nothing in the file is like it. Read the file again.";
   const shown = near.map((first) => shownLines(lines, first, wanted.length));
-  return `Nearest to it ${near.length === 1 ? "are these lines" : "are these places"}:\n${shown.join("\n…\n")}`;
+  return `The most similar lines are:\n${shown.join("\n…\n")}`;
 }
 
-/** The first lines of places that would match if runs of white space did not count. */
+/** The first line of each match, if runs of white space did not count. */
 function sameButSpace(lines: readonly string[], wanted: readonly string[]): number[] {
   const plain = lines.map(withoutSpace);
   const sought = wanted.map(withoutSpace);
@@ -39,27 +39,10 @@ function sameButSpace(lines: readonly string[], wanted: readonly string[]): numb
   const from = sought.findIndex((line) => line !== "");
   if (from === -1) return [];
   const to = sought.findLastIndex((line) => line !== "");
-  return placesOf(sought.slice(from, to + 1), plain, MAX_PLACES + from)
+  return occurrencesIn(plain, sought.slice(from, to + 1), MAX_EXCERPTS + from)
     .filter((at) => at >= from)
     .map((at) => at - from)
-    .slice(0, MAX_PLACES);
-}
-
-/** Where all lines of `sought` follow each other, at most `max` places: each line is looked at once (Knuth, Morris, Pratt). */
-function placesOf(sought: readonly string[], lines: readonly string[], max: number): number[] {
-  // borders[n]: how many of the first n lines of what is sought are also the last of them.
-  const borders = [-1];
-  for (let at = 0, length = -1; at < sought.length; at++) {
-    while (length >= 0 && sought[length] !== sought[at]) length = borders[length] ?? -1;
-    borders.push(++length);
-  }
-  const found: number[] = [];
-  for (let at = 0, length = 0; at < lines.length && found.length < max; at++) {
-    while (length >= 0 && sought[length] !== lines[at]) length = borders[length] ?? -1;
-    length += 1;
-    if (length === sought.length) found.push(at - length + 1);
-  }
-  return found;
+    .slice(0, MAX_EXCERPTS);
 }
 
 function withoutSpace(line: string): string {
@@ -96,7 +79,7 @@ function count(number: number, name: string): string {
   return number === 0 ? "" : `${number} ${name}${number === 1 ? "" : "s"}`;
 }
 
-/** Finds the line that says most of what is sought, and counts from there to the first. */
+/** Looks for lines similar to the longest line sought, and counts back to the first. */
 function nearest(lines: readonly string[], wanted: readonly string[]): number[] {
   const anchor = wanted.reduce((best, line, index) => {
     return line.trim().length > (wanted[best] ?? "").trim().length ? index : best;
@@ -108,7 +91,7 @@ function nearest(lines: readonly string[], wanted: readonly string[]): number[] 
     const likeness = likenessOf(pairs, pairsOf(line));
     if (likeness >= NEAR) scored.push({ first: Math.max(0, index - anchor), likeness });
   }
-  const best = scored.sort((a, b) => b.likeness - a.likeness || a.first - b.first).slice(0, MAX_PLACES);
+  const best = scored.sort((a, b) => b.likeness - a.likeness || a.first - b.first).slice(0, MAX_EXCERPTS);
   return best.map(({ first }) => first).sort((a, b) => a - b);
 }
 
@@ -133,45 +116,36 @@ function shownLines(lines: readonly string[], first: number, count: number): str
   return shown.map((line, index) => `${first + index + 1}\t${truncateLine(line, MAX_LINE_BYTES)}`).join("\n");
 }
 
-/** Up to this length `indexOf` is faster, and what it does again and again is bounded. */
+/** Up to this length `indexOf` is faster, and what it repeats is bounded. */
 const SHORT = 64;
 
-/** Where `sought` begins in `text`, in order; places may overlap. An empty text is nowhere. */
+/** Where `sought` begins in `text`, in order; occurrences may overlap. An empty text occurs nowhere. */
 export function occurrencesOf(text: string, sought: string): number[] {
-  const { length } = sought;
-  if (length === 0 || length > text.length) return [];
-  return length <= SHORT ? shortOccurrences(text, sought) : longOccurrences(text, sought);
-}
-
-function shortOccurrences(text: string, sought: string): number[] {
+  if (sought === "" || sought.length > text.length) return [];
+  if (sought.length > SHORT) return occurrencesIn(text, sought);
   const found: number[] = [];
   for (let at = text.indexOf(sought); at !== -1; at = text.indexOf(sought, at + 1)) found.push(at);
   return found;
 }
 
-/** By the algorithm of Knuth, Morris and Pratt: no character of the text is looked at again. */
-function longOccurrences(text: string, sought: string): number[] {
-  const { length } = sought;
+/** The same for the characters of a text or for lines. Looks at each once (Knuth, Morris, Pratt). */
+function occurrencesIn(text: ArrayLike<string>, sought: ArrayLike<string>, max: number = text.length): number[] {
   const borders = bordersOf(sought);
   const found: number[] = [];
-  let matched = 0;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    while (matched > 0 && (matched === length || sought.charCodeAt(matched) !== unit)) matched = borders[matched] ?? 0;
-    if (sought.charCodeAt(matched) === unit) matched += 1;
-    if (matched === length) found.push(at - length + 1);
+  for (let at = 0, matched = 0; at < text.length && found.length < max; at++) {
+    while (matched >= 0 && sought[matched] !== text[at]) matched = borders[matched] ?? -1;
+    matched += 1;
+    if (matched === sought.length) found.push(at - matched + 1);
   }
   return found;
 }
 
-/** Of each beginning of the text: how much of its own beginning it also ends with. */
-function bordersOf(text: string): Int32Array {
-  const borders = new Int32Array(text.length + 1);
-  let border = 0;
-  for (let at = 1; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    while (border > 0 && text.charCodeAt(border) !== unit) border = borders[border] ?? 0;
-    if (text.charCodeAt(border) === unit) border += 1;
+/** borders[n]: how many of the first n elements are also the last of those n. */
+function bordersOf(sought: ArrayLike<string>): Int32Array {
+  const borders = new Int32Array(sought.length + 1).fill(-1, 0, 1);
+  for (let at = 0, border = -1; at < sought.length; at++) {
+    while (border >= 0 && sought[border] !== sought[at]) border = borders[border] ?? -1;
+    border += 1;
     borders[at + 1] = border;
   }
   return borders;

@@ -25,7 +25,7 @@ export type Network = {
 };
 
 export type Page = {
-  /** Where the page was found in the end. */
+  /** The final address, after redirects. */
   url: URL;
   status: number;
   contentType: string;
@@ -44,7 +44,7 @@ export const publicNetwork: Omit<Network, "mayFollow"> = {
   mayConnect: (address, port) => isPublicAddress(address) && PORTS.has(port),
 };
 
-/** `isWanted` is asked about the type before the body is read; an unwanted body is left where it is. */
+/** `isWanted` is asked about the type before the body is read; an unwanted body is not read. */
 export async function fetchPage(
   text: string,
   network: Network,
@@ -100,7 +100,7 @@ export function redirected(from: URL, location: string, network: Network): URL {
 
 type Addresses = readonly [string, ...string[]];
 
-/** One address that may not be reached spoils the name: which one is used is not ours to choose. */
+/** All addresses of a name must be allowed: which one is used is not chosen here. */
 async function checkedAddresses(url: URL, network: Network, signal: AbortSignal): Promise<Addresses> {
   const host = hostOf(url);
   const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
@@ -122,7 +122,7 @@ async function resolved(host: string, resolve: Resolve, signal: AbortSignal): Pr
   return [first, ...others];
 }
 
-/** A question to the name server cannot be taken back, only left. */
+/** A name lookup cannot be cancelled, only abandoned. */
 function stoppable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: stopped, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason);
@@ -193,7 +193,7 @@ async function readBody(message: IncomingMessage, url: URL): Promise<{ body: Buf
   return { body: Buffer.concat(chunks), isCut };
 }
 
-/** Packed bytes are counted too: some unpack to nothing, without end. */
+/** Also counts compressed bytes: some bodies unpack to nothing, without end. */
 function unpack(message: IncomingMessage, url: URL, onTooLong: () => void): Readable {
   const encoding = (message.headers["content-encoding"] ?? "").trim().toLowerCase();
   if (encoding === "" || encoding === "identity") return message;
@@ -210,7 +210,7 @@ function unpack(message: IncomingMessage, url: URL, onTooLong: () => void): Read
       done(new Error("too long"));
     },
   });
-  // What goes wrong shows where the bytes are read.
+  // Errors surface where the bytes are read.
   pipeline(message, counter, unpacker, () => undefined);
   return unpacker;
 }

@@ -38,10 +38,10 @@ export function fetchTool({ allowHosts = [], network, timeoutMs = DEFAULT_TIMEOU
     inputSchema: input,
     async execute(given, { signal, rulesOn }): Promise<ToolResult> {
       const { url, format = "markdown" } = given;
-      // Few runs fetch anything, and every one would wait until HTTP, TLS and DNS are loaded.
+      // Loaded on first use: few runs fetch, and HTTP, TLS and DNS take time to load.
       const [{ fetchPage, publicNetwork }, { isText, pageResult }] = await Promise.all([
         import("./fetch-page.ts"),
-        import("./show-page.ts"),
+        import("./page-text.ts"),
       ]);
       const mayFollow = ({ href, host }: URL): boolean => {
         const answer = rulesOn({ ...given, url: href });

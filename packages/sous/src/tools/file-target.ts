@@ -1,6 +1,6 @@
 /**
- * A file that is about to be written inside the workspace. Its folder is opened and asked where it really lies, links in
- * the last place are refused, and the new content is complete under another name before it takes the old one's place.
+ * A file that is about to be written inside the workspace. Its folder is opened and its real path checked, a link
+ * as the file itself is refused, and the new content is complete under another name before it replaces the old file.
  */
 
 import { randomBytes } from "node:crypto";
@@ -29,14 +29,14 @@ export type FileTarget = AsyncDisposable & {
   readonly existing: Stats | undefined;
   /** All of the existing file. */
   read(): Promise<Buffer>;
-  /** Puts the new content in place, or changes nothing. */
+  /** Replaces the content as a whole, or changes nothing. */
   replace(content: Uint8Array, signal: AbortSignal): Promise<void>;
 };
 
 export const MAX_WRITTEN_BYTES: number = 5 * 1024 * 1024;
 
 const MAX_PATH = 4000;
-/** Made for one file; more is a mistake. */
+/** For one file; more is a mistake. */
 const MAX_NEW_FOLDERS = 32;
 
 /** Makes the folders on the way when `makeFolders` says so. */
@@ -53,6 +53,7 @@ export async function openTarget(
   const name = basename(asked);
   const refuseProtected = (real: string): void => {
     const reason = protectedPaths.reason(asked, join(real, name));
+    // guard: protected-names
     if (reason !== undefined) {
       throw new ToolFailure(`${path} is not written: ${reason}. Ask the person to change it, if it must be changed.`);
     }
@@ -97,7 +98,7 @@ async function openFolder(workspace: Workspace, asked: string, wanted: Wanted): 
   for (const part of missing) {
     const above = folder;
     try {
-      // It may have been made in the meantime; what it is shows when it is opened.
+      // It may have been made in the meantime; opening it checks that it is a folder.
       await mkdir(join(above.path, part)).catch(ignoring("EEXIST", path));
       folder = await openAt(workspace, join(above.path, part), join(above.real, part), path);
     } finally {
@@ -124,10 +125,10 @@ async function existingPart(
   for (let folder = asked; ; folder = dirname(folder)) {
     const real = await realpath(folder).catch(ignoring("ENOENT", path));
     if (real !== undefined) {
-      if (!isInside(workspace.root, real)) throw outside(path);
+      if (!isInside(workspace.root, real)) throw outside(path); // guard: real-folder-inside
       return { real, missing };
     }
-    // The workspace itself is gone.
+    // The workspace itself was deleted.
     if (folder === workspace.root) throw outside(path);
     missing.unshift(basename(folder));
   }
@@ -153,7 +154,7 @@ async function openAt(workspace: Workspace, at: string, real: string, path: stri
   }
 }
 
-/** What lies at a place now. Only a regular file may be replaced. */
+/** The stats of what is at a path now. Only a regular file may be replaced. */
 async function statsOf(at: string, path: string): Promise<Stats | undefined> {
   const stats = await lstat(at).catch(ignoring("ENOENT", path));
   if (stats === undefined) return undefined;
@@ -195,11 +196,11 @@ const NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constan
 async function replaceFile(workspace: Workspace, folder: OpenFolder, replacement: Replacement): Promise<void> {
   const { name, path, existing, content, signal } = replacement;
   const at = join(folder.path, name);
-  // To rename over a file needs no right to write it, so that right is asked for by itself.
+  // Renaming over a file needs no right to write it, so check that right first.
   if (existing !== undefined) await access(at, constants.W_OK).catch((error: unknown) => fail(error, path));
   signal.throwIfAborted();
   const draft = join(folder.path, `.sous-${randomBytes(9).toString("hex")}.tmp`);
-  // A new file gets the mode everything new gets; the draft of an old one is private until it has the old one's mode.
+  // A new file gets the default mode; the draft of an existing one is private until it has the mode of that file.
   const handle = await open(draft, NEW, existing === undefined ? 0o666 : 0o600).catch((error: unknown) =>
     fail(error, path),
   );
@@ -219,7 +220,7 @@ async function writeDraft(handle: FileHandle, content: Uint8Array, existing: Sta
     await handle.writeFile(content);
     if (existing !== undefined) {
       const { uid, gid } = await handle.stat();
-      // Only a privileged user may give files away; for others the new file is theirs.
+      // Only a privileged user may change the owner; for others the new file is their own.
       if (uid !== existing.uid || gid !== existing.gid) {
         await handle.chown(existing.uid, existing.gid).catch(() => undefined);
       }
@@ -252,7 +253,7 @@ function changed(path: string): ToolFailure {
   return new ToolFailure(`${path} was changed by another program at this moment. Read it again, then try again.`);
 }
 
-/** Undefined for one kind of error; the others are explained. */
+/** Undefined for one kind of error; others become failures with an explanation. */
 function ignoring(code: string, path: string): (error: unknown) => undefined {
   return (error) => (codeOf(error) === code ? undefined : fail(error, path));
 }

@@ -1,4 +1,4 @@
-/** `grep`: lines that match a pattern. They are found in this process; ripgrep, where it is, only says which files to read. */
+/** `grep`: lines that match a pattern. Found in this process; ripgrep, if installed, only says which files to read. */
 
 import { z } from "zod";
 import { ToolFailure } from "../core/errors.ts";
@@ -144,7 +144,7 @@ async function searchFolder(
     for await (const found of walkFiles(workspace, { start, includeIgnored, wanted, onLimit, signal })) {
       if (holding?.has(top === "." ? found.name : found.name.slice(top.length + 1)) === false) continue;
       const opening = openQuietly(workspace, found, search);
-      // It is awaited when its turn comes, and may have failed before.
+      // Awaited later, and may fail before that.
       opening.catch(() => undefined);
       ahead.push(opening);
       if (ahead.length === FILES_AHEAD) await searchNext();
@@ -168,7 +168,7 @@ async function filesWith(
   return filesHolding(programs, { folder, text: pattern.required, skipped, signal });
 }
 
-/** A file that cannot be opened is left out of the search, as one that is gone. */
+/** Leaves out files that cannot be opened or are gone. */
 async function openQuietly(
   workspace: Workspace,
   { name, real }: FoundFile,

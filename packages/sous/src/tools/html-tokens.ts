@@ -5,7 +5,7 @@ export type HtmlToken =
   | { type: "open"; name: string; attributes: ReadonlyMap<string, string> }
   | { type: "close"; name: string };
 
-/** What stands in these is not text of the page. */
+/** The content of these is not text of the page. */
 const WITHOUT_TEXT = new Set(["script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas"]);
 const MAX_ATTRIBUTES = 32;
 
@@ -41,7 +41,7 @@ export function* htmlTokens(html: string): Generator<HtmlToken, void> {
   }
 }
 
-/** Past the next `ending`, or the end of the page: what never closes swallows the rest, once. */
+/** Past the next `ending`, or the end of the page if it never comes. */
 function after(html: string, ending: string, from: number): number {
   const end = html.indexOf(ending, from);
   return end === -1 ? html.length : end + ending.length;
@@ -105,7 +105,7 @@ function matchAt(pattern: RegExp, text: string, at: number): string {
   return pattern.exec(text)?.[0] ?? "";
 }
 
-/** The names people write; others stay as they are written. */
+/** Decodes common names; others stay as they are written. */
 function decodeEntities(text: string): string {
   if (!text.includes("&")) return text;
   return text.replace(
@@ -130,7 +130,7 @@ const WRITTEN =
   "rbrack] lpar( rpar) num# ast* comma, period. colon: semi; excl! quest? sol/ bsol\\ lowbar_ grave` vert| " +
   "equals= plus+ dollar$ percnt% commat@";
 
-/** Blanks of all widths are blanks, and what is only a hint for the browser is nothing. */
+/** Blanks of all widths become blanks, and hints for the browser are dropped. */
 const NAMED: ReadonlyMap<string, string> = new Map([
   ...WRITTEN.split(" ").map((each): [string, string] => [each.slice(0, -1), each.slice(-1)]),
   ...["nbsp", "ensp", "emsp", "thinsp", "Tab", "NewLine"].map((name): [string, string] => [name, " "]),

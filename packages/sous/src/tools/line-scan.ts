@@ -89,14 +89,14 @@ export async function scanLines(handle: FileHandle, scan: LineScan): Promise<Sca
     const [first] = open;
     const whole = open.length === 1 && first !== undefined ? first : Buffer.concat(open);
     const isCrlf = droppedBytes === 0 && whole.at(-1) === CARRIAGE_RETURN;
-    const goesOn = onLine({ number, bytes: isCrlf ? whole.subarray(0, -1) : whole, droppedBytes, droppedHolds });
+    const isWanted = onLine({ number, bytes: isCrlf ? whole.subarray(0, -1) : whole, droppedBytes, droppedHolds });
     number += 1;
     open = [];
     openBytes = 0;
     droppedBytes = 0;
     droppedHolds = sought === undefined;
     last = Buffer.alloc(0);
-    return goesOn;
+    return isWanted;
   }
 }
 

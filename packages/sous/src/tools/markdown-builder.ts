@@ -12,7 +12,7 @@ export type Block = {
   text(text: string): void;
   lineBreak(): void;
   rule(): void;
-  /** Without a mark the element is kept apart and shown plain. */
+  /** Without a mark the element is shown plain. */
   openMark(name: string, mark: Mark | undefined): void;
   closeMark(name: string): void;
   openList(isOrdered: boolean, first: number): void;
@@ -171,7 +171,7 @@ export function blockBuilder({ isPlain, maxLength }: { isPlain: boolean; maxLeng
     return text;
   }
 
-  /** Marks stand close to what they mark; around nothing there are none. */
+  /** Puts marks close to the text, and none around blanks. */
   function wrap({ mark, start }: (typeof marks)[number]): void {
     const inner = pieces.splice(start).join("");
     const words = inner.trim();
@@ -184,7 +184,7 @@ export function blockBuilder({ isPlain, maxLength }: { isPlain: boolean; maxLeng
     pieces.push(before, mark.before, words, mark.after, spaceAtEnd(inner));
   }
 
-  /** One block, with its place in lists and quotes before every line. */
+  /** One block, with the marks of its lists and quotes before every line. */
   function push(text: string): void {
     const depth = Math.max(0, lists.length - 1);
     const start = marker + prefix;
@@ -232,7 +232,7 @@ export function blockBuilder({ isPlain, maxLength }: { isPlain: boolean; maxLeng
     else row[row.length - 1] = row.at(-1) === "" ? text : `${row.at(-1)} ${text}`;
   }
 
-  /** One column is no table but a way to lay out a page. */
+  /** A table with one column is layout, not a table. */
   function endTable(): void {
     endCell();
     const all = (rows ?? []).filter((row) => row.some((cell) => cell !== ""));

@@ -1,11 +1,11 @@
-/** Long computations give way every few milliseconds, so that deadlines, signals and other runs are heard. */
+/** Long computations pause every few milliseconds, so that deadlines, signals and other runs get their turn. */
 
 import { setImmediate } from "node:timers/promises";
 
 export type Pauses = {
   /** True when it is time to call `rest`. Cheap enough for every step of a loop. */
   isDue(): boolean;
-  /** Lets everything else happen first. Throws when the work has to stop. */
+  /** Lets other work run first. Throws when the signal is aborted. */
   rest(): Promise<void>;
 };
 

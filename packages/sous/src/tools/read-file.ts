@@ -11,7 +11,7 @@ const MAX_LINES = 2000;
 const MAX_LINE_BYTES = 2000;
 /** Of one answer. */
 const MAX_BYTES = 48 * 1024;
-/** What is read to get to `offset`; beyond this, grep finds the place faster. */
+/** Read to get to `offset`; beyond this, grep finds the line faster. */
 const MAX_SCAN_BYTES = 256 * 1024 * 1024;
 
 const input = z.strictObject({
@@ -75,11 +75,12 @@ async function readLines(file: OpenedFile, offset: number, limit: number, signal
   }
   return {
     success: true,
-    output: [...shown, ...(isPart ? [goOn(file, offset, lastNumber)] : [])].join("\n") || "[the file is empty]",
+    output:
+      [...shown, ...(isPart ? [continueNotice(file, offset, lastNumber)] : [])].join("\n") || "[the file is empty]",
     metadata: { path: file.name, lines: shown.length, truncated: isPart },
   };
 }
 
-function goOn(file: OpenedFile, first: number, last: number): string {
+function continueNotice(file: OpenedFile, first: number, last: number): string {
   return `[lines ${first} to ${last} of ${file.name}, ${file.size} bytes in all; continue with offset ${last + 1}]`;
 }

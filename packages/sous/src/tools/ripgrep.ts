@@ -1,6 +1,6 @@
 /**
- * Asks ripgrep, where it is installed, which files hold a text. The answer saves reading the others and is nothing more:
- * what matches and what is shown is decided by our own search, so the result is the same with and without it.
+ * Asks ripgrep, where it is installed, which files hold a text. The answer only saves reading the others:
+ * our own search decides what matches and what is shown, so the result is the same with and without it.
  */
 
 import { ToolFailure } from "../core/errors.ts";
@@ -26,17 +26,17 @@ export async function filesHolding(
   programs: Programs,
   { folder, text, skipped, signal }: TextSearch,
 ): Promise<ReadonlySet<string> | undefined> {
-  // To ripgrep, line ends are more than characters.
+  // ripgrep treats line ends specially.
   if (text.length < MIN_LENGTH || /[\0\n\r]/.test(text)) return undefined;
   const program = await programs.find("rg");
   if (program === undefined) return undefined;
   const start = folder.endsWith("/") ? folder : `${folder}/`;
   const args = [...FLAGS, ...Array.from(skipped, (name) => `--glob=!${name}`), "--", text, start];
   const limits = { maxOutputBytes: MAX_OUTPUT_BYTES, timeoutMs: TIMEOUT_MS };
-  // Not in the workspace: what answers to the name may be a program that obeys files of its folder, as shims do.
+  // Not in the workspace: the program may be a shim that obeys files of its folder.
   const request = { program, args, cwd: "/", ...limits, separateErrors: true, signal };
   const result = await programs.run(request).catch((error: unknown) => {
-    // It cannot be started: then it cannot help.
+    // Without it every file is read.
     if (error instanceof ToolFailure) return undefined;
     throw error;
   });
@@ -47,7 +47,7 @@ export async function filesHolding(
   return namesIn(result.output.head + result.output.tail, start);
 }
 
-/** Everything ripgrep would leave out or read in its own way is switched off: it compares bytes of all regular files. */
+/** Turns off filters and encodings: ripgrep compares the bytes of all regular files. */
 const FLAGS = [
   "--no-config",
   "--no-messages",

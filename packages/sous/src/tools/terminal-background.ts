@@ -20,17 +20,17 @@ type Command = {
   timeoutMs: number | undefined;
 };
 
-/** Who calls: its agent, and those above it. */
+/** The calling agent and those above it. */
 type Caller = Pick<ToolContext, "agentId" | "ancestorIds">;
 
-/** For each agent, of those that run and those whose end it has not heard of yet. */
+/** For each agent: those that run, and those whose end it has not read yet. */
 const MAX_COMMANDS = 8;
 
 export class BackgroundCommands {
   readonly #programs: Programs;
   readonly #redactor: Redactor;
   readonly #commands = new Map<string, Command>();
-  /** How many each agent is about to have. */
+  /** How many commands of each agent are starting. */
   readonly #starting = new Map<string, number>();
   #started = 0;
 
@@ -127,17 +127,17 @@ export class BackgroundCommands {
     };
   }
 
-  /** The same words for another agent's command and for one that does not exist. */
+  /** The same message for another agent's command and for an unknown id. */
   #find(id: string, { agentId }: Caller): Command {
     const found = this.#commands.get(id);
     if (found?.owners.includes(agentId)) return found;
     const ids = [...this.#commands].filter(([, { owners }]) => owners.includes(agentId)).map(([each]) => each);
     throw new ToolFailure(
-      `There is no command ${JSON.stringify(id.slice(0, 40))} in the background. ${ids.length === 0 ? "There is none at all." : `There are: ${ids.join(", ")}.`}`,
+      `No background command has the id ${JSON.stringify(id.slice(0, 40))}. ${ids.length === 0 ? "You have none." : `You have: ${ids.join(", ")}.`}`,
     );
   }
 
-  /** The oldest of the agent's own that has ended makes room for a new one. */
+  /** Drops the agent's oldest ended command to make room for a new one. */
   #makeRoom(agentId: string): void {
     const own = [...this.#commands].filter(([, { owners }]) => owners.at(-1) === agentId);
     if (own.length + this.#startingBy(agentId) < MAX_COMMANDS) return;
@@ -148,16 +148,33 @@ export class BackgroundCommands {
   }
 }
 
-/** What a command said and how it ended, in the words a model reads. */
 const MAX_BYTES = 48 * 1024;
-/** More than the longest secret: one that lies across a cut must be seen as a whole, or half of it stays. */
+/** Longer than any secret: a secret that lies across a cut must be seen as a whole to be removed. */
 const MARGIN_BYTES = 8 * 1024;
 
 /** How much of the output a program is asked to keep. */
 export const KEPT_OUTPUT_BYTES = MAX_BYTES + 2 * MARGIN_BYTES;
 
-export function describeOutput({ head, tail, droppedBytes }: ProgramOutput, redactor: Redactor): string {
-  // Codes first: they could stand in the middle of a secret. Then secrets, and only then the cut.
+/** The result of a command that was waited for. */
+export function endedResult(result: ProgramResult, timeoutMs: number | undefined, redactor: Redactor): ToolResult {
+  const output = describeOutput(result.output, redactor);
+  const error = describeEnding(result, timeoutMs);
+  return {
+    success: error === undefined,
+    output: output || (error === undefined ? "[no output]" : ""),
+    error,
+    metadata: {
+      exit_code: result.exitCode,
+      signal: result.endedBy,
+      timed_out: result.stopped === "timeout",
+      truncated: result.output.droppedBytes > 0,
+      time: inSeconds(result.durationMs),
+    },
+  };
+}
+
+function describeOutput({ head, tail, droppedBytes }: ProgramOutput, redactor: Redactor): string {
+  // Control codes first: they could split a secret. Then secrets, and only then the cut.
   const first = redactor.text(plainText(head));
   const last = redactor.text(plainText(tail));
   if (droppedBytes === 0 && utf8Length(first) <= MAX_BYTES) return first.trimEnd();
@@ -167,8 +184,8 @@ export function describeOutput({ head, tail, droppedBytes }: ProgramOutput, reda
   return `${start.text}\n${leftOutNotice(left)}\n${end.text.trimEnd()}`;
 }
 
-/** One sentence; undefined for a command that has done what it should. */
-export function describeEnding(result: ProgramResult, timeoutMs: number | undefined): string | undefined {
+/** One sentence; undefined for a command that succeeded. */
+function describeEnding(result: ProgramResult, timeoutMs: number | undefined): string | undefined {
   const { exitCode, endedBy, stopped } = result;
   if (stopped === "timeout") {
     return `The command was stopped after ${inSeconds(timeoutMs ?? 0)}, its time limit. Give it more time with timeout, or run it with background: true.`;
@@ -179,7 +196,7 @@ export function describeEnding(result: ProgramResult, timeoutMs: number | undefi
   return exitCode === 0 ? undefined : `The command ended with exit code ${exitCode}.`;
 }
 
-export function inSeconds(milliseconds: number): string {
+function inSeconds(milliseconds: number): string {
   const seconds = Number((milliseconds / 1000).toFixed(1));
   return seconds === 1 ? "1 second" : `${seconds} seconds`;
 }

@@ -7,13 +7,7 @@ import type { Redactor } from "../core/redactor.ts";
 import { type Tool, type ToolContext, type ToolResult, tool } from "../core/tool.ts";
 import { createRedactor } from "../secrets/redact.ts";
 import { secretsOf } from "../secrets/variables.ts";
-import {
-  BackgroundCommands,
-  describeEnding,
-  describeOutput,
-  inSeconds,
-  KEPT_OUTPUT_BYTES,
-} from "./terminal-background.ts";
+import { BackgroundCommands, endedResult, KEPT_OUTPUT_BYTES } from "./terminal-background.ts";
 import { locate, openWorkspace } from "./workspace.ts";
 
 export type TerminalOptions = {
@@ -22,7 +16,7 @@ export type TerminalOptions = {
   readonly root?: string | undefined;
   /** The limit when a call names none, and the most it may ask for. */
   readonly timeoutMs: number;
-  /** Our variables: the secrets among them are taken out of what commands print. */
+  /** Our variables: the secrets among them are removed from what commands print. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
   /** Where commands in the background are kept, so that the end of a conversation can end them. */
   readonly background?: BackgroundCommands | undefined;
@@ -98,7 +92,7 @@ async function requestFor(
   const bash = await programs.find("bash");
   return {
     program: bash === undefined ? "sh" : "bash",
-    // Without the files a shell reads at its start: they are the user's, and untrusted in a strange home.
+    // Without start-up files: they are the user's, and untrusted in a foreign home.
     args: bash === undefined ? ["-c", command] : ["--noprofile", "--norc", "-c", command],
     cwd: real,
     environment: { TERM: "dumb", NO_COLOR: "1", PWD: real },
@@ -109,20 +103,7 @@ async function requestFor(
 
 async function runCommand(programs: Programs, request: ProgramRequest, redactor: Redactor): Promise<ToolResult> {
   const result = await programs.run(request);
-  // The output of a stopped run's command is not read; the run ends with the reason it was stopped for.
+  // The run was stopped: it ends with that reason, and the output is not read.
   if (result.stopped === "cancelled") request.signal?.throwIfAborted();
-  const output = describeOutput(result.output, redactor);
-  const error = describeEnding(result, request.timeoutMs);
-  return {
-    success: error === undefined,
-    output: output || (error === undefined ? "[no output]" : ""),
-    error,
-    metadata: {
-      exit_code: result.exitCode,
-      signal: result.endedBy,
-      timed_out: result.stopped === "timeout",
-      truncated: result.output.droppedBytes > 0,
-      time: inSeconds(result.durationMs),
-    },
-  };
+  return endedResult(result, request.timeoutMs, redactor);
 }

@@ -26,10 +26,10 @@ const MAX_RULES_BYTES = 256 * 1024;
 /** Folders that are not entered: never of interest, and large. */
 const ALWAYS_SKIPPED = [".git", ".hg", ".svn", ".jj"];
 const SKIPPED: ReadonlySet<string> = new Set([...ALWAYS_SKIPPED, "node_modules"]);
-const SKIPPED_STILL: ReadonlySet<string> = new Set(ALWAYS_SKIPPED);
+const SKIPPED_ANYWAY: ReadonlySet<string> = new Set(ALWAYS_SKIPPED);
 
 export function skippedFolders(includeIgnored: boolean): ReadonlySet<string> {
-  return includeIgnored ? SKIPPED_STILL : SKIPPED;
+  return includeIgnored ? SKIPPED_ANYWAY : SKIPPED;
 }
 
 type Pending = { name: string; real: string; isFolder: boolean; rules: IgnoreRules };
@@ -112,7 +112,7 @@ async function withRulesOf(
     const { bytesRead } = await file.handle.read(buffer, 0, buffer.length, 0);
     return rules.within(folder, buffer.toString("utf8", 0, bytesRead));
   } catch (error) {
-    // There is none, or it cannot be read: then it says nothing.
+    // A missing or unreadable file has no rules.
     if (error instanceof ToolFailure) return rules;
     throw error;
   }
@@ -133,7 +133,7 @@ type RuleFile = { rules: Rule[]; depth: number; size: number };
 const MAX_RULES = 5000;
 /** Of all files that hold for a path: it is compared with each rule, so this bounds the time for one path. */
 const MAX_SIZE = 100_000;
-/** As long as a path can be; a longer line is no rule that people write. */
+/** As long as a path can be; people do not write longer rules. */
 const MAX_RULE_LENGTH = 4096;
 const NO_FILE: RuleFile = { rules: [], depth: 0, size: 0 };
 
@@ -164,7 +164,7 @@ function ignoreRules(files: readonly RuleFile[]): IgnoreRules {
   };
 }
 
-/** Rules beyond the room that is left are not read. */
+/** Rules beyond `room` are not read. */
 function parseRules(text: string, room: number): Omit<RuleFile, "depth"> {
   const rules: Rule[] = [];
   let size = 0;

@@ -1,13 +1,13 @@
 /**
  * Opens files and folders inside the workspace and nowhere else. A path is resolved and compared by segment, the last
- * link is not followed, and what was opened is asked where it really lies: a link swapped in between leads nowhere.
+ * link is not followed, and the real path of the open file is checked, so that a link swapped in between has no effect.
  */
 
 import { constants, lstatSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink, realpath } from "node:fs/promises";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { ToolFailure } from "../core/errors.ts";
-import { type FileGuard, type GuardPlaces, guardOf } from "../core/guarded-files.ts";
+import { type FileGuard, type GuardPaths, guardOf } from "../core/guarded-files.ts";
 
 export type Workspace = {
   /** The real path of its top folder. */
@@ -32,7 +32,7 @@ export async function openWorkspace(root: string): Promise<Workspace> {
 /** Opens a regular file for reading. */
 export async function openFile(workspace: Workspace, path: string): Promise<OpenedFile> {
   const real = await resolveInside(workspace, path, "file");
-  // Asked before it is opened: to open a device or a pipe can already have an effect.
+  // Checked before it is opened: opening a device or a pipe can already have an effect.
   refuseUnlessFile(await lstat(real).catch((error: unknown) => fail(error, path, "file")), path);
   return openKnownFile(workspace, real, path);
 }
@@ -64,7 +64,7 @@ export async function locate(workspace: Workspace, path: string): Promise<Locate
   return { real, isFolder: stats.isDirectory() };
 }
 
-/** What lies in a folder, by name; `real` comes from `locate` or from a walk. */
+/** The entries of a folder, by name; `real` comes from `locate` or from a walk. */
 export async function readFolder(workspace: Workspace, real: string, path: string): Promise<FolderEntry[]> {
   const handle = await openAt(real, path, "folder");
   try {
@@ -98,7 +98,7 @@ export function nameInside(workspace: Workspace, real: string): string {
   return name === "" ? "." : sep === "/" ? name : name.replaceAll(sep, "/");
 }
 
-/** The absolute path that is asked for, links and all. */
+/** The absolute path that is asked for, with its links. */
 export function askedInside(workspace: Workspace, path: string): string {
   if (path.includes("\0")) throw new ToolFailure("A path cannot hold a NUL byte.");
   const asked = resolve(workspace.root, path);
@@ -121,7 +121,7 @@ export function isInside(root: string, path: string): boolean {
 
 type Kind = "file" | "folder";
 
-// Not every system has every flag. Without waiting: a pipe put in a file's place must not hang us.
+// Not every system has every flag. O_NONBLOCK: a pipe that replaced a file must not block.
 const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 
 function openAt(real: string, path: string, kind: Kind): Promise<FileHandle> {
@@ -155,7 +155,7 @@ export function refuseHardLink(stats: Stats, name: string, path: string): void {
   );
 }
 
-/** Asks an open file where it lies. True when the kernel said so itself. */
+/** Throws when an open file lies outside. True when the kernel named its path. */
 async function refuseIfElsewhere(
   workspace: Workspace,
   handle: FileHandle,
@@ -175,7 +175,7 @@ async function refuseIfElsewhere(
   return false;
 }
 
-/** Where an open file lies; undefined where the kernel does not tell. */
+/** Where an open file lies; undefined where the kernel does not say. */
 export async function pathOf(handle: FileHandle): Promise<string | undefined> {
   if (process.platform !== "linux") return undefined;
   return readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined);
@@ -224,9 +224,9 @@ export type ProtectedPaths = {
   reason(asked: string, real: string): string | undefined;
 };
 
-/** Without places, names are judged from the top of the workspace. */
-export function protectPaths(workspace: Workspace, places: GuardPlaces = { top: workspace.root }): ProtectedPaths {
-  const guard = (path: string): FileGuard | undefined => guardOf(path, places, isThere);
+/** Without paths, names are judged from the top of the workspace. */
+export function protectPaths(workspace: Workspace, paths: GuardPaths = { top: workspace.root }): ProtectedPaths {
+  const guard = (path: string): FileGuard | undefined => guardOf(path, paths, isThere);
   return {
     reason(asked, real) {
       const [named, found] = [guard(asked), guard(real)];

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { ToolFailure } from "../core/errors.ts";
-import type { GuardPlaces } from "../core/guarded-files.ts";
+import type { GuardPaths } from "../core/guarded-files.ts";
 import { type Tool, type ToolResult, tool } from "../core/tool.ts";
 import { MAX_WRITTEN_BYTES, openTarget } from "./file-target.ts";
 import { openWorkspace, protectPaths } from "./workspace.ts";
@@ -15,9 +15,9 @@ const input = z.strictObject({
 export type WriteToolOptions = {
   /** The workspace; the working directory of the run when unset. */
   root?: string | undefined;
-  /** Where guarded files lie, besides those that are known by their names. */
-  guards?: GuardPlaces | undefined;
-  /** Called in place of the last step, which it must take: `write` puts the content where `file` is. */
+  /** The paths of guarded files, besides those that are known by their names. */
+  guards?: GuardPaths | undefined;
+  /** Called instead of the last step, which it must do: `write` puts the content into `file`. */
   aroundWrite?: AroundWrite | undefined;
 };
 

@@ -1,20 +1,62 @@
-/** The tools to look after children that run in the background. */
+/** The tools for a child that was started: send it a message, read its whole report, wait for it, cancel it, list all. */
 
 import * as z from "zod";
 import { ToolFailure } from "../core/errors.ts";
 import type { StandardSchema } from "../core/schema.ts";
-import type { ChildReport } from "../core/spawn.ts";
-import { type Tool, tool } from "../core/tool.ts";
-import type { SubagentCancelInput, SubagentWaitInput } from "./input-types.ts";
+import { type Tool, type ToolContext, tool } from "../core/tool.ts";
+import { utf8Slice } from "../core/truncate.ts";
+import type { SubagentCancelInput, SubagentReportInput, SubagentSendInput, SubagentWaitInput } from "./input-types.ts";
 import { DESCRIPTIONS } from "./prompts.ts";
-import { reportsTogether, shortened, toToolResult } from "./report.ts";
+import { labelledReports, toToolResult } from "./report.ts";
 import { sentenceSchema } from "./sentence-schema.ts";
+
+const REPORT_PAGE_BYTES = 16_384;
 
 const SENTENCES = {
   subagent_id: "subagent_id must be the id of a subagent you started",
   subagent_ids: "subagent_ids must be a list of ids",
+  message: "message cannot be empty",
   mode: 'mode must be "wrap-up" or "stop"',
+  offset: "offset must be a whole number of at least 0",
 };
+
+const sendInput: StandardSchema<SubagentSendInput> = sentenceSchema(
+  z.strictObject({ subagent_id: z.string().min(1), message: z.string().refine((text) => text.trim() !== "") }),
+  { ...SENTENCES, "*": "Allowed: subagent_id, message." },
+);
+
+export const sendTool: Tool = tool({
+  name: "subagent_send",
+  description: DESCRIPTIONS.send,
+  category: "subagent",
+  inputSchema: sendInput,
+  execute: async ({ subagent_id, message }, context) => toToolResult(await context.children.send(subagent_id, message)),
+}) as Tool;
+
+const reportInput: StandardSchema<SubagentReportInput> = sentenceSchema(
+  z.strictObject({ subagent_id: z.string().min(1), offset: z.int().min(0).optional() }),
+  { ...SENTENCES, "*": "Allowed: subagent_id, offset." },
+);
+
+export const reportTool: Tool = tool({
+  name: "subagent_report",
+  description: DESCRIPTIONS.report,
+  category: "subagent",
+  effect: "read",
+  inputSchema: reportInput,
+  async execute({ subagent_id, offset = 0 }, context?: ToolContext) {
+    // Outside of a tree there is no context, and so no children.
+    const whole = await context?.children?.report(subagent_id);
+    if (whole === undefined) {
+      throw new ToolFailure(`No finished subagent with the id ${subagent_id}. subagent_list shows those you started.`);
+    }
+    const { text, end, total } = utf8Slice(whole, offset, REPORT_PAGE_BYTES);
+    // Such as an offset of an earlier report: an empty answer would look like the end of this one.
+    if (offset > total) throw new ToolFailure(`offset ${offset} is past the end: the last report has ${total} bytes`);
+    if (end >= total) return text;
+    return `${text}\n[Notice: ${total - end} more bytes; ask again with offset ${end}]`;
+  },
+}) as Tool;
 
 const waitInput: StandardSchema<SubagentWaitInput> = sentenceSchema(
   z.strictObject({ subagent_ids: z.array(z.string()).optional().describe("Omit to wait for all of them.") }),
@@ -29,16 +71,9 @@ export const waitTool: Tool = tool({
   async execute({ subagent_ids }, context) {
     const reports = await context.children.wait(subagent_ids);
     if (reports.length === 0) return "No background subagent is left to wait for.";
-    const inWords = (report: ChildReport) => {
-      const { success, output, error } = toToolResult({ kind: "ended", report });
-      return `${report.label}: ${success ? output : `${error}\n${output}`}`;
-    };
-    const text = reportsTogether(reports.length, (maxBytes) =>
-      reports.map((report) => inWords(shortened(report, maxBytes))).join("\n\n"),
-    );
     // A tree that continues after a restart must know which reports were read.
     const metadata = { reported_runs: reports.map(({ runId }) => runId) };
-    return { success: true, output: text, data: reports, metadata };
+    return { success: true, output: labelledReports(reports), data: reports, metadata };
   },
 }) as Tool;
 
@@ -70,7 +105,7 @@ export const listTool: Tool = tool({
   inputSchema: sentenceSchema(z.strictObject({}), { "*": "It takes no input." }),
   execute(_input, context) {
     const children = context.children.list();
-    if (children.length === 0) return "You have started no subagents.";
+    if (children.length === 0) return "You have not started any subagents.";
     const lines = children.map(
       (child) =>
         `${child.agentId}  ${child.label}  ${child.status}  ${child.turns} ${child.turns === 1 ? "turn" : "turns"}${child.background ? "  background" : ""}`,

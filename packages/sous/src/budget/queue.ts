@@ -1,5 +1,5 @@
 /**
- * The line of a tree: who waits for budget or to start, in which order, and who is refused when nothing moves. Live runs come
+ * The queue of a tree: runs that wait for budget and children that wait to start, and which is refused when nothing moves. Live runs come
  * first, by their starts; then children that wait to start, by the order of their calls.
  */
 
@@ -7,56 +7,55 @@ import { NO_AMOUNT, toNeed } from "../core/amount.ts";
 import { ToolFailure } from "../core/errors.ts";
 import type { CallAsk, Lease, LimitState, StartAsk, Started } from "../core/limits.ts";
 import type { Scope } from "../core/scope.ts";
-import { lend } from "./funds.ts";
+import { lend, type Meter } from "./funds.ts";
 import type { Holder } from "./holder.ts";
-import type { Meter } from "./meter.ts";
-import type { PurseLine } from "./purse-line.ts";
 import type { Slots } from "./run-slots.ts";
+import type { SharedBudgetClient } from "./shared-budget-client.ts";
 import { type Granted, insert, remove, Waiter } from "./waiter.ts";
 
-/** Told when most of a limit is spent, with the run that came near it, if that is known. */
+/** Called when most of a limit is spent, with the run that came near it, if that is known. */
 export type OnNear = (limit: LimitState, path: string | undefined) => void;
 
 /** The latest number in the order of starts; trees that share a budget are compared by it. */
 let orders = 0;
 
-export class Line {
+export class BudgetQueue {
   /** The live runs that draw on a limit. */
   readonly holders = new Set<Holder>();
   readonly slots: Slots;
-  readonly #purse: PurseLine | undefined;
+  readonly #shared: SharedBudgetClient | undefined;
   readonly onNear: OnNear;
   readonly #live: Waiter[] = [];
   readonly #starters: Waiter[] = [];
-  /** How many of them need nothing but a slot. */
+  /** How many starters need only a slot. */
   #needless = 0;
-  /** Those who have not been told yet that they wait for budget. */
-  readonly #untold = new Set<Waiter>();
+  /** Waiters that were not yet notified that they wait for budget. */
+  readonly #unnotified = new Set<Waiter>();
   /** The limits at which a call was found short in the last round. */
   readonly #short = new Set<Meter>();
-  /** Those of them that every run of the tree draws on. */
+  /** The short limits that every run of the tree draws on. */
   #heldUp: Meter[] = [];
-  /** Those whom nothing but the purse can hold up. */
+  /** Waiters that only the shared budget can hold up. */
   #candidates: Waiter[] = [];
   #round = 0;
   #isServing = false;
   #isServedAgain = false;
 
-  constructor(slots: Slots, purse: PurseLine | undefined, onNear: OnNear) {
+  constructor(slots: Slots, shared: SharedBudgetClient | undefined, onNear: OnNear) {
     this.slots = slots;
-    this.#purse = purse;
+    this.#shared = shared;
     this.onNear = onNear;
     slots.onFree = () => this.serve();
   }
 
   get isShared(): boolean {
-    return this.#purse !== undefined;
+    return this.#shared !== undefined;
   }
 
   /** A run that draws on a limit has started. */
   add(holder: Holder): void {
     this.holders.add(holder);
-    this.#purse?.join(this);
+    this.#shared?.join(this);
   }
 
   nextOrder(): number {
@@ -74,9 +73,9 @@ export class Line {
       onRefused: () => {},
     };
     const waiter = new Waiter(holder, request, holder.order, false);
-    insert(this.#live, waiter);
-    this.#untold.add(waiter);
-    // Only now that it stands in the line: what there is goes to the first in order, and that may be this run.
+    insert(this.#live, waiter); // guard: queue-before-step
+    this.#unnotified.add(waiter);
+    // After it joined the queue: what comes free goes to the first in order, which may be this run.
     replaces?.[Symbol.dispose]();
     holder.clearSettled();
     if (!waiter.isSettled) holder.isAsking = true;
@@ -88,21 +87,21 @@ export class Line {
   /** A child that starts as soon as a slot and its first call can be had in one step. */
   start(holder: Holder, ask: StartAsk): Started | Promise<Started> {
     const { path, need, callId, isCounted, scope, onWait, onRefused } = ask;
-    // One that had begun before a restart waits for its slot, and is not ended because another came first.
+    // A child that had started before a restart waits for its slot; it is not refused because another came first.
     if (isCounted !== true && this.slots.refusesWhenFull && this.slots.free <= this.#starters.length)
       throw new ToolFailure(
         `maximum concurrent subagent limit reached, so ${path} did not start. Try again when another subagent completes.`,
       );
     const request = { need: need && toNeed(need), lastWords: NO_AMOUNT, isClosing: false, onWait, onRefused };
     const waiter = new Waiter(holder, request, this.nextOrder(), true);
-    this.#starters.push(waiter);
+    this.#starters.push(waiter); // guard: queue-before-wait
     if (need === undefined) this.#needless += 1;
-    this.#untold.add(waiter);
-    this.#purse?.join(this);
-    // Only now that the child is in the queue: before that, another would be refused instead of it.
-    if (callId !== undefined) holder.beAwaited(callId);
+    this.#unnotified.add(waiter);
+    this.#shared?.join(this);
+    // After the child joined the queue: before that, another would be refused instead of it.
+    if (callId !== undefined) holder.beAwaited(callId); // guard: parent-is-awaited
     // Without this it would first wait for a slot.
-    if (!waiter.isSettled) this.#refuseIfHopeless(waiter);
+    if (!waiter.isSettled) this.#refuseIfHopeless(waiter); // guard: hopeless-start
     this.serve();
     const started = ({ slot, lease }: Granted) => ({ holding: holder, slot: held(slot), first: lease });
     const granted = waiter.outcome(scope, () => {
@@ -127,10 +126,10 @@ export class Line {
   /** Something was given back or spent. */
   changed(): void {
     this.serve();
-    this.#purse?.pump();
+    this.#shared?.pump();
   }
 
-  /** Serves those who wait, in order; when nothing moves any more and the first cannot be served, the last is refused. */
+  /** Serves waiters in order. When nothing moves and the first cannot be served, refuses the last. */
   serve(): void {
     if (this.#live.length + this.#starters.length === 0) return;
     if (this.#isServing) {
@@ -142,25 +141,25 @@ export class Line {
       do {
         this.#isServedAgain = false;
         this.#serveOnce();
-        if (this.#purse !== undefined) this.#purse.pump();
+        if (this.#shared !== undefined) this.#shared.pump();
       } while (this.#isServedAgain || this.#refuseIfStuck());
     } finally {
       this.#isServing = false;
     }
-    this.#tellWaiting();
+    this.#notifyWaiting();
   }
 
-  /** What the purse is to be asked for, in order. */
+  /** The waiters to ask the shared budget for, in order. */
   get candidates(): readonly Waiter[] {
     return this.#candidates.filter((waiter) => !waiter.isSettled);
   }
 
-  /** All who wait: those who came last are the first to be refused. */
+  /** All waiters; the last are refused first. */
   get waiters(): readonly Waiter[] {
     return [...this.#live, ...this.#starters];
   }
 
-  /** The purse gives it this much output. If the tree itself has not enough by now, the next round decides. */
+  /** Grants this much output of the shared budget. If the tree itself has too little now, the next round decides. */
   grant(waiter: Waiter, output: number): void {
     const { holder, wanted, isStart } = waiter;
     this.#candidates = this.#candidates.filter((each) => each !== waiter);
@@ -185,12 +184,13 @@ export class Line {
     this.#heldUp = [];
     for (const waiter of [...this.#live]) if (!this.#isHeldUp(waiter)) this.#tryToServe(waiter);
     let position = 0;
+    // guard: start-needs-a-slot
     while (this.slots.free > 0) {
       const waiter = this.#starters[position];
-      // Every call needs tokens: there may be thousands who wait to start, and none of them is tried for nothing.
+      // Every call needs tokens. Thousands may wait to start, so none is tried in vain.
       if (waiter === undefined || (this.#isShortOfTokens && this.#needless === 0)) return;
       if (!this.#isHeldUp(waiter)) this.#tryToServe(waiter);
-      // One that was served or refused has left the line.
+      // One that was served or refused has left the queue.
       if (this.#starters[position] === waiter) position += 1;
     }
   }
@@ -199,9 +199,9 @@ export class Line {
     return this.#heldUp.some(({ unit }) => unit === "tokens");
   }
 
-  /** Where the whole tree is short, only those are tried who need nothing of that, or have kept it for this very call. */
+  /** Where the whole tree is short, only waiters are tried that need none of that unit, or have a reserve for this call. */
   #isHeldUp({ request: { need, isClosing } }: Waiter): boolean {
-    if (need === undefined || isClosing) return false;
+    if (need === undefined || isClosing) return false; // guard: last-words-overtake
     return this.#heldUp.some(({ unit }) => need.prompt[unit] + need.perToken[unit] > 0);
   }
 
@@ -216,11 +216,11 @@ export class Line {
         this.#short.add(meter);
         if (meter.isOfAll) this.#heldUp.push(meter);
       }
-    } else if (this.#purse !== undefined && !needsNothing) this.#candidates.push(waiter);
+    } else if (this.#shared !== undefined && !needsNothing) this.#candidates.push(waiter);
     else if (isStart || !needsNothing) this.#serveWith(waiter, output);
   }
 
-  /** True when it could never be paid. */
+  /** True when it could never be paid; then it is refused. */
   #refuseIfHopeless(waiter: Waiter): boolean {
     const { holder, wanted, request } = waiter;
     const never = request.need && holder.funds.neverEnough(wanted, holder.above);
@@ -233,7 +233,7 @@ export class Line {
     this.#remove(waiter);
     const slot = isStart ? this.slots.take() : undefined;
     if (isStart) holder.enter();
-    // Where neither the purse nor the tree limits tokens or money, the provider's own cap holds.
+    // Where neither the shared budget nor the tree limits tokens or money, the provider's own cap holds.
     const isCapped = shared !== Number.POSITIVE_INFINITY || holder.funds.isLimited;
     const cap = isCapped ? output : Number.POSITIVE_INFINITY;
     const lease = request.need === undefined ? undefined : lend(holder, wanted, output, cap);
@@ -243,10 +243,10 @@ export class Line {
 
   /** True when one was refused: then the others are served again. */
   #refuseIfStuck(): boolean {
-    // A question that is on its way to the purse is a step.
-    if (this.#purse?.isAsking === true) return false;
+    // An ask on its way to the shared budget counts as movement.
+    if (this.#shared?.isAsking === true) return false;
     for (const meter of this.#short) {
-      const last = meter.moving > 0 ? undefined : this.#lastOn(meter);
+      const last = meter.moving > 0 ? undefined : this.#lastOn(meter); // guard: refuse-when-stuck
       if (last === undefined) continue;
       this.refuse(last, last.refusalAt(meter.state()));
       return true;
@@ -256,11 +256,11 @@ export class Line {
 
   #lastOn(meter: Meter): Waiter | undefined {
     const draws = ({ holder, request }: Waiter) => request.need !== undefined && holder.funds.meters.includes(meter);
-    return this.#starters.findLast(draws) ?? this.#live.findLast(draws);
+    return this.#starters.findLast(draws) ?? this.#live.findLast(draws); // guard: refuse-the-last
   }
 
   #remove(waiter: Waiter): void {
-    this.#untold.delete(waiter);
+    this.#unnotified.delete(waiter);
     if (waiter.isStart && waiter.request.need === undefined) this.#needless -= 1;
     remove(waiter.isStart ? this.#starters : this.#live, waiter);
   }
@@ -271,14 +271,14 @@ export class Line {
     this.changed();
   }
 
-  /** Says to those who do not know it yet that they wait, and for what. */
-  #tellWaiting(): void {
+  /** Notifies waiters once that they wait, and for which limit. */
+  #notifyWaiting(): void {
     if (this.#short.size === 0) return;
-    for (const waiter of this.#untold) {
+    for (const waiter of this.#unnotified) {
       const meter = this.#shortFor(waiter);
       if (meter === undefined) continue;
-      this.#untold.delete(waiter);
-      waiter.tell(meter.state());
+      this.#unnotified.delete(waiter);
+      waiter.notify(meter.state());
     }
   }
 
@@ -292,6 +292,6 @@ function leaseOf({ lease }: Granted): Lease {
 }
 
 function held<T>(granted: T | undefined): T {
-  if (granted === undefined) throw new Error("A waiter was served without what it asked for");
+  if (granted === undefined) throw new Error("Unreachable: a waiter was served without what it asked for");
   return granted;
 }

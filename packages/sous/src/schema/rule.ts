@@ -1,9 +1,9 @@
-/** One check of a value against a schema that was read: counts its steps, so that it ends, and collects what is wrong. */
+/** The rules of a compiled schema, and the check of one value by them. */
 
-/** One rule of a schema: gives back the value, with the defaults of the schema filled in. Problems go to the check. */
+/** One rule of a schema: returns the value with the defaults of the schema filled in, and reports problems to the check. */
 export type Rule = (value: unknown, check: SchemaCheck) => unknown;
 
-/** A schema that was read. */
+/** A compiled schema. */
 export type SchemaNode = {
   readonly rules: Rule[];
   /** The schemas that its rules apply to the same value, such as those of `allOf`. */
@@ -17,15 +17,16 @@ export class TooManySteps extends Error {
   override name = "TooManySteps";
 }
 
-/** A model repairs its answer by these, so the first ones are enough. */
+/** A model repairs its answer with these; the first ones are enough. */
 const MAX_PROBLEMS = 20;
 const MAX_PATH_LENGTH = 200;
-/** Of schemas inside each other while a value is checked, so that the stack has room. */
+/** Of nested schemas while a value is checked, to bound the stack. */
 const MAX_DEPTH = 600;
-/** What these take, compared with a step of a pattern. */
+/** Costs, in steps of a pattern. */
 const SCHEMA_COST = 4;
 const PROBLEM_COST = 10;
 
+/** One check of a value: counts its steps, so that it ends, and collects problems. */
 export class SchemaCheck {
   readonly problems: string[] = [];
   #stepsLeft: number;
@@ -70,7 +71,7 @@ export class SchemaCheck {
     return value;
   }
 
-  /** What the value becomes if it matches; undefined if it does not, and nothing is reported then. */
+  /** The value with its defaults if it matches; else undefined, without reporting problems. */
   attempt(node: SchemaNode, given: unknown): { value: unknown } | undefined {
     const outer = this.#attemptedAt;
     const failures = this.#failures;
@@ -82,12 +83,12 @@ export class SchemaCheck {
     return isMatch ? { value } : undefined;
   }
 
-  /** Whether the rest of a long value need not be looked at: one failure decides an attempt. */
+  /** True when the rest of a long value need not be checked: one failure decides an attempt. */
   get isDecided(): boolean {
     return this.#attemptedAt === undefined ? this.problems.length >= MAX_PROBLEMS : this.#failures > this.#attemptedAt;
   }
 
-  /** `key` names the part of the value that it is about. */
+  /** `key` is the part of the value with the problem. */
   fail(message: string, key?: string | number): void {
     this.#failures += 1;
     this.spend(PROBLEM_COST);

@@ -1,8 +1,85 @@
-/** HTML as Markdown for a model: what a person would read of a page, in bounded time and depth. */
+/** A fetched page as bounded text for a model: decoded, and HTML as the Markdown of what a person would read. */
 
+import { ToolFailure } from "../core/errors.ts";
+import type { ToolResult } from "../core/tool.ts";
+import { truncateUtf8 } from "../core/truncate.ts";
+import { MAX_BYTES, type Page } from "./fetch-page.ts";
 import { type HtmlToken, htmlTokens } from "./html-tokens.ts";
 import { type Block, blockBuilder } from "./markdown-builder.ts";
-import type { Pauses } from "./pauses.ts";
+import { type Pauses, pausesFor } from "./pauses.ts";
+
+/** Of one answer, and of the text of a page with an error status. */
+const MAX_SHOWN_BYTES = 48 * 1024;
+const MAX_REFUSAL_BYTES = 2 * 1024;
+
+export type PageFormat = "markdown" | "text" | "raw";
+
+export async function pageResult(page: Page, format: PageFormat, signal: AbortSignal): Promise<ToolResult> {
+  const { url, status, contentType, body, isCut } = page;
+  const text = decode(page);
+  const shown = isHtml(contentType, text) && format !== "raw" ? await asText(text, page, format, signal) : text;
+  const metadata = { url: url.href, status, content_type: contentType, bytes: body.length, truncated: isCut };
+  if (status < 200 || status > 299) {
+    const words = truncateUtf8(shown, MAX_REFUSAL_BYTES).text;
+    return { success: false, error: `${url.href} answered with status ${status}.`, output: words, metadata };
+  }
+  const { text: kept, originalBytes, keptBytes, truncated } = truncateUtf8(shown, MAX_SHOWN_BYTES);
+  const notes = [
+    ...(truncated ? [`[${originalBytes - keptBytes} more bytes of the page are not shown]`] : []),
+    ...(isCut ? [`[only the first ${MAX_BYTES} bytes of the page were read]`] : []),
+  ];
+  return {
+    success: true,
+    output: [`[${url.href}]`, kept.trim() === "" ? "[the page has no text]" : kept, ...notes].join("\n"),
+    metadata: { ...metadata, truncated: truncated || isCut },
+  };
+}
+
+async function asText(html: string, { url }: Page, format: "markdown" | "text", signal: AbortSignal): Promise<string> {
+  const options = { base: url.href, isPlain: format === "text" };
+  const { title, text } = await htmlToMarkdown(html, options, pausesFor(signal));
+  return title === "" ? text : `Title: ${title}\n\n${text}`;
+}
+
+/** Unknown types are read: a server need not name the type. */
+export function isText(contentType: string): boolean {
+  const type = typeOf(contentType);
+  if (type === "" || type.startsWith("text/") || /[+/](json|xml)$/.test(type)) return true;
+  return /^application\/(x-)?(javascript|ecmascript|typescript|yaml|toml|x-ndjson|ndjson|jsonl|sql|graphql|x-sh|x-www-form-urlencoded)$/.test(
+    type,
+  );
+}
+
+function isHtml(contentType: string, text: string): boolean {
+  const type = typeOf(contentType);
+  return (
+    type === "text/html" || type === "application/xhtml+xml" || (type === "" && /^\s*<(!doctype html|html)/i.test(text))
+  );
+}
+
+function typeOf(contentType: string): string {
+  return (contentType.split(";")[0] ?? "").trim();
+}
+
+/** By the encoding named in the header or near the beginning of the page; else UTF-8. */
+function decode({ url, contentType, body, isCut }: Page): string {
+  const named = /charset=["']?([\w:.-]+)/.exec(contentType)?.[1];
+  const inside = named ?? /<meta[^>]{1,200}charset=["']?([\w:.-]+)/i.exec(body.toString("latin1", 0, 2048))?.[1];
+  const decoder = decoderFor(inside ?? "utf-8");
+  if (decoder.encoding !== "utf-16le" && decoder.encoding !== "utf-16be" && body.subarray(0, 8000).includes(0)) {
+    throw new ToolFailure(`${url.href} is a binary file of ${body.length} bytes and cannot be read as text.`);
+  }
+  // The last character of a page that was cut may be half.
+  return decoder.decode(body, { stream: isCut });
+}
+
+function decoderFor(label: string): InstanceType<typeof TextDecoder> {
+  try {
+    return new TextDecoder(label);
+  } catch {
+    return new TextDecoder();
+  }
+}
 
 export type HtmlPage = { title: string; text: string };
 
@@ -27,7 +104,7 @@ const BLOCKS = new Set(
     "body html center legend hgroup menu dialog option"
   ).split(" "),
 );
-/** Elements that always have an end, so that leaving out a hidden one leaves out no more. */
+/** Elements that always have an end, so that hiding one does not hide what follows. */
 const MAY_BE_HIDDEN = new Set(
   "div span section article aside header footer nav form a b i em strong ul ol table details dialog figure".split(" "),
 );
@@ -64,12 +141,12 @@ export async function htmlToMarkdown(
   return { title, text: blocks.end() };
 }
 
-/** Where words may be broken: not a part of them. */
+/** Hints where words may be broken are not part of the text. */
 function withoutBreaks(text: string): string {
   return text.replace(/[\u00ad\u200b]/g, "");
 }
 
-/** Text that people do not see is not for models either. */
+/** Text that people do not see is left out. */
 function isHidden(attributes: ReadonlyMap<string, string>): boolean {
   const style = attributes.get("style") ?? "";
   return (
@@ -137,7 +214,7 @@ function languageOf(names: string): string {
 
 const MAX_ADDRESS = 2000;
 
-/** A link in full; undefined for what leads nowhere a model could go. */
+/** A link in full; undefined for one that a model cannot fetch. */
 function addressOf(href: string | undefined, base: string): string | undefined {
   if (href === undefined || href === "" || href.startsWith("#") || href.length > MAX_ADDRESS) return undefined;
   const url = URL.parse(href, base);

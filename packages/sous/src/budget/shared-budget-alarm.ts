@@ -1,28 +1,27 @@
-/** When the books of a shared budget are looked at again although nothing has changed in this process. */
+/** When the books of a shared budget are read again although nothing has changed in this process. */
 
 import { amountAt, plus, toUsd } from "../core/amount.ts";
 import type { Clock } from "../core/clock.ts";
 import type { LimitState } from "../core/limits.ts";
 import type { PurseState } from "../core/purse.ts";
 import type { PursePort } from "../core/shared-budget.ts";
-import type { Wanted } from "./funds.ts";
-import type { Line } from "./line.ts";
-import { isNear } from "./meter.ts";
+import { isNear, type Wanted } from "./funds.ts";
+import type { BudgetQueue } from "./queue.ts";
 
 const MIN_PAUSE_MS = 5;
 const MAX_PAUSE_MS = 100;
-/** Where others tell when something has changed, asking is only for what was not told. */
-const PAUSE_WHEN_TOLD_MS = 1_000;
-/** A process that is not heard of for three of these is taken for dead. */
+/** Where the store notifies of changes, asking only covers lost notifications. */
+const PAUSE_WHEN_NOTIFIED_MS = 1_000;
+/** A process that misses three heartbeats counts as dead. */
 const HEARTBEAT_MS = 10_000;
 
 /**
- * `waiting`: a run waits for others. `holding`: nothing waits, but the process must be heard of. `owing`: all runs have ended,
- * and what they gave back could not be written down; others may wait for it, but the process may end.
+ * `waiting`: a run waits for others. `holding`: nothing waits, but the process must send heartbeats. `owing`: all runs have
+ * ended and what they gave back could not be written; others may wait for it, but the process may end.
  */
 type Mode = "waiting" | "holding" | "owing" | "idle";
 
-export class PurseAlarm {
+export class SharedBudgetAlarm {
   readonly #purse: PursePort;
   readonly #clock: Clock;
   readonly #onAlarm: () => void;
@@ -37,8 +36,9 @@ export class PurseAlarm {
     this.#onAlarm = onAlarm;
   }
 
-  /** A timer that runs for the same mode is left alone. */
+  /** Keeps a timer that already runs for this mode. */
   set(mode: Mode): void {
+    // guard: listen-while-waiting
     if (mode === "waiting") this.#listening ??= this.#purse.listen(this.#onAlarm);
     else this.#stopListening();
     if (mode === this.#mode && this.#timer !== undefined) return;
@@ -50,7 +50,7 @@ export class PurseAlarm {
 
   #pauseFor(mode: Mode): number {
     if (mode !== "waiting") return HEARTBEAT_MS;
-    return this.#listening === undefined ? this.#pauseMs : PAUSE_WHEN_TOLD_MS;
+    return this.#listening === undefined ? this.#pauseMs : PAUSE_WHEN_NOTIFIED_MS;
   }
 
   #ring(): void {
@@ -66,27 +66,27 @@ export class PurseAlarm {
   }
 }
 
-/** Tells the trees of a process when most of a shared budget is spent, each of them once for each limit. */
-export class PurseNear {
-  /** The limits that each tree was told about. */
-  readonly #told = new WeakMap<Line, Set<LimitState["unit"]>>();
+/** Notifies each tree of a process once per limit when most of a shared budget is spent. */
+export class NearNotices {
+  /** The limits that each tree was notified of. */
+  readonly #notified = new WeakMap<BudgetQueue, Set<LimitState["unit"]>>();
 
-  tell(trees: Iterable<Line>, limits: readonly LimitState[]): void {
+  notify(trees: Iterable<BudgetQueue>, limits: readonly LimitState[]): void {
     const near = limits.filter(isNear);
     if (near.length === 0) return;
     for (const tree of trees) {
-      const told = this.#told.get(tree) ?? new Set();
-      this.#told.set(tree, told);
+      const notified = this.#notified.get(tree) ?? new Set();
+      this.#notified.set(tree, notified);
       for (const limit of near) {
-        if (!told.has(limit.unit)) tree.onNear(limit, undefined);
-        told.add(limit.unit);
+        if (!notified.has(limit.unit)) tree.onNear(limit, undefined);
+        notified.add(limit.unit);
       }
     }
   }
 }
 
-/** The limits of a shared budget as people see them, and which of them keeps a run waiting. */
-export function purseLimits({ limits, spent, reserved, executions }: PurseState, of: string): LimitState[] {
+/** The limits of a shared budget as people see them. */
+export function limitsOf({ limits, spent, reserved, executions }: PurseState, of: string): LimitState[] {
   const states: LimitState[] = [];
   if (limits.tokens !== undefined)
     states.push({ of, unit: "tokens", limit: limits.tokens, spent: spent.tokens, reserved: reserved.tokens });
@@ -99,7 +99,7 @@ export function purseLimits({ limits, spent, reserved, executions }: PurseState,
   return states;
 }
 
-/** Of two limits the one that has less of what is wanted. */
+/** The limit that has the least of what is wanted. */
 export function shorterFor(wanted: Wanted, limits: readonly LimitState[], of: string): LimitState {
   const full = plus(amountAt(wanted.need, wanted.need.enough), wanted.grow);
   let shortest: LimitState = { of, unit: "tokens", limit: 0, spent: 0, reserved: 0 };

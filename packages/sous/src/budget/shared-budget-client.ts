@@ -1,36 +1,36 @@
 /**
- * How one process draws on a shared budget. What its runs have spent, hold and keep is added up here, and written into the
- * books together with what they ask for: one step at a time, and while one is on its way the next is gathered.
+ * How one process draws on a shared budget. Adds up what its runs have spent, hold and keep, and writes it into
+ * the books together with what they ask for: one step at a time; while one is on its way the next is gathered.
  */
 
 import type { Clock } from "../core/clock.ts";
 import type { LimitState } from "../core/limits.ts";
 import type { PurseAnswer, PurseReply, PurseState } from "../core/purse.ts";
 import type { SharedBudget } from "../core/shared-budget.ts";
-import type { Line } from "./line.ts";
-import { PurseAlarm, PurseNear, purseLimits, shorterFor } from "./purse-alarm.ts";
-import { type Asked, isSame, isUnanswered, noneLeft, OwnRow, type Start, stepFor } from "./purse-own-row.ts";
+import type { BudgetQueue } from "./queue.ts";
+import { limitsOf, NearNotices, SharedBudgetAlarm, shorterFor } from "./shared-budget-alarm.ts";
+import { type Asked, isSame, isUnanswered, noneLeft, OwnRow, type Start, stepFor } from "./shared-budget-row.ts";
 import type { Waiter } from "./waiter.ts";
 
 /** With more than this many at once, the rest would wait behind the first anyway. */
 const MAX_ASKS = 32;
 
-const lines = new WeakMap<SharedBudget, PurseLine>();
+const clients = new WeakMap<SharedBudget, SharedBudgetClient>();
 
 /** All trees of this process that were given the same object draw together. */
-export function purseLineOf(shared: SharedBudget, clock: Clock): PurseLine {
-  const line = lines.get(shared) ?? new PurseLine(shared, clock);
-  lines.set(shared, line);
-  return line;
+export function sharedBudgetClientOf(shared: SharedBudget, clock: Clock): SharedBudgetClient {
+  const client = clients.get(shared) ?? new SharedBudgetClient(shared, clock);
+  clients.set(shared, client);
+  return client;
 }
 
-export class PurseLine {
+export class SharedBudgetClient {
   readonly #of: string;
   readonly #shared: SharedBudget;
   /** The trees that have live runs or waiting ones. */
-  readonly #trees = new Set<Line>();
-  /** The trees that have not ended: a child of theirs that never starts gives its execution back. */
-  readonly #counting = new Set<Line>();
+  readonly #trees = new Set<BudgetQueue>();
+  /** The trees that have not ended: a child that never starts gives its execution back. */
+  readonly #counting = new Set<BudgetQueue>();
   readonly #starts: Start[] = [];
   #state: PurseState | undefined;
   readonly #row: OwnRow;
@@ -38,22 +38,22 @@ export class PurseLine {
   #isStepping = false;
   /** A run was refused, or lost its reserve: others may be served by their own trees now. */
   #mustServe = false;
-  /** Set when the books may have changed elsewhere, or it is time to be heard of. */
+  /** Set when the books may have changed elsewhere, or a heartbeat is due. */
   #isStale = false;
-  /** The last step failed: what it had to say is said with the next one. */
+  /** The last step failed: the next one repeats what it reported. */
   #isBroken = false;
-  readonly #alarm: PurseAlarm;
+  readonly #alarm: SharedBudgetAlarm;
   readonly #flushes: (() => void)[] = [];
-  readonly #near = new PurseNear();
+  readonly #near = new NearNotices();
 
   constructor(shared: SharedBudget, clock: Clock) {
     this.#shared = shared;
     this.#of = `shared budget ${shared.name}`;
     this.#row = new OwnRow(shared.purse, clock, this.#of);
-    this.#alarm = new PurseAlarm(shared.purse, clock, () => {
+    this.#alarm = new SharedBudgetAlarm(shared.purse, clock, () => {
       this.#isStale = true;
       this.#isBroken = false;
-      this.#goOn();
+      this.#continue();
     });
   }
 
@@ -66,12 +66,12 @@ export class PurseLine {
     return this.#isStepping;
   }
 
-  join(tree: Line): void {
+  join(tree: BudgetQueue): void {
     this.#trees.add(tree);
   }
 
   /** Throws `BudgetExceeded` when none is left. */
-  startExecution(tree: Line): void | Promise<void> {
+  startExecution(tree: BudgetQueue): void | Promise<void> {
     this.#counting.add(tree);
     const later = Promise.withResolvers<void>();
     let result: { readonly error: unknown } | undefined;
@@ -97,20 +97,20 @@ export class PurseLine {
     return this.#shared.left().then(({ costUsd }) => costUsd !== undefined);
   }
 
-  /** As the books were when they were last looked at. */
+  /** As the books were when they were last read. */
   limits(): LimitState[] {
-    return this.#state === undefined ? [] : purseLimits(this.#state, this.#of);
+    return this.#state === undefined ? [] : limitsOf(this.#state, this.#of);
   }
 
-  /** At the end of a tree. Undefined when everything has been written down. Never rejects. */
-  flushed(tree: Line): Promise<void> | undefined {
+  /** At the end of a tree. Undefined when everything is written. Never rejects. */
+  flushed(tree: BudgetQueue): Promise<void> | undefined {
     this.#counting.delete(tree);
     this.pump();
     if (!this.#isStepping) return undefined;
     return new Promise((resolve) => this.#flushes.push(resolve));
   }
 
-  /** Writes down what has changed and asks for what is wanted; when a step is on its way, as soon as it is back. */
+  /** Writes what has changed and asks for what is wanted. While a step is on its way, waits for its reply first. */
   pump(): void {
     this.#isBroken = false;
     while (!this.#isStepping && !this.#isBroken) {
@@ -130,7 +130,7 @@ export class PurseLine {
       this.#isStale = false;
       this.#isStepping = true;
       const replying = this.#ask(stepFor(asked, this.#row.share()), asked);
-      if (replying instanceof Promise) void replying.then(() => this.#goOn());
+      if (replying instanceof Promise) void replying.then(() => this.#continue());
       else if (this.#mustServe) this.#serveTrees();
     }
     if (!this.#isStepping) this.#rest();
@@ -147,9 +147,9 @@ export class PurseLine {
     }
   }
 
-  /** A process without live trees needs no row, and a program that lives for long would leave ever more of them. */
+  /** A process without live trees leaves the books, so that rows do not pile up. */
   get #isOver(): boolean {
-    const isEmpty = (tree: Line) => tree.holders.size + tree.waiters.length === 0;
+    const isEmpty = (tree: BudgetQueue) => tree.holders.size + tree.waiters.length === 0;
     return this.#row.isThere && !this.#row.isHolding && this.#counting.size === 0 && [...this.#trees].every(isEmpty);
   }
 
@@ -165,14 +165,14 @@ export class PurseLine {
         void leaving
           .catch(() => {})
           .then(done)
-          .then(() => this.#goOn());
+          .then(() => this.#continue());
       else done();
     } catch {
       done();
     }
   }
 
-  #goOn(): void {
+  #continue(): void {
     const isBroken = this.#isBroken;
     this.#serveTrees();
     if (!isBroken) this.pump();
@@ -187,11 +187,11 @@ export class PurseLine {
   #hasNews(): boolean {
     if (this.#starts.length > 0 || this.#isStale) return true;
     const { share, moves, mayLower, first } = this.#row.written;
-    if (!isSame(share, this.#row.share()) || (moves && !this.#moves)) return true;
-    // That it moves again, a call in flight shows.
+    if (!isSame(share, this.#row.share()) || (moves && !this.#moves)) return true; // guard: tell-when-stopped
+    // A call in flight already shows that it moves again.
     if (!moves && this.#moves && this.meters[0].inFlight === 0) return true;
     const asks = this.#nextAsks();
-    // One that has left must not hold up others from its row in the books.
+    // A waiter that has left must not hold up others from its row in the books.
     if (first !== undefined && !asks.includes(first)) return true;
     return asks.some(isUnanswered) || (asks.length > 0 && !mayLower && this.#mayLower);
   }
@@ -206,7 +206,7 @@ export class PurseLine {
 
   /** Children that wait for a slot ask for nothing yet. */
   #nextAsks(): Waiter[] {
-    const askers = ({ candidates, slots }: Line) => {
+    const askers = ({ candidates, slots }: BudgetQueue) => {
       let free = slots.free;
       return candidates.filter(({ isStart }) => !isStart || free-- > 0);
     };
@@ -217,42 +217,43 @@ export class PurseLine {
     this.#state = reply.state;
     this.#row.executions += reply.starts;
     const first = asks.find((_, index) => reply.answers[index]?.kind === "wait");
-    // What was granted and is not taken differs from what this process has: the next step gives it back.
+    // The next step gives back what was granted and not taken.
     this.#row.written = { share: reply.share, moves, mayLower, first };
     for (const [index, start] of starts.entries()) {
       start.settle(index < reply.starts ? undefined : noneLeft(reply.state));
     }
     if (reply.wasLapsed) this.#clearReserves();
-    // Who has lost its reserve needs more than it asked for, and has to ask again.
+    // A run that lost its reserve needs more than it asked for, and must ask again.
     else for (const [index, waiter] of asks.entries()) this.#answer(waiter, reply.answers[index], reply.since);
+    // guard: refuse-the-last-shared
     if (reply.mustRefuse && !this.#moves && !this.#nextAsks().some(isUnanswered)) this.#refuseLast();
-    this.#near.tell(this.#trees, this.limits());
+    this.#near.notify(this.#trees, this.limits());
     this.#isStepping = false;
-    for (const tell of flushes) tell();
+    for (const flushed of flushes) flushed();
   }
 
   #answer(waiter: Waiter, answer: PurseAnswer | undefined, now: number): void {
     if (waiter.isSettled || answer === undefined) return;
-    if (answer.kind === "granted") waiter.holder.line.grant(waiter, answer.output);
+    if (answer.kind === "granted") waiter.holder.queue.grant(waiter, answer.output);
     else if (answer.kind === "never") this.#refuse(waiter, waiter.refusalAt(this.#shortOf(waiter)));
     else {
       waiter.since ??= now;
-      waiter.tell(this.#shortOf(waiter));
+      waiter.notify(this.#shortOf(waiter));
     }
   }
 
-  /** Nothing may be spent that is not in the books. What was to be written down is said with the next step. */
+  /** Refuses all asks: nothing may be spent that is not in the books. The next step repeats what was to be written. */
   #failed(error: unknown, { asks, starts, flushes }: Asked): void {
     this.#isBroken = true;
     for (const start of starts) start.settle(error);
     for (const waiter of asks) if (!waiter.isSettled) this.#refuse(waiter, error);
     this.#isStepping = false;
-    for (const tell of flushes) tell();
+    for (const flushed of flushes) flushed();
   }
 
   #refuse(waiter: Waiter, error: unknown): void {
     this.#mustServe = true;
-    waiter.holder.line.refuse(waiter, error);
+    waiter.holder.queue.refuse(waiter, error);
   }
 
   /** Children that wait to start first, then the youngest run that waits. */
@@ -267,21 +268,21 @@ export class PurseLine {
     return shorterFor(waiter.wanted, this.limits(), this.#of);
   }
 
-  /** This process was taken for dead, and others may have what its runs kept. */
+  /** This process counted as dead, and others may have what its runs kept. */
   #clearReserves(): void {
     this.#mustServe = true;
     for (const tree of this.#trees) for (const holder of tree.holders) holder.clearReserve();
   }
 
   /** Live runs by their starts, then children that wait to start. */
-  #inOrder(of: (tree: Line) => readonly Waiter[]): Waiter[] {
+  #inOrder(of: (tree: BudgetQueue) => readonly Waiter[]): Waiter[] {
     const all = [...this.#trees].flatMap(of);
     return all.sort((one, other) => Number(one.isStart) - Number(other.isStart) || one.order - other.order);
   }
 
-  /** Until something changes: asks again after a while if something waits, and is heard of while anything is held. */
+  /** Sets the alarm: asks again after a while if a run waits, and sends heartbeats while anything is held. */
   #rest(): void {
-    for (const tell of this.#flushes.splice(0)) tell();
+    for (const flushed of this.#flushes.splice(0)) flushed();
     for (const tree of this.#trees) if (tree.holders.size + tree.waiters.length === 0) this.#trees.delete(tree);
     if (this.#trees.size === 0) this.#alarm.set(this.#isBroken ? "owing" : "idle");
     else this.#alarm.set(this.#nextAsks().length > 0 ? "waiting" : "holding");

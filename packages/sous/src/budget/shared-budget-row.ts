@@ -1,12 +1,12 @@
-/** The row of this process in the books of a shared budget: a step makes it, and it is taken out when no tree needs it. */
+/** The row of this process in the books of a shared budget: a step makes it, and `leave` deletes it when no tree needs it. */
 
 import { NO_AMOUNT, plus } from "../core/amount.ts";
 import type { Clock } from "../core/clock.ts";
 import { BudgetExceeded, StoreError } from "../core/errors.ts";
 import type { PurseReply, PurseShare, PurseState, PurseStep } from "../core/purse.ts";
 import type { PursePort } from "../core/shared-budget.ts";
+import { Meter } from "./funds.ts";
 import type { Holder } from "./holder.ts";
-import { Meter } from "./meter.ts";
 import type { Waiter } from "./waiter.ts";
 
 export class OwnRow {
@@ -29,13 +29,13 @@ export class OwnRow {
     this.#clock = clock;
   }
 
-  /** What it is to say. */
+  /** What the row must say now. */
   share(): PurseShare {
     const [tokens, money] = this.meters;
     return {
       spent: { tokens: tokens.spent, nanoUsd: money.spent },
       inFlight: { tokens: tokens.inFlight, nanoUsd: money.inFlight },
-      kept: { tokens: tokens.kept, nanoUsd: money.kept },
+      kept: { tokens: tokens.kept, nanoUsd: money.kept }, // guard: shared-reserve
       executions: this.executions,
     };
   }
@@ -49,7 +49,7 @@ export class OwnRow {
     return this.#isThere;
   }
 
-  /** It is unknown whether it was taken out. Until it is known, a step would count twice what was spent before. */
+  /** It is unknown whether the row was deleted. Until then a step would count earlier spending twice. */
   get isLeaving(): boolean {
     return this.#isLeaving;
   }
@@ -57,7 +57,7 @@ export class OwnRow {
   step(step: Omit<Parameters<PursePort["step"]>[0], "lapses">): PurseReply | Promise<PurseReply> {
     this.#isThere = true;
     const reply = withPatience(() => this.#purse.step({ ...step, lapses: this.#lapses }), this.#clock);
-    return reply instanceof Promise ? reply.then((late) => this.#heard(late)) : this.#heard(reply);
+    return reply instanceof Promise ? reply.then((late) => this.#noteLapses(late)) : this.#noteLapses(reply);
   }
 
   leave(): void | Promise<void> {
@@ -66,12 +66,12 @@ export class OwnRow {
     return leaving instanceof Promise ? leaving.then(() => this.#left()) : this.#left();
   }
 
-  #heard(reply: PurseReply): PurseReply {
+  #noteLapses(reply: PurseReply): PurseReply {
     this.#lapses = reply.lapses;
     return reply;
   }
 
-  /** What was spent is the past of the books from now on. */
+  /** The books now count what was spent as past. */
   #left(): void {
     const { spent, executions } = this.written.share;
     for (const meter of this.meters) meter.spent -= spent[meter.unit];
@@ -82,7 +82,7 @@ export class OwnRow {
   }
 }
 
-/** A store that is busy for a moment is asked again; one that stays away is a `StoreError`, and nothing may be spent. */
+/** Retries a store that is busy for a moment; one that stays away is a `StoreError`, and nothing may be spent. */
 const MAX_RETRIES = 4;
 const FIRST_RETRY_MS = 50;
 
@@ -101,10 +101,9 @@ function withPatience<T>(step: () => T | Promise<T>, clock: Clock, attempt = 0):
   }
 }
 
-/** What one step of a process says to the books of a shared budget, and what it remembers of the answer. */
 type Step = Parameters<PursePort["step"]>[0];
 
-/** What was asked in one step, and who waits until it is written down. */
+/** What was asked in one step, and which callers wait until it is written. */
 export type Asked = {
   readonly asks: readonly Waiter[];
   readonly starts: readonly Start[];
@@ -118,11 +117,11 @@ type Written = {
   readonly share: PurseShare;
   readonly moves: boolean;
   readonly mayLower: boolean;
-  /** Whose need stands in the books. */
+  /** The waiter whose need is in the books. */
   readonly first: Waiter | undefined;
 };
 
-/** A child that wants to be counted. */
+/** A child to be counted as started. */
 export type Start = { settle(error: unknown): void };
 
 const NOTHING_TAKEN: PurseShare = { spent: NO_AMOUNT, inFlight: NO_AMOUNT, kept: NO_AMOUNT, executions: 0 };
@@ -134,7 +133,7 @@ export function stepFor({ asks, starts, moves, mayLower }: Asked, share: PurseSh
     share,
     starts: starts.length,
     asks: asks.map(({ wanted, holder, since }) => ({ ...wanted, above: keptAbove(holder), since })),
-    moves,
+    moves, // guard: shared-moves
     mayLower,
   };
 }
