@@ -91,7 +91,7 @@ async function help(command: string | undefined): Promise<number> {
   return 0;
 }
 
-/** With `owesResult` the command has something to say whenever it is stopped, so no signal ends it while it is loaded. */
+/** With `owesResult` the command reports a result even when it is stopped, so no signal ends it while it is loaded. */
 async function run(load: () => Promise<Command>, parameters: readonly string[], owesResult: boolean): Promise<number> {
   try {
     const held = owesResult ? holdSignals() : undefined;
@@ -114,7 +114,7 @@ function holdSignals(): () => StopSignal[] {
     return () => process.off(name, hold);
   });
   return () => {
-    for (const letGo of holds) letGo();
+    for (const release of holds) release();
     return came;
   };
 }

@@ -1,34 +1,28 @@
 /** What a command prints when it fails: one sentence, or each mistake of a file with the line and a mark below it. */
 
-import { MissingKey, messageOf, StoreError, stackOf, UnpricedModel, UserError } from "../core/errors.ts";
+import { MissingKey, messageOf, stackOf, UnpricedModel } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
 import { ConfigurationError, type Problem, type SourceLine, whereIs } from "../core/problem.ts";
-import { CommandError, EXIT } from "./exit-codes.ts";
-import { inert, inertLine } from "./terminal/inert.ts";
+import { CommandError, EXIT, isForPeople } from "./exit-codes.ts";
 import { type Display, openOutput, printJson, tell } from "./terminal/output.ts";
 import type { Style } from "./terminal/style.ts";
-import { displayWidth } from "./terminal/width.ts";
+import { displayWidth, inert, inertLine } from "./terminal/text.ts";
 
 /** Prints one sentence on stderr, and with `--json` also an object on stdout. Returns the code to end with. */
 export function reportError(error: unknown, isJson: boolean): number {
   const exitCode = exitCodeFor(error);
-  if (error instanceof ConfigurationError) {
-    showProblems(error, { color: "auto", isAscii: process.argv.includes("--ascii") });
-    if (isJson) printJson({ schema: "sous.error.v1", error: { message: inert(error.message), exit_code: exitCode } });
-    return exitCode;
-  }
-  const isForPeople = error instanceof CommandError || error instanceof UserError || error instanceof StoreError;
-  // Anything else is a bug: the stack shows where it is.
-  const words = isForPeople ? messageOf(error) : (stackOf(error) ?? messageOf(error));
+  const words = isForPeople(error) ? messageOf(error) : (stackOf(error) ?? messageOf(error));
   const message = inert(isFolderGone(error) ? FOLDER_GONE : words);
-  tell(`error: ${message}`);
+  if (error instanceof ConfigurationError)
+    showProblems(error, { color: "auto", ascii: process.argv.includes("--ascii") });
+  else tell(`error: ${message}`);
   if (isJson) printJson({ schema: "sous.error.v1", error: { message, exit_code: exitCode } });
   return exitCode;
 }
 
-const FOLDER_GONE = "The folder in which sous was started is gone: go to another one";
+const FOLDER_GONE = "The folder in which sous was started no longer exists: change to another one";
 
-/** Anything can ask for the folder we are in, and nothing works without one. */
+/** Any call may ask for the working folder. */
 function isFolderGone(error: unknown): boolean {
   return error instanceof Error && "syscall" in error && error.syscall === "uv_cwd";
 }
@@ -49,20 +43,20 @@ export function exitCodeFor(error: unknown): number {
 
 /** A value that was typed is a mistake of usage; a file that a flag names is a configuration. */
 function isTyped({ problems }: ConfigurationError): boolean {
-  return problems.every(({ code, place }) => place.kind === "flag" && code !== "SOUS-C001");
+  return problems.every(({ code, location }) => location.kind === "flag" && code !== "SOUS-C001");
 }
 
 /** Of a line of the file; what is longer is shown around the mark. */
 const MAX_COLUMNS = 100;
 
 export function errorPicture(problem: Problem, style: Style): string[] {
-  const { code, place, message, fix } = problem;
+  const { code, location, message, fix } = problem;
   const said = plain(inertLine(message, 500), style);
   return [
     `${style.paint("red", "error")} ${style.paint("bold", code)}  ${inertLine(whereIs(problem), 300)}`,
-    ...(place.kind === "file" && place.source.length > 0
-      ? sourceLines(place.source, place, said, style)
-      : givenLines(place.kind === "file" ? undefined : place.text, said, style)),
+    ...(location.kind === "file" && location.source.length > 0
+      ? sourceLines(location.source, location, said, style)
+      : givenLines(location.kind === "file" ? undefined : location.text, said, style)),
     `   ${style.paint("cyan", "fix")}   ${plain(inertLine(fix, 500), style)}`,
   ];
 }
@@ -108,7 +102,7 @@ function barOf({ glyphs }: Style): string {
   return glyphs.line.trimEnd();
 }
 
-/** Our own words have signs that not every screen can show. */
+/** Replaces signs in our own text that ASCII terminals cannot show. */
 function plain(text: string, { glyphs }: Style): string {
   return glyphs.more === "..." ? text.replaceAll("–", "-").replaceAll("…", "...") : text;
 }

@@ -1,4 +1,4 @@
-/** What of the files on this machine is guarded for a command: what it was started with, and what programs obey. */
+/** Which files of this machine are guarded for a command: those it was started with, and those that programs obey. */
 
 import { readdir, readlink, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -7,18 +7,16 @@ import { fileURLToPath } from "node:url";
 import { projectRoot } from "../../config/trust/files.ts";
 import type { ProjectTrust } from "../../config/trust/trust.ts";
 import type { Configuration } from "../../core/configuration.ts";
-import type { GuardPlaces } from "../../core/guarded-files.ts";
-import { databaseFile, userFolderIfAny } from "../files/paths.ts";
+import type { GuardPaths } from "../../core/guarded-files.ts";
+import { databaseFile, type ProcessContext, userFolderIfAny } from "../files/paths.ts";
 import { scriptFile } from "./models.ts";
 
-export type GuardRequest = {
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+export type GuardRequest = ProcessContext & {
   readonly configFile: string | undefined;
   /** Of the database, as the flag or the configuration says. */
   readonly dbPath: string | undefined;
   /** Further files that options name, such as the log. */
-  readonly optionFiles: readonly string[];
+  readonly optionFiles: readonly (string | undefined)[];
 };
 
 /** Variables that name a file or a folder which programs obey without being called. */
@@ -30,11 +28,11 @@ const OBEYED_VARIABLES = [
   ...["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR"],
 ];
 
-export async function guardPlaces(
+export async function guardPaths(
   request: GuardRequest,
   { model, provider }: Pick<Configuration, "model" | "provider">,
   trust: Pick<ProjectTrust, "root" | "files"> | undefined,
-): Promise<GuardPlaces> {
+): Promise<GuardPaths> {
   const { cwd, env } = request;
   const links = (trust?.files ?? []).filter(({ target }) => target !== undefined);
   const [top, refused, asked, homes, programFolders] = await Promise.all([
@@ -53,7 +51,7 @@ export async function guardPlaces(
   return { top, refused, asked: [...asked, ...trusted, ...linked], homes, programFolders };
 }
 
-/** Large folders of the home in which programs keep data and no settings. */
+/** Large folders of the home in which programs store data and no settings. */
 const DATA_FOLDERS = new Set([
   ".cache",
   ".local",
@@ -68,7 +66,7 @@ const DATA_FOLDERS = new Set([
 ]);
 const MAX_FOLDERS = 200;
 
-/** Where links among the settings of the home lead: people keep those in a repository, and work on them there. */
+/** Targets of links among the settings of the home: users often store those in a repository and edit them there. */
 async function linkedSettings(home: string, cwd: string): Promise<string[]> {
   const [top, inside] = await Promise.all([entriesOf(home), entriesOf(join(home, ".config"))]);
   const folders = [
@@ -158,10 +156,10 @@ async function withReal(paths: readonly string[]): Promise<string[]> {
   return [...new Set([...named, ...(await Promise.all(named.map((each) => realPathOf(each))))])];
 }
 
-/** Links that lead nowhere yet are followed so far. */
+/** How many links without a target are followed. */
 const MAX_LINKS = 40;
 
-/** The path without links, also where what a link leads to is not there yet. */
+/** The path without links, also when the target of a link does not exist yet. */
 async function realPathOf(path: string, depth = 0): Promise<string> {
   try {
     return await realpath(path);

@@ -4,24 +4,20 @@ import { resolve } from "node:path";
 import type { ModelChoice } from "../../core/agent.ts";
 import type { Configuration } from "../../core/configuration.ts";
 import { MissingKey, messageOf } from "../../core/errors.ts";
-import type { Model } from "../../core/model.ts";
-import { providerOf } from "../../core/model.ts";
+import { type Model, providerOf } from "../../core/model.ts";
 import type { Programs } from "../../core/process.ts";
 import type { ResolveOptions } from "../../model/resolve.ts";
 import { CommandError } from "../exit-codes.ts";
-import { readForeign } from "../files/read-foreign.ts";
-import { inertLine } from "../terminal/inert.ts";
+import { readForeign } from "../files/file-access.ts";
+import type { ProcessContext } from "../files/paths.ts";
+import { inertLine } from "../terminal/text.ts";
 
 /** Answers from a file of this machine: `script/answers.json`. */
 const SCRIPT = "script/";
 const KEY_TIMEOUT_MS = 30_000;
 const MAX_KEY_BYTES = 16 * 1024;
 
-export type ModelPlaces = {
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly programs: Programs;
-};
+export type ModelContext = ProcessContext & { readonly programs: Programs };
 
 export type ModelSource = {
   resolve(choice: ModelChoice): Model | Promise<Model>;
@@ -29,11 +25,11 @@ export type ModelSource = {
   readonly secrets: Readonly<Record<string, string>>;
 };
 
-export async function modelSource(places: ModelPlaces, { provider, model }: Configuration): Promise<ModelSource> {
+export async function modelSource(context: ModelContext, { provider, model }: Configuration): Promise<ModelSource> {
   const { modelCache } = await import("../../model/resolve.ts");
-  const { cwd, env } = places;
+  const { cwd, env } = context;
   const isScripted = model?.startsWith(SCRIPT) === true;
-  const key = isScripted ? undefined : await givenKey(places, provider);
+  const key = isScripted ? undefined : await givenKey(context, provider);
   const chosen = providerOf(model ?? "");
   const optionsFor = (choice: string): ResolveOptions => {
     const { maxRetries, timeoutMs: silenceMs, callTimeoutMs } = provider;
@@ -62,7 +58,7 @@ export function scriptFile(model: string): string | undefined {
 
 /** From the variable or the command that the user's configuration names. Says which of them failed, never what it held. */
 async function givenKey(
-  { env, programs }: ModelPlaces,
+  { env, programs }: ModelContext,
   { apiKeyEnv, apiKeyCommand }: Configuration["provider"],
 ): Promise<string | undefined> {
   if (apiKeyEnv !== undefined) {

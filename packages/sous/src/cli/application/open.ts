@@ -1,30 +1,95 @@
 /** From flags, configuration and files to the runtime that `sous run` and `sous chat` use. Everything is loaded late. */
 
-import { isAbsolute, relative } from "node:path";
 import type { AgentFile } from "../../config/agents/file.ts";
-import type { ProjectTrust } from "../../config/trust/trust.ts";
+import { type ProjectTrust, writeTrusted } from "../../config/trust/trust.ts";
+import type { AgentDefinition } from "../../core/agent.ts";
+import type { ApprovalRequest, Approve, RuleAnswer } from "../../core/approval.ts";
+import type { Clock } from "../../core/clock.ts";
 import type { Configuration, PermissionRule } from "../../core/configuration.ts";
 import { UnpricedModel } from "../../core/errors.ts";
-import type { GuardPlaces } from "../../core/guarded-files.ts";
+import type { GuardPaths } from "../../core/guarded-files.ts";
 import type { Budget, DelegationLimits } from "../../core/limits.ts";
+import { providerOf, whyNotNamed } from "../../core/model.ts";
 import type { Programs } from "../../core/process.ts";
-import type { RuntimeOptions } from "../../core/runtime.ts";
+import type { RunOptions, RunResult, RuntimeOptions } from "../../core/runtime.ts";
+import type { Store } from "../../core/store.ts";
 import type { Tool } from "../../core/tool.ts";
-import { createPolicy, type Policy, type PolicyOptions } from "../../rights/policy.ts";
-import { checkPattern } from "../../rights/rule-pattern.ts";
+import { guardOfFile } from "../../rights/guarded-writes.ts";
+import { createConsent } from "../../rights/policy.ts";
+import type { Runtime } from "../../runtime.ts";
 import type { BackgroundCommands } from "../../tools/terminal-background.ts";
-import { CommandError, EXIT, usageError } from "../exit-codes.ts";
+import type { AroundWrite } from "../../tools/write-file.ts";
+import { CommandError, EXIT } from "../exit-codes.ts";
+import { type ProcessContext, userFolderIfAny } from "../files/paths.ts";
 import { alsoHide, withoutValuesIn } from "../files/without-secrets.ts";
-import { keepOf, openForRun } from "../stored/database.ts";
+import { openForRun, storageOf } from "../stored/database.ts";
 import type { RunFlags } from "../table/run-flags.ts";
-import { inertLine } from "../terminal/inert.ts";
-import { findTrust, lineOf, loadAgents, onProviderOf, trustWarning, withAgentRules, writeInProject } from "./agents.ts";
-import type { Application, ApplicationRequest } from "./application.ts";
-import { readConfiguration } from "./configuration.ts";
-import { guardPlaces } from "./guards.ts";
+import { inertLine } from "../terminal/text.ts";
+import { guardPaths } from "./guards.ts";
 import { modelSource } from "./models.ts";
 import { openProjectPrograms } from "./programs.ts";
+import { findTrust, loadAgents, readConfiguration, trustWarning } from "./project.ts";
 import { ROOT_NAME, readNotes, rootAndAgents } from "./root.ts";
+import { commandReading, lineOf, policyFor, withAgentRules } from "./rules.ts";
+
+export type ApplicationRequest = ProcessContext & {
+  readonly flags: RunFlags;
+  /** The person at the terminal; without one, a call that no rule decides is refused. */
+  readonly ask: Approve | undefined;
+  /** The store of a run that continues; the caller opened it. */
+  readonly store?: Store | undefined;
+  /** Files that other options name, where they are given, such as the log: no tool writes them. */
+  readonly optionFiles?: readonly (string | undefined)[] | undefined;
+  /** One line for a person: what was ignored, and what to do about it. */
+  readonly warn: (line: string) => void;
+};
+
+export type Application = AsyncDisposable & {
+  readonly configuration: Configuration;
+  readonly runtime: Runtime;
+  readonly clock: Clock;
+  /** The root of every run of this command. */
+  readonly agent: AgentDefinition;
+  /** All tools of the command line, whatever the flags leave to the root. */
+  readonly tools: readonly Tool[];
+  /** Agents from files, by which a person or a model can call them. */
+  readonly agents: readonly AgentDefinition[];
+  /** Limits and budget of one run, from the flags and the configuration. */
+  readonly runOptions: Pick<RunOptions, "budget" | "limits" | "conversation">;
+  /** Undefined when nothing is stored. */
+  readonly store: Store | undefined;
+  /** For the lines a person runs with `!`. */
+  readonly programs: Programs;
+  readonly commands: ConversationCommands;
+  /** Is given the result of every run of a conversation, before anything else is done with it. */
+  readonly onEnded?: ((result: RunResult) => void) | undefined;
+  /** Rejects in one sentence when there is no such model, or no key for it. */
+  checkModel(name: string): Promise<void>;
+  /** What a call would do, exactly and in words that are harmless to show. */
+  describe(request: ApprovalRequest, columns?: number): ActionWords;
+  /** Holds for the agent that asks, at the same position below the same agents, until the command ends. */
+  remember(rule: PermissionRule, request: ApprovalRequest): void;
+  /** What the rules say of a call of the root to this tool, whatever its input; undefined when none decides. */
+  ruleOn(toolName: string): RuleAnswer["effect"] | undefined;
+};
+
+/** What the agents of a conversation have left running in the background. */
+export type ConversationCommands = {
+  /** Ends what this root and everything below it has started, or all there is. */
+  end(rootId?: string): Promise<void>;
+  /** From now on the commands of the root belong to this run, which continues its conversation. */
+  moveTo(rootId: string): void;
+};
+
+export type ActionWords = {
+  readonly title: string;
+  /** All of it, wrapped and never cut. */
+  readonly lines: readonly string[];
+  /** Why a rule has the person asked, where it says so. */
+  readonly why: readonly string[];
+  /** What "always for this agent" would remember: this action and no other. */
+  readonly rule: PermissionRule | undefined;
+};
 
 export async function openApplication(given: ApplicationRequest): Promise<Application> {
   const request = { ...given, warn: (line: string) => given.warn(`warning: ${line}`) };
@@ -33,19 +98,18 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
   const project = trust?.state === "trusted" ? trust : undefined;
   const { configuration, warnings } = await readConfiguration({ flags, cwd, env, project });
   for (const warning of warnings) request.warn(inertLine(warning, 1000));
-  const keep = keepOf(flags.keep, configuration);
+  const storage = storageOf(flags.storage, configuration);
   await using opened = new AsyncDisposableStack();
-  const store = request.store ?? opened.use(await openForRun(keep));
+  const store = request.store ?? opened.use(await openForRun(storage));
   const programs = await openProjectPrograms(request, project, opened);
-  const guards = await guardPlaces(guardRequest(request, configuration), configuration, trust);
+  const guards = await guardPaths(guardRequest(request, configuration), configuration, trust);
   const files = onProviderOf(await agentFiles(request, project), configuration, request.warn);
   const policy = policyFor(request, configuration, { heldRules: trust?.heldRules ?? [], guards, agents: files });
   const commands = await openCommands(programs, env);
   const tools = await toolsOf(request, configuration, { programs, guards, commands });
   const { allowsAll } = flags.rights;
   const rules = withAgentRules(policy, files, { allowsAll, ...commandReading(request, configuration, guards) });
-  const [{ createConsent }, { systemHost }, { runtimeOn }, models] = await Promise.all([
-    import("../../rights/policy.ts"),
+  const [{ systemHost }, { runtimeOn }, models] = await Promise.all([
     import("../../host.ts"),
     import("../../runtime.ts"),
     modelSource({ cwd, env, programs }, configuration),
@@ -58,7 +122,7 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
     host,
     agents,
     store,
-    requireStore: keep.isRequired,
+    requireStore: storage.isRequired,
     approve: createConsent(rules, ask),
     maxConcurrentCalls: configuration.provider.maxConcurrentCalls,
     models: { allow: configuration.models.allow, prices: configuration.prices },
@@ -114,66 +178,19 @@ async function knownTrust({ cwd, env, ask, warn }: ApplicationRequest): Promise<
 }
 
 function guardRequest({ cwd, env, flags, optionFiles = [] }: ApplicationRequest, configuration: Configuration) {
-  return { cwd, env, configFile: flags.configFile, dbPath: keepOf(flags.keep, configuration).dbPath, optionFiles };
+  return {
+    cwd,
+    env,
+    configFile: flags.configFile,
+    dbPath: storageOf(flags.storage, configuration).dbPath,
+    optionFiles,
+  };
 }
-
-/** The rules of a project whose trust was lost, the files that are guarded, and the agents that were read. */
-type Bounds = {
-  heldRules: readonly PermissionRule[];
-  guards: GuardPlaces;
-  agents: readonly Pick<AgentFile, "name" | "file">[];
-};
-
-/** The rules of the configuration and of the command line, and the default ones. */
-export function policyFor(
-  { flags: { rights }, env }: PolicyRequest,
-  configuration: Configuration,
-  { heldRules, guards, agents }: Bounds,
-): Policy {
-  const { permissions, tools } = configuration;
-  for (const { pattern } of rights.rules) {
-    const problem = checkPattern(pattern);
-    if (problem !== undefined) throw usageError(`--allow ${inertLine(pattern, 80)}: ${problem}`);
-  }
-  return createPolicy({
-    rules: [...permissions, ...heldRules, ...rights.rules, ...agents.map(callRule)],
-    guards,
-    allowsAll: rights.allowsAll,
-    allowHosts: tools.fetch.allowHosts,
-    ...commandReading({ env }, configuration, guards),
-  });
-}
-
-/**
- * By default an agent of the user, or of a trusted project, is called without a question, by whichever tool: what it does asks
- * for itself. A rule that asks or denies goes before.
- */
-function callRule({ name, file }: Bounds["agents"][number]): PermissionRule {
-  return { effect: "allow", pattern: `subagent(${name})`, origin: `default for the agent ${file}` };
-}
-
-/** What commands of the terminal mean here. */
-function commandReading(
-  { env }: Pick<ApplicationRequest, "env">,
-  { tools }: Configuration,
-  guards: GuardPlaces,
-): Pick<PolicyOptions, "home" | "variables"> {
-  return { home: knownHome(env.HOME, guards), variables: tools.terminal.inertVariables };
-}
-
-/** Programs get another home folder when it lies in the project; then ~ is not known. */
-function knownHome(home: string | undefined, { top }: GuardPlaces): string | undefined {
-  if (home === undefined || !isAbsolute(home)) return undefined;
-  const way = relative(top, home);
-  return way.startsWith("..") || isAbsolute(way) ? home : undefined;
-}
-
-type PolicyRequest = Pick<ApplicationRequest, "env"> & { readonly flags: Pick<RunFlags, "rights"> };
 
 async function toolsOf(
   { cwd, env, flags }: ApplicationRequest,
   configuration: Configuration,
-  { programs, guards, commands }: { programs: Programs; guards: GuardPlaces; commands: BackgroundCommands },
+  { programs, guards, commands }: { programs: Programs; guards: GuardPaths; commands: BackgroundCommands },
 ): Promise<Tool[]> {
   const { builtInTools } = await import("../../tools/built-in.ts");
   const aroundWrite = flags.isBare ? undefined : writeInProject({ cwd, env }, guards);
@@ -222,4 +239,34 @@ function limitsOf({ agent: { subagent } }: Configuration): DelegationLimits {
     summary,
     children: { executions, tokens, seconds, costUsd },
   };
+}
+
+/** For the tools that write. Rules let a guarded file be written only when a person has said yes to it. */
+function writeInProject({ cwd, env }: ProcessContext, guards: GuardPaths): AroundWrite | undefined {
+  const stateFolder = userFolderIfAny("state", env);
+  if (stateFolder === undefined) return undefined;
+  return async (file, content, write) => {
+    if (guardOfFile(file, guards) === undefined) return write();
+    return writeTrusted({ cwd, stateFolder }, { file, content }, write);
+  };
+}
+
+/**
+ * A project was trusted to be read, not to choose whose server gets a task and which key pays for it: an agent of it that
+ * names another provider runs on the model of its caller, unless the user's configuration lists that model.
+ */
+function onProviderOf(
+  files: readonly AgentFile[],
+  { model, models }: Pick<Configuration, "model" | "models">,
+  warn: (line: string) => void,
+): AgentFile[] {
+  const own = model === undefined ? undefined : providerOf(model);
+  return files.map((file) => {
+    if (file.scope !== "project" || file.model === undefined || file.model === "inherit") return file;
+    if (whyNotNamed(file.model, own, models.allow) === undefined) return file;
+    const where = `${file.file}:${file.origins.fields.model?.line ?? 1}`;
+    const why = "a project may only choose a model of your provider, or one that models.allow lists";
+    warn(inertLine(`${where}: the model ${file.model} is ignored: ${why}`, 300));
+    return { ...file, model: undefined };
+  });
 }

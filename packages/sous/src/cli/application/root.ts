@@ -2,7 +2,7 @@
 
 import type { AgentFile } from "../../config/agents/file.ts";
 import type { ProjectTrust } from "../../config/trust/trust.ts";
-import type { AgentDefinition } from "../../core/agent.ts";
+import { type AgentDefinition, agent } from "../../core/agent.ts";
 import type { Configuration } from "../../core/configuration.ts";
 import { MissingKey } from "../../core/errors.ts";
 import { nearest } from "../../core/nearest.ts";
@@ -10,8 +10,7 @@ import type { Programs } from "../../core/process.ts";
 import type { Tool } from "../../core/tool.ts";
 import { usageError } from "../exit-codes.ts";
 import type { RunRights } from "../table/run-flags.ts";
-import { inertLine } from "../terminal/inert.ts";
-import { toDefinitions } from "./agents.ts";
+import { inertLine, localDay } from "../terminal/text.ts";
 
 /** The name of the root in paths, events and rules. */
 export const ROOT_NAME = "sous";
@@ -43,8 +42,8 @@ export async function readNotes({ cwd, now, programs, project, warn }: NotesRequ
   const notes = readAgentsMd(project?.files ?? []);
   if (notes?.isCut) warn("AGENTS.md is longer than 64 KB: agents read its beginning, and not the rest");
   const shell = (await programs.find("bash")) === undefined ? "sh" : "bash";
-  const facts = placeFacts({ cwd, now, platform: process.platform, shell });
-  return { facts, whole: placeNotes(facts, notes?.text) };
+  const facts = folderFacts({ cwd, now, platform: process.platform, shell });
+  return { facts, whole: folderNotes(facts, notes?.text) };
 }
 
 export async function rootAndAgents(parts: RootParts): Promise<{ root: AgentDefinition; agents: AgentDefinition[] }> {
@@ -58,20 +57,17 @@ export async function rootAndAgents(parts: RootParts): Promise<{ root: AgentDefi
     },
     rights,
   );
-  // What the root may not use it cannot pass on: a file does not widen what was typed.
+  // The root cannot pass on what it may not use: agent files do not widen the options.
   const agents = toDefinitions(files, { tools, delegates, notes });
   if (model === undefined)
     throw new MissingKey(
       "No model is chosen: give --model provider/model, set SOUS_MODEL, or write model: in the configuration",
     );
-  const [{ agent }, { namedAgentTool }] = await Promise.all([
-    import("../../core/agent.ts"),
-    import("../../subagents/named-agent.ts"),
-  ]);
+  const { namedAgentTool } = await import("../../subagents/named-agent.ts");
   // Calling one needs consent, or a rule: the default rules allow those that were read here.
   const named = delegates ? agents.map((each) => namedAgentTool(each, { tier: "confirm" })) : [];
   const callable = named.filter(({ name }) => !deny.includes(name));
-  const starting = delegates ? ["subagent", "parallel_subagent"].filter((name) => !deny.includes(name)) : [];
+  const starting = delegates ? GENERIC.filter((name) => !deny.includes(name)) : [];
   const root = agent({
     name: ROOT_NAME,
     instructions: rootPrompt([...starting, ...callable.map(({ name }) => name)]),
@@ -83,6 +79,34 @@ export async function rootAndAgents(parts: RootParts): Promise<{ root: AgentDefi
     deny,
   });
   return { root, agents };
+}
+
+/** What the root has and may pass on, and what agents read besides their instructions. */
+type Passed = {
+  readonly tools: readonly Tool[];
+  readonly delegates: boolean;
+  readonly notes: RunNotes;
+};
+
+/** Agents of files as definitions. */
+export function toDefinitions(files: readonly AgentFile[], { tools, delegates, notes }: Passed): AgentDefinition[] {
+  return files.map((file) =>
+    agent({
+      name: file.name,
+      nickname: file.nickname,
+      description: file.description,
+      instructions: file.instructions === "" ? undefined : file.instructions,
+      notes: file.notes ? notes.whole : notes.facts,
+      model: file.model === "inherit" ? undefined : file.model,
+      tools: file.tools === undefined ? undefined : tools.filter(({ name }) => file.tools?.includes(name)),
+      deny: file.deny,
+      delegate: file.delegate && delegates,
+      maxTurns: file.maxTurns,
+      timeoutMs: file.timeoutMs,
+      maxOutputTokens: file.maxOutputTokens,
+      outputSchema: file.outputSchema,
+    }),
+  );
 }
 
 type ToolChoice = {
@@ -101,9 +125,9 @@ type ToolOffer = {
   readonly maxChildren: number | undefined;
 };
 
-/** They start children of any kind. */
+/** Start children of any kind. */
 const GENERIC = ["subagent", "parallel_subagent"];
-/** They come along with whatever starts children. */
+/** Offered together with any tool that starts children. */
 const COMPANIONS = ["subagent_send", "subagent_report", "subagent_wait", "subagent_cancel", "subagent_list"];
 
 /** Throws a usage error for a name that no tool has. `--tools` is the exact list: what starts children must be named. */
@@ -128,7 +152,7 @@ function unknownTool(name: string, known: readonly string[]): string {
   return `Unknown tool ${inertLine(name, 80)}${hint === "" ? ";" : hint} there are ${inertLine(known.join(", "), 2000)}`;
 }
 
-type PlaceFacts = {
+type FolderFacts = {
   readonly cwd: string;
   /** Milliseconds; only the day is shown. */
   readonly now: number;
@@ -139,25 +163,18 @@ type PlaceFacts = {
 };
 
 /** For an agent that reads no notes of the project. */
-export function placeFacts({ cwd, now, platform, shell }: PlaceFacts): string {
-  return `You work in ${oneLine(cwd)}. ${PATHS}\nToday is ${dayOf(now)}. The system is ${platform}, and commands run in ${shell}.`;
+export function folderFacts({ cwd, now, platform, shell }: FolderFacts): string {
+  return `You work in ${oneLine(cwd)}. ${PATHS}\nToday is ${localDay(now)}. The system is ${platform}, and commands run in ${shell}.`;
 }
 
 /** `projectNotes` is the text of AGENTS.md, when the project is trusted and has one. */
-export function placeNotes(facts: string, projectNotes: string | undefined): string {
+export function folderNotes(facts: string, projectNotes: string | undefined): string {
   if (projectNotes === undefined) return facts;
-  return `${facts}\n\n${PROJECT}\n\n<agents_md>\n${kept(projectNotes.trim())}\n</agents_md>`;
+  return `${facts}\n\n${PROJECT}\n\n<agents_md>\n${escapedNotes(projectNotes.trim())}\n</agents_md>`;
 }
 
-/** `2026-11-16`, where the machine is. */
-function dayOf(now: number): string {
-  const date = new Date(now);
-  const padded = (number: number): string => String(number).padStart(2, "0");
-  return `${date.getFullYear()}-${padded(date.getMonth() + 1)}-${padded(date.getDate())}`;
-}
-
-/** Notes end where we end them, however they spell our mark. */
-function kept(notes: string): string {
+/** Escapes our closing mark in the notes, however it is spelled, so that they cannot end the section. */
+function escapedNotes(notes: string): string {
   let shown = "";
   let done = 0;
   for (const { index } of notes.matchAll(/agents_md/gi)) {
@@ -171,7 +188,7 @@ function kept(notes: string): string {
   return shown + notes.slice(done);
 }
 
-/** The name of a folder is chosen by the person who made it: it must not pass for a paragraph of ours. */
+/** A folder name is untrusted: it must not read like a paragraph of the prompt. */
 function oneLine(path: string): string {
   return /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(path) ? JSON.stringify(inertLine(path, 4096)) : path;
 }

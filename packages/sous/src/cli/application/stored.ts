@@ -10,12 +10,10 @@ import type { Tool } from "../../core/tool.ts";
 import type { Runtime } from "../../runtime.ts";
 import { DEMO_MODEL } from "../commands/demo-script.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
-import type { RunFlags } from "../table/run-flags.ts";
-import { inertLine } from "../terminal/inert.ts";
 import { tell } from "../terminal/output.ts";
-import type { Application } from "./application.ts";
-import { readConfiguration } from "./configuration.ts";
-import { openApplication } from "./open.ts";
+import { inertLine } from "../terminal/text.ts";
+import { type Application, type ApplicationRequest, openApplication } from "./open.ts";
+import { readConfiguration } from "./project.ts";
 import { ROOT_NAME } from "./root.ts";
 
 export type StoredTree = { readonly start: RunStart; readonly events: readonly StoredEvent[]; readonly store: Store };
@@ -28,59 +26,39 @@ export type StoredAssembly = AsyncDisposable & {
   isLogged: boolean;
 };
 
-type Place = {
-  readonly flags: RunFlags;
-  readonly cwd: string;
-  readonly env: NodeJS.ProcessEnv;
-  /** Files that options name: no tool writes them. */
-  readonly optionFiles?: readonly string[] | undefined;
-};
+type ResumeRequest = Pick<ApplicationRequest, "flags" | "cwd" | "env" | "optionFiles">;
 
 /** Throws a `CommandError` when the run had tools or agents that only a program can have. */
 export async function assembleStored(
   stored: StoredTree,
-  { flags, cwd, env, optionFiles }: Place,
+  { flags, cwd, env, optionFiles }: ResumeRequest,
 ): Promise<StoredAssembly> {
   const { start, events, store } = stored;
   if (start.model === DEMO_MODEL) {
     checkAgents(events, []);
-    const { assembleDemo } = await import("./demo.ts");
-    const demo = assembleDemo(cwd, { store, requireStore: flags.keep.isRequired });
+    const { assembleDemo } = await import("../commands/demo.ts");
+    const demo = assembleDemo(cwd, { store, requireStore: flags.storage.isRequired });
     return { ...demo, isLogged: true, [Symbol.asyncDispose]: async () => {} };
   }
   await checkStoredModel(start.model, { flags, cwd, env });
-  // Its model is known, so that none has to be chosen.
+  // The run names its model, so none has to be chosen.
   const known = { ...flags, model: flags.model ?? start.model };
-  const application = await openApplication({
-    flags: known,
-    cwd,
-    env,
-    ask: undefined,
-    store,
-    optionFiles,
-    warn: tell,
-  });
-  try {
-    checkAgents(events, application.agents);
-    const agent = await rootOf(start, application);
-    return {
-      clock: application.clock,
-      runtime: application.runtime,
-      agent,
-      isLogged: application.configuration.agent.subagent.telemetryEnabled,
-      [Symbol.asyncDispose]: () => application[Symbol.asyncDispose](),
-    };
-  } catch (error) {
-    await application[Symbol.asyncDispose]();
-    throw error;
-  }
+  await using opened = new AsyncDisposableStack();
+  const request = { flags: known, cwd, env, ask: undefined, store, optionFiles, warn: tell };
+  const application = opened.use(await openApplication(request));
+  checkAgents(events, application.agents);
+  const { clock, runtime, configuration } = application;
+  const agent = await rootOf(start, application);
+  const isLogged = configuration.agent.subagent.telemetryEnabled;
+  const lives = opened.move();
+  return { clock, runtime, agent, isLogged, [Symbol.asyncDispose]: () => lives.disposeAsync() };
 }
 
 /**
- * A database may come from anybody. The model that it names says whose server gets the conversation and which key pays, so it
- * is one that a call could name: of the provider that the user has chosen, or listed in `models.allow`.
+ * A database may come from an untrusted source. The model that it names decides which server gets the conversation and which
+ * key pays, so it must be one that a call could name: of the provider that the user has chosen, or listed in `models.allow`.
  */
-async function checkStoredModel(model: string, { flags, cwd, env }: Place): Promise<void> {
+async function checkStoredModel(model: string, { flags, cwd, env }: ResumeRequest): Promise<void> {
   const { configuration } = await readConfiguration({ flags, cwd, env, project: undefined });
   const { model: own, models, provider } = configuration;
   if (own === model) return;

@@ -1,12 +1,11 @@
 /** The live region of a chat, from what it is about to lines: pure, and never higher than it may be. */
 
-import { inert } from "../terminal/inert.ts";
 import type { Cursor, Frame, ScreenSize } from "../terminal/live-screen.ts";
 import type { Style } from "../terminal/style.ts";
-import { breakLine, charactersOf, cutToWidth, displayWidth, joinToWidth } from "../terminal/width.ts";
+import { breakLine, charactersOf, cutToWidth, displayWidth, inert, joinToWidth } from "../terminal/text.ts";
 import type { LiveView } from "../view/live-lines.ts";
 import type { Editor } from "./editor.ts";
-import type { Question } from "./questions.ts";
+import type { ApprovalQuestion } from "./questions.ts";
 import type { Transcript } from "./transcript.ts";
 
 export type ChatScene = {
@@ -14,7 +13,7 @@ export type ChatScene = {
   editor: Editor;
   /** Whom the line is for, when it is not the root: `why not`, `sous/scout`. */
   purpose: string | undefined;
-  question: { first: Question; count: number; isHeld: boolean } | undefined;
+  question: { first: ApprovalQuestion; count: number; isHeld: boolean } | undefined;
   /** The path of the child that was chosen. */
   selected: string | undefined;
   /** One line below everything: choices of Tab, what a key would do. */
@@ -53,7 +52,7 @@ export function chatFrame(scene: ChatScene, size: ScreenSize, style: Style): Req
 }
 
 /** True when the whole of a question does not fit into the region. */
-export function isLongQuestion({ action }: Question, size: ScreenSize): boolean {
+export function isLongQuestion({ action }: ApprovalQuestion, size: ScreenSize): boolean {
   const third = Math.max(3, Math.floor((size.rows - 1) / 3));
   const head = breakLine(`! ${action.title} (1 of 9)`, size.columns - 1);
   const rest =
@@ -61,7 +60,7 @@ export function isLongQuestion({ action }: Question, size: ScreenSize): boolean 
   return head.length + rest > third;
 }
 
-function actionLines({ lines, why }: Question["action"], columns: number): string[] {
+function actionLines({ lines, why }: ApprovalQuestion["action"], columns: number): string[] {
   return [...lines, ...why].flatMap((line) => breakLine(`  ${line}`, columns));
 }
 
@@ -83,8 +82,8 @@ function questionLines({ question }: ChatScene, columns: number, maxLines: numbe
   ];
 }
 
-/** On as many lines as it takes: a choice that is cut is none. */
-function choiceLines({ rule }: Question["action"], isHeld: boolean, columns: number, dot: string): string[] {
+/** On as many lines as needed: a choice must not be cut. */
+function choiceLines({ rule }: ApprovalQuestion["action"], isHeld: boolean, columns: number, dot: string): string[] {
   const keys = ["y once", ...(rule === undefined ? [] : ["a always for this agent"]), "n no", "r no, and why"];
   return joinToWidth(isHeld ? ["Esc to answer"] : keys, dot, columns - 2).map((line) => `  ${line}`);
 }
@@ -114,20 +113,20 @@ export function editorLines({ text, cursor }: Pick<Editor, "text" | "cursor">, v
   const room = Math.max(4, view.columns - indent);
   const window = around(text, cursor, view.maxLines);
   const rows: string[] = [];
-  let place: Cursor = { row: 0, column: 0 };
+  let shownCursor: Cursor = { row: 0, column: 0 };
   let offset = window.from;
   for (const line of window.text.split("\n")) {
     const laid = layLine(line, cursor - offset, room);
-    if (laid.cursor !== undefined) place = { row: rows.length + laid.cursor.row, column: laid.cursor.column };
+    if (laid.cursor !== undefined) shownCursor = { row: rows.length + laid.cursor.row, column: laid.cursor.column };
     rows.push(...laid.rows);
     offset += line.length + 1;
   }
-  const first = Math.max(0, Math.min(place.row - view.maxLines + 1, rows.length - view.maxLines));
+  const first = Math.max(0, Math.min(shownCursor.row - view.maxLines + 1, rows.length - view.maxLines));
   const isAtStart = first === 0 && window.from === 0;
   const lines = rows
     .slice(first, first + view.maxLines)
     .map((row, index) => (index === 0 && isAtStart ? view.prompt : " ".repeat(indent)) + row);
-  return { lines, cursor: { row: place.row - first, column: place.column + indent } };
+  return { lines, cursor: { row: shownCursor.row - first, column: shownCursor.column + indent } };
 }
 
 /** The lines around the cursor: the rest cannot be on the screen. */
@@ -163,7 +162,7 @@ function layLine(line: string, at: number, room: number): { rows: string[]; curs
     width += wide;
     units += character.length;
   }
-  // Behind the last column there is no place for the cursor.
+  // The cursor cannot stand behind the last column.
   if (at === units && width >= room) {
     rows.push(row);
     row = "";

@@ -1,4 +1,4 @@
-/** A chat without a screen: what is typed goes in, lines come out. The terminal and the pipe both stand on it. */
+/** A chat without a screen: takes typed lines and produces lines to show. The terminal and the pipe both use it. */
 
 import { ToolFailure } from "../../core/errors.ts";
 import type { SousEvent } from "../../core/event.ts";
@@ -6,13 +6,13 @@ import type { ProgramResult, Programs } from "../../core/process.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { CancelMode } from "../../core/spawn.ts";
 import type { RunRecord } from "../../core/store.ts";
-import type { Application } from "../application/application.ts";
+import type { Application } from "../application/open.ts";
 import { CommandError } from "../exit-codes.ts";
 import { thisFolder } from "../files/paths.ts";
-import { inert, inertLine } from "../terminal/inert.ts";
 import type { Style } from "../terminal/style.ts";
-import { StoredConversations } from "./continue-conversation.ts";
-import { Conversation, NOT_SENT } from "./conversation.ts";
+import { inert, inertLine } from "../terminal/text.ts";
+import { EarlierChats } from "./continue-conversation.ts";
+import { ChatConversation, NOT_SENT } from "./conversation.ts";
 import { type CommandScene, listEarlier, runSlashCommand } from "./slash-commands.ts";
 import { Transcript } from "./transcript.ts";
 import { attachFiles, fenced, readTypedLine } from "./typed-line.ts";
@@ -26,7 +26,7 @@ type ChatOptions = {
   say(lines: readonly string[]): void;
   /** Where an earlier conversation stands; with `say` when unset. */
   sayEarlier?(lines: readonly string[]): void;
-  /** After the transcript has taken an event in; `lines` are what it made of it. */
+  /** Called after the transcript has taken an event in; `lines` are those that are done. */
   onEvent(event: SousEvent, lines: readonly string[]): void;
 };
 
@@ -34,10 +34,10 @@ const LEAVES: ReadonlySet<string> = new Set(["quit", "exit"]);
 
 export class Chat {
   readonly transcript: Transcript;
-  readonly conversation: Conversation;
+  readonly conversation: ChatConversation;
   readonly agentNames: ReadonlySet<string>;
   readonly #options: ChatOptions;
-  readonly #earlier: StoredConversations;
+  readonly #earlier: EarlierChats;
   /** The shell line that is running. */
   #shell: AbortController | undefined;
 
@@ -45,13 +45,13 @@ export class Chat {
     this.#options = options;
     this.transcript = new Transcript(options.style);
     this.agentNames = new Set(options.application.agents.map(({ name }) => name));
-    this.conversation = new Conversation(options.application, (event) =>
+    this.conversation = new ChatConversation(options.application, (event) =>
       options.onEvent(event, this.transcript.apply(event, options.columns())),
     );
     this.transcript.limits = () => this.conversation.spending()?.limits;
     const { application, style, columns, say, sayEarlier = say } = options;
     const { conversation, transcript } = this;
-    this.#earlier = new StoredConversations({
+    this.#earlier = new EarlierChats({
       application,
       cwd: thisFolder(options.cwd),
       conversation,
@@ -133,7 +133,7 @@ export class Chat {
     return this.#earlier.ask(mode) || this.conversation.cancel(undefined, mode === "leave" ? "stop" : mode);
   }
 
-  /** Resolves when nothing is live any more, and nothing is being opened. */
+  /** Resolves when no run is live and no conversation is being opened. */
   async settled(): Promise<void> {
     await this.#earlier.opening;
     await this.conversation.settled;
@@ -167,7 +167,7 @@ export class Chat {
     return this.#shell !== undefined;
   }
 
-  /** The user's own act: no one is asked, and the agent sees what came of it with the next message. */
+  /** Runs without approval, because the user typed it; the agent sees the output with the next message. */
   async #runShell(line: string): Promise<void> {
     const { application, cwd, say } = this.#options;
     const { timeoutMs } = application.configuration.tools.terminal;

@@ -3,36 +3,28 @@
 import type { RunResult } from "../../core/runtime.ts";
 import type { CancelMode } from "../../core/spawn.ts";
 import type { RunRecord } from "../../core/store.ts";
-import type { Application } from "../application/application.ts";
+import type { Application } from "../application/open.ts";
 import { CommandError } from "../exit-codes.ts";
 import { folderNote } from "../stored/find-run.ts";
-import { inertLine } from "../terminal/inert.ts";
-import type { Style } from "../terminal/style.ts";
-import type { Conversation } from "./conversation.ts";
-import { earlierLines } from "./conversation-lines.ts";
-import type { EarlierConversations } from "./slash-commands.ts";
+import { inertLine } from "../terminal/text.ts";
+import type { CommandScene } from "./slash-commands.ts";
 import {
+  earlierLines,
   findConversation,
   type ListedChat,
   listChats,
   readConversation,
-  type StoredConversation,
+  type StoredChat,
 } from "./stored-conversation.ts";
-import type { Transcript } from "./transcript.ts";
 
-export type ContinuingParts = {
-  application: Application;
+/** `say` shows how the conversation stands. */
+export type ContinuingParts = Omit<CommandScene, "columns" | "earlier"> & {
   /** The folder whose conversations these are. */
-  cwd: string;
-  conversation: Conversation;
-  transcript: Transcript;
-  style: Style;
+  readonly cwd: string;
   columns(): number;
-  /** Where it is shown how the conversation stands. */
-  say(lines: readonly string[]): void;
 };
 
-export class StoredConversations implements EarlierConversations {
+export class EarlierChats {
   readonly #parts: ContinuingParts;
   /** As it was shown last: a number means the same until the next list. */
   #listed: readonly ListedChat[] | undefined;
@@ -49,6 +41,7 @@ export class StoredConversations implements EarlierConversations {
     return this.#opening;
   }
 
+  /** The newest ones, numbered as they are shown from now on. */
   async list(): Promise<readonly ListedChat[]> {
     this.#listed = await listChats(this.#store(), this.#parts.cwd);
     return this.#listed;
@@ -73,7 +66,10 @@ export class StoredConversations implements EarlierConversations {
     });
   }
 
-  /** A message that is typed meanwhile waits until it is known which run it is for. */
+  /**
+   * Resolves when a run has ended that was interrupted, or at once when there is none. A message that is typed meanwhile waits
+   * until it is known which run it is for.
+   */
   async continueWith(record: RunRecord): Promise<RunResult | undefined> {
     const opened = Promise.withResolvers<boolean>();
     this.#opening = opened.promise;
@@ -98,7 +94,7 @@ export class StoredConversations implements EarlierConversations {
   }
 
   /** At once: what is typed next is for this conversation. The result is in an object, so that it is not awaited here. */
-  #begin(stored: StoredConversation): { result: Promise<RunResult> } | undefined {
+  #begin(stored: StoredChat): { result: Promise<RunResult> } | undefined {
     const { conversation } = this.#parts;
     if (stored.last.status !== "interrupted") conversation.resumeFrom(stored);
     if (stored.last.status !== "interrupted" || this.#asked === "leave") return undefined;
@@ -114,7 +110,7 @@ export class StoredConversations implements EarlierConversations {
     return true;
   }
 
-  async #open(record: RunRecord): Promise<StoredConversation> {
+  async #open(record: RunRecord): Promise<StoredChat> {
     const { conversation, transcript, cwd, say, columns, style } = this.#parts;
     const stored = await readConversation(this.#store(), record);
     const { last, messages, events } = stored;

@@ -8,9 +8,9 @@ import { textOf } from "../../core/message.ts";
 import type { RunHandle, RunResult } from "../../core/runtime.ts";
 import type { CancelMode } from "../../core/spawn.ts";
 import type { Tool } from "../../core/tool.ts";
-import type { Application } from "../application/application.ts";
+import type { Application } from "../application/open.ts";
 import { CommandError } from "../exit-codes.ts";
-import type { ConversationMessage, StoredConversation } from "./stored-conversation.ts";
+import type { ConversationMessage, StoredChat } from "./stored-conversation.ts";
 
 /** On top of what the tree may spend. */
 export type MoreBudget = { readonly tokens: number; readonly costUsd: number };
@@ -24,10 +24,10 @@ type Start =
 
 const NOTHING_MORE: MoreBudget = { tokens: 0, costUsd: 0 };
 
-/** What belongs to the conversation and has not been said to the model yet. */
+/** Of each text that waits to be sent with the next message. */
 const MAX_CONTEXT = 64 * 1024;
 
-export class Conversation {
+export class ChatConversation {
   agent: AgentDefinition;
   readonly #application: Application;
   readonly #onEvent: EventListener;
@@ -65,7 +65,7 @@ export class Conversation {
     return this.#live !== undefined;
   }
 
-  /** Its messages so far, also those from before it was copied. A summary that was asked for is none. */
+  /** Its messages so far, also those from before it was copied. A request for a summary does not count. */
   get messages(): readonly ConversationMessage[] {
     return this.#messages;
   }
@@ -101,15 +101,12 @@ export class Conversation {
     return this.#start.kind === "resume" ? this.#start.more : NOTHING_MORE;
   }
 
-  /** Says something to the root, and resolves when it has answered, however that ends. */
-  say(message: string): Promise<RunResult> {
-    const handle = this.#begin([...this.#context, message].join("\n\n"), false);
-    return this.#watch(handle, this.#takes(handle));
-  }
-
-  /** Asks for a summary. Once it is given, it is all that the next message remembers. */
-  summarize(message: string): Promise<RunResult> {
-    const handle = this.#begin([...this.#context, message].join("\n\n"), true);
+  /**
+   * Says something to the root, and resolves when it has answered, however that ends. With `summarizes` it asks for a summary,
+   * which is then all that the next message remembers.
+   */
+  say(message: string, summarizes = false): Promise<RunResult> {
+    const handle = this.#begin([...this.#context, message].join("\n\n"), summarizes);
     return this.#watch(handle, this.#takes(handle));
   }
 
@@ -117,7 +114,7 @@ export class Conversation {
   async address(definition: AgentDefinition, task: string): Promise<RunResult> {
     const { runtime, runOptions } = this.#application;
     const model = definition.model ?? this.agent.model;
-    // Who calls an agent by its name has not taken back what the flags keep from everybody.
+    // What the flags deny stays denied when an agent is called by its name.
     const deny = [...(this.agent.deny ?? []), ...(definition.deny ?? [])];
     const called = definition.with({ model, tools: definition.tools ?? this.#toolsFor(definition), deny });
     const handle = runtime.run(called, task, { ...runOptions, onEvent: this.#onEvent });
@@ -134,16 +131,14 @@ export class Conversation {
   }
 
   /** Continues the last run of a stored conversation, which was interrupted. When that fails this is a new conversation. */
-  resumeInterrupted({ rootId, messages, last }: StoredConversation): Promise<RunResult> {
-    this.startNew();
-    this.#rootId = rootId;
-    this.#messages = messages;
+  resumeInterrupted({ rootId, messages, last }: StoredChat): Promise<RunResult> {
+    this.#startFrom(rootId, messages);
     const handle = this.#application.runtime.resume(last.id, { agent: this.agent, onEvent: this.#onOwnEvent });
     this.#takes(handle);
     return this.#watch(handle, () => this.startNew());
   }
 
-  /** Something the model is to know, said with the next message. */
+  /** Adds text for the model, which is sent with the next message. */
   add(text: string): void {
     const kept = text.length <= MAX_CONTEXT ? text : `${text.slice(0, MAX_CONTEXT).toWellFormed()}\n[cut]`;
     this.#context.push(kept);
@@ -163,11 +158,15 @@ export class Conversation {
     this.#storedBudget = undefined;
   }
 
-  /** The next message continues a stored conversation whose last run has ended. */
-  resumeFrom({ rootId, messages, last, budget }: StoredConversation): void {
+  #startFrom(rootId: string, messages: readonly ConversationMessage[]): void {
     this.startNew();
     this.#rootId = rootId;
     this.#messages = messages;
+  }
+
+  /** The next message continues a stored conversation whose last run has ended. */
+  resumeFrom({ rootId, messages, last, budget }: StoredChat): void {
+    this.#startFrom(rootId, messages);
     this.#storedBudget = budget;
     this.#start = { kind: "resume", runId: last.id, more: NOTHING_MORE };
   }
@@ -182,7 +181,7 @@ export class Conversation {
     return this.#start.kind === "fork";
   }
 
-  /** The next message may spend so much more, on top of what was added before. False when nothing has been said yet. */
+  /** The next message may spend this much more, on top of what was added before. False when nothing has been said yet. */
   addBudget({ tokens, costUsd }: MoreBudget): boolean {
     const { runId, more } = this;
     if (runId === undefined) return false;
@@ -224,7 +223,7 @@ export class Conversation {
     }
   }
 
-  /** From here on it is the last run. What is given back undoes that: nothing that was said is lost with it. */
+  /** Makes `handle` the last run. Returns a function that undoes this, so that nothing that was said is lost. */
   #takes(handle: RunHandle): () => void {
     const context = this.#context;
     const last = this.#last;
@@ -276,7 +275,7 @@ export class Conversation {
       this.#begun.resolve(undefined);
     });
     const result = await ended.catch((error: unknown) => {
-      // It never began: there is nothing of it to follow up.
+      // The run never began, so nothing can follow it.
       if (this.#last === handle) undo();
       throw error;
     });

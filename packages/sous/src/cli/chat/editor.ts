@@ -1,5 +1,6 @@
 /** The line a person is typing: a value, and what each key makes of it. It may have several lines. */
 
+import { charactersOf } from "../terminal/text.ts";
 import type { Key } from "./keys.ts";
 
 export type Editor = {
@@ -11,13 +12,13 @@ export type Editor = {
   /** Earlier lines, the newest last. */
   readonly history: readonly string[];
   /** Which of them is shown; `history.length` is the line that is being typed. */
-  readonly place: number;
+  readonly historyIndex: number;
   /** What was typed before the history was opened. */
   readonly draft: string;
 };
 
 export function emptyEditor(history: readonly string[] = []): Editor {
-  return { text: "", cursor: 0, killed: "", history, place: history.length, draft: "" };
+  return { text: "", cursor: 0, killed: "", history, historyIndex: history.length, draft: "" };
 }
 
 /** What a key makes of it; undefined when the key means nothing to an editor. The caller decides about Enter and Tab. */
@@ -40,11 +41,13 @@ export function edit(editor: Editor, key: Key): Editor | undefined {
     case "word-right":
       return moveTo(editor, wordEnd(text, cursor));
     case "up":
-      return lineStart(text, cursor) > 0 ? moveTo(editor, lineAbove(text, cursor)) : recall(editor, editor.place - 1);
+      return lineStart(text, cursor) > 0
+        ? moveTo(editor, lineAbove(text, cursor))
+        : recall(editor, editor.historyIndex - 1);
     case "down":
       return lineEnd(text, cursor) < text.length
         ? moveTo(editor, lineBelow(text, cursor))
-        : recall(editor, editor.place + 1);
+        : recall(editor, editor.historyIndex + 1);
     case "backspace":
       return remove(editor, before(text, cursor), cursor);
     case "delete":
@@ -79,11 +82,11 @@ export function edit(editor: Editor, key: Key): Editor | undefined {
 /** The line is done: it becomes history, and the editor is empty. A line that repeats the last one is not stored twice. */
 export function submitted(editor: Editor): Editor {
   const { text, history, killed } = editor;
-  const isKept = text.trim() !== "" && history.at(-1) !== text;
-  return { ...emptyEditor(isKept ? [...history, text].slice(-MAX_HISTORY) : history), killed };
+  const isStored = text.trim() !== "" && history.at(-1) !== text;
+  return { ...emptyEditor(isStored ? [...history, text].slice(-MAX_HISTORY) : history), killed };
 }
 
-/** Another text in its place, with the cursor at its end. */
+/** Replaces the text; the cursor is at its end. */
 export function withText(editor: Editor, text: string, cursor = text.length): Editor {
   return { ...editor, text, cursor };
 }
@@ -93,7 +96,7 @@ export function cleared(editor: Editor): Editor {
   return { ...emptyEditor(editor.history), killed: editor.killed };
 }
 
-/** How many earlier lines can be gone back to. */
+/** How many earlier lines are stored. */
 export const MAX_HISTORY = 1000;
 
 export function insert(editor: Editor, given: string): Editor {
@@ -131,30 +134,25 @@ function kill(editor: Editor, from: number, to: number): Editor {
   return killed === "" ? editor : { ...remove(editor, from, to), killed };
 }
 
-function recall(editor: Editor, place: number): Editor {
+function recall(editor: Editor, historyIndex: number): Editor {
   const { history } = editor;
-  if (place < 0 || place > history.length) return editor;
-  const draft = editor.place === history.length ? editor.text : editor.draft;
-  const text = place === history.length ? draft : (history[place] ?? "");
-  return { ...editor, text, cursor: text.length, place, draft };
+  if (historyIndex < 0 || historyIndex > history.length) return editor;
+  const draft = editor.historyIndex === history.length ? editor.text : editor.draft;
+  const text = historyIndex === history.length ? draft : (history[historyIndex] ?? "");
+  return { ...editor, text, cursor: text.length, historyIndex, draft };
 }
 
-let segmenter: Intl.Segmenter | undefined;
 /** No character that people see is longer. */
 const MAX_CHARACTER = 64;
 
 function before(text: string, cursor: number): number {
-  const start = Math.max(0, cursor - MAX_CHARACTER);
-  segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
-  let last = start;
-  for (const { index } of segmenter.segment(text.slice(start, cursor))) last = start + index;
-  return last;
+  const characters = [...charactersOf(text.slice(Math.max(0, cursor - MAX_CHARACTER), cursor))];
+  return cursor - (characters.at(-1)?.length ?? 0);
 }
 
 function after(text: string, cursor: number): number {
-  segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
-  const [first] = segmenter.segment(text.slice(cursor, cursor + MAX_CHARACTER));
-  return cursor + (first?.segment.length ?? 0);
+  const [first] = charactersOf(text.slice(cursor, cursor + MAX_CHARACTER));
+  return cursor + (first?.length ?? 0);
 }
 
 function lineStart(text: string, cursor: number): number {
@@ -187,7 +185,7 @@ function wordStart(text: string, cursor: number): number {
   return from + text.slice(from, cursor).replace(/[\p{L}\p{N}_]*[^\p{L}\p{N}_]*$/u, "").length;
 }
 
-/** What is longer was pasted; looking through all of it would take as long as it is. */
+/** Bounds the search for the start of a word in a long paste. */
 const MAX_WORD = 1000;
 
 function wordEnd(text: string, cursor: number): number {

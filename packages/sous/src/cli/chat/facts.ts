@@ -1,16 +1,16 @@
-/** What slash commands tell: tools, agents, what was spent, what may be spent. */
+/** What slash commands tell: tools, agents, what was spent and what may be spent. */
 
 import type { AgentDefinition } from "../../core/agent.ts";
-import type { Application } from "../application/application.ts";
-import { cost, duration, plural, tokens } from "../terminal/figures.ts";
-import { inertLine } from "../terminal/inert.ts";
+import type { Application } from "../application/open.ts";
 import type { Style } from "../terminal/style.ts";
-import { breakLine, cutToWidth } from "../terminal/width.ts";
+import { breakLine, cost, cutToWidth, duration, inertLine, plural, tokens } from "../terminal/text.ts";
 import { holdingLine, limitLine, limitsBefore, waitsForName } from "../view/limit-lines.ts";
-import { endOf } from "../view/live-lines.ts";
+import { endOf, sumOf } from "../view/live-lines.ts";
 import type { RunTree } from "../view/run-tree.ts";
-import type { Conversation } from "./conversation.ts";
 import { moreWords } from "./raise-budget.ts";
+import type { CommandScene } from "./slash-commands.ts";
+
+type FactsScene = Pick<CommandScene, "application" | "conversation" | "transcript" | "columns" | "style">;
 
 /** What `delegate: true` adds; a test compares them with what a model is offered. */
 export const DELEGATION_TOOLS: readonly (readonly [name: string, about: string])[] = [
@@ -47,7 +47,7 @@ function askingOf(name: string, tier: string | undefined, ruleOn: Application["r
   return rule === "ask" || (rule === undefined && tier === "confirm") ? "asks first. " : "";
 }
 
-export function agentLines({ agents }: Application, columns: number, style: Style): string[] {
+export function agentLines({ application: { agents }, columns, style }: FactsScene): string[] {
   if (agents.length === 0) return ["No agents are defined; .sous/agents/NAME.md defines one for this folder."];
   const rows = agents.map(({ name, description = "" }): [string, string] => [`@${name}`, description]);
   return twoColumns(rows, columns, style);
@@ -55,13 +55,10 @@ export function agentLines({ agents }: Application, columns: number, style: Styl
 
 export function costLines(tree: RunTree, now: number, columns: number, { glyphs }: Style): string[] {
   const nodes = tree.all();
-  const costs = nodes.map((node) => node.costUsd);
-  const spent = costs.includes(null) ? null : costs.reduce<number>((sum, each) => sum + (each ?? 0), 0);
-  const used = nodes.reduce((sum, node) => sum + node.tokens, 0);
-  const isEstimated = nodes.some((node) => node.isEstimated);
+  const { costUsd: spent, tokens: used, isEstimated } = sumOf(nodes);
   const time = tree.roots.reduce((sum, root) => sum + endOf(root, now) - root.startedAt, 0);
   const children = nodes.filter(({ status }) => status !== "waiting").length - tree.roots.length;
-  const figures = [
+  const metrics = [
     tokens(used, isEstimated),
     spent === 0 ? "$0.00" : cost(spent),
     plural(tree.roots.length, "message"),
@@ -69,16 +66,12 @@ export function costLines(tree: RunTree, now: number, columns: number, { glyphs 
     duration(time),
   ];
   const unknown = spent === null ? ["The price of a model that was used is not known."] : [];
-  return [cutToWidth(figures.join(glyphs.dot), columns, glyphs.more), ...unknown];
+  return [cutToWidth(metrics.join(glyphs.dot), columns, glyphs.more), ...unknown];
 }
 
 /** One line for each limit, then for each run that holds something of it or waits. */
-export function budgetLines(
-  { runOptions, agent }: Application,
-  conversation: BudgetSource,
-  tree: RunTree,
-  columns: number,
-): string[] {
+export function budgetLines({ application, conversation, transcript, columns }: Omit<FactsScene, "style">): string[] {
+  const { runOptions, agent } = application;
   const { limits, runs } = conversation.spending() ?? {
     limits: limitsBefore(runOptions.budget, runOptions.limits?.children),
     runs: [],
@@ -92,7 +85,7 @@ export function budgetLines(
   if (agent.maxTurns !== undefined) lines.push(`turns: at most ${agent.maxTurns} a message`);
   const held = runs.map(holdingLine).filter((line) => line !== undefined);
   // One that waits to start holds nothing.
-  const starting = tree.all().filter(({ status }) => status === "waiting");
+  const starting = transcript.tree.all().filter(({ status }) => status === "waiting");
   for (const { path, waitsFor } of starting)
     if (waitsFor !== undefined) held.push(`${path}: has not started, ${waitsForName(waitsFor)}`);
   const more = held.length - MAX_HELD;
@@ -103,17 +96,9 @@ export function budgetLines(
 /** With hundreds of children the limits themselves would scroll away. */
 const MAX_HELD = 12;
 
-/** What `/budget` asks the conversation. */
-export type BudgetSource = Pick<Conversation, "spending" | "keepsEarlierLimits" | "more">;
-
 /** Where the conversation stands: its model and last run, what was used, and every limit. */
-export function statusLines(
-  application: Application,
-  conversation: Conversation,
-  tree: RunTree,
-  columns: number,
-  style: Style,
-): string[] {
+export function statusLines(scene: FactsScene): string[] {
+  const { application, conversation, transcript, columns, style } = scene;
   const { agent, runId, isLive } = conversation;
   const model = typeof agent.model === "string" ? agent.model : "a model given in code";
   const run = runId === undefined ? "none yet" : `${inertLine(runId, 60)}, ${isLive ? "live" : "ended"}`;
@@ -121,13 +106,10 @@ export function statusLines(
   const lines = [
     `model: ${inertLine(model, 200)}`,
     `run: ${run}`,
-    `used: ${costLines(tree, application.clock.now(), columns, style).join(" ")}`,
+    `used: ${costLines(transcript.tree, application.clock.now(), columns, style).join(" ")}`,
     `children: at most ${maxConcurrent} at once, down to depth ${maxDepth}`,
   ];
-  return [
-    ...lines.flatMap((line) => breakLine(line, columns)),
-    ...budgetLines(application, conversation, tree, columns),
-  ];
+  return [...lines.flatMap((line) => breakLine(line, columns)), ...budgetLines(scene)];
 }
 
 function twoColumns(rows: readonly (readonly [string, string])[], columns: number, { glyphs }: Style): string[] {

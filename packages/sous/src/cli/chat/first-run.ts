@@ -1,10 +1,10 @@
 /** The first screen of a chat without a model: the demo, or how to set a key. */
 
 import type { Clock } from "../../core/clock.ts";
-import { inertLine } from "../terminal/inert.ts";
+import type { Variables } from "../files/paths.ts";
 import { LiveScreen, type Screen } from "../terminal/live-screen.ts";
 import type { Style } from "../terminal/style.ts";
-import { breakLine } from "../terminal/width.ts";
+import { breakLine, inertLine } from "../terminal/text.ts";
 import type { Key } from "./keys.ts";
 
 export type FirstChoice = "demo" | "key" | "leave";
@@ -19,13 +19,11 @@ const KEYS: readonly (readonly [variable: string, model: string])[] = [
 
 export type FirstRunParts = { screen: Screen; clock: Pick<Clock, "monotonic" | "timer">; style: Style; reason: string };
 
+/** The caller disposes `live`. */
+export type FirstRun = { chosen: Promise<FirstChoice>; onKey(key: Key): void; live: LiveScreen };
+
 /** Asks once; keys are given to `onKey`. */
-export function askFirstRun({ screen, clock, style, reason }: FirstRunParts): {
-  chosen: Promise<FirstChoice>;
-  onKey(key: Key): void;
-  refresh(): void;
-  clear(): void;
-} & Disposable {
+export function askFirstRun({ screen, clock, style, reason }: FirstRunParts): FirstRun {
   const { promise, resolve } = Promise.withResolvers<FirstChoice>();
   const live = new LiveScreen({
     screen,
@@ -40,8 +38,7 @@ export function askFirstRun({ screen, clock, style, reason }: FirstRunParts): {
   live.refresh();
   return {
     chosen: promise,
-    refresh: () => live.refresh(),
-    clear: () => live.clear(),
+    live,
     onKey(key) {
       const pressed = key.type === "text" ? key.text : key.type === "key" ? key.name : "";
       if (pressed === "1") resolve("demo");
@@ -50,7 +47,6 @@ export function askFirstRun({ screen, clock, style, reason }: FirstRunParts): {
         resolve("leave");
       live.refresh();
     },
-    [Symbol.dispose]: () => live[Symbol.dispose](),
   };
 }
 
@@ -65,7 +61,7 @@ function firstRunLines(reason: string): string[] {
 }
 
 /** How to choose a model: names of variables, and which of them are set. */
-export function keyLines(env: Readonly<Record<string, string | undefined>>): string[] {
+export function keyLines(env: Variables): string[] {
   const rows = KEYS.map(([variable, model]) => {
     const isSet = env[variable] !== undefined && env[variable] !== "";
     return `  ${variable.padEnd(30)}${isSet ? "is set    " : "is not set"}  sous --model ${model}`;
@@ -75,6 +71,6 @@ export function keyLines(env: Readonly<Record<string, string | undefined>>): str
     "",
     ...rows,
     "",
-    "SOUS_MODEL, or model: in $XDG_CONFIG_HOME/sous/config.yaml, names it for good.",
+    "SOUS_MODEL, or model: in $XDG_CONFIG_HOME/sous/config.yaml, sets it for every run.",
   ];
 }

@@ -1,21 +1,20 @@
 /** `sous chat` in a terminal: keys, a line to type in, children that can be chosen, questions that can be answered. */
 
-import { messageOf, StoreError, UserError } from "../../core/errors.ts";
+import { messageOf } from "../../core/errors.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { RunRecord } from "../../core/store.ts";
-import type { Application } from "../application/application.ts";
-import { CommandError } from "../exit-codes.ts";
+import type { Application } from "../application/open.ts";
+import { isForPeople } from "../exit-codes.ts";
 import { withoutValues } from "../files/without-secrets.ts";
-import { inertLine } from "../terminal/inert.ts";
 import { LiveScreen, type Screen } from "../terminal/live-screen.ts";
 import type { Style } from "../terminal/style.ts";
-import { breakLine } from "../terminal/width.ts";
+import { breakLine, inertLine } from "../terminal/text.ts";
 import { Chat } from "./chat.ts";
 import { type ChatScene, chatFrame, isLongQuestion } from "./chat-view.ts";
-import type { History } from "./history.ts";
 import type { Key, KeyName } from "./keys.ts";
-import { echoLines, PromptLine } from "./prompt-line.ts";
-import { QuestionKeys, type Questions } from "./questions.ts";
+import { echoLines, type History, PromptLine } from "./prompt-line.ts";
+import { QuestionKeys } from "./question-keys.ts";
+import type { Questions } from "./questions.ts";
 import { raiseHint } from "./raise-budget.ts";
 import { COMMAND_NAMES } from "./slash-commands.ts";
 
@@ -97,7 +96,7 @@ export class InteractiveChat implements Disposable {
     this.#screen.clear();
   }
 
-  /** Another question is the first one now, or there is none. */
+  /** The first question has changed, or the last one is settled. */
   onQuestion(): void {
     this.#keys.onQuestion();
     if (this.#line.purpose?.kind === "reason") this.#line.putBack();
@@ -235,8 +234,7 @@ export class InteractiveChat implements Disposable {
   }
 
   #complain(error: unknown): void {
-    const isForPeople = error instanceof CommandError || error instanceof UserError || error instanceof StoreError;
-    if (!isForPeople) throw error;
+    if (!isForPeople(error)) throw error;
     const { paint } = this.#parts.style;
     this.#screen.print(
       breakLine(`error: ${inertLine(messageOf(error), 1000)}`, this.#screen.size.columns - 1).map((line) =>

@@ -1,11 +1,10 @@
 /** Markdown as it arrives, rendered line by line: what is complete is shown once, the unfinished line is known. */
 
 import { trimEndOf } from "../../core/truncate.ts";
-import { inert } from "../terminal/inert.ts";
 import type { Colour, Style } from "../terminal/style.ts";
-import { breakLine, cutToWidth, displayWidth } from "../terminal/width.ts";
+import { breakLine, cutToWidth, displayWidth, inert } from "../terminal/text.ts";
 
-/** A text with the places that are painted; the places do not overlap. */
+/** A text with the spans that are painted; spans do not overlap. */
 type Painted = { plain: string; spans: { from: number; to: number; colour: Colour }[] };
 
 export class MarkdownStream {
@@ -96,7 +95,7 @@ function codeLines(line: string, columns: number): string[] {
   return displayWidth(line) <= columns ? [line] : breakLine(line, columns);
 }
 
-/** `# Title #` is a title too: what closes it is no part of it. */
+/** `# Title #` is a title too; the closing signs are not part of it. */
 function withoutHashes(title: string): string {
   const kept = trimEndOf(title, "#");
   return kept !== title && kept.endsWith(" ") ? trimEndOf(kept, " ") : title;

@@ -2,16 +2,16 @@
 
 import type { Interface } from "node:readline";
 import type { Clock } from "../../core/clock.ts";
-import { MissingKey, messageOf, StoreError, UserError } from "../../core/errors.ts";
+import { MissingKey, messageOf } from "../../core/errors.ts";
 import type { SousEvent } from "../../core/event.ts";
 import type { RunResult } from "../../core/runtime.ts";
-import type { Application } from "../application/application.ts";
-import { CommandError } from "../exit-codes.ts";
-import { inert, inertLine } from "../terminal/inert.ts";
+import type { Application } from "../application/open.ts";
+import { isForPeople } from "../exit-codes.ts";
 import { type Output, tell } from "../terminal/output.ts";
+import { inert, inertLine } from "../terminal/text.ts";
 import { plainLine } from "../view/plain-lines.ts";
 import { Chat } from "./chat.ts";
-import type { Question, Questions } from "./questions.ts";
+import type { ApprovalQuestion, Questions } from "./questions.ts";
 import { raiseHint } from "./raise-budget.ts";
 
 type PlainChatParts = {
@@ -54,9 +54,8 @@ export async function plainChat(parts: PlainChatParts, onChat: (chat: Chat) => v
       const hint = raiseHint(done, chat.conversation);
       if (hint !== undefined) tell(hint);
     } catch (error) {
-      const isForPeople = error instanceof CommandError || error instanceof UserError || error instanceof StoreError;
-      // Without a key the next line would fare no better.
-      if (!isForPeople || error instanceof MissingKey) throw error;
+      // Without a key the next line would fail as well.
+      if (!isForPeople(error) || error instanceof MissingKey) throw error;
       tell(`error: ${inertLine(messageOf(error), 1000)}`);
     }
     return true;
@@ -88,7 +87,7 @@ export class LineAnswers implements AsyncIterable<string> {
   readonly #times: number[] = [];
   /** Messages that were typed before a question and read behind it. */
   readonly #messages: string[] = [];
-  #shown: Question | undefined;
+  #shown: ApprovalQuestion | undefined;
   /** When the first of the questions that are being asked was shown; undefined while none is. */
   #askingSince: number | undefined;
 

@@ -1,9 +1,14 @@
-/** The line that is being typed: the editor, its history, and what Tab completes. */
+/** The line that is being typed: the editor, and its history, which is stored for the next chat: private and bounded. */
 
-import { readdir } from "node:fs/promises";
-import { dirname, join, resolve, sep } from "node:path";
-import { inert, inertLine } from "../terminal/inert.ts";
-import { cleared, type Editor, edit, emptyEditor, insert, submitted, withText } from "./editor.ts";
+import { constants } from "node:fs";
+import { mkdir, open } from "node:fs/promises";
+import { dirname } from "node:path";
+import { ignore } from "../../core/errors.ts";
+import { writePrivate } from "../files/file-access.ts";
+import { withoutSecrets } from "../files/without-secrets.ts";
+import { inert, inertLine } from "../terminal/text.ts";
+import { type CompletionSources, complete } from "./completion.ts";
+import { cleared, type Editor, edit, emptyEditor, insert, MAX_HISTORY, submitted, withText } from "./editor.ts";
 import type { Key } from "./keys.ts";
 
 /** Whom a line is for, when it is not the root: a child, or the reason of a no. */
@@ -100,92 +105,59 @@ export function echoLines(text: string): string[] {
   return [...lines.slice(0, MAX_ECHOED), ...more].map((line, index) => `${index === 0 ? "> " : "  "}${line}`);
 }
 
-export type Completion = {
-  /** Where the word begins that is replaced. */
-  from: number;
-  /** As much as all candidates have in common; the word itself when that is nothing more. */
-  text: string;
-  /** To choose from; empty when there is at most one. */
-  choices: string[];
+const PRIVATE_FILE = 0o600;
+const PRIVATE_FOLDER = 0o700;
+/** A longer line, such as a pasted file, is not worth keeping. */
+const MAX_ENTRY = 10_000;
+const MAX_BYTES = 4 * 1024 * 1024;
+
+export type History = {
+  /** The newest last. */
+  readonly entries: readonly string[];
+  /** A line that cannot be written is not stored, without a message. */
+  add(line: string): Promise<void>;
 };
 
-type CompletionSources = {
-  commands: readonly string[];
-  agents: readonly string[];
-  cwd: string;
-  /** What `/resume` takes: numbers, `last`, ids. */
-  resumable(): Promise<readonly string[]>;
-};
+/** Without a file nothing is read and nothing is stored. */
+export async function openHistory(file: string | undefined): Promise<History> {
+  if (file === undefined) return { entries: [], add: async () => {} };
+  const lines = await readLines(file);
+  const entries = lines.slice(-MAX_HISTORY);
+  // Twice the limit, so that a rewrite is rare.
+  if (lines.length > MAX_HISTORY * 2) await writePrivate(file, entries.map(toLine).join(""), true).catch(ignore);
+  return { entries, add: (line) => append(file, line).catch(ignore) };
+}
 
-const MAX_CHOICES = 40;
-
-/** `10`, `last`. */
-const SHORT_NAME = 4;
-
-/** Undefined when there is nothing to complete at the cursor. */
-export async function complete(
-  text: string,
-  cursor: number,
-  sources: CompletionSources,
-): Promise<Completion | undefined> {
-  const head = text.slice(0, cursor);
-  if (/^\/[a-z]*$/.test(head))
-    return choose(
-      0,
-      head,
-      sources.commands.map((name) => `/${name}`),
-    );
-  const [, typed] = /^\/resume +(\S*)$/.exec(head) ?? [];
-  if (typed !== undefined) {
-    // Ids are long and begin alike: they are offered to a person who has begun one.
-    const names = (await sources.resumable()).filter((name) => typed !== "" || name.length <= SHORT_NAME);
-    return choose(head.length - typed.length, typed, names);
+async function readLines(file: string): Promise<string[]> {
+  try {
+    await using handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const { size } = await handle.stat();
+    if (size > MAX_BYTES) return [];
+    return (await handle.readFile("utf8")).split("\n").flatMap(fromLine);
+  } catch {
+    return [];
   }
-  const word = lastMention(head);
-  if (word === undefined) return undefined;
-  const from = head.length - word.length;
-  const isPath = /^@(?:\.{1,2}\/|.*\/)/.test(word);
-  const agents = isPath || head.slice(0, from).trim() !== "" ? [] : sources.agents.map((name) => `@${name}`);
-  return choose(from, word, [...agents, ...(await filesFor(word.slice(1), sources.cwd))]);
 }
 
-/** `@` at the start of a word, and what follows it up to the end; undefined when the last word is no such thing. */
-function lastMention(head: string): string | undefined {
-  let start = head.length;
-  while (start > 0 && !/[\s"]/.test(head.charAt(start - 1))) start -= 1;
-  // What stands behind a quotation mark is part of a quoted name.
-  const isWord = start === 0 || head.charAt(start - 1) !== '"';
-  return isWord && head[start] === "@" ? head.slice(start) : undefined;
+async function append(file: string, line: string): Promise<void> {
+  if (line.length > MAX_ENTRY || line.trim() === "") return;
+  await mkdir(dirname(file), { recursive: true, mode: PRIVATE_FOLDER });
+  const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
+  await using handle = await open(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, PRIVATE_FILE);
+  await handle.appendFile(toLine(withoutSecrets(line)));
 }
 
-function choose(from: number, word: string, names: readonly string[]): Completion | undefined {
-  const fitting = [...new Set(names)].filter((name) => name.startsWith(word)).sort();
-  const [first, another] = fitting;
-  if (first === undefined) return undefined;
-  if (another === undefined) return { from, text: first.endsWith("/") ? first : `${first} `, choices: [] };
-  return { from, text: fitting.reduce(common), choices: fitting.slice(0, MAX_CHOICES) };
+/** JSON, because an entry may have several lines. */
+function toLine(entry: string): string {
+  return `${JSON.stringify(entry)}\n`;
 }
 
-function common(one: string, other: string): string {
-  let length = 0;
-  while (length < one.length && one[length] === other[length]) length += 1;
-  return one.slice(0, length);
-}
-
-/** Names below the working directory that begin like this; what needs quotes is left out. */
-async function filesFor(typed: string, cwd: string): Promise<string[]> {
-  const folder = typed.endsWith("/")
-    ? typed
-    : dirname(typed) === "." && !typed.startsWith("./")
-      ? ""
-      : `${dirname(typed)}/`;
-  const place = resolve(cwd, folder);
-  const isInside = place === resolve(cwd) || place.startsWith(resolve(cwd) + sep);
-  if (!isInside) return [];
-  const entries = await readdir(place, { withFileTypes: true }).catch(() => []);
-  const wantsHidden = typed.slice(folder.length).startsWith(".");
-  return entries
-    .filter(({ name }) => (wantsHidden || !name.startsWith(".")) && !/[\s"\p{C}]/u.test(name))
-    .map((entry) => `@${join(folder, entry.name)}${entry.isDirectory() ? "/" : ""}`)
-    .map((name) => (folder.startsWith("./") ? name.replace("@", "@./") : name));
+/** A damaged line is left out. */
+function fromLine(line: string): string[] {
+  try {
+    const entry: unknown = JSON.parse(line);
+    return typeof entry === "string" && entry.length <= MAX_ENTRY ? [entry] : [];
+  } catch {
+    return [];
+  }
 }

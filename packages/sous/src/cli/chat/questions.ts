@@ -1,13 +1,9 @@
-/** Questions of a run to the person: a queue of them, and the keys that answer one. */
+/** Questions of a run to the person, in a queue. */
 
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "../../core/approval.ts";
-import type { ActionWords, Application } from "../application/application.ts";
-import { inertLine } from "../terminal/inert.ts";
-import type { Style } from "../terminal/style.ts";
-import type { Key } from "./keys.ts";
-import type { PromptLine } from "./prompt-line.ts";
+import type { ActionWords } from "../application/open.ts";
 
-export type Question = {
+export type ApprovalQuestion = {
   readonly request: ApprovalRequest;
   readonly action: ActionWords;
 };
@@ -17,7 +13,7 @@ type DescribeAction = (request: ApprovalRequest) => ActionWords;
 /** Settles the question it was made for. */
 type Settle = (answer: ApprovalAnswer) => void;
 
-type Waiting = Question & { answer(answer: ApprovalAnswer): void };
+type Waiting = ApprovalQuestion & { answer(answer: ApprovalAnswer): void };
 
 /**
  * How long a question must have been in sight before anything is its answer. A person does not decide faster, so what is
@@ -32,13 +28,13 @@ export class Questions {
   /** When the first question came into sight; undefined while it is not. */
   #shownAt: number | undefined;
 
-  /** `changed` is called when another question is the first, or there is none. */
+  /** `changed` is called when another question becomes the first, or the last one is settled. */
   constructor(describe: DescribeAction, changed: () => void) {
     this.#describe = describe;
     this.#changed = changed;
   }
 
-  get first(): Question | undefined {
+  get first(): ApprovalQuestion | undefined {
     return this.#waiting[0];
   }
 
@@ -68,14 +64,14 @@ export class Questions {
     this.#shownAt = undefined;
   }
 
-  /** The way to answer the first question with what was typed at this time; undefined when it is no answer. */
+  /** The way to answer the first question with what was typed at this time; undefined when it is not an answer. */
   answering(typedAt: number): Settle | undefined {
     const [first] = this.#waiting;
     if (first === undefined || this.#shownAt === undefined || typedAt - this.#shownAt < MIN_SHOWN_MS) return undefined;
     return (answer) => this.#settle(first, answer);
   }
 
-  /** A no to the first question, at any time: nothing is let through by it. */
+  /** Answers the first question with no. Allowed at any time, because it permits nothing. */
   refuse(): void {
     const [first] = this.#waiting;
     if (first !== undefined) this.#settle(first, { allow: false });
@@ -88,96 +84,5 @@ export class Questions {
     if (at === 0) this.#shownAt = undefined;
     waiting.answer(answer);
     this.#changed();
-  }
-}
-
-type QuestionKeysParts = {
-  questions: Questions;
-  application: Pick<Application, "clock" | "remember">;
-  style: Style;
-  line: PromptLine;
-  say(lines: readonly string[]): void;
-};
-
-/** A person in the middle of typing does not mean to answer, and a key that is held down counts once. */
-const QUIET_MS = 400;
-const TOO_EARLY = "The question has only just appeared: read it, then press the key again";
-
-export class QuestionKeys {
-  readonly #parts: QuestionKeysParts;
-  #lastKeyAt = Number.NEGATIVE_INFINITY;
-  #wantsToAnswer = false;
-
-  constructor(parts: QuestionKeysParts) {
-    this.#parts = parts;
-  }
-
-  /** True while a question waits and the keys are for the line, until Esc says otherwise. */
-  get isHeld(): boolean {
-    return !this.#wantsToAnswer && !this.#parts.line.isFree;
-  }
-
-  /** Another question is the first one now, or there is none. */
-  onQuestion(): void {
-    this.#wantsToAnswer = false;
-  }
-
-  /** True when the key was about the first question, also when it is not taken for an answer. Called for every key. */
-  takes(key: Key): boolean {
-    const { questions, application, line } = this.#parts;
-    const now = application.clock.monotonic();
-    const quiet = now - this.#lastKeyAt;
-    this.#lastKeyAt = now;
-    if (questions.first === undefined || line.purpose?.kind === "reason") return false;
-    if (key.type === "key" && key.name === "interrupt") return this.#refuse();
-    if (!this.#wantsToAnswer) {
-      if (key.type === "key" && key.name === "escape") {
-        this.#wantsToAnswer = true;
-        return true;
-      }
-      if (!line.isFree) return false;
-    }
-    if (key.type !== "text" || !/^[yanr]$/.test(key.text)) return false;
-    const isTyping = !this.#wantsToAnswer && quiet < QUIET_MS;
-    if (isTyping || questions.answering(now) === undefined) {
-      line.hint = TOO_EARLY;
-      return true;
-    }
-    if (key.text === "r") line.take({ kind: "reason" });
-    else if (key.text === "a") this.#answerAlways();
-    else this.answer({ allow: key.text === "y" });
-    return true;
-  }
-
-  answer(answer: ApprovalAnswer, word = answer.allow ? "allowed once" : "not allowed"): void {
-    const { questions, application } = this.#parts;
-    const settle = questions.answering(application.clock.monotonic());
-    if (settle === undefined) return;
-    this.#tell(answer, word);
-    settle(answer);
-  }
-
-  #refuse(): true {
-    this.#tell({ allow: false }, "not allowed");
-    this.#parts.questions.refuse();
-    return true;
-  }
-
-  #answerAlways(): void {
-    const { questions, application } = this.#parts;
-    const { first } = questions;
-    const rule = first?.action.rule;
-    if (first === undefined || rule === undefined) return;
-    application.remember(rule, first.request);
-    this.answer({ allow: true }, `allowed for ${inertLine(first.request.agent, 60)} from now on`);
-  }
-
-  #tell({ allow }: ApprovalAnswer, word: string): void {
-    const { questions, style, say } = this.#parts;
-    const { first } = questions;
-    if (first === undefined) return;
-    const status = allow ? "completed" : "cancelled";
-    const action = inertLine(first.action.lines.join(" "), 200);
-    say([`${style.glyphs.status[status]} ${word}: ${inertLine(first.request.toolName, 80)}  ${action}`]);
   }
 }

@@ -1,10 +1,10 @@
-/** `/budget +…`: more money or more tokens for a conversation, in words that cannot be mistaken for one another. */
+/** `/budget +…`: how much more is meant, and what may be raised. */
 
 import type { RunResult } from "../../core/runtime.ts";
 import { CommandError } from "../exit-codes.ts";
-import { inertLine } from "../terminal/inert.ts";
+import { inertLine } from "../terminal/text.ts";
 import { amountOf } from "../view/limit-lines.ts";
-import type { Conversation, MoreBudget } from "./conversation.ts";
+import type { ChatConversation, MoreBudget } from "./conversation.ts";
 
 type Unit = "tokens" | "costUsd";
 
@@ -13,7 +13,7 @@ const HOW = "/budget +$1 adds a dollar, /budget +20k adds 20000 tokens";
 const MAX_BARE_DOLLARS = 1000;
 
 /** Which limits of the whole tree can be raised. */
-function raisableUnits(conversation: Conversation): ReadonlySet<Unit> {
+function raisableUnits(conversation: ChatConversation): ReadonlySet<Unit> {
   const limits = conversation.spending()?.limits.filter(({ of }) => of === "tree");
   const budget = conversation.budgetBefore;
   const isLimited = (unit: Unit): boolean =>
@@ -58,7 +58,7 @@ function bareNumber(amount: number, raisable: ReadonlySet<Unit>): MoreBudget {
 }
 
 /** Returns what was done. Throws a `CommandError` when there is nothing to raise, or not now. */
-export function raiseBudget(parameter: string, conversation: Conversation): string {
+export function raiseBudget(parameter: string, conversation: ChatConversation): string {
   const raisable = raisableUnits(conversation);
   const more = readMore(parameter, raisable);
   const unit: Unit = more.costUsd > 0 ? "costUsd" : "tokens";
@@ -71,8 +71,8 @@ export function raiseBudget(parameter: string, conversation: Conversation): stri
 }
 
 const NOT_LIMITED: Readonly<Record<Unit, string>> = {
-  tokens: "There is no limit of tokens that could be raised; sous chat --max-tokens-total N sets one",
-  costUsd: "There is no limit of money that could be raised; sous chat --budget USD sets one",
+  tokens: "Tokens are not limited; sous chat --max-tokens-total N sets a limit that can be raised",
+  costUsd: "Money is not limited; sous chat --budget USD sets a limit that can be raised",
 };
 
 /** `5000 tokens and $1.0000`. */
@@ -82,7 +82,7 @@ export function moreWords({ tokens, costUsd }: MoreBudget): string {
 }
 
 /** After a message that needs more than is left: it would be refused again and again. */
-export function raiseHint({ runId, error }: RunResult, conversation: Conversation): string | undefined {
+export function raiseHint({ runId, error }: RunResult, conversation: ChatConversation): string | undefined {
   if (error === undefined || runId !== conversation.runId) return undefined;
   const raisable = raisableUnits(conversation);
   if (error.message.startsWith("Token limit") && raisable.has("tokens"))

@@ -2,40 +2,30 @@
 
 import { nearest } from "../../core/nearest.ts";
 import type { RunResult } from "../../core/runtime.ts";
-import type { RunRecord } from "../../core/store.ts";
-import type { Application } from "../application/application.ts";
+import type { Application } from "../application/open.ts";
 import { CommandError } from "../exit-codes.ts";
-import { writePrivate } from "../files/write-private.ts";
+import { writePrivate } from "../files/file-access.ts";
 import { isThere } from "../stored/database.ts";
-import { inertLine } from "../terminal/inert.ts";
 import type { Style } from "../terminal/style.ts";
-import { cutToWidth } from "../terminal/width.ts";
+import { cutToWidth, inertLine } from "../terminal/text.ts";
 import { treeLines } from "../view/tree-lines.ts";
-import type { Conversation } from "./conversation.ts";
-import { conversationLines } from "./conversation-lines.ts";
+import type { EarlierChats } from "./continue-conversation.ts";
+import type { ChatConversation } from "./conversation.ts";
 import { agentLines, budgetLines, costLines, statusLines, toolLines } from "./facts.ts";
 import { raiseBudget } from "./raise-budget.ts";
-import type { ListedChat } from "./stored-conversation.ts";
+import { conversationLines } from "./stored-conversation.ts";
 import type { Transcript } from "./transcript.ts";
-
-/** The conversations of the store. Each throws a `CommandError` when there is no store. */
-export type EarlierConversations = {
-  /** The newest ones, numbered as they are shown from now on. */
-  list(): Promise<readonly ListedChat[]>;
-  find(given: string): Promise<RunRecord>;
-  /** Resolves when the run has ended that was interrupted, or at once when there is none. */
-  continueWith(record: RunRecord): Promise<RunResult | undefined>;
-};
 
 /** What a command works on. */
 export type CommandScene = {
   application: Application;
-  conversation: Conversation;
+  conversation: ChatConversation;
   transcript: Transcript;
   style: Style;
   columns: number;
   say(lines: readonly string[]): void;
-  earlier: EarlierConversations;
+  /** Each throws a `CommandError` when there is no store. */
+  earlier: Pick<EarlierChats, "list" | "find" | "continueWith">;
 };
 
 type Command = {
@@ -86,7 +76,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   agents: {
     about: "agents that can be called by name",
     isAlways: true,
-    run: (_, { application, say, columns, style }) => say(agentLines(application, columns, style)),
+    run: (_, scene) => scene.say(agentLines(scene)),
   },
   tree: {
     about: "all runs of this conversation, with turns, tools, tokens and time",
@@ -108,8 +98,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   status: {
     about: "the model, the run, what is used and every limit",
     isAlways: true,
-    run: (_, { application, conversation, transcript, say, columns, style }) =>
-      say(statusLines(application, conversation, transcript.tree, columns, style)),
+    run: (_, scene) => scene.say(statusLines(scene)),
   },
   resume: { about: "earlier conversations; /resume NUMBER, ID or last continues one", run: resume },
   new: {
@@ -165,12 +154,8 @@ async function chooseModel(parameter: string, { application, conversation, say }
   say([`From the next message on the model is ${inertLine(parameter, 200)}.`]);
 }
 
-function showBudget(parameter: string, { application, conversation, transcript, say, columns }: CommandScene): void {
-  if (parameter === "") {
-    say(budgetLines(application, conversation, transcript.tree, columns));
-    return;
-  }
-  say([raiseBudget(parameter, conversation)]);
+function showBudget(parameter: string, scene: CommandScene): void {
+  scene.say(parameter === "" ? budgetLines(scene) : [raiseBudget(parameter, scene.conversation)]);
 }
 
 async function resume(parameter: string, scene: CommandScene): Promise<RunResult | undefined> {
@@ -211,9 +196,9 @@ const SUM_UP =
 
 async function compact(_: string, { conversation, say }: CommandScene): Promise<RunResult> {
   if (conversation.runId === undefined) throw new CommandError("Nothing has been said yet that could be summed up");
-  const result = await conversation.summarize(SUM_UP);
+  const result = await conversation.say(SUM_UP, true);
   if (result.status !== "completed" || result.text.trim() === "")
-    throw new CommandError("There is no summary, so the conversation stays as it is");
+    throw new CommandError("The agent gave no summary, so the conversation stays as it is");
   say(["The conversation continues from this summary."]);
   return result;
 }
@@ -226,7 +211,7 @@ async function exportTo(parameter: string, { application, conversation, say }: C
   if (ending === undefined) throw new CommandError("/export takes a file whose name ends in .md, .html or .json");
   const record = runId === undefined ? undefined : await store.run(runId);
   if (record === undefined) throw new CommandError("Nothing has been stored yet that could be exported");
-  if (isThere(parameter)) throw new CommandError(`${inertLine(parameter, 200)} is there already: give another name`);
+  if (isThere(parameter)) throw new CommandError(`${inertLine(parameter, 200)} already exists: give another name`);
   const format = ending === "md" || ending === "html" ? ending : "json";
   const { exportTree } = await import("../../store/export/tree.ts");
   await writePrivate(parameter, await exportTree(store, record.rootId, format), false);

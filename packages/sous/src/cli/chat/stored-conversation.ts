@@ -1,14 +1,18 @@
-/** Conversations of a store: a conversation is a tree, and each run of its root is one message. */
+/** Conversations of a store: listed, found, read and shown. A conversation is a tree, and each run of its root is one message. */
 
 import type { EventOf, StoredEvent } from "../../core/event.ts";
 import type { Budget } from "../../core/limits.ts";
+import { textOf } from "../../core/message.ts";
 import type { RunRecord, Store } from "../../core/store.ts";
 import { addCost } from "../../core/usage.ts";
 import { ROOT_NAME } from "../application/root.ts";
 import { CommandError } from "../exit-codes.ts";
-import { findRun, type SearchPlace } from "../stored/find-run.ts";
+import { findRun, type RunSearch } from "../stored/find-run.ts";
 import { type ListedConversation, listConversations } from "../stored/list-conversations.ts";
-import { inertLine } from "../terminal/inert.ts";
+import { type Style, statusWords } from "../terminal/style.ts";
+import { cost, cutToWidth, inertLine, joinToWidth, localTime, plural } from "../terminal/text.ts";
+import { MarkdownStream } from "./markdown.ts";
+import { echoLines } from "./prompt-line.ts";
 
 /** What a person said, and the run that answered it. */
 export type ConversationMessage = { readonly runId: string; readonly text: string };
@@ -22,7 +26,7 @@ export type ListedChat = Pick<ListedConversation, "last" | "messages"> & {
   readonly costUsd: number | null;
 };
 
-export type StoredConversation = {
+export type StoredChat = {
   readonly rootId: string;
   readonly last: RunRecord;
   readonly messages: readonly ConversationMessage[];
@@ -32,10 +36,10 @@ export type StoredConversation = {
 };
 
 const MAX_LISTED = 10;
-/** No conversation was copied from a copy this often; a database may hold one that says so. */
+/** Bounds copies of copies; a damaged database may claim more. */
 const MAX_COPIES = 20;
 
-/** The newest conversations of a folder, the one with the newest message first. Runs of other agents are none. */
+/** The newest conversations of a folder, the one with the newest message first. Runs of other agents do not count. */
 export async function listChats(store: Store, cwd: string): Promise<ListedChat[]> {
   const found = await listConversations(store, { agent: ROOT_NAME, cwd, limit: MAX_LISTED, offset: 0 });
   return Promise.all(
@@ -57,19 +61,19 @@ async function titleOf(store: Store, { rootId, id, task }: RunRecord, copies = 0
 
 /**
  * The last run of the conversation that is meant: by its number in a list as it was shown, `last`, an id or the beginning of
- * one. Throws a `CommandError` when there is none that a chat could continue.
+ * one. Throws a `CommandError` when no such conversation can be continued.
  */
 export async function findConversation(
   store: Store,
   given: string,
   listed: readonly ListedChat[],
-  place: SearchPlace,
+  search: RunSearch,
 ): Promise<RunRecord> {
   const number = /^\d{1,2}$/.test(given) ? Number(given) : given === "last" ? 1 : undefined;
   const [chosen] = number === undefined ? [] : listed.slice(Math.max(0, number - 1), number);
   if (number === 0 || (number !== undefined && chosen === undefined && given !== "last"))
-    throw new CommandError(`There is no conversation ${given} in the list; /resume shows it`);
-  const record = chosen?.last ?? (await findRun(store, given, place));
+    throw new CommandError(`Unknown conversation ${given}; /resume shows the list`);
+  const record = chosen?.last ?? (await findRun(store, given, search));
   const { rootId, parentId, agent } = record;
   const [id, root] = [inertLine(record.id, 60), inertLine(rootId, 60)];
   if (parentId !== null) throw new CommandError(`${id} is a child; continue its root: sous chat --resume ${root}`);
@@ -83,7 +87,7 @@ export async function findConversation(
 }
 
 /** All that is known of the conversation with this run. */
-export async function readConversation(store: Store, { rootId }: RunRecord): Promise<StoredConversation> {
+export async function readConversation(store: Store, { rootId }: RunRecord): Promise<StoredChat> {
   const [events, records] = [await store.read(rootId), await store.tree(rootId)];
   const last = lastOf(records.filter(({ parentId }) => parentId === null));
   const start = events.findLast((event) => event.type === "run-start" && event.parentId === null);
@@ -121,4 +125,58 @@ function lastOf(messages: readonly RunRecord[]): RunRecord {
   const last = messages.at(-1);
   if (last === undefined) throw new CommandError("This conversation has no beginning in this database");
   return last;
+}
+
+/** Two lines each: its number and first message, then what it came to. `current` is the root of the one that is open. */
+export function conversationLines(
+  list: readonly ListedChat[],
+  current: string | undefined,
+  columns: number,
+  { glyphs, paint }: Style,
+): string[] {
+  return list.flatMap(({ rootId, title, messages, last, costUsd }, index) => {
+    const metrics = [
+      ...(rootId === current ? ["this conversation"] : last.status === "completed" ? [] : [statusWords(last)]),
+      plural(messages, "message"),
+      cost(costUsd),
+      localTime(last.startedAt),
+      inertLine(rootId, 60),
+    ].filter((metric) => metric !== "");
+    const head = `${String(index + 1).padStart(2)}  ${inertLine(title)}`;
+    const below = joinToWidth(metrics, glyphs.dot, columns - 4);
+    return [cutToWidth(head, columns, glyphs.more), ...below.map((line) => paint("dim", `    ${line}`))];
+  });
+}
+
+/** Of an answer the end is shown: it is what the next message is about. */
+const MAX_ANSWER_LINES = 20;
+
+/** The last message that was answered, and the one that was not, each with what was said to it. */
+export function earlierLines({ events, last, messages }: StoredChat, columns: number, style: Style): string[] {
+  const { glyphs, paint } = style;
+  const dim = (text: string): string => paint("dim", cutToWidth(text, columns, glyphs.more));
+  const isInterrupted = last.status === "interrupted";
+  const shown = messages.slice(isInterrupted ? -2 : -1);
+  const before = messages.length - shown.length;
+  const lines = before > 0 ? [dim(`${glyphs.more} ${plural(before, "earlier message")}`)] : [];
+  for (const { runId, text } of shown)
+    lines.push("", ...echoLines(text), ...answerLines(events, runId, columns, style));
+  const isSummedUp = messages.at(-1)?.runId !== last.id;
+  if (isSummedUp && !isInterrupted) lines.push("", dim("It was summed up, and continues from the summary."));
+  return lines;
+}
+
+function answerLines(events: readonly StoredEvent[], runId: string, columns: number, style: Style): string[] {
+  const { glyphs, paint } = style;
+  const markdown = new MarkdownStream(style);
+  const lines: string[] = [];
+  for (const event of events) {
+    if (event.runId !== runId) continue;
+    if (event.type === "message-end")
+      lines.push(...markdown.push(textOf(event.message), columns), ...markdown.end(columns));
+    if (event.type === "run-end" && event.status !== "completed")
+      lines.push(cutToWidth(`${glyphs.status[event.status]} ${statusWords(event)}`, columns, glyphs.more));
+  }
+  const more = lines.length - MAX_ANSWER_LINES;
+  return more <= 0 ? lines : [paint("dim", `${glyphs.more} ${plural(more, "earlier line")}`), ...lines.slice(more)];
 }

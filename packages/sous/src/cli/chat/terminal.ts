@@ -1,4 +1,4 @@
-/** The terminal in raw mode: keys come in one by one, and whatever happens, it is given back as it was. */
+/** The terminal in raw mode, key by key. It is restored when this is disposed, and when the process ends. */
 
 import type { Clock } from "../../core/clock.ts";
 import { type Key, KeyDecoder } from "./keys.ts";
@@ -8,7 +8,7 @@ export type TerminalEvents = {
   onResize(): void;
   /** Ctrl-Z: the shell is about to have the terminal. Afterwards `onResize` is called. */
   onSuspend(): void;
-  /** The person is gone, or the system wants us to be. */
+  /** The terminal was closed, or the process shall end. */
   onEnd(signal: "SIGTERM" | "SIGHUP" | "end"): void;
 };
 
@@ -17,7 +17,7 @@ const PLAIN_PASTE = "\u001b[?2004l";
 const SHOW_CURSOR = "\u001b[?25h";
 /** How long an escape byte waits for the rest of its sequence. */
 const ESCAPE_MS = 40;
-/** A process that still runs so long after it was to stop was not stopped. */
+/** A process that still runs this long after a stop signal was not stopped. */
 const SUSPEND_MS = 200;
 
 /** Disposing it gives the terminal back. It is also given back when the process ends in any other way it can notice. */
@@ -46,13 +46,13 @@ export function openTerminal(
     onSuspend();
     output.write(PLAIN_PASTE + SHOW_CURSOR);
     input.setRawMode(false);
-    process.once("SIGCONT", goOn);
+    process.once("SIGCONT", wake);
     // The whole group, as the terminal itself would do it. Where no shell could wake us up again, it is ignored.
     process.kill(0, "SIGTSTP");
-    waking = clock.timer(SUSPEND_MS, goOn);
+    waking = clock.timer(SUSPEND_MS, wake);
   };
-  const goOn = (): void => {
-    process.off("SIGCONT", goOn);
+  const wake = (): void => {
+    process.off("SIGCONT", wake);
     waking?.[Symbol.dispose]();
     waking = undefined;
     if (!isOpen || input.destroyed) return;
@@ -73,7 +73,7 @@ export function openTerminal(
     input.off("data", onData).off("end", onClose).off("error", onClose).pause();
     output.off("resize", onResize).off("error", onHangUp);
     process
-      .off("SIGCONT", goOn)
+      .off("SIGCONT", wake)
       .off("exit", restore)
       .off("SIGINT", onInterrupt)
       .off("SIGTERM", onTerminate)

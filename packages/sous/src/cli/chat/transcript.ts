@@ -1,14 +1,13 @@
-/** What a conversation looks like: lines that are done and stay, and below them what is going on. A fold over events. */
+/** A conversation as lines: those that are done and stay, and below them the run in progress. A fold over events. */
 
 import type { SousEvent, StoredEvent } from "../../core/event.ts";
 import { textOf } from "../../core/message.ts";
 import { isSubagentToolName } from "../../core/spawn.ts";
-import { inert } from "../terminal/inert.ts";
-import { colourOf, type Style } from "../terminal/style.ts";
-import { breakLine, cutToWidth } from "../terminal/width.ts";
-import { type LiveView, liveLines, treeFigures } from "../view/live-lines.ts";
-import { plainLine } from "../view/plain-lines.ts";
-import { type RunNode, RunTree, statusWords } from "../view/run-tree.ts";
+import { colourOf, type Style, statusWords } from "../terminal/style.ts";
+import { breakLine, cutToWidth, inert } from "../terminal/text.ts";
+import { type LiveView, liveLines, treeMetrics } from "../view/live-lines.ts";
+import { plainLine, warningLines } from "../view/plain-lines.ts";
+import { type RunNode, RunTree } from "../view/run-tree.ts";
 import { MarkdownStream } from "./markdown.ts";
 
 const LOG_LINES = 6;
@@ -18,8 +17,8 @@ const OUTPUT_LINES = 10;
 /** For lines that are made and not shown. */
 const UNSEEN_COLUMNS = 80;
 const CUT_OFF = "(cut off; the answer begins again)";
-/** Stays in the scrollback, whichever run it is about. */
-const IS_TOLD_OF_ALL: ReadonlySet<SousEvent["type"]> = new Set(["spawn-refused", "budget-warning", "budget-near"]);
+/** Printed for every run, not only for the root. */
+const SHOWN_FOR_ALL_RUNS: ReadonlySet<SousEvent["type"]> = new Set(["spawn-refused", "budget-warning", "budget-near"]);
 
 export class Transcript {
   tree: RunTree;
@@ -77,7 +76,7 @@ export class Transcript {
       this.#paths.set(node.path, isOther ? undefined : event.path);
     }
     this.#remember(event);
-    if (IS_TOLD_OF_ALL.has(event.type)) return this.#plain(event, columns);
+    if (SHOWN_FOR_ALL_RUNS.has(event.type)) return this.#plain(event, columns);
     if (event.depth > 0) return [];
     switch (event.type) {
       case "text-delta":
@@ -145,7 +144,7 @@ export class Transcript {
     return said.startsWith(this.#shown) ? this.#showRest(said, columns) : this.#showOther(said, columns);
   }
 
-  /** The attempt has said what was shown, and goes further. */
+  /** The attempt repeats everything that was shown, and says more. */
   #showRest(said: string, columns: number): string[] {
     const rest = said.slice(this.#shown.length);
     this.#shown = said;
@@ -153,7 +152,7 @@ export class Transcript {
     return this.#markdown.push(rest, columns);
   }
 
-  /** The attempt says something else than what was shown. */
+  /** The attempt differs from what was shown. */
   #showOther(said: string, columns: number): string[] {
     const before = this.#markdown.end(columns);
     const line = this.#style.paint("dim", cutToWidth(CUT_OFF, columns, this.#style.glyphs.more));
@@ -186,8 +185,7 @@ export class Transcript {
   }
 
   #plain(event: SousEvent, columns: number): string[] {
-    const line = plainLine(event, this.tree, { ...this.#style, paint: (_, text) => text });
-    return line === undefined ? [] : breakLine(line, columns).map((each) => this.#style.paint("yellow", each));
+    return warningLines(event, this.tree, this.#style, columns);
   }
 
   #toolLines(node: RunNode, event: Extract<SousEvent, { type: "tool-call-end" }>, columns: number): string[] {
@@ -218,10 +216,10 @@ export class Transcript {
   #endLines(node: RunNode, event: Extract<SousEvent, { type: "run-end" }>, columns: number): string[] {
     const { glyphs, paint } = this.#style;
     const said = [...this.#endText(columns), ...this.#endedChildren(node, event.time, columns)];
-    const figures = treeFigures(node, event.time, glyphs.dot);
-    if (event.status === "completed") return [...said, paint("dim", cutToWidth(`(${figures})`, columns, glyphs.more))];
+    const metrics = treeMetrics(node, event.time, glyphs.dot);
+    if (event.status === "completed") return [...said, paint("dim", cutToWidth(`(${metrics})`, columns, glyphs.more))];
     const fault = event.fault === undefined ? "" : `: ${inert(event.fault.message).replaceAll("\n", " ")}`;
-    const line = `${glyphs.status[event.status]} ${statusWords(node)}${fault} (${figures})`;
+    const line = `${glyphs.status[event.status]} ${statusWords(node)}${fault} (${metrics})`;
     return [...said, ...breakLine(line, columns).map((each) => paint(colourOf(event.status), each))];
   }
 }

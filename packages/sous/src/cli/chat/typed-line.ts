@@ -1,11 +1,11 @@
-/** A line that was typed: a message, a command or a shell line; files named with `@` join the message. */
+/** What a typed line means: a message with the files it names, a command or a shell line. */
 
 import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import { relative, resolve, sep } from "node:path";
 import { trimEndOf } from "../../core/truncate.ts";
 import { CommandError } from "../exit-codes.ts";
-import { inertLine } from "../terminal/inert.ts";
+import { inertLine } from "../terminal/text.ts";
 
 type TypedLine =
   | { kind: "nothing" }
@@ -60,7 +60,7 @@ export async function attachFiles(text: string, files: readonly FileMention[], c
   return parts.join("\n\n");
 }
 
-/** Undefined when it is only a word with an @ before it. */
+/** Undefined when no such file exists: then it is a word with an @ before it. */
 async function readMentioned(root: string, { path, mustBeThere }: FileMention): Promise<string | undefined> {
   const shown = inertLine(path, 200);
   let file: string;
@@ -68,12 +68,12 @@ async function readMentioned(root: string, { path, mustBeThere }: FileMention): 
     file = await realpath(resolve(root, path));
   } catch {
     if (!mustBeThere) return undefined;
-    throw new CommandError(`There is no file ${shown} in this folder`);
+    throw new CommandError(`No such file in this folder: ${shown}`);
   }
   const isInside = file === root || file.startsWith(root.endsWith(sep) ? root : root + sep);
   if (!isInside)
     throw new CommandError(`${shown} is outside of this folder: only files below ${inertLine(root)} can be attached`);
-  // Without waiting: a pipe in the folder may never get a writer.
+  // Does not block: a pipe in the folder may never get a writer.
   await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   const about = await handle.stat();
   if (!about.isFile()) throw new CommandError(`${shown} is not a file: name the file you mean`);

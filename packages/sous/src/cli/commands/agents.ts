@@ -6,25 +6,26 @@ import type { AgentFile, AgentProblem, ReadAgent } from "../../config/agents/fil
 import { dialectOf } from "../../config/agents/load.ts";
 import { readAgentFile } from "../../config/agents/read.ts";
 import { checkCallSize, toEffectiveRights } from "../../config/agents/rights.ts";
-import { agentTemplate } from "../../config/agents/template.ts";
 import { OUR_TOOLS } from "../../config/agents/tools.ts";
 import { MAX_AGENT_BYTES, readSmallFile } from "../../config/read-file.ts";
 import { projectRoot } from "../../config/trust/files.ts";
 import type { ProjectTrust } from "../../config/trust/trust.ts";
 import { messageOf } from "../../core/errors.ts";
+import type { LimitState } from "../../core/limits.ts";
 import { nearest } from "../../core/nearest.ts";
+import { ConfigurationError, whereIs } from "../../core/problem.ts";
 import { checkPattern } from "../../rights/rule-pattern.ts";
-import { type ConfiguredLimit, configuredLimits } from "../agents/limits.ts";
-import { agentLines, problemLines, rightsLines } from "../agents/lines.ts";
-import { findTrust, loadAgents, trustWarning, userAgents } from "../application/agents.ts";
+import { findTrust, loadAgents, readConfiguration, trustWarning, userAgents } from "../application/project.ts";
 import { CommandError, EXIT, usageError } from "../exit-codes.ts";
-import { writePrivate } from "../files/write-private.ts";
+import { writePrivate } from "../files/file-access.ts";
+import { type ProcessContext, processContext } from "../files/paths.ts";
 import { snakeCase } from "../stored/run-json.ts";
 import { quoted, readOptions, refusePositionals } from "../table/options.ts";
 import { AGENTS } from "../table/setup-entries.ts";
-import { plural } from "../terminal/figures.ts";
-import { inertLine } from "../terminal/inert.ts";
 import { type Output, openOutput, printJson, tell } from "../terminal/output.ts";
+import { inertLine, plural } from "../terminal/text.ts";
+import { limitsBefore } from "../view/limit-lines.ts";
+import { agentLines, type ConfiguredLimit, problemLines, rightsLines } from "./agent-lines.ts";
 
 const COMMAND = "sous agents";
 
@@ -33,7 +34,7 @@ type Request = { readonly output: Output; readonly isJson: boolean; readonly isU
 export async function agents(parameters: readonly string[]): Promise<number> {
   const { values, positionals } = readOptions(AGENTS, parameters);
   const [action, ...names] = positionals;
-  const output = openOutput(process.stdout, { color: values.color, isAscii: values.ascii });
+  const output = openOutput(process.stdout, values);
   const request: Request = { output, isJson: values.json, isUser: values.user };
   if (values.user && action !== "new") throw usageError("--user belongs to sous agents new");
   switch (action) {
@@ -59,21 +60,19 @@ function oneName(action: string, [name, ...rest]: readonly string[]): string {
   return name;
 }
 
-const place = () => ({ cwd: process.cwd(), env: process.env });
-
 /** What is found, after one line about what is not read. */
 async function load(): Promise<Loaded> {
-  const trust = await findTrust(place());
+  const trust = await findTrust(processContext());
   const warning = trustWarning(trust);
   if (warning !== undefined) tell(`warning: ${inertLine(warning, 1000)}`);
-  return { ...(await loadAgents(place(), trust)), warning, trust };
+  return { ...(await loadAgents(processContext(), trust)), warning, trust };
 }
 
 type Loaded = Awaited<ReturnType<typeof loadAgents>> & { warning: string | undefined; trust: ProjectTrust };
 
 /** None, after one line, when the configuration has mistakes. */
 async function limitsOf(trust: ProjectTrust): Promise<readonly ConfiguredLimit[]> {
-  const limits = await configuredLimits(place(), trust);
+  const limits = await configuredLimits(processContext(), trust);
   if (typeof limits !== "string") return limits;
   tell(`warning: ${inertLine(limits, 1000)}`);
   return [];
@@ -126,7 +125,7 @@ async function check(files: readonly string[], request: Pick<Request, "output" |
   }
   const read = await Promise.all(files.map((file) => readNamedFile(file)));
   const found = read.map(({ agent }) => agent).filter((agent) => agent !== undefined);
-  const sizes = callSizeProblems(found, await limitsOf(await findTrust(place())));
+  const sizes = callSizeProblems(found, await limitsOf(await findTrust(processContext())));
   return report([...read.flatMap(({ problems }) => problems), ...sizes], request);
 }
 
@@ -176,11 +175,11 @@ function report(
 async function begin(name: string, { output, isJson, isUser }: Request): Promise<number> {
   const text = newAgentText(name);
   const root = isUser ? undefined : await projectRoot(process.cwd());
-  const folder = root === undefined ? userAgents(place()) : join(root, ".sous", "agents");
+  const folder = root === undefined ? userAgents(processContext()) : join(root, ".sous", "agents");
   const file = join(folder, `${name}.md`);
   await makeFolder(folder, root);
   if ((await lstat(file).catch(() => undefined)) !== undefined)
-    throw new CommandError(`${inertLine(file)} is there already: edit it, or choose another name`);
+    throw new CommandError(`${inertLine(file)} already exists: edit it, or choose another name`);
   await writePrivate(file, text, false);
   if (isJson) printJson({ schema: "sous.agents-new.v1", file });
   else output.printText(inertLine(file));
@@ -212,28 +211,82 @@ function limitJson({ of, unit, limit, setting, from }: ConfiguredLimit): object 
   return { of, unit: snakeCase(unit), limit, setting, from };
 }
 
-function agentJson({
-  name,
-  nickname,
-  description,
-  tools,
-  deny,
-  model,
-  file,
-  dialect,
-  scope,
-  delegate,
-}: AgentFile): object {
-  return {
-    name,
-    nickname: nickname ?? null,
-    description: description ?? null,
-    tools: tools ?? null,
-    deny,
-    model: model ?? "inherit",
-    delegate,
-    dialect,
-    scope,
-    file,
-  };
+function agentJson(agent: AgentFile): object {
+  const { name, nickname = null, description = null, tools = null, model = "inherit" } = agent;
+  const { deny, delegate, dialect, scope, file } = agent;
+  return { name, nickname, description, tools, deny, model, delegate, dialect, scope, file };
+}
+
+const SETTINGS: Readonly<Record<LimitState["unit"], string>> = {
+  tokens: "agent.subagent.max_total_tokens",
+  costUsd: "agent.subagent.max_total_cost",
+  seconds: "agent.subagent.max_total_time",
+  executions: "agent.subagent.max_executions",
+};
+
+/** What all children together may spend. A sentence when the configuration has mistakes. */
+async function configuredLimits(
+  context: ProcessContext,
+  trust: ProjectTrust,
+): Promise<readonly ConfiguredLimit[] | string> {
+  const project = trust.state === "trusted" ? trust : undefined;
+  try {
+    const { configuration, origins } = await readConfiguration({
+      flags: { configFile: undefined },
+      ...context,
+      project,
+    });
+    const { maxTotalTokens, maxTotalCost, maxTotalTime, maxExecutions } = configuration.agent.subagent;
+    const children = {
+      tokens: maxTotalTokens,
+      costUsd: maxTotalCost,
+      seconds: maxTotalTime,
+      executions: maxExecutions,
+    };
+    return limitsBefore({}, children).map((limit) => {
+      const setting = SETTINGS[limit.unit];
+      return { ...limit, setting, from: origins.get(setting)?.origin.where ?? "" };
+    });
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    const [first] = error.problems;
+    const where = first === undefined ? "" : ` (${whereIs(first)})`;
+    return `the limits of the configuration are not known, because it has mistakes${where}: sous config check shows them`;
+  }
+}
+
+/** The file that `sous agents new` writes: every key with what it is for, and the dangerous ones left out. */
+export function agentTemplate(name: string): string {
+  return `---
+# How it is called: @${name} in chat, subagent_${name} for models.
+name: ${name}
+# How people see it; its name without the line.
+# nickname: The ${name}
+# Models read this to choose.
+description: What it is good at, and when to call it.
+# Exactly these tools. Without the line: whatever its caller may pass on. Empty: none.
+tools: [read_file, grep, glob]
+# Never these, for it and everything below it.
+# deny: [terminal]
+# Rules for single calls: ask or deny. In a project nothing can be allowed.
+# permissions:
+#   - deny: "write_file(.env*)"
+# provider/model, or inherit, sonnet, opus, haiku.
+model: inherit
+# How many turns one call may take; 100 without the line.
+max_turns: 20
+# How long one call may take, such as 90s, 5m or 2h; as long as it needs without the line.
+timeout: 5m
+# The longest answer of one call, in tokens. Where a budget is set, each call reserves this much, 4096 without the line.
+# max_output_tokens: 2000
+# true lets it have children of its own.
+delegate: false
+# false: it does not read the notes of the project (AGENTS.md). The folder, the day and the system are always told.
+# notes: false
+# A JSON Schema that its answer must match; text without the line.
+# output_schema: { type: object, properties: { found: { type: boolean } }, required: [found] }
+---
+Say what the agent should do, what it should leave alone, and what its answer should look like.
+Answer with file:line only.
+`;
 }

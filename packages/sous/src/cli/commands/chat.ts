@@ -2,24 +2,24 @@
 
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { Clock } from "../../core/clock.ts";
 import { MissingKey } from "../../core/errors.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { RunRecord } from "../../core/store.ts";
-import type { Application, ApplicationRequest } from "../application/application.ts";
-import { openApplication } from "../application/open.ts";
+import { systemClock } from "../../host.ts";
+import { type Application, type ApplicationRequest, openApplication } from "../application/open.ts";
 import type { Chat } from "../chat/chat.ts";
 import { askFirstRun, keyLines } from "../chat/first-run.ts";
-import { type History, openHistory } from "../chat/history.ts";
 import { InteractiveChat } from "../chat/interactive-chat.ts";
 import { LineAnswers, plainChat } from "../chat/plain-chat.ts";
+import { type History, openHistory } from "../chat/prompt-line.ts";
 import { Questions } from "../chat/questions.ts";
 import { findConversation, listChats } from "../chat/stored-conversation.ts";
 import { openTerminal } from "../chat/terminal.ts";
 import { EXIT, usageError } from "../exit-codes.ts";
-import { thisFolder, userFolderIfAny } from "../files/paths.ts";
+import { processContext, thisFolder, userFolderIfAny } from "../files/paths.ts";
 import { openRunLog, openScreenLog, overheard, type RunLog, type RunLogOptions } from "../run/log.ts";
-import { type DatabaseFlags, sameDatabase } from "../stored/database.ts";
+import { progressStyle } from "../run/watch.ts";
+import { databaseFlags, sameDatabase } from "../stored/database.ts";
 import { isElsewhere } from "../stored/find-run.ts";
 import { readOptions, refusePositionals } from "../table/options.ts";
 import { CHAT } from "../table/run-entries.ts";
@@ -48,7 +48,7 @@ export async function chat(parameters: readonly string[]): Promise<number> {
     throw usageError("--here is about an earlier conversation: give --continue or --resume ID with it");
   const request: ChatRequest = {
     flags: readRunFlags(values),
-    display: { color: values.color, isAscii: values.ascii },
+    display: values,
     earlier: values.resume ?? (values.continue ? "last" : undefined),
     isHere: values.here,
     logFile: values["log-file"],
@@ -68,7 +68,7 @@ function withList(parameters: readonly string[]): string[] {
 
 const LIST = "list";
 
-/** Of a chat that something else than the person at its keys has ended. */
+/** Exit codes of a chat that a signal or the end of input has ended. */
 const END_CODES = { SIGTERM: 143, SIGHUP: 129, end: EXIT.ok } as const;
 
 async function chatInTerminal(request: ChatRequest, output: Output): Promise<number> {
@@ -109,7 +109,9 @@ async function chatInTerminal(request: ChatRequest, output: Output): Promise<num
   const stored = runId === undefined ? undefined : await application.store?.run(runId);
   if (stored !== undefined) {
     const here = isElsewhere(stored, thisFolder()) ? " --here" : "";
-    interactive.say([`To continue: sous chat --resume ${stored.id}${here}${sameDatabase(typedIn(request))}`]);
+    interactive.say([
+      `To continue: sous chat --resume ${stored.id}${here}${sameDatabase(databaseFlags(request.flags))}`,
+    ]);
   }
   return exitCode;
 }
@@ -139,32 +141,23 @@ async function openOrExplain(
   answers: Pick<ApplicationRequest, "ask" | "warn">,
 ): Promise<Application | number> {
   try {
-    const optionFiles = logFile === undefined ? [] : [logFile];
-    return await openApplication({ flags, cwd: process.cwd(), env: process.env, optionFiles, ...answers });
+    return await openApplication({ flags, ...processContext(), optionFiles: [logFile], ...answers });
   } catch (error) {
     if (!(error instanceof MissingKey)) throw error;
     return firstRun(error.message, output);
   }
 }
 
-/** Before there is an application that has one. */
-const SCREEN_CLOCK: Pick<Clock, "monotonic" | "timer"> = {
-  monotonic: () => performance.now(),
-  timer(milliseconds, callback) {
-    const timer = setTimeout(callback, milliseconds);
-    return { [Symbol.dispose]: () => clearTimeout(timer) };
-  },
-};
-
 async function firstRun(reason: string, output: Output): Promise<number> {
-  const clock = SCREEN_CLOCK;
+  const clock = systemClock;
   let leaveCode: number = EXIT.ok;
   const chosen = await (async () => {
-    using asked = askFirstRun({ screen: process.stdout, clock, style: output.style, reason });
+    const asked = askFirstRun({ screen: process.stdout, clock, style: output.style, reason });
+    using live = asked.live;
     using _terminal = openTerminal(process.stdin, process.stdout, clock, {
       onKey: asked.onKey,
-      onResize: asked.refresh,
-      onSuspend: asked.clear,
+      onResize: () => live.refresh(),
+      onSuspend: () => live.clear(),
       onEnd(reason) {
         leaveCode = END_CODES[reason];
         asked.onKey({ type: "key", name: "end-of-input" });
@@ -180,8 +173,8 @@ async function firstRun(reason: string, output: Output): Promise<number> {
   return (await import("./demo.ts")).demo([]);
 }
 
-function historyOf({ keep }: RunFlags): Promise<History> {
-  const folder = keep.isEphemeral ? undefined : userFolderIfAny("state", process.env);
+function historyOf({ storage }: RunFlags): Promise<History> {
+  const folder = storage.isEphemeral ? undefined : userFolderIfAny("state", process.env);
   return openHistory(folder === undefined ? undefined : join(folder, "chat-history"));
 }
 
@@ -194,18 +187,14 @@ async function findEarlier({ store }: Application, request: ChatRequest): Promis
   return findConversation(store, given, await listChats(store, cwd), {
     cwd,
     elsewhere: isHere ? "take" : "refuse",
-    takenBy: (id) => `sous chat --resume ${id} --here${sameDatabase(typedIn(request))}`,
+    takenBy: (id) => `sous chat --resume ${id} --here${sameDatabase(databaseFlags(request.flags))}`,
   });
-}
-
-function typedIn({ flags }: ChatRequest): DatabaseFlags {
-  return { dbPath: flags.keep.dbPath, configFile: flags.configFile };
 }
 
 async function chatInLines(request: ChatRequest, output: Output): Promise<number> {
   using interrupts = catchInterrupts({ wrapsUp: true });
   const reader = createInterface({ input: process.stdin, terminal: false });
-  const lines = new LineAnswers({ reader, clock: SCREEN_CLOCK, tell });
+  const lines = new LineAnswers({ reader, clock: systemClock, tell });
   const isPerson = process.stdin.isTTY === true;
   const { flags, logFile } = request;
   try {
@@ -215,18 +204,16 @@ async function chatInLines(request: ChatRequest, output: Output): Promise<number
     );
     await using unlogged = await openApplication({
       flags,
-      cwd: process.cwd(),
-      env: process.env,
+      ...processContext(),
       ask: isPerson ? questions.ask : undefined,
-      optionFiles: logFile === undefined ? [] : [logFile],
+      optionFiles: [logFile],
       warn: tell,
     });
     using log = await openRunLog({ flags: flags.log, ...logOptions(request, unlogged) });
     const application = withLog(unlogged, log);
     const earlier = await findEarlier(application, request);
-    const isJsonOnly = log?.isOnStderr === true && flags.log.format === "json";
-    const isShown = !flags.log.isQuiet && !isJsonOnly;
-    const progress = isShown ? openOutput(process.stderr, request.display) : undefined;
+    const shown = openOutput(process.stderr, request.display);
+    const progress = progressStyle(shown.style, flags.log, log) === undefined ? undefined : shown;
     const begin = async (chat: Chat): Promise<RunResult | undefined> => {
       if (earlier !== undefined && earlier !== LIST) return chat.continueWith(earlier);
       if (earlier === LIST) await chat.list();

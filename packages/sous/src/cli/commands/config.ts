@@ -3,16 +3,15 @@
 import { configurationSchema, type Explanation, explain, nearestSetting } from "../../config/explain.ts";
 import type { LoadedConfiguration } from "../../config/load-configuration.ts";
 import { ConfigurationError, whereIs } from "../../core/problem.ts";
-import { findTrust, trustWarning } from "../application/agents.ts";
-import { readConfiguration } from "../application/configuration.ts";
+import { readWithProject } from "../application/project.ts";
 import { EXIT, usageError } from "../exit-codes.ts";
+import { processContext } from "../files/paths.ts";
 import { showProblems } from "../report-error.ts";
 import { quoted, readOptions, refusePositionals } from "../table/options.ts";
 import { CONFIG_COMMAND } from "../table/setup-entries.ts";
-import { inertLine } from "../terminal/inert.ts";
-import { type Display, type Output, openOutput, printJson } from "../terminal/output.ts";
+import { type Display, type Output, openOutput, printJson, tell } from "../terminal/output.ts";
 import type { Style } from "../terminal/style.ts";
-import { displayWidth, wrapToWidth } from "../terminal/width.ts";
+import { displayWidth, inertLine, wrapToWidth } from "../terminal/text.ts";
 
 const COMMAND = "sous config";
 
@@ -27,7 +26,7 @@ export async function config(parameters: readonly string[]): Promise<number> {
   const { values, positionals } = readOptions(CONFIG_COMMAND, parameters);
   const [action, ...rest] = positionals;
   const request: Request = {
-    display: { color: values.color, isAscii: values.ascii },
+    display: values,
     configFile: values.config,
     isAll: values.all,
     isJson: values.json,
@@ -52,20 +51,14 @@ export async function config(parameters: readonly string[]): Promise<number> {
   }
 }
 
-/** Says what is wrong, all of it, and ends with 3; otherwise continues, after what was ignored. */
+/** Shows all mistakes and ends with 3; otherwise calls `use`, after warnings about what was ignored. */
 async function withConfiguration(
   request: Request,
   use: (loaded: LoadedConfiguration) => Promise<number> | number,
 ): Promise<number> {
   const { display, configFile, isJson } = request;
-  const progress = openOutput(process.stderr, display);
   try {
-    const place = { cwd: process.cwd(), env: process.env };
-    const trust = await findTrust(place);
-    const untrusted = trustWarning(trust);
-    const loaded = await readConfiguration({ flags: { configFile }, ...place, project: trust });
-    for (const line of untrusted === undefined ? loaded.warnings : [untrusted, ...loaded.warnings])
-      progress.printText(`warning: ${inertLine(line, 1000)}`);
+    const { loaded } = await readWithProject(configFile, processContext(), tell);
     return await use(loaded);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;

@@ -5,7 +5,7 @@
 
 import type { ModelRequest } from "../../core/model.ts";
 import type { Step } from "../../testing/steps.ts";
-import { plural } from "../terminal/figures.ts";
+import { plural } from "../terminal/text.ts";
 
 /** A stored run of this model is one of the demo. */
 export const DEMO_MODEL = "scripted/demo";
@@ -23,11 +23,11 @@ export function demoAnswer(request: ModelRequest): Step[] {
 }
 
 const BY_PATH: ReadonlyMap<string, (request: ModelRequest) => Step[]> = new Map([
-  ["lead", leadOn],
+  ["lead", leadNext],
   ["lead/files", countFiles],
   ["lead/definitions", findDefinitions],
   ["lead/definitions/closest", lookCloser],
-  ["lead/reader", readOnAndOn],
+  ["lead/reader", keepReading],
 ]);
 
 const TASKS = [
@@ -39,10 +39,10 @@ const TASKS = [
 const MAX_ROUNDS = 3;
 
 /**
- * Every answer depends on what was found so far and on nothing else, so a run that continues after a crash gets the right
- * one. After a stop only those are asked again who were stopped.
+ * Every answer depends only on what was found so far, so a run that continues after a crash gets the right one. After a stop
+ * only the children that were stopped are asked again.
  */
-function leadOn(request: ModelRequest): Step[] {
+function leadNext(request: ModelRequest): Step[] {
   const rounds = resultsOf(request, "parallel_subagent").filter(({ isError }) => !isError);
   const reports = new Map<string, Report>();
   for (const { output } of rounds) {
@@ -119,7 +119,7 @@ function lookCloser(request: ModelRequest): Step[] {
       350,
       "subagent",
       { label: "deeper", task_prompt: `Read ${path} line by line.` },
-      "Let somebody else do this.",
+      "Let another agent do this.",
     );
   }
   const size = plural(linesOf(seen.output).length, toolName === "read_file" ? "line" : "name");
@@ -128,7 +128,7 @@ function lookCloser(request: ModelRequest): Step[] {
   return say(350, `${path} has ${more}${size}. I wanted a child of my own and was told: ${told}.`);
 }
 
-function readOnAndOn(request: ModelRequest): Step[] {
+function keepReading(request: ModelRequest): Step[] {
   const [found] = resultsOf(request, "glob");
   if (found === undefined) return call(300, "glob", { pattern: "*.{md,txt,rst,json,ts,js,py,go,rs,java,c,html}" });
   const names = linesOf(found.output);

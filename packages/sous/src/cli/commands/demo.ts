@@ -1,46 +1,47 @@
 /** `sous demo`: a real tree of agents over real files, on a model that follows a script and says so. */
 
-import { readConfiguration } from "../application/configuration.ts";
-import { assembleDemo } from "../application/demo.ts";
+import { type AgentDefinition, agent } from "../../core/agent.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { RuntimeOptions } from "../../core/runtime.ts";
+import { systemHost } from "../../host.ts";
+import { createRuntime, type Runtime } from "../../runtime.ts";
+import { scriptedModel } from "../../testing/scripted-model.ts";
+import { readOnlyTools } from "../../tools/read-only.ts";
+import { readConfiguration } from "../application/project.ts";
 import { exitCodeOf } from "../exit-codes.ts";
+import { processContext } from "../files/paths.ts";
 import { watchRun } from "../run/watch.ts";
-import { keepOf, openForRun, sameDatabase, warnOfLoss } from "../stored/database.ts";
+import { databaseFlags, openForRun, sameDatabase, storageOf, warnOfLoss } from "../stored/database.ts";
 import { readOptions, refusePositionals } from "../table/options.ts";
 import { DEMO } from "../table/run-entries.ts";
 import { readRunFlags } from "../table/run-flags.ts";
-import { inert, inertLine } from "../terminal/inert.ts";
 import { catchInterrupts } from "../terminal/interrupts.ts";
 import { openOutput, tell } from "../terminal/output.ts";
+import { inert, inertLine } from "../terminal/text.ts";
 import { treeLines } from "../view/tree-lines.ts";
-import { DEMO_TASK } from "./demo-script.ts";
+import { DEMO_MAX_DEPTH, DEMO_MODEL, DEMO_TASK, demoAnswer } from "./demo-script.ts";
 
 const COMMAND = "sous demo";
 
 export async function demo(parameters: readonly string[]): Promise<number> {
   const { values, positionals } = readOptions(DEMO, parameters);
   refusePositionals(COMMAND, positionals);
-  const display = { color: values.color, isAscii: values.ascii };
-  const output = openOutput(process.stdout, display);
-  const progress = openOutput(process.stderr, display);
+  const output = openOutput(process.stdout, values);
+  const progress = openOutput(process.stderr, values);
   const flags = readRunFlags(values);
-  const { isRequired } = flags.keep;
-  const place = { cwd: process.cwd(), env: process.env };
-  const { configuration } = await readConfiguration({ flags, ...place, project: undefined });
-  await using store = await openForRun(keepOf(flags.keep, configuration));
+  const context = processContext();
+  const { configuration } = await readConfiguration({ flags, ...context, project: undefined });
+  await using store = await openForRun(storageOf(flags.storage, configuration));
   output.printText("sous demo: real agents, tools, limits and files. The model is scripted: no key, no network.");
   using interrupt = catchInterrupts();
   const { signal } = interrupt;
-  const { clock, runtime, agent } = assembleDemo(place.cwd, {
-    store,
-    requireStore: isRequired,
-  });
+  const { clock, runtime, agent } = assembleDemo(context.cwd, { store, requireStore: flags.storage.isRequired });
   const { result, tree } = await watchRun({
     clock,
     style: progress.style,
-    earlier: [],
     start: (onEvent) => runtime.run(agent, DEMO_TASK, { onEvent, signal }),
   });
-  const again = sameDatabase({ dbPath: flags.keep.dbPath, configFile: flags.configFile });
+  const again = sameDatabase(databaseFlags(flags));
   output.printText(`\n${inert(result.text)}\n`);
   output.print(treeLines(tree, output.columns, output.style));
   output.printText("\nTokens are counted as bytes ÷ 3: no real model was asked.");
@@ -54,4 +55,19 @@ export async function demo(parameters: readonly string[]): Promise<number> {
 /** How a person calls the command here: npm sets this variable for what `npx` and `npm run` start. */
 function called(): string {
   return process.env.npm_command === undefined ? "sous" : "npx sous";
+}
+
+type Demo = { clock: Clock; runtime: Runtime; agent: AgentDefinition };
+
+export function assembleDemo(cwd: string, storage: Pick<RuntimeOptions, "store" | "requireStore">): Demo {
+  const host = systemHost({ cwd });
+  const lead = agent({
+    name: "lead",
+    instructions: "You lead three children and put their answers together.",
+    model: scriptedModel({ "**": demoAnswer }, { id: DEMO_MODEL, price: { input: 0, output: 0 }, clock: host.clock }),
+    tools: readOnlyTools(),
+    delegate: true,
+  });
+  const runtime = createRuntime({ host, ...storage, limits: { maxDepth: DEMO_MAX_DEPTH } });
+  return { clock: host.clock, runtime, agent: lead };
 }

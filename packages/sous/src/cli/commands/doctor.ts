@@ -1,26 +1,37 @@
 /** `sous doctor`: looks at the machine and the setup, and says what to do. Starts no program and changes nothing. */
 
-import { type Check, type CheckState, stateOf } from "../doctor/check.ts";
-import { type DoctorRequest, examine } from "../doctor/examine.ts";
+import { messageOf } from "../../core/errors.ts";
+import { checkDatabase, checkDisk, checkFolders, checkSettingsFile } from "../doctor/folders.ts";
+import {
+  type Check,
+  type CheckState,
+  checkLeftovers,
+  checkPrograms,
+  checkTerminal,
+  checkVersions,
+  findPrograms,
+  problem,
+  stateOf,
+  type Terminal,
+} from "../doctor/machine.ts";
+import { checkModel, checkPrices } from "../doctor/model.ts";
+import { checkSetup } from "../doctor/setup.ts";
 import { EXIT } from "../exit-codes.ts";
+import { databaseFile, type ProcessContext, processContext } from "../files/paths.ts";
 import { readOptions, refusePositionals } from "../table/options.ts";
 import { DOCTOR } from "../table/setup-entries.ts";
-import { inertLine } from "../terminal/inert.ts";
 import { type Output, openOutput, printJson } from "../terminal/output.ts";
 import type { Colour } from "../terminal/style.ts";
-import { breakLine } from "../terminal/width.ts";
-
-const COMMAND = "sous doctor";
+import { breakLine, inertLine, plural } from "../terminal/text.ts";
 
 export async function doctor(parameters: readonly string[]): Promise<number> {
   const { values, positionals } = readOptions(DOCTOR, parameters);
-  refusePositionals(COMMAND, positionals);
-  const output = openOutput(process.stdout, { color: values.color, isAscii: values.ascii });
+  refusePositionals("sous doctor", positionals);
+  const output = openOutput(process.stdout, values);
   const { default: manifest } = await import("../../../package.json", { with: { type: "json" } });
   const { isTTY = false, columns, rows } = process.stdout;
   const request: DoctorRequest = {
-    cwd: process.cwd(),
-    env: process.env,
+    ...processContext(),
     flags: { model: values.model, config: values.config, dbPath: values["db-path"], isOnline: values.online },
     terminal: { isTerminal: isTTY, columns, rows },
     versions: { node: process.versions.node, sous: manifest.version },
@@ -29,6 +40,44 @@ export async function doctor(parameters: readonly string[]): Promise<number> {
   if (values.json) printJson(toJson(checks));
   else print(checks, output);
   return exitCodeOf(checks);
+}
+
+export type DoctorRequest = ProcessContext & {
+  readonly flags: {
+    readonly model: string | undefined;
+    readonly config: string | undefined;
+    readonly dbPath: string | undefined;
+    readonly isOnline: boolean;
+  };
+  readonly terminal: Terminal;
+  readonly versions: { readonly node: string; readonly sous: string };
+};
+
+export async function examine(request: DoctorRequest): Promise<Check[]> {
+  const { cwd, env, flags, terminal, versions } = request;
+  const setup = await checkSetup({ cwd, env, configFile: flags.config, model: flags.model });
+  const choice = setup.configuration?.model ?? flags.model ?? (env.SOUS_MODEL || undefined);
+  return [
+    ...checkVersions(versions.node, versions.sous),
+    checkTerminal(terminal, env),
+    ...checkFolders(env),
+    ...checkSettingsFile(env),
+    ...setup.checks,
+    ...(await checkModel({ choice, provider: setup.configuration?.provider, env, isOnline: flags.isOnline })),
+    checkPrices(choice, setup.configuration),
+    ...(await checkRuns(request, setup.configuration?.agent.subagent.persistencePath)),
+    ...checkPrograms(await findPrograms({ cwd, env })),
+    await checkLeftovers(env),
+  ];
+}
+
+async function checkRuns({ env, flags }: DoctorRequest, configured: string | undefined): Promise<Check[]> {
+  try {
+    const file = databaseFile(flags.dbPath ?? configured, env);
+    return [await checkDatabase(file), checkDisk(file)];
+  } catch (error) {
+    return [problem("database", messageOf(error), "set HOME or XDG_DATA_HOME, or give --db-path FILE")];
+  }
 }
 
 export function exitCodeOf(checks: readonly Check[]): number {
@@ -63,11 +112,8 @@ function print(checks: readonly Check[], output: Output): void {
 
 function summary(checks: readonly Check[]): string {
   const count = (state: CheckState): number => checks.filter((check) => check.state === state).length;
-  const words = (
-    [
-      ["problem", count("problem")],
-      ["warning", count("warning")],
-    ] as const
-  ).flatMap(([word, number]) => (number === 0 ? [] : [`${number} ${word}${number === 1 ? "" : "s"}`]));
+  const words = (["problem", "warning"] as const)
+    .filter((state) => count(state) > 0)
+    .map((state) => plural(count(state), state));
   return words.length === 0 ? "All is well." : `${words.join(", ")}.`;
 }

@@ -3,16 +3,17 @@
 import type { RuleAnswer } from "../../core/approval.ts";
 import { nearestFirst } from "../../core/nearest.ts";
 import type { Judgement } from "../../rights/policy.ts";
-import { findTrust, loadAgents, trustWarning } from "../application/agents.ts";
-import { readConfiguration } from "../application/configuration.ts";
-import { guardPlaces } from "../application/guards.ts";
-import { policyFor } from "../application/open.ts";
+import { guardPaths } from "../application/guards.ts";
+import { loadAgents, readWithProject } from "../application/project.ts";
 import { ROOT_NAME } from "../application/root.ts";
+import { policyFor } from "../application/rules.ts";
 import { EXIT, usageError } from "../exit-codes.ts";
+import { processContext } from "../files/paths.ts";
 import { quoted, readOptions, refusePositionals } from "../table/options.ts";
+import { readRunFlags } from "../table/run-flags.ts";
 import { PERMISSIONS } from "../table/setup-entries.ts";
-import { inertLine } from "../terminal/inert.ts";
-import { openOutput, printJson } from "../terminal/output.ts";
+import { openOutput, printJson, tell } from "../terminal/output.ts";
+import { inertLine } from "../terminal/text.ts";
 
 const COMMAND = "sous permissions";
 
@@ -25,36 +26,26 @@ export async function permissions(parameters: readonly string[]): Promise<number
     );
   if (command === undefined) throw usageError(`${COMMAND} test needs a command, such as 'git push'`);
   refusePositionals(`${COMMAND} test`, rest, " Put the command into quotes.");
-  const display = { color: values.color, isAscii: values.ascii };
-  const place = { cwd: process.cwd(), env: process.env };
-  const trust = await findTrust(place);
-  const { configuration, warnings } = await readConfiguration({
-    flags: { configFile: values.config },
-    ...place,
-    project: trust,
-  });
-  const untrusted = trustWarning(trust);
-  const progress = openOutput(process.stderr, display);
-  for (const line of untrusted === undefined ? warnings : [untrusted, ...warnings])
-    progress.printText(`warning: ${inertLine(line, 1000)}`);
-  const rules = (values.allow ?? []).map((pattern) => ({ effect: "allow", pattern, origin: "--allow" }) as const);
-  const rights = { tools: undefined, denyTools: [], noDelegate: false, rules, allowsAll: values.yes };
-  const guards = await guardPlaces(
-    { ...place, configFile: values.config, dbPath: configuration.agent.subagent.persistencePath, optionFiles: [] },
+  const context = processContext();
+  const { trust, loaded } = await readWithProject(values.config, context, tell);
+  const { configuration } = loaded;
+  const { rights } = readRunFlags(values);
+  const guards = await guardPaths(
+    { ...context, configFile: values.config, dbPath: configuration.agent.subagent.persistencePath, optionFiles: [] },
     configuration,
     trust,
   );
-  const { agents } = await loadAgents(place, trust.state === "trusted" ? trust : { files: [] });
+  const { agents } = await loadAgents(context, trust.state === "trusted" ? trust : { files: [] });
   const bounds = { heldRules: trust.heldRules, guards, agents };
-  const policy = policyFor({ flags: { rights }, env: place.env }, configuration, bounds);
+  const policy = policyFor({ flags: { rights }, env: context.env }, configuration, bounds);
   const who = { runId: "", path: ROOT_NAME, agent: ROOT_NAME, callId: "", above: [] };
-  const judgement = policy.explain({ ...who, ...callOf(command, agents), cwd: place.cwd });
+  const judgement = policy.explain({ ...who, ...callOf(command, agents), cwd: context.cwd });
   if (values.json) printJson(judgementJson(command, judgement));
-  else openOutput(process.stdout, display).printText(judgementLines(judgement).join("\n"));
+  else openOutput(process.stdout, values).printText(judgementLines(judgement).join("\n"));
   return EXIT.ok;
 }
 
-/** `subagent(scout)` is no command: it is a call of that agent. */
+/** `subagent(scout)` is not a command but a call of that agent. */
 function callOf(given: string, agents: readonly { readonly name: string }[]): { toolName: string; input: object } {
   const name = /^subagent\(([A-Za-z0-9_-]+)\)$/.exec(given.trim())?.[1];
   if (name === undefined) return { toolName: "terminal", input: { command: given } };
@@ -63,7 +54,9 @@ function callOf(given: string, agents: readonly { readonly name: string }[]): { 
     name,
     agents.map((each) => each.name),
   );
-  throw usageError(`Unknown agent ${name}; ${known.length === 0 ? "there are none" : `known: ${known.join(", ")}`}`);
+  throw usageError(
+    `Unknown agent ${name}; ${known.length === 0 ? "no agent is defined" : `known: ${known.join(", ")}`}`,
+  );
 }
 
 /** What happens then, in words. */
@@ -74,7 +67,7 @@ const ANSWERS: Record<RuleAnswer["effect"] | "tier", string> = {
   tier: "no rule decides: a person is asked, and without one it is refused",
 };
 
-/** What is not ours is made inert before it is put between our spaces, which say where a part of the line begins. */
+/** Foreign text is made inert first, because spaces separate the parts of a line. */
 function judgementLines({ answer, by, reading }: Judgement): string[] {
   const reason = answer !== undefined && "reason" in answer ? answer.reason : undefined;
   const parts = (reading?.parts ?? []).flatMap(({ views, problem }, index) => {

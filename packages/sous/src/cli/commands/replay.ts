@@ -1,13 +1,26 @@
 /** `sous replay`: inspects stored runs, plays them again, exports, imports and deletes them. */
 
 import { usageError } from "../exit-codes.ts";
-import type { Replay } from "../replay/request.ts";
-import { findDatabase } from "../stored/database.ts";
-import { quoted, readOptions, refusePositionals } from "../table/options.ts";
+import { processContext } from "../files/paths.ts";
+import { type DatabaseFlags, findDatabase } from "../stored/database.ts";
+import { type OptionValues, quoted, readOptions, refusePositionals } from "../table/options.ts";
 import { REPLAY } from "../table/replay-entry.ts";
-import { openOutput } from "../terminal/output.ts";
+import { type Output, openOutput } from "../terminal/output.ts";
 
 const COMMAND = "sous replay";
+
+/** What every part of `sous replay` is given. */
+export type ReplayRequest = {
+  /** As they were typed. */
+  readonly values: OptionValues<typeof REPLAY>;
+  /** The file of the database. */
+  readonly file: string;
+  /** What was typed about the database. */
+  readonly flags: DatabaseFlags;
+  readonly output: Output;
+  /** The second id of `--diff`. */
+  readonly otherId: string;
+};
 
 /** What it can be asked for; exactly one of them. */
 const ACTIONS = ["list", "id", "diff", "import", "prune", "backup"] as const;
@@ -17,44 +30,34 @@ const WITH_ID = ["tree", "request", "rerun", "export", "save-cassette"] as const
 export async function replay(parameters: readonly string[]): Promise<number> {
   const { values, positionals } = readOptions(REPLAY, parameters);
   const action = chooseAction(values, positionals);
-  const display = { color: values.color, isAscii: values.ascii };
   const flags = { dbPath: values["db-path"], configFile: values.config };
-  const parts: Replay = {
+  const perform = await ACTION_PARTS[action]();
+  return perform({
     values,
-    file: await findDatabase(flags, { cwd: process.cwd(), env: process.env }),
+    file: await findDatabase(flags, processContext()),
     flags,
-    output: openOutput(process.stdout, display),
-  };
-  switch (action) {
-    case "list":
-      return (await import("../replay/list.ts")).replayList(parts);
-    case "tree":
-      return (await import("../replay/show.ts")).replayTree(parts);
-    case "id":
-    case "request":
-      return (await import("../replay/show.ts")).replayShow(parts);
-    case "export":
-      return (await import("../replay/export.ts")).replayExport(parts);
-    case "import":
-      return (await import("../replay/export.ts")).replayImport(parts);
-    case "backup":
-      return (await import("../replay/export.ts")).replayBackup(parts);
-    case "prune":
-      return (await import("../replay/export.ts")).replayPrune(parts);
-    case "rerun":
-      return (await import("../replay/rerun.ts")).replayRerun(parts);
-    case "diff":
-      return (await import("../replay/diff.ts")).replayDiff(parts, positionals[0] ?? "");
-    case "save-cassette":
-      return (await import("../replay/export.ts")).replayCassette(parts);
-    default:
-      return action satisfies never;
-  }
+    output: openOutput(process.stdout, values),
+    otherId: positionals[0] ?? "",
+  });
 }
 
 type Action = (typeof ACTIONS)[number] | (typeof WITH_ID)[number];
 
-function chooseAction(values: Replay["values"], positionals: readonly string[]): Action {
+const ACTION_PARTS: Readonly<Record<Action, () => Promise<(request: ReplayRequest) => Promise<number>>>> = {
+  list: async () => (await import("../replay/list.ts")).replayList,
+  tree: async () => (await import("../replay/show.ts")).replayTree,
+  id: async () => (await import("../replay/show.ts")).replayShow,
+  request: async () => (await import("../replay/show.ts")).replayShow,
+  rerun: async () => (await import("../replay/show.ts")).replayRerun,
+  diff: async () => (await import("../replay/diff.ts")).replayDiff,
+  export: async () => (await import("../replay/export.ts")).replayExport,
+  "save-cassette": async () => (await import("../replay/export.ts")).replayCassette,
+  import: async () => (await import("../replay/export.ts")).replayImport,
+  backup: async () => (await import("../replay/export.ts")).replayBackup,
+  prune: async () => (await import("../replay/export.ts")).replayPrune,
+};
+
+function chooseAction(values: ReplayRequest["values"], positionals: readonly string[]): Action {
   const asked = ACTIONS.filter((name) => isGiven(values[name]));
   const [action, other] = asked;
   if (action === undefined) {
@@ -71,7 +74,7 @@ function chooseAction(values: Replay["values"], positionals: readonly string[]):
   return special;
 }
 
-function isGiven(value: string | boolean | undefined): boolean {
+function isGiven(value: string | number | boolean | undefined): boolean {
   return value !== undefined && value !== false;
 }
 
@@ -81,7 +84,4 @@ function checkPositionals(action: Action, positionals: readonly string[]): void 
   refusePositionals(COMMAND, positionals.slice(taken));
 }
 
-const USAGE = `usage: sous replay --list [--roots] [--here] [--limit 10] [--since 7d]
-       sous replay --id ID [--full] [--request N]
-       sous replay --tree --id ID
-       sous replay --help`;
+const USAGE = `usage: ${[...REPLAY.usage.slice(0, 3), "replay --help"].map((line) => `sous ${line}`).join("\n       ")}`;

@@ -1,22 +1,33 @@
-/** `sous resume`: continues a stored run after a crash or a stop. What is finished is not done again. */
+/** `sous resume`: continues a stored run after a crash or a stop, in its own tree or in a copy. What is finished is not done again. */
 
-import type { RunResult } from "../../core/runtime.ts";
-import { assembleStored } from "../application/stored.ts";
-import { usageError } from "../exit-codes.ts";
-import { thisFolder } from "../files/paths.ts";
-import { chooseRun, goOn, type ResumePlace, type Way } from "../run/continue.ts";
+import type { AgentDefinition } from "../../core/agent.ts";
+import type { EventListener, EventOf, StoredEvent } from "../../core/event.ts";
+import type { Budget } from "../../core/limits.ts";
+import { foldRunState } from "../../core/run-state.ts";
+import type { RunHandle, RunResult } from "../../core/runtime.ts";
+import type { RunRecord, Store } from "../../core/store.ts";
+import { assembleStored, type StoredAssembly } from "../application/stored.ts";
+import { CommandError, usageError } from "../exit-codes.ts";
+import { processContext, thisFolder } from "../files/paths.ts";
 import { endingSentence, exitCodeOfRun, raisedResume, raiseOf } from "../run/ending.ts";
 import { openRunLog, overheard } from "../run/log.ts";
-import { watchRun } from "../run/watch.ts";
-import { type DatabaseFlags, findDatabase, openRuns, sameDatabase, warnOfLoss } from "../stored/database.ts";
-import { folderNote, isElsewhere } from "../stored/find-run.ts";
+import { progressStyle, watchRun } from "../run/watch.ts";
+import {
+  type DatabaseFlags,
+  databaseFlags,
+  findDatabase,
+  openRuns,
+  sameDatabase,
+  warnOfLoss,
+} from "../stored/database.ts";
+import { findRun, folderNote, isElsewhere, type RunSearch } from "../stored/find-run.ts";
 import { resultJson } from "../stored/run-json.ts";
-import { readOptions, readWhole, refusePositionals } from "../table/options.ts";
+import { readOptions, refusePositionals } from "../table/options.ts";
 import { RESUME } from "../table/run-entries.ts";
-import { readMoney, readRunFlags } from "../table/run-flags.ts";
-import { inert, inertLine } from "../terminal/inert.ts";
+import { readRunFlags } from "../table/run-flags.ts";
 import { catchInterrupts } from "../terminal/interrupts.ts";
 import { openOutput, printJson, tell } from "../terminal/output.ts";
+import { inert, inertLine } from "../terminal/text.ts";
 import { treeLines } from "../view/tree-lines.ts";
 
 const COMMAND = "sous resume";
@@ -27,51 +38,47 @@ export async function resume(parameters: readonly string[]): Promise<number> {
   const [given, ...rest] = values.last ? ["last", ...positionals] : positionals;
   refusePositionals(COMMAND, rest);
   const flags = readRunFlags(values);
-  const typed = { dbPath: flags.keep.dbPath, configFile: flags.configFile };
-  const way: Way = {
+  const typed = databaseFlags(flags);
+  const how: Continuation = {
     isFork: values.fork,
-    at: values.at === undefined ? undefined : readWhole("at", values.at, 0),
-    moreTokens: values["add-tokens"] === undefined ? undefined : readWhole("add-tokens", values["add-tokens"], 1),
-    moreUsd: values["add-budget"] === undefined ? undefined : readMoney("add-budget", values["add-budget"]),
+    at: values.at,
+    moreTokens: values["add-tokens"],
+    moreUsd: values["add-budget"],
     seconds: flags.limits.seconds,
     maxTurns: flags.limits.maxTurns,
   };
-  if (way.at !== undefined && !way.isFork)
+  if (how.at !== undefined && !how.isFork)
     throw usageError("--at requires --fork: without it a run continues from its last turn");
-  const display = { color: values.color, isAscii: values.ascii };
-  const progress = openOutput(process.stderr, display);
+  const progress = openOutput(process.stderr, values);
   using interrupt = catchInterrupts();
-  const place = { cwd: process.cwd(), env: process.env };
-  await using store = await openRuns(await findDatabase(typed, place), "write");
-  const search: ResumePlace = {
+  const context = processContext();
+  await using store = await openRuns(await findDatabase(typed, context), "write");
+  const search: ResumeSearch = {
     cwd: thisFolder(),
     elsewhere: values.here ? "take" : "refuse",
     again: (id, ...options) => `${[COMMAND, inertLine(id, 60), ...options].join(" ")}${sameDatabase(typed)}`,
   };
-  const stored = await chooseRun(store, given, way, search);
+  const stored = await chooseRun(store, given, how, search);
   const file = values["log-file"];
-  const optionFiles = file === undefined ? [] : [file];
-  await using assembled = await assembleStored({ ...stored, store }, { flags, ...place, optionFiles });
+  await using assembled = await assembleStored({ ...stored, store }, { flags, ...context, optionFiles: [file] });
   const note = folderNote(stored.record, search);
   if (note !== undefined) tell(note);
   using log = await openRunLog({ flags: flags.log, file, env: process.env, enabled: assembled.isLogged });
-  const isShown = !flags.log.isQuiet && !(log?.isOnStderr === true && flags.log.format === "json");
-  // A live region and the lines of a log would draw over each other.
-  const style = log?.isOnStderr === true ? { ...progress.style, isLive: false } : progress.style;
+  const style = progressStyle(progress.style, flags.log, log);
   const runtime = overheard(assembled.runtime, log?.onEvent);
   const { result, tree } = await watchRun({
     clock: assembled.clock,
-    style: isShown ? style : undefined,
-    earlier: way.isFork ? [] : stored.events,
-    start: (onEvent) => goOn({ ...assembled, runtime }, stored, way, { onEvent, signal: interrupt.signal }),
+    style,
+    earlier: how.isFork ? [] : stored.events,
+    start: (onEvent) => continueRun({ ...assembled, runtime }, stored, how, { onEvent, signal: interrupt.signal }),
   });
   log?.settle(result.lost === undefined);
   if (values.json) printJson(resultJson(result));
-  else if (result.text !== "") openOutput(process.stdout, display).printText(inert(result.text));
-  if (isShown) progress.print(["", ...treeLines(tree, progress.columns, progress.style)]);
+  else if (result.text !== "") openOutput(process.stdout, values).printText(inert(result.text));
+  if (style !== undefined) progress.print(["", ...treeLines(tree, progress.columns, progress.style)]);
   // A copy belongs to the folder in which it was made.
-  const isHere = !way.isFork && isElsewhere(stored.record, search.cwd);
-  const facts = { stoppedBy: interrupt.reason(), isKept: result.lost === undefined, flags: typed };
+  const isHere = !how.isFork && isElsewhere(stored.record, search.cwd);
+  const facts = { stoppedBy: interrupt.reason(), isStored: result.lost === undefined, flags: typed };
   const sentence = raisedSentence(result, typed, isHere) ?? endingSentence(result, facts);
   if (sentence !== undefined) tell(sentence);
   if (result.lost !== undefined && result.error?.type !== "store") warnOfLoss(result.lost);
@@ -93,4 +100,103 @@ function raisedSentence({ error, runId, lost }: RunResult, typed: DatabaseFlags,
   if (error === undefined || raise === undefined) return undefined;
   const added = isHere ? `${raise.added} --here` : raise.added;
   return `error: ${inertLine(error.message)}. Continue with more: ${raisedResume(runId, { ...raise, added }, typed)}`;
+}
+
+/** What is asked of it; undefined is "as it was". */
+export type Continuation = {
+  isFork: boolean;
+  at: number | undefined;
+  moreTokens: number | undefined;
+  moreUsd: number | undefined;
+  /** From now on, however long it took before. */
+  seconds: number | undefined;
+  maxTurns: number | undefined;
+};
+
+export type ResumeSearch = Pick<RunSearch, "cwd" | "elsewhere"> & {
+  /** The command that continues another run of the same database. */
+  again(id: string, ...options: string[]): string;
+};
+
+export type StoredRun = { record: RunRecord; events: readonly StoredEvent[]; start: EventOf<"run-start"> };
+
+/** The run that is meant, with what is known of it. Throws a `CommandError` when the command line cannot continue it. */
+export async function chooseRun(
+  store: Store,
+  given: string | undefined,
+  how: Continuation,
+  search: ResumeSearch,
+): Promise<StoredRun> {
+  const { again } = search;
+  const record = await findRun(store, given, { ...search, takenBy: (other) => again(other, "--here") });
+  const id = inertLine(record.id, 60);
+  if (record.parentId !== null)
+    throw new CommandError(`Run ${id} is a child, and a tree is continued as a whole: ${again(record.rootId)}`);
+  const events = await store.read(record.rootId);
+  const start = events.findLast(
+    (event) => event.type === "run-start" && (how.isFork ? event.runId === record.id : event.parentId === null),
+  );
+  if (start?.type !== "run-start") throw new CommandError(`Run ${id} has no beginning in this database`);
+  if (!how.isFork && hasCompleted(start.runId, events))
+    throw new CommandError(
+      `Run ${id} has completed. To continue from one of its turns in a copy: ${again(start.runId, "--fork")}`,
+    );
+  if (how.moreTokens !== undefined && start.budget?.tokens === undefined)
+    throw new CommandError(`Run ${id} has no limit of tokens that --add-tokens could raise`);
+  if (how.moreUsd !== undefined && start.budget?.costUsd === undefined)
+    throw new CommandError(`Run ${id} has no limit of money that --add-budget could raise`);
+  return { record, events, start };
+}
+
+/** Asked of the last run of the root: a stopped run that was resumed has completed, although its record says `cancelled`. */
+function hasCompleted(runId: string, events: readonly StoredEvent[]): boolean {
+  return events.some((event) => event.type === "run-end" && event.runId === runId && event.status === "completed");
+}
+
+export function continueRun(
+  { runtime, agent }: Pick<StoredAssembly, "runtime" | "agent">,
+  stored: StoredRun,
+  how: Continuation,
+  watch: { onEvent: EventListener; signal: AbortSignal },
+): RunHandle {
+  const { record, start } = stored;
+  const { maxTurns = agent.maxTurns } = how;
+  if (how.isFork) {
+    const budget = budgetOfFork(start.budget, how);
+    return runtime.fork(record.id, { agent: agent.with({ maxTurns }), afterTurn: how.at, ...watch, budget });
+  }
+  const time = timeFor(stored, agent, how.seconds);
+  const addBudget = { tokens: how.moreTokens ?? 0, costUsd: how.moreUsd ?? 0, seconds: time.moreSeconds };
+  return runtime.resume(record.id, {
+    agent: agent.with({ maxTurns, timeoutMs: time.timeoutMs }),
+    ...watch,
+    addBudget,
+  });
+}
+
+/** A copy has spent nothing yet, and used no time. */
+function budgetOfFork(
+  budget: Budget | undefined,
+  { moreTokens = 0, moreUsd = 0, seconds }: Continuation,
+): Budget | undefined {
+  const tokens = budget?.tokens === undefined ? undefined : budget.tokens + moreTokens;
+  const costUsd = budget?.costUsd === undefined ? undefined : budget.costUsd + moreUsd;
+  return { ...budget, tokens, costUsd, seconds: seconds ?? budget?.seconds };
+}
+
+type Time = { timeoutMs: number | undefined; moreSeconds: number };
+
+/** The limits of a run count from its very beginning; what is typed counts from now. */
+function timeFor({ events, start }: StoredRun, agent: AgentDefinition, seconds: number | undefined): Time {
+  if (seconds === undefined) return { timeoutMs: agent.timeoutMs, moreSeconds: 0 };
+  const last = foldRunState(events.filter(({ runId }) => runId === start.runId));
+  const usedMs = last === undefined || last.end !== undefined ? 0 : last.usedMs;
+  const timeoutMs = Math.ceil(usedMs + seconds * 1000);
+  const limit = start.budget?.seconds;
+  if (limit === undefined) return { timeoutMs, moreSeconds: 0 };
+  let earlierMs = 0;
+  for (const event of events) {
+    if (event.type === "run-end" && event.agentId === start.agentId) earlierMs += event.durationMs;
+  }
+  return { timeoutMs, moreSeconds: earlierMs / 1000 + timeoutMs / 1000 - limit };
 }

@@ -1,30 +1,18 @@
-/** `sous run`, also `sous -p`: one task without anybody at the terminal. The answer is on stdout, all else on stderr. */
+/** `sous run`, also `sous -p`: one task without a person at the terminal. The answer is on stdout, all else on stderr. */
 
 import { setImmediate } from "node:timers/promises";
 import { withoutRun } from "../../core/runtime.ts";
 import { openApplication } from "../application/open.ts";
 import { EXIT } from "../exit-codes.ts";
 import { reportError } from "../report-error.ts";
-import { endingSentence, exitCodeOfRun, failureBefore } from "../run/ending.ts";
+import { endingSentence, exitCodeOfRun } from "../run/ending.ts";
 import { type Stops, watchHeadless } from "../run/headless.ts";
 import { openRunLog } from "../run/log.ts";
-import { openOutlet, type RunOutput, runOutput } from "../run/output.ts";
-import {
-  isInlineSchema,
-  likelyFormat,
-  type RunRequest,
-  readOutputSchema,
-  readRunRequest,
-  readTask,
-} from "../run/request.ts";
-import { warnOfLoss } from "../stored/database.ts";
-import {
-  catchInterrupts,
-  exitSoon,
-  openUnlessStopped,
-  patienceAfter,
-  type StopSignal,
-} from "../terminal/interrupts.ts";
+import { failureBefore, openOutlet, type RunOutput, runOutput } from "../run/output.ts";
+import { isInlineSchema, likelyFormat, type RunRequest, readOutputSchema, readRunRequest } from "../run/request.ts";
+import { readTask } from "../run/task.ts";
+import { databaseFlags, warnOfLoss } from "../stored/database.ts";
+import { catchInterrupts, openUnlessStopped, patienceAfter, type StopSignal } from "../terminal/interrupts.ts";
 import { tell } from "../terminal/output.ts";
 
 /** A reader that closes stdout ends the command, as it ends any filter. */
@@ -40,13 +28,13 @@ export async function run(parameters: readonly string[], earlier?: () => readonl
     onClosed: () => interrupts.stop(CLOSED, outlet.isClosed ? "a closed stdout" : "a stdout that cannot be written"),
     patience: patience.signal,
   });
-  // Without a reader of its progress a run continues: its answer is on stdout.
+  // A run continues when the reader of its progress is gone: the answer is on stdout.
   process.stderr.on("error", () => {});
   const code = await runHeadless(parameters, { interrupts, patience }, (format, display) =>
     runOutput(format, outlet, display),
   );
   exitSoon();
-  // A terminal that was hung up takes nothing either, and its signal has said why.
+  // After a hang-up nothing can be written either; then the code of the signal is returned.
   const isTaken = !outlet.isClosed && outlet.failure === undefined;
   if (isTaken || SIGNALS.includes(code)) return code;
   if (outlet.failure === undefined) return CLOSED;
@@ -57,7 +45,7 @@ export async function run(parameters: readonly string[], earlier?: () => readonl
 type OpenOutput = (format: RunRequest["format"], display: RunRequest["display"]) => RunOutput;
 
 async function runHeadless(parameters: readonly string[], stops: Stops, open: OpenOutput): Promise<number> {
-  let output = open(likelyFormat(parameters), { color: "never", isAscii: false });
+  let output = open(likelyFormat(parameters), { color: "never", ascii: false });
   try {
     const request = readRunRequest(parameters);
     output = open(request.format, request.display);
@@ -83,11 +71,11 @@ async function perform(request: RunRequest, output: RunOutput, stops: Stops): Pr
   const stop = AbortSignal.any([interrupts.signal, interrupts.wrapUp]);
   const schema = outputSchema === undefined ? undefined : await readOutputSchema(outputSchema);
   const task = await readTask({ prompt, signal: stop, tell });
-  // A signal is heard between two turns of the event loop, and until here there may have been none.
+  // Lets a pending signal arrive: signals are delivered between two turns of the event loop.
   await setImmediate();
   stop.throwIfAborted();
   const schemaFile = outputSchema === undefined || isInlineSchema(outputSchema) ? undefined : outputSchema;
-  const optionFiles = [file, schemaFile].filter((each) => each !== undefined);
+  const optionFiles = [file, schemaFile];
   const opening = openApplication({ flags, cwd: process.cwd(), env, ask: undefined, optionFiles, warn: tell });
   await using application = await openUnlessStopped(opening, stop);
   const enabled = application.configuration.agent.subagent.telemetryEnabled;
@@ -95,16 +83,23 @@ async function perform(request: RunRequest, output: RunOutput, stops: Stops): Pr
   stop.throwIfAborted();
   const agent = schema === undefined ? application.agent : application.agent.with({ outputSchema: schema });
   const result = await watchHeadless({ request, application, agent, task, output, log }, stops);
-  const isKept = application.store !== undefined && result.lost === undefined;
-  log?.settle(isKept);
+  const isStored = application.store !== undefined && result.lost === undefined;
+  log?.settle(isStored);
   await output.end(result);
   const sentence = endingSentence(result, {
     stoppedBy: interrupts.reason(),
-    isKept,
-    flags: { dbPath: flags.keep.dbPath, configFile: flags.configFile },
+    isStored,
+    flags: databaseFlags(flags),
   });
   if (sentence !== undefined) tell(sentence);
-  // When that is why it failed, the sentence has said so.
+  // A failure of the store is in the sentence already.
   if (result.lost !== undefined && result.error?.type !== "store") warnOfLoss(result.lost);
   return exitCodeOfRun(result, interrupts.exitCode());
+}
+
+const MAX_EXIT_MS = 800;
+
+/** Ends the process soon: nothing is left to write, and an idle connection would keep it alive. */
+function exitSoon(): void {
+  setTimeout(() => process.exit(), MAX_EXIT_MS).unref();
 }

@@ -3,15 +3,13 @@
 import { type ProjectSnapshot, readProject } from "../../config/trust/files.ts";
 import { reviewProject } from "../../config/trust/review.ts";
 import { trust as giveTrust, revoke } from "../../config/trust/trust.ts";
-import { findTrust } from "../application/agents.ts";
+import { findTrust } from "../application/project.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
-import { userFolder } from "../files/paths.ts";
+import { processContext, userFolder } from "../files/paths.ts";
 import { readOptions, refusePositionals } from "../table/options.ts";
 import { TRUST } from "../table/setup-entries.ts";
-import { personAtTerminal } from "../terminal/ask-person.ts";
-import { plural } from "../terminal/figures.ts";
-import { inertLine } from "../terminal/inert.ts";
-import { type Output, openOutput } from "../terminal/output.ts";
+import { type Output, openOutput, personAtTerminal } from "../terminal/output.ts";
+import { inertLine, plural } from "../terminal/text.ts";
 
 const COMMAND = "sous trust";
 const MAX_LINES = 100;
@@ -19,16 +17,16 @@ const MAX_LINES = 100;
 export async function trust(parameters: readonly string[]): Promise<number> {
   const { values, positionals } = readOptions(TRUST, parameters);
   refusePositionals(COMMAND, positionals);
-  const output = openOutput(process.stdout, { color: values.color, isAscii: values.ascii });
-  const place = { cwd: process.cwd(), env: process.env };
+  const output = openOutput(process.stdout, values);
+  const context = processContext();
   if (values.revoke) {
-    const before = await findTrust(place);
-    const wasTrusted = await revoke({ cwd: place.cwd, stateFolder: userFolder("state", place.env) });
+    const before = await findTrust(context);
+    const wasTrusted = await revoke({ cwd: context.cwd, stateFolder: userFolder("state", context.env) });
     const root = inertLine(before.root, 1000);
     output.printText(wasTrusted ? `${root} is no longer trusted.` : `${root} was not trusted.`);
     return EXIT.ok;
   }
-  const { root, state, present, changes } = await findTrust(place);
+  const { root, state, present, changes } = await findTrust(context);
   if (present.length === 0 && state !== "changed") {
     output.printText(`${inertLine(root, 1000)} has no files for sous: there is nothing to trust.`);
     return EXIT.ok;
@@ -49,8 +47,8 @@ export async function trust(parameters: readonly string[]): Promise<number> {
     output.printText("Not trusted: nothing of it is read.");
     return EXIT.failed;
   }
-  // What was shown is what is trusted, whatever the files are by now.
-  await giveTrust(root, snapshot, { stateFolder: userFolder("state", place.env), at: new Date() });
+  // Trusts what was shown, even if the files have changed since.
+  await giveTrust(root, snapshot, { stateFolder: userFolder("state", context.env), at: new Date() });
   output.printText("Trusted, until one of these files changes.");
   return EXIT.ok;
 }

@@ -1,17 +1,15 @@
-/** What `sous doctor` finds out about our folders: there or not, private, ours, writable, with space left. */
+/** The checks of `sous doctor` about our folders: who may read them, the disk, the database. */
 
 import { accessSync, constants, lstatSync, type Stats, statfsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { messageOf } from "../../core/errors.ts";
 import { inspectDatabase } from "../../store/sqlite/inspect.ts";
-import { type FolderKind, userFolder } from "../files/paths.ts";
-import { type Check, ok, problem, warning } from "./check.ts";
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import { type FolderKind, userFolder, type Variables } from "../files/paths.ts";
+import { type Check, ok, problem, warning } from "./machine.ts";
 
 const KINDS: readonly FolderKind[] = ["config", "data", "state"];
 
-export function checkFolders(env: Environment): Check[] {
+export function checkFolders(env: Variables): Check[] {
   return KINDS.map((kind) => {
     const name = `${kind} folder`;
     try {
@@ -45,7 +43,7 @@ function ownerFault({ uid }: Stats, path: string): Fault | undefined {
   return { state: "problem", found: `${path} belongs to another user (${uid})`, fix: `chown -R ${me} ${path}` };
 }
 
-/** Who may write here can make sous do things; who may read here can see what was said. */
+/** A user who can write here controls what sous does; one who can read here sees what was said. */
 function secretFault(found: Stats, path: string): Fault | undefined {
   if (found.isSymbolicLink()) return undefined;
   const fix = `chmod go-rwx ${path}`;
@@ -55,7 +53,7 @@ function secretFault(found: Stats, path: string): Fault | undefined {
 }
 
 /** A user who can change the settings decides what sous does. Empty when only the owner can. */
-export function checkSettingsFile(env: Environment): Check[] {
+export function checkSettingsFile(env: Variables): Check[] {
   const name = "settings file";
   try {
     const file = join(userFolder("config", env), "config.yaml");
@@ -63,7 +61,7 @@ export function checkSettingsFile(env: Environment): Check[] {
     const fault = found === undefined ? undefined : (ownerFault(found, file) ?? secretFault(found, file));
     return fault?.state === "problem" ? [{ name, ...fault }] : [];
   } catch {
-    // There is no such folder, which the check of the folders says.
+    // The check of the folders reports a folder that cannot be named.
     return [];
   }
 }
@@ -86,7 +84,7 @@ function inWords(megabytes: number): string {
   return megabytes < 1024 ? `${megabytes} MB` : `${Math.floor(megabytes / 1024)} GB`;
 }
 
-/** This one, or the first one above it that is there. */
+/** This folder, or the first one above it that exists. */
 function nearestFolder(folder: string): string {
   const isThere = lstatSync(folder, { throwIfNoEntry: false }) !== undefined;
   return isThere || dirname(folder) === folder ? folder : nearestFolder(dirname(folder));
@@ -101,20 +99,19 @@ function isWritable(folder: string): boolean {
   }
 }
 
-const NAME = "database";
-
 export async function checkDatabase(file: string): Promise<Check> {
+  const name = "database";
   try {
     const facts = await inspectDatabase(file);
-    if (facts === undefined) return ok(NAME, `none yet at ${file}; the first run makes it`);
+    if (facts === undefined) return ok(name, `none yet at ${file}; the first run makes it`);
     const size = `${(facts.bytes / MEGABYTE).toFixed(1)} MB`;
     const found = `${file}: version ${facts.version}, ${size}, ${facts.runs} ${facts.runs === 1 ? "run" : "runs"}`;
     if (facts.damage !== undefined)
-      return problem(NAME, `${file} is damaged: ${facts.damage}`, "keep a copy, and give another file with --db-path");
+      return problem(name, `${file} is damaged: ${facts.damage}`, "keep a copy, and give another file with --db-path");
     return facts.isChecked
-      ? ok(NAME, found)
-      : warning(NAME, `${found}; too large to be checked here`, "sous replay --prune 30d deletes old runs");
+      ? ok(name, found)
+      : warning(name, `${found}; too large to be checked here`, "sous replay --prune 30d deletes old runs");
   } catch (error) {
-    return problem(NAME, messageOf(error), "give another file with --db-path, or move this one away");
+    return problem(name, messageOf(error), "give another file with --db-path, or move this one away");
   }
 }

@@ -1,18 +1,18 @@
-/** What `sous doctor` finds out about the chosen model: its key, its price, and with `--online`, whether its address answers. */
+/** The checks of `sous doctor` about the model: its key, its address and its price. */
 
-import { PRICES_AS_OF, priceFor } from "../../budget/prices.ts";
+import { PRICES_AS_OF } from "../../budget/price-table.ts";
+import { priceFor } from "../../budget/prices.ts";
 import type { Configuration } from "../../core/configuration.ts";
 import { messageOf } from "../../core/errors.ts";
 import { describeModel, type ModelDescription } from "../../model/resolve.ts";
-import { plural } from "../terminal/figures.ts";
-import { type Check, ok, problem, warning } from "./check.ts";
+import type { Variables } from "../files/paths.ts";
+import { plural } from "../terminal/text.ts";
+import { type Check, ok, problem, warning } from "./machine.ts";
 
 type ModelQuestion = {
   readonly choice: string | undefined;
-  readonly apiKeyEnv: string | undefined;
-  readonly apiKeyCommand: string | undefined;
-  readonly baseUrl: string | undefined;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly provider: Configuration["provider"] | undefined;
+  readonly env: Variables;
   /** One request, without a key. */
   readonly isOnline: boolean;
 };
@@ -25,7 +25,7 @@ export async function checkModel(question: ModelQuestion): Promise<Check[]> {
   }
   try {
     if (choice.startsWith("script/")) return [ok("model", `${choice}, answers from a file`)];
-    const facts = describeModel(choice, question.env, { baseUrl: question.baseUrl });
+    const facts = describeModel(choice, question.env, { baseUrl: question.provider?.baseUrl });
     const checks = [ok("model", `${choice} at ${facts.address}`), checkKey(question, facts), ...checkProxy(question)];
     return isOnline ? [...checks, await checkAddress(facts.address)] : checks;
   } catch (error) {
@@ -33,8 +33,9 @@ export async function checkModel(question: ModelQuestion): Promise<Check[]> {
   }
 }
 
-/** Says the name of a variable and never its value. */
-function checkKey({ apiKeyEnv, apiKeyCommand, env }: ModelQuestion, { keys, isKeyOptional }: ModelDescription): Check {
+/** Names the variable, never its value. */
+function checkKey({ provider, env }: ModelQuestion, { keys, isKeyOptional }: ModelDescription): Check {
+  const { apiKeyEnv, apiKeyCommand } = provider ?? {};
   if (apiKeyCommand !== undefined) return ok("key", "from provider.api_key_command, which was not run");
   const names = apiKeyEnv === undefined ? keys : [apiKeyEnv];
   const set = names.find((name) => env[name]);
@@ -54,7 +55,7 @@ function checkProxy({ env }: ModelQuestion): Check[] {
 
 const MAX_MS = 5_000;
 
-/** Any answer will do: without a key it is mostly a refusal. */
+/** Any answer counts: without a key it is usually a refusal. */
 async function checkAddress(address: string): Promise<Check> {
   try {
     const signal = AbortSignal.timeout(MAX_MS);

@@ -1,15 +1,13 @@
-/** What `sous doctor` finds out about settings, trust and agent files. Nothing of a project is read before it is trusted. */
+/** The checks of `sous doctor` about the setup: settings, trust, agent files. Reads nothing of a project before it is trusted. */
 
 import type { ProjectTrust } from "../../config/trust/trust.ts";
 import type { Configuration } from "../../core/configuration.ts";
 import { ConfigurationError, whereIs } from "../../core/problem.ts";
-import { findTrust, loadAgents } from "../application/agents.ts";
-import { readConfiguration } from "../application/configuration.ts";
-import { type Check, ok, problem, warning } from "./check.ts";
+import { findTrust, loadAgents, readConfiguration } from "../application/project.ts";
+import type { ProcessContext } from "../files/paths.ts";
+import { type Check, ok, problem, warning } from "./machine.ts";
 
-export type SetupQuestion = {
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+export type SetupQuestion = ProcessContext & {
   readonly configFile: string | undefined;
   readonly model: string | undefined;
 };

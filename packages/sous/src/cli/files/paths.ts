@@ -1,15 +1,23 @@
-/** Folders of the user and the folder of the command, and how people read and type them. */
+/** Folders of the user and of the command, and how they are shown and typed. */
 
 import { realpathSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
 import { CommandError } from "../exit-codes.ts";
-import { inertLine } from "../terminal/inert.ts";
+import { inertLine } from "../terminal/text.ts";
 import { withoutSecrets } from "./without-secrets.ts";
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** Environment variables. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Where a command runs: its folder and its variables. */
+export type ProcessContext = { readonly cwd: string; readonly env: Variables };
+
+export function processContext(): ProcessContext {
+  return { cwd: process.cwd(), env: process.env };
+}
 
 /** The database of runs: the flag, then `SOUS_DB_PATH`, then the user's folder for data. */
-export function databaseFile(flag: string | undefined, env: Environment): string {
+export function databaseFile(flag: string | undefined, env: Variables): string {
   const chosen = flag ?? (env.SOUS_DB_PATH || undefined);
   return chosen === undefined ? join(userFolder("data", env), "sous.db") : resolve(expandHome(chosen, env));
 }
@@ -24,15 +32,15 @@ const FOLDERS: Readonly<Record<FolderKind, { variable: string; below: readonly s
 };
 
 /** Our own folder of this kind; it need not be there. */
-export function userFolder(kind: FolderKind, env: Environment): string {
+export function userFolder(kind: FolderKind, env: Variables): string {
   const { variable, below } = FOLDERS[kind];
   const given = env[variable] ?? "";
   // The specification wants a relative path to be ignored.
   return join(isAbsolute(given) ? given : join(homeFolder(env, variable), ...below), "sous");
 }
 
-/** Undefined where there is no home: then nothing of ours is there, which is no mistake. */
-export function userFolderIfAny(kind: FolderKind, env: Environment): string | undefined {
+/** Undefined when no home folder is known: then no files of sous exist, which is not an error. */
+export function userFolderIfAny(kind: FolderKind, env: Variables): string | undefined {
   try {
     return userFolder(kind, env);
   } catch (error) {
@@ -42,20 +50,20 @@ export function userFolderIfAny(kind: FolderKind, env: Environment): string | un
 }
 
 /** `~` and `~/…`, which a shell leaves alone behind `=` and in variables. */
-function expandHome(path: string, env: Environment): string {
+function expandHome(path: string, env: Variables): string {
   return path === "~" || path.startsWith("~/") ? join(homeFolder(env), path.slice(1)) : path;
 }
 
-function homeFolder({ HOME = "" }: Environment, variable = "XDG_DATA_HOME"): string {
+function homeFolder({ HOME = "" }: Variables, variable = "XDG_DATA_HOME"): string {
   if (isAbsolute(HOME)) return HOME;
   throw new CommandError(
     variable === "XDG_DATA_HOME"
-      ? "HOME is not set, so there is no place for runs: set XDG_DATA_HOME, or give --db-path FILE"
+      ? "HOME is not set, so the folder for runs is not known: set XDG_DATA_HOME, or give --db-path FILE"
       : `HOME is not set, so the folder of sous is not known: set ${variable} or HOME`,
   );
 }
 
-/** As runs of this folder have it: whatever link led here, and without the secrets that events do not hold either. */
+/** As stored runs name it: without links, and without the secrets that are also removed from events. */
 export function thisFolder(cwd: string = process.cwd()): string {
   return withoutSecrets(realOf(cwd));
 }

@@ -1,6 +1,6 @@
 /**
- * The last door before the outside: the secrets of this machine are taken out of all that a command prints, logs or
- * exports, whatever the source. Events have lost them before; answers, errors and stored runs of others come past here only.
+ * Removes the secrets of this machine from everything that a command prints, logs or exports. Events are cleaned before they
+ * are stored; answers, errors and imported runs are cleaned only here.
  */
 
 import type { Redactor } from "../../core/redactor.ts";
@@ -21,12 +21,12 @@ export function alsoHide(secrets: Readonly<Record<string, string>>): void {
   known.values = undefined;
 }
 
-/** For text that is about to be cut into lines: a secret that is cut is not found any more. */
+/** For text that is about to be cut into lines: a secret that is cut is no longer found. */
 export function withoutSecrets(text: string): string {
   return redactor().text(text);
 }
 
-/** Hides known values alone: for what a person must see all of, and for texts that were put together of several. */
+/** Hides known values only: for text that a person must see in full, and for text made of several parts. */
 export function withoutValues(text: string): string {
   return valueRedactor().text(text);
 }

@@ -2,20 +2,29 @@
 
 import { type AgentDiff, type DiffRow, diffRuns, type RunsDiff } from "../../replay/diff-runs.ts";
 import type { RunStep } from "../../replay/run-steps.ts";
+import type { ReplayRequest } from "../commands/replay.ts";
 import { openRuns } from "../stored/database.ts";
-import { snakeCase, usageJson } from "../stored/run-json.ts";
-import { cost, duration, plural, tokens } from "../terminal/figures.ts";
-import { inert, inertLine } from "../terminal/inert.ts";
+import { findToRead } from "../stored/find-run.ts";
+import { snakeCase, withSnakeCase } from "../stored/run-json.ts";
 import { printJson } from "../terminal/output.ts";
-import { type Colour, colourOf, type Style } from "../terminal/style.ts";
-import { breakLine, cutToWidth, fitToWidth, joinToWidth } from "../terminal/width.ts";
-import { statusWords } from "../view/run-tree.ts";
-import { findToRead, type Replay } from "./request.ts";
+import { type Colour, colourOf, type Style, statusWords } from "../terminal/style.ts";
+import {
+  breakLine,
+  cost,
+  cutToWidth,
+  duration,
+  fitToWidth,
+  inert,
+  inertLine,
+  joinToWidth,
+  plural,
+  tokens,
+} from "../terminal/text.ts";
 
-export async function replayDiff({ values, file, output }: Replay, other: string): Promise<number> {
+export async function replayDiff({ values, file, output, otherId }: ReplayRequest): Promise<number> {
   await using store = await openRuns(file, "read");
   const left = await findToRead(store, values.diff ?? "");
-  const right = await findToRead(store, other);
+  const right = await findToRead(store, otherId);
   const diff = await diffRuns(store, left.id, right.id);
   if (values.json) printJson(diffJson(diff));
   else output.print(diffLines(diff, output.columns, output.style));
@@ -53,16 +62,7 @@ function diffJson({ left, right, isSame, agents }: RunsDiff): unknown {
 }
 
 function totalsJson(totals: RunsDiff["left"]["totals"]): unknown {
-  return {
-    status: totals.status,
-    stop_reason: totals.stopReason ?? null,
-    agents: totals.agents,
-    turns: totals.turns,
-    tool_count: totals.toolCount,
-    usage: usageJson(totals.usage),
-    cost_usd: totals.costUsd,
-    duration_ms: totals.durationMs,
-  };
+  return withSnakeCase({ ...totals, stopReason: totals.stopReason ?? null });
 }
 
 /** The names of its fields, and not what a model wrote as input, are ours to spell. */
@@ -93,17 +93,17 @@ type Cell = { text: string; colour?: Colour };
 function headCells({ runId, totals }: RunsDiff["left"], sheet: Sheet): Cell[] {
   const { glyphs } = sheet.style;
   const { status, stopReason, turns, toolCount, usage, costUsd, durationMs } = totals;
-  const figures = [
+  const metrics = [
     plural(turns, "turn"),
     plural(toolCount, "tool"),
     tokens(usage.totalTokens, usage.estimated),
     cost(costUsd),
     duration(durationMs),
-  ].filter((figure) => figure !== "");
+  ].filter((metric) => metric !== "");
   return [
     { text: inertLine(runId, 60), colour: "bold" },
     { text: `${glyphs.status[status]} ${statusWords({ status, stopReason })}`, colour: colourOf(status) },
-    ...joinToWidth(figures, glyphs.dot, sideWidth(sheet)).map((text) => ({ text })),
+    ...joinToWidth(metrics, glyphs.dot, sideWidth(sheet)).map((text) => ({ text })),
   ];
 }
 
@@ -181,7 +181,7 @@ function stepName(step: RunStep): string {
   }
 }
 
-/** What can be said about a step, by the names of its fields; what is empty says nothing. */
+/** The fields of a step that are shown, as text; empty ones are left out. */
 function fieldsOf(step: RunStep): Record<string, string> {
   const { kind, ...fields } = step;
   const words: Record<string, string> = {};
@@ -208,12 +208,12 @@ function fieldLines(name: string, left: string | undefined, right: string | unde
   return [paint("dim", `  ${TITLES[name] ?? name}`), ...besideLines(cells(left, one), cells(right, other), sheet)];
 }
 
-/** Ids and times, which differ from run to run and make no difference. */
-const NO_MATTER = /([0-9A-HJKMNP-TV-Z]{26}|duration_ms":\d+)/;
+/** Ids and times, which differ in every run. */
+const IRRELEVANT = /([0-9A-HJKMNP-TV-Z]{26}|duration_ms":\d+)/;
 
-/** Where two texts part, in each of them. */
+/** Where two texts begin to differ, in each of them. */
 function startOfDifference(left: string, right: string): [number, number] {
-  const [parts, others] = [left.split(NO_MATTER), right.split(NO_MATTER)];
+  const [parts, others] = [left.split(IRRELEVANT), right.split(IRRELEVANT)];
   let [one, other] = [0, 0];
   for (let index = 0; index < parts.length; index++) {
     const [part = "", otherPart = ""] = [parts[index], others[index]];

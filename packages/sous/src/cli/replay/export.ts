@@ -1,21 +1,18 @@
-/** `sous replay --export`, `--save-cassette`, `--import`, `--backup` and `--prune`: trees leave a database, enter it, are copied and deleted. */
+/** `sous replay --export`, `--save-cassette`, `--import`, `--backup` and `--prune`: writes, reads, copies and deletes trees. */
 
 import { lstatSync } from "node:fs";
 import { visibleJson } from "../../core/clean-text.ts";
 import { exportTree } from "../../store/export/tree.ts";
 import { importTree } from "../../store/import/tree.ts";
+import type { ReplayRequest } from "../commands/replay.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
-import { readForeign } from "../files/read-foreign.ts";
-import { writePrivate } from "../files/write-private.ts";
+import { readForeign, writePrivate } from "../files/file-access.ts";
 import { isThere, noDatabase, openDatabase, openRuns, sameDatabase } from "../stored/database.ts";
-import { readMoment } from "../table/options.ts";
-import { type AskPerson, personAtTerminal } from "../terminal/ask-person.ts";
-import { plural } from "../terminal/figures.ts";
-import { inertLine } from "../terminal/inert.ts";
-import { printJson, tell } from "../terminal/output.ts";
-import { findToRead, type Replay } from "./request.ts";
+import { findToRead } from "../stored/find-run.ts";
+import { type AskPerson, personAtTerminal, printJson, tell } from "../terminal/output.ts";
+import { inertLine, plural } from "../terminal/text.ts";
 
-export async function replayExport({ values, file }: Replay): Promise<number> {
+export async function replayExport({ values, file }: ReplayRequest): Promise<number> {
   const format = values.export ?? "md";
   await using store = await openRuns(file, "read");
   const { rootId } = await findToRead(store, values.id ?? "");
@@ -31,22 +28,22 @@ export async function replayExport({ values, file }: Replay): Promise<number> {
 }
 
 /** Not private: a cassette lies beside the tests that play it. */
-export async function replayCassette({ values, file }: Replay): Promise<number> {
+export async function replayCassette({ values, file }: ReplayRequest): Promise<number> {
   const target = values["save-cassette"] ?? "";
   const shown = inertLine(target);
   await using store = await openRuns(file, "read");
   const { id } = await findToRead(store, values.id ?? "");
   if (!values.force && lstatSync(target, { throwIfNoEntry: false }) !== undefined)
-    throw new CommandError(`${shown} is there already; --force replaces it`);
+    throw new CommandError(`${shown} already exists; --force replaces it`);
   const { saveCassette } = await import("../../cassette.ts");
   await saveCassette(store, id, target);
   tell(`Run ${inertLine(id, 60)} is in ${shown}: cassetteModel(${JSON.stringify(shown)}) of sous/testing plays it.`);
   return 0;
 }
 
-export async function replayImport({ values, file, flags, output }: Replay): Promise<number> {
+export async function replayImport({ values, file, flags, output }: ReplayRequest): Promise<number> {
   const text = await readForeign(values.import ?? "");
-  // Creates the database when there is none: an import is to be stored.
+  // Creates the database if it does not exist.
   await using store = await openDatabase(file, { readOnly: false });
   const { rootId, runs, events } = await importTree(store, text, { newIds: values["new-ids"] });
   const id = inertLine(rootId, 60);
@@ -59,7 +56,7 @@ export async function replayImport({ values, file, flags, output }: Replay): Pro
   return 0;
 }
 
-export async function replayBackup({ values, file, output }: Replay): Promise<number> {
+export async function replayBackup({ values, file, output }: ReplayRequest): Promise<number> {
   const target = values.backup ?? "";
   await using store = await openRuns(file, "read");
   await store.backup(target);
@@ -68,12 +65,12 @@ export async function replayBackup({ values, file, output }: Replay): Promise<nu
   return 0;
 }
 
-/** A script is taken at its word. A person who would lose everything is asked once, with what that is. */
+/** A script is not asked. A person who would delete everything is asked once. */
 export async function replayPrune(
-  { values, file, output }: Replay,
+  { values, file, output }: ReplayRequest,
   ask: AskPerson | undefined = personAtTerminal(),
 ): Promise<number> {
-  const before = readMoment("prune", values.prune ?? "", Date.now());
+  const before = values.prune ?? 0;
   const pruned = isThere(file) ? await prune(file, before, values.yes ? undefined : ask) : 0;
   if (values.json) printJson({ schema: "sous.prune.v1", trees: pruned ?? 0 });
   else if (pruned === undefined) output.print(["Nothing was deleted."]);

@@ -1,6 +1,7 @@
-/** `sous replay --list`: the runs of a database, newest first. */
+/** `sous replay --list`: the runs of a database, newest first, three lines each. */
 
-import { thisFolder } from "../files/paths.ts";
+import type { ReplayRequest } from "../commands/replay.ts";
+import { shortFolder, thisFolder } from "../files/paths.ts";
 import { isThere, noDatabase, openRuns } from "../stored/database.ts";
 import {
   alone,
@@ -9,16 +10,23 @@ import {
   listConversations,
 } from "../stored/list-conversations.ts";
 import { conversationJson, runJson } from "../stored/run-json.ts";
-import { readMoment, readWhole } from "../table/options.ts";
-import { printJson, tell } from "../terminal/output.ts";
-import { listLines } from "./list-lines.ts";
-import type { Replay } from "./request.ts";
+import { type Output, printJson, tell } from "../terminal/output.ts";
+import { colourOf, statusWords } from "../terminal/style.ts";
+import {
+  cost,
+  cutToWidth,
+  displayWidth,
+  duration,
+  inertLine,
+  joinToWidth,
+  localTime,
+  plural,
+  tokens,
+} from "../terminal/text.ts";
 
-export async function replayList(replay: Replay): Promise<number> {
+export async function replayList(replay: ReplayRequest): Promise<number> {
   const { values, file, output } = replay;
-  const limit = readWhole("limit", values.limit, 1);
-  const offset = readWhole("offset", values.offset, 0);
-  const since = values.since === undefined ? undefined : readMoment("since", values.since, Date.now());
+  const { limit, offset, since } = values;
   const here = thisFolder();
   // One more than is shown tells whether there are more.
   const query = { limit: limit + 1, offset, status: values.status, since, cwd: values.here ? here : undefined };
@@ -29,22 +37,77 @@ export async function replayList(replay: Replay): Promise<number> {
     const runs = entries.map((entry) => (values.roots ? conversationJson(entry) : runJson(entry.first)));
     printJson({ schema: "sous.runs.v1", runs, limit, offset, has_more: isMore });
   } else if (entries.length > 0) {
-    output.print(listLines(entries, output.columns, output.style, here));
+    output.print(listLines(entries, output, here));
     if (isMore) output.print([output.style.paint("dim", `There are more: --offset ${offset + limit}`)]);
   }
   if (entries.length === 0) tell(nothingFound(replay));
   return 0;
 }
 
-async function list({ values, file }: Replay, query: ConversationQuery): Promise<ListedConversation[]> {
+async function list({ values, file }: ReplayRequest, query: ConversationQuery): Promise<ListedConversation[]> {
   await using store = await openRuns(file, "read");
   return values.roots ? await listConversations(store, query) : (await store.list(query)).map(alone);
 }
 
-function nothingFound({ values, file }: Replay): string {
+function nothingFound({ values, file }: ReplayRequest): string {
   if (!isThere(file)) return noDatabase(file);
-  const isFiltered = values.status !== undefined || values.since !== undefined || values.offset !== "0" || values.here;
+  const isFiltered = values.status !== undefined || values.since !== undefined || values.offset > 0 || values.here;
   return isFiltered
-    ? "No run is like that; sous replay --list shows the newest."
+    ? "No run matches; sous replay --list shows the newest."
     : "There are no runs yet. sous demo makes one.";
+}
+
+/** Runs of the folder `here` do not name their folder. */
+export function listLines(entries: readonly ListedConversation[], sheet: Sheet, here: string | undefined): string[] {
+  return entries.flatMap((entry) => entryLines(entry, sheet, here));
+}
+
+type Sheet = Pick<Output, "columns" | "style">;
+
+function entryLines(entry: ListedConversation, { columns, style }: Sheet, here: string | undefined): string[] {
+  const { first, last, messages, durationMs, ...sums } = entry;
+  const { glyphs, paint } = style;
+  const { status, stopReason, startedAt } = last;
+  const record = { ...first, ...sums, status, stopReason };
+  const { cwd } = record;
+  const isRoot = record.parentId === null;
+  const colour = colourOf(status);
+  const id = inertLine(record.id, 60);
+  const path = cutStart(inertLine(record.path, 200), columns - displayWidth(id) - 4, glyphs.more);
+  const metrics = [
+    statusWords(record),
+    messages === 1 ? "" : plural(messages, "message"),
+    record.lost === undefined ? "" : "not stored to its end",
+    plural(record.turns, "turn"),
+    tokens(record.usage.totalTokens, record.usage.estimated),
+    cost(record.costUsd),
+    durationMs === undefined ? "" : duration(durationMs),
+    localTime(startedAt),
+  ].filter((metric) => metric !== "");
+  const [firstMetrics = "", ...moreMetrics] = joinToWidth(metrics, glyphs.dot, columns - 2);
+  const position = isRoot ? ["root"] : [`depth ${record.depth}`, `parent ${inertLine(record.parentId ?? "", 60)}`];
+  if (cwd !== undefined && cwd !== here) position.push(shortFolder(cwd));
+  const task = inertLine(record.task);
+  const about = columns >= WIDE ? [[...position, task].join(glyphs.dot)] : [...position, task];
+  return [
+    `${paint(colour, glyphs.status[status])} ${paint(isRoot ? "bold" : "dim", id)}  ${path}`.trimEnd(),
+    // The first metric is the ending.
+    `  ${paint(colour, statusWords(record))}${firstMetrics.slice(statusWords(record).length)}`,
+    ...moreMetrics.map((line) => `  ${line}`),
+    ...about.map((line) => paint("dim", `  ${cutToWidth(line, columns - 2, glyphs.more)}`)),
+  ];
+}
+
+/** Below this the task has a line of its own. */
+const WIDE = 76;
+
+/** Cuts the beginning: the end of a path says most. */
+function cutStart(path: string, columns: number, mark: string): string {
+  if (displayWidth(path) <= columns) return path;
+  const names = path.split("/");
+  if (names.length === 1) return cutToWidth(path, columns, mark);
+  // Each takes a column at least, so only the last ones can fit.
+  names.splice(0, Math.max(1, names.length - columns));
+  while (names.length > 1 && displayWidth(`${mark}/${names.join("/")}`) > columns) names.shift();
+  return cutToWidth(`${mark}/${names.join("/")}`, columns, mark);
 }

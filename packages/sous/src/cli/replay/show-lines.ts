@@ -6,12 +6,18 @@ import type { Message } from "../../core/message.ts";
 import { rebuildConversation } from "../../core/rebuild-conversation.ts";
 import type { RunRecord } from "../../core/store.ts";
 import { shortFolder } from "../files/paths.ts";
-import { cost, duration, plural, tokens } from "../terminal/figures.ts";
-import { inert, inertLine } from "../terminal/inert.ts";
-import { colourOf, type Style } from "../terminal/style.ts";
-import { breakLine, displayWidth } from "../terminal/width.ts";
-import { statusWords } from "../view/run-tree.ts";
-import { localTime } from "./list-lines.ts";
+import { colourOf, type Style, statusWords } from "../terminal/style.ts";
+import {
+  breakLine,
+  cost,
+  displayWidth,
+  duration,
+  inert,
+  inertLine,
+  localTime,
+  plural,
+  tokens,
+} from "../terminal/text.ts";
 
 /** A run with its own events; what it began with from an earlier run is left out and named. */
 type ShownRun = {
@@ -38,7 +44,7 @@ export function readRun(
   childCount: number,
   from: ShownFrom = {},
 ): ShownRun {
-  // What was dropped to make room was said all the same.
+  // Pruned messages are shown as well: they were sent.
   const messages = rebuildConversation(
     events.filter((event) => event.type !== "prune"),
     [],
@@ -84,12 +90,12 @@ function factsOf({ record, events, childCount, from }: ShownRun, dot: string): [
   const end = events.find((event) => event.type === "run-end");
   const { usage, startedAt, durationMs, parentId } = record;
   const root = inertLine(record.rootId, 60);
-  const place = parentId === null ? "root" : `depth ${record.depth}, child of ${inertLine(parentId, 60)}`;
+  const position = parentId === null ? "root" : `depth ${record.depth}, child of ${inertLine(parentId, 60)}`;
   const cached = usage.cachedInputTokens === 0 ? "" : `, ${usage.cachedInputTokens} of them cached`;
   const dropped = events.reduce((sum, event) => sum + (event.type === "prune" ? event.dropped : 0), 0);
   const facts: [string, string | undefined][] = [
     ["id", inertLine(record.id, 60)],
-    ["place", `${place}${dot}${plural(childCount, "child", "children")}`],
+    ["place", `${position}${dot}${plural(childCount, "child", "children")}`],
     ["tree", `sous replay --tree --id ${root}${from.database ?? ""}`],
     ["agent", [record.agent, record.model].map((name) => inertLine(name, 80)).join(dot)],
     ["folder", record.cwd === undefined || record.cwd === from.here ? undefined : shortFolder(record.cwd)],
@@ -127,9 +133,9 @@ export function toolsText({ allowedTools }: RunRecord, start: EventOf<"run-start
 }
 
 function budgetText(start: EventOf<"run-start"> | undefined, dot: string): string | undefined {
-  const { tokens: most, costUsd, seconds, executions } = start?.budget ?? {};
+  const { tokens: max, costUsd, seconds, executions } = start?.budget ?? {};
   const parts = [
-    most === undefined ? "" : `${most} tokens`,
+    max === undefined ? "" : `${max} tokens`,
     costUsd === undefined ? "" : `$${costUsd}`,
     seconds === undefined ? "" : `${seconds}s`,
     executions === undefined ? "" : plural(executions, "child", "children"),
@@ -179,7 +185,7 @@ export type MessageView = {
   isFull: boolean;
 };
 
-/** `notes` says more about a message, by its place: where it came from, what it took. */
+/** `notes` says more about a message, by its index: where it came from, what it took. */
 export function messageLines(messages: readonly Message[], notes: readonly string[], view: MessageView): string[] {
   const width = String(messages.length).length;
   return messages.flatMap((message, index) => {
@@ -213,7 +219,7 @@ function cutText(text: string): { kept: string; cut: number } {
     if (next < 0) break;
   }
   end = Math.min(end, MAX_LENGTH);
-  // A note is no shorter than a few characters.
+  // The note itself takes as much space as a short rest.
   return text.length - end < 80 ? { kept: text, cut: 0 } : { kept: text.slice(0, end), cut: text.length - end };
 }
 

@@ -1,25 +1,25 @@
-/** `sous replay --id` and `--tree`: one run in full, one of its requests to the model, or its whole tree. */
+/** `sous replay --id`, `--tree` and `--rerun`: one run, one of its requests to the model, its tree, or the tree played again. */
 
 import { systemPrompt } from "../../core/agent.ts";
 import type { EventOf, StoredEvent } from "../../core/event.ts";
+import { readHistory } from "../../core/read-history.ts";
 import type { RunRecord, Store } from "../../core/store.ts";
-import { readHistory } from "../../store/history.ts";
-import { CommandError } from "../exit-codes.ts";
+import type { ReplayRequest } from "../commands/replay.ts";
+import { CommandError, EXIT } from "../exit-codes.ts";
 import { changeTo, thisFolder } from "../files/paths.ts";
 import { type DatabaseFlags, eventsOf, openRuns, sameDatabase } from "../stored/database.ts";
+import { findToRead } from "../stored/find-run.ts";
 import { eventJson, messageJson, runJson } from "../stored/run-json.ts";
-import { readWhole } from "../table/options.ts";
-import { plural } from "../terminal/figures.ts";
-import { inertLine } from "../terminal/inert.ts";
+import { catchInterrupts } from "../terminal/interrupts.ts";
 import { printJson } from "../terminal/output.ts";
+import { inert, inertLine, plural } from "../terminal/text.ts";
 import { RunTree } from "../view/run-tree.ts";
 import { treeLines } from "../view/tree-lines.ts";
-import { findToRead, type Replay } from "./request.ts";
 import { indented, type MessageView, messageLines, readRun, showLines, textLines, toolsText } from "./show-lines.ts";
 
-export async function replayShow(replay: Replay): Promise<number> {
+export async function replayShow(replay: ReplayRequest): Promise<number> {
   const { values } = replay;
-  const request = values.request === undefined ? undefined : readWhole("request", values.request, 1);
+  const { request } = values;
   await using store = await openRuns(replay.file, "read");
   const record = await findToRead(store, values.id ?? "");
   const events = await store.read(record.rootId, { runId: record.id });
@@ -30,7 +30,7 @@ export async function replayShow(replay: Replay): Promise<number> {
 
 type Found = { store: Store; record: RunRecord; events: readonly StoredEvent[] };
 
-async function showRun({ values, flags, output }: Replay, { store, record, events }: Found): Promise<void> {
+async function showRun({ values, flags, output }: ReplayRequest, { store, record, events }: Found): Promise<void> {
   const children = await store.children(record.id);
   const shown = readRun(record, events, children.length, {
     here: thisFolder(),
@@ -68,7 +68,7 @@ function originJson(start: EventOf<"run-start"> | undefined): unknown {
 }
 
 async function showRequest(
-  { values, output }: Replay,
+  { values, output }: ReplayRequest,
   { store, record, events }: Found,
   number: number,
 ): Promise<void> {
@@ -76,7 +76,7 @@ async function showRequest(
   const turn = asked[number - 1];
   if (turn === undefined) {
     throw new CommandError(
-      `Run ${inertLine(record.id, 60)} made ${plural(asked.length, "request")}; there is no number ${number}`,
+      `Run ${inertLine(record.id, 60)} made ${plural(asked.length, "request")}; --request ${number} is not one of them`,
     );
   }
   // Repaired as it was when it was sent.
@@ -96,7 +96,7 @@ async function showRequest(
     });
     return;
   }
-  // What was sent is only worth looking at when nothing is left out.
+  // A request is always shown in full.
   const view = viewOf(output, true);
   const section = (title: string, lines: readonly string[]): string[] => [
     "",
@@ -112,11 +112,11 @@ async function showRequest(
   ]);
 }
 
-function viewOf({ style, columns, isTerminal }: Replay["output"], isFull: boolean): MessageView {
+function viewOf({ style, columns, isTerminal }: ReplayRequest["output"], isFull: boolean): MessageView {
   return { style, columns: isTerminal ? columns : undefined, isFull };
 }
 
-export async function replayTree(replay: Replay): Promise<number> {
+export async function replayTree(replay: ReplayRequest): Promise<number> {
   const { values, flags, output } = replay;
   await using store = await openRuns(replay.file, "read");
   const { rootId } = await findToRead(store, values.id ?? "");
@@ -141,4 +141,41 @@ export async function replayTree(replay: Replay): Promise<number> {
 function resumeCommand({ rootId, cwd }: RunRecord, flags: DatabaseFlags): string {
   const go = cwd === undefined || cwd === thisFolder() ? "" : `${changeTo(cwd)} && `;
   return `${go}sous resume ${inertLine(rootId, 60)}${sameDatabase(flags)}`;
+}
+
+export async function replayRerun({ values, file, output }: ReplayRequest): Promise<number> {
+  using interrupt = catchInterrupts();
+  await using store = await openRuns(file, "read");
+  const [{ rerun }, { readOnlyTools }] = await Promise.all([
+    import("../../rerun.ts"),
+    import("../../tools/read-only.ts"),
+  ]);
+  const { rootId } = await findToRead(store, values.id ?? "");
+  const played = await rerun(rootId, {
+    store,
+    liveTools: values["live-tools"],
+    tools: readOnlyTools({ root: process.cwd() }),
+    signal: interrupt.signal,
+  });
+  const { matches, firstDifference: difference, endsEarly, events } = played;
+  if (values.json) {
+    const { path, step, at, expected = null, found = null, sentence } = difference ?? {};
+    printJson({
+      schema: "sous.rerun.v1",
+      root_id: rootId,
+      matches,
+      first_difference: difference === undefined ? null : { path, step, at, expected, found, sentence },
+      ends_early: endsEarly ?? null,
+      events: events.length,
+    });
+    return matches ? EXIT.ok : EXIT.mismatch;
+  }
+  const { style, columns, print } = output;
+  const tree = new RunTree(style.glyphs.arrow);
+  for (const event of events) tree.apply(event);
+  print([...treeLines(tree, columns, style, { withoutTimes: true }), ""]);
+  if (matches) print([`${style.paint("green", "identical")}: ${plural(events.length, "step")} as recorded`]);
+  else print([`${style.paint("red", "differs")}: ${inert(difference?.sentence ?? "")}`]);
+  if (endsEarly !== undefined) print([inertLine(endsEarly)]);
+  return matches ? EXIT.ok : EXIT.mismatch;
 }

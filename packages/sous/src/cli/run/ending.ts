@@ -1,41 +1,28 @@
 /** How a run ended, in one sentence, with the command that continues it. */
 
-import { messageOf, StoreError, UserError } from "../../core/errors.ts";
-import { type RunResult, withoutRun } from "../../core/runtime.ts";
-import { CommandError, EXIT, exitCodeOf } from "../exit-codes.ts";
-import { exitCodeFor } from "../report-error.ts";
+import type { RunResult } from "../../core/runtime.ts";
+import { EXIT, exitCodeOf } from "../exit-codes.ts";
 import { type DatabaseFlags, sameDatabase } from "../stored/database.ts";
-import { plural } from "../terminal/figures.ts";
-import { inertLine } from "../terminal/inert.ts";
-import { describeInput } from "../view/describe-call.ts";
+import { inertLine, plural } from "../terminal/text.ts";
+import { describeInput } from "../view/plain-lines.ts";
 
 /** The exit code of a run that began; `whenCancelled` says what stopped it. */
 export function exitCodeOfRun(result: RunResult, whenCancelled: number): number {
   return result.error?.kind === "auth" ? EXIT.key : exitCodeOf(result, whenCancelled);
 }
 
-/** The closed set of error types has no word of its own for what happens before a run. */
-export function failureBefore(error: unknown): RunResult {
-  const message = messageOf(error);
-  const code = exitCodeFor(error);
-  if (code === EXIT.key) return withoutRun("failed", { type: "model", message });
-  if (error instanceof StoreError) return withoutRun("failed", { type: "store", message });
-  const isMistake = code !== EXIT.failed || error instanceof UserError || error instanceof CommandError;
-  return withoutRun("failed", { type: isMistake ? "invalid_input" : "crash", message });
-}
-
 export type EndingFacts = {
   /** The signal that stopped it. */
   stoppedBy: string | undefined;
   /** It can be continued. */
-  isKept: boolean;
+  isStored: boolean;
   /** What was typed about its database. */
   flags: DatabaseFlags;
 };
 
 /** One sentence with cause and remedy; undefined when all is well. */
 export function endingSentence(result: RunResult, facts: EndingFacts): string | undefined {
-  const { stoppedBy, isKept, flags } = facts;
+  const { stoppedBy, isStored, flags } = facts;
   const message = inertLine(result.error?.message ?? "");
   switch (result.status) {
     case "completed":
@@ -44,7 +31,7 @@ export function endingSentence(result: RunResult, facts: EndingFacts): string | 
       return result.stopReason === "consent" ? consentSentence(result.denied) : TURNS;
     case "cancelled": {
       const command = `sous resume ${result.runId}${sameDatabase(flags)}`;
-      const resume = isKept && result.runId !== "" ? ` Continue it: ${command}` : "";
+      const resume = isStored && result.runId !== "" ? ` Continue it: ${command}` : "";
       return `stopped${stoppedBy === undefined ? "" : ` by ${stoppedBy}`}: ${message}.${resume}`;
     }
     case "budget_exceeded":
@@ -59,14 +46,14 @@ export function endingSentence(result: RunResult, facts: EndingFacts): string | 
 }
 
 function whatThereIs({ text }: RunResult): string {
-  return text.trim() === "" ? "There is no answer." : "The answer may not be complete.";
+  return text.trim() === "" ? "No answer was given." : "The answer may not be complete.";
 }
 
 /** The option that sets the limit which was reached, and for a stored run the command that continues it with more. */
-function moreOf(message: string, runId: string, { isKept, flags }: EndingFacts): string {
+function moreOf(message: string, runId: string, { isStored, flags }: EndingFacts): string {
   const raise = raiseOf(message);
   if (raise === undefined) return "";
-  if (!isKept || runId === "") return `${raise.option} allows more.`;
+  if (!isStored || runId === "") return `${raise.option} allows more.`;
   return `${raise.option} allows more. Continue this run: ${raisedResume(runId, raise, flags)}`;
 }
 

@@ -1,19 +1,19 @@
-/** A headless run while it happens: its events to stdout or stderr, and signals to it. */
+/** A headless run from its start to its end: its events to stdout, and signals to it. */
 
 import type { AgentDefinition } from "../../core/agent.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { EventListener } from "../../core/event.ts";
 import type { UserInput } from "../../core/message.ts";
-import { type RunResult, withoutRun } from "../../core/runtime.ts";
-import type { Application } from "../application/application.ts";
-import { inertLine } from "../terminal/inert.ts";
+import { type RunHandle, type RunResult, withoutRun } from "../../core/runtime.ts";
+import type { Application } from "../application/open.ts";
 import type { Interrupts, Patience } from "../terminal/interrupts.ts";
 import { openOutput, tell } from "../terminal/output.ts";
-import { type Renderer, startRenderer } from "../view/renderer.ts";
+import { inertLine } from "../terminal/text.ts";
 import { treeLines } from "../view/tree-lines.ts";
 import type { RunLog } from "./log.ts";
 import type { RunOutput, StreamStart } from "./output.ts";
 import type { RunRequest } from "./request.ts";
+import { progressStyle, type Renderer, watchRun } from "./watch.ts";
 
 export type HeadlessRun = {
   request: RunRequest;
@@ -26,59 +26,55 @@ export type HeadlessRun = {
 
 export type Stops = { interrupts: Interrupts; patience: Patience };
 
-/** When this returns, the terminal is as it was. Throws what is thrown before the run begins, such as a missing key. */
 export async function watchHeadless(headless: HeadlessRun, stops: Stops): Promise<RunResult> {
-  const { request, application, log } = headless;
-  const { flags, format, display } = request;
-  const isLogged = log?.isOnStderr === true;
-  // JSON on stdout or stderr has no other lines in between.
-  const isShown = !flags.log.isQuiet && format !== "stream-json" && !(isLogged && flags.log.format === "json");
-  if (!isShown) return follow(headless, stops, undefined);
-  const progress = openOutput(process.stderr, display);
-  // A live region and the lines of a log would draw over each other.
-  const style = isLogged ? { ...progress.style, isLive: false } : progress.style;
-  const renderer = startRenderer(process.stderr, style, application.clock);
-  try {
-    return await follow(headless, stops, renderer);
-  } finally {
-    renderer[Symbol.dispose]();
-    // Plain lines have said all of it; a live region leaves nothing behind.
-    if (style.isLive) progress.print(treeLines(renderer.tree, progress.columns, progress.style));
-  }
+  const { request, application, agent, task, output, log } = headless;
+  const { runtime, runOptions, clock } = application;
+  const { signal } = stops.interrupts;
+  const progress = openOutput(process.stderr, request.display);
+  const isStream = request.format === "stream-json";
+  const style = isStream ? undefined : progressStyle(progress.style, request.flags.log, log);
+  const facts = await startFacts(application);
+  const { result, tree } = await watchRun({
+    clock,
+    style,
+    start: (show) => {
+      const onEvent: EventListener = (event) => {
+        show(event);
+        log?.onEvent(event);
+      };
+      return runtime.run(agent, task, { ...runOptions, signal, onEvent });
+    },
+    wait: (handle, renderer) => {
+      const following = output.follow(handle, { runId: handle.id, ...facts }).catch((error: unknown) => {
+        tell(`warning: not every event was shown: ${inertLine(messageOf(error))}`);
+      });
+      return untilEnd(handle, { renderer, following }, stops);
+    },
+  });
+  // Plain lines have said all of it; a live region leaves nothing behind.
+  if (style?.isLive === true) progress.print(treeLines(tree, progress.columns, progress.style));
+  return result;
 }
 
-async function follow(
-  { application, agent, task, output, log }: HeadlessRun,
-  { interrupts, patience }: Stops,
-  renderer: Renderer | undefined,
-): Promise<RunResult> {
-  const { runtime, runOptions } = application;
-  const facts = await startFacts(application);
-  const onEvent: EventListener = (event) => {
-    renderer?.onEvent(event);
-    log?.onEvent(event);
-  };
-  const handle = runtime.run(agent, task, { ...runOptions, signal: interrupts.signal, onEvent });
-  renderer?.follow(handle);
-  const following = output.follow(handle, { runId: handle.id, ...facts }).catch((error: unknown) => {
-    tell(`warning: not every event was shown: ${inertLine(messageOf(error))}`);
-  });
+type Shown = { renderer: Renderer; following: Promise<void> };
+
+async function untilEnd(handle: RunHandle, shown: Shown, { interrupts, patience }: Stops): Promise<RunResult> {
   const wrapUp = (): void => {
-    // It comes back below the line with the next event.
-    renderer?.[Symbol.dispose]();
+    // The region comes back below the line with the next event.
+    shown.renderer[Symbol.dispose]();
     tell("wrapping up: tools and children are stopped; once more stops at once");
     handle.cancel(undefined, { mode: "last-words" });
   };
   if (interrupts.wrapUp.aborted) wrapUp();
   else interrupts.wrapUp.addEventListener("abort", wrapUp, { once: true });
-  await patience.wait(Promise.allSettled([handle.result, following]));
+  await patience.wait(Promise.allSettled([handle.result, shown.following]));
   interrupts.wrapUp.removeEventListener("abort", wrapUp);
   return (await patience.wait(handle.result)) ?? LEFT;
 }
 
 const LEFT: RunResult = withoutRun("cancelled", {
   type: "cancelled",
-  message: "The run was told to stop, and did not say that it has",
+  message: "The run was told to stop, and did not confirm it",
 });
 
 async function startFacts({ agent, agents, configuration }: Application): Promise<Omit<StreamStart, "runId">> {

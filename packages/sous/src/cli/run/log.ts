@@ -5,28 +5,26 @@ import { dirname, join } from "node:path";
 import { messageOf } from "../../core/errors.ts";
 import type { EventListener } from "../../core/event.ts";
 import type { Runtime } from "../../runtime.ts";
-import type { LifecycleLog } from "../../telemetry/log.ts";
+import type { LifecycleLog, LogLevel } from "../../telemetry/log.ts";
 import { CommandError, usageError } from "../exit-codes.ts";
-import { userFolder } from "../files/paths.ts";
+import { userFolder, type Variables } from "../files/paths.ts";
 import { withoutSecrets } from "../files/without-secrets.ts";
 import { quoted } from "../table/options.ts";
 import { LOG_LEVELS } from "../table/run-entries.ts";
-import type { LogLevel, RunFlags } from "../table/run-flags.ts";
-import { inertLine } from "../terminal/inert.ts";
+import type { RunFlags } from "../table/run-flags.ts";
 import { tell } from "../terminal/output.ts";
+import { inertLine } from "../terminal/text.ts";
 
 export type RunLog = Disposable & LifecycleLog & { readonly isOnStderr: boolean };
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 export type RunLogOptions = {
   flags: RunFlags["log"];
   /** `--log-file`. */
   file: string | undefined;
-  env: Environment;
+  env: Variables;
   /** `agent.subagent.telemetry_enabled`. */
   enabled: boolean;
-  /** One line for a person, when the file cannot be written any more. */
+  /** One line for a person, when the file can no longer be written. */
   warn?: ((line: string) => void) | undefined;
 };
 
@@ -38,10 +36,10 @@ export async function openRunLog(options: RunLogOptions): Promise<RunLog | undef
   return logTo(file === undefined ? undefined : openLogFile(file), { ...options, level });
 }
 
-/** Of the file in the folder for state: it and the one before it have at most twice as much. */
+/** Size limit of the log in the state folder; with its predecessor it takes at most twice as much. */
 const MAX_STATE_LOG_BYTES = 5 * 1024 * 1024;
 
-/** As `openRunLog`, where stderr is not a place: without `--log-file` it is the file for logs, and `say` tells which. */
+/** As `openRunLog`, where stderr cannot be used: without `--log-file` the log file in the state folder, which `say` names. */
 export async function openScreenLog(
   { file, env, enabled }: Omit<RunLogOptions, "flags" | "warn">,
   flags: RunFlags,
@@ -51,7 +49,7 @@ export async function openScreenLog(
   if (file !== undefined) return openRunLog(options);
   const level = levelOf(flags.log, env);
   if (level === undefined) return undefined;
-  const why = whyNoLog(enabled, flags.keep.isEphemeral);
+  const why = whyNoLog(enabled, flags.storage.isEphemeral);
   if (why !== undefined) {
     say(`No log: ${why}`);
     return undefined;
@@ -101,7 +99,7 @@ async function logTo(
   };
 }
 
-/** The same runtime, whose every run also speaks to a listener. */
+/** The same runtime, whose every run also calls a listener. */
 export function overheard(runtime: Runtime, listener: EventListener | undefined): Runtime {
   if (listener === undefined) return runtime;
   const both = <Given extends { onEvent?: EventListener | undefined }>(given: Given | undefined): Given => {
@@ -120,7 +118,7 @@ export function overheard(runtime: Runtime, listener: EventListener | undefined)
 }
 
 /** The flag, then `SOUS_LOG_LEVEL`. */
-function levelOf(flags: RunFlags["log"], { SOUS_LOG_LEVEL: given = "" }: Environment): LogLevel | undefined {
+function levelOf(flags: RunFlags["log"], { SOUS_LOG_LEVEL: given = "" }: Variables): LogLevel | undefined {
   const level = LOG_LEVELS.find((each) => each === given);
   if (flags.level !== undefined || given === "" || level !== undefined) return flags.level ?? level;
   throw usageError(`SOUS_LOG_LEVEL is one of ${LOG_LEVELS.join(", ")}; found ${quoted(given)}`);
@@ -133,8 +131,9 @@ const PRIVATE_FOLDER = 0o700;
 type LogFile = Disposable & { write(line: string): void };
 
 /**
- * Throws a `CommandError` when it cannot be opened; to write throws what the system says. With `maxBytes` its folder is made if need be, and a full file becomes
- * `FILE.1` in place of the one before, so that both together have at most twice as much. Processes may share it.
+ * Throws a `CommandError` when it cannot be opened; `write` throws the error of the system. With `maxBytes` its folder is
+ * created, and a full file becomes `FILE.1` and replaces the one before, so that both together have at most twice as much.
+ * Processes may share it.
  */
 export function openLogFile(file: string, { maxBytes }: { maxBytes?: number } = {}): LogFile {
   try {
@@ -158,7 +157,7 @@ class AppendedFile implements LogFile {
   }
 
   write(line: string): void {
-    // A number that is closed may belong to another file by now.
+    // A closed descriptor may belong to another file now.
     if (this.#descriptor === undefined) return;
     const bytes = Buffer.from(`${withoutSecrets(line)}\n`);
     const isFull = fstatSync(this.#descriptor).size + bytes.length > this.#maxBytes;

@@ -1,14 +1,16 @@
 /** What a run writes to stdout: its answer, one JSON object, or `stream-json` with one object a line. */
 
 import { visibleJson } from "../../core/clean-text.ts";
+import { messageOf, StoreError, UserError } from "../../core/errors.ts";
 import type { SousEvent } from "../../core/event.ts";
-import type { RunHandle, RunResult } from "../../core/runtime.ts";
+import { type RunHandle, type RunResult, withoutRun } from "../../core/runtime.ts";
+import { CommandError, EXIT } from "../exit-codes.ts";
 import { withoutSecretsIn } from "../files/without-secrets.ts";
+import { exitCodeFor } from "../report-error.ts";
 import { eventJson, resultJson, timestamp } from "../stored/run-json.ts";
 import type { OUTPUT_FORMATS } from "../table/run-entries.ts";
-import { inert } from "../terminal/inert.ts";
 import { type Display, openOutput } from "../terminal/output.ts";
-import { breakLine } from "../terminal/width.ts";
+import { breakLine, inert } from "../terminal/text.ts";
 
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
@@ -56,7 +58,7 @@ function streamOutput(outlet: Outlet): RunOutput {
   };
 }
 
-/** The answer and a line end; nothing when there is none. */
+/** The answer and a line end; empty without an answer. */
 function answerText({ output, text }: RunResult, display: Display): string {
   if (output !== undefined) return `${prettyJson(output)}\n`;
   if (text === "") return "";
@@ -95,19 +97,19 @@ export function openOutlet({ stream, onClosed, patience }: OutletOptions): Outle
   let isClosed = false;
   let failure: Error | undefined;
   const waiting = new Set<() => void>();
-  const letGo = (): void => {
+  const releaseAll = (): void => {
     for (const resolve of waiting) resolve();
   };
   const fail = (error: NodeJS.ErrnoException): void => {
     if (isClosed || failure !== undefined) return;
     if (error.code === "EPIPE" || error.code === "ECONNRESET") isClosed = true;
     else failure = error;
-    letGo();
+    releaseAll();
     onClosed();
   };
   // For good: the error of the last write may come after everything else.
   stream.on("error", fail);
-  patience.addEventListener("abort", letGo, { once: true });
+  patience.addEventListener("abort", releaseAll, { once: true });
   return {
     write(text) {
       if (isClosed || failure !== undefined) return Promise.resolve();
@@ -174,4 +176,14 @@ function openStreamJson(write: (text: string) => Promise<void>, now: () => numbe
     event: (event) => print(eventJson(event)),
     result: (result) => print({ ...head("result"), ...resultJson(result), run_id: root?.runId ?? null }),
   };
+}
+
+/** The result of a command that failed before its run began, with one of the error types of runs. */
+export function failureBefore(error: unknown): RunResult {
+  const message = messageOf(error);
+  const code = exitCodeFor(error);
+  if (code === EXIT.key) return withoutRun("failed", { type: "model", message });
+  if (error instanceof StoreError) return withoutRun("failed", { type: "store", message });
+  const isMistake = code !== EXIT.failed || error instanceof UserError || error instanceof CommandError;
+  return withoutRun("failed", { type: isMistake ? "invalid_input" : "crash", message });
 }

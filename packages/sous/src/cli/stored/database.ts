@@ -10,32 +10,37 @@ import { messageOf } from "../../core/errors.ts";
 import type { StoredEvent } from "../../core/event.ts";
 import type { Store } from "../../core/store.ts";
 import type { SqliteStore } from "../../store/sqlite/store.ts";
-import { readConfiguration } from "../application/configuration.ts";
 import { CommandError } from "../exit-codes.ts";
-import { databaseFile, shellWord } from "../files/paths.ts";
+import { databaseFile, type ProcessContext, shellWord } from "../files/paths.ts";
 import type { RunFlags } from "../table/run-flags.ts";
-import { inertLine } from "../terminal/inert.ts";
 import { tell } from "../terminal/output.ts";
+import { inertLine } from "../terminal/text.ts";
 
 /** What was typed about it. */
 export type DatabaseFlags = { readonly dbPath: string | undefined; readonly configFile: string | undefined };
 
-type Place = { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> };
+export function databaseFlags({ storage, configFile }: RunFlags): DatabaseFlags {
+  return { dbPath: storage.dbPath, configFile };
+}
 
 /** The file, for a command that needs no other setting. A project may not choose it, so its files are not read. */
-export async function findDatabase({ dbPath, configFile }: DatabaseFlags, { cwd, env }: Place): Promise<string> {
-  // A mistake in the configuration is then no reason to fail.
+export async function findDatabase(
+  { dbPath, configFile }: DatabaseFlags,
+  { cwd, env }: ProcessContext,
+): Promise<string> {
+  // A mistake in the configuration does not matter then.
   if (dbPath !== undefined) return databaseFile(dbPath, env);
+  const { readConfiguration } = await import("../application/project.ts");
   const { configuration } = await readConfiguration({ flags: { configFile }, cwd, env, project: undefined });
   return databaseFile(configuration.agent.subagent.persistencePath, env);
 }
 
 /** What is stored and where, for a command that runs agents. */
-export function keepOf(keep: RunFlags["keep"], { agent: { subagent } }: Configuration): RunFlags["keep"] {
+export function storageOf(flags: RunFlags["storage"], { agent: { subagent } }: Configuration): RunFlags["storage"] {
   return {
-    ...keep,
-    dbPath: keep.dbPath ?? subagent.persistencePath,
-    isEphemeral: keep.isEphemeral || !subagent.persistenceEnabled,
+    ...flags,
+    dbPath: flags.dbPath ?? subagent.persistencePath,
+    isEphemeral: flags.isEphemeral || !subagent.persistenceEnabled,
   };
 }
 
@@ -51,7 +56,7 @@ export async function openRuns(file: string, access: "read" | "write"): Promise<
   return openDatabase(file, { readOnly: access === "read" });
 }
 
-/** Creates the database if there is none. */
+/** Creates the database if it does not exist. */
 export async function openDatabase(file: string, options: { readOnly: boolean }): Promise<SqliteStore> {
   const { openSqliteStore } = await import("../../store/sqlite/store.ts");
   try {
@@ -91,15 +96,8 @@ export async function* eventsOf(store: Store, rootId: string): AsyncGenerator<St
   }
 }
 
-type KeepOptions = {
-  dbPath: string | undefined;
-  isEphemeral: boolean;
-  /** Fail when the run cannot be stored. */
-  isRequired: boolean;
-};
-
 /** Undefined when nothing is stored: as asked, or with a warning. Throws when storing is required. */
-export async function openForRun({ dbPath, isEphemeral, isRequired }: KeepOptions): Promise<Store | undefined> {
+export async function openForRun({ dbPath, isEphemeral, isRequired }: RunFlags["storage"]): Promise<Store | undefined> {
   if (isEphemeral) return undefined;
   try {
     return await openDatabase(databaseFile(dbPath, process.env), { readOnly: false });

@@ -1,20 +1,17 @@
-/**
- * From what a person types to a run: a whole id, the beginning of one, `last`, or nothing for the newest that was
- * interrupted. A run belongs to the folder it was made in, so that it is not continued among the files of another.
- */
+/** The stored run that a person means. A run belongs to its folder: it is not continued among the files of another. */
 
 import type { RunQuery, RunRecord, Store } from "../../core/store.ts";
 import { CommandError } from "../exit-codes.ts";
-import { changeTo, shortFolder } from "../files/paths.ts";
-import { inertLine } from "../terminal/inert.ts";
+import { changeTo, shortFolder, thisFolder } from "../files/paths.ts";
+import { inertLine } from "../terminal/text.ts";
 
 /** Where a run is looked for. */
-export type SearchPlace = {
+export type RunSearch = {
   /** This folder, as `thisFolder` gives it. */
   readonly cwd: string;
-} & (RefusingPlace | { readonly elsewhere: "take" });
+} & (RefusingSearch | { readonly elsewhere: "take" });
 
-type RefusingPlace = {
+type RefusingSearch = {
   /**
    * What becomes of a run of another folder: it is refused, or taken because `--here` was typed, or because it is only
    * looked at. `last` is taken from this folder while it has one.
@@ -26,23 +23,28 @@ type RefusingPlace = {
 
 type Runs = Pick<Store, "run" | "list">;
 
-const SHORTEST_PREFIX = 6;
+const MIN_PREFIX = 6;
 const SHOWN = 5;
 
 /** Throws a `CommandError` when there is no such run, when there is more than one, or when it belongs to another folder. */
-export async function findRun(store: Runs, given: string | undefined, place: SearchPlace): Promise<RunRecord> {
-  if (given === undefined) return newest(store, { status: "interrupted" }, place);
-  if (given === "last") return newest(store, {}, place);
+export async function findRun(store: Runs, given: string | undefined, search: RunSearch): Promise<RunRecord> {
+  if (given === undefined) return newest(store, { status: "interrupted" }, search);
+  if (given === "last") return newest(store, {}, search);
   const record = await findById(store, given);
   const folder = await folderOf(store, record);
-  if (place.elsewhere === "take" || folder === undefined || folder === place.cwd) return record;
+  if (search.elsewhere === "take" || folder === undefined || folder === search.cwd) return record;
   throw new CommandError(
-    `Run ${describe(record)} belongs to ${shortFolder(folder)}. ${howToTake(record, folder, place)}`,
+    `Run ${describe(record)} belongs to ${shortFolder(folder)}. ${howToTake(record, folder, search)}`,
   );
 }
 
+/** A run of any folder, because reading changes nothing; `last` is the newest of this folder if it has one. */
+export function findToRead(store: Runs, given: string): Promise<RunRecord> {
+  return findRun(store, given, { cwd: thisFolder(), elsewhere: "take" });
+}
+
 /** What is worth a line when a run is continued: that it did not begin in this folder, or does not say where. */
-export function folderNote({ id, cwd }: RunRecord, { cwd: here }: Pick<SearchPlace, "cwd">): string | undefined {
+export function folderNote({ id, cwd }: RunRecord, { cwd: here }: Pick<RunSearch, "cwd">): string | undefined {
   const run = `Run ${inertLine(id, 60)}`;
   if (cwd === undefined)
     return `${run} does not say which folder it belongs to; it continues with the files of this folder.`;
@@ -56,18 +58,18 @@ export function isElsewhere({ cwd }: RunRecord, here: string): boolean {
   return cwd !== undefined && cwd !== here;
 }
 
-async function newest(store: Runs, which: RunQuery, place: SearchPlace): Promise<RunRecord> {
+async function newest(store: Runs, which: RunQuery, search: RunSearch): Promise<RunRecord> {
   const query = { ...which, rootsOnly: true, limit: which.status === "interrupted" ? NEWEST : 1 };
-  const found = resumable(await store.list({ ...query, cwd: place.cwd }));
+  const found = resumable(await store.list({ ...query, cwd: search.cwd }));
   if (found !== undefined) return found;
   const other = resumable(await store.list(query));
   const isInterrupted = which.status === "interrupted";
   if (other === undefined) throw new CommandError(isInterrupted ? NONE_INTERRUPTED : NO_RUNS);
-  if (place.elsewhere === "take") return other;
+  if (search.elsewhere === "take") return other;
   const none = isInterrupted ? "No run of this folder was interrupted" : "There are no runs of this folder yet";
   const where = other.cwd === undefined ? "" : `, in ${shortFolder(other.cwd)}`;
   throw new CommandError(
-    `${none}. The newest elsewhere is ${describe(other)}${where}. ${howToTake(other, other.cwd, place)}`,
+    `${none}. The newest elsewhere is ${describe(other)}${where}. ${howToTake(other, other.cwd, search)}`,
   );
 }
 
@@ -87,7 +89,7 @@ async function findById(store: Runs, given: string): Promise<RunRecord> {
   const id = given.trim().toUpperCase();
   const found = (await store.run(given)) ?? (await store.run(id));
   if (found !== undefined) return found;
-  if (id.length < SHORTEST_PREFIX) throw unknown(given, ` Give at least ${SHORTEST_PREFIX} characters of its id.`);
+  if (id.length < MIN_PREFIX) throw unknown(given, ` Give at least ${MIN_PREFIX} characters of its id.`);
   const matching = await store.list({ idPrefix: id, limit: SHOWN + 1 });
   const [only, another] = matching;
   if (only === undefined) throw unknown(given);
@@ -106,12 +108,12 @@ function describe({ id, task }: RunRecord): string {
   return `${inertLine(id, 60)} (${JSON.stringify(inertLine(task, 60))})`;
 }
 
-function howToTake({ id }: RunRecord, folder: string | undefined, { takenBy }: RefusingPlace): string {
+function howToTake({ id }: RunRecord, folder: string | undefined, { takenBy }: RefusingSearch): string {
   const command = takenBy(inertLine(id, 60));
   if (folder === undefined) return `To continue it with the files of this folder: ${command}`;
   return `Either ${changeTo(folder)} first, or continue it with the files of this folder: ${command}`;
 }
 
 function unknown(given: string, hint = ""): CommandError {
-  return new CommandError(`There is no run ${inertLine(given, 60)}.${hint} sous replay --list shows what there is.`);
+  return new CommandError(`Unknown run ${inertLine(given, 60)}.${hint} sous replay --list shows all.`);
 }

@@ -1,4 +1,4 @@
-/** Conversations of a database: all messages of one root are one entry, the one that was spoken to last comes first. */
+/** The conversations of a store as a list. */
 
 import type { RunQuery, RunRecord, Store } from "../../core/store.ts";
 import { addCost, addUsage, noUsage, type Usage } from "../../core/usage.ts";

@@ -5,7 +5,6 @@ import type { LimitState } from "../../core/limits.ts";
 import type { Message } from "../../core/message.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { RunRecord } from "../../core/store.ts";
-import type { Usage } from "../../core/usage.ts";
 import type { ListedConversation } from "./list-conversations.ts";
 
 export function runJson(record: RunRecord): Record<string, unknown> {
@@ -26,7 +25,7 @@ export function runJson(record: RunRecord): Record<string, unknown> {
     duration_ms: record.durationMs ?? null,
     turns: record.turns,
     tool_count: record.toolCount,
-    usage: usageJson(record.usage),
+    usage: withSnakeCase(record.usage),
     cost_usd: record.costUsd,
     model: record.model,
     task: record.task,
@@ -60,40 +59,17 @@ export function resultJson(result: RunResult): Record<string, unknown> {
     stop_reason: result.stopReason ?? null,
     run_id: result.runId === "" ? null : result.runId,
     turns: result.turns,
-    usage: usageJson(result.usage),
+    usage: withSnakeCase(result.usage),
     cost_usd: result.costUsd,
     duration_ms: Math.round(result.durationMs),
-    agents: result.agents.map((agent) => ({
-      id: agent.id,
-      parent_id: agent.parentId,
-      path: agent.path,
-      label: agent.label,
-      depth: agent.depth,
-      status: agent.status,
-      turns: agent.turns,
-      tool_count: agent.toolCount,
-      usage: usageJson(agent.usage),
-      cost_usd: agent.costUsd,
-      duration_ms: Math.round(agent.durationMs),
-    })),
+    agents: result.agents.map((agent) => withSnakeCase({ ...agent, durationMs: Math.round(agent.durationMs) })),
     denied: result.denied.map(({ path, toolName, input }) => ({ path, tool_name: toolName, input })),
     error: result.error === undefined ? null : { type: result.error.type, message: result.error.message },
     lost: result.lost ?? null,
   };
 }
 
-export function usageJson(usage: Usage): Record<string, unknown> {
-  return {
-    input_tokens: usage.inputTokens,
-    output_tokens: usage.outputTokens,
-    cached_input_tokens: usage.cachedInputTokens,
-    cache_write_tokens: usage.cacheWriteTokens,
-    total_tokens: usage.totalTokens,
-    estimated: usage.estimated,
-  };
-}
-
-/** RFC 3339; null when there is none, or when a database holds a number that is no moment. */
+/** RFC 3339; null when it is unknown, or when a damaged database holds a number that is not a date. */
 export function timestamp(time: number | undefined): string | null {
   return time !== undefined && Math.abs(time) <= LAST_MOMENT ? new Date(time).toISOString() : null;
 }
@@ -137,7 +113,6 @@ const FOREIGN = new Set(["input", "metadata", "output", "outputSchema"]);
 function fieldJson(name: string, value: unknown): unknown {
   if (value === undefined) return null;
   if (FOREIGN.has(name)) return value;
-  if (name === "usage" || name === "spent") return usageJson(value as Usage);
   if (name === "message" && typeof value === "object") return messageBody(value as Message);
   if (name === "task") return messageBody(value as Message);
   if (name === "limit") return limitJson(value as LimitState);
@@ -157,8 +132,8 @@ function messageBody({ role, content }: Message): Record<string, unknown> {
 /** Too long for a line: a history is in its own run, and the definitions of tools are for a rerun. */
 const LEFT_OUT = new Set(["history", "shown"]);
 
-/** The values of a run's start: limits, rights, budgets. */
-function withSnakeCase(value: unknown): unknown {
+/** Names of ours at any depth, such as those of limits, rights, budgets and usage. */
+export function withSnakeCase(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withSnakeCase);
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).filter(([name]) => !LEFT_OUT.has(name));

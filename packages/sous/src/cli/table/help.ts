@@ -1,7 +1,9 @@
-/** What `sous --help` prints, for all commands and for each: made from the table of commands, less than 80 columns wide. */
+/** Every command of this build, and what `sous --help` prints about all of them or one: less than 80 columns wide. */
 
-import type { CommandEntry, OptionEntry, OptionGroup } from "./command-entry.ts";
-import { COMMAND_TABLE } from "./command-table.ts";
+import type { CommandEntry, OptionEntry, OptionGroup } from "./entry.ts";
+import { REPLAY } from "./replay-entry.ts";
+import { CHAT, DEMO, RESUME, RUN } from "./run-entries.ts";
+import { AGENTS, COMPLETION, CONFIG_COMMAND, DOCTOR, PERMISSIONS, TRUST } from "./setup-entries.ts";
 
 const COLUMNS = 79;
 
@@ -33,7 +35,7 @@ const LAST_LINES = [
   "            6 turns or time  7 consent  8 recording differs  130 143 signal",
 ];
 
-/** Examples come first: a reader of help wants to do something. */
+/** Examples come first. */
 function commandPage({ name, about, text, usage, examples, words, groups }: CommandEntry): string {
   return paragraphs(
     [`sous ${name}: ${about}`],
@@ -87,3 +89,17 @@ function wrap(text: string, columns: number): string[] {
 function paragraphs(...parts: readonly (readonly string[])[]): string {
   return `${parts.map((lines) => lines.join("\n")).join("\n\n")}\n`;
 }
+
+export const COMMAND_TABLE: readonly CommandEntry[] = [
+  CHAT,
+  RUN,
+  DEMO,
+  REPLAY,
+  RESUME,
+  AGENTS,
+  CONFIG_COMMAND,
+  PERMISSIONS,
+  TRUST,
+  DOCTOR,
+  COMPLETION,
+];

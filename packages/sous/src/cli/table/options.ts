@@ -1,29 +1,34 @@
-/** The options of a command: one reader for all of them, whose complaints say what was meant. */
+/** Reads the options of a command as its description says: numbers, amounts and times are parsed here. Errors say what was meant. */
 
 import { type ParseArgsOptionDescriptor, parseArgs } from "node:util";
 import { nearest } from "../../core/nearest.ts";
-import { parseDuration } from "../../core/units.ts";
+import { parseDuration, parseMoney } from "../../core/units.ts";
 import { usageError } from "../exit-codes.ts";
-import { inertLine } from "../terminal/inert.ts";
-import type { CommandEntry, OptionEntry } from "./command-entry.ts";
+import { inertLine } from "../terminal/text.ts";
+import type { CommandEntry, OptionEntry, ValueName } from "./entry.ts";
 
 /** What was typed, by the names of a command's options. */
 export type OptionValues<Entry extends CommandEntry> = {
   [Option in Entry["groups"][number]["options"][number] as Option["name"]]: ValueOf<Option>;
 };
 
-type ValueOf<Option extends OptionEntry> = Option extends { value: string }
-  ? Option extends { isMany: true }
-    ? string[] | undefined
-    : WordOf<Option> | (Option extends { default: string } ? never : undefined)
+type ValueOf<Option> = Option extends { value: infer Name }
+  ? ReadValue<Name, Option> | (Option extends { default: string } ? never : undefined)
   : boolean;
 
-type WordOf<Option extends OptionEntry> = Option extends { words: readonly (infer Word)[] } ? Word : string;
+type ReadValue<Name, Option> = Option extends { words: readonly (infer Word)[] }
+  ? Word
+  : Name extends keyof typeof NUMBERS
+    ? number
+    : Name extends keyof typeof LISTS
+      ? string[]
+      : string;
 
 /** Throws a `CommandError` about the first mistake. */
 export function readOptions<const Entry extends CommandEntry>(
   entry: Entry,
   parameters: readonly string[],
+  now: number = Date.now(),
 ): { values: OptionValues<Entry>; positionals: string[] } {
   const described = new Map(entry.groups.flatMap(({ options }) => options).map((option) => [option.name, option]));
   const options = Object.fromEntries([...described].map(([name, option]) => [name, toParsed(option)]));
@@ -36,15 +41,16 @@ export function readOptions<const Entry extends CommandEntry>(
     checkValue(option, token);
   }
   const { values, positionals } = parseArgs({ args, options, strict: true, allowPositionals: true });
-  return { values: values as OptionValues<Entry>, positionals };
+  const read = Object.entries(values).map(([name, given]) => [name, readValue(described.get(name), given, now)]);
+  return { values: Object.fromEntries(read) as OptionValues<Entry>, positionals };
 }
 
-function toParsed({ value, short, isMany, default: fallback }: OptionEntry): ParseArgsOptionDescriptor {
+function toParsed({ value, short, default: fallback }: OptionEntry): ParseArgsOptionDescriptor {
   const spelling = short === undefined ? {} : { short };
   if (value === undefined) return { type: "boolean", default: false, ...spelling };
   return {
     type: "string",
-    multiple: isMany === true,
+    multiple: value in LISTS,
     ...(fallback === undefined ? {} : { default: fallback }),
     ...spelling,
   };
@@ -53,13 +59,13 @@ function toParsed({ value, short, isMany, default: fallback }: OptionEntry): Par
 type Given = { readonly value: string | undefined; readonly inlineValue: boolean | undefined };
 
 function checkValue(option: OptionEntry, { value, inlineValue }: Given): void {
-  const { name, words, mayBeEmpty } = option;
+  const { name, words, allows } = option;
   if (option.value === undefined) {
     if (value !== undefined) throw usageError(`--${name} takes no value`);
     return;
   }
-  if (value === undefined || (value === "" && mayBeEmpty !== true)) throw usageError(`--${name} needs a value`);
-  // `--limit --json` is a forgotten value, not one that begins with a dash.
+  if (value === undefined || (value === "" && allows !== "")) throw usageError(`--${name} needs a value`);
+  // `--limit --json` lacks a value; it is not one that begins with a dash.
   if (!inlineValue && /^-./.test(value)) throw usageError(`--${name} needs a value; found ${quoted(value)}`);
   if (words !== undefined) checkWord(name, value, words);
 }
@@ -88,15 +94,59 @@ export function refusePositionals(command: string, positionals: readonly string[
   if (first !== undefined) throw usageError(`${command} does not take ${quoted(first)}.${hint} See ${command} --help.`);
 }
 
-/** A whole number of at least `least`. */
-export function readWhole(name: string, given: string, least: number): number {
-  const number = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN;
-  if (number >= least) return number;
-  throw usageError(`--${name} must be a whole number of at least ${least}; found ${quoted(given)}`);
+type Typed = string | boolean | (string | boolean)[] | undefined;
+
+/** From the texts that were typed to the value they stand for. */
+function readValue(option: OptionEntry | undefined, given: Typed, now: number): unknown {
+  const { value, words } = option ?? {};
+  if (option === undefined || value === undefined || words !== undefined) return given;
+  if (Array.isArray(given) && isIn(value, LISTS)) return given.flatMap((each) => LISTS[value](String(each)));
+  return typeof given === "string" && isIn(value, NUMBERS) ? NUMBERS[value](given, option, now) : given;
 }
 
-/** The moment so long before now (`45m`, `12h`, `7d`, `2w`), or a date (`2026-11-15`, `2026-11-15T12:00Z`). */
-export function readMoment(name: string, given: string, now: number): number {
+function isIn<Table extends object>(name: string, table: Table): name is Extract<keyof Table, string> {
+  return Object.hasOwn(table, name);
+}
+
+/** Values that are numbers: how they are read, by the name of the value. */
+const NUMBERS = {
+  N: readWhole,
+  TURN: readWhole,
+  USD: readMoney,
+  TIME: readSeconds,
+  WHEN: readMoment,
+  AGE: readMoment,
+} as const satisfies Partial<Record<ValueName, (given: string, option: OptionEntry, now: number) => number>>;
+
+/** Values that may be given more than once: what each of the texts stands for. */
+const LISTS = {
+  "A,B": (given: string) => given.split(/[\s,]+/).filter((name) => name !== ""),
+  RULE: (given: string) => [given],
+} as const satisfies Partial<Record<ValueName, (given: string) => string[]>>;
+
+function readWhole(given: string, { name, allows }: OptionEntry): number {
+  const min = allows === "0" ? 0 : 1;
+  const number = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN;
+  if (number >= min) return number;
+  throw usageError(`--${name} must be a whole number of at least ${min}; found ${quoted(given)}`);
+}
+
+/** US dollars. */
+function readMoney(given: string, { name }: OptionEntry): number {
+  const amount = parseMoney(given) ?? 0;
+  if (amount > 0) return amount;
+  throw usageError(`--${name} is an amount of US dollars greater than 0, such as 0.50; found ${quoted(given)}`);
+}
+
+/** `90`, `90s`, `5m`, `2h`, in seconds. */
+function readSeconds(given: string, { name }: OptionEntry): number {
+  const seconds = (parseDuration(given) ?? 0) / 1000;
+  if (seconds > 0) return seconds;
+  throw usageError(`--${name} is a time greater than 0, such as 90s, 5m or 2h; found ${quoted(given)}`);
+}
+
+/** A time before now (`45m`, `12h`, `7d`, `2w`), or a date (`2026-11-15`, `2026-11-15T12:00Z`), in milliseconds. */
+function readMoment(given: string, { name }: OptionEntry, now: number): number {
   const milliseconds = /[a-z]$/.test(given) ? parseDuration(given) : undefined;
   if (milliseconds !== undefined) return now - milliseconds;
   const date = /^\d{4}-\d\d-\d\d/.test(given) ? Date.parse(given) : Number.NaN;

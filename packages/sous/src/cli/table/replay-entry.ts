@@ -1,7 +1,6 @@
 /** The description of `sous replay`. */
 
-import type { CommandEntry } from "./command-entry.ts";
-import { CONFIG, DB_PATH, DISPLAY, JSON_OPTION } from "./common-options.ts";
+import { CONFIG, type CommandEntry, DB_PATH, DISPLAY, JSON_OPTION } from "./entry.ts";
 
 export const REPLAY = {
   name: "replay",
@@ -52,12 +51,11 @@ export const REPLAY = {
         },
         { name: "since", value: "WHEN", about: "started since then: 45m, 12h, 7d, 2w or a date" },
         { name: "limit", value: "N", default: "10", about: "at most N runs (default 10)" },
-        { name: "offset", value: "N", default: "0", about: "skip the first N" },
+        { name: "offset", value: "N", default: "0", allows: "0", about: "skip the first N" },
         {
           name: "id",
           short: "i",
           value: "ID",
-          offers: "run",
           about: "one run: what it was, its task and its messages",
         },
         { name: "full", about: "do not cut long texts" },
@@ -73,7 +71,7 @@ export const REPLAY = {
           about: "with --id: its tree once more from the recorded answers, without network; ends with 8 if it differs",
         },
         { name: "live-tools", about: "with --rerun: run the tools again, too" },
-        { name: "diff", value: "ID ID", offers: "run", about: "two runs of one task side by side" },
+        { name: "diff", value: "ID ID", about: "two runs of one task side by side" },
       ],
     },
     {
@@ -85,16 +83,15 @@ export const REPLAY = {
           words: ["md", "json", "html"],
           about: "with --id: its tree as md, json or html",
         },
-        { name: "output", value: "FILE", offers: "file", about: "write to this file instead of stdout" },
+        { name: "output", value: "FILE", about: "write to this file instead of stdout" },
         {
           name: "save-cassette",
           value: "FILE",
-          offers: "file",
           about: "with --id: its tree as a cassette that tests play",
         },
-        { name: "import", value: "FILE", offers: "file", about: "import a tree that was exported as json" },
+        { name: "import", value: "FILE", about: "import a tree that was exported as json" },
         { name: "new-ids", about: "with --import: give its runs new ids" },
-        { name: "backup", value: "FILE", offers: "file", about: "a copy of the database, also while it is in use" },
+        { name: "backup", value: "FILE", about: "a copy of the database, also while it is in use" },
         { name: "prune", value: "AGE", about: "delete trees that are older, such as 30d" },
         { name: "yes", about: "with --prune: do not ask when nothing would be left" },
         { name: "force", about: "replace the file of --output or --save-cassette" },

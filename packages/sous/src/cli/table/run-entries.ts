@@ -1,7 +1,19 @@
 /** The descriptions of the commands that run agents: `sous chat`, `sous run`, `sous demo`, `sous resume`. */
 
-import type { CommandEntry, OptionEntry, OptionGroup } from "./command-entry.ts";
-import { BARE, CONFIG, DB_PATH, DISPLAY, EPHEMERAL, JSON_OPTION, MODEL, REQUIRE_STORE } from "./common-options.ts";
+import {
+  BARE,
+  CONFIG,
+  type CommandEntry,
+  DB_PATH,
+  DISPLAY,
+  EPHEMERAL,
+  JSON_OPTION,
+  MODEL,
+  type OptionEntry,
+  type OptionGroup,
+  oneGroup,
+  REQUIRE_STORE,
+} from "./entry.ts";
 
 const MAX_TURNS = {
   name: "max-turns",
@@ -14,7 +26,7 @@ const LIMITS = {
   options: [
     MAX_TURNS,
     { name: "max-depth", value: "N", about: "deepest level of children, 1 to 10 (default 3)" },
-    { name: "max-agents", value: "N", about: "children that may start; 0 offers none" },
+    { name: "max-agents", value: "N", allows: "0", about: "children that may start; 0 offers none" },
     { name: "max-concurrent", value: "N", about: "children at the same time (default 5)" },
     { name: "max-tokens-total", value: "N", about: "tokens of the whole tree, in and out" },
     { name: "budget", value: "USD", about: "US dollars for the whole tree, such as 0.50" },
@@ -25,7 +37,6 @@ const LIMITS = {
 const ALLOW = {
   name: "allow",
   value: "RULE",
-  isMany: true,
   about: "do not ask about this, such as 'terminal(npm test*)'; any number of times",
 } as const satisfies OptionEntry;
 
@@ -34,15 +45,13 @@ const YES = { name: "yes", about: "allow everything that no rule denies" } as co
 const TOOLS = {
   name: "tools",
   value: "A,B",
-  isMany: true,
-  mayBeEmpty: true,
+  allows: "",
   about: "exactly these tools, such as read_file,subagent; '' for none",
 } as const satisfies OptionEntry;
 
 const DENY_TOOLS = {
   name: "deny-tools",
   value: "A,B",
-  isMany: true,
   about: "all tools but these; subagent: no children",
 } as const satisfies OptionEntry;
 
@@ -56,7 +65,7 @@ const RIGHTS = {
   options: [TOOLS, DENY_TOOLS, NO_DELEGATE, ALLOW, YES],
 } as const satisfies OptionGroup;
 
-const KEEP = {
+const STORAGE = {
   title: "model, files and runs",
   options: [MODEL, CONFIG, BARE, DB_PATH, EPHEMERAL, REQUIRE_STORE],
 } as const satisfies OptionGroup;
@@ -64,7 +73,6 @@ const KEEP = {
 const LOG_FILE = {
   name: "log-file",
   value: "FILE",
-  offers: "file",
   about: "append the log to this private file instead of stderr",
 } as const satisfies OptionEntry;
 
@@ -114,11 +122,11 @@ export const CHAT = {
           name: "continue",
           about: "continue the newest one of this folder; a run that was interrupted continues at once",
         },
-        { name: "resume", value: "[ID]", offers: "run", about: "continue this one; without ID, choose from a list" },
+        { name: "resume", value: "[ID]", about: "continue this one; without ID, choose from a list" },
         HERE,
       ],
     },
-    KEEP,
+    STORAGE,
     LIMITS,
     RIGHTS,
     SHOW,
@@ -154,12 +162,11 @@ export const RUN = {
         {
           name: "output-schema",
           value: "SCHEMA",
-          offers: "file",
           about: "a JSON Schema that the answer must match: a file, or the schema itself",
         },
       ],
     },
-    KEEP,
+    STORAGE,
     LIMITS,
     RIGHTS,
     SHOW,
@@ -174,7 +181,7 @@ export const DEMO = {
   ],
   usage: ["demo [options]"],
   examples: ["sous demo", "sous replay --tree --id last"],
-  groups: [{ title: "options", options: [EPHEMERAL, REQUIRE_STORE, DB_PATH, CONFIG, ...DISPLAY] }],
+  groups: oneGroup(EPHEMERAL, REQUIRE_STORE, DB_PATH, CONFIG, ...DISPLAY),
 } as const satisfies CommandEntry;
 
 export const RESUME = {
@@ -188,32 +195,27 @@ export const RESUME = {
   usage: ["resume [ID] [options]"],
   examples: ["sous resume", "sous resume 01K2F8Q6ZV --add-budget 0.50", "sous resume last --fork --at 2"],
   offers: "run",
-  groups: [
-    {
-      title: "options",
-      options: [
-        { name: "last", about: "the newest run of this folder, whatever its status" },
-        HERE,
-        { name: "fork", about: "continue in a copy that belongs to this folder, and leave the run as it is" },
-        { name: "at", value: "TURN", about: "with --fork: continue after this turn" },
-        { name: "add-budget", value: "USD", about: "raise its limit of money by this, such as 0.50" },
-        { name: "add-tokens", value: "N", about: "raise its limit of tokens by this, such as 20000" },
-        { ...MAX_TURNS, about: "turns of the root, instead of its earlier limit" },
-        { name: "timeout", value: "TIME", about: "a new time limit from now, such as 90s, 5m or 2h" },
-        { ...TOOLS, about: "of the tools it had, only these" },
-        DENY_TOOLS,
-        NO_DELEGATE,
-        ALLOW,
-        YES,
-        CONFIG,
-        BARE,
-        REQUIRE_STORE,
-        DB_PATH,
-        JSON_OPTION,
-        QUIET,
-        ...LOG,
-        ...DISPLAY,
-      ],
-    },
-  ],
+  groups: oneGroup(
+    { name: "last", about: "the newest run of this folder, whatever its status" },
+    HERE,
+    { name: "fork", about: "continue in a copy that belongs to this folder, and leave the run as it is" },
+    { name: "at", value: "TURN", allows: "0", about: "with --fork: continue after this turn" },
+    { name: "add-budget", value: "USD", about: "raise its limit of money by this, such as 0.50" },
+    { name: "add-tokens", value: "N", about: "raise its limit of tokens by this, such as 20000" },
+    { ...MAX_TURNS, about: "turns of the root, instead of its earlier limit" },
+    { name: "timeout", value: "TIME", about: "a new time limit from now, such as 90s, 5m or 2h" },
+    { ...TOOLS, about: "of the tools it had, only these" },
+    DENY_TOOLS,
+    NO_DELEGATE,
+    ALLOW,
+    YES,
+    CONFIG,
+    BARE,
+    REQUIRE_STORE,
+    DB_PATH,
+    JSON_OPTION,
+    QUIET,
+    ...LOG,
+    ...DISPLAY,
+  ),
 } as const satisfies CommandEntry;

@@ -1,7 +1,6 @@
 /** The descriptions of the commands that look at how sous is set up. */
 
-import type { CommandEntry } from "./command-entry.ts";
-import { CONFIG, DB_PATH, DISPLAY, JSON_OPTION, MODEL } from "./common-options.ts";
+import { CONFIG, type CommandEntry, DB_PATH, DISPLAY, JSON_OPTION, MODEL, oneGroup } from "./entry.ts";
 
 export const AGENTS = {
   name: "agents",
@@ -17,16 +16,11 @@ export const AGENTS = {
     { name: "check", about: "what is wrong with the agent files", offers: "file" },
     { name: "new", about: "write a first file for an agent" },
   ],
-  groups: [
-    {
-      title: "options",
-      options: [
-        { name: "user", about: "with new: among your own agents, not those of the project" },
-        JSON_OPTION,
-        ...DISPLAY,
-      ],
-    },
-  ],
+  groups: oneGroup(
+    { name: "user", about: "with new: among your own agents, not those of the project" },
+    JSON_OPTION,
+    ...DISPLAY,
+  ),
 } as const satisfies CommandEntry;
 
 export const CONFIG_COMMAND = {
@@ -42,17 +36,12 @@ export const CONFIG_COMMAND = {
     { name: "check", about: "every mistake at once, with its line" },
     { name: "schema", about: "the JSON Schema for an editor" },
   ],
-  groups: [
-    {
-      title: "options",
-      options: [
-        { name: "all", about: "explain every setting, not only those that were set" },
-        CONFIG,
-        JSON_OPTION,
-        ...DISPLAY,
-      ],
-    },
-  ],
+  groups: oneGroup(
+    { name: "all", about: "explain every setting, not only those that were set" },
+    CONFIG,
+    JSON_OPTION,
+    ...DISPLAY,
+  ),
 } as const satisfies CommandEntry;
 
 export const PERMISSIONS = {
@@ -68,18 +57,13 @@ export const PERMISSIONS = {
     "sous permissions test 'subagent(scout)'",
   ],
   words: [{ name: "test", about: "the answer of the rules to one command" }],
-  groups: [
-    {
-      title: "options",
-      options: [
-        { name: "allow", value: "RULE", isMany: true, about: "with this rule, too; may be given more than once" },
-        { name: "yes", about: "as if sous ran with --yes" },
-        CONFIG,
-        JSON_OPTION,
-        ...DISPLAY,
-      ],
-    },
-  ],
+  groups: oneGroup(
+    { name: "allow", value: "RULE", about: "with this rule, too; may be given more than once" },
+    { name: "yes", about: "as if sous ran with --yes" },
+    CONFIG,
+    JSON_OPTION,
+    ...DISPLAY,
+  ),
 } as const satisfies CommandEntry;
 
 export const TRUST = {
@@ -90,12 +74,7 @@ export const TRUST = {
   ],
   usage: ["trust [--yes]", "trust --revoke"],
   examples: ["sous trust", "sous trust --revoke"],
-  groups: [
-    {
-      title: "options",
-      options: [{ name: "yes", about: "do not ask" }, { name: "revoke", about: "take it back" }, ...DISPLAY],
-    },
-  ],
+  groups: oneGroup({ name: "yes", about: "do not ask" }, { name: "revoke", about: "take it back" }, ...DISPLAY),
 } as const satisfies CommandEntry;
 
 export const DOCTOR = {
@@ -106,19 +85,14 @@ export const DOCTOR = {
   ],
   usage: ["doctor [--online] [--json]"],
   examples: ["sous doctor", "sous doctor --online", "sous doctor --json | jq '.checks[] | select(.state != \"ok\")'"],
-  groups: [
-    {
-      title: "options",
-      options: [
-        { name: "online", about: "make one request to the provider, without a key" },
-        MODEL,
-        CONFIG,
-        DB_PATH,
-        JSON_OPTION,
-        ...DISPLAY,
-      ],
-    },
-  ],
+  groups: oneGroup(
+    { name: "online", about: "make one request to the provider, without a key" },
+    MODEL,
+    CONFIG,
+    DB_PATH,
+    JSON_OPTION,
+    ...DISPLAY,
+  ),
 } as const satisfies CommandEntry;
 
 export const COMPLETION = {
@@ -136,5 +110,5 @@ export const COMPLETION = {
     { name: "zsh", about: "for zsh" },
     { name: "fish", about: "for fish" },
   ],
-  groups: [{ title: "options", options: [{ name: "help", short: "h", about: "this text" }] }],
+  groups: oneGroup({ name: "help", short: "h", about: "this text" }),
 } as const satisfies CommandEntry;

@@ -9,20 +9,19 @@ export type Interrupts = Disposable & {
   exitCode(): number;
   /** The signal that came, as people know it. */
   reason(): string | undefined;
-  /** Something else than a signal wants the work to stop. */
+  /** Stops the work for another reason than a signal. */
   stop(exitCode: number, reason: string): void;
 };
 
 const CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
-const NAMES = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-export type StopSignal = (typeof NAMES)[number];
+export type StopSignal = keyof typeof CODES;
 
-/** How long last words may take: who sends one interrupt does not always send another. */
+/** How long last words may take, because a second interrupt may never come. */
 const MAX_WRAP_UP_MS = 5000;
 
 type InterruptOptions = {
   wrapsUp?: boolean;
-  /** Gives the signals that came before, and no longer hears any. */
+  /** Returns the signals that came before, and stops listening. */
   earlier?: (() => readonly StopSignal[]) | undefined;
 };
 
@@ -47,16 +46,16 @@ export function catchInterrupts({ wrapsUp = false, earlier }: InterruptOptions =
     wrappingUp.abort();
     timer = setTimeout(stop, MAX_WRAP_UP_MS).unref();
   };
-  const forget = (): void => {
+  const removeListeners = (): void => {
     clearTimeout(timer);
     for (const [name, listener] of listeners) process.off(name, listener);
   };
   const stop = (): void => {
     // From here on a signal has its usual effect.
-    forget();
+    removeListeners();
     stopping.abort();
   };
-  const listeners = NAMES.map((name) => [name, (): void => hear(name)] as const);
+  const listeners = (Object.keys(CODES) as StopSignal[]).map((name) => [name, (): void => hear(name)] as const);
   for (const [name, listener] of listeners) process.on(name, listener);
   for (const came of earlier?.() ?? []) hear(came);
   return {
@@ -70,11 +69,11 @@ export function catchInterrupts({ wrapsUp = false, earlier }: InterruptOptions =
       reason = why;
       stop();
     },
-    [Symbol.dispose]: forget,
+    [Symbol.dispose]: removeListeners,
   };
 }
 
-/** What is opened, unless there is a stop first; then whatever still comes of it is closed again. */
+/** Waits for `opening`, unless `stop` aborts first; then what is still opened is closed again. */
 export async function openUnlessStopped<T extends AsyncDisposable>(opening: Promise<T>, stop: AbortSignal): Promise<T> {
   const stopped = Promise.withResolvers<never>();
   const refuse = (): void => stopped.reject(stop.reason);
@@ -90,9 +89,8 @@ export async function openUnlessStopped<T extends AsyncDisposable>(opening: Prom
   }
 }
 
-/** A tool that ignores its signal is left behind after a second; this is for whatever else might hang. */
+/** A tool that ignores its signal is abandoned after a second; this limits everything else that might hang. */
 const MAX_STOP_MS = 2000;
-const MAX_EXIT_MS = 800;
 
 export type Patience = Disposable & {
   readonly signal: AbortSignal;
@@ -119,9 +117,4 @@ export function patienceAfter(stop: AbortSignal, milliseconds: number = MAX_STOP
       clearTimeout(timer);
     },
   };
-}
-
-/** Everything is said and closed: what still keeps the process alive, such as an idle connection, is not waited for. */
-export function exitSoon(): void {
-  setTimeout(() => process.exit(), MAX_EXIT_MS).unref();
 }

@@ -1,7 +1,8 @@
 /** What is written to the terminal: finished lines once, and below them a region that is drawn over, frame by frame. */
 
 import type { Clock } from "../../core/clock.ts";
-import { charactersOf, displayWidth } from "./width.ts";
+import type { Variables } from "../files/paths.ts";
+import { charactersOf, displayWidth } from "./text.ts";
 
 /** Where it is drawn; a terminal's stream fits. */
 export type Screen = { write(text: string): unknown; columns?: number | undefined; rows?: number | undefined };
@@ -11,7 +12,7 @@ export type Cursor = { row: number; column: number };
 /** The region below what is finished; `cursor` is where the person types, hidden below the region without one. */
 export type Frame = { lines: readonly string[]; cursor?: Cursor };
 
-/** A frame with the place of the cursor. */
+/** A frame as it is drawn, with the position of the cursor. */
 type DrawnFrame = DrawnLines & { readonly isCursorHidden: boolean };
 
 const NOTHING: DrawnFrame = { lines: [], cursor: { row: 0, column: 0 }, isCursorHidden: false };
@@ -129,7 +130,7 @@ export class LiveScreen implements Disposable {
     if (isSame && (isSameSize || frame.lines.length === 0)) return;
     const { reflow = reflowOf(process.env) } = this.#options;
     const above = rowsAboveCursor(this.#drawn, columns, reflow);
-    // Only a line that is erased as a whole forgets that it was wrapped; tmux would join it to the next one later.
+    // A line must be erased as a whole to lose its wrap mark; otherwise tmux would join it to the next one later.
     const before = this.#drawnSize.columns === columns ? "" : ERASE_LINE;
     const finished = this.#finished.map((line) => `${before}${line}${ERASE_REST_OF_LINE}\n`).join("");
     const isGone = frame.lines.length === 0;
@@ -188,7 +189,7 @@ function moveRight(columns: number): string {
  */
 type Reflow = "whole" | "xterm.js";
 
-export function reflowOf({ TERM_PROGRAM }: Readonly<Record<string, string | undefined>>): Reflow {
+export function reflowOf({ TERM_PROGRAM }: Variables): Reflow {
   return TERM_PROGRAM === "vscode" ? "xterm.js" : "whole";
 }
 
@@ -197,7 +198,7 @@ type DrawnLines = {
   readonly cursor: { readonly row: number; readonly column: number };
 };
 
-/** How many rows lie between the first of the lines and the cursor by now. */
+/** How many rows lie between the first of the lines and the cursor now. */
 export function rowsAboveCursor({ lines, cursor }: DrawnLines, columns: number, reflow: Reflow): number {
   const above = wrappedRows(lines.slice(0, cursor.row), columns);
   if (reflow === "whole") return above + Math.floor(cursor.column / columns);

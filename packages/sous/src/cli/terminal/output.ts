@@ -1,9 +1,9 @@
-/** Where a command prints: how wide its lines may be, and in which style. */
+/** Where a command prints: how wide its lines may be, in which style, and a question to the person there. */
 
 import { visibleJson } from "../../core/clean-text.ts";
 import { withoutSecretsIn, withoutValues } from "../files/without-secrets.ts";
 import { chooseStyle, type Style } from "./style.ts";
-import { breakLine } from "./width.ts";
+import { breakLine } from "./text.ts";
 
 export type Output = {
   readonly style: Style;
@@ -15,19 +15,20 @@ export type Output = {
   printText(text: string): void;
 };
 
-export type Display = { color: "auto" | "always" | "never"; isAscii: boolean };
+/** What the options of a command say about its lines. */
+export type Display = { readonly color: "auto" | "always" | "never"; readonly ascii: boolean };
 
 /** For lines that are cut where there is no terminal to cut them to. */
 const PIPE_COLUMNS = 100;
 const MIN_COLUMNS = 20;
 
-export function openOutput(stream: NodeJS.WriteStream, { color, isAscii }: Display): Output {
+export function openOutput(stream: NodeJS.WriteStream, { color, ascii }: Display): Output {
   const isTerminal = stream.isTTY === true;
   // One column stays free: a terminal wraps a line that fills it. One that does not know its size says 0.
   const columns = isTerminal ? Math.max(MIN_COLUMNS, (stream.columns || 80) - 1) : PIPE_COLUMNS;
   const print = (lines: readonly string[]): void => void stream.write(lines.map((line) => `${line}\n`).join(""));
   return {
-    style: chooseStyle({ color, isAscii, isTerminal, env: process.env }),
+    style: chooseStyle({ color, isAscii: ascii, isTerminal, env: process.env }),
     columns,
     isTerminal,
     print,
@@ -40,10 +41,32 @@ export function openOutput(stream: NodeJS.WriteStream, { color, isAscii }: Displ
 
 /** Says something to a person, on stderr. */
 export function tell(text: string): void {
-  openOutput(process.stderr, { color: "never", isAscii: false }).printText(text);
+  openOutput(process.stderr, { color: "never", ascii: false }).printText(text);
 }
 
 /** Never coloured, one object. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${visibleJson(JSON.stringify(withoutSecretsIn(value), undefined, 2))}\n`);
+}
+
+/** True is a yes. */
+export type AskPerson = (question: string) => Promise<boolean>;
+
+/** Undefined when no person can be asked. */
+export function personAtTerminal(): AskPerson | undefined {
+  return process.stdin.isTTY === true && process.stderr.isTTY === true ? askOnStderr : undefined;
+}
+
+async function askOnStderr(question: string): Promise<boolean> {
+  const { createInterface } = await import("node:readline/promises");
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+  } catch {
+    // Ctrl-C and the end of input are a no, and have left the cursor behind the question.
+    process.stderr.write("\n");
+    return false;
+  } finally {
+    terminal.close();
+  }
 }

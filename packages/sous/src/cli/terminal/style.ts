@@ -1,6 +1,7 @@
 /** What a terminal can show: whether lines may move, whether there is colour, and which glyphs. */
 
 import type { RunStatus } from "../../core/outcome.ts";
+import type { Variables } from "../files/paths.ts";
 
 export type Style = {
   /** True when a live region may be drawn; otherwise plain lines follow each other. */
@@ -12,11 +13,11 @@ export type Style = {
 
 export type Colour = "green" | "red" | "yellow" | "cyan" | "dim" | "bold";
 
-type ShownStatus = RunStatus | "running" | "waiting" | "interrupted" | "refused-spawn";
+type ShownStatus = RunStatus | "running" | "waiting" | "asks" | "interrupted" | "refused-spawn";
 
 type Glyphs = {
   readonly spinner: readonly string[];
-  readonly status: Readonly<Record<ShownStatus | "asks", string>>;
+  readonly status: Readonly<Record<ShownStatus, string>>;
   readonly branch: string;
   readonly lastBranch: string;
   readonly line: string;
@@ -30,7 +31,7 @@ type StyleChoice = {
   color: "auto" | "always" | "never";
   isAscii: boolean;
   isTerminal: boolean;
-  env: Readonly<Record<string, string | undefined>>;
+  env: Variables;
 };
 
 export function chooseStyle({ color, isAscii, isTerminal, env }: StyleChoice): Style {
@@ -56,45 +57,48 @@ function isSet(value: string | undefined): boolean {
 }
 
 export function colourOf(status: ShownStatus): Colour {
-  switch (status) {
-    case "running":
-    case "waiting":
-      return "cyan";
-    case "completed":
-      return "green";
-    case "incomplete":
-    case "cancelled":
-    case "interrupted":
-    case "refused-spawn":
-      return "yellow";
-    case "budget_exceeded":
-    case "timeout":
-    case "refused":
-    case "failed":
-      return "red";
-    default:
-      return status satisfies never;
-  }
+  return STATUSES[status].colour;
+}
+
+/** How a run stands, in a word or two. */
+export function statusWords({ status, stopReason }: StatusFacts): string {
+  return status === "incomplete" && stopReason === "consent" ? "lacked approval" : STATUSES[status].words;
+}
+
+type StatusFacts = { readonly status: ShownStatus; readonly stopReason: string | undefined };
+
+type StatusEntry = {
+  readonly colour: Colour;
+  readonly unicode: string;
+  readonly ascii: string;
+  readonly words: string;
+};
+
+const STATUSES: Readonly<Record<ShownStatus, StatusEntry>> = {
+  running: { colour: "cyan", unicode: "◐", ascii: "*", words: "running" },
+  waiting: { colour: "cyan", unicode: "○", ascii: "o", words: "waits to start" },
+  asks: { colour: "yellow", unicode: "!", ascii: "!", words: "waits for an answer" },
+  completed: { colour: "green", unicode: "✓", ascii: "+", words: "completed" },
+  incomplete: { colour: "yellow", unicode: "~", ascii: "~", words: "out of turns" },
+  cancelled: { colour: "yellow", unicode: "-", ascii: "-", words: "cancelled" },
+  interrupted: { colour: "yellow", unicode: "?", ascii: "?", words: "interrupted" },
+  "refused-spawn": { colour: "yellow", unicode: "✗", ascii: "x", words: "refused" },
+  budget_exceeded: { colour: "red", unicode: "✗", ascii: "x", words: "over budget" },
+  timeout: { colour: "red", unicode: "✗", ascii: "x", words: "timed out" },
+  refused: { colour: "red", unicode: "✗", ascii: "x", words: "model refused" },
+  failed: { colour: "red", unicode: "✗", ascii: "x", words: "failed" },
+};
+
+function statusGlyphs(kind: "unicode" | "ascii"): Glyphs["status"] {
+  const glyphs = Object.entries(STATUSES).map(([status, entry]) => [status, entry[kind]]);
+  return Object.fromEntries(glyphs) as Glyphs["status"];
 }
 
 const CODES: Readonly<Record<Colour, number>> = { green: 32, red: 31, yellow: 33, cyan: 36, dim: 2, bold: 1 };
 
 const UNICODE: Glyphs = {
   spinner: ["◐", "◓", "◑", "◒"],
-  status: {
-    completed: "✓",
-    incomplete: "~",
-    budget_exceeded: "✗",
-    timeout: "✗",
-    cancelled: "-",
-    refused: "✗",
-    failed: "✗",
-    running: "◐",
-    waiting: "○",
-    interrupted: "?",
-    "refused-spawn": "✗",
-    asks: "!",
-  },
+  status: statusGlyphs("unicode"),
   branch: "├─ ",
   lastBranch: "└─ ",
   line: "│  ",
@@ -106,20 +110,7 @@ const UNICODE: Glyphs = {
 
 const ASCII: Glyphs = {
   spinner: ["|", "/", "-", "\\"],
-  status: {
-    completed: "+",
-    incomplete: "~",
-    budget_exceeded: "x",
-    timeout: "x",
-    cancelled: "-",
-    refused: "x",
-    failed: "x",
-    running: "*",
-    waiting: "o",
-    interrupted: "?",
-    "refused-spawn": "x",
-    asks: "!",
-  },
+  status: statusGlyphs("ascii"),
   branch: "|- ",
   lastBranch: "`- ",
   line: "|  ",
@@ -129,15 +120,13 @@ const ASCII: Glyphs = {
   more: "...",
 };
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** The locale of characters; empty when no variable is set. */
-export function localeOf({ LC_ALL, LC_CTYPE, LANG }: Environment): string {
+export function localeOf({ LC_ALL, LC_CTYPE, LANG }: Variables): string {
   return LC_ALL || LC_CTYPE || LANG || "";
 }
 
-/** Where nothing is set, as in most containers, terminals understand it. */
-export function isUnicode(env: Environment): boolean {
+/** Assumes UTF-8 when no locale is set, as in most containers. */
+export function isUnicode(env: Variables): boolean {
   const locale = localeOf(env);
   return locale === "" || /utf-?8/i.test(locale);
 }

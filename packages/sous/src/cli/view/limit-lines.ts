@@ -1,9 +1,7 @@
-/** Limits as people read them: what may be spent, what is spent and reserved of it, and which run holds what. */
+/** Limits in words: what may be spent, what is spent and reserved of it, and which run holds what. */
 
 import type { Budget, HoldingState, LimitState } from "../../core/limits.ts";
-import { duration, tokens } from "../terminal/figures.ts";
-import { inertLine } from "../terminal/inert.ts";
-import { displayWidth } from "../terminal/width.ts";
+import { displayWidth, duration, inertLine, tokens } from "../terminal/text.ts";
 
 /** The limits of a run that has not begun. `children` are those of `agent.subagent` in the configuration. */
 export function limitsBefore(tree: Budget = {}, children: Budget = {}): LimitState[] {
@@ -21,10 +19,10 @@ function unused(of: "tree" | "children", budget: Budget): LimitState[] {
 
 /** `tokens of all children: 3900 spent, 4800 reserved, 1300 left of 10000`. */
 export function limitLine(limit: LimitState): string {
-  const { unit, spent, reserved, limit: most } = limit;
+  const { unit, spent, reserved, limit: max } = limit;
   const amount = (value: number): string => amountOf(unit, value);
   const name = limitName(limit);
-  const left = `${amount(Math.max(0, most - spent - reserved))} left of ${amount(most)}`;
+  const left = `${amount(Math.max(0, max - spent - reserved))} left of ${amount(max)}`;
   if (unit === "seconds") return `${name}: ${amount(spent)} used, ${left}`;
   if (unit === "executions") {
     const waiting = reserved > 0 ? `${reserved} waiting to start, ` : "";
@@ -54,10 +52,10 @@ export function amountOf(unit: LimitState["unit"], value: number): string {
 
 /** For a row of the live region; less is said where it does not fit. */
 export function waitWords(limit: LimitState, columns: number = Number.POSITIVE_INFINITY): string {
-  const { of, unit, spent, reserved, limit: most } = limit;
+  const { of, unit, spent, reserved, limit: max } = limit;
   const short = (value: number): string => (unit === "tokens" ? shortTokens(value) : amountOf(unit, value));
   const name = unit === "tokens" ? " tokens" : "";
-  const amounts = `${short(spent)} spent, ${short(reserved)} reserved of ${short(most)}`;
+  const amounts = `${short(spent)} spent, ${short(reserved)} reserved of ${short(max)}`;
   const words = `waits for its budget: ${amounts}${name}`;
   const shorter = [`${words} of ${whose(of)}`, words, `waits for budget: ${amounts}`, `budget: ${amounts}`];
   return shorter.find((each) => displayWidth(each) <= columns) ?? "waits for its budget";
@@ -83,7 +81,7 @@ export function holdingLine({ path, inCall, kept, waitsFor }: HoldingState): str
   return words.length === 0 ? undefined : `${inertLine(path, 200)}: ${words.join(", ")}`;
 }
 
-/** For a list that tells of the limit itself above it. */
+/** For a list that shows the limit itself above. */
 export function waitsForName(limit: LimitState): string {
   return `waits for ${limitName(limit)}`;
 }

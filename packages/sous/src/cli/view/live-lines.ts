@@ -2,11 +2,10 @@
 
 import type { LimitState } from "../../core/limits.ts";
 import { addCost } from "../../core/usage.ts";
-import { cost, duration, plural, tokens } from "../terminal/figures.ts";
-import { colourOf, type Style } from "../terminal/style.ts";
-import { cutToWidth, displayWidth, fitToWidth } from "../terminal/width.ts";
+import { colourOf, type Style, statusWords } from "../terminal/style.ts";
+import { cost, cutToWidth, displayWidth, duration, fitToWidth, plural, tokens } from "../terminal/text.ts";
 import { asItStands, shortTokens, waitWords } from "./limit-lines.ts";
-import { type RunNode, type RunTree, statusWords } from "./run-tree.ts";
+import type { RunNode, RunTree } from "./run-tree.ts";
 
 export type LiveView = {
   now: number;
@@ -103,7 +102,7 @@ function rowsBelow(node: RunNode, indent: string, view: LiveView, detail: Detail
   });
 }
 
-/** Where not all can be shown: first who waits for the person, then whom the person has chosen. */
+/** Order when not all fit: runs that wait for the person first, then the chosen one. */
 function mattering(nodes: readonly RunNode[], selected: string | undefined): RunNode[] {
   const rank = (node: RunNode): number => (hasQuestion(node) ? 0 : holds(node, selected) ? 1 : 2);
   return nodes.toSorted((one, other) => rank(one) - rank(other));
@@ -135,7 +134,7 @@ function rowLines(
   const first =
     `${paint("dim", before)}${glyphOf(node, frame, style)} ${name} ${paint("dim", task)}${activity}`.trimEnd();
   if (isShort) return [first];
-  const numbers = cutToWidth(figuresOf(node, now, glyphs.dot), columns - nameWidth, glyphs.more);
+  const numbers = cutToWidth(metricsOf(node, now, glyphs.dot), columns - nameWidth, glyphs.more);
   // The line to its children begins beside the numbers.
   const line = node.children.length > 0 ? after + glyphs.line : after;
   return [first, paint("dim", fitToWidth(line, nameWidth) + numbers)];
@@ -146,7 +145,7 @@ function narrowLines({ node, before, after }: Row, view: LiveView): string[] {
   const { paint, glyphs } = style;
   const room = columns - displayWidth(before) - 2;
   const name = cutToWidth(node.label, room, glyphs.more);
-  const numbers = cutToWidth(figuresOf(node, now, glyphs.dot), room - displayWidth(name) - 2, glyphs.more);
+  const numbers = cutToWidth(metricsOf(node, now, glyphs.dot), room - displayWidth(name) - 2, glyphs.more);
   const line = node.children.length > 0 ? after + glyphs.line : `${after}  `;
   return [
     `${paint("dim", before)}${glyphOf(node, frame, style)} ${name}  ${paint("dim", numbers)}`.trimEnd(),
@@ -171,8 +170,8 @@ function paintActivity(node: RunNode, columns: number, { style, limits }: LiveVi
   return node.status === "running" || node.status === "completed" ? activity : paint(colourOf(node.status), activity);
 }
 
-/** What there is nothing of yet is left out. */
-function figuresOf(node: RunNode, now: number, dot: string): string {
+/** Metrics that are still zero are left out. */
+function metricsOf(node: RunNode, now: number, dot: string): string {
   return [
     node.toolCount === 0 ? "" : plural(node.toolCount, "tool"),
     node.tokens === 0 ? "" : tokens(node.tokens, node.isEstimated),
@@ -180,26 +179,34 @@ function figuresOf(node: RunNode, now: number, dot: string): string {
     cost(node.costUsd),
     duration(endOf(node, now) - node.startedAt),
   ]
-    .filter((figure) => figure !== "")
+    .filter((metric) => metric !== "")
     .join(dot);
 }
 
 /** Of a run that has ended and everything below it: `5 turns · 3 tools · 105.6k tok · $0.36 · 14s, with 3 children`. */
-export function treeFigures(node: RunNode, now: number, dot: string): string {
+export function treeMetrics(node: RunNode, now: number, dot: string): string {
   const below = descendants(node).filter(({ status }) => status !== "waiting");
-  const sum: RunNode = { ...node };
-  for (const each of below) {
-    sum.turns += each.turns;
-    sum.toolCount += each.toolCount;
-    sum.tokens += each.tokens;
-    sum.isEstimated ||= each.isEstimated;
-    sum.costUsd = addCost(sum.costUsd, each.costUsd);
-  }
-  const figures = [plural(sum.turns, "turn"), figuresOf(sum, now, dot)].join(dot);
-  return below.length === 0 ? figures : `${figures}, with ${plural(below.length, "child", "children")}`;
+  const sum: RunNode = { ...node, ...sumOf([node, ...below]) };
+  const metrics = [plural(sum.turns, "turn"), metricsOf(sum, now, dot)].join(dot);
+  return below.length === 0 ? metrics : `${metrics}, with ${plural(below.length, "child", "children")}`;
 }
 
-/** Until now for one that has not ended. */
+/** What these runs used together. */
+export function sumOf(nodes: readonly RunNode[]): RunSum {
+  const sum: RunSum = { turns: 0, toolCount: 0, tokens: 0, isEstimated: false, costUsd: 0 };
+  for (const node of nodes) {
+    sum.turns += node.turns;
+    sum.toolCount += node.toolCount;
+    sum.tokens += node.tokens;
+    sum.isEstimated ||= node.isEstimated;
+    sum.costUsd = addCost(sum.costUsd, node.costUsd);
+  }
+  return sum;
+}
+
+type RunSum = Pick<RunNode, "turns" | "toolCount" | "tokens" | "isEstimated" | "costUsd">;
+
+/** The end of a run; now, while it runs. */
 export function endOf({ endedAt, status, heardAt }: RunNode, now: number): number {
   return endedAt ?? (status === "interrupted" ? heardAt : now);
 }

@@ -2,14 +2,14 @@
 
 import type { SousEvent } from "../../core/event.ts";
 import { isSubagentToolName } from "../../core/spawn.ts";
-import { plural } from "../terminal/figures.ts";
-import { inertLine } from "../terminal/inert.ts";
-import { colourOf, type Style } from "../terminal/style.ts";
+import { countsIn, describeCounts } from "../../core/tool-log.ts";
+import { colourOf, type Style, statusWords } from "../terminal/style.ts";
+import { breakLine, inertLine, plural } from "../terminal/text.ts";
 import { limitLine } from "./limit-lines.ts";
-import { treeFigures } from "./live-lines.ts";
-import { type RunTree, statusWords } from "./run-tree.ts";
+import { treeMetrics } from "./live-lines.ts";
+import type { RunTree } from "./run-tree.ts";
 
-/** The line about an event the tree has already taken in; undefined for what is too small to tell. */
+/** The line about an event the tree has already taken in; undefined for events that are not shown. */
 export function plainLine(event: SousEvent, tree: RunTree, { glyphs, paint }: Style): string | undefined {
   const node = tree.get(event.runId);
   if (node === undefined) return undefined;
@@ -25,11 +25,11 @@ export function plainLine(event: SousEvent, tree: RunTree, { glyphs, paint }: St
       return say(paint("yellow", `refused${which}: ${inertLine(event.message)}`));
     }
     case "run-end": {
-      const figures = treeFigures(node, event.time, glyphs.dot);
+      const metrics = treeMetrics(node, event.time, glyphs.dot);
       const status = paint(colourOf(event.status), `${glyphs.status[event.status]} ${statusWords(node)}`);
       // The answer of a root is shown as the result; here it would be there twice.
       const text = event.parentId === null || node.activity === "" ? "" : `: ${inertLine(node.activity, 160)}`;
-      return say(`${status}${text} ${paint("dim", `(${figures})`)}`);
+      return say(`${status}${text} ${paint("dim", `(${metrics})`)}`);
     }
     case "approval-end":
       return say(event.allowed ? "allowed" : "not allowed");
@@ -65,4 +65,32 @@ export function plainLine(event: SousEvent, tree: RunTree, { glyphs, paint }: St
     default:
       return event satisfies never;
   }
+}
+
+/** The same as a warning that stays: broken between words, in one colour. */
+export function warningLines(event: SousEvent, tree: RunTree, style: Style, columns: number): string[] {
+  const line = plainLine(event, tree, { ...style, paint: (_, text) => text });
+  return line === undefined ? [] : breakLine(line, columns).map((each) => style.paint("yellow", each));
+}
+
+/** The fields that say what a call is about, best first. */
+const TELLING = ["pattern", "path", "command", "url", "label", "task", "task_prompt", "query"];
+
+export function describeInput(input: unknown): string {
+  if (typeof input !== "object" || input === null) return "";
+  const fields = new Map(Object.entries(input));
+  const name = TELLING.find((each) => typeof fields.get(each) === "string") ?? "";
+  return inertLine(String(fields.get(name) ?? ""), 120);
+}
+
+export type CallEnd = {
+  output: string;
+  isError: boolean;
+  metadata?: Readonly<Record<string, unknown>> | undefined;
+};
+
+/** What the tool counted, or how its answer begins. */
+export function describeOutput({ output, isError, metadata }: CallEnd): string {
+  if (isError) return `failed: ${inertLine(output, 120)}`;
+  return describeCounts(countsIn(metadata)) ?? inertLine(output, 60);
 }

@@ -5,9 +5,9 @@ import type { LimitState } from "../../core/limits.ts";
 import { textOf } from "../../core/message.ts";
 import type { RunStatus, StopReason } from "../../core/outcome.ts";
 import { isSubagentToolName } from "../../core/spawn.ts";
-import { duration } from "../terminal/figures.ts";
-import { inertLine } from "../terminal/inert.ts";
-import { describeInput, describeOutput } from "./describe-call.ts";
+import { addCost } from "../../core/usage.ts";
+import { duration, inertLine } from "../terminal/text.ts";
+import { describeInput, describeOutput } from "./plain-lines.ts";
 
 export type RunNode = {
   readonly id: string;
@@ -25,9 +25,9 @@ export type RunNode = {
   stopReason: StopReason | undefined;
   /** What it is doing; at its end what it said last, or what went wrong. */
   activity: string;
-  /** What came of it, when that is known; shown behind the activity, which is cut first. */
+  /** The result of the activity, when it is known; shown behind the activity, which is cut first. */
   result: string;
-  /** The limit it waits for, as it stood when the wait began; shown in place of the activity until its next event. */
+  /** The limit it waits for, as it stood when the wait began; shown instead of the activity until its next event. */
   waitsFor: LimitState | undefined;
   /** Tokens that are reserved for its call in flight. */
   reserved: number;
@@ -43,16 +43,16 @@ export type RunNode = {
   readonly refusals: { label: string; message: string }[];
 };
 
-type Place = { readonly list: RunNode[]; readonly level: number };
+type Siblings = { readonly list: RunNode[]; readonly level: number };
 
-/** No tree is so deep; a database may hold one that says it is, and is drawn as if it were not. */
-const DEEPEST = 12;
+/** No tree is deeper; a damaged database may claim more, which is drawn at this level. */
+const MAX_LEVEL = 12;
 
 export class RunTree {
   readonly roots: RunNode[] = [];
   readonly #nodes = new Map<string, RunNode>();
   /** Where the children of a run are listed, by its id. */
-  readonly #places = new Map<string, Place>();
+  readonly #siblings = new Map<string, Siblings>();
   /** What is being said, by run; only its last line is shown. */
   readonly #speech = new Map<string, string>();
   /** What the calls in flight are about, by call id. */
@@ -89,18 +89,21 @@ export class RunTree {
       this.#add(event, { ...startNode(event, "", 0), status: "waiting", waitsFor: event.limit });
   }
 
-  /** Below its parent; a child that waited to start takes the place it had. */
+  /** Below its parent; a child that waited to start keeps its position. */
   #add({ runId, parentId }: SousEvent, node: RunNode): void {
-    const place = this.#places.get(parentId ?? "") ?? { list: this.roots, level: 0 };
+    const siblings = this.#siblings.get(parentId ?? "") ?? { list: this.roots, level: 0 };
     const waited = this.#nodes.get(runId);
-    const index = waited?.status === "waiting" ? place.list.indexOf(waited) : -1;
-    if (index === -1) place.list.push(node);
-    else place.list[index] = node;
+    const index = waited?.status === "waiting" ? siblings.list.indexOf(waited) : -1;
+    if (index === -1) siblings.list.push(node);
+    else siblings.list[index] = node;
     this.#nodes.set(runId, node);
-    this.#places.set(runId, place.level < DEEPEST ? { list: node.children, level: place.level + 1 } : place);
+    this.#siblings.set(
+      runId,
+      siblings.level < MAX_LEVEL ? { list: node.children, level: siblings.level + 1 } : siblings,
+    );
   }
 
-  /** No process works on it any more: what has not ended never will by itself, and no question waits. */
+  /** No process works on this tree: what has not ended is interrupted, and no question waits. */
   interrupt(): void {
     for (const node of this.#nodes.values()) {
       if (node.status === "running") node.status = "interrupted";
@@ -127,7 +130,7 @@ export class RunTree {
         node.reserved = 0;
         node.tokens += event.usage.totalTokens;
         node.isEstimated ||= event.usage.estimated;
-        node.costUsd = node.costUsd === null || event.costUsd === null ? null : node.costUsd + event.costUsd;
+        node.costUsd = addCost(node.costUsd, event.costUsd);
         break;
       case "tool-call-start":
         this.#calls.set(event.callId, `${inertLine(event.toolName, 80)}  ${describeInput(event.input)}`.trimEnd());
@@ -256,34 +259,4 @@ function startNode({ runId, path, time }: SousEvent, task: string, maxTurns: num
     children: [],
     refusals: [],
   };
-}
-
-/** How a run stands, in a word or two. */
-export function statusWords({
-  status,
-  stopReason,
-}: {
-  status: RunNode["status"];
-  stopReason: string | undefined;
-}): string {
-  switch (status) {
-    case "incomplete":
-      return stopReason === "consent" ? "lacked approval" : "out of turns";
-    case "budget_exceeded":
-      return "over budget";
-    case "timeout":
-      return "timed out";
-    case "refused":
-      return "model refused";
-    case "waiting":
-      return "waits to start";
-    case "running":
-    case "interrupted":
-    case "completed":
-    case "cancelled":
-    case "failed":
-      return status;
-    default:
-      return status satisfies never;
-  }
 }

@@ -1,25 +1,25 @@
 /** The finished tree: every run with its ending, turns, tools, tokens and time, and what was refused. */
 
-import { cost, duration, plural, tokens } from "../terminal/figures.ts";
-import { type Colour, colourOf, type Style } from "../terminal/style.ts";
-import { cutToWidth, displayWidth, fitToWidth, wrapToWidth } from "../terminal/width.ts";
-import { type RunNode, type RunTree, statusWords } from "./run-tree.ts";
+import { type Colour, colourOf, type Style, statusWords } from "../terminal/style.ts";
+import { cost, cutToWidth, displayWidth, duration, fitToWidth, plural, tokens, wrapToWidth } from "../terminal/text.ts";
+import { sumOf } from "./live-lines.ts";
+import type { RunNode, RunTree } from "./run-tree.ts";
 
-export type TreeOptions = {
+export type TreeLineOptions = {
   /** For a look at one of the runs. */
   withIds?: boolean;
-  /** What was played again took no time that would say anything. */
+  /** The times of a rerun say nothing. */
   withoutTimes?: boolean;
 };
 
-export function treeLines(tree: RunTree, columns: number, style: Style, options: TreeOptions = {}): string[] {
+export function treeLines(tree: RunTree, columns: number, style: Style, options: TreeLineOptions = {}): string[] {
   const rows = tree.roots.flatMap((root) => rowsOf(root, "", "", style, options));
   const widths = measure(rows, columns);
   const lines = widths === undefined ? narrowLines(rows, columns, style) : wideLines(rows, columns, style, widths);
   return [...lines, style.paint("dim", cutToWidth(totalLine(tree, style), columns, style.glyphs.more))];
 }
 
-/** `figures` is empty for a child that was refused. */
+/** `metrics` is empty for a child that was refused. */
 type Row = {
   /** Empty when ids are not asked for, and for a child that was refused. */
   id: string;
@@ -29,13 +29,13 @@ type Row = {
   glyph: string;
   status: string;
   colour: Colour;
-  figures: string[];
+  metrics: string[];
 };
 
-function rowsOf(node: RunNode, before: string, after: string, style: Style, options: TreeOptions): Row[] {
+function rowsOf(node: RunNode, before: string, after: string, style: Style, options: TreeLineOptions): Row[] {
   const { glyphs } = style;
   const { withIds = false, withoutTimes = false } = options;
-  const figures = [
+  const metrics = [
     plural(node.turns, "turn"),
     plural(node.toolCount, "tool"),
     tokens(node.tokens, node.isEstimated),
@@ -51,7 +51,7 @@ function rowsOf(node: RunNode, before: string, after: string, style: Style, opti
     glyph,
     status: statusWords(node),
     colour: colourOf(node.status),
-    figures,
+    metrics,
   };
   const below = [
     ...node.children.map((child) => (first: string, rest: string) => rowsOf(child, first, rest, style, options)),
@@ -70,17 +70,9 @@ function rowsOf(node: RunNode, before: string, after: string, style: Style, opti
 }
 
 function refusalRow({ label, message }: RunNode["refusals"][number], before: string, after: string, style: Style): Row {
-  const glyph = style.glyphs.status["refused-spawn"];
-  return {
-    id: "",
-    before,
-    after: `${after}  `,
-    name: label,
-    glyph,
-    status: `refused: ${message}`,
-    colour: colourOf("refused-spawn"),
-    figures: [],
-  };
+  const [glyph, colour] = [style.glyphs.status["refused-spawn"], colourOf("refused-spawn")];
+  const status = `refused: ${message}`;
+  return { id: "", before, after: `${after}  `, name: label, glyph, status, colour, metrics: [] };
 }
 
 /** Below this a run takes several lines. */
@@ -88,19 +80,19 @@ const WIDE = 76;
 const MAX_NAME = 40;
 const MIN_NAME = 16;
 
-type Widths = { name: number; status: number; figures: number[] };
+type Widths = { name: number; status: number; metrics: number[] };
 
 /** Undefined when a line has no room for everything that belongs on it. */
 function measure(rows: readonly Row[], columns: number): Widths | undefined {
-  const withFigures = rows.filter((row) => row.figures.length > 0);
-  const status = widest(withFigures.map((row) => row.status));
-  const figures = (withFigures[0]?.figures ?? []).map((_, column) =>
-    widest(withFigures.map((row) => row.figures[column] ?? "")),
+  const withMetrics = rows.filter((row) => row.metrics.length > 0);
+  const status = widest(withMetrics.map((row) => row.status));
+  const metrics = (withMetrics[0]?.metrics ?? []).map((_, column) =>
+    widest(withMetrics.map((row) => row.metrics[column] ?? "")),
   );
   const longest = Math.min(widest(rows.map(({ before, name }) => before + name)), MAX_NAME);
-  const room = columns - status - figures.reduce((sum, width) => sum + width + (width > 0 ? 2 : 0), 0) - 4;
+  const room = columns - status - metrics.reduce((sum, width) => sum + width + (width > 0 ? 2 : 0), 0) - 4;
   return columns >= WIDE && room >= Math.min(longest, MIN_NAME)
-    ? { name: Math.min(longest, room), status, figures }
+    ? { name: Math.min(longest, room), status, metrics }
     : undefined;
 }
 
@@ -111,18 +103,18 @@ function widest(texts: readonly string[]): number {
 function wideLines(rows: readonly Row[], columns: number, style: Style, widths: Widths): string[] {
   const { paint, glyphs } = style;
   const nameWidth = widths.name;
-  return rows.flatMap(({ id, before, after, name, glyph, status, colour, figures }) => {
+  return rows.flatMap(({ id, before, after, name, glyph, status, colour, metrics }) => {
     const label = fitToWidth(name, nameWidth - displayWidth(before), glyphs.more);
     const start = `${paint("dim", before)}${label}  ${paint(colour, glyph)} `;
-    if (figures.length === 0) {
+    if (metrics.length === 0) {
       const rest = paint("dim", fitToWidth(after, nameWidth + 4));
       const [first = "", ...more] = wrapToWidth(status, columns - nameWidth - 4).map((line) => paint(colour, line));
       return [start + first, ...more.map((line) => rest + line)];
     }
     // A column that is empty in every row, such as the cost of a model without a price, is left out.
-    const numbers = figures
-      .map((figure, column) => figure.padStart(widths.figures[column] ?? 0))
-      .filter((figure) => figure !== "")
+    const numbers = metrics
+      .map((metric, column) => metric.padStart(widths.metrics[column] ?? 0))
+      .filter((metric) => metric !== "")
       .join("  ");
     const line = `${start}${paint(colour, fitToWidth(status, widths.status))}  ${numbers}`;
     if (id === "") return line;
@@ -133,17 +125,17 @@ function wideLines(rows: readonly Row[], columns: number, style: Style, widths: 
 }
 
 function narrowLines(rows: readonly Row[], columns: number, { paint, glyphs }: Style): string[] {
-  return rows.flatMap(({ id, before, after, name, glyph, status, colour, figures }) => {
+  return rows.flatMap(({ id, before, after, name, glyph, status, colour, metrics }) => {
     const room = columns - displayWidth(before) - 2;
     const label = cutToWidth(name, room, glyphs.more);
     const start = `${paint("dim", before)}${paint(colour, glyph)} ${label}`;
-    if (figures.length === 0) {
+    if (metrics.length === 0) {
       const words = wrapToWidth(status, columns - displayWidth(after));
       return [start, ...words.map((line) => `${paint("dim", after)}${paint(colour, line)}`)];
     }
     const words = cutToWidth(status, room - displayWidth(label) - 2, glyphs.more);
     const first = `${start}  ${paint(colour, words)}`.trimEnd();
-    const numbers = wrapToWidth(figures.filter((figure) => figure !== "").join(", "), columns - displayWidth(after));
+    const numbers = wrapToWidth(metrics.filter((metric) => metric !== "").join(", "), columns - displayWidth(after));
     const below = id === "" ? numbers : [...numbers, id];
     return [first, ...below.map((line) => paint("dim", after + line))];
   });
@@ -151,26 +143,9 @@ function narrowLines(rows: readonly Row[], columns: number, { paint, glyphs }: S
 
 function totalLine(tree: RunTree, { glyphs }: Style): string {
   const nodes = tree.all();
-  const sum = (pick: (node: RunNode) => number): number => nodes.reduce((total, node) => total + pick(node), 0);
-  const costs = nodes.map((node) => node.costUsd);
-  const spent = costs.includes(null) ? null : costs.reduce<number>((total, each) => total + (each ?? 0), 0);
-  return [
-    // A run that continues after its end is another run of the same agent.
-    plural(new Set(nodes.map((node) => node.path)).size, "agent"),
-    plural(
-      sum((node) => node.turns),
-      "turn",
-    ),
-    plural(
-      sum((node) => node.toolCount),
-      "tool",
-    ),
-    tokens(
-      sum((node) => node.tokens),
-      nodes.some((node) => node.isEstimated),
-    ),
-    cost(spent),
-  ]
-    .filter((figure) => figure !== "")
-    .join(glyphs.dot);
+  const { turns, toolCount, tokens: used, isEstimated, costUsd } = sumOf(nodes);
+  // A run that continues after its end is another run of the same agent.
+  const agents = new Set(nodes.map((node) => node.path)).size;
+  const counts = [plural(agents, "agent"), plural(turns, "turn"), plural(toolCount, "tool")];
+  return [...counts, tokens(used, isEstimated), cost(costUsd)].filter((metric) => metric !== "").join(glyphs.dot);
 }

@@ -1,4 +1,66 @@
-/** How many columns a text takes in a terminal, and how to cut and fill it to a number of them. */
+/** Text and numbers as a terminal shows them: made harmless, short, and cut or filled to a number of columns. */
+
+import { plainText } from "../../core/clean-text.ts";
+
+/** Keeps line breaks, and tabs as spaces; everything that moves the cursor, hides or reorders text is taken out. */
+export function inert(text: string): string {
+  return plainText(text).replaceAll("\t", "    ");
+}
+
+/** The same as one line, cut to about `maxLength` units. */
+export function inertLine(text: string, maxLength = 400): string {
+  // Reads twice as much, because characters that are removed do not count.
+  const line = inert(text.slice(0, maxLength * 2))
+    .replace(/\s+/g, " ")
+    .trim();
+  return line.length <= maxLength ? line : `${line.slice(0, maxLength).toWellFormed()}...`;
+}
+
+/** `0.4s`, `58s`, `1m12s`, `2h05m`. */
+export function duration(milliseconds: number): string {
+  const seconds = milliseconds / 1000;
+  if (seconds < 9.95) return `${Math.max(0, seconds).toFixed(1)}s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole}s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return `${minutes}m${pad(whole % 60)}s`;
+  return `${Math.floor(minutes / 60)}h${pad(minutes % 60)}m`;
+}
+
+/** `950 tok`, `48.2k tok`, `1.3M tok`; `~` before what was estimated. */
+export function tokens(count: number, isEstimated: boolean): string {
+  const mark = isEstimated ? "~" : "";
+  if (count < 1000) return `${mark}${count} tok`;
+  if (count < 999_950) return `${mark}${(count / 1000).toFixed(1)}k tok`;
+  return `${mark}${(count / 1_000_000).toFixed(1)}M tok`;
+}
+
+/** `$0.09`; empty when nothing was spent, `$?` when the price is unknown. */
+export function cost(dollars: number | null): string {
+  if (dollars === null) return "$?";
+  if (dollars === 0) return "";
+  return dollars < 0.005 ? "<$0.01" : `$${dollars.toFixed(2)}`;
+}
+
+export function plural(count: number, one: string, many: string = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+/** `2026-11-15 07:25`, in the time zone of this machine. */
+export function localTime(time: number): string {
+  const date = new Date(time);
+  return Number.isNaN(date.getTime()) ? "?" : `${localDay(time)} ${pad(date.getHours())}:${pad(date.getMinutes())}`;
+}
+
+/** `2026-11-15`, in the time zone of this machine. */
+export function localDay(time: number): string {
+  const date = new Date(time);
+  return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
+}
+
+function pad(number: number): string {
+  return String(number).padStart(2, "0");
+}
 
 let segmenter: Intl.Segmenter | undefined;
 

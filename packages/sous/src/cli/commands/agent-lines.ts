@@ -1,13 +1,11 @@
-/** Agent files as people read them: in a list, one with all its rights, and with what is wrong. */
+/** What `sous agents` shows: a list of agent files, one with all its rights and limits, and what is wrong with them. */
 
 import type { AgentFile, AgentProblem } from "../../config/agents/file.ts";
 import type { EffectiveRights } from "../../config/agents/rights.ts";
-import { duration } from "../terminal/figures.ts";
-import { inertLine } from "../terminal/inert.ts";
+import type { LimitState } from "../../core/limits.ts";
 import type { Output } from "../terminal/output.ts";
-import { cutToWidth, displayWidth } from "../terminal/width.ts";
+import { cutToWidth, displayWidth, duration, inertLine } from "../terminal/text.ts";
 import { amountOf, limitName } from "../view/limit-lines.ts";
-import type { ConfiguredLimit } from "./limits.ts";
 
 /** One line each: name, tools, model, file; and below it what it is for. */
 export function agentLines(agents: readonly AgentFile[], { columns, style }: Output): string[] {
@@ -31,7 +29,9 @@ function toolsOf({ tools, deny }: AgentFile): string {
   return left.length === 0 ? "no tools" : left.join(" ");
 }
 
-/** Everything an agent may do, with the place that says so. */
+type RightsRow = [what: string, value: string, from: string];
+
+/** Everything an agent may do, and which file or setting says so. */
 export function rightsLines(
   agent: AgentFile,
   rights: EffectiveRights,
@@ -39,32 +39,21 @@ export function rightsLines(
   { style }: Output,
 ): string[] {
   const { paint } = style;
-  const rows: [string, string, string][] = [
-    ...rights.tools.map(({ tool, isAllowed, from }): [string, string, string] => [
-      tool,
-      isAllowed ? "yes" : "no",
-      from,
-    ]),
-    ...rights.rules.map(({ effect, pattern, from }): [string, string, string] => [pattern, effect, from]),
-    ["children", rights.delegate.isAllowed ? "yes" : "no", rights.delegate.from],
-    ["project notes", rights.notes.isRead ? "yes" : "no", rights.notes.from],
-    ["model", rights.model.name, rights.model.from],
-    ["max_turns", rights.maxTurns.value === undefined ? "100" : String(rights.maxTurns.value), rights.maxTurns.from],
-    [
-      "timeout",
-      rights.timeoutMs.value === undefined ? "none" : duration(rights.timeoutMs.value),
-      rights.timeoutMs.from,
-    ],
-    [
-      "max_output_tokens",
-      rights.maxOutputTokens.value === undefined ? "not set" : String(rights.maxOutputTokens.value),
-      rights.maxOutputTokens.from,
-    ],
-    ...limits.map((limit): [string, string, string] => [
-      limitName(limit),
-      `at most ${amountOf(limit.unit, limit.limit)}`,
-      `${limit.from} (${limit.setting})`,
-    ]),
+  const { delegate, notes, model, maxTurns, timeoutMs, maxOutputTokens } = rights;
+  const yesOrNo = (isAllowed: boolean): string => (isAllowed ? "yes" : "no");
+  const rows: RightsRow[] = [
+    ...rights.tools.map(({ tool, isAllowed, from }): RightsRow => [tool, yesOrNo(isAllowed), from]),
+    ...rights.rules.map(({ effect, pattern, from }): RightsRow => [pattern, effect, from]),
+    ["children", yesOrNo(delegate.isAllowed), delegate.from],
+    ["project notes", yesOrNo(notes.isRead), notes.from],
+    ["model", model.name, model.from],
+    ["max_turns", String(maxTurns.value ?? 100), maxTurns.from],
+    ["timeout", timeoutMs.value === undefined ? "none" : duration(timeoutMs.value), timeoutMs.from],
+    ["max_output_tokens", String(maxOutputTokens.value ?? "not set"), maxOutputTokens.from],
+    ...limits.map((limit): RightsRow => {
+      const { unit, limit: max, from, setting } = limit;
+      return [limitName(limit), `at most ${amountOf(unit, max)}`, `${from} (${setting})`];
+    }),
     ["instructions", `${rights.promptBytes} bytes`, agent.file],
   ];
   const shown = rows.map((row) => row.map((cell) => inertLine(cell, 200)));
@@ -91,3 +80,10 @@ export function problemLines(problems: readonly AgentProblem[], { style }: Pick<
     `   ${style.paint("cyan", "fix")}   ${inertLine(fix, 600)}`,
   ]);
 }
+
+export type ConfiguredLimit = LimitState & {
+  /** `agent.subagent.max_total_tokens`. */
+  readonly setting: string;
+  /** The file and line, or the variable. */
+  readonly from: string;
+};

@@ -1,0 +1,115 @@
+/**
+ * What a command reads of its project and its user: trust, configuration, agent files. What a project says is read only when
+ * it is trusted.
+ */
+
+import { join } from "node:path";
+import { type LoadedAgents, loadAgentFiles } from "../../config/agents/load.ts";
+import {
+  type FlagSetting,
+  type LoadedConfiguration,
+  loadConfiguration,
+  type ProjectSettings,
+} from "../../config/load-configuration.ts";
+import { type ProjectTrust, trustOf } from "../../config/trust/trust.ts";
+import { checkPattern } from "../../rights/rule-pattern.ts";
+import { type ProcessContext, userFolder, userFolderIfAny } from "../files/paths.ts";
+import type { RunFlags } from "../table/run-flags.ts";
+import { inertLine } from "../terminal/text.ts";
+
+/** Opens no file of a project that is not trusted. */
+export async function findTrust({ cwd, env }: ProcessContext): Promise<ProjectTrust> {
+  const stateFolder = userFolderIfAny("state", env);
+  if (stateFolder === undefined) {
+    return { root: cwd, state: "unknown", present: [], problem: undefined, files: [], changes: [], heldRules: [] };
+  }
+  return trustOf({ cwd, stateFolder });
+}
+
+/** The one line about a project whose files are not read; undefined when there is nothing to say. */
+export function trustWarning({ root, state, present, problem, changes }: ProjectTrust): string | undefined {
+  if (state === "changed") {
+    const what = problem ?? (changes.join(", ") || "it was trusted by an older version of sous");
+    return `the project ${root} has changed since it was trusted (${what}), so its files are not read, and what it denied or asked about stays so; sous trust shows them and asks`;
+  }
+  if (problem !== undefined) return `no file of the project ${root} is read, because ${problem}`;
+  if (state === "trusted" || present.length === 0) return undefined;
+  return `the files of the project ${root} are not read (${present.join(", ")}), because it is not trusted; sous trust shows them and asks`;
+}
+
+/** The user's agents, and the project's when it is trusted. */
+export async function loadAgents(context: ProcessContext, trust: Pick<ProjectTrust, "files">): Promise<LoadedAgents> {
+  return loadAgentFiles({
+    userFolders: userFolderIfAny("config", context.env) === undefined ? [] : [userAgents(context)],
+    projectFiles: trust.files,
+    checkRule: checkPattern,
+  });
+}
+
+export function userAgents({ env }: Pick<ProcessContext, "env">): string {
+  return join(userFolder("config", env), "agents");
+}
+
+export type ConfigurationRequest = ProcessContext & {
+  /** What was typed; a command without these options gives only the file. */
+  readonly flags: Pick<RunFlags, "configFile"> & Partial<Pick<RunFlags, "model" | "storage" | "limits">>;
+  /** Undefined when nothing of the project may be read. */
+  readonly project: Pick<ProjectTrust, "root" | "files"> | undefined;
+};
+
+/** Throws a `ConfigurationError` with every mistake at once. */
+export async function readConfiguration(request: ConfigurationRequest): Promise<LoadedConfiguration> {
+  const { flags, cwd, env, project } = request;
+  return loadConfiguration({
+    userFile: userConfigurationFile(env),
+    project: project && settingsOf(project),
+    configFlagFile: flags.configFile,
+    env,
+    flags: flagSettings(flags),
+    cwd,
+    checkRule: checkPattern,
+  });
+}
+
+/** Reads the configuration with the settings of the project, and warns about what is not read or ignored. */
+export async function readWithProject(
+  configFile: string | undefined,
+  context: ProcessContext,
+  warn: (line: string) => void,
+): Promise<{ trust: ProjectTrust; loaded: LoadedConfiguration }> {
+  const trust = await findTrust(context);
+  const loaded = await readConfiguration({ flags: { configFile }, ...context, project: trust });
+  const untrusted = trustWarning(trust);
+  for (const line of untrusted === undefined ? loaded.warnings : [untrusted, ...loaded.warnings])
+    warn(`warning: ${inertLine(line, 1000)}`);
+  return { trust, loaded };
+}
+
+/** The bytes that were compared when trust was looked up; the file may have changed since. */
+function settingsOf({ root, files }: Pick<ProjectTrust, "root" | "files">): ProjectSettings | undefined {
+  const [folder, file] = [".sous", ".sous/config.yaml"];
+  const found = files.find(({ path }) => path === file || path === folder);
+  return found && { file: join(root, file), content: found.path === file ? found.content : undefined };
+}
+
+/** Undefined without a home. */
+function userConfigurationFile(env: ConfigurationRequest["env"]): string | undefined {
+  const folder = userFolderIfAny("config", env);
+  return folder === undefined ? undefined : join(folder, "config.yaml");
+}
+
+/** The flags that are settings. */
+function flagSettings({ model, storage, limits }: ConfigurationRequest["flags"]): FlagSetting[] {
+  const given: FlagSetting[] = [
+    { key: "model", flag: "--model", value: model },
+    { key: "agent.subagent.persistence_path", flag: "--db-path", value: storage?.dbPath },
+    { key: "agent.max_turns", flag: "--max-turns", value: limits?.maxTurns },
+    { key: "agent.max_tokens_total", flag: "--max-tokens-total", value: limits?.tokens },
+    { key: "agent.budget", flag: "--budget", value: limits?.costUsd },
+    { key: "agent.timeout", flag: "--timeout", value: limits?.seconds },
+    { key: "agent.subagent.max_depth", flag: "--max-depth", value: limits?.maxDepth },
+    { key: "agent.subagent.max_executions", flag: "--max-agents", value: limits?.maxAgents },
+    { key: "agent.subagent.max_concurrent", flag: "--max-concurrent", value: limits?.maxConcurrent },
+  ];
+  return given.filter(({ value }) => value !== undefined);
+}

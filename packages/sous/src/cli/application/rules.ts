@@ -1,0 +1,139 @@
+/** The rules that decide about tool calls of a command: of the configuration, the command line, agent files, and the defaults. */
+
+import { isAbsolute, relative } from "node:path";
+import type { AgentFile } from "../../config/agents/file.ts";
+import type { ApprovalRequest, RuleAnswer } from "../../core/approval.ts";
+import type { Configuration, PermissionRule } from "../../core/configuration.ts";
+import type { GuardPaths } from "../../core/guarded-files.ts";
+import { createPolicy, type Policy, type PolicyOptions } from "../../rights/policy.ts";
+import { checkPattern } from "../../rights/rule-pattern.ts";
+import { usageError } from "../exit-codes.ts";
+import type { ProcessContext } from "../files/paths.ts";
+import type { RunFlags } from "../table/run-flags.ts";
+import { inertLine } from "../terminal/text.ts";
+
+/** The rules of a project whose trust was lost, the files that are guarded, and the agents that were read. */
+type Bounds = {
+  heldRules: readonly PermissionRule[];
+  guards: GuardPaths;
+  agents: readonly Pick<AgentFile, "name" | "file">[];
+};
+
+/** The rules of the configuration and of the command line, and the default ones. */
+export function policyFor(
+  { flags: { rights }, env }: PolicyRequest,
+  configuration: Configuration,
+  { heldRules, guards, agents }: Bounds,
+): Policy {
+  const { permissions, tools } = configuration;
+  for (const { pattern } of rights.rules) {
+    const problem = checkPattern(pattern);
+    if (problem !== undefined) throw usageError(`--allow ${inertLine(pattern, 80)}: ${problem}`);
+  }
+  return createPolicy({
+    rules: [...permissions, ...heldRules, ...rights.rules, ...agents.map(callRule)],
+    guards,
+    allowsAll: rights.allowsAll,
+    allowHosts: tools.fetch.allowHosts,
+    ...commandReading({ env }, configuration, guards),
+  });
+}
+
+/**
+ * By default an agent of the user, or of a trusted project, is called without a question, by whichever tool: what it does asks
+ * for itself. A rule that asks or denies goes before.
+ */
+function callRule({ name, file }: Bounds["agents"][number]): PermissionRule {
+  return { effect: "allow", pattern: `subagent(${name})`, origin: `default for the agent ${file}` };
+}
+
+/** What commands of the terminal mean here. */
+export function commandReading(
+  { env }: Pick<ProcessContext, "env">,
+  { tools }: Configuration,
+  guards: GuardPaths,
+): Pick<PolicyOptions, "home" | "variables"> {
+  return { home: knownHome(env.HOME, guards), variables: tools.terminal.inertVariables };
+}
+
+/** Programs get another home folder when it lies in the project; then ~ is not known. */
+function knownHome(home: string | undefined, { top }: GuardPaths): string | undefined {
+  if (home === undefined || !isAbsolute(home)) return undefined;
+  const way = relative(top, home);
+  return way.startsWith("..") || isAbsolute(way) ? home : undefined;
+}
+
+type PolicyRequest = Pick<ProcessContext, "env"> & { readonly flags: Pick<RunFlags, "rights"> };
+
+/**
+ * The rules of a file hold for the calls of its agent and of everything below it. The strictest answer counts, the user's among
+ * them; what a file allows, it allows to its own agent only. An answer that is remembered holds for agents of the same name
+ * below the same agents.
+ */
+export function withAgentRules(
+  policy: Policy,
+  files: readonly AgentFile[],
+  { allowsAll, ...reading }: Pick<PolicyOptions, "home" | "variables"> & { allowsAll: boolean },
+): Policy {
+  const rulesOf = new Map(
+    files.map(({ name, rules: given, only, deny, file }) => {
+      // A tool that is denied as a whole is denied to redirections of the terminal, too.
+      const denied = deny.map((tool): PermissionRule => ({ effect: "deny", pattern: tool, origin: file }));
+      const rules = [...given, ...denied.filter(({ pattern }) => /^(?:write|read)_file$/.test(pattern))];
+      return [
+        name,
+        {
+          rules: createPolicy({ rules, allowsAll: allowsAll && rules.length > 0, ...reading }),
+          only: createPolicy({ rules: only, ...reading }),
+          limited: new Set(only.map(({ pattern }) => pattern.split("(", 1)[0] ?? "")),
+          origin: only[0]?.origin ?? "",
+        },
+      ] as const;
+    }),
+  );
+  const decide = (given: ApprovalRequest): RuleAnswer | undefined => {
+    const request = { ...given, agent: lineOf(given) };
+    const files = fileRequests(request, policy);
+    let answer = policy.decide(request);
+    for (const [index, name] of [given.agent, ...given.above].entries()) {
+      const file = rulesOf.get(name);
+      if (file === undefined) continue;
+      const isOutside = (asked: ApprovalRequest): boolean =>
+        file.limited.has(asked.toolName) && file.only.decide(asked)?.effect !== "allow";
+      if ([request, ...files].some(isOutside))
+        return { effect: "deny", reason: `not among the calls that the file allows (${file.origin})` };
+      const own = file.rules.decide(request);
+      if (index === 0 || own?.effect !== "allow") answer = stricter(answer, own);
+    }
+    return answer;
+  };
+  return {
+    ...policy,
+    decide,
+    remember: (rule, line) => {
+      policy.remember(rule, line);
+      for (const name of new Set(line.split("/"))) rulesOf.get(name)?.rules.remember(rule, line);
+    },
+  };
+}
+
+/** What a command does with files by itself, as calls of the tools that do the same. */
+function fileRequests(request: ApprovalRequest, { explain }: Policy): ApprovalRequest[] {
+  const used = request.toolName === "terminal" ? (explain(request).reading?.files ?? []) : [];
+  return used.flatMap(({ kind, paths }) =>
+    paths.map((path) => ({ ...request, toolName: kind === "write" ? "write_file" : "read_file", input: { path } })),
+  );
+}
+
+/** The asking agent for remembered answers: the names from the root down. No name has a slash. */
+export function lineOf({ above, agent }: Pick<ApprovalRequest, "above" | "agent">): string {
+  return [...above, agent].join("/");
+}
+
+function stricter(one: RuleAnswer | undefined, other: RuleAnswer | undefined): RuleAnswer | undefined {
+  for (const effect of ["deny", "ask", "allow"] as const) {
+    if (one?.effect === effect) return one;
+    if (other?.effect === effect) return other;
+  }
+  return undefined;
+}
