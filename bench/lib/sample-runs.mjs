@@ -25,6 +25,7 @@ export function startOf(who, task) {
     label: who.path.split("/").at(-1),
     task: { role: "user", content: [{ type: "text", text: task }] },
     model: "mock/mock",
+    tools: { hash: "0".repeat(16), bytes: 2, isDeepest: false },
     instructions: undefined,
     maxTurns: 10,
     rights: { use: ["work"], delegate: ["work"], deny: [], spawn: true },

@@ -20,16 +20,18 @@ async function measureTurns({ single }, settings) {
   const { turns, deltas, warmUpMilliseconds, measureMilliseconds } = settings;
   const answers = turns + 1;
   const run = (deltas) => timed(() => single({ turns, deltas }), expectedAlone(turns, deltas));
-  const withMany = [];
-  const withOne = [];
-  await repeat(warmUpMilliseconds, 2, async () => {
-    await run(deltas);
-    await run(1);
-  });
-  await repeat(measureMilliseconds, 3, async () => {
-    withMany.push(await run(deltas));
-    withOne.push(await run(1));
-  });
+  let withMany = [];
+  let withOne = [];
+  // As long with one delta as with many: neither of them is measured colder than the other.
+  const runBoth = async () => {
+    const many = await run(deltas);
+    withMany.push(many);
+    for (let spent = 0; spent < many; spent += withOne.at(-1)) withOne.push(await run(1));
+  };
+  await repeat(warmUpMilliseconds, 2, runBoth);
+  withMany = [];
+  withOne = [];
+  await repeat(measureMilliseconds, 3, runBoth);
   const many = median(withMany);
   const one = median(withOne);
   return { turn: (one * 1000) / answers, delta: ((many - one) * 1000) / (answers * (deltas - 1)) };
