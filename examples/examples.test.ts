@@ -25,12 +25,13 @@ for (const folder of folders) {
   });
 }
 
-/** Nothing of the environment but the path: an example that needs a key fails here. */
+/** Nothing of the environment but the path and the compiled sources: an example that needs a key fails here. */
 async function runExample(folder: string): Promise<string> {
+  const { PATH = "", NODE_COMPILE_CACHE, TMPDIR, SOUS_TEST_SHARED } = process.env;
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
     ["--conditions=sous-source", join(import.meta.dirname, folder, "main.ts")],
-    { env: { PATH: process.env.PATH ?? "" }, timeout: 60_000 },
+    { env: { PATH, NODE_COMPILE_CACHE, TMPDIR, SOUS_TEST_SHARED }, timeout: 60_000 },
   );
   assert.equal(stderr, "");
   return stdout;

@@ -7,7 +7,6 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { TOOL_RESULTS } from "../packages/sous/src/subagents/tool-results.ts";
 import { apiPages } from "./reference/api-pages.ts";
 import { chatPage } from "./reference/chat-page.ts";
 import { cliPage } from "./reference/cli-page.ts";
@@ -35,7 +34,7 @@ export async function referencePages(): Promise<Map<string, string>> {
     ["json-output.md", jsonPage()],
     ["providers.md", providersPage()],
     ["tools.md", await toolsPage()],
-    ["tool-results.md", toolResultsPage(TOOL_RESULTS)],
+    ["tool-results.md", toolResultsPage()],
   ]);
 }
 

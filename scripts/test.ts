@@ -8,7 +8,8 @@
  */
 
 import { spawnSync } from "node:child_process";
-import { availableParallelism } from "node:os";
+import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { bundles } from "./build.ts";
 import { groupTests } from "./group-tests.ts";
@@ -34,6 +35,12 @@ const files = given.filter((argument) => !argument.startsWith("-"));
 const command = join(root, "node_modules/.cache/command/dist");
 if (given.length === 0) await bundles(command);
 
+/** The folder for temporary files of this run. Postgres runs as another user than root, and must be let in. */
+const temporary = mkdtempSync(join(inMemory() ?? tmpdir(), "sous-tests-"));
+chmodSync(temporary, 0o1777);
+// Ctrl-C ends the tests, and then the folder is removed.
+process.on("SIGINT", () => {});
+
 const { status, signal } = spawnSync(
   process.execPath,
   [
@@ -52,10 +59,35 @@ const { status, signal } = spawnSync(
     stdio: "inherit",
     env: {
       NODE_COMPILE_CACHE: join(root, "node_modules/.cache/tests"),
+      TMPDIR: temporary,
+      SOUS_TEST_SHARED: temporary,
       ...(given.length === 0 ? { SOUS_TEST_COMMAND: join(command, "cli/main.js") } : {}),
       ...process.env,
     },
   },
 );
+rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });
 if (signal !== null) console.error(`The tests were ended by ${signal}.`);
 process.exitCode = status ?? 1;
+
+/** A folder in memory that has room: databases wait for the disk at every commit, most of the time that their tests take. */
+function inMemory(): string | undefined {
+  try {
+    const { bavail, bsize } = statfsSync("/dev/shm");
+    return bavail * bsize > 4 * 2 ** 30 && canStartPrograms("/dev/shm") ? "/dev/shm" : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** False for a folder that is mounted with `noexec`, as containers often do. */
+function canStartPrograms(folder: string): boolean {
+  const own = mkdtempSync(join(folder, "sous-tests-"));
+  try {
+    const program = join(own, "program");
+    writeFileSync(program, "#!/bin/sh\n", { mode: 0o755 });
+    return spawnSync(program).status === 0;
+  } finally {
+    rmSync(own, { recursive: true, force: true });
+  }
+}

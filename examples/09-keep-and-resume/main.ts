@@ -37,7 +37,7 @@ console.log(text);
 
 for (const { path, status } of await store.tree(runId)) console.log(`${path}: ${status}`);
 console.log(readFileSync(visits, "utf8").trim().split("\n").sort().join(", "));
-rmSync(folder, { recursive: true });
+rmSync(folder, { recursive: true, maxRetries: 5 });
 
 /** Another process may look into the file at any time. */
 async function untilBarnIsDone(): Promise<void> {

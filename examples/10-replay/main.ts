@@ -47,6 +47,6 @@ const lone = lead.with({ model: played, subagents: [surveyor.with({ model: playe
 const { text } = await run(lone, "How are the wells?");
 console.log(text);
 // #endregion
-rmSync(dirname(file), { recursive: true });
+rmSync(dirname(file), { recursive: true, maxRetries: 5 });
 
 console.log(`measured ${readings} times, asked ${model.requestCount} times`);

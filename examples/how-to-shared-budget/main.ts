@@ -8,7 +8,7 @@ import { openSqliteStore } from "sous/sqlite";
 import { says, scriptedModel, uses } from "sous/testing";
 
 const folder = mkdtempSync(join(tmpdir(), "sous-example-"));
-process.on("exit", () => rmSync(folder, { recursive: true }));
+process.on("exit", () => rmSync(folder, { recursive: true, maxRetries: 5 }));
 const file = join(folder, "runs.db");
 const answers = { lead: [[says("In src/retry.ts."), uses({ input: 1_000, output: 100 })]] };
 const model = scriptedModel(answers, { price: { input: 0, output: 0 } });

@@ -3,7 +3,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { problemLines } from "../../packages/sous/src/cli/agents/lines.ts";
+import { problemLines } from "../../packages/sous/src/cli/commands/agent-lines.ts";
 import { chooseStyle } from "../../packages/sous/src/cli/terminal/style.ts";
 import { loadAgentFiles } from "../../packages/sous/src/config/agents/load.ts";
 import { checkCallSize } from "../../packages/sous/src/config/agents/rights.ts";

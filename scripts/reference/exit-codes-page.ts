@@ -1,7 +1,6 @@
 /** The page of the codes that commands end with, and how they belong to the status of a run. */
 
-import { exitCodeOf } from "../../packages/sous/src/cli/exit-codes.ts";
-import { EXIT_CODE_TABLE } from "../../packages/sous/src/cli/table/exit-code-table.ts";
+import { EXIT_CODE_TABLE, exitCodeOf } from "../../packages/sous/src/cli/exit-codes.ts";
 import type { RunResult } from "../../packages/sous/src/core/runtime.ts";
 import { page, table, wrap } from "./markdown.ts";
 

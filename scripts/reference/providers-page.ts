@@ -1,6 +1,6 @@
 /** The page of the providers: how a model is named, which variables belong to it, and what is known about prices. */
 
-import { PRICES, PRICES_AS_OF, type PriceRow } from "../../packages/sous/src/budget/prices.ts";
+import { PRICES, PRICES_AS_OF, type PriceRow } from "../../packages/sous/src/budget/price-table.ts";
 import { PROVIDERS, type ProviderFacts, type ProviderName } from "../../packages/sous/src/model/providers.ts";
 import { page, table, wrap } from "./markdown.ts";
 

@@ -1,13 +1,12 @@
 /** The page of what tools return: the tools for children field by field, the built-in ones with their text, too. */
 
 import { MAX_RESULT_BYTES } from "../../packages/sous/src/core/truncate.ts";
-import { BUILT_IN_FAILURES, type BuiltInFailures } from "../../packages/sous/src/tools/tool-failures.ts";
-import { BUILT_IN_RESULTS, type BuiltInField, type BuiltInResult } from "../../packages/sous/src/tools/tool-results.ts";
+import { BUILT_IN_FAILURES, type BuiltInFailures } from "./built-in-failures.ts";
+import { BUILT_IN_RESULTS, type BuiltInResult } from "./built-in-results.ts";
 import { inlineCode, page, prose, table, wrap } from "./markdown.ts";
+import { TOOL_RESULTS, type ToolResultFields } from "./subagent-results.ts";
 
-export type ToolResultFields = { readonly tool: string; readonly fields: readonly BuiltInField[] };
-
-export function toolResultsPage(subagentTools: readonly ToolResultFields[]): string {
+export function toolResultsPage(): string {
   const names = [...new Set(BUILT_IN_RESULTS.map(({ tool }) => tool))];
   return page("Reference: what tools return", "What a model and your code get back from each tool.", [
     wrap(
@@ -20,7 +19,7 @@ export function toolResultsPage(subagentTools: readonly ToolResultFields[]): str
     wrap(
       "`metadata` is also in the event [`tool-call-end`](events.md#tool-call-end), and so in `stream-json`. Inputs are on [another page](tools.md).",
     ),
-    ...(subagentTools.length === 0 ? [] : ["## Tools for subagents", ...subagentTools.flatMap(subagentSection)]),
+    ...(TOOL_RESULTS.length === 0 ? [] : ["## Tools for subagents", ...TOOL_RESULTS.flatMap(subagentSection)]),
     "## Built-in tools",
     wrap(
       "A built-in tool returns text and `metadata`, and no `data`. The examples are from a folder with `pay.ts` and an empty `docs/`.",

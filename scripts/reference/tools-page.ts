@@ -5,11 +5,10 @@ import type { JsonSchema } from "../../packages/sous/src/core/schema.ts";
 import { type Tool, ToolRegistry } from "../../packages/sous/src/core/tool.ts";
 import { registerSubagentTools } from "../../packages/sous/src/runtime.ts";
 import { compileSchema } from "../../packages/sous/src/schema/compile.ts";
-import { cancelTool, listTool, waitTool } from "../../packages/sous/src/subagents/background.ts";
-import { reportTool, sendTool } from "../../packages/sous/src/subagents/follow-up.ts";
+import { cancelTool, listTool, reportTool, sendTool, waitTool } from "../../packages/sous/src/subagents/child-tools.ts";
+import { subagentTool } from "../../packages/sous/src/subagents/delegation-tools.ts";
 import { namedAgentTool } from "../../packages/sous/src/subagents/named-agent.ts";
 import { parallelTool } from "../../packages/sous/src/subagents/parallel.ts";
-import { subagentTool } from "../../packages/sous/src/subagents/spawn.ts";
 import { builtInTools } from "../../packages/sous/src/tools/built-in.ts";
 import { inlineCode, page, prose, table, words, wrap } from "./markdown.ts";
 

@@ -18,7 +18,7 @@ export type Equivalent = {
 export const EQUIVALENTS: readonly Equivalent[] = [
   {
     path: "cli/view/tree-lines.ts",
-    line: "const room = columns - status - figures.reduce((sum, width) => sum + width + (width > 0 ? 2 : 0), 0) - 4;",
+    line: "const room = columns - status - metrics.reduce((sum, width) => sum + width + (width > 0 ? 2 : 0), 0) - 4;",
     before: "0",
     after: "1",
     why: "a figure is empty or has a number and a unit, so none is one column wide",
@@ -48,13 +48,13 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     ["cli/replay/diff.ts", 'await using store = await openRuns(file, "read");'],
     ["cli/replay/export.ts", 'await using store = await openRuns(file, "read");'],
     ["cli/replay/list.ts", 'await using store = await openRuns(file, "read");'],
-    ["cli/replay/rerun.ts", 'await using store = await openRuns(file, "read");'],
+    ["cli/replay/show.ts", 'await using store = await openRuns(file, "read");'],
     ["cli/replay/show.ts", 'await using store = await openRuns(replay.file, "read");'],
   ]),
   ...undisposed("the process ends with the command, and its signal handlers with it", [
     ["cli/commands/chat.ts", "using interrupts = catchInterrupts({ wrapsUp: true });"],
     ["cli/commands/demo.ts", "using interrupt = catchInterrupts();"],
-    ["cli/replay/rerun.ts", "using interrupt = catchInterrupts();"],
+    ["cli/replay/show.ts", "using interrupt = catchInterrupts();"],
     ["cli/commands/resume.ts", "using interrupt = catchInterrupts();"],
     ["cli/commands/run.ts", "using interrupts = catchInterrupts({ wrapsUp: true, earlier });"],
   ]),
@@ -80,14 +80,14 @@ export const EQUIVALENTS: readonly Equivalent[] = [
   },
   {
     path: "cli/commands/resume.ts",
-    line: 'await using store = await openRuns(await findDatabase(typed, place), "write");',
+    line: 'await using store = await openRuns(await findDatabase(typed, context), "write");',
     before: "await using",
     after: "const",
     why: "the process ends next, which closes the database, and the guard of its programs ends them",
   },
   {
     path: "cli/commands/demo.ts",
-    line: "await using store = await openForRun(keepOf(flags.keep, configuration));",
+    line: "await using store = await openForRun(storageOf(flags.storage, configuration));",
     before: "await using",
     after: "const",
     why: "the process ends next, which closes the database, and the guard of its programs ends them",
@@ -142,8 +142,8 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     why: "what was opened is given up only when the process ends with an error, which closes it",
   },
   {
-    path: "cli/application/programs.ts",
-    line: "await using programs = openPrograms({ environment: place.env, place: { cwd: place.cwd, projects } });",
+    path: "cli/doctor/machine.ts",
+    line: "await using programs = openPrograms({ environment: context.env, workspace: { cwd: context.cwd, projects } });",
     before: "await using",
     after: "const",
     why: "it only looks for programs and starts none, so there is nothing to end",

@@ -1,10 +1,13 @@
 /** The tool behind every mutation check. */
 
 import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { Slots } from "../src/budget/run-slots.ts";
 import { BudgetExceeded } from "../src/core/errors.ts";
-import { importWithout } from "./mutation.ts";
+import { guards, importWithout, mutate } from "./mutation.ts";
 
 type Ledger = typeof import("../src/budget/ledger.ts");
 
@@ -13,8 +16,7 @@ const PARTS = { slots: new Slots(1, "queue") };
 const ledger = import.meta.resolve("../src/budget/ledger.ts");
 
 test("a mutant differs from the original in one place and shares the rest with it", async () => {
-  const guard = 'if (started >= limit) throw new BudgetExceeded("executions", started, limit);';
-  const mutant = await importWithout<Ledger>(ledger, { find: guard, replace: "" });
+  const mutant = await importWithout<Ledger>(ledger, { guard: "execution-limit" });
   const original: Ledger = await import(ledger);
   void mutant.openLedger({ executions: 0 }, PARTS).startExecution();
   assert.throws(() => original.openLedger({ executions: 0 }, PARTS).startExecution(), BudgetExceeded);
@@ -25,23 +27,34 @@ test("a mutant differs from the original in one place and shares the rest with i
 });
 
 test("a mutant may be changed in a file that it imports", async () => {
-  const mutant = await importWithout<Ledger>(ledger, {
-    find: "Math.round(costUsd * 1e9)",
-    replace: "7e9",
-    in: import.meta.resolve("../src/core/amount.ts"),
-  });
-  assert.deepEqual(mutant.openLedger({ costUsd: 1 }, PARTS).left(), { costUsd: 7 });
+  const mutant = await importWithout<Ledger>(ledger, { guard: "share-within-limit", replace: "return true;" });
+  const original: Ledger = await import(ledger);
+  void original.openLedger({ tokens: 2 }, PARTS).openAs("children", { tokens: 1 });
+  assert.throws(() => mutant.openLedger({ tokens: 2 }, PARTS).openAs("children", { tokens: 1 }), BudgetExceeded);
 });
 
-test("a mutation that would change nothing, or more than one place, is refused", async () => {
+test("a guarded statement may have many lines, and its label is removed with it", () => {
+  const { fileUrl, text } = mutate({ guard: "kill-after-grace", replace: "REPLACED" });
+  const original = readFileSync(fileURLToPath(fileUrl), "utf8");
+  const [before = "", after = ""] = text.split("REPLACED");
+  assert.ok(original.startsWith(before) && original.endsWith(after));
+  const removed = original.slice(before.length, original.length - after.length).trim();
+  assert.match(removed, /^\/\/ guard: kill-after-grace\n *this\.#grace = .*"SIGKILL".*\}\);$/s);
+});
+
+test("a mutation that would change nothing is refused", async () => {
   await assert.rejects(
-    importWithout(ledger, { find: "no such text", replace: "" }),
-    /"no such text" occurs 0 times in .*ledger\.ts; a mutation needs exactly one/,
+    importWithout(ledger, { guard: ["no", "such", "label"].join("-") }),
+    /The label "guard: no-such-label" occurs 0 times in the sources; a mutation needs exactly one/,
   );
-  await assert.rejects(importWithout(ledger, { find: "executions", replace: "" }), /occurs \d\d times/);
   const elsewhere = import.meta.resolve("../src/budget/prices.ts");
-  await assert.rejects(
-    importWithout(ledger, { find: "ModelFacts = {", replace: "", in: elsewhere }),
-    /does not import/,
-  );
+  await assert.rejects(importWithout(elsewhere, { guard: "execution-limit" }), /does not import/);
+});
+
+test("every label of a guard occurs once, and a planted fault names it; every planted fault names a label", () => {
+  const folder = import.meta.dirname;
+  const tests = globSync("**/*.ts", { cwd: folder }).map((path) => readFileSync(join(folder, path), "utf8"));
+  const named = tests.flatMap((text) => [...text.matchAll(/\bguard: "([a-z-]+)"/g)].map(([, name]) => name));
+  const labels = guards().map(({ name }) => name);
+  assert.deepEqual(labels.toSorted(), [...new Set(named)].toSorted());
 });

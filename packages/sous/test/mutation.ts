@@ -1,29 +1,30 @@
 /** Loads a source with its guard removed, to show that the test of that guard can fail. */
 
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { fileURLToPath } from "node:url";
 
 export type Mutation = {
-  /** Must occur exactly once, or the check would show nothing. */
-  find: string;
-  replace: string;
-  /** The file that is changed, if it is not the one that is imported: everything on the way to it is loaded anew. */
-  in?: string;
+  /** A label of the sources, `// guard: name`: on the line before the guarded statement, or at the end of its first line. */
+  guard: string;
+  /** The statement that stands there instead; without it the guarded statement is removed. */
+  replace?: string;
 };
+
+/** A guarded statement: the lines of a file from `start` up to `end`, the line of the label included. */
+type Guarded = { name: string; fileUrl: string; start: number; end: number };
 
 let mutants = 0;
 
 /**
- * Imports the module with the text replaced. The original and all files that do not lead to the changed one stay as they
- * are and are shared, so `instanceof` works across both. A mutant has an address of its own, which coverage passes over.
+ * Imports the module without the guard. The original and all files that do not lead to the changed one stay as they are and
+ * are shared, so `instanceof` works across both. A mutant has an address of its own, which coverage passes over.
  *
  *   const { openLedger } = await importWithout<typeof import("../../src/budget/ledger.ts")>(
- *     import.meta.resolve("../../src/budget/ledger.ts"), { find: "this.#isOpen = false;", replace: "" });
+ *     import.meta.resolve("../../src/budget/ledger.ts"), { guard: "execution-limit" });
  */
 export async function importWithout<Module>(moduleUrl: string, mutation: Mutation): Promise<Module> {
-  const changed = mutation.in ?? moduleUrl;
-  const source = mutate(changed, mutation);
+  const { fileUrl: changed, text: source } = mutate(mutation);
   mutants += 1;
   const origin = `mutant://${mutants}`;
   const leadsToChange = graphSearch(changed);
@@ -48,15 +49,45 @@ export async function importWithout<Module>(moduleUrl: string, mutation: Mutatio
   return await import(moduleUrl.replace("file://", origin));
 }
 
-/** The text of the file with the change in it. */
-export function mutate(fileUrl: string, { find, replace }: Mutation): string {
-  const pieces = readText(fileUrl).split(find);
-  if (pieces.length !== 2) {
+/** The file that has the guard, and its text without the guard. */
+export function mutate({ guard, replace = "" }: Mutation): { fileUrl: string; text: string } {
+  const found = guards().filter(({ name }) => name === guard);
+  const [only] = found;
+  if (only === undefined || found.length > 1)
     throw new Error(
-      `${JSON.stringify(find)} occurs ${pieces.length - 1} times in ${fileUrl}; a mutation needs exactly one`,
+      `The label "guard: ${guard}" occurs ${found.length} times in the sources; a mutation needs exactly one`,
     );
-  }
-  return pieces.join(replace);
+  const lines = readText(only.fileUrl).split("\n");
+  lines.splice(only.start, only.end - only.start, replace);
+  return { fileUrl: only.fileUrl, text: lines.join("\n") };
+}
+
+/** Every label of the sources. */
+export function guards(): Guarded[] {
+  const root = new URL("../src/", import.meta.url);
+  return globSync("**/*.ts", { cwd: root }).flatMap((path) => guardsIn(new URL(path, root).href));
+}
+
+function guardsIn(fileUrl: string): Guarded[] {
+  const text = readText(fileUrl);
+  if (!text.includes(" guard: ")) return [];
+  const lines = text.split("\n");
+  return lines.flatMap((line, start) => {
+    // `#` in the texts that are programs of the shell.
+    const [, code, name] = /^(.*?)(?:\/\/|#) guard: (\S+)$/.exec(line) ?? [];
+    if (code === undefined || name === undefined) return [];
+    const first = code.trim() === "" ? start + 1 : start;
+    return { name, fileUrl, start, end: endOfStatement(lines, first) };
+  });
+}
+
+/** The formatter indents what belongs to a statement; only closing brackets and `else` stand as far left as its first line. */
+function endOfStatement(lines: readonly string[], first: number): number {
+  const indent = /^ */.exec(lines[first] ?? "")?.[0] ?? "";
+  const belongs = new RegExp(`^(?:${indent}(?: |[)}\\]]|else\\b)|$)`);
+  let end = first + 1;
+  while (end < lines.length && belongs.test(lines[end] ?? "")) end += 1;
+  return end;
 }
 
 /** Tells whether a file is the target or imports it, directly or not. */

@@ -27,7 +27,7 @@ const fixtures = join(import.meta.dirname, "pack-fixtures");
 const platform = `node-linux-${process.arch}`;
 const node22 = join(rootFolder, "tools/node-22/node_modules", platform, "bin/node");
 const temporary = mkdtempSync(join(tmpdir(), "sous-pack-"));
-after(() => rmSync(temporary, { recursive: true, force: true }));
+after(() => rmSync(temporary, { recursive: true, force: true, maxRetries: 5 }));
 
 /** Where Node 22 is not part of the install (it is on Linux), the Node at hand has to do. */
 const nodes =

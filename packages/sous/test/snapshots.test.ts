@@ -10,12 +10,11 @@ import { NOTICES } from "../src/loop/inbox.ts";
 import { outputInstructions } from "../src/loop/parse-output.ts";
 import { registerSubagentTools } from "../src/runtime.ts";
 import { compileSchema } from "../src/schema/compile.ts";
-import { cancelTool, listTool, waitTool } from "../src/subagents/background.ts";
-import { reportTool, sendTool } from "../src/subagents/follow-up.ts";
+import { cancelTool, listTool, reportTool, sendTool, waitTool } from "../src/subagents/child-tools.ts";
+import { subagentTool } from "../src/subagents/delegation-tools.ts";
 import { namedAgentTool } from "../src/subagents/named-agent.ts";
 import { parallelTool } from "../src/subagents/parallel.ts";
 import { CHILD_INSTRUCTIONS, DESCRIPTIONS, describeNamedAgent } from "../src/subagents/prompts.ts";
-import { subagentTool } from "../src/subagents/spawn.ts";
 import { scriptedModel } from "../src/testing/scripted-model.ts";
 import { after, calls, fails, hangs, refuses, says, stopsAtLength, thinks, uses } from "../src/testing/steps.ts";
 import { readOnlyTools } from "../src/tools/read-only.ts";
@@ -28,7 +27,7 @@ const folder = join(import.meta.dirname, "snapshots");
 const spawn = (label: string, more: object = {}) =>
   calls("subagent", { label, task_prompt: `Look at ${label}.`, ...more });
 
-test("what models read is as it was promised; UPDATE_SNAPSHOTS=1 promises anew", async () => {
+test("what models read is as it was promised; UPDATE_SNAPSHOTS=1 updates it", async () => {
   const schema = await compileSchema({ type: "object", properties: { hits: { type: "number" } } });
   const sections = [
     ...Object.entries(DESCRIPTIONS).map(([name, text]) => section(`description of ${name}`, text)),
@@ -42,7 +41,7 @@ test("what models read is as it was promised; UPDATE_SNAPSHOTS=1 promises anew",
   assertGolden("model-text.txt", sections, folder);
 });
 
-test("what models may send is as it was promised; UPDATE_SNAPSHOTS=1 promises anew", async () => {
+test("what models may send is as it was promised; UPDATE_SNAPSHOTS=1 updates it", async () => {
   const tools = await Promise.all(
     allTools().map(async ({ name, description, category, tier, effect, inputSchema }) => {
       const { jsonSchema } = await compileSchema(inputSchema);
@@ -52,7 +51,7 @@ test("what models may send is as it was promised; UPDATE_SNAPSHOTS=1 promises an
   assertGolden("tool-schemas.json", [JSON.stringify(tools, undefined, 2)], folder);
 });
 
-test("the fields of events are as they were promised; UPDATE_SNAPSHOTS=1 promises anew", () => {
+test("the fields of events are as they were promised; UPDATE_SNAPSHOTS=1 updates it", () => {
   assertGolden("events.json", [JSON.stringify({ head: HEAD, stored: STORED, deltas: DELTAS }, undefined, 2)], folder);
 });
 

@@ -221,18 +221,18 @@ export const ATTEMPTS: readonly [what: string, attempt: Attempt][] = [
     "B1.4: a child beyond the depth",
     {
       script: { sous: [calling(child()), DONE], "sous/a": [calling(child()), DONE], "sous/a/a": [EVIL, DONE] },
-      flags: { "max-depth": "1" },
+      flags: { "max-depth": 1 },
     },
   ],
   [
     "B1.4: a child beyond the number",
-    { script: { sous: [calling(child()), DONE], "sous/a": [EVIL, DONE] }, flags: { "max-agents": "0" } },
+    { script: { sous: [calling(child()), DONE], "sous/a": [EVIL, DONE] }, flags: { "max-agents": 0 } },
   ],
   [
     "B1.4: a child beyond the tokens",
     {
       script: { sous: [{ ...calling(child()), usage: { input: 9000, output: 900 } }, DONE], "sous/a": [EVIL, DONE] },
-      flags: { "max-tokens-total": "10000" },
+      flags: { "max-tokens-total": 10000 },
     },
   ],
 ];

@@ -96,7 +96,7 @@ class Bench implements AsyncDisposable {
   }
 }
 
-const UNKNOWN = /^There is no command "[^"]*" in the background\. There is none at all\.$/;
+const UNKNOWN = /^No background command has the id "[^"]*"\. You have none\.$/;
 const GUESSES = ["bg1", "bg2", "bg3", "BG1", " bg1", "bg1 ", "1", "bg01", "*", "../bg1"];
 const asks = GUESSES.flatMap((id) => [calls("terminal", { output_of: id }), calls("terminal", { stop: id })]);
 
@@ -104,7 +104,7 @@ function child(label: string, more: object = {}) {
   return calls("subagent", { label, task_prompt: `Part ${label}.`, max_turns: 40, ...more });
 }
 
-suite("B1.1: nobody but the run that started a command, and those above it, can read or stop it", () => {
+suite("B1.1: only the run that started a command, and the runs above it, can read or stop it", () => {
   for (const [way, more] of [
     ["a child", {}],
     ["a fork", { context: "fork" }],
@@ -175,7 +175,7 @@ suite("B1.1: nobody but the run that started a command, and those above it, can 
       "lead/a": [calls("terminal", staying("a.pid")), calls("terminal", { output_of: "bg1" }), says("Done.")],
     };
     await bench.run(script);
-    assert.equal(bench.heardBy("lead/a")[1], 'There is no command "bg1" in the background. There are: bg2.');
+    assert.equal(bench.heardBy("lead/a")[1], 'No background command has the id "bg1". You have: bg2.');
   });
 
   test("B1.4: eight commands of a child leave the root its own eight", async () => {

@@ -18,7 +18,7 @@ async function makesMarker({ script, flags, files = {}, at }: Attempt): Promise<
   return existsSync(join(command.root, "marker"));
 }
 
-suite("B1.1, B1.3: nobody below has more", () => {
+suite("B1.1, B1.3: no child has more rights", () => {
   for (const [what, attempt] of ATTEMPTS) test(what, async () => assert.equal(await makesMarker(attempt), false));
 
   for (const [what, attempt] of FREE)

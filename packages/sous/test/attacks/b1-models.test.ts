@@ -180,7 +180,7 @@ suite("B1.4: where money is limited, what has no price is not asked", { concurre
   const UNPRICED = "anthropic/claude-secret-9";
   const NO_PRICE = new RegExp(`The model ${UNPRICED} has no price, and this run has a limit in USD`);
   const limits: [what: string, flags: Flags, files: Record<string, string>][] = [
-    ["--budget", { budget: "0.30" }, {}],
+    ["--budget", { budget: 0.3 }, {}],
     ["max_total_cost", {}, { [CONFIG]: "agent: { subagent: { max_total_cost: 0.30 } }\n" }],
   ];
   for (const [what, flags, files] of limits) {
@@ -197,7 +197,7 @@ suite("B1.4: where money is limited, what has no price is not asked", { concurre
     "anthropic/constructor",
   ]) {
     test(`B1.4: ${name} is not taken for a model with a price`, async () => {
-      const { own } = await tryCall({ call: child(name), flags: { budget: "0.30" } });
+      const { own } = await tryCall({ call: child(name), flags: { budget: 0.3 } });
       assert.deepEqual(own, ROOT_ONLY);
     });
   }
@@ -205,13 +205,13 @@ suite("B1.4: where money is limited, what has no price is not asked", { concurre
   test("B1.4: an agent of a file on a model without a price is refused, too", async () => {
     const file = `---\nname: dear\ndescription: Dear.\nmodel: ${UNPRICED}\n---\nSpend.\n`;
     const files = { "home/.config/sous/agents/dear.md": file };
-    const { own, heard } = await tryCall({ call: ["subagent_dear", { task: TASK }], files, flags: { budget: "1" } });
+    const { own, heard } = await tryCall({ call: ["subagent_dear", { task: TASK }], files, flags: { budget: 1 } });
     assert.deepEqual(own, ROOT_ONLY);
     assert.match(heard.join(), NO_PRICE);
   });
 
   test("B1.4: a root without a price does not begin under --budget", async () => {
-    await assert.rejects(tryCall({ call: child(OWN), model: UNPRICED, flags: { budget: "1" } }), (error: Error) => {
+    await assert.rejects(tryCall({ call: child(OWN), model: UNPRICED, flags: { budget: 1 } }), (error: Error) => {
       assert.match(error.message, NO_PRICE);
       assert.equal(error.name, "UnpricedModel");
       return true;
@@ -228,14 +228,14 @@ suite("B1.4: where money is limited, what has no price is not asked", { concurre
 
   test("B1.4: with a price in the user's configuration it is asked and counted, so the rows above can fail", async () => {
     const files = { [CONFIG]: `prices: { "${UNPRICED}": { input: 1000, output: 0 } }\n` };
-    const { own, result } = await tryCall({ call: child(UNPRICED), files, flags: { budget: "100" } });
+    const { own, result } = await tryCall({ call: child(UNPRICED), files, flags: { budget: 100 } });
     assert.deepEqual(own, ["claude-sonnet-4-5", "claude-secret-9", "claude-sonnet-4-5"]);
     // 300 tokens at $1000 a million.
     assert.equal(result.agents[1]?.costUsd, 0.3);
   });
 
   test("B1.4: without a limit in USD it is asked, so the rows above can fail", async () => {
-    const { own } = await tryCall({ call: child(UNPRICED), flags: { "max-tokens-total": "100000" } });
+    const { own } = await tryCall({ call: child(UNPRICED), flags: { "max-tokens-total": 100000 } });
     assert.deepEqual(own[1], "claude-secret-9");
   });
 });

@@ -136,7 +136,7 @@ suite("B1.1: rules of an agent hold below it", () => {
     });
   }
 
-  test("B1.1: a child that goes on after a restart is bound by the agent above it", async () => {
+  test("B1.1: a child that continues after a restart is bound by the agent above it", async () => {
     assert.equal(await resumedMakesMarker(`${ASKS}delegate: true\n`), false);
   });
 

@@ -71,7 +71,7 @@ suite("B1.2: a stored run that says it had more", () => {
     return existsSync(join(command.root, "marker"));
   }
 
-  test("B1.2: its child goes on with what the call asked for, and its own calls need consent", async () =>
+  test("B1.2: its child continues with what the call asked for, and its own calls need consent", async () =>
     assert.equal(await resumeMadeUp({}), false));
   test("B1.2: an answer of a person that only the database has heard is asked for again", async () =>
     assert.equal(await resumeMadeUp({}, { isAllowed: true }), false));

@@ -186,7 +186,7 @@ const OBEYED = [
   ],
 ];
 
-suite("B4.5: what is obeyed without being called is refused with nobody there, whatever is allowed", () => {
+suite("B4.5: what is obeyed without being called is refused when no person can be asked, whatever is allowed", () => {
   for (const path of OBEYED) {
     test(`B4.5: ${JSON.stringify(path)} with --yes`, async () => {
       await using command = await openCommand();

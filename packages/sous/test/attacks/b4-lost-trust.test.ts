@@ -49,18 +49,22 @@ const WAYS: [way: string, act: (command: Command) => void, change: RegExp][] = [
     ({ root }) => rmSync(join(root, ".sous/config.yaml")),
     /removed \.sous\/config\.yaml/,
   ],
-  ["no .sous", ({ root }) => rmSync(join(root, ".sous"), { recursive: true }), /removed \.sous\/config\.yaml/],
+  [
+    "no .sous",
+    ({ root }) => rmSync(join(root, ".sous"), { recursive: true, maxRetries: 5 }),
+    /removed \.sous\/config\.yaml/,
+  ],
   [
     "no file for sous at all",
     ({ root }) => {
-      for (const path of [".sous", "AGENTS.md"]) rmSync(join(root, path), { recursive: true });
+      for (const path of [".sous", "AGENTS.md"]) rmSync(join(root, path), { recursive: true, maxRetries: 5 });
     },
     /removed AGENTS\.md/,
   ],
   [
     "no .sous and no .git, so that nothing marks the top of the project",
     ({ root }) => {
-      for (const path of [".sous", ".git"]) rmSync(join(root, path), { recursive: true });
+      for (const path of [".sous", ".git"]) rmSync(join(root, path), { recursive: true, maxRetries: 5 });
     },
     /removed \.sous\/config\.yaml/,
   ],
@@ -68,7 +72,7 @@ const WAYS: [way: string, act: (command: Command) => void, change: RegExp][] = [
     "no .sous and no .git, inside of another repository",
     ({ root, path }) => {
       mkdirSync(join(path, ".git"));
-      for (const each of [".sous", ".git"]) rmSync(join(root, each), { recursive: true });
+      for (const each of [".sous", ".git"]) rmSync(join(root, each), { recursive: true, maxRetries: 5 });
     },
     /removed \.sous\/config\.yaml/,
   ],
@@ -99,7 +103,7 @@ const WAYS: [way: string, act: (command: Command) => void, change: RegExp][] = [
 
 suite("B4.2: trust that is lost narrows", () => {
   for (const [way, act, change] of WAYS) {
-    test(`B4.2: ${way}: with nobody there the command ends with 3 and says what changed`, async () => {
+    test(`B4.2: ${way}: without a person to ask the command ends with 3 and says what changed`, async () => {
       await using command = await trusted();
       act(command);
       await assert.rejects(command.run(MARK, { yes: true }), (error) => {
@@ -159,7 +163,7 @@ suite("B4.2: trust that is lost narrows", () => {
     "{",
     '{"projects":[{"path":"/","sha256":"","at":"","files":[],"rules":[{"effect":"allow"}]}]}',
   ]) {
-    test(`B1.7: a list of trusted projects that is damaged ends a command with nobody there: ${text}`, async () => {
+    test(`B1.7: a list of trusted projects that is damaged ends a command without a person to ask: ${text}`, async () => {
       await using command = await trusted();
       writeFileSync(trustFile(command), text);
       await assert.rejects(command.run(MARK, { yes: true }), { exitCode: 3 });
@@ -167,7 +171,7 @@ suite("B4.2: trust that is lost narrows", () => {
     });
   }
 
-  test("B4.2: --bare goes on without the project, and trust that is given again heals, so the rows above can fail", async () => {
+  test("B4.2: --bare continues without the project, and trust that is given again heals, so the rows above can fail", async () => {
     await using command = await trusted();
     command.write("repository/AGENTS.md", "x\n");
     await command.run(MARK, { yes: true, bare: true });

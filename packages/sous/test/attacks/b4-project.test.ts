@@ -39,7 +39,7 @@ function effectsOf(ran: Ran): unknown {
 }
 const NO_EFFECT = [[], false, 50];
 
-suite("B4.4: nobody has trusted it", () => {
+suite("B4.4: a project that is not trusted", () => {
   for (const [name, content] of Object.entries(FILES)) {
     test(`B4.4: ${name} reaches neither the model nor the rules, and one line says so`, async () => {
       await using command = await openCommand({ [`repository/${name}`]: content });

@@ -135,7 +135,7 @@ suite("B5.3: what reaches the terminal", () => {
     "sh -c 'npm test'",
   ];
   for (const command of attempts) {
-    test(`nobody there: ${JSON.stringify(command)} does not, and the plain command does`, async () => {
+    test(`no person to ask: ${JSON.stringify(command)} does not, and the plain command does`, async () => {
       const { ran, terminal } = recordingTerminal();
       const policy = createPolicy({ rules: rulesFrom("allow terminal(npm test*)") });
       const model = scriptedModel({

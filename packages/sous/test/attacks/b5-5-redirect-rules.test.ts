@@ -96,7 +96,7 @@ suite("B5.5: a redirect reaches no host that a rule denies", () => {
     });
   }
 
-  test("B5.5: a redirect to a host that a rule asks about is named, and nobody is asked in the middle of a call", async () => {
+  test("B5.5: a redirect to a host that a rule asks about is named, and no person is asked in the middle of a call", async () => {
     const { hosts, output, questions } = await follow({
       rules: ["ask fetch(evil.example.com)", "allow fetch(page.example.com:PORT)"],
       allowHosts: ALL_BELOW,

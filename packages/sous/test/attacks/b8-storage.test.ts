@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
-import { openHistory } from "../../src/cli/chat/history.ts";
+import { openHistory } from "../../src/cli/chat/prompt-line.ts";
 import { replay } from "../../src/cli/commands/replay.ts";
 import { openRunLog } from "../../src/cli/run/log.ts";
 import { readRunFlags } from "../../src/cli/table/run-flags.ts";

@@ -7,10 +7,10 @@ import type { SousEvent } from "../../src/core/event.ts";
 import { RunError } from "../../src/core/runtime.ts";
 import { createRuntime, run } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
+import { wrapStore } from "../../src/testing/faults.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, fails, hangs, says, streams } from "../../src/testing/steps.ts";
 import { createWorld } from "../../src/testing/world.ts";
-import { wrapStore } from "../../src/testing/wrap-store.ts";
 import { openStage, simpleTool } from "../requirements/support.ts";
 
 async function typesOf(events: AsyncIterable<SousEvent>): Promise<string[]> {
@@ -103,7 +103,7 @@ suite("iterating a handle", () => {
     assert.deepEqual(types, ALL);
   });
 
-  test("of a follow-up while the first run goes on ends with the follow-up", async () => {
+  test("of a follow-up while the first run continues ends with the follow-up", async () => {
     const model = scriptedModel(says("one"), says("two"));
     const handle = run(agent({ name: "lead", model }), "Speak.");
     const [first, second] = await Promise.all([typesOf(handle), typesOf(handle.followUp("Go on."))]);

@@ -5,8 +5,8 @@ import { suite, test } from "node:test";
 import type { Store } from "../../src/core/store.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { checkHistory } from "../../src/testing/checker.ts";
+import { wrapStore } from "../../src/testing/faults.ts";
 import { calls, says } from "../../src/testing/steps.ts";
-import { wrapStore } from "../../src/testing/wrap-store.ts";
 import { openStage } from "../requirements/support.ts";
 
 /** Keeps the first events, then fails for good. */
@@ -33,7 +33,7 @@ suite("a tree whose events are no longer kept", () => {
     );
   });
 
-  test("refuses to go on with a child of it", async () => {
+  test("refuses to continue a child of it", async () => {
     const stage = openStage(
       {
         lead: [
@@ -54,7 +54,7 @@ suite("a tree whose events are no longer kept", () => {
     assert.equal(stage.requestsOf("lead/x").length, 1);
   });
 
-  test("is marked so in its store, also when that could be written again only at the end, and nobody is said to work on it", async () => {
+  test("is marked so in its store, also when that could be written again only at the end, and no process is said to work on it", async () => {
     const { store, control } = failingStore();
     control.failsFrom(3);
     const stage = openStage({ lead: [calls("subagent_list"), says("Done.")] }, { runtime: { store } });
@@ -68,7 +68,7 @@ suite("a tree whose events are no longer kept", () => {
     assert.deepEqual([record?.status, record?.lost], ["interrupted", lost]);
   });
 
-  test("can go on where what is kept ends when the store was required, because nothing happened after that", async () => {
+  test("can continue where what is stored ends when the store was required, because nothing happened after that", async () => {
     const { store, control } = failingStore();
     control.failsFrom(3);
     const script = { lead: [calls("subagent_list"), says("Done.")] };

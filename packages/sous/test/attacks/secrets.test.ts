@@ -77,7 +77,7 @@ const LEAKS: Record<string, { execute: () => unknown; reads: string }> = {
 
 suite("B3.3: a tool that has got hold of the provider's key and", () => {
   for (const [what, { execute, reads }] of Object.entries(LEAKS)) {
-    test(`${what} tells it to nobody`, async () => {
+    test(`${what} never shows it`, async () => {
       const stage = stageOn({ lead: [calls("leak"), says("Seen.")] });
       await stage.run(stage.lead({ tools: [simpleTool("leak", execute)] }));
       await assertNotKept(stage);
@@ -274,7 +274,7 @@ suite("B3.3: a secret that a person or a model says", () => {
 
 async function temporaryFolder(context: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "sous-secrets-"));
-  context.after(() => rm(folder, { recursive: true, force: true }));
+  context.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
 }
 

@@ -74,7 +74,7 @@ test("a setting that is undefined was not given", async () => {
   assert.deepEqual([status, agents.length, stage.eventsOf("prune").length], ["completed", 2, 0]);
 });
 
-test("without any time left nobody is asked, neither at first nor in a follow-up", async () => {
+test("without any time left no person is asked, neither at first nor in a follow-up", async () => {
   const stage = openStage({ lead: [says("Never.")] });
   const none = await stage.run(stage.lead(), "Go.", { budget: { seconds: 0 } });
   assert.deepEqual([none.status, none.error?.message], ["timeout", "Time limit exceeded: 0s/0s"]);

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { Store } from "../../src/core/store.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
+import { wrapStore } from "../../src/testing/faults.ts";
 import { says } from "../../src/testing/steps.ts";
-import { wrapStore } from "../../src/testing/wrap-store.ts";
 import { openStage } from "../requirements/support.ts";
 
 /** Takes everything and says nothing. */
@@ -14,7 +14,7 @@ function silentStore(): Store {
 }
 
 suite("a store that never answers", () => {
-  test("is given up after a while, and the run goes on with everything shown", async () => {
+  test("is given up after a while, and the run continues with everything shown", async () => {
     const stage = openStage({ lead: [says("Done.")] }, { runtime: { store: silentStore() } });
     const { status, text } = await stage.run(stage.lead());
     assert.deepEqual([status, text, stage.world.clock.monotonic()], ["completed", "Done.", 30_000]);

@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { ApprovalAnswer } from "../../src/core/approval.ts";
-import type { Hooks } from "../../src/core/hooks.ts";
+import type { ApprovalAnswer, Hooks } from "../../src/core/approval.ts";
 import type { Tool, ToolResult } from "../../src/core/tool.ts";
 import { calls, says } from "../../src/testing/steps.ts";
 import { openStage, type Stage, simpleTool } from "../requirements/support.ts";

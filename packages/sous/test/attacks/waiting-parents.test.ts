@@ -15,7 +15,7 @@ function whileWaiting(stage: Stage, act: () => unknown): void {
   );
 }
 
-test("it reads at once what somebody tells it, and waits again", async () => {
+test("it reads at once what it is told, and waits again", async () => {
   const stage = openStage({
     lead: [start, says("I wait."), says("I heard you."), says("It was there.")],
     "lead/scout": [[hangs()]],

@@ -2,9 +2,9 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { findTrust } from "../../src/cli/application/agents.ts";
 import { openApplication } from "../../src/cli/application/open.ts";
-import { Conversation } from "../../src/cli/chat/conversation.ts";
+import { findTrust } from "../../src/cli/application/project.ts";
+import { ChatConversation } from "../../src/cli/chat/conversation.ts";
 import { userFolder } from "../../src/cli/files/paths.ts";
 import type { OptionValues } from "../../src/cli/table/options.ts";
 import type { RUN } from "../../src/cli/table/run-entries.ts";
@@ -70,7 +70,7 @@ export async function openCommand(files: Record<string, string> = {}): Promise<C
         ask,
         warn: (line) => void warnings.push(line),
       });
-      const conversation = new Conversation(application, (event) => void events.push(event));
+      const conversation = new ChatConversation(application, (event) => void events.push(event));
       const named = application.agents.find(({ name }) => name === at);
       const result = await (named === undefined ? conversation.say("Go.") : conversation.address(named, "Go."));
       const { agents } = application;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { createDeadlines } from "../../src/budget/deadlines.ts";
 import type { Clock, Deadline } from "../../src/core/clock.ts";
-import { between, seededRandom } from "../../src/testing/seeded-random.ts";
+import { between, seededRandom } from "../../src/testing/world.ts";
 
 suite("deadlines", () => {
   test("are called in the order they are due, equals in the order they were set, each once", () => {

@@ -3,16 +3,14 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { openLedger } from "../../src/budget/ledger.ts";
-import { importWithout } from "../mutation.ts";
+import { importWithout, type Mutation } from "../mutation.ts";
 import { ask, lend, need, open, queue, spend, start, stateOf, tokens, waitToStart } from "./ledger-runs.ts";
 
 type Open = typeof openLedger;
 
 type Case = {
   readonly rule: string;
-  readonly file: string;
-  readonly find: string;
-  readonly replace: string;
+  readonly mutation: Mutation;
   /** What the rule makes of the case, and what becomes of it without the rule. */
   readonly outcome: string;
   readonly without: string;
@@ -22,9 +20,7 @@ type Case = {
 const CASES: readonly Case[] = [
   {
     rule: "others get what there is only when the run that settled last has taken its next step",
-    file: "meter",
-    find: "return this.inFlight === 0 && this.lastSettled === undefined;",
-    replace: "return this.inFlight === 0;",
+    mutation: { guard: "quiet-meter", replace: "return this.inFlight === 0;" },
     outcome: "waits",
     without: "granted",
     async run(ledger) {
@@ -37,9 +33,7 @@ const CASES: readonly Case[] = [
   },
   {
     rule: "a run stands in the line before what there is goes to the first in order",
-    file: "line",
-    find: "    insert(this.#live, waiter);\n",
-    replace: "    holder.takeStep();\n    insert(this.#live, waiter);\n",
+    mutation: { guard: "queue-before-step", replace: "holder.takeStep();\ninsert(this.#live, waiter);" },
     outcome: "waits",
     without: "granted",
     async run(ledger) {
@@ -54,9 +48,7 @@ const CASES: readonly Case[] = [
   },
   {
     rule: "what the runs above keep does not count as something that could come back",
-    file: "funds",
-    find: "const within = meter.limit - meter.spent - keptAbove(above, meter, index);",
-    replace: "const within = meter.limit - meter.spent + 0 * keptAbove(above, meter, index);",
+    mutation: { guard: "never-enough", replace: "const within = meter.limit - meter.spent;" },
     outcome: "refused",
     without: "waits",
     async run(ledger) {
@@ -68,9 +60,7 @@ const CASES: readonly Case[] = [
   },
   {
     rule: "a share does not count on what the runs above keep",
-    file: "funds",
-    find: "return limit > meter.limit - meter.spent - keptAbove(above, meter, index);",
-    replace: "return limit > meter.limit - meter.spent + 0 * keptAbove(above, meter, index);",
+    mutation: { guard: "share-within-limit", replace: "return limit > meter.limit - meter.spent;" },
     outcome: "refused",
     without: "granted",
     async run(ledger) {
@@ -82,9 +72,10 @@ const CASES: readonly Case[] = [
   },
   {
     rule: "of children that wait to start the last is refused first",
-    file: "line",
-    find: "return this.#starters.findLast(draws) ??",
-    replace: "return this.#starters.find(draws) ??",
+    mutation: {
+      guard: "refuse-the-last",
+      replace: "return this.#starters.find(draws) ?? this.#live.findLast(draws);",
+    },
     outcome: "waits, refused",
     without: "refused, waits",
     async run(ledger) {
@@ -104,9 +95,7 @@ const CASES: readonly Case[] = [
   },
   {
     rule: "a child that could never be paid does not wait for a slot",
-    file: "line",
-    find: "if (!waiter.isSettled) this.#refuseIfHopeless(waiter);",
-    replace: "",
+    mutation: { guard: "hopeless-start" },
     outcome: "refused",
     without: "waits",
     async run(ledger) {
@@ -118,10 +107,9 @@ const CASES: readonly Case[] = [
 ];
 
 suite("in the ledger", () => {
-  for (const { rule, file, outcome, without, run, ...change } of CASES) {
+  for (const { rule, mutation, outcome, without, run } of CASES) {
     test(rule, async () => {
       assert.equal(await run(openLedger), outcome);
-      const mutation = { ...change, in: import.meta.resolve(`../../src/budget/${file}.ts`) };
       const url = import.meta.resolve("../../src/budget/ledger.ts");
       const mutant = await importWithout<{ openLedger: Open }>(url, mutation);
       assert.equal(await run(mutant.openLedger), without);

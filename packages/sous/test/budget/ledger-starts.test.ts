@@ -144,10 +144,8 @@ suite("a parent", () => {
 
   test("these tests notice a ledger in which a parent waits before its child stands in the line", async () => {
     const mutation = {
-      find: "    this.#starters.push(waiter);\n",
-      replace:
-        "    if (callId !== undefined) holder.above?.wait(callId)[Symbol.dispose]();\n    this.#starters.push(waiter);\n",
-      in: import.meta.resolve("../../src/budget/line.ts"),
+      guard: "queue-before-wait",
+      replace: "if (callId !== undefined) holder.above?.wait(callId)[Symbol.dispose]();\nthis.#starters.push(waiter);",
     };
     const url = import.meta.resolve("../../src/budget/ledger.ts");
     const mutant = await importWithout<typeof import("../../src/budget/ledger.ts")>(url, mutation);

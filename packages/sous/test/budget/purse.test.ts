@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { NO_AMOUNT } from "../../src/core/amount.ts";
 import { emptyPurse, type PurseAsk, type PurseMember, type PurseStep, stepInPurse } from "../../src/core/purse.ts";
-import { call, need, tokens } from "../../src/testing/purse-asks.ts";
+import { call, need, tokens } from "../store/shared-budget/purse-asks.ts";
 
 /** The answers to these asks of one process, on a purse of tokens of which some are in flight already. */
 function answers(

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { openLedger } from "../../src/budget/ledger.ts";
-import { type PurseLine, purseLineOf } from "../../src/budget/purse-line.ts";
 import { Slots } from "../../src/budget/run-slots.ts";
+import { type SharedBudgetClient, sharedBudgetClientOf } from "../../src/budget/shared-budget-client.ts";
 import { type Amount, NO_AMOUNT } from "../../src/core/amount.ts";
 import { StoreError } from "../../src/core/errors.ts";
 import type { Account, Budget, CallAsk, Holding, Lease, LimitState, StartAsk, Started } from "../../src/core/limits.ts";
@@ -11,8 +11,8 @@ import type { PurseReply } from "../../src/core/purse.ts";
 import { Scope } from "../../src/core/scope.ts";
 import type { PursePort, SharedBudget, SharedLimits } from "../../src/core/shared-budget.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
-import { tokens } from "../../src/testing/purse-asks.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { tokens } from "../store/shared-budget/purse-asks.ts";
 
 export const NEVER: Scope = new Scope();
 
@@ -48,13 +48,13 @@ export class SharedProcess {
     this.shared = { ...real, purse };
   }
 
-  get line(): PurseLine {
-    return purseLineOf(this.shared, this.clock);
+  get line(): SharedBudgetClient {
+    return sharedBudgetClientOf(this.shared, this.clock);
   }
 
   tree(own: Budget = {}, slots = 100): Account {
     const onNear = (limit: LimitState) => void this.warnings.push(limit);
-    return openLedger(own, { slots: new Slots(slots, "queue"), purse: this.line, onNear });
+    return openLedger(own, { slots: new Slots(slots, "queue"), shared: this.line, onNear });
   }
 
   /** A tree of one run. */

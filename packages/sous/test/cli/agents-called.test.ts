@@ -129,7 +129,7 @@ suite("B1: agent in a call names an agent of a file", () => {
     );
   });
 
-  test("B1: a child that may delegate can name it, too, and it has no more than that child may pass on", async () => {
+  test("B1: a child that may delegate can name it, too, and it has at most what that child may pass on", async () => {
     await using here = await agentStage({
       "config/sous/agents/scout.md": agentFile("scout", "tools: [list_files, terminal]"),
       "config/sous/agents/reader.md": agentFile("reader", "tools: [list_files]\ndelegate: true"),
@@ -240,7 +240,7 @@ suite("what every agent of a tree is told", () => {
     for (const { notes } of starts) assert.match(notes ?? "", /^You work in [^\n]*\nToday is [^\n]*$/);
   });
 
-  test("a rerun reads what was recorded, whatever the day and the files are by now", async () => {
+  test("a rerun reads what was recorded, whatever the day and the files are now", async () => {
     await using here = await agentStage(files);
     await here.trust();
     assert.equal((await here.run(script)).result.status, "completed");

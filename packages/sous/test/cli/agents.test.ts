@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import { lstat, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { loadAgents, toDefinitions, withAgentRules } from "../../src/cli/application/agents.ts";
+import { loadAgents } from "../../src/cli/application/project.ts";
+import { toDefinitions } from "../../src/cli/application/root.ts";
+import { withAgentRules } from "../../src/cli/application/rules.ts";
 import { agents as agentsCommand } from "../../src/cli/commands/agents.ts";
 import { readAgentFile } from "../../src/config/agents/read.ts";
 import { readProject } from "../../src/config/trust/files.ts";
@@ -108,7 +110,7 @@ test("check warns of an agent whose call takes more than a quarter of the tokens
   assert.equal((await here.run("agents", "check", "small.md")).stdout, "The agent files have no mistakes.\n");
 });
 
-test("a configuration with mistakes keeps nobody from looking at an agent: the limits are said to be unknown", async () => {
+test("an agent is shown although the configuration has mistakes: its limits are said to be unknown", async () => {
   await using here = await stage({
     "config/sous/config.yaml": "agent: { subagent: { max_total_tokens: many } }\n",
     "config/sous/agents/writer.md": writer("max_output_tokens: 8000"),

@@ -14,7 +14,7 @@ const PLAIN = chooseStyle({ color: "never", isAscii: false, isTerminal: true, en
 const QUOTAS = { executions: 5, tokens: 10_000, seconds: 60 };
 
 const linesOf = ({ application, chat }: Stage): string[] =>
-  budgetLines(application, chat.chat.conversation, chat.chat.transcript.tree, 200);
+  budgetLines({ application, conversation: chat.chat.conversation, transcript: chat.chat.transcript, columns: 200 });
 
 suite("what /budget adds", () => {
   const both = new Set(["tokens", "costUsd"] as const);
@@ -192,10 +192,15 @@ suite("the limits of a chat", () => {
     await using stage = openStage({ "**": [[says("One.")]] });
     const { chat, application } = stage;
     const limited = { ...application, agent: application.agent.with({ maxTurns: 7 }) };
-    assert.deepEqual(budgetLines(limited, chat.chat.conversation, chat.chat.transcript.tree, 200), [
-      "Tokens, money, time and the number of children are not limited.",
-      "turns: at most 7 a message",
-    ]);
+    assert.deepEqual(
+      budgetLines({
+        application: limited,
+        conversation: chat.chat.conversation,
+        transcript: chat.chat.transcript,
+        columns: 200,
+      }),
+      ["Tokens, money, time and the number of children are not limited.", "turns: at most 7 a message"],
+    );
   });
 
   test("of an earlier conversation are not made up before it continues", async () => {
@@ -259,7 +264,7 @@ suite("the limits of a chat", () => {
     stage.type("again\r");
     await screen.until(/over budget: Cost limit exceeded.*\n(?:.*\n)?\/budget \+\$1 allows a dollar more\./);
     stage.type("/budget +20k\r");
-    await screen.until("There is no limit of tokens that could be raised; sous chat --max-tokens-total N sets one");
+    await screen.until("Tokens are not limited; sous chat --max-tokens-total N sets a limit that can be raised");
     stage.type("/budget +20000\r");
     await screen.until(
       "error: 20000 may be dollars or tokens: /budget +$1 adds a dollar, /budget +20k adds 20000 tokens",

@@ -14,7 +14,7 @@ import { openStage, type Stage } from "./chat-stage.ts";
 
 async function folder() {
   const path = await mkdtemp(join(tmpdir(), "sous-chat-"));
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, maxRetries: 5 }) };
 }
 
 const saidLast = ({ model }: Stage): string => textOf(model.requests.at(-1)?.messages.at(-1) ?? { content: [] });
@@ -61,7 +61,7 @@ suite("/export", () => {
       assert.equal((await stat(file(ending))).mode & 0o777, 0o600);
     }
     stage.type(`/export ${file("md")}\r`);
-    await stage.screen.until(`error: ${file("md")} is there already: give another name`);
+    await stage.screen.until(`error: ${file("md")} already exists: give another name`);
     const [md = "", html = "", json = ""] = await Promise.all(
       ["md", "html", "json"].map((ending) => readFile(file(ending), "utf8")),
     );

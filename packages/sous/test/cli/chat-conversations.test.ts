@@ -69,14 +69,14 @@ suite("/compact", () => {
       await say(stage, "in a copy", "One.");
       assert.deepEqual(saidLast(stage), [`${SUMMARY_HEAD}All of it.`, "in a copy"]);
     } finally {
-      await rm(folder, { recursive: true });
+      await rm(folder, { recursive: true, maxRetries: 5 });
     }
   });
 
   test("that fails leaves the conversation as it is", async () => {
     await using stage = openStage({ "**": [[says("One.")], [fails("auth")], [says("Two.")]] });
     await say(stage, "one", "One.");
-    await say(stage, "/compact", "There is no summary, so the conversation stays as it is");
+    await say(stage, "/compact", "The agent gave no summary, so the conversation stays as it is");
     await say(stage, "two", "Two.");
     assert.deepEqual(saidLast(stage), ["one", "One.", "two"]);
   });
@@ -113,7 +113,7 @@ suite("/resume", () => {
         "/resume NUMBER continues one of them; so does /resume ID.",
       ],
     );
-    await say(stage, "/resume 3", "There is no conversation 3 in the list");
+    await say(stage, "/resume 3", "Unknown conversation 3");
     await say(stage, "/resume 2", "Continuing: first question");
     assert.match(stage.screen.text(), /… 1 earlier message\n\n> more\nTwo\.\n/);
     await say(stage, "/cost", /2 messages · 1 child/);
@@ -198,7 +198,7 @@ suite("/resume", () => {
       await say(stage, "and here", "Two.");
       assert.deepEqual(saidLast(stage), ["over there", "One.", "and here"]);
     } finally {
-      await rm(folder, { recursive: true });
+      await rm(folder, { recursive: true, maxRetries: 5 });
     }
   });
 

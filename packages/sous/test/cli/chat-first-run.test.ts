@@ -27,7 +27,7 @@ function firstScreen() {
       return Promise.race([asked.chosen, new Promise<string>((resolve) => setImmediate(resolve, "nothing"))]);
     },
     [Symbol.dispose](): void {
-      asked[Symbol.dispose]();
+      asked.live[Symbol.dispose]();
       screen[Symbol.dispose]();
     },
   };
@@ -66,10 +66,10 @@ suite("the first screen", () => {
     stage.draw();
     const shown = await stage.screen.until("1 or 2:");
     assert.match(shown, /^Welcome to sous\. No model is named\.\n\n {2}1 {2}the demo/);
-    stage.asked.clear();
+    stage.asked.live.clear();
     await stage.screen.until((text) => text === "");
     assert.equal(stage.draw(), false);
-    stage.asked.refresh();
+    stage.asked.live.refresh();
     assert.equal(stage.draw(), true);
     assert.equal(await stage.screen.until("1 or 2:"), shown);
   });

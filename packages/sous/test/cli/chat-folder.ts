@@ -25,7 +25,7 @@ export async function folder(script: object = {}): Promise<Folder> {
     XDG_STATE_HOME: join(path, "state"),
     XDG_CONFIG_HOME: join(path, "config"),
   };
-  return { cwd, env, write, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+  return { cwd, env, write, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) };
 }
 
 export const MODEL = ["--model", "script/script.json"];

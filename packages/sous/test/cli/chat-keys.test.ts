@@ -4,7 +4,7 @@ import { editorLines } from "../../src/cli/chat/chat-view.ts";
 import { type Editor, edit, emptyEditor, submitted } from "../../src/cli/chat/editor.ts";
 import { type Key, KeyDecoder, type KeyName } from "../../src/cli/chat/keys.ts";
 import { PromptLine } from "../../src/cli/chat/prompt-line.ts";
-import { displayWidth } from "../../src/cli/terminal/width.ts";
+import { displayWidth } from "../../src/cli/terminal/text.ts";
 
 const key = (name: KeyName): Key => ({ type: "key", name });
 const text = (typed: string): Key => ({ type: "text", text: typed });
@@ -66,7 +66,7 @@ suite("the keys of a terminal", () => {
     assert.deepEqual(keys, [{ type: "paste", text: pasted }]);
   });
 
-  test("an escape byte alone is a key; half a sequence and one that nobody knows are nothing", () => {
+  test("an escape byte alone is a key; half a sequence and an unknown one are ignored", () => {
     assert.deepEqual(decoded("\u001b"), ["<escape>"]);
     assert.deepEqual(decoded("\u001b[1;"), []);
     assert.deepEqual(decoded("\u001b[38;5;1mred\u001b]0;title"), ["red", "0;title"]);
@@ -119,7 +119,7 @@ suite("the line that is typed", () => {
     assert.deepEqual(submitted(edit(used, text("newer")) ?? used).history, ["older", "newer"]);
   });
 
-  test("a backslash at its end asks for another line; a line for somebody else gives the first one back", () => {
+  test("a backslash at its end asks for another line; a line for a child gives the first one back", () => {
     const line = new PromptLine([]);
     for (const each of [text("half\\")]) line.type(each);
     assert.equal(line.enter(), undefined);

@@ -139,7 +139,7 @@ suite("F1: in a terminal, where a log would draw over the chat, it goes to a fil
       XDG_CONFIG_HOME: join(path, "config"),
     };
     const log = join(path, "state/sous/sous.log");
-    return { cwd, env, log, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+    return { cwd, env, log, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) };
   }
 
   async function talk(home: Home, parameters: string[], env: Record<string, string> = {}): Promise<string> {
@@ -222,7 +222,7 @@ suite("F1: a log that can no longer be written", () => {
         [`The log is in ${join(folder, "sous/sous.log")}`, "warning: lines are missing in the log"],
       );
     } finally {
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     }
   });
 });
@@ -244,7 +244,7 @@ suite("F1: a log file with a limit", () => {
       assert.equal(existsSync(`${file}.2`), false);
       assert.deepEqual([statSync(file).mode & 0o777, statSync(`${file}.1`).mode & 0o777], [0o600, 0o600]);
     } finally {
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     }
   });
 });

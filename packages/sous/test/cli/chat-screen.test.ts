@@ -4,15 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { type ChatScene, chatFrame } from "../../src/cli/chat/chat-view.ts";
+import { complete } from "../../src/cli/chat/completion.ts";
 import { emptyEditor, withText } from "../../src/cli/chat/editor.ts";
-import { openHistory } from "../../src/cli/chat/history.ts";
 import { MarkdownStream } from "../../src/cli/chat/markdown.ts";
-import { complete } from "../../src/cli/chat/prompt-line.ts";
+import { openHistory } from "../../src/cli/chat/prompt-line.ts";
 import { Transcript } from "../../src/cli/chat/transcript.ts";
 import { readTypedLine } from "../../src/cli/chat/typed-line.ts";
 import { LiveScreen } from "../../src/cli/terminal/live-screen.ts";
 import { chooseStyle } from "../../src/cli/terminal/style.ts";
-import { displayWidth } from "../../src/cli/terminal/width.ts";
+import { displayWidth } from "../../src/cli/terminal/text.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { steady } from "./chat-stage.ts";
 import { assertGolden } from "./golden.ts";
@@ -161,7 +161,7 @@ suite("frames", () => {
     }
   });
 
-  test("a terminal that becomes narrower is drawn anew, and what is finished stays", async () => {
+  test("a terminal that becomes narrower is drawn again, and finished lines stay", async () => {
     const clock = new VirtualClock(START);
     using terminal = new HeadlessScreen(100, 24);
     const transcript = new Transcript(LIVE);
@@ -338,11 +338,11 @@ suite("what is typed", () => {
       });
       assert.deepEqual(await complete("/resume 01AAB", 13, sources), { from: 8, text: "01AAB2 ", choices: [] });
     } finally {
-      await rm(cwd, { recursive: true });
+      await rm(cwd, { recursive: true, maxRetries: 5 });
     }
   });
 
-  test("earlier lines are kept private and bounded, and a link in their place is not followed", async () => {
+  test("earlier lines are stored privately and bounded, and a link instead of the file is not followed", async () => {
     const folder = await mkdtemp(join(tmpdir(), "sous-chat-"));
     try {
       const file = join(folder, "state", "chat-history");
@@ -364,7 +364,7 @@ suite("what is typed", () => {
       assert.equal(await readFile(canary, "utf8"), '"secret"\n');
       assert.deepEqual((await openHistory(undefined)).entries, []);
     } finally {
-      await rm(folder, { recursive: true });
+      await rm(folder, { recursive: true, maxRetries: 5 });
     }
   });
 });

@@ -188,7 +188,7 @@ suite("questions", () => {
 });
 
 suite("a conversation", () => {
-  test("goes on from message to message; what is typed while it works steers it", async () => {
+  test("continues from message to message; what is typed while it works steers it", async () => {
     const { promise: isOpen, resolve: open } = Promise.withResolvers<string>();
     const gate = tool({ name: "gate", description: "Waits.", inputSchema: z.object({}), execute: () => isOpen });
     await using stage = openStage(
@@ -253,7 +253,7 @@ suite("a conversation", () => {
     );
   });
 
-  test("Ctrl-C clears the line, then wraps up, then stops; afterwards the conversation goes on", async () => {
+  test("Ctrl-C clears the line, then wraps up, then stops; afterwards the conversation continues", async () => {
     await using stage = openStage({
       sous: [[hangs()], [says("Still here.")]],
     });
@@ -303,8 +303,8 @@ suite("a conversation", () => {
       assert.equal(model.requests.length, 2);
       assert.ok(!JSON.stringify(model.requests).includes("CANARY"));
     } finally {
-      await rm(cwd, { recursive: true });
-      await rm(outside, { recursive: true });
+      await rm(cwd, { recursive: true, maxRetries: 5 });
+      await rm(outside, { recursive: true, maxRetries: 5 });
     }
   });
 
@@ -317,7 +317,7 @@ suite("a conversation", () => {
     assert.equal(textOf(stage.model.requests[0]?.messages[0] ?? { content: [] }), lines.join("\n"));
   });
 
-  test("whoever goes back to the shell finds no half a screen there, and all of it afterwards", async () => {
+  test("a person who goes back to the shell finds no half-drawn screen there, and the whole one afterwards", async () => {
     await using stage = openStage({ sous: [[says("Here.")]] });
     stage.type("hello\r");
     await stage.screen.until("Here.");

@@ -1,6 +1,6 @@
 /** A chat on a headless screen in this process: the real chat, runtime and tools; the model is scripted. */
 
-import type { Application } from "../../src/cli/application/application.ts";
+import type { Application } from "../../src/cli/application/open.ts";
 import { InteractiveChat } from "../../src/cli/chat/interactive-chat.ts";
 import { KeyDecoder } from "../../src/cli/chat/keys.ts";
 import { Questions } from "../../src/cli/chat/questions.ts";
@@ -35,6 +35,8 @@ export type StageOptions = {
   price?: Price;
   /** What a script waits on with `after`; the machine's when unset. */
   modelClock?: Clock;
+  /** Time that questions measure passes only with `pause`, however busy the machine is. */
+  isTimeStopped?: boolean;
 };
 
 export type Stage = AsyncDisposable & {
@@ -96,7 +98,11 @@ export function openStage(script: Script, options: StageOptions = {}): Stage {
   let chat: InteractiveChat | undefined;
   let ahead = 0;
   const { clock: machine } = systemHost();
-  const clock: Clock = { ...machine, monotonic: () => machine.monotonic() + ahead };
+  const begun = machine.monotonic();
+  const clock: Clock = {
+    ...machine,
+    monotonic: () => (options.isTimeStopped ? begun : machine.monotonic()) + ahead,
+  };
   const questions = new Questions(
     (request) => application.describe(request, columns - 4),
     () => chat?.onQuestion(),

@@ -7,14 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
 import { promisify } from "node:util";
-import { completion } from "../../src/cli/commands/completion.ts";
-import { bashScript } from "../../src/cli/completion/bash-script.ts";
-import { fishScript } from "../../src/cli/completion/fish-script.ts";
-import { zshScript } from "../../src/cli/completion/zsh-script.ts";
+import { COMPLETION_SCRIPTS, completion } from "../../src/cli/commands/completion.ts";
 import { CommandError } from "../../src/cli/exit-codes.ts";
 import { runJson } from "../../src/cli/stored/run-json.ts";
-import type { CommandEntry } from "../../src/cli/table/command-entry.ts";
-import { COMMAND_TABLE } from "../../src/cli/table/command-table.ts";
+import type { CommandEntry } from "../../src/cli/table/entry.ts";
+import { COMMAND_TABLE } from "../../src/cli/table/help.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { assertGolden } from "./golden.ts";
 import { keepSampleRuns } from "./kept-runs.ts";
@@ -22,7 +19,7 @@ import { sous } from "./sous-process.ts";
 
 const SNAPSHOTS = join(import.meta.dirname, "../snapshots");
 const folder = mkdtempSync(join(tmpdir(), "sous-completion-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 
 const marker = join(folder, "marker");
 /** An agent file can be called anything. */
@@ -37,7 +34,7 @@ async function offeredFor(lines: readonly (readonly string[])[]): Promise<string
     const quoted = words.map((word) => `'${word}'`).join(" ");
     return `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _sous; echo "\${COMPREPLY[*]}"`;
   });
-  const script = `set -u\n${bashScript(COMMAND_TABLE)}\n${asks.join("\n")}\n`;
+  const script = `set -u\n${COMPLETION_SCRIPTS.bash(COMMAND_TABLE)}\n${asks.join("\n")}\n`;
   const env = { PATH: `${folder}:${process.env.PATH ?? ""}` };
   const { stdout, stderr } = await promisify(execFile)("bash", ["--norc", "-c", script], { env, cwd: folder });
   assert.equal(stderr, "");
@@ -47,7 +44,7 @@ async function offeredFor(lines: readonly (readonly string[])[]): Promise<string
     .map((line) => line.split(" ").filter((word) => word !== ""));
 }
 
-test("bash offers commands, options, the words they take, files, kept runs and agents", async () => {
+test("bash offers commands, options, the words they take, files, stored runs and agents", async () => {
   const cases: [line: string[], offered: string[]][] = [
     [
       ["sous", "re"],
@@ -98,9 +95,9 @@ test("B4.1: a name that is a command for a shell is not offered and not run", as
 
 suite("every command and every option of the table is in the script of", () => {
   for (const [shell, script, spelled] of [
-    ["bash", bashScript(COMMAND_TABLE), (name: string) => `--${name}`],
-    ["zsh", zshScript(COMMAND_TABLE), (name: string) => `--${name}`],
-    ["fish", fishScript(COMMAND_TABLE), (name: string) => `-l ${name} `],
+    ["bash", COMPLETION_SCRIPTS.bash(COMMAND_TABLE), (name: string) => `--${name}`],
+    ["zsh", COMPLETION_SCRIPTS.zsh(COMMAND_TABLE), (name: string) => `--${name}`],
+    ["fish", COMPLETION_SCRIPTS.fish(COMMAND_TABLE), (name: string) => `-l ${name} `],
   ] as const) {
     test(shell, (context) => {
       const missing = COMMAND_TABLE.flatMap(({ name, groups }) => [
@@ -116,7 +113,7 @@ suite("every command and every option of the table is in the script of", () => {
 });
 
 test("scripts are written as they were when they were tried in their shells; UPDATE_SNAPSHOTS=1 after trying again", () => {
-  for (const [shell, script] of Object.entries({ bash: bashScript, zsh: zshScript, fish: fishScript }))
+  for (const [shell, script] of Object.entries(COMPLETION_SCRIPTS))
     assertGolden(`completion.${shell}`, script(SAMPLE).trimEnd().split("\n"), SNAPSHOTS);
 });
 
@@ -136,9 +133,9 @@ const SAMPLE: readonly CommandEntry[] = [
       {
         title: "options",
         options: [
-          { name: "file", short: "f", value: "FILE", offers: "file", about: "a file: this one" },
-          { name: "colour", value: "WORD", words: ["red", "green"], about: "don't [look]" },
-          { name: "count", value: "N", about: "so many" },
+          { name: "file", short: "f", value: "FILE", about: "a file: this one" },
+          { name: "colour", value: "FORMAT", words: ["red", "green"], about: "don't [look]" },
+          { name: "count", value: "N", about: "at most N" },
           { name: "help", short: "h", about: "this text" },
         ],
       },
@@ -151,7 +148,7 @@ const SAMPLE: readonly CommandEntry[] = [
     usage: ["again ID"],
     examples: [],
     offers: "run",
-    groups: [{ title: "options", options: [{ name: "id", value: "ID", offers: "run", about: "this one" }] }],
+    groups: [{ title: "options", options: [{ name: "id", value: "ID", about: "this one" }] }],
   },
 ];
 
@@ -162,9 +159,8 @@ test("the name of a shell is needed, and one of three", async () => {
 });
 
 test("completion prints the script of the shell that was named, and nothing else", async () => {
-  const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
   await Promise.all(
-    Object.entries(scripts).map(async ([shell, script]) => {
+    Object.entries(COMPLETION_SCRIPTS).map(async ([shell, script]) => {
       const { code, stdout, stderr } = await sous(["completion", shell]);
       assert.deepEqual([code, stderr], [0, ""]);
       assert.equal(stdout, script(COMMAND_TABLE));

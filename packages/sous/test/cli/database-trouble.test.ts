@@ -53,7 +53,7 @@ const TROUBLES: Trouble[] = [
       bytes.fill(0xa5, 100);
       await writeFile(file, bytes);
     },
-    sentence: / is damaged \(.*\): put a copy in its place, or give another file with --db-path$/,
+    sentence: / is damaged \(.*\): restore a copy, or give another file with --db-path$/,
   },
 ];
 
@@ -130,7 +130,7 @@ suite("together", { concurrency: true }, () => {
       assert.match(stderr, / is locked by another program: close that program, or wait until it is done\n$/);
     });
 
-    test("an empty file is a database that nobody has begun", async () => {
+    test("an empty file counts as a new database", async () => {
       await using folder = await dataFolder();
       await mkdir(dirname(folder.file));
       await writeFile(folder.file, "");
@@ -141,7 +141,7 @@ suite("together", { concurrency: true }, () => {
   });
 
   suite("G3: sous demo with a store", { concurrency: true }, () => {
-    test("that cannot be opened warns once and goes on", async () => {
+    test("that cannot be opened warns once and continues", async () => {
       await using folder = await dataFolder();
       await using work = await temporaryTree({ "one.txt": "1\n" });
       await mkdir(folder.file, { recursive: true });
@@ -152,7 +152,7 @@ suite("together", { concurrency: true }, () => {
       assert.deepEqual(linesAboutStore(stderr), [`warning: the run is not stored: ${sentence}`]);
     });
 
-    test("that is on a full disk warns once and goes on, and ends when the store is required", async () => {
+    test("that is on a full disk warns once and continues, and ends when the store is required", async () => {
       await using folder = await dataFolder();
       await using work = await temporaryTree({ "one.txt": "1\n" });
       const files = ["one.db", "two.db"].map((name) => join(folder.path, name)) as [string, string];

@@ -21,12 +21,10 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { PRICES_AS_OF } from "../../src/budget/prices.ts";
-import { exitCodeOf, toJson } from "../../src/cli/commands/doctor.ts";
-import type { Check } from "../../src/cli/doctor/check.ts";
-import { type DoctorRequest, examine } from "../../src/cli/doctor/examine.ts";
+import { PRICES_AS_OF } from "../../src/budget/price-table.ts";
+import { type DoctorRequest, examine, exitCodeOf, toJson } from "../../src/cli/commands/doctor.ts";
 import { checkDisk } from "../../src/cli/doctor/folders.ts";
-import { checkTerminal } from "../../src/cli/doctor/machine.ts";
+import { type Check, checkTerminal } from "../../src/cli/doctor/machine.ts";
 import { userFolder } from "../../src/cli/files/paths.ts";
 import { readProject } from "../../src/config/trust/files.ts";
 import { trust as giveTrust } from "../../src/config/trust/trust.ts";
@@ -38,7 +36,7 @@ import { CommandInTerminal } from "./terminal-screen.ts";
 
 const SECRET = "sk-ant-never-shown-0123456789";
 const root = mkdtempSync(join(tmpdir(), "sous-doctor-"));
-after(() => rmSync(root, { recursive: true, force: true }));
+after(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
 
 /** A user who has just come: a home of their own, and nothing in it. */
 function home(): { path: string; env: Record<string, string>; config: string; database: string; state: string } {
@@ -124,7 +122,7 @@ suite("the key of the model", () => {
     assert.equal(stateIn(checks, "model"), "ok: script/answers.json, answers from a file");
     assert.equal(checks.has("key"), false);
   });
-  test("of a provider that nobody knows is no question", async () => {
+  test("of an unknown provider is not asked for", async () => {
     const { env } = home();
     const checks = await examined({ env, flags: { model: "nobody/x" } });
     assert.match(stateIn(checks, "model"), /^problem: No model provider is called "nobody"/);

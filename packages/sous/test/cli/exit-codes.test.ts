@@ -5,8 +5,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { CommandError } from "../../src/cli/exit-codes.ts";
-import { endingSentence, exitCodeOfRun, failureBefore } from "../../src/cli/run/ending.ts";
-import { runOutput } from "../../src/cli/run/output.ts";
+import { endingSentence, exitCodeOfRun } from "../../src/cli/run/ending.ts";
+import { failureBefore, runOutput } from "../../src/cli/run/output.ts";
 import { MissingKey, StoreError, UserError } from "../../src/core/errors.ts";
 import type { RunStatus } from "../../src/core/outcome.ts";
 import { type RunResult, withoutRun } from "../../src/core/runtime.ts";
@@ -324,7 +324,7 @@ test("J1: every ending has one exit code and the same words, whatever the format
     assert.equal(exitCodeOfRun(result, 143), code);
     const sentence = endingSentence(result, {
       stoppedBy: "SIGTERM",
-      isKept: false,
+      isStored: false,
       flags: { dbPath: undefined, configFile: undefined },
     });
     assert.equal(sentence === undefined, status === "completed");
@@ -362,7 +362,7 @@ async function written(format: Format, result: RunResult): Promise<string> {
     text += piece;
   };
   const outlet = { write, isClosed: false, failure: undefined };
-  await runOutput(format, outlet, { color: "never", isAscii: false }).end(result);
+  await runOutput(format, outlet, { color: "never", ascii: false }).end(result);
   return text;
 }
 

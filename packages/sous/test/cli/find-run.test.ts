@@ -5,7 +5,7 @@ import { suite, test } from "node:test";
 import { CommandError } from "../../src/cli/exit-codes.ts";
 import { changeTo, shellWord, shortFolder, thisFolder } from "../../src/cli/files/paths.ts";
 import { eventsOf, isThere } from "../../src/cli/stored/database.ts";
-import { findRun, folderNote, type SearchPlace } from "../../src/cli/stored/find-run.ts";
+import { findRun, folderNote, type RunSearch } from "../../src/cli/stored/find-run.ts";
 import { listConversations } from "../../src/cli/stored/list-conversations.ts";
 import { NO_OWNER, type Store } from "../../src/core/store.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
@@ -40,13 +40,13 @@ async function severalFolders(): Promise<Store> {
   return store;
 }
 
-function place(cwd: string, elsewhere: SearchPlace["elsewhere"] = "refuse") {
+function place(cwd: string, elsewhere: RunSearch["elsewhere"] = "refuse") {
   return { cwd, elsewhere, takenBy: (id: string) => `sous resume ${id} --here` };
 }
 
 suite("G5: a run is looked for in the folder of the command", async () => {
   const store = await severalFolders();
-  const found = async (given: string | undefined, from: SearchPlace): Promise<string> => {
+  const found = async (given: string | undefined, from: RunSearch): Promise<string> => {
     try {
       return (await findRun(store, given, from)).id;
     } catch (error) {

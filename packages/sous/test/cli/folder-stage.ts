@@ -49,7 +49,7 @@ export function openFolders(...projects: string[]): FolderStage {
     path,
     write,
     type: (line, typed) => typeLine(line, typed, path(typed.in), { ...env, ...typed.env }),
-    [Symbol.dispose]: () => rmSync(top, { recursive: true, force: true }),
+    [Symbol.dispose]: () => rmSync(top, { recursive: true, force: true, maxRetries: 5 }),
   };
 }
 

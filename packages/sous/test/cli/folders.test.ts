@@ -111,7 +111,7 @@ suite("together", { concurrency: true }, () => {
     const rerun = await stage.type(`sous replay --rerun --id ${id}`, { in: "bakery" });
     assert.deepEqual([rerun.code, rerun.stdout.includes("identical")], [0, true], "a rerun may be in any folder");
     const none = await stage.type("sous replay --list --here", { in: "data" });
-    assert.deepEqual([none.stdout, none.stderr], ["", "No run is like that; sous replay --list shows the newest.\n"]);
+    assert.deepEqual([none.stdout, none.stderr], ["", "No run matches; sous replay --list shows the newest.\n"]);
     const alone = await stage.type("sous chat --here", { in: "shop" });
     assert.deepEqual([alone.code, alone.stderr.includes("give --continue or --resume ID with it")], [2, true]);
     const again = await stage.type("sous chat --continue --model script/answers.json", {

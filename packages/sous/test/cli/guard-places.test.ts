@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { guardPlaces } from "../../src/cli/application/guards.ts";
+import { guardPaths } from "../../src/cli/application/guards.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
 
 test("B5.1: of the command that gives the key only the words that are files are guarded", async () => {
@@ -12,7 +12,7 @@ test("B5.1: of the command that gives the key only the words that are files are 
   const cwd = join(await realpath(tree.path), "work");
   const request = { cwd, env: { HOME: tree.path }, configFile: undefined, dbPath: undefined, optionFiles: [] };
   const provider = { apiKeyCommand: "sh  key.sh show none" };
-  const { refused } = await guardPlaces(request, { model: undefined, provider } as never, undefined);
+  const { refused } = await guardPaths(request, { model: undefined, provider } as never, undefined);
   assert.deepEqual(
     refused?.filter((path) => path.startsWith(cwd)),
     [join(cwd, "key.sh")],

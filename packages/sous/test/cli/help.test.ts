@@ -4,18 +4,16 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { EXIT } from "../../src/cli/exit-codes.ts";
-import type { CommandEntry, OptionEntry } from "../../src/cli/table/command-entry.ts";
-import { COMMAND_TABLE } from "../../src/cli/table/command-table.ts";
-import { EXIT_CODE_TABLE } from "../../src/cli/table/exit-code-table.ts";
-import { helpOn } from "../../src/cli/table/help.ts";
+import { EXIT, EXIT_CODE_TABLE } from "../../src/cli/exit-codes.ts";
+import type { CommandEntry, OptionEntry } from "../../src/cli/table/entry.ts";
+import { COMMAND_TABLE, helpOn } from "../../src/cli/table/help.ts";
 import { sourceFolder } from "../source-files.ts";
 import { assertGolden } from "./golden.ts";
 
 const SNAPSHOTS = join(import.meta.dirname, "../snapshots");
 const CLI = join(sourceFolder, "cli");
 
-suite("--help is as it was promised; UPDATE_SNAPSHOTS=1 promises anew", () => {
+suite("--help is as it was promised; UPDATE_SNAPSHOTS=1 writes the snapshot again", () => {
   for (const name of [undefined, ...COMMAND_TABLE.map((entry) => entry.name)]) {
     test(name ?? "for all commands", () => {
       const snapshot = name === undefined ? "help.txt" : `help-${name}.txt`;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { suite, test } from "node:test";
 import { thisFolder } from "../../src/cli/files/paths.ts";
-import { listLines } from "../../src/cli/replay/list-lines.ts";
+import { listLines } from "../../src/cli/replay/list.ts";
 import { alone } from "../../src/cli/stored/list-conversations.ts";
 import { runJson } from "../../src/cli/stored/run-json.ts";
 import { chooseStyle } from "../../src/cli/terminal/style.ts";
@@ -51,7 +51,7 @@ test("C6: how long a run took is what it says itself, also when the clock was se
   for (const event of tree.events) shown.apply(event);
   const records = await store.tree("lead");
   assert.deepEqual(
-    [...listLines(records.map(alone), 100, style, undefined), ...treeLines(shown, 100, style)]
+    [...listLines(records.map(alone), { columns: 100, style }, undefined), ...treeLines(shown, 100, style)]
       .join("\n")
       .match(/\b[\d.]+[smh](?:\d+[sm])?\b/g),
     ["2.1s", "1.1s", "2.1s", "1.1s"],

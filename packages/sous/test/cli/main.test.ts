@@ -74,7 +74,7 @@ test("a folder that is gone is said to be so, by every command that needs one", 
       stdio: ["ignore", "pipe", "pipe"],
       encoding: "utf8",
     });
-    assert.equal(stderr, "error: The folder in which sous was started is gone: go to another one\n");
+    assert.equal(stderr, "error: The folder in which sous was started no longer exists: change to another one\n");
     assert.equal(status, 1);
   }
 });
@@ -103,7 +103,7 @@ test("what this build does not have is a mistake of usage, said in one line", as
 
 suite("sous demo", { concurrency: true }, () => {
   const data = mkdtempSync(join(tmpdir(), "sous-demo-"));
-  after(() => rmSync(data, { recursive: true, force: true }));
+  after(() => rmSync(data, { recursive: true, force: true, maxRetries: 5 }));
   const repository = sous(["demo", "--ephemeral"], { env: { XDG_DATA_HOME: data } });
 
   test("ends well and without an escape byte", async (context) => {
@@ -190,7 +190,7 @@ suite("sous demo", { concurrency: true }, () => {
     assert.equal(code, 0);
     assert.ok(stdout.includes("\u001b[32m"));
     assert.match(stdout, /^files: No files\.\ndefinitions: No definitions\. .*\nreader: .* Read 0 of 0 files\.$/m);
-    const sentence = "HOME is not set, so there is no place for runs: set XDG_DATA_HOME, or give --db-path FILE";
+    const sentence = "HOME is not set, so the folder for runs is not known: set XDG_DATA_HOME, or give --db-path FILE";
     assert.equal(stderr.split("\n")[0], `warning: the run is not stored: ${sentence}`);
   });
 

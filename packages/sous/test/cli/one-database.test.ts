@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { COMMAND_TABLE } from "../../src/cli/table/command-table.ts";
+import { COMMAND_TABLE } from "../../src/cli/table/help.ts";
 import { NO_OWNER } from "../../src/core/store.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
@@ -59,7 +59,7 @@ test("a database is opened only where the one rule has chosen its file", () => {
       .sort();
   assert.deepEqual(openers(/\bdatabaseFile\(/), [
     "cli/application/guards.ts",
-    "cli/doctor/examine.ts",
+    "cli/commands/doctor.ts",
     "cli/files/paths.ts",
     "cli/stored/database.ts",
   ]);

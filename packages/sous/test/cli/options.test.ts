@@ -5,8 +5,8 @@ import { suite, test } from "node:test";
 import { CommandError } from "../../src/cli/exit-codes.ts";
 import { databaseFile } from "../../src/cli/files/paths.ts";
 import { findRun } from "../../src/cli/stored/find-run.ts";
-import type { CommandEntry } from "../../src/cli/table/command-entry.ts";
-import { readMoment, readOptions, readWhole, refusePositionals } from "../../src/cli/table/options.ts";
+import type { CommandEntry } from "../../src/cli/table/entry.ts";
+import { readOptions, refusePositionals } from "../../src/cli/table/options.ts";
 import { nearest } from "../../src/core/nearest.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { IDS, keepSampleRuns } from "./kept-runs.ts";
@@ -37,7 +37,12 @@ suite("options", () => {
           { name: "limit", value: "N", default: "10", about: "" },
           { name: "id", short: "i", value: "ID", about: "" },
           { name: "status", value: "S", words: ["completed", "failed"], about: "" },
-          { name: "allow", value: "RULE", isMany: true, mayBeEmpty: true, about: "" },
+          { name: "allow", value: "RULE", allows: "", about: "" },
+          { name: "offset", value: "N", allows: "0", about: "" },
+          { name: "budget", value: "USD", about: "" },
+          { name: "timeout", value: "TIME", about: "" },
+          { name: "tools", value: "A,B", about: "" },
+          { name: "since", value: "WHEN", about: "" },
         ],
       },
     ],
@@ -45,9 +50,9 @@ suite("options", () => {
   const read = (...parameters: string[]) => readOptions(entry, parameters);
 
   test("are read long and short, with their value behind them or joined to them", () => {
-    assert.deepEqual({ ...read("-l", "--limit=3", "-i", "abc", "word").values }, { list: true, limit: "3", id: "abc" });
+    assert.deepEqual({ ...read("-l", "--limit=3", "-i", "abc", "word").values }, { list: true, limit: 3, id: "abc" });
     assert.deepEqual(read("-li", "abc", "word").positionals, ["word"]);
-    assert.deepEqual({ ...read().values }, { list: false, limit: "10" });
+    assert.deepEqual({ ...read().values }, { list: false, limit: 10 });
     assert.deepEqual(read("--allow", "a", "--allow=").values.allow, ["a", ""]);
     assert.equal(read("--status", "failed").values.status, "failed");
   });
@@ -80,20 +85,31 @@ suite("options", () => {
     refusePositionals("sous x", []);
   });
 
-  test("whole numbers are what they should be", () => {
-    assert.equal(readWhole("limit", "7", 1), 7);
-    const complaints: [work: () => unknown, message: string][] = [
-      [() => readWhole("limit", "0", 1), '--limit must be a whole number of at least 1; found "0"'],
-      [() => readWhole("limit", "1e3", 1), '--limit must be a whole number of at least 1; found "1e3"'],
-      [() => readWhole("offset", "-1", 0), '--offset must be a whole number of at least 0; found "-1"'],
+  test("numbers, amounts, times and lists are parsed", () => {
+    const { values } = read("--limit", "7", "--offset=0", "--budget", "0.50", "--timeout", "5m", "--tools", "a,b c");
+    assert.deepEqual(
+      [values.limit, values.offset, values.budget, values.timeout, values.tools],
+      [7, 0, 0.5, 300, ["a", "b", "c"]],
+    );
+    const complaints: [parameter: string, message: string][] = [
+      ["--limit=0", '--limit must be a whole number of at least 1; found "0"'],
+      ["--limit=1e3", '--limit must be a whole number of at least 1; found "1e3"'],
+      ["--offset=-1", '--offset must be a whole number of at least 0; found "-1"'],
+      ["--budget=0", '--budget is an amount of US dollars greater than 0, such as 0.50; found "0"'],
+      ["--timeout=x", '--timeout is a time greater than 0, such as 90s, 5m or 2h; found "x"'],
     ];
-    for (const [work, message] of complaints) assert.deepEqual(complaint(work), [2, message]);
+    for (const [parameter, message] of complaints)
+      assert.deepEqual(
+        complaint(() => read(parameter)),
+        [2, message],
+      );
   });
 
   test("a moment is an age or a date", () => {
     const now = Date.UTC(2026, 10, 15, 12);
+    const since = (given: string) => readOptions(entry, [`--since=${given}`], now).values.since;
     const moments = ["90s", "45m", "12h", "7d", "2w", "2026-11-01", "2026-11-01T10:00:00Z"].map((each) =>
-      new Date(readMoment("since", each, now)).toISOString(),
+      new Date(since(each) ?? 0).toISOString(),
     );
     assert.deepEqual(moments, [
       "2026-11-15T11:58:30.000Z",
@@ -106,7 +122,7 @@ suite("options", () => {
     ]);
     for (const wrong of ["7", "d", "7y", "-7d", "yesterday", "2026-13-45", "1"]) {
       assert.deepEqual(
-        complaint(() => readMoment("since", wrong, now)),
+        complaint(() => since(wrong)),
         [2, `--since takes a time such as 45m, 12h, 7d or 2w, or a date such as 2026-11-15; found "${wrong}"`],
       );
     }
@@ -157,7 +173,7 @@ suite("the database is", () => {
   });
 
   test("nowhere without a home, and that is said", () => {
-    const sentence = "HOME is not set, so there is no place for runs: set XDG_DATA_HOME, or give --db-path FILE";
+    const sentence = "HOME is not set, so the folder for runs is not known: set XDG_DATA_HOME, or give --db-path FILE";
     for (const env of [{}, { HOME: "" }, { HOME: "here" }])
       assert.deepEqual(
         complaint(() => databaseFile(undefined, env)),
@@ -189,10 +205,10 @@ suite("a run is found by", async () => {
   });
 
   test("nothing else, and what is wrong is said with what to do", async () => {
-    const list = "sous replay --list shows what there is.";
-    assert.equal(await found("01K2"), `There is no run 01K2. Give at least 6 characters of its id. ${list}`);
-    assert.equal(await found("01K2ZZZZ"), `There is no run 01K2ZZZZ. ${list}`);
-    assert.equal(await found("%%%%%%\u001b[2J"), `There is no run %%%%%%. ${list}`);
+    const list = "sous replay --list shows all.";
+    assert.equal(await found("01K2"), `Unknown run 01K2. Give at least 6 characters of its id. ${list}`);
+    assert.equal(await found("01K2ZZZZ"), `Unknown run 01K2ZZZZ. ${list}`);
+    assert.equal(await found("%%%%%%\u001b[2J"), `Unknown run %%%%%%. ${list}`);
     assert.equal(
       await found("01K2F8Q6ZW"),
       `01K2F8Q6ZW is the beginning of several ids: ${IDS.reader} (lead/reader), ${IDS.scout} (lead/scout)`,

@@ -56,11 +56,11 @@ suite("E1: provider settings", () => {
       const { heard: requests } = await askedBy(MODEL, { apiKeyCommand: `sh ${program}` });
       assert.deepEqual(requests, [{ path: "/proxy/v1/messages", key: KEY }]);
     } finally {
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     }
   });
 
-  test("so many retries as are set", async () => {
+  test("as many retries as are set", async () => {
     const { heard: requests } = await askedBy(MODEL, { apiKeyEnv: "MY_OWN", maxRetries: 1 }, { MY_OWN: KEY });
     assert.equal(requests.length, 2);
   });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { PassThrough, Readable } from "node:stream";
 import { test } from "node:test";
-import { MAX_STDIN_BYTES, readStdin } from "../../src/cli/run/request.ts";
+import { MAX_STDIN_BYTES, readStdin } from "../../src/cli/run/task.ts";
 import { catchInterrupts, openUnlessStopped } from "../../src/cli/terminal/interrupts.ts";
 
 test("J1: when standard input was read or refused, its pipe is closed and nothing listens or waits any longer", async (t) => {

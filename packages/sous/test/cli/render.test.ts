@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
+import { startRenderer } from "../../src/cli/run/watch.ts";
 import { chooseStyle, type Style } from "../../src/cli/terminal/style.ts";
-import { displayWidth } from "../../src/cli/terminal/width.ts";
+import { displayWidth } from "../../src/cli/terminal/text.ts";
 import { liveLines } from "../../src/cli/view/live-lines.ts";
-import { startRenderer } from "../../src/cli/view/renderer.ts";
 import { RunTree } from "../../src/cli/view/run-tree.ts";
 import { treeLines } from "../../src/cli/view/tree-lines.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";

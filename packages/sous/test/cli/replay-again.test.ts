@@ -154,7 +154,7 @@ suite("together", { concurrency: true }, () => {
     await look(undefined, cassetteModel(file, { environment: {} }));
     const saved = await readFile(file, "utf8");
     const again = await replay("--save-cassette", file, "--id", ids.first);
-    assert.deepEqual([again.code, again.stderr], [1, `error: ${file} is there already; --force replaces it\n`]);
+    assert.deepEqual([again.code, again.stderr], [1, `error: ${file} already exists; --force replaces it\n`]);
     assert.equal(await readFile(file, "utf8"), saved);
     const forced = await replay("--save-cassette", file, "--id", ids.first, "--force");
     assert.equal(forced.code, 0);

@@ -101,7 +101,7 @@ suite("together", { concurrency: true }, () => {
       assert.deepEqual([wrong.code, wrong.stdout], [1, ""]);
       assert.match(wrong.stderr, /^error: The file cannot be imported: [ -~]*\n$/);
       const missing = replayCommand(["--import", join(folder.path, "none.json"), "--db-path", folder.file]);
-      await assert.rejects(missing, { name: "CommandError", message: /none\.json cannot be read: it is not there/ });
+      await assert.rejects(missing, { name: "CommandError", message: /none\.json cannot be read: it does not exist/ });
       const folderAsFile = replayCommand(["--import", folder.path, "--db-path", folder.file]);
       await assert.rejects(folderAsFile, { name: "CommandError", message: / cannot be read: it is not a file$/ });
       const tree = await replay("--export", "json", "--id", IDS.hostile);
@@ -121,7 +121,7 @@ suite("together", { concurrency: true }, () => {
       for (const output of [file, link]) {
         await assert.rejects(write(output), {
           name: "CommandError",
-          message: `${output} is there already; --force replaces it`,
+          message: `${output} already exists; --force replaces it`,
         });
       }
       const nowhere = join(folder.path, "no", "such", "folder.md");
@@ -160,7 +160,7 @@ suite("together", { concurrency: true }, () => {
       assert.deepEqual(JSON.parse(json.stdout), { schema: "sous.prune.v1", trees: 2 });
     });
 
-    test("whoever would lose everything is asked first, with how much that is", async () => {
+    test("a person who would delete everything is asked first, with how much that is", async () => {
       const file = join(folder.path, "all.db");
       {
         await using store = await openSqliteStore(file);
@@ -171,8 +171,9 @@ suite("together", { concurrency: true }, () => {
       const printed: string[] = [];
       const prune = (answer: boolean, ...parameters: string[]): Promise<number> => {
         const { values } = readOptions(REPLAY, ["--prune", ...parameters]);
-        const output = openOutput(process.stdout, { color: "never", isAscii: false });
+        const output = openOutput(process.stdout, { color: "never", ascii: false });
         const parts = {
+          otherId: "",
           values,
           file,
           flags: { dbPath: file, configFile: undefined },

@@ -46,7 +46,7 @@ suite("together", { concurrency: true }, () => {
       assert.deepEqual(idsIn(await replay("-l", "--status", "incomplete")), [IDS.reader]);
       assert.deepEqual(idsIn(await replay("-l", "--since", "2026-11-15T12:30Z")), [IDS.broken, IDS.hostile]);
       const { code, stdout, stderr } = await replay("-l", "--status", "refused");
-      assert.deepEqual([code, stdout, stderr], [0, "", "No run is like that; sous replay --list shows the newest.\n"]);
+      assert.deepEqual([code, stdout, stderr], [0, "", "No run matches; sous replay --list shows the newest.\n"]);
     });
 
     test("is one object for scripts, with everything a run has", async () => {
@@ -137,7 +137,7 @@ suite("together", { concurrency: true }, () => {
       assertPrinted("replay-request-2.txt", await replay("--id", IDS.scout, "--request", "2"));
       const { code, stdout, stderr } = await replay("--id", IDS.scout, "--request", "3");
       assert.deepEqual([code, stdout], [1, ""]);
-      assert.equal(stderr, `error: Run ${IDS.scout} made 2 requests; there is no number 3\n`);
+      assert.equal(stderr, `error: Run ${IDS.scout} made 2 requests; --request 3 is not one of them\n`);
     });
 
     test("is one object for scripts", async () => {
@@ -155,7 +155,7 @@ suite("together", { concurrency: true }, () => {
       assertPrinted("replay-tree.txt", await replay("-ti", IDS.scout));
     });
 
-    test("says how to go on with one that was interrupted", async () => {
+    test("says how to continue one that was interrupted", async () => {
       assertPrinted("replay-tree-broken.txt", await replay("--tree", "--id", "last"));
     });
 
@@ -203,11 +203,11 @@ suite("together", { concurrency: true }, () => {
   });
 
   suite("G4: what cannot be done is one sentence on stderr and a code", { concurrency: true }, () => {
-    const list = "sous replay --list shows what there is.";
+    const list = "sous replay --list shows all.";
     const table: [parameters: string[], code: number, stderr: string | RegExp][] = [
       [["--tree"], 2, /^error: sous replay needs --list, or --id ID\.\n\nusage: /],
-      [["--id", "NOPE"], 1, `error: There is no run NOPE. Give at least 6 characters of its id. ${list}\n`],
-      [["--tree", "--id", "01K2F8ZZZZ"], 1, `error: There is no run 01K2F8ZZZZ. ${list}\n`],
+      [["--id", "NOPE"], 1, `error: Unknown run NOPE. Give at least 6 characters of its id. ${list}\n`],
+      [["--tree", "--id", "01K2F8ZZZZ"], 1, `error: Unknown run 01K2F8ZZZZ. ${list}\n`],
       [["--id", "01K2F8Q6ZW"], 1, /^error: 01K2F8Q6ZW is the beginning of several ids: /],
     ];
     for (const [parameters, code, stderr] of table) {
@@ -222,7 +222,7 @@ suite("together", { concurrency: true }, () => {
     test("and as an object for scripts", async () => {
       const { code, stdout, stderr } = await replay("--id", "01K2F8ZZZZ", "--json");
       assert.equal(code, 1);
-      const message = `There is no run 01K2F8ZZZZ. ${list}`;
+      const message = `Unknown run 01K2F8ZZZZ. ${list}`;
       assert.deepEqual(JSON.parse(stdout), { schema: "sous.error.v1", error: { message, exit_code: 1 } });
       assert.equal(stderr, `error: ${message}\n`);
     });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chooseRun, goOn, type Way } from "../../src/cli/run/continue.ts";
+import { type Continuation, chooseRun, continueRun } from "../../src/cli/commands/resume.ts";
 import { watchRun } from "../../src/cli/run/watch.ts";
 import { agent } from "../../src/core/agent.ts";
 import type { RunStart } from "../../src/core/event.ts";
@@ -16,7 +16,7 @@ import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { hangs, type Step, says } from "../../src/testing/steps.ts";
 
 const ID = "01K2H0AAAA0000000000000001";
-const AS_IT_WAS: Way = {
+const AS_IT_WAS: Continuation = {
   isFork: false,
   at: undefined,
   moreTokens: undefined,
@@ -28,7 +28,7 @@ const AS_IT_WAS: Way = {
 const PLACE = { cwd: "/srv/shop", elsewhere: "refuse", again: (id: string) => id } as const;
 
 /** A run that was at work for ten minutes when its process died, and how it goes on. */
-async function goesOn(given: Partial<Way>, details: Partial<RunStart>, answer: Step): Promise<RunResult> {
+async function goesOn(given: Partial<Continuation>, details: Partial<RunStart>, answer: Step): Promise<RunResult> {
   const store = openMemoryStore();
   const tree = sampleTree(ID, Date.UTC(2026, 10, 17));
   tree.start(ID, { label: "lead", details });
@@ -39,7 +39,7 @@ async function goesOn(given: Partial<Way>, details: Partial<RunStart>, answer: S
   const lead = agent({ name: "lead", model: scriptedModel({ "**": () => answer }) });
   const stored = await chooseRun(store, ID, way, PLACE);
   const watch = { onEvent: () => {}, signal: new AbortController().signal };
-  return goOn({ runtime: createRuntime({ store }), agent: lead }, stored, way, watch);
+  return continueRun({ runtime: createRuntime({ store }), agent: lead }, stored, way, watch);
 }
 
 test("G5: --timeout of sous resume ends a run that had no end in sight", async () => {
@@ -47,7 +47,7 @@ test("G5: --timeout of sous resume ends a run that had no end in sight", async (
   assert.deepEqual([status, error?.type], ["timeout", "timeout"]);
 });
 
-test("G5: --timeout of sous resume counts from now: a run that was out of time goes on", async () => {
+test("G5: --timeout of sous resume counts from now: a run that was out of time continues", async () => {
   const details = { budget: { seconds: 300 } };
   const without = await goesOn({}, details, says("Done."));
   assert.equal(without.status, "timeout", "what held before holds");
@@ -69,7 +69,7 @@ test("G5: --max-turns of sous resume takes the place of what the run was given",
   assert.deepEqual([spent.status, spent.stopReason, spent.turns], ["incomplete", "turns", 1]);
 });
 
-test("B8: a run that nobody wants to see writes nothing while it happens", async (t) => {
+test("B8: a run without progress writes nothing while it happens", async (t) => {
   const written = t.mock.method(process.stderr, "write", () => true);
   const store = openMemoryStore();
   const lead = agent({ name: "lead", model: scriptedModel(says("Done.")) });
@@ -83,7 +83,7 @@ test("B8: a run that nobody wants to see writes nothing while it happens", async
 });
 
 test("G5: --add-tokens of sous resume --fork is added to what the copied run was given", async () => {
-  const ended = async (given: Partial<Way>, budget: RunStart["budget"]) =>
+  const ended = async (given: Partial<Continuation>, budget: RunStart["budget"]) =>
     (await goesOn({ isFork: true, ...given }, { budget }, says("Done."))).status;
   assert.equal(await ended({}, { tokens: 20 }), "budget_exceeded");
   assert.equal(await ended({ moreTokens: 1_000_000 }, { tokens: 20 }), "completed");

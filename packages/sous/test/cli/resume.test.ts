@@ -87,7 +87,7 @@ suite("together", { concurrency: true }, () => {
   });
 
   suite("sous resume", { concurrency: true }, () => {
-    test("goes on with a run that was stopped, and asks again only those who were stopped with it", async () => {
+    test("continues a run that was stopped, and asks only those agents again that were stopped with it", async () => {
       await using stage = await openStage();
       const stopped = await stage.stopDemo("lead/files  ✓ completed", "SIGINT");
       assert.equal(stopped.code, 130);
@@ -97,7 +97,7 @@ suite("together", { concurrency: true }, () => {
       assert.doesNotMatch(stderr, /^lead\/files/m);
     });
 
-    test("two processes cannot go on with one run: one does, the other says so", async () => {
+    test("two processes cannot continue one run: one does, the other says that it cannot", async () => {
       await using stage = await openStage();
       await stage.stopDemo("lead/reader  starts", "SIGKILL");
       const { id } = await stage.tree();
@@ -131,7 +131,7 @@ suite("together", { concurrency: true }, () => {
       assert.match(again.stderr, sentence);
     });
 
-    test("leaves a completed run alone, and goes on from one of its turns in a copy", async () => {
+    test("leaves a completed run alone, and continues from one of its turns in a copy", async () => {
       await using stage = await openStage();
       const demo = await stage.run("demo");
       assert.equal(demo.code, 0);
@@ -194,7 +194,7 @@ suite("together", { concurrency: true }, () => {
       [["--add-tokens", "much"], 2, '--add-tokens must be a whole number of at least 1; found "much"'],
       [["--add-budget", "0"], 2, /^--add-budget is an amount of US dollars greater than 0, .*$/],
       [["--last", IDS.lead], 2, `sous resume does not take "${IDS.lead}". See sous resume --help.`],
-      [["NOPE"], 1, /^There is no run NOPE\. .*$/],
+      [["NOPE"], 1, /^Unknown run NOPE\. .*$/],
       [
         [IDS.scout],
         1,

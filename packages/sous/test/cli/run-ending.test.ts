@@ -6,7 +6,11 @@ import { BudgetExceeded } from "../../src/core/errors.ts";
 import { ConfigurationError, type Problem } from "../../src/core/problem.ts";
 import { withoutRun } from "../../src/core/runtime.ts";
 
-const FACTS: EndingFacts = { stoppedBy: undefined, isKept: true, flags: { dbPath: undefined, configFile: undefined } };
+const FACTS: EndingFacts = {
+  stoppedBy: undefined,
+  isStored: true,
+  flags: { dbPath: undefined, configFile: undefined },
+};
 
 test("a limit that bit says what there is of an answer, and which option allows more", () => {
   const ended = (limit: "tokens" | "costUsd" | "seconds", used: number, text: string): string | undefined => {
@@ -18,7 +22,7 @@ test("a limit that bit says what there is of an answer, and which option allows 
   assert.deepEqual(
     [ended("tokens", 2, ""), ended("costUsd", 2, "Half"), ended("seconds", 1.003, "Half")],
     [
-      "error: Token limit exceeded: 2/1. There is no answer. --max-tokens-total allows more.",
+      "error: Token limit exceeded: 2/1. No answer was given. --max-tokens-total allows more.",
       "error: Cost limit exceeded: $2.0000/$1.0000. The answer may not be complete. --budget allows more.",
       "error: Time limit exceeded: 1s/1s. The answer may not be complete. --timeout allows more.",
     ],
@@ -38,7 +42,7 @@ test("a stored run that reached a limit is continued by a whole command, with an
     ended(tokens, {}),
     "--max-tokens-total allows more. Continue this run: sous resume 01KA --add-tokens 11000",
   );
-  assert.equal(ended(tokens, { isKept: false }), "--max-tokens-total allows more.");
+  assert.equal(ended(tokens, { isStored: false }), "--max-tokens-total allows more.");
   const flags = { dbPath: "my runs.db", configFile: "c.yaml" };
   assert.equal(
     ended(new BudgetExceeded("costUsd", 0.0243, 0.0001).message, { flags }),
@@ -67,7 +71,7 @@ test("what is added rounds up and is never nothing", () => {
 
 test("a value that was typed is a mistake of usage, one in a file or a variable one of configuration", () => {
   const at = (kind: "flag" | "variable", code: string): Problem => {
-    return { code, place: { kind, name: "x", text: "x" }, message: "", fix: "" };
+    return { code, location: { kind, name: "x", text: "x" }, message: "", fix: "" };
   };
   const codeOf = (...problems: Problem[]): number => exitCodeFor(new ConfigurationError(problems));
   assert.equal(codeOf(at("flag", "SOUS-C003")), 2);

@@ -86,7 +86,7 @@ suite("J1: sous run", { concurrency: 2 }, () => {
       if (stderr.includes("</dev/null")) child.stdin.end();
     });
     const code = await new Promise((resolve) => child.on("close", resolve));
-    assert.equal(stderr, "waiting for the end of standard input; </dev/null when there is none\n");
+    assert.equal(stderr, "waiting for the end of standard input; add </dev/null to run without it\n");
     assert.equal(code, 0);
   });
 });

@@ -69,5 +69,5 @@ export async function scriptFolder(scripts: Readonly<Record<string, object>>): P
   for (const [name, script] of Object.entries(scripts)) {
     await writeFile(join(path, `${name}.json`), JSON.stringify(script));
   }
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) };
 }

@@ -107,7 +107,7 @@ async function opened(path: string, script: object, warn: (line: string) => void
     prompt: "Go.",
     outputSchema: undefined,
     logFile: undefined,
-    display: { color: "never", isAscii: false },
+    display: { color: "never", ascii: false },
   };
   return { request, application, agent: application.agent, task: "Go.", log: undefined };
 }

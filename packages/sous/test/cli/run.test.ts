@@ -9,13 +9,8 @@ import { after, suite, test } from "node:test";
 import { exitCodeFor } from "../../src/cli/report-error.ts";
 import { openRunLog } from "../../src/cli/run/log.ts";
 import { openOutlet, runOutput } from "../../src/cli/run/output.ts";
-import {
-  likelyFormat,
-  MAX_STDIN_BYTES,
-  readOutputSchema,
-  readRunRequest,
-  readStdin,
-} from "../../src/cli/run/request.ts";
+import { likelyFormat, readOutputSchema, readRunRequest } from "../../src/cli/run/request.ts";
+import { MAX_STDIN_BYTES, readStdin } from "../../src/cli/run/task.ts";
 import {
   catchInterrupts,
   openUnlessStopped,
@@ -34,10 +29,10 @@ import { type Act, type RunProcess, runProcess, scriptFolder } from "./run-proce
 
 const SNAPSHOTS = join(import.meta.dirname, "../snapshots");
 const folder = mkdtempSync(join(tmpdir(), "sous-run-test-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 
 const START = { path: "lead", version: "0.0.0", model: "scripted/model", cwd: "/work", tools: ["look"], agents: [] };
-const DISPLAY = { color: "never", isAscii: false } as const;
+const DISPLAY = { color: "never", ascii: false } as const;
 
 type Line = Record<string, unknown>;
 
@@ -141,7 +136,7 @@ function shapeOf(line: Line, before = ""): string[] {
 }
 
 suite("J1: stdout", { concurrency: true }, () => {
-  test("J1: whoever writes waits until it is taken, and not for a reader who is gone", async () => {
+  test("J1: a write waits until it is taken, and not for a reader that is gone", async () => {
     const taken: (() => void)[] = [];
     let onError = (_error: Error): void => {};
     let closings = 0;
@@ -209,7 +204,7 @@ test("R8: the first interrupt asks for an end, the second stops, and any other s
   assert.equal(process.listenerCount("SIGINT"), before, "nothing is left behind");
 });
 
-test("R8: a signal that came before anybody listened counts like any other", () => {
+test("R8: a signal that came before there was a listener counts like any other", () => {
   const stateAfter = (...came: StopSignal[]): unknown[] => {
     using interrupts = catchInterrupts({ wrapsUp: true, earlier: () => came });
     using patience = patienceAfter(interrupts.signal, 0);
@@ -221,7 +216,7 @@ test("R8: a signal that came before anybody listened counts like any other", () 
   assert.deepEqual(stateAfter("SIGTERM", "SIGINT"), [false, true, 143, false]);
 });
 
-test("R8: whoever is stopped while something is opened does not wait for it, and it is closed again", async () => {
+test("R8: a command that is stopped while something is opened does not wait for it, and it is closed again", async () => {
   const stop = new AbortController();
   const opened = Promise.withResolvers<AsyncDisposable>();
   const waiting = openUnlessStopped(opened.promise, stop.signal);
@@ -275,7 +270,7 @@ suite("J1: what is typed", { concurrency: true }, () => {
     assert.match(await refusal(() => readOutputSchema('{"type":"strnig"}')), /^--output-schema: .*strnig/);
     assert.match(
       await refusal(() => readOutputSchema(join(folder, "none.json"))),
-      /none\.json cannot be read: it is not there/,
+      /none\.json cannot be read: it does not exist/,
     );
   });
 });
@@ -315,7 +310,7 @@ suite("J1: standard input", { concurrency: true }, () => {
 suite("F1: the log of a run", { concurrency: true }, () => {
   const flags = { format: "json", level: undefined, isQuiet: false } as const;
 
-  test("F1: nobody is logged to unless they ask for it", async () => {
+  test("F1: nothing is logged unless it is asked for", async () => {
     assert.equal(await openRunLog({ flags, file: undefined, env: {}, enabled: true }), undefined);
     assert.match(
       await refusal(() => openRunLog({ flags, file: undefined, env: { SOUS_LOG_LEVEL: "loud" }, enabled: true })),
@@ -404,7 +399,7 @@ suite("J1: sous run as a process", { concurrency: 4 }, () => {
     assert.doesNotMatch(ended.stderr, /EPIPE| at /);
   });
 
-  test("J1: a reader that goes away stops the run, and what there was is kept", async () => {
+  test("J1: a reader that goes away stops the run, and its events so far are stored", async () => {
     const acts: Act[] = [{ at: /"tool-call-start"/, act: "close stdout" }];
     const { path: cwd } = await scripts;
     const flags = ["--model", "script/goes on.json", "--output-format", "stream-json", "--db-path", "gone.db"];

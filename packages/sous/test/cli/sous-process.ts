@@ -16,7 +16,7 @@ export const compiled: string = process.env.NODE_COMPILE_CACHE ?? temporaryCache
 
 function temporaryCache(): string {
   const folder = mkdtempSync(join(tmpdir(), "sous-compiled-"));
-  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
 }
 
@@ -80,6 +80,6 @@ export async function dataFolder(): Promise<
     path,
     file: join(path, "sous", "sous.db"),
     env: { XDG_DATA_HOME: path, TZ: "UTC" },
-    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
+    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 5 }),
   };
 }

@@ -1,13 +1,21 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import fc from "fast-check";
-import { localTime } from "../../src/cli/replay/list-lines.ts";
-import { cost, duration, plural, tokens } from "../../src/cli/terminal/figures.ts";
-import { inert, inertLine } from "../../src/cli/terminal/inert.ts";
-import { chooseStyle } from "../../src/cli/terminal/style.ts";
-import { cutToWidth, displayWidth, fitToWidth, wrapToWidth } from "../../src/cli/terminal/width.ts";
-import { describeInput, describeOutput } from "../../src/cli/view/describe-call.ts";
-import { statusWords } from "../../src/cli/view/run-tree.ts";
+import { chooseStyle, statusWords } from "../../src/cli/terminal/style.ts";
+import {
+  cost,
+  cutToWidth,
+  displayWidth,
+  duration,
+  fitToWidth,
+  inert,
+  inertLine,
+  localTime,
+  plural,
+  tokens,
+  wrapToWidth,
+} from "../../src/cli/terminal/text.ts";
+import { describeInput, describeOutput } from "../../src/cli/view/plain-lines.ts";
 
 suite("B3.1: text from outside is inert", () => {
   const cases: [what: string, given: string, shown: string][] = [

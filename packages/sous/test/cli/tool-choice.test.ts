@@ -79,7 +79,7 @@ suite("the root has exactly the tools that were asked for", () => {
   }
 });
 
-suite("B1.1: children have no more than the root was left", () => {
+suite("B1.1: children have at most what the root was left", () => {
   const LOOK = { label: "look", task_prompt: "Look." };
 
   test("B1.1: generic children, named ones and what these start", async () => {
@@ -120,7 +120,7 @@ suite("B1.1: children have no more than the root was left", () => {
   });
 
   for (const [option, ...values] of [["--no-delegate"], ["--tools", "read_file,subagent"]] as const) {
-    test(`B1.3: a run that was started with ${option} is continued with no more`, async () => {
+    test(`B1.3: a run that was started with ${option} is continued with at most the same`, async () => {
       await using here = await agentStage(FILES);
       const { results } = await here.run({ sous: [ASK, ...DONE] }, option, ...values);
       const { code, stdout } = await here.command("resume", "last", "--fork", "--json");
@@ -166,6 +166,6 @@ suite("the tools for children name the agents that can be called", () => {
     const [many] = offered(500);
     const [none] = offered(0);
     assert.ok((many?.description.length ?? 0) - (none?.description.length ?? 0) <= 8192);
-    assert.match(many?.description ?? "", /\n- and \d+ more; a name that is not known is answered with all of them$/);
+    assert.match(many?.description ?? "", /\n- and \d+ more; an unknown name is answered with the whole list$/);
   });
 });

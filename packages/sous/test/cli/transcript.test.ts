@@ -17,7 +17,7 @@ import { compiled, MAIN } from "./sous-process.ts";
 const PAGE = join(rootFolder, "docs/tutorials/03-replay.md");
 
 const folder = mkdtempSync(join(tmpdir(), "sous-transcript-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 
 const FILES = { "one.py": "def first():\n  pass\n\ndef second():\n  pass\n", "notes.txt": "Nothing to see.\n" };
 

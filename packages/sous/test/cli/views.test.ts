@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { diffLines } from "../../src/cli/replay/diff.ts";
-import { listLines } from "../../src/cli/replay/list-lines.ts";
+import { listLines } from "../../src/cli/replay/list.ts";
 import { type MessageView, messageLines, readRun, showLines, textLines } from "../../src/cli/replay/show-lines.ts";
 import { alone } from "../../src/cli/stored/list-conversations.ts";
 import { chooseStyle, type Style } from "../../src/cli/terminal/style.ts";
-import { displayWidth } from "../../src/cli/terminal/width.ts";
+import { displayWidth } from "../../src/cli/terminal/text.ts";
 import { RunTree } from "../../src/cli/view/run-tree.ts";
 import { treeLines } from "../../src/cli/view/tree-lines.ts";
 import type { Store } from "../../src/core/store.ts";
@@ -47,13 +47,15 @@ suite("the list", () => {
     ["list-colour.txt", 79, COLOURFUL],
   ];
   for (const [name, columns, style] of views) {
-    test(name, async () => assertGolden(name, listLines((await store.list()).map(alone), columns, style, undefined)));
+    test(name, async () =>
+      assertGolden(name, listLines((await store.list()).map(alone), { columns, style }, undefined)),
+    );
   }
 
   test("is never wider than it may be, and has no escape byte of its own", async () => {
     const records = await store.list();
     for (let columns = 20; columns <= 130; columns++) {
-      for (const line of listLines(records.map(alone), columns, PLAIN, undefined)) {
+      for (const line of listLines(records.map(alone), { columns, style: PLAIN }, undefined)) {
         // An id is never cut, because half an id is none.
         const isId = Object.values(IDS).some((id) => line.includes(id));
         assert.ok(isId || displayWidth(line) <= columns, `${columns}: ${line}`);
@@ -97,7 +99,7 @@ suite("one run", () => {
   });
 });
 
-suite("a kept tree", () => {
+suite("a stored tree", () => {
   const views: [name: string, columns: number, style: Style][] = [
     ["kept-tree-110.txt", 110, PLAIN],
     ["kept-tree-79.txt", 79, PLAIN],

@@ -2,11 +2,11 @@
 
 import { suite, test } from "node:test";
 import { diffLines } from "../../src/cli/replay/diff.ts";
-import { listLines } from "../../src/cli/replay/list-lines.ts";
+import { listLines } from "../../src/cli/replay/list.ts";
 import { readRun, showLines } from "../../src/cli/replay/show-lines.ts";
 import { alone } from "../../src/cli/stored/list-conversations.ts";
 import { chooseStyle } from "../../src/cli/terminal/style.ts";
-import { breakLine, cutToWidth, fitToWidth, joinToWidth, wrapToWidth } from "../../src/cli/terminal/width.ts";
+import { breakLine, cutToWidth, fitToWidth, joinToWidth, wrapToWidth } from "../../src/cli/terminal/text.ts";
 import { liveLines } from "../../src/cli/view/live-lines.ts";
 import { RunTree } from "../../src/cli/view/run-tree.ts";
 import { treeLines } from "../../src/cli/view/tree-lines.ts";
@@ -45,8 +45,8 @@ function storyTree(tell: typeof threeChildren): RunTree {
 const WORDS = "a short text, 漢字かな, e\u0301te\u0301 and anExtremelyLongWordWithoutAnyBreak 👩‍👩‍👧 at the end";
 
 const VIEWS: Record<string, (columns: number) => string[] | Promise<string[]>> = {
-  list: (columns) => listLines(records, columns, STYLE, undefined),
-  "list-of-long-paths": (columns) => listLines(deep, columns + 20, STYLE, undefined),
+  list: (columns) => listLines(records, { columns, style: STYLE }, undefined),
+  "list-of-long-paths": (columns) => listLines(deep, { columns: columns + 20, style: STYLE }, undefined),
   "show-scout": (columns) => shown(IDS.scout, columns, false),
   "show-reader": (columns) => shown(IDS.reader, columns, true),
   diff: (columns) => diffLines(diff, columns, STYLE),

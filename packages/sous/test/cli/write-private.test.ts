@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { writePrivate } from "../../src/cli/files/write-private.ts";
+import { writePrivate } from "../../src/cli/files/file-access.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
 import { sous } from "./sous-process.ts";
 

@@ -19,7 +19,7 @@ function fileWith(key: string): AgentFile {
   return read;
 }
 
-test("a call may take a quarter of the limit and no more", () => {
+test("a call may take a quarter of the limit and not more", () => {
   const file = fileWith("max_output_tokens: 2500");
   assert.equal(checkCallSize(file, 10_000), undefined);
   assert.equal(checkCallSize(file, 9999)?.line, 4);
@@ -49,7 +49,7 @@ test("what the engine reserves for an answer where tokens are limited is what th
   assert.equal((start?.reserved ?? 0) - (start?.promptTokens ?? 0), METERED_OUTPUT);
 });
 
-test("a length of answers that is no whole number keeps an agent from being loaded", () => {
+test("a length of answers that is not a whole number keeps an agent from being loaded", () => {
   for (const value of ["0", "-1", "1.5", "many", "10000001"]) {
     const text = `---\nname: scout\ndescription: Finds.\nmax_output_tokens: ${value}\n---\nFind.\n`;
     const { agent: read, problems } = readAgentFile({ file: "scout.md", text, dialect: "sous", scope: "user" });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { PRICES } from "../../src/budget/prices.ts";
+import { PRICES } from "../../src/budget/price-table.ts";
 import { MODEL_ALIASES } from "../../src/config/agents/fields.ts";
 import type { AgentDialect, AgentScope, ReadAgent } from "../../src/config/agents/file.ts";
 import { readAgentFile } from "../../src/config/agents/read.ts";

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SOUS_KEYS } from "../../src/config/agents/dialect-sous.ts";
-import { agentTemplate } from "../../src/config/agents/template.ts";
+import { agentTemplate } from "../../src/cli/commands/agents.ts";
+import { SOUS_KEYS } from "../../src/config/agents/dialects.ts";
 
 /** Taken from other programs and without effect here. */
 const NOT_SHOWN = ["color"];

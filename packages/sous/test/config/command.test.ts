@@ -11,7 +11,7 @@ import { trust } from "../../src/config/trust/trust.ts";
 import { sous } from "../cli/sous-process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sous-config-command-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 
 mkdirSync(join(folder, "config/sous"), { recursive: true });
 mkdirSync(join(folder, "work/.sous"), { recursive: true });
@@ -83,7 +83,7 @@ suite("E1: sous config", { concurrency: true }, () => {
     assert.deepEqual([code, stderr], [2, 'error: Unknown setting "agent.max_turn". Did you mean agent.max_turns?\n']);
   });
 
-  test("E3: check --json lists every mistake with its place and how to mend it, or that there is none", async () => {
+  test("E3: check --json lists every mistake with its location and its fix, or that there are no mistakes", async () => {
     const bad = await sous(["config", "check", "--config", "../bad.yaml", "--json"], options);
     assert.equal(bad.code, 3);
     assert.match(bad.stderr, /^error SOUS-C003 /m);

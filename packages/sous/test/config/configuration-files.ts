@@ -55,6 +55,6 @@ export class ConfigurationFolder {
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.path, { recursive: true, force: true });
+    rmSync(this.path, { recursive: true, force: true, maxRetries: 5 });
   }
 }

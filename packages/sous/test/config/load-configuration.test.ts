@@ -144,7 +144,7 @@ suite("E1: the file that is named stands in for the user's", () => {
   });
 });
 
-test("E3: all mistakes of all sources are told at once, each with its place and its fix", async () => {
+test("E3: all mistakes of all sources are told at once, each with its location and its fix", async () => {
   const problems = await folder.problems({
     user: "modle: a/b\nagent:\n  max_turns: 0\n  subagent:\n    maxDepth: 3\n    summary: soon\n",
     project: "agent: { max_turns: many }\ntools: 3\n",
@@ -301,7 +301,7 @@ test("E3: mistakes of one line are told from left to right", async () => {
     "agent: { nonsense: 1, subagent: { max_depth: -1 }, max_turns: 0 }",
   ]) {
     const problems = await folder.problems({ user });
-    const columns = problems.map(({ place }) => (place.kind === "file" ? place.column : 0));
+    const columns = problems.map(({ location }) => (location.kind === "file" ? location.column : 0));
     assert.equal(columns.length, 3);
     assert.deepEqual(
       columns,

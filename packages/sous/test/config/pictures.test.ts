@@ -22,8 +22,8 @@ const plain = styleOf("never");
 /** With the name that the contract has. */
 async function contractProblem(): Promise<Problem> {
   const [problem] = await folder.problems({ user: "model: a/b\nagent:\n  subagent: { max_depth: 0 }\n" });
-  assert.ok(problem?.place.kind === "file");
-  return { ...problem, place: { ...problem.place, file: ".sous/config.yaml" } };
+  assert.ok(problem?.location.kind === "file");
+  return { ...problem, location: { ...problem.location, file: ".sous/config.yaml" } };
 }
 
 suite("E3: the picture of a mistake", () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { readConfiguration } from "../../src/cli/application/configuration.ts";
+import { readConfiguration } from "../../src/cli/application/project.ts";
 import { ALL_SETTINGS } from "../../src/config/settings.ts";
 import { readProject } from "../../src/config/trust/files.ts";
 import { ConfigurationFolder } from "./configuration-files.ts";

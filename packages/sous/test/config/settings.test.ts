@@ -242,7 +242,7 @@ const TABLE: Record<string, Row> = {
     bad: [
       ["APP_ENV", /must be a list/],
       ["[A=1]", /must be the name of a variable/],
-      ["[1]", /must be a text/],
+      ["[1]", /must be the name of a variable/],
     ],
     read: ({ tools }) => tools.terminal.inertVariables,
   },
@@ -367,7 +367,10 @@ suite("E3: each takes what is allowed and says what is not:", () => {
         assert.equal(problems.length, 1, yaml);
         assert.match(problems[0]?.message ?? "", message, yaml);
         assert.ok(problems[0]?.message.startsWith(key), yaml);
-        assert.ok(problems[0]?.fix !== "" && problems[0]?.place.kind === "file" && problems[0].place.line === 1, yaml);
+        assert.ok(
+          problems[0]?.fix !== "" && problems[0]?.location.kind === "file" && problems[0].location.line === 1,
+          yaml,
+        );
       }
     });
   }

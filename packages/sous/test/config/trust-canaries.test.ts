@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
-import { findTrust, loadAgents, trustWarning } from "../../src/cli/application/agents.ts";
+import { findTrust, loadAgents, trustWarning } from "../../src/cli/application/project.ts";
 import { sous } from "../cli/sous-process.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
 

@@ -300,7 +300,7 @@ suite("a project that cannot be read whole cannot be trusted:", () => {
     await writeFile(join(here.root, ".sous", "c"), "c");
     await assert.rejects(readProject(here.root), /: its files are larger than 16 MB together\./);
   });
-  test("folders that lead in a circle are no folders without end", async () => {
+  test("folders that lead in a circle are read once", async () => {
     await using here = await stage({ "project/.sous/x": "x" });
     await symlink("..", join(here.root, ".sous/up"));
     const { files } = await readProject(here.root);
@@ -361,7 +361,7 @@ test("an error of the write itself is the error of the call, and the trust stays
   assert.equal(await stateIn(here.root, here), "trusted");
 });
 
-test("a server of a project that is no map is shown with a question mark, beside those that are", async () => {
+test("a server of a project that is not a map is shown with a question mark, beside those that are", async () => {
   const servers = { odd: "run me", one: { command: "node", args: ["one.js"] }, far: { url: "https://a.example" } };
   await using here = await stage({ "project/.mcp.json": JSON.stringify({ mcpServers: servers }) });
   assert.deepEqual(

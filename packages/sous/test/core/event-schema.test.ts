@@ -82,7 +82,7 @@ suite("an event is refused", () => {
     }
   });
 
-  test("when it is no event at all", () => {
+  test("when it is not an event at all", () => {
     for (const value of [undefined, null, 1, "run-start", [], {}, new Date(0), () => 1, { type: "text-delta" }]) {
       assert.throws(() => parseStoredEvent(value), StoreError);
     }

@@ -99,7 +99,7 @@ export const EVERY_EVENT: Whole = {
       onExhausted: "wrap-up",
       onLiveChildren: "wait",
       sharedBudget: "team",
-      wholeAnswers: true,
+      fanOut: { inputs: ["one", "two"], atOnce: 2, wholeAnswers: true },
       hasRules: true,
     },
     cwd: "/srv/shop",

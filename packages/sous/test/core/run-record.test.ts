@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StoredEvent } from "../../src/core/event.ts";
-import { foldRunRecord } from "../../src/core/run-record.ts";
+import { foldRunRecord } from "../../src/core/store.ts";
 import { addUsage, noUsage, type Usage } from "../../src/core/usage.ts";
 import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
 
@@ -122,7 +122,7 @@ test("one unknown price makes the cost of the run unknown", () => {
   assert.equal(foldRunRecord("lead", eventsOf(tree, "scout"))?.costUsd, null);
 });
 
-test("events without their run-start are no run", () => {
+test("events without their run-start are not a run", () => {
   assert.equal(foldRunRecord("lead", []), undefined);
   assert.equal(foldRunRecord("lead", eventsOf(workingChild(), "scout").slice(1)), undefined);
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import fc from "fast-check";
-import { ulidSource } from "../../src/core/clock.ts";
+import { ulidSource } from "../../src/core/ulid.ts";
 import { calls, says } from "../../src/testing/steps.ts";
 import { openStage } from "../requirements/support.ts";
 

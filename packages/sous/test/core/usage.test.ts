@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { type Price, utf8Length } from "../../src/core/usage.ts";
 import { createRuntime } from "../../src/runtime.ts";
 
-test("prices that are no prices are refused when the runtime is made, with the name of the model", () => {
+test("prices that are not valid are refused when the runtime is made, with the name of the model", () => {
   const withPrice = (price: unknown) => createRuntime({ models: { prices: { "a/b": price as Price } } });
   const wrong = { message: 'models.prices["a/b"] needs input and output, each 0 or more' };
   const free = { input: 0, output: 0 };

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { COMMAND_TABLE } from "../../src/cli/table/command-table.ts";
+import { COMMAND_TABLE } from "../../src/cli/table/help.ts";
 import { type Page, pages } from "./markdown-files.ts";
 
 suite("K1: the command lines in the docs can be typed", () => {

@@ -1,10 +1,12 @@
-/** Pages and the help of commands use ordinary words: the part that acts is named, and a run continues. */
+/** Pages, comments, messages and the names of tests use ordinary words: the part that acts is named, and a run continues. */
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { parseSync, Visitor } from "rolldown/utils";
 import { sourceFiles, sourceFolder } from "../source-files.ts";
+import type { SourceFile } from "../star.ts";
 import { pages } from "./markdown-files.ts";
 
 const BANNED = /\b(?:nobody|somebody|whoever|anew|go(?:es)? on|so many)\b/gi;
@@ -32,6 +34,22 @@ test("comments of the sources have no banned words", () => {
   assert.deepEqual(found, []);
 });
 
+test("string literals of the sources have no banned words", () => {
+  const found = withBanned(sourceFiles()).flatMap(({ path, text }) => bannedIn(path, literalsOf(path, text)));
+  assert.deepEqual(found, []);
+});
+
+test("the names of tests have no banned words", () => {
+  const found = withBanned(testFiles()).flatMap(({ path, text }) => bannedIn(path, testNamesOf(path, text)));
+  assert.deepEqual(found, []);
+});
+
+test("literals and names of tests are read at their lines, without code and comments", () => {
+  const text = '// nobody\nconst whoever = 1;\nsay("so many");\nsay(`anew`);\ntest("goes on", run);';
+  assert.deepEqual(bannedIn("a.ts", literalsOf("a.ts", text)), ["a.ts:3: so many", "a.ts:4: anew", "a.ts:5: goes on"]);
+  assert.deepEqual(bannedIn("a.ts", testNamesOf("a.ts", text)), ["a.ts:5: goes on"]);
+});
+
 test("a banned word is found with its line, in any case", () => {
   assert.deepEqual(bannedIn("page.md", "fine\nNobody goes on\n`nobody`"), ["page.md:2: Nobody", "page.md:2: goes on"]);
 });
@@ -42,4 +60,57 @@ function bannedIn(path: string, text: string): string[] {
     .flatMap((line, index) =>
       (line.replaceAll(VALUE, "").match(BANNED) ?? []).map((word) => `${path}:${index + 1}: ${word}`),
     );
+}
+
+/** Files without any banned word are left out: parsing takes long. */
+function withBanned(files: readonly SourceFile[]): SourceFile[] {
+  return files.filter(({ text }) => text.match(BANNED) !== null);
+}
+
+function testFiles(): SourceFile[] {
+  const folder = join(import.meta.dirname, "..");
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts"))
+    .map((path) => ({ path: path.replaceAll("\\", "/"), text: readFileSync(join(folder, path), "utf8") }));
+}
+
+/** Every string literal and every text of a template, in its quotes and at its line; the rest is empty. */
+function literalsOf(path: string, text: string): string {
+  const spans: Span[] = [];
+  new Visitor({
+    Literal: (node) => {
+      if (typeof node.value === "string") spans.push(node);
+    },
+    TemplateElement: (node) => {
+      spans.push(node);
+    },
+  }).visit(parseSync(path, text).program);
+  return keepOnly(spans, text);
+}
+
+/** The first argument of each `test`, `suite` and `check`, in the same way. */
+function testNamesOf(path: string, text: string): string {
+  const spans: Span[] = [];
+  new Visitor({
+    CallExpression: ({ callee, arguments: [name] }) => {
+      const isNamed = name?.type === "Literal" || name?.type === "TemplateLiteral";
+      if (isNamed && callee.type === "Identifier" && TESTS.has(callee.name)) spans.push(name);
+    },
+  }).visit(parseSync(path, text).program);
+  return keepOnly(spans, text);
+}
+
+const TESTS = new Set(["test", "suite", "check"]);
+
+type Span = { readonly start: number; readonly end: number };
+
+function keepOnly(spans: readonly Span[], text: string): string {
+  const sorted = [...spans].sort((one, other) => one.start - other.start);
+  let kept = "";
+  let at = 0;
+  for (const { start, end } of sorted) {
+    kept += text.slice(at, start).replaceAll(/[^\n]/g, "") + text.slice(start, end);
+    at = end;
+  }
+  return kept;
 }

@@ -13,7 +13,7 @@ import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { says } from "../../src/testing/steps.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sous-reference-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 
 const generated = await referencePages();
 

@@ -18,7 +18,7 @@ const printed = [...text.matchAll(/```text\n(.*?)```/gs)].map(([, output = ""]) 
 const folder = mkdtempSync(join(tmpdir(), "sous-tutorial-"));
 symlinkSync(join(rootFolder, "node_modules"), join(folder, "node_modules"));
 writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
-after(() => rmSync(folder, { recursive: true, force: true }));
+after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 
 suite("K1: the first tutorial works on the first try", () => {
   const [agent = "", tool = "", ...rest] = code;
@@ -36,7 +36,8 @@ suite("K1: the first tutorial works on the first try", () => {
     test(`step ${index + 1}: ${step}`, async () => {
       const file = join(folder, `step-${index + 1}.ts`);
       writeFileSync(file, program);
-      const env = { PATH: process.env.PATH ?? "" };
+      const { PATH = "", NODE_COMPILE_CACHE } = process.env;
+      const env = { PATH, NODE_COMPILE_CACHE };
       const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=sous-source", file], { env });
       assert.equal(stdout, printed[index]);
     });

@@ -19,7 +19,7 @@ const LIMITS = join(rootFolder, "docs/tutorials/04-limits.md");
 const FILE = /<!-- file: (\S+) -->\s*```json\n(.*?)```/gs;
 
 const folder = mkdtempSync(join(tmpdir(), "sous-tutorials-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 
 const bin = join(folder, "bin");
 mkdirSync(bin);

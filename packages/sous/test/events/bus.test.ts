@@ -28,7 +28,7 @@ test("listeners are called in the order they subscribed, each time they subscrib
   assert.deepEqual(heard, ["twice a", "once a", "twice a", "once b", "twice b"]);
 });
 
-test("a bus is watched while somebody is subscribed", () => {
+test("a bus is watched while it has a subscriber", () => {
   const bus = createBus();
   assert.equal(bus.isWatched, false);
   {

@@ -7,7 +7,7 @@ import type { Journal, SousEvent, StoredEvent } from "../../src/core/event.ts";
 import { noUsage } from "../../src/core/usage.ts";
 import { iterateEvents, iterateSince } from "../../src/events/iterate.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
-import { wrapStore } from "../../src/testing/wrap-store.ts";
+import { wrapStore } from "../../src/testing/faults.ts";
 import { journalOn, LEAD, nameOf, passTime, SCOUT, steer, textDelta, ticks, WritesInHand } from "./journal-fixtures.ts";
 
 const SMALL = { events: 8, characters: 1_000 };

@@ -23,7 +23,7 @@ suite("a journal on a store that keeps at once", () => {
     assert.deepEqual(await store.read("lead"), seen);
   });
 
-  test("goes on from the number it is given", () => {
+  test("continues from the number it is given", () => {
     const { journal, shown } = journalOn(new WritesInHand(true), { firstSeq: 41 });
     journal.append(LEAD, steer("a"));
     journal.append(LEAD, steer("b"));
@@ -199,7 +199,7 @@ suite("deltas", () => {
     assert.equal(scheduled.length, 0);
   });
 
-  test("are not made when nobody listens", () => {
+  test("are not made without a listener", () => {
     const { journal, shown, listening } = journalOn(new WritesInHand(false));
     assert.equal(journal.isWatched, true);
     listening[Symbol.dispose]();
@@ -239,7 +239,7 @@ suite("G3: a store that fails", () => {
     assert.deepEqual([shown, journal.degraded], [["1:a"], undefined]);
   });
 
-  test("for good marks the tree as degraded, says so once, and the run goes on with everything shown once and in order", async () => {
+  test("for good marks the tree as degraded, says so once, and the run continues with everything shown once and in order", async () => {
     const store = new WritesInHand(false, "at once", "reject");
     const reasons: string[] = [];
     const { journal, clock, shown, runScheduled } = journalOn(store, { onDegraded: (reason) => reasons.push(reason) });

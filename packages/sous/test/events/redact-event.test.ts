@@ -94,6 +94,7 @@ function bodiesWith(text: string): { [Type in StoredBody["type"]]: Extract<Store
         conversation: DEFAULT_CONVERSATION,
         onExhausted: "wrap-up",
         onLiveChildren: "wait",
+        fanOut: { inputs: [text], atOnce: 1, wholeAnswers: true },
       },
     },
     "turn-start": { type: "turn-start", turn: 1, promptTokens: 10, reserved: 20 },

@@ -7,7 +7,7 @@ import type { Random } from "../../src/core/clock.ts";
 import { BudgetExceeded } from "../../src/core/errors.ts";
 import type { Account, CallAsk, Holding, Lease } from "../../src/core/limits.ts";
 import { Scope } from "../../src/core/scope.ts";
-import { between, seededRandom } from "../../src/testing/seeded-random.ts";
+import { between, seededRandom } from "../../src/testing/world.ts";
 
 export type SiblingOptions = { seed: number; waits: boolean; keepsLastWords: boolean };
 

@@ -1,12 +1,14 @@
 /** A worker process as its killer sees it: started ahead of time, given an order, listened to, killed. */
 
 import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { type Mutation, mutate } from "../mutation.ts";
+import { rootFolder } from "../source-files.ts";
 
 /** What a worker said before it ended. */
 export type LastWords = {
@@ -23,9 +25,25 @@ export type LastWords = {
   readonly signal: NodeJS.Signals | null;
 };
 
-/** Bundles the program of a worker into the folder, because two hundred files take longer to load than a life lasts. */
-export async function bundleWorker(name: string, folder: string, mutation?: Mutation): Promise<string> {
-  const bundle = await rolldown({
+const bundles = new Map<string, Promise<string>>();
+
+/**
+ * Bundles the program of a worker, because two hundred files take longer to load than a life lasts. Made once in a process
+ * for every fault.
+ */
+export function bundleWorker(name: string, mutation?: Mutation): Promise<string> {
+  const key = JSON.stringify([name, mutation]);
+  const made = bundles.get(key) ?? bundle(name, mutation);
+  bundles.set(key, made);
+  return made;
+}
+
+async function bundle(name: string, mutation: Mutation | undefined): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "sous-worker-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  // For `pg`, which is not bundled.
+  symlinkSync(join(rootFolder, "node_modules"), join(folder, "node_modules"));
+  const bundled = await rolldown({
     input: fileURLToPath(new URL(name, import.meta.url)),
     platform: "node",
     tsconfig: false,
@@ -33,18 +51,17 @@ export async function bundleWorker(name: string, folder: string, mutation?: Muta
     logLevel: "silent",
     plugins: mutation === undefined ? [] : [mutating(mutation)],
   });
-  await bundle.write({ dir: folder, format: "esm" });
-  await bundle.close();
+  await bundled.write({ dir: folder, format: "esm" });
+  await bundled.close();
   return join(folder, name.replace(/\.ts$/, ".js"));
 }
 
 function mutating(mutation: Mutation) {
+  const { fileUrl, text } = mutate(mutation);
   return {
     name: "mutation",
     load: (file: string) =>
-      pathToFileURL(file).href === mutation.in
-        ? { code: mutate(mutation.in, mutation), moduleType: "ts" as const }
-        : undefined,
+      pathToFileURL(file).href === fileUrl ? { code: text, moduleType: "ts" as const } : undefined,
   };
 }
 

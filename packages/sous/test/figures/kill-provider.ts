@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Random } from "../../src/core/clock.ts";
-import { between } from "../../src/testing/seeded-random.ts";
+import { between } from "../../src/testing/world.ts";
 import { answerTo, type ChatMessage, partOf, piecesOf } from "./kill-script.ts";
 
 /** One request, in the order of arrival. */

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Random } from "../../src/core/clock.ts";
-import { between, seededRandom } from "../../src/testing/seeded-random.ts";
+import { between, seededRandom } from "../../src/testing/world.ts";
 import { KillJudge } from "./kill-judge.ts";
 import { bundleWorker, Crew, type KillableProcess, until } from "./kill-process.ts";
 import { type FakeProvider, startFakeProvider } from "./kill-provider.ts";
@@ -83,7 +83,7 @@ async function runTrials(
   const figure: RivalFigure = { seed, trials, broken: [], refusals: {}, milliseconds: 0 };
   try {
     await using provider = await startFakeProvider(seededRandom(seed, "provider"));
-    const program = await bundleWorker("kill-worker.ts", join(folder, "program"));
+    const program = await bundleWorker("kill-worker.ts");
     await using crew = new Crew(program);
     for (let number = 0; number < trials; number++) {
       const random = seededRandom(seed, `${name} ${number}`);
@@ -93,7 +93,7 @@ async function runTrials(
       if (trial.problems.length > 0) figure.broken.push({ trial: number, problems: trial.problems });
     }
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
   figure.milliseconds = Math.round(performance.now() - startedAt);
   return figure;

@@ -1,7 +1,7 @@
 /** What the model says in a tree that is killed: every answer follows from the messages alone, whoever asks. */
 
 import type { Random } from "../../src/core/clock.ts";
-import { between } from "../../src/testing/seeded-random.ts";
+import { between } from "../../src/testing/world.ts";
 
 /** A message as chat completions have it. */
 export type ChatMessage = { role: string; content?: unknown; tool_call_id?: string };

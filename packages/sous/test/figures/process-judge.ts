@@ -8,6 +8,7 @@ import { starvedMilliseconds } from "./starved-time.ts";
 
 /** How long until the next look: at first not long, later a share of what has passed, because every look takes time itself. */
 const LOOK_AGAIN_MS = { least: 20, most: 100, share: 0.1 };
+const LOOK_FOR_OTHERS_MS = 500;
 /** A machine that lets nobody run for longer is judged all the same. */
 const MOST_STARVED_MS = 20_000;
 
@@ -47,6 +48,10 @@ export class ProcessJudge {
   left(): ProcessEntry[] {
     // Some may have come after the last look, and lost their parent since.
     this.look();
+    return this.#known();
+  }
+
+  #known(): ProcessEntry[] {
     return [...this.#seen.values()].filter(({ pid, start }) => processOf(pid)?.start === start);
   }
 
@@ -57,9 +62,16 @@ export class ProcessJudge {
   async untilGone(milliseconds: number, mayHaveGuard = false): Promise<{ left: string[]; milliseconds: number }> {
     const startedAt = performance.now();
     const starvedBefore = starvedMilliseconds();
-    for (let late = 0; ; ) {
-      const left = this.left().filter(({ pid }) => !mayHaveGuard || !commandOf(pid).includes(" sous-guard "));
+    const isLate = ({ pid }: ProcessEntry) => !mayHaveGuard || !commandOf(pid).includes(" sous-guard ");
+    this.look();
+    for (let late = 0, lookedAt = 0; ; ) {
       const passed = performance.now() - startedAt;
+      // While some that are known are there, others are looked for less often: that reads the whole table of processes.
+      let left = this.#known().filter(isLate);
+      if (left.length === 0 || passed - lookedAt > LOOK_FOR_OTHERS_MS) {
+        left = this.left().filter(isLate);
+        lookedAt = passed;
+      }
       if (left.length === 0) return { left: [], milliseconds: passed };
       const starved = Math.max(late, starvedMilliseconds() - starvedBefore);
       if (passed > milliseconds + Math.min(starved, MOST_STARVED_MS)) {

@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { importWithout } from "../mutation.ts";
+import { importWithout, type Mutation } from "../mutation.ts";
 import { type CrashFigure, runCrashSchedules } from "./r1-crashes.ts";
 
-const FIXED = 120;
+const FIXED = 80;
 const FRESH = 20;
 
-suite("R1: a tree whose processes die goes on, with nothing lost, nothing done twice and no hang", () => {
-  test(`in ${FIXED} schedules of fixed seeds`, async (context) => {
+suite("R1: a tree whose processes die continues, with nothing lost, nothing done twice and no hang", () => {
+  test(`R1: a tree whose processes die continues, with nothing lost, nothing done twice and no hang, in ${FIXED} schedules of fixed seeds`, async (context) => {
     const figure = await runCrashSchedules({ seed: 1, count: FIXED });
     context.diagnostic(inWords(figure));
     assert.deepEqual(figure.broken.slice(0, 5), []);
@@ -18,7 +18,7 @@ suite("R1: a tree whose processes die goes on, with nothing lost, nothing done t
     assert.ok(figure.crashes > FIXED && figure.resumedRuns > FIXED, inWords(figure));
   });
 
-  test(`in ${FRESH} schedules of a fresh seed`, async (context) => {
+  test(`R1: a tree whose processes die continues, with nothing lost, nothing done twice and no hang, in ${FRESH} schedules of a fresh seed`, async (context) => {
     const figure = await runCrashSchedules({ seed: Math.floor(Math.random() * 2 ** 27), count: FRESH });
     context.diagnostic(inWords(figure));
     assert.deepEqual(figure.broken, []);
@@ -26,63 +26,39 @@ suite("R1: a tree whose processes die goes on, with nothing lost, nothing done t
 });
 
 suite("R1: the figure with crashes finds", () => {
-  const source = (file: string) => import.meta.resolve(`../../src/${file}`);
-  const mutations: [what: string, file: string, find: string, replace: string, problem: RegExp][] = [
+  const mutations: [what: string, mutation: Mutation, problem: RegExp][] = [
     [
       "a call that is made again though its result is kept",
-      "loop/run-tool-call.ts",
-      'if (earlier?.state === "ended") return earlier.part;',
-      "",
+      { guard: "ended-call" },
       /runs again, and its result is kept/,
     ],
     [
       "an unsafe call that is made again",
-      "loop/run-tool-call.ts",
-      '(!mayHaveRun || tool.effect !== "unsafe")',
-      "true",
+      { guard: "unsafe-call", replace: "if (isKept) return undefined;" },
       /is unsafe and runs again/,
     ],
     [
       "an unsafe call that is made before it is kept that it should be",
-      "loop/run-tool-call.ts",
-      "if (!isInside(tool)) await run.tree.settled();",
-      "",
+      { guard: "store-before-call" },
       /runs before it is kept that it should/,
     ],
-    [
-      "a question on what is not kept",
-      "model/ask-for-run.ts",
-      "return this.#ports.journal.settled();",
-      "return undefined;",
-      /asks on|asks before its start is kept/,
-    ],
+    ["a question on what is not kept", { guard: "store-before-ask" }, /asks on|asks before its start is kept/],
     [
       "a gate that does not know the children of before",
-      "tree/ports.ts",
-      "const earlier = earlierRuns?.recorded.take(parent.who.runId, callId, request.index ?? 0);",
-      "const earlier = undefined as any;",
+      { guard: "earlier-child", replace: "const earlier = undefined as any;" },
       /is the second child of one call/,
     ],
     [
       "a report that is delivered again",
-      "tree/restore/earlier-tree.ts",
-      'else if (event.type === "report") this.#delivered.add(event.childRunId);',
-      "",
+      { guard: "deliver-once", replace: "if (call?.background !== true || child.isTaken) continue;" },
       /delivers \w+ a second time/,
     ],
-    [
-      "an unheard answer that counts for nothing",
-      "loop/resume-run.ts",
-      "  settleQuestion(run, state);\n  run.emit",
-      "  run.emit",
-      /forgets a question/,
-    ],
+    ["an unheard answer that counts for nothing", { guard: "settle-question" }, /forgets a question/],
   ];
-  for (const [what, file, find, replace, problem] of mutations) {
-    test(what, async () => {
-      const mutation = { in: source(file), find, replace };
+  for (const [what, mutation, problem] of mutations) {
+    test(`R1: the figure with crashes finds ${what}`, async () => {
       const { createRuntime } = await importWithout<typeof import("../../src/runtime.ts")>(
-        source("runtime.ts"),
+        import.meta.resolve("../../src/runtime.ts"),
         mutation,
       );
       let found = "";

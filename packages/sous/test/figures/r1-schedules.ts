@@ -6,9 +6,8 @@ import type { StoredEvent } from "../../src/core/event.ts";
 import type { Budget } from "../../src/core/limits.ts";
 import type { RunHandle } from "../../src/core/runtime.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { between, chance, pick } from "../../src/testing/seeded-random.ts";
 import { forever } from "../../src/testing/waiting.ts";
-import type { World } from "../../src/testing/world.ts";
+import { between, chance, pick, type World } from "../../src/testing/world.ts";
 import { type CreateRuntime, type Plan, runSchedule, type Schedule } from "./one-schedule.ts";
 import { randomAnswers } from "./random-answers.ts";
 

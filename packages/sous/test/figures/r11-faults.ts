@@ -30,10 +30,8 @@ export async function importStore(): Promise<SqliteModule> {
     },
   });
   return importWithout<SqliteModule>(import.meta.resolve("../../src/store/sqlite/store.ts"), {
-    in: import.meta.resolve("../../src/store/sqlite/connection.ts"),
-    find: "this.#database = this.#open();\n  }\n\n  /** The same statement",
-    replace:
-      "this.#database = this.#open(); globalThis.sousConnection(this.#database);\n  }\n\n  /** The same statement",
+    guard: "open-database",
+    replace: "this.#database = this.#open(); globalThis.sousConnection(this.#database);",
   });
 }
 

@@ -12,9 +12,9 @@ import type { Store } from "../../src/core/store.ts";
 import { type ToolContext, tool } from "../../src/core/tool.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { checkHistory } from "../../src/testing/checker.ts";
+import { wrapStore } from "../../src/testing/faults.ts";
 import { type ScriptedModel, scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, says } from "../../src/testing/steps.ts";
-import { wrapStore } from "../../src/testing/wrap-store.ts";
 import { type Fault, fail, type Way } from "./r11-faults.ts";
 
 /**

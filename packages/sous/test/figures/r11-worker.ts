@@ -25,6 +25,6 @@ try {
     }
   }
 } finally {
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 process.stdout.write(JSON.stringify(result));

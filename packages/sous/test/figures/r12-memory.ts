@@ -53,7 +53,7 @@ async function main(outputMegabytes: number, promptMegabytes: number): Promise<M
     const [promptGrowthMegabytes] = await growth(() => hear(promptMegabytes));
     return { outputMegabytes, promptMegabytes, outputGrowthMegabytes, promptGrowthMegabytes, shownBytes };
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { rerun } from "../../src/rerun.ts";
-import { seededRandom } from "../../src/testing/seeded-random.ts";
+import { seededRandom } from "../../src/testing/world.ts";
 import { storeOf } from "../rerun/support.ts";
 import { type ReplayFigure, rerunOffline, runReplays } from "./r13-replay.ts";
 import { agentsOf, recordTree, toolsOf } from "./r13-tree.ts";

@@ -99,6 +99,6 @@ export async function rerunOffline(
     const { stdout } = await promisify(execFile)(process.execPath, parameters, { env, maxBuffer: 2 ** 26 });
     return JSON.parse(stdout) as OfflineResult;
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }

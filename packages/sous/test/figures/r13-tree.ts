@@ -9,9 +9,8 @@ import { createRuntime } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import type { Answer } from "../../src/testing/script.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { between, chance, pick } from "../../src/testing/seeded-random.ts";
 import { cuts, fails, type Step } from "../../src/testing/steps.ts";
-import { createWorld, type World } from "../../src/testing/world.ts";
+import { between, chance, createWorld, pick, type World } from "../../src/testing/world.ts";
 import { randomAnswers } from "./random-answers.ts";
 
 /** Runs a root and follows it up until the tree has so many events. The same seed gives the same tree. */

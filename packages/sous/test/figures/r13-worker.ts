@@ -43,7 +43,7 @@ registerHooks({
 const { rerun } = await import("../../src/rerun.ts");
 const { openSqliteStore } = await import("../../src/store/sqlite/store.ts");
 const { agentsOf, toolsOf } = await import("./r13-tree.ts");
-const { seededRandom } = await import("../../src/testing/seeded-random.ts");
+const { seededRandom } = await import("../../src/testing/world.ts");
 
 await using store = await openSqliteStore(order.file, { readOnly: true });
 const never = () => Promise.reject(new Error("A tool has run"));

@@ -74,7 +74,7 @@ export function hostileRepository({ asPipes }: { asPipes: boolean }): HostileRep
     home,
     script,
     markers: () => [...PROGRAMS, "fsmonitor"].filter((name) => existsSync(join(ran, name))),
-    [Symbol.dispose]: () => rmSync(place, { recursive: true, force: true }),
+    [Symbol.dispose]: () => rmSync(place, { recursive: true, force: true, maxRetries: 5 }),
   };
 }
 
@@ -137,7 +137,7 @@ export function hostilePackage(command: readonly string[]): HostilePackage {
     home,
     script,
     markers: () => BESIDE_NPM.filter((name) => existsSync(join(ran, name))),
-    [Symbol.dispose]: () => rmSync(place, { recursive: true, force: true }),
+    [Symbol.dispose]: () => rmSync(place, { recursive: true, force: true, maxRetries: 5 }),
   };
 }
 

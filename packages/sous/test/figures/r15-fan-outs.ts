@@ -3,7 +3,7 @@
 import { type Amount, toUsd } from "../../src/core/amount.ts";
 import type { Random } from "../../src/core/clock.ts";
 import type { Budget, OnExhausted } from "../../src/core/limits.ts";
-import { between, chance, pick, seededRandom } from "../../src/testing/seeded-random.ts";
+import { between, chance, pick, seededRandom } from "../../src/testing/world.ts";
 import { enoughFor, needsOf, together } from "./r15-needs.ts";
 import { randomShape, randomTree } from "./r15-random-tree.ts";
 import { flatRun, PLAIN, type RunSpec } from "./r15-specs.ts";

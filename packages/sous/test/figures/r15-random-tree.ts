@@ -1,7 +1,7 @@
 /** Random trees for R15: leads with workers, children in the background, questions, retries, shares of their own. */
 
 import type { Random } from "../../src/core/clock.ts";
-import { between, chance, pick } from "../../src/testing/seeded-random.ts";
+import { between, chance, pick } from "../../src/testing/world.ts";
 import { type CallSpec, flatRun, type RunSpec, type Shape, toolCall, turn } from "./r15-specs.ts";
 
 const PRICES = [undefined, { input: 3, output: 15, cacheWrite: 3.75 }, { input: 0.25, output: 1.25 }] as const;

@@ -2,7 +2,7 @@
 
 import type { Random } from "../../src/core/clock.ts";
 import type { Price } from "../../src/core/usage.ts";
-import { between, chance } from "../../src/testing/seeded-random.ts";
+import { between, chance } from "../../src/testing/world.ts";
 
 /** One model call and the tool calls that follow from it. */
 export type TurnSpec = {

@@ -1,8 +1,8 @@
 /** One tree of R15: its ledger, its runs and what becomes of them. */
 
 import { openLedger as openRealLedger } from "../../src/budget/ledger.ts";
-import { type PurseLine, purseLineOf } from "../../src/budget/purse-line.ts";
 import { Slots as RealSlots } from "../../src/budget/run-slots.ts";
+import { type SharedBudgetClient, sharedBudgetClientOf } from "../../src/budget/shared-budget-client.ts";
 import { type Amount, NO_AMOUNT, toNanoUsd, toUsd } from "../../src/core/amount.ts";
 import { BudgetExceeded } from "../../src/core/errors.ts";
 import type { Account, Budget, Ledger, OnExhausted, Started } from "../../src/core/limits.ts";
@@ -51,7 +51,7 @@ export async function runTree(options: TreeOptions): Promise<TreeResult> {
   if (isShared !== true) return await new Tree(options).run(options);
   const shared = await openSharedBudget(memoryPurses(), "all", budget);
   // Its clock stands still: a run that waits is woken by what happens here, or never.
-  const purse = purseLineOf(shared, new VirtualClock(0));
+  const purse = sharedBudgetClientOf(shared, new VirtualClock(0));
   return await new Tree({ ...options, budget: {} }, purse).run(options);
 }
 
@@ -86,10 +86,10 @@ export class Tree {
   #started = 0;
   #fault: unknown;
 
-  constructor({ budget, onExhausted, atOnce, modules = REAL_LEDGER }: TreeOptions, purse?: PurseLine) {
+  constructor({ budget, onExhausted, atOnce, modules = REAL_LEDGER }: TreeOptions, purse?: SharedBudgetClient) {
     this.#slots = new modules.Slots(atOnce, "queue");
     this.#atOnce = atOnce;
-    this.account = modules.openLedger(budget, { slots: this.#slots, purse });
+    this.account = modules.openLedger(budget, { slots: this.#slots, shared: purse });
     this.onExhausted = onExhausted;
     this.judge = new Judge(this);
   }

@@ -69,7 +69,7 @@ export async function openPlace(): Promise<Place> {
     async [Symbol.asyncDispose]() {
       provider?.closeAllConnections();
       provider?.close();
-      await rm(top, { recursive: true, force: true });
+      await rm(top, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }

@@ -31,7 +31,7 @@ for (let freePages = 0, isDone = false; !isDone; freePages += order.step) {
   if (statSync(`${file}-wal`, { throwIfNoEntry: false }) !== undefined) problems.push("The log is still there");
   if (problems.length > 0) result.broken.push({ freePages, problems });
   result.trials += 1;
-  rmSync(join(folder, String(freePages)), { recursive: true });
+  rmSync(join(folder, String(freePages)), { recursive: true, maxRetries: 5 });
 }
 process.stdout.write(JSON.stringify(result));
 
@@ -67,9 +67,7 @@ function fill(file: string, freePages: number): string {
 async function openAsBefore(): Promise<typeof openSqliteStore> {
   const module = import.meta.resolve("../../src/store/sqlite/store.ts");
   const mutant = await importWithout<typeof import("../../src/store/sqlite/store.ts")>(module, {
-    in: import.meta.resolve("../../src/store/sqlite/header.ts"),
-    find: "if (isCorrupt(error)) return undefined;",
-    replace: "",
+    guard: "header-beside-a-log",
   });
   return mutant.openSqliteStore;
 }

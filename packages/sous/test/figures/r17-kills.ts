@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { between, chance, seededRandom } from "../../src/testing/seeded-random.ts";
+import { between, chance, seededRandom } from "../../src/testing/world.ts";
 import { isCut } from "../store/cut-checkpoint.ts";
 import { bundleWorker, Crew, until } from "./kill-process.ts";
 import { judgeStore } from "./r17-trees.ts";
@@ -37,7 +37,7 @@ export async function runStoreKills({ seed, kills }: { seed: number; kills: numb
   const found = { cutCheckpoints: 0, logs: 0, journals: 0, halfMade: 0, trees: 0 };
   const figure: StoreKillFigure = { seed, kills: 0, ...found, broken: [], milliseconds: 0 };
   try {
-    const program = await bundleWorker("r17-worker.ts", join(folder, "program"));
+    const program = await bundleWorker("r17-worker.ts");
     await using crew = new Crew(program);
     for (let kill = 0; kill < kills; kill++) {
       const work = WORK[kill % WORK.length] ?? "close";
@@ -61,10 +61,10 @@ export async function runStoreKills({ seed, kills }: { seed: number; kills: numb
       if (problems.length > 0) figure.broken.push({ kill, work, problems: problems.slice(0, 5) });
       figure.kills += 1;
       figure.trees += shown.length;
-      rmSync(place, { recursive: true });
+      rmSync(place, { recursive: true, maxRetries: 5 });
     }
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
   figure.milliseconds = Math.round(performance.now() - startedAt);
   return figure;

@@ -13,7 +13,7 @@ import type { Store } from "../../src/core/store.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { openPostgresStore } from "../../src/store/postgres/store.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { between, chance, seededRandom } from "../../src/testing/seeded-random.ts";
+import { between, chance, seededRandom } from "../../src/testing/world.ts";
 import type { Mutation } from "../mutation.ts";
 import type { PostgresServer } from "../store/postgres-server.ts";
 import { bundleWorker, Crew } from "./kill-process.ts";
@@ -48,7 +48,7 @@ export async function runLostStores({ seed, trials, server, mutation }: LostOpti
   try {
     // The package of Postgres is not part of the bundle.
     symlinkSync(fileURLToPath(new URL("../../../../node_modules", import.meta.url)), join(folder, "node_modules"));
-    const program = await bundleWorker("r17-lost-worker.ts", join(folder, "program"), mutation);
+    const program = await bundleWorker("r17-lost-worker.ts", mutation);
     await using crew = new Crew(program);
     for (let trial = 0; trial < trials; trial++) {
       const place = join(folder, String(trial));
@@ -86,7 +86,7 @@ export async function runLostStores({ seed, trials, server, mutation }: LostOpti
       figure.trials += 1;
     }
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
   figure.milliseconds = Math.round(performance.now() - startedAt);
   return figure;

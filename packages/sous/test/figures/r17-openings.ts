@@ -19,7 +19,7 @@ export async function runOpenings({ openings }: { openings: number }): Promise<O
   const folder = mkdtempSync(join(tmpdir(), "sous-r17-"));
   const figure: OpeningsFigure = { openings: 0, trees: 0, broken: [], milliseconds: 0 };
   try {
-    const program = await bundleWorker("r17-worker.ts", join(folder, "program"));
+    const program = await bundleWorker("r17-worker.ts");
     for (const work of ["checkpoint", "close"] as const) {
       const order: StoreOrder = { file: join(folder, `${work}.db`), work, turns: TURNS };
       const writer = new KillableProcess(program);
@@ -38,7 +38,7 @@ export async function runOpenings({ openings }: { openings: number }): Promise<O
       figure.trees += shown.length;
     }
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
   figure.milliseconds = Math.round(performance.now() - startedAt);
   return figure;

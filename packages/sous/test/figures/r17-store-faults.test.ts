@@ -45,11 +45,7 @@ suite("R17: the figure finds", () => {
   });
 
   test("a run of which only its store is told that it was lost", async () => {
-    const mutation = {
-      in: import.meta.resolve("../../src/store/lost-marks.ts"),
-      find: "return this.#places.some((place) => isWritten(place, rootId, reason));",
-      replace: "return false;",
-    };
+    const mutation = { guard: "mark-a-lost-run", replace: "return false;" };
     const { broken } = await runLostStores({ seed: 1, trials: 1, mutation });
     assert.match(broken.flatMap(({ problems }) => problems).join("\n"), /Paid twice/);
   });

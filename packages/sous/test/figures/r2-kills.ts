@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Random } from "../../src/core/clock.ts";
-import { between, chance, seededRandom } from "../../src/testing/seeded-random.ts";
+import { between, chance, seededRandom } from "../../src/testing/world.ts";
 import type { Mutation } from "../mutation.ts";
 import { KillJudge, type Remains } from "./kill-judge.ts";
 import { bundleWorker, Crew, type KillableProcess, type LastWords, until } from "./kill-process.ts";
@@ -59,7 +59,7 @@ export async function runKills({ seed, kills, mutation, lanes = 2 }: KillOptions
   };
   try {
     await using provider = await startFakeProvider(seededRandom(seed, "provider"));
-    const program = await bundleWorker("kill-worker.ts", join(folder, "program"), mutation);
+    const program = await bundleWorker("kill-worker.ts", mutation);
     const isDone = () => figure.kills >= kills || (mutation !== undefined && figure.broken.length > 0);
     let trees = 0;
     const work = async () => {
@@ -74,7 +74,7 @@ export async function runKills({ seed, kills, mutation, lanes = 2 }: KillOptions
     };
     await Promise.all(Array.from({ length: lanes }, work));
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
   figure.milliseconds = Math.round(performance.now() - startedAt);
   return figure;

@@ -1,4 +1,4 @@
-/** R3 in small: twenty-three kills. The whole figure is `npm run soak`. */
+/** R3 in small: sixteen kills. The whole figure is `npm run soak`. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
@@ -11,11 +11,11 @@ import {
   STUBBORN_STRANGER,
 } from "./r3-orphans.ts";
 
-const FIXED = 18;
-const FRESH = 5;
+const FIXED = 12;
+const FRESH = 4;
 
 suite("R3: two seconds after INT, TERM and KILL nothing is left of what a run has started", () => {
-  test(`in ${FIXED} kills of a fixed seed`, async (context) => {
+  test(`R3: two seconds after INT, TERM and KILL nothing is left of what a run has started, in ${FIXED} kills of a fixed seed`, async (context) => {
     const figure = await runOrphanKills({ seed: 1, kills: FIXED });
     context.diagnostic(inWords(figure));
     assert.deepEqual(figure.orphans, []);
@@ -23,7 +23,7 @@ suite("R3: two seconds after INT, TERM and KILL nothing is left of what a run ha
     assert.ok(Object.values(figure.kills).every((kills) => kills > 0) && figure.processes > 3 * FIXED, inWords(figure));
   });
 
-  test(`in ${FRESH} kills of sous run, of a fresh seed`, async (context) => {
+  test(`R3: two seconds after INT, TERM and KILL nothing is left of what a run has started, in ${FRESH} kills of sous run, of a fresh seed`, async (context) => {
     const figure = await runOrphanKills({ seed: Math.floor(Math.random() * 2 ** 31), kills: FRESH, ...REAL_COMMAND });
     context.diagnostic(inWords(figure));
     assert.deepEqual(figure.orphans, []);
@@ -32,25 +32,17 @@ suite("R3: two seconds after INT, TERM and KILL nothing is left of what a run ha
 
 // Most of it is waiting for what should have ended.
 suite("R3: the figure finds", { concurrency: true }, () => {
-  const source = (file: string) => import.meta.resolve(`../../src/process/${file}`);
   const faults: [what: string, mutation: Mutation, options?: Partial<OrphanOptions>][] = [
-    ["a guard that does nothing", { in: source("guard.ts"), find: "quiet=0\nfor round", replace: "exit 0\nfor round" }],
-    [
-      "a program that is asked to end and never made to",
-      {
-        in: source("running-program.ts"),
-        find: 'this.#graceIsOver = true;\n        this.#signalAll("SIGKILL");',
-        replace: "",
-      },
-    ],
+    ["a guard that does nothing", { guard: "sweep-when-alone", replace: "exit 0" }],
+    ["a program that is asked to end and never made to", { guard: "kill-after-grace" }],
     [
       "a guard that leaves the groups alone that programs have made",
-      { in: source("guard.ts"), find: '[ "$3" = "$pid" ] && pid=-$pid', replace: "" },
+      { guard: "kill-whole-groups" },
       { endings: ["KILL"], shapes: [STUBBORN_STRANGER] },
     ],
   ];
   for (const [what, mutation, options] of faults) {
-    test(what, async () => {
+    test(`R3: the figure finds ${what}`, async () => {
       const { orphans } = await runOrphanKills({ seed: 2, kills: 4, lanes: 4, ...options, mutation });
       assert.ok(orphans.length > 0);
     });

@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Random } from "../../src/core/clock.ts";
-import { between, chance, pick, seededRandom } from "../../src/testing/seeded-random.ts";
+import { between, chance, pick, seededRandom } from "../../src/testing/world.ts";
 import { MAIN } from "../cli/sous-process.ts";
 import type { Mutation } from "../mutation.ts";
 import { bundleWorker } from "./kill-process.ts";
@@ -92,7 +92,7 @@ export async function runOrphanKills(options: OrphanOptions): Promise<OrphanFigu
     milliseconds: 0,
   };
   try {
-    const worker = await bundleWorker("r3-worker.ts", join(folder, "program"), mutation);
+    const worker = await bundleWorker("r3-worker.ts", mutation);
     const victim =
       options.victim ??
       ((order: OrphanOrder) => ({ program: process.execPath, args: [worker, JSON.stringify(order)] }));
@@ -110,7 +110,7 @@ export async function runOrphanKills(options: OrphanOptions): Promise<OrphanFigu
     };
     await Promise.all(Array.from({ length: lanes }, work));
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
   figure.milliseconds = Math.round(performance.now() - startedAt);
   figure.slowestMilliseconds = Math.round(figure.slowestMilliseconds);

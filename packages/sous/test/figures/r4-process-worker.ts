@@ -4,6 +4,7 @@ import { flushCompileCache } from "node:module";
 import { setTimeout as pause } from "node:timers/promises";
 import { openLedger } from "../../src/budget/ledger.ts";
 import { Slots } from "../../src/budget/run-slots.ts";
+import { sharedBudgetClientOf } from "../../src/budget/shared-budget-client.ts";
 import { agent } from "../../src/core/agent.ts";
 import { NO_AMOUNT } from "../../src/core/amount.ts";
 import type { Random } from "../../src/core/clock.ts";
@@ -16,12 +17,9 @@ import type { SharedBudget } from "../../src/core/shared-budget.ts";
 import { noUsage } from "../../src/core/usage.ts";
 import { systemHost } from "../../src/host.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { tokens } from "../../src/testing/purse-asks.ts";
-import { between, chance, seededRandom } from "../../src/testing/seeded-random.ts";
-import { importWithout, type Mutation } from "../mutation.ts";
-
-/** What the parent says before the first race. */
-export type WorkerTask = { file: string; mutation: Mutation | undefined };
+import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { between, chance, seededRandom } from "../../src/testing/world.ts";
+import { tokens } from "../store/shared-budget/purse-asks.ts";
 
 /** What the parent says of each race. */
 export type RaceTask = { seed: number; name: string; kind: RaceKind; callers: number };
@@ -46,12 +44,7 @@ export const ENOUGH = { calls: 3, prompt: 100, output: 100, spent: 160, lastWord
 
 let runs = 0;
 
-type Stores = typeof import("../../src/store/sqlite/store.ts");
-type PurseLines = typeof import("../../src/budget/purse-line.ts");
-
-const { file, mutation } = JSON.parse(process.argv[2] ?? "{}") as WorkerTask;
-const { openSqliteStore } = await load<Stores>(import.meta.resolve("../../src/store/sqlite/store.ts"));
-const { purseLineOf } = await load<PurseLines>(import.meta.resolve("../../src/budget/purse-line.ts"));
+const [, , file = ""] = process.argv;
 const store = await openSqliteStore(file);
 const { clock } = systemHost();
 const runtime = createRuntime({ store });
@@ -67,7 +60,7 @@ async function race({ seed, name, kind, callers }: RaceTask): Promise<void> {
   try {
     const shared = await store.sharedBudget(name);
     const random = seededRandom(seed, `${name} ${process.pid}`);
-    const tree = openLedger({}, { slots: new Slots(1_000, "queue"), purse: purseLineOf(shared, clock) });
+    const tree = openLedger({}, { slots: new Slots(1_000, "queue"), shared: sharedBudgetClientOf(shared, clock) });
     const one = { calls: () => callsOn(tree, random, report), trees: () => treeOn(shared, random, report), enough };
     function enough(): Promise<void> {
       return enoughOn(tree, report);
@@ -183,15 +176,4 @@ function fixedCost(random: Random, report: RaceReport): Model {
       };
     },
   };
-}
-
-async function load<Module>(url: string): Promise<Module> {
-  if (mutation === undefined) return import(url);
-  try {
-    return await importWithout<Module>(url, mutation);
-  } catch (error) {
-    // What it changes is reached by the other of the two.
-    if (String(error).includes("would change nothing")) return import(url);
-    throw error;
-  }
 }

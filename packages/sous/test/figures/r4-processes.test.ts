@@ -31,34 +31,34 @@ test("R4: what a killed process had reserved is spent: never negative, never lea
 });
 
 suite("R4 notices a shared budget that", () => {
-  const purse = import.meta.resolve("../../src/core/purse-answer.ts");
   const mutations: [what: string, notices: (keyof typeof FAULTLESS)[], mutation: Mutation][] = [
     [
       "takes its steps without a transaction",
       ["overspent", "leaked", "hung", "faults"],
       {
-        find: "const { purse, result } = this.#connection.write(() => {",
-        replace: "const { purse, result } = (<T>(step: () => T): T => step())(() => {",
-        in: import.meta.resolve("../../src/store/sqlite/budget.ts"),
+        guard: "budget-in-a-transaction",
+        replace: `const row = this.#connection.prepare(LOAD).get(name);
+          const { purse, result } = change(row === undefined ? undefined : toPurse(row));
+          if (purse !== undefined) this.#connection.prepare(SAVE).run(name, ...purseValues(purse));`,
       },
     ],
     [
       "does not look at what is in flight",
       ["overspent"],
-      { find: "const free = unspent - reserved[unit];", replace: "const free = unspent;", in: purse },
+      { guard: "free-of-a-purse", replace: "const free = unspent;" },
     ],
     [
       "refuses instead of waiting",
       ["wrongRefusals"],
       {
-        find: "outputThatFits(unspent - ask.above[unit],",
-        replace: "outputThatFits(unspent - reserved[unit],",
-        in: purse,
+        guard: "never-of-a-purse",
+        replace:
+          'if (outputThatFits(unspent - reserved[unit], prompt[unit], perToken[unit]) < least) return { kind: "never" };',
       },
     ],
   ];
   for (const [what, notices, mutation] of mutations) {
-    test(what, async () => {
+    test(`R4 notices a shared budget that ${what}`, async () => {
       // Whoever hangs is what some faults are known by, and must not end the search for others on a slow machine.
       const patienceMs = notices.includes("hung") ? 1_000 : 30_000;
       const options = { races: 5, processes: 3, kills: 0, only: "calls", patienceMs } as const;

@@ -13,9 +13,10 @@ import type { Random } from "../../src/core/clock.ts";
 import { messageOf } from "../../src/core/errors.ts";
 import type { SharedBudget, SharedLimits } from "../../src/core/shared-budget.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { between, chance, pick, seededRandom } from "../../src/testing/seeded-random.ts";
+import { between, chance, pick, seededRandom } from "../../src/testing/world.ts";
 import type { Mutation } from "../mutation.ts";
-import type { ENOUGH, RaceKind, RaceReport, RaceTask, WorkerTask } from "./r4-process-worker.ts";
+import { bundleWorker } from "./kill-process.ts";
+import type { ENOUGH, RaceKind, RaceReport, RaceTask } from "./r4-process-worker.ts";
 
 export type ProcessRaceOptions = {
   seed: number;
@@ -57,7 +58,8 @@ export async function runProcessRaces(options: ProcessRaceOptions): Promise<Proc
   const folder = mkdtempSync(join(tmpdir(), "sous-r4-"));
   const file = join(folder, "runs.db");
   const store = await openSqliteStore(file);
-  const crew = new Crew({ file, mutation }, processes, patienceMs);
+  const program = await bundleWorker("r4-process-worker.ts", mutation);
+  const crew = new Crew([program, file], processes, patienceMs);
   try {
     for (let race = 0; race < races && figures.hung === 0; race++) {
       const random = seededRandom(seed, `race ${race}`);
@@ -77,7 +79,7 @@ export async function runProcessRaces(options: ProcessRaceOptions): Promise<Proc
   } finally {
     await crew.end();
     await store[Symbol.asyncDispose]();
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, maxRetries: 5 });
   }
   return figures;
 }
@@ -125,13 +127,13 @@ async function judge(figures: ProcessRaceFigures, { kind, shared, limits, report
 
 /** So many processes that are ready; one that was killed is replaced before the next race. */
 class Crew {
-  readonly #task: WorkerTask;
+  readonly #command: readonly [program: string, file: string];
   readonly #size: number;
   readonly #patienceMs: number;
   #members: ChildProcess[] = [];
 
-  constructor(task: WorkerTask, size: number, patienceMs: number) {
-    this.#task = task;
+  constructor(command: readonly [program: string, file: string], size: number, patienceMs: number) {
+    this.#command = command;
     this.#size = size;
     this.#patienceMs = patienceMs;
   }
@@ -162,11 +164,11 @@ class Crew {
   }
 
   async #add(): Promise<void> {
-    const worker = join(import.meta.dirname, "r4-process-worker.ts");
+    const [program, file] = this.#command;
     // What they run is covered by other tests, and counting it takes longer than the races.
     const { NODE_V8_COVERAGE: _, ...rest } = process.env;
-    const env = { ...rest, NODE_COMPILE_CACHE: join(dirname(this.#task.file), "compiled") };
-    const member = fork(worker, [JSON.stringify(this.#task)], { execArgv: ["--conditions=sous-source"], env });
+    const env = { ...rest, NODE_COMPILE_CACHE: join(dirname(program), "compiled") };
+    const member = fork(program, [file], { execArgv: [], env });
     this.#members.push(member);
     await once(member, "message");
   }

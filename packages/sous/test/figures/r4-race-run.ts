@@ -5,7 +5,7 @@ import type { Random } from "../../src/core/clock.ts";
 import { BudgetExceeded } from "../../src/core/errors.ts";
 import type { Account, CallNeed, Holding, Lease, Started } from "../../src/core/limits.ts";
 import type { Scope } from "../../src/core/scope.ts";
-import { between, chance } from "../../src/testing/seeded-random.ts";
+import { between, chance } from "../../src/testing/world.ts";
 import { type Book, bill, less, more, NOTHING, Runner, sum } from "./r4-books.ts";
 import { needOf, type RaceFigures } from "./r4-races.ts";
 

@@ -10,7 +10,7 @@ import { BudgetExceeded } from "../../src/core/errors.ts";
 import type { Account, Budget, CallNeed, LimitState } from "../../src/core/limits.ts";
 import { Scope } from "../../src/core/scope.ts";
 import type { Price } from "../../src/core/usage.ts";
-import { between, chance, pick, seededRandom } from "../../src/testing/seeded-random.ts";
+import { between, chance, pick, seededRandom } from "../../src/testing/world.ts";
 import { Book } from "./r4-books.ts";
 import { RaceRun } from "./r4-race-run.ts";
 

@@ -1,7 +1,7 @@
 /** Trees on a shared budget in memory, in one process or several, for races that every ledger must pass. */
 
 import { openLedger } from "../../src/budget/ledger.ts";
-import { type PurseLine, purseLineOf } from "../../src/budget/purse-line.ts";
+import { type SharedBudgetClient, sharedBudgetClientOf } from "../../src/budget/shared-budget-client.ts";
 import type { Account, Budget, LimitState } from "../../src/core/limits.ts";
 import type { SharedBudget } from "../../src/core/shared-budget.ts";
 import { memoryPurses } from "../../src/store/memory.ts";
@@ -14,21 +14,27 @@ export type SharedRaceOptions = {
   processes: number;
   /** Answers in a later turn of the event loop. */
   isSlow?: boolean | undefined;
-  lineOf?: ((shared: SharedBudget, clock: VirtualClock) => PurseLine) | undefined;
+  lineOf?: ((shared: SharedBudget, clock: VirtualClock) => SharedBudgetClient) | undefined;
   openShared?: typeof openSharedBudget | undefined;
   open?: typeof openLedger | undefined;
 };
 
 /** The clock stands still: a run that waits is woken by what happens here, or never. Each process has two trees. */
 export function openSharedRace(options: SharedRaceOptions): OpenRace {
-  const { processes, isSlow = false, lineOf = purseLineOf, openShared = openSharedBudget, open = openLedger } = options;
+  const {
+    processes,
+    isSlow = false,
+    lineOf = sharedBudgetClientOf,
+    openShared = openSharedBudget,
+    open = openLedger,
+  } = options;
   return async (budget, slots) => {
     const tables = memoryPurses();
     const trees: Account[] = [];
     for (let process = 0; process < processes; process++) {
       const shared = await openShared(tables, "race", process === 0 ? budget : undefined);
       const purse = lineOf(isSlow ? slow(shared) : shared, new VirtualClock(0));
-      for (let tree = 0; tree < 2; tree++) trees.push(open({}, { slots: slots(), purse }));
+      for (let tree = 0; tree < 2; tree++) trees.push(open({}, { slots: slots(), shared: purse }));
     }
     const [first, ...others] = trees;
     if (first === undefined) throw new Error("A race needs a process");

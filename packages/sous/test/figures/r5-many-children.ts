@@ -156,6 +156,6 @@ if (process.argv[1] === import.meta.filename) {
     };
     process.stdout.write(JSON.stringify(figure));
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }

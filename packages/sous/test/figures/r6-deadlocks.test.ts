@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { importWithout } from "../mutation.ts";
+import { importWithout, type Mutation } from "../mutation.ts";
 import { type DeadlockFigure, runDeadlockSearch } from "./r6-deadlocks.ts";
 
-const FIXED = 350;
-const FRESH = 50;
+const FIXED = 150;
+const FRESH = 30;
 
 suite("R6: no deadlock at depth 8, width 3, limits 1, 2, 4, 16", () => {
   test(`H5: in ${FIXED} trees of fixed seeds`, async (context) => {
@@ -26,17 +26,15 @@ suite("R6: no deadlock at depth 8, width 3, limits 1, 2, 4, 16", () => {
 });
 
 suite("R6: the search finds", () => {
-  const source = (file: string) => import.meta.resolve(`../../src/${file}`);
-  const mutations: [what: string, file: string, find: string, replace: string][] = [
-    ["a run that keeps its slot while it waits for a child", "tree/spawn.ts", "slot?.rest();", ""],
-    ["a model call that does not give its slot back", "model/governor.ts", "this.#running -= 1;", ""],
-    ["a gate that forgets who waits to start", "budget/run-slots.ts", "this.onFree();", ""],
+  const mutations: [what: string, mutation: Mutation][] = [
+    ["a run that keeps its slot while it waits for a child", { guard: "parent-gives-its-slot-back" }],
+    ["a model call that does not give its slot back", { guard: "give-the-call-back" }],
+    ["a gate that forgets which runs wait to start", { guard: "tell-of-a-free-slot" }],
   ];
-  for (const [what, file, find, replace] of mutations) {
-    test(what, async () => {
-      const mutation = { in: source(file), find, replace };
+  for (const [what, mutation] of mutations) {
+    test(`R6: the search finds ${what}`, async () => {
       const { createRuntime } = await importWithout<typeof import("../../src/runtime.ts")>(
-        source("runtime.ts"),
+        import.meta.resolve("../../src/runtime.ts"),
         mutation,
       );
       const figure = await runDeadlockSearch({ seed: 1, count: 16, createRuntime });

@@ -5,9 +5,8 @@ import type { SousEvent } from "../../src/core/event.ts";
 import type { ModelRequest } from "../../src/core/model.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import type { Answer } from "../../src/testing/script.ts";
-import { between, chance, pick } from "../../src/testing/seeded-random.ts";
 import { calls, fails, says } from "../../src/testing/steps.ts";
-import type { World } from "../../src/testing/world.ts";
+import { between, chance, pick, type World } from "../../src/testing/world.ts";
 import { type CreateRuntime, type Plan, runSchedule, type Schedule } from "./one-schedule.ts";
 
 export type DeadlockFigure = {

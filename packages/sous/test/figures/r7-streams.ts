@@ -12,7 +12,7 @@ import { ModelError } from "../../src/core/errors.ts";
 import { toolCallsOf } from "../../src/core/message.ts";
 import type { Model, ModelAnswer } from "../../src/core/model.ts";
 import { resolveModel } from "../../src/model/resolve.ts";
-import { between, chance, pick, seededRandom } from "../../src/testing/seeded-random.ts";
+import { between, chance, pick, seededRandom } from "../../src/testing/world.ts";
 import { RECORDED } from "../model/record-streams.ts";
 import { request, WEATHER } from "../model/requests.ts";
 import { type Damage, damage, LINE_ENDINGS, withLineEnding } from "./stream-damage.ts";

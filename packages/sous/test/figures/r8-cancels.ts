@@ -13,8 +13,8 @@ import { openPrograms } from "../../src/process/programs.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import type { Script } from "../../src/testing/script.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { between, chance, seededRandom } from "../../src/testing/seeded-random.ts";
 import { calls, fails, hangs, says, streams } from "../../src/testing/steps.ts";
+import { between, chance, seededRandom } from "../../src/testing/world.ts";
 import { terminalTool } from "../../src/tools/terminal.ts";
 import { ProcessJudge } from "./process-judge.ts";
 
@@ -171,7 +171,7 @@ async function cancelOnce(
   figure.trials += 1;
   if (status !== "cancelled") figure.broken.push({ trial, state: state.name, problem: `It ended as ${status}` });
   if (left.length > 0) figure.broken.push({ trial, state: state.name, problem: `Still there: ${left.join("; ")}` });
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   return lastRequest;
 }
 

@@ -10,8 +10,8 @@ import type { ModelRequest } from "../../src/core/model.ts";
 import { type Tool, tool } from "../../src/core/tool.ts";
 import { createRuntime as realRuntime } from "../../src/runtime.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { between, chance, seededRandom } from "../../src/testing/seeded-random.ts";
 import { calls, type Step, says } from "../../src/testing/steps.ts";
+import { between, chance, seededRandom } from "../../src/testing/world.ts";
 import {
   type Bits,
   bitsOf,

@@ -10,7 +10,7 @@ import type { Rights } from "../../src/core/rights.ts";
 import type { RunProfile } from "../../src/core/run.ts";
 import type { SpawnRequest } from "../../src/core/spawn.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { between, chance, seededRandom } from "../../src/testing/seeded-random.ts";
+import { between, chance, seededRandom } from "../../src/testing/world.ts";
 import { Profiles as RealProfiles } from "../../src/tree/profiles.ts";
 import {
   ALL,

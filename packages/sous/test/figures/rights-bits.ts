@@ -3,7 +3,7 @@
 import { type AgentDefinition, agent } from "../../src/core/agent.ts";
 import type { Random } from "../../src/core/clock.ts";
 import { type Tool, tool } from "../../src/core/tool.ts";
-import { between, chance } from "../../src/testing/seeded-random.ts";
+import { between, chance } from "../../src/testing/world.ts";
 
 /** What somebody may have. */
 export type Bits = { use: number; delegate: number; deny: number; spawn: boolean };

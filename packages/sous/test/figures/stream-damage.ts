@@ -1,7 +1,7 @@
 /** What can happen to the bytes of a stream on their way. */
 
 import type { Random } from "../../src/core/clock.ts";
-import { between, chance, pick } from "../../src/testing/seeded-random.ts";
+import { between, chance, pick } from "../../src/testing/world.ts";
 
 export type Damage = {
   body: Uint8Array;

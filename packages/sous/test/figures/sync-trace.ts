@@ -40,7 +40,7 @@ export async function traceSyncs(synchronous: "normal" | "full"): Promise<SyncFi
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     throw new Error("strace is not there: install it (apt-get install strace) and measure again", { cause: error });
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 

@@ -4,9 +4,9 @@ import { writeSync } from "node:fs";
 import { agent } from "../../src/core/agent.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { wrapStore } from "../../src/testing/faults.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, says } from "../../src/testing/steps.ts";
-import { wrapStore } from "../../src/testing/wrap-store.ts";
 
 const [file = "", synchronous = ""] = process.argv.slice(2);
 await using opened = await openSqliteStore(file, { synchronous: synchronous === "full" ? "full" : "normal" });

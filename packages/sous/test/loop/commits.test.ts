@@ -8,10 +8,10 @@ import type { Store } from "../../src/core/store.ts";
 import { tool } from "../../src/core/tool.ts";
 import { run } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
+import { wrapStore } from "../../src/testing/faults.ts";
 import type { Script } from "../../src/testing/script.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, says } from "../../src/testing/steps.ts";
-import { wrapStore } from "../../src/testing/wrap-store.ts";
 
 suite("the commits of a tree", () => {
   test("are one before every request and one before every tool that is not safe, and starting a child is neither", async () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as z from "zod";
 import { type AgentOptions, agent } from "../../src/core/agent.ts";
-import type { HookCall, Hooks } from "../../src/core/hooks.ts";
+import type { HookCall, Hooks } from "../../src/core/approval.ts";
 import { tool } from "../../src/core/tool.ts";
 import { calls, fails, says } from "../../src/testing/steps.ts";
 import { openStage, simpleTool } from "../requirements/support.ts";
@@ -190,7 +190,7 @@ suite("the hooks of a parent", () => {
     };
   }
 
-  test("guard the tools it passes on to a child that a call made up, and watch nobody else", async () => {
+  test("guard the tools it passes on to a child that a call made up, and watch no other agent", async () => {
     const { ran, read, watched } = await lookBelow(calls("subagent", { label: "x", task_prompt: "Look." }));
     assert.deepEqual([ran, read, watched], [[], "Not here.", new Set(["lead"])]);
   });

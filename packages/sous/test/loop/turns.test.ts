@@ -94,7 +94,7 @@ suite("turns", () => {
     assert.equal(stage.requestsOf("lead")[1]?.messages.length, 1);
   });
 
-  test("whose usage nobody reported are estimated and marked", async () => {
+  test("whose usage was not reported are estimated and marked", async () => {
     const stage = openStage({ lead: [[says("x".repeat(300)), reportsNoUsage()]] });
     const { usage } = await stage.run(agent({ name: "lead", model: stage.model }));
     // 12 characters of the task and 12 for its message; 300 of the answer.
@@ -125,7 +125,7 @@ suite("a refusal", () => {
 });
 
 suite("an answer that is too long", () => {
-  test("goes on in the next turn and is put together", async () => {
+  test("continues in the next turn and is put together", async () => {
     const stage = openStage({
       lead: [[says("one, "), stopsAtLength()], [says("two, "), stopsAtLength()], says("three")],
     });
@@ -244,7 +244,7 @@ suite("a prompt that is too long for the model", () => {
   });
 });
 
-test("a run that thinks for a long time is said to be silent, and goes on", async () => {
+test("a run that thinks for a long time is said to be silent, and continues", async () => {
   const stage = openStage({ lead: [[after(150_000), says("Done.")]] });
   const result = await stage.run(stage.lead());
   assert.equal(result.text, "Done.");

@@ -12,8 +12,8 @@ import { RunError, type RunResult } from "../../src/core/runtime.ts";
 import { noUsage } from "../../src/core/usage.ts";
 import { run } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
+import { wrapStore } from "../../src/testing/faults.ts";
 import { fails, says } from "../../src/testing/steps.ts";
-import { wrapStore } from "../../src/testing/wrap-store.ts";
 import { runTree } from "../requirements/run-tree.ts";
 
 /** The first attempt fails after some words and talks into the second. */

@@ -45,6 +45,8 @@ const BY_STATUS: [name: string, error: unknown, kind: ModelErrorKind][] = [
   ["502", http(502, "<html>Bad gateway</html>"), "overloaded"],
   ["504", http(504, ""), "overloaded"],
   ["408", http(408, "Request Timeout"), "network"],
+  ["409", http(409, "Conflict"), "overloaded"],
+  ["410", http(410, "Gone"), "invalid_request"],
   ["401", http(401, errorBody("Incorrect API key provided: sk-abc***xyz")), "auth"],
   ["403", http(403, errorBody("Not allowed in your region")), "auth"],
   ["400", http(400, errorBody("messages.0: bad role")), "invalid_request"],
@@ -185,7 +187,7 @@ test("what cannot be read is an interruption, and its bytes are not repeated", (
     const { kind, message } = classify(error);
     assert.deepEqual(
       [kind, message],
-      ["interrupted", `The answer of ${ID} broke off: it sent something that cannot be read`],
+      ["interrupted", `The answer of ${ID} broke off: it sent data that cannot be read`],
     );
   }
 });

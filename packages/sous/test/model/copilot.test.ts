@@ -161,7 +161,7 @@ test("an exchange that brings no token is a failure, and the next call tries aga
   });
   await assert.rejects(
     model.answer(request(), () => {}),
-    { kind: "unknown", message: "github-copilot failed: the exchange of tokens brought none" },
+    { kind: "unknown", message: "github-copilot failed: the exchange of tokens returned no token" },
   );
   assert.equal((await model.answer(request(), () => {})).finish, "stop");
 });
@@ -207,7 +207,7 @@ test("C5: an exchange whose reply has no end is a failure, and is not read on", 
   try {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const send = copilotFetch({ githubToken: "t", tokenAddress: url, followsHost: true, fetch, now: Date.now });
-    await assert.rejects(send(url), /the exchange of tokens brought none/);
+    await assert.rejects(send(url), /the exchange of tokens returned no token/);
     await closed.promise;
   } finally {
     server.closeAllConnections();

@@ -75,7 +75,7 @@ suite("C6: what is no answer of a model is named as what it is, and not asked fo
         assert.match(
           result.error?.message ?? "",
           new RegExp(
-            `^${host} answered with a web page in place of an answer of ${provider}/m: check the address of the provider \\(provider.base_url or [A-Z_]+`,
+            `^${host} answered with a web page instead of an answer of ${provider}/m: check the address of the provider \\(provider.base_url or [A-Z_]+`,
           ),
         );
         assert.deepEqual([server.requests, result.status, result.usage.totalTokens], [1, "failed", 0]);
@@ -86,7 +86,7 @@ suite("C6: what is no answer of a model is named as what it is, and not asked fo
     const { result } = await ask(server.url, { maxRetries: 4 });
     assert.match(
       result.error?.message ?? "",
-      /answered with a document in place of a stream of events \(\{"ok": true\}\): check the address/,
+      /answered with a document instead of a stream of events \(\{"ok": true\}\): check the address/,
     );
     assert.equal(server.requests, 1);
   });
@@ -102,7 +102,7 @@ suite("C6: what is no answer of a model is named as what it is, and not asked fo
     );
   });
 
-  test("an error that was sent as a text in place of an answer is quoted", async () => {
+  test("an error that was sent as a text instead of an answer is quoted", async () => {
     const body = JSON.stringify({ error: "the model is too large for this machine" });
     await using server = await serve((_, response) => stream(response, "application/json").end(body));
     const { result } = await ask(server.url, { maxRetries: 0 });
@@ -117,7 +117,7 @@ suite("C6: what is no answer of a model is named as what it is, and not asked fo
         const { host } = new URL(server.url);
         assert.ok(
           result.error?.message.startsWith(
-            `${host} answered with a document in place of a stream of events (${body}): check the address of the provider`,
+            `${host} answered with a document instead of a stream of events (${body}): check the address of the provider`,
           ),
           result.error?.message,
         );

@@ -3,7 +3,7 @@
 import { readdirSync } from "node:fs";
 import { join, sep } from "node:path";
 import type { Random } from "../../src/core/clock.ts";
-import { seededRandom } from "../../src/testing/seeded-random.ts";
+import { seededRandom } from "../../src/testing/world.ts";
 import { type Equivalent, isEquivalent } from "../mutation-equivalents.ts";
 import type { SourceFile } from "../star.ts";
 import { withProbes } from "./probes.ts";

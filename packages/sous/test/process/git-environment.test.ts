@@ -25,7 +25,7 @@ before(() => {
   git("add", "file");
   assert.equal(git("commit", "-qm", "first").status, 0);
 });
-after(() => rmSync(place, { recursive: true, force: true }));
+after(() => rmSync(place, { recursive: true, force: true, maxRetries: 5 }));
 
 type Repository = {
   readonly root: string;
@@ -168,7 +168,7 @@ async function runGit({ root }: Repository, { args, folder = "." }: Row, isTrust
   const cwd = join(root, folder);
   await using programs = openPrograms({
     environment: { PATH: VARIABLES.PATH, HOME: VARIABLES.HOME },
-    place: { cwd, projects: [{ root, isTrusted }] },
+    workspace: { cwd, projects: [{ root, isTrusted }] },
   });
   const limits = { maxOutputBytes: 4096, timeoutMs: 20_000 };
   await programs.run({ program: "git", args, cwd, environment: IDENTITY, mayUseProject: true, ...limits });
@@ -209,7 +209,7 @@ suite("B4.5: git does not start what a repository names", () => {
     repository.set("core", `fsmonitor = ${repository.program}`);
     await using programs = openPrograms({
       environment: { PATH: VARIABLES.PATH, GIT_CONFIG_COUNT: "0", GIT_DIR: repository.root },
-      place: { cwd: repository.root, projects: [{ root: repository.root, isTrusted: false }] },
+      workspace: { cwd: repository.root, projects: [{ root: repository.root, isTrusted: false }] },
     });
     const environment = { GIT_CONFIG_COUNT: "0", GIT_CONFIG_KEY_1: "a.b", PATH: repository.root };
     const request = { program: "git", args: ["status"], cwd: repository.root, environment, maxOutputBytes: 4096 };

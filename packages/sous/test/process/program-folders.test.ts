@@ -16,7 +16,7 @@ import {
 import { dirname, join } from "node:path";
 import { suite, type TestContext, test } from "node:test";
 import type { ProgramRequest } from "../../src/core/process.ts";
-import type { LeftOutFolder, ProgramPlace } from "../../src/process/program-folders.ts";
+import type { LeftOutFolder, ProgramWorkspace } from "../../src/process/program-folders.ts";
 import { openPrograms } from "../../src/process/programs.ts";
 import { grepTool } from "../../src/tools/grep.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
@@ -61,7 +61,7 @@ class Lab implements AsyncDisposable {
     symlinkSync(this.in(target), this.in(name));
   }
 
-  place(trust: { inner?: boolean; outer?: boolean } = {}, cwd = "repository/packages/one"): ProgramPlace {
+  workspace(trust: { inner?: boolean; outer?: boolean } = {}, cwd = "repository/packages/one"): ProgramWorkspace {
     const projects = [{ root: this.in("repository"), isTrusted: trust.inner === true }];
     if (trust.outer !== undefined) projects.push({ root: this.path, isTrusted: trust.outer });
     return { cwd: this.in(cwd), projects };
@@ -72,18 +72,21 @@ class Lab implements AsyncDisposable {
   }
 
   /** What was started by a search, by a key command, and by a command line. */
-  async start(path: readonly string[], place: ProgramPlace = this.place()): Promise<readonly LeftOutFolder[]> {
+  async start(
+    path: readonly string[],
+    workspace: ProgramWorkspace = this.workspace(),
+  ): Promise<readonly LeftOutFolder[]> {
     let leftOut: readonly LeftOutFolder[] = [];
     await using programs = openPrograms({
       environment: { PATH: [...path.map((each) => this.#given(each)), "/usr/bin", "/bin"].join(":") },
-      place,
+      workspace,
       onLeftOut: (folders) => {
         leftOut = folders;
       },
     });
-    await answerOf(grepTool(place.cwd, programs), { pattern: "needle" }, place.cwd);
-    await programs.run(command(place, "planted")).catch(() => {});
-    await programs.run({ ...command(place, "bash"), args: ["-c", "planted; rg"], mayUseProject: true });
+    await answerOf(grepTool(workspace.cwd, programs), { pattern: "needle" }, workspace.cwd);
+    await programs.run(command(workspace, "planted")).catch(() => {});
+    await programs.run({ ...command(workspace, "bash"), args: ["-c", "planted; rg"], mayUseProject: true });
     return leftOut;
   }
 
@@ -97,7 +100,7 @@ class Lab implements AsyncDisposable {
   }
 }
 
-function command({ cwd }: ProgramPlace, program: string): ProgramRequest {
+function command({ cwd }: ProgramWorkspace, program: string): ProgramRequest {
   return { program, args: [], cwd, maxOutputBytes: 4096 };
 }
 
@@ -272,26 +275,26 @@ suite("B4.1: no program of a project or of another user is started, wherever PAT
     assert.deepEqual(lab.ran(), ["planted", "rg"]);
   });
 
-  test("B4.1: a link in a folder outside to a program of the project is no program of ours", async () => {
+  test("B4.1: a link in a folder outside to a program of the project is not a program of ours", async () => {
     await using lab = await Lab.open();
     lab.plant("repository/bin", ["rg", "bash", "planted"]);
     for (const name of ["rg", "bash", "planted"]) lab.link(`repository/bin/${name}`, `outside/tools/${name}`);
     await using programs = openPrograms({
       environment: { PATH: `${lab.in("outside/tools")}:/usr/bin:/bin` },
-      place: lab.place({ inner: true }),
+      workspace: lab.workspace({ inner: true }),
     });
     assert.equal(await programs.find("planted"), undefined);
     assert.equal(await programs.find("rg"), existsSync("/usr/bin/rg") ? "/usr/bin/rg" : undefined);
-    await assert.rejects(programs.run(command(lab.place(), "planted")), /outside the project/);
-    await programs.run({ ...command(lab.place(), "bash"), args: ["-c", "true"] });
+    await assert.rejects(programs.run(command(lab.workspace(), "planted")), /outside the project/);
+    await programs.run({ ...command(lab.workspace(), "bash"), args: ["-c", "true"] });
     assert.deepEqual(lab.ran(), []);
   });
 
-  test("B4.1: a program that everybody can write is no program of ours", async (t) => {
+  test("B4.1: a program that everybody can write is not a program of ours", async (t) => {
     await using lab = await Lab.open();
     lab.plant("outside/tools", ["open", "theirs", "ours"]);
     chmodSync(lab.in("outside/tools/open"), 0o777);
-    await using programs = openPrograms({ environment: { PATH: lab.in("outside/tools") }, place: lab.place() });
+    await using programs = openPrograms({ environment: { PATH: lab.in("outside/tools") }, workspace: lab.workspace() });
     assert.equal(await programs.find("ours"), lab.in("outside/tools/ours"));
     assert.equal(await programs.find("open"), undefined);
     giveAway(lab.in("outside/tools/theirs"), t);
@@ -306,12 +309,13 @@ suite("B4.1: no program of a project or of another user is started, wherever PAT
     lab.link("repository/bin/planted", "outside/link");
     const names = ["repository/bin/planted", "outside/link", "outside/../repository/bin/planted"];
     for (const inner of [false, true]) {
-      const place = lab.place({ inner });
-      await using programs = openPrograms({ environment: { PATH: "/usr/bin:/bin" }, place });
-      for (const name of names) await assert.rejects(programs.run(command(place, lab.in(name))), /outside the project/);
+      const workspace = lab.workspace({ inner });
+      await using programs = openPrograms({ environment: { PATH: "/usr/bin:/bin" }, workspace });
+      for (const name of names)
+        await assert.rejects(programs.run(command(workspace, lab.in(name))), /outside the project/);
       for (const name of ["./planted", "bin/planted", "../../bin/planted", "", "."])
         assert.equal(await programs.find(name), undefined);
-      await programs.run(command(place, lab.in("outside/open/word")));
+      await programs.run(command(workspace, lab.in("outside/open/word")));
     }
     assert.deepEqual(lab.ran(), ["word"]);
   });
@@ -321,9 +325,9 @@ suite("B4.1: no program of a project or of another user is started, wherever PAT
     lab.plant("repository/packages/one", ["planted"]);
     writeFileSync(lab.in("outside/key"), "#!/bin/sh\nplanted\n", { mode: 0o755 });
     for (const PATH of ["", undefined, lab.in("repository")]) {
-      await using programs = openPrograms({ environment: { PATH }, place: lab.place() });
-      await programs.run(command(lab.place(), lab.in("outside/key")));
-      await programs.run({ ...command(lab.place(), "/bin/bash"), args: ["-c", "planted"], mayUseProject: true });
+      await using programs = openPrograms({ environment: { PATH }, workspace: lab.workspace() });
+      await programs.run(command(lab.workspace(), lab.in("outside/key")));
+      await programs.run({ ...command(lab.workspace(), "/bin/bash"), args: ["-c", "planted"], mayUseProject: true });
     }
     assert.deepEqual(lab.ran(), []);
   });
@@ -334,22 +338,22 @@ suite("B4.1: no program of a project or of another user is started, wherever PAT
     mkdirSync(lab.in("outside/tools"));
     await using programs = openPrograms({
       environment: { PATH: `${lab.in("outside/tools")}:/usr/bin:/bin` },
-      place: lab.place(),
+      workspace: lab.workspace(),
     });
     assert.equal(await programs.find("planted"), undefined);
-    rmSync(lab.in("outside/tools"), { recursive: true });
+    rmSync(lab.in("outside/tools"), { recursive: true, maxRetries: 5 });
     lab.link("repository/bin", "outside/tools");
-    await programs.run({ ...command(lab.place(), "bash"), args: ["-c", "planted"], mayUseProject: true });
+    await programs.run({ ...command(lab.workspace(), "bash"), args: ["-c", "planted"], mayUseProject: true });
     assert.deepEqual(lab.ran(), []);
   });
 
   test("B4.1: the shell and the home of a project are not passed on, nor relative ones", async () => {
     await using lab = await Lab.open();
     lab.plant("repository", ["shell"]);
-    const shown = async (environment: Record<string, string>, place = lab.place()) => {
-      await using programs = openPrograms({ environment: { PATH: "/usr/bin:/bin", ...environment }, place });
+    const shown = async (environment: Record<string, string>, workspace = lab.workspace()) => {
+      await using programs = openPrograms({ environment: { PATH: "/usr/bin:/bin", ...environment }, workspace });
       const args = ["-c", "tr '\\0' '\\n' < /proc/$$/environ | grep -E '^(HOME|SHELL)='"];
-      const { output } = await programs.run({ ...command(place, "sh"), args });
+      const { output } = await programs.run({ ...command(workspace, "sh"), args });
       return output.head;
     };
     for (const [HOME, SHELL] of [
@@ -372,16 +376,16 @@ suite("Programs of a trusted project, for command lines", () => {
     mkdirSync(lab.in("outside/tools"));
     await using programs = openPrograms({
       environment: { PATH: `${lab.in("repository/node_modules/.bin")}:${lab.in("outside/tools")}:/usr/bin:/bin` },
-      place: lab.place({ inner: true }),
+      workspace: lab.workspace({ inner: true }),
     });
-    const cwd = lab.place().cwd;
-    const shell = { ...command(lab.place(), "bash"), args: ["-c", "echo $PATH"] };
+    const cwd = lab.workspace().cwd;
+    const shell = { ...command(lab.workspace(), "bash"), args: ["-c", "echo $PATH"] };
     const { output } = await programs.run({ ...shell, mayUseProject: true });
     const folders = output.head.trim().split(":");
     assert.deepEqual(folders, [lab.in("repository/node_modules/.bin"), lab.in("outside/tools"), "/usr/bin", "/bin"]);
     assert.doesNotMatch((await programs.run(shell)).output.head, /repository/);
     await answerOf(grepTool(cwd, programs), { pattern: "needle" }, cwd);
-    await assert.rejects(programs.run(command(lab.place(), "planted")), /outside the project/);
+    await assert.rejects(programs.run(command(lab.workspace(), "planted")), /outside the project/);
     assert.deepEqual(lab.ran(), []);
     await programs.run({ ...shell, args: ["-c", "planted"], mayUseProject: true });
     assert.deepEqual(lab.ran(), ["planted"]);
@@ -392,7 +396,7 @@ suite("Programs of a trusted project, for command lines", () => {
     lab.plant("node_modules/.bin", ["planted"]);
     lab.plant("repository/open", ["planted"]);
     chmodSync(lab.in("repository/open"), 0o777);
-    const leftOut = await lab.start(["node_modules/.bin", "repository/open"], lab.place({ inner: true }));
+    const leftOut = await lab.start(["node_modules/.bin", "repository/open"], lab.workspace({ inner: true }));
     assert.deepEqual(lab.ran(), []);
     assert.deepEqual(
       leftOut.map(({ folder, why }) => [folder, why]),
@@ -414,9 +418,9 @@ suite("Programs of a trusted project, for command lines", () => {
       lab.plant("bin", ["outer"]);
       await using programs = openPrograms({
         environment: { PATH: `${lab.in("repository/bin")}:${lab.in("bin")}:/usr/bin:/bin` },
-        place: lab.place(trust),
+        workspace: lab.workspace(trust),
       });
-      await programs.run({ ...command(lab.place(), "bash"), args: ["-c", "inner; outer"], mayUseProject: true });
+      await programs.run({ ...command(lab.workspace(), "bash"), args: ["-c", "inner; outer"], mayUseProject: true });
       assert.deepEqual(lab.ran(), ran);
     }
   });
@@ -428,9 +432,9 @@ suite("Programs of a trusted project, for command lines", () => {
     for (const inner of [false, true]) {
       await using programs = openPrograms({
         environment: { PATH: `${lab.in("repository/bin")}:/usr/bin:/bin` },
-        place: lab.place({ inner }),
+        workspace: lab.workspace({ inner }),
       });
-      await programs.run({ ...command(lab.place(), "bash"), args: ["-c", "planted"], mayUseProject: true });
+      await programs.run({ ...command(lab.workspace(), "bash"), args: ["-c", "planted"], mayUseProject: true });
       assert.deepEqual(lab.ran(), inner ? ["planted"] : []);
     }
   });
@@ -439,10 +443,10 @@ suite("Programs of a trusted project, for command lines", () => {
     await using lab = await Lab.open();
     await using programs = openPrograms({
       environment: { PATH: `${lab.in("repository/late")}:/usr/bin:/bin` },
-      place: lab.place({ inner: true }),
+      workspace: lab.workspace({ inner: true }),
     });
     const args = ["-c", "mkdir ../../late; printf '#!/bin/sh\\necho made' > ../../late/x; chmod +x ../../late/x; x"];
-    const { output } = await programs.run({ ...command(lab.place(), "bash"), args, mayUseProject: true });
+    const { output } = await programs.run({ ...command(lab.workspace(), "bash"), args, mayUseProject: true });
     assert.equal(output.head, "made\n");
   });
 
@@ -453,10 +457,10 @@ suite("Programs of a trusted project, for command lines", () => {
     const open = (path: readonly string[]) =>
       openPrograms({
         environment: { PATH: [...path.map((each) => lab.in(each)), "/usr/bin", "/bin"].join(":") },
-        place: lab.place(),
+        workspace: lab.workspace(),
         onLeftOut: (folders) => void told.push(folders.map(({ folder }) => folder)),
       });
-    const shell = { ...command(lab.place(), "bash"), args: ["-c", "true"] };
+    const shell = { ...command(lab.workspace(), "bash"), args: ["-c", "true"] };
     await using some = open(["repository/bin", "repository/bin", "repository/missing", "node_modules/.bin"]);
     await some.run(shell);
     assert.deepEqual(told, []);
@@ -472,7 +476,7 @@ suite("Programs of a trusted project, for command lines", () => {
     lab.plant("outside/tools", ["one"]);
     linkSync(lab.in("outside/tools/one"), lab.in("outside/tools/two"));
     lab.link("outside/tools", "outside/link");
-    await using programs = openPrograms({ environment: { PATH: lab.in("outside/link") }, place: lab.place() });
+    await using programs = openPrograms({ environment: { PATH: lab.in("outside/link") }, workspace: lab.workspace() });
     assert.equal(await programs.find("two"), lab.in("outside/link/two"));
     assert.equal(realpathSync(lab.in("outside/link")), lab.in("outside/tools"));
   });

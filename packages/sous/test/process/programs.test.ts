@@ -16,7 +16,7 @@ import { ProcessJudge } from "../figures/process-judge.ts";
 import { STUBBORN_STRANGER } from "../figures/r3-orphans.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sous-programs-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 
 function shell(command: string, more: Partial<ProgramRequest> = {}): ProgramRequest {
   return { program: "bash", args: ["-c", command], cwd: folder, maxOutputBytes: 4096, ...more };

@@ -17,7 +17,7 @@ suite("A1: the agent loop", () => {
     assert.deepEqual([status, text, turns, ran], ["completed", "Two rooms.", 3, ["look", "look", "read"]]);
   });
 
-  test("A1: a run is continued with a follow-up, and the conversation goes on", async () => {
+  test("A1: a run is continued with a follow-up, and the conversation continues", async () => {
     const stage = openStage({ lead: [calls("look"), says("Two rooms."), says("The left one.")] });
     const first = stage.start(stage.lead({ tools: [simpleTool("look", () => "left, right")] }), "How many rooms?");
     await stage.end(first);

@@ -8,9 +8,9 @@ import { RunError } from "../../src/core/runtime.ts";
 import { tool } from "../../src/core/tool.ts";
 import { resolveModel } from "../../src/model/resolve.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
+import { wrapStore } from "../../src/testing/faults.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, fails, says } from "../../src/testing/steps.ts";
-import { wrapStore } from "../../src/testing/wrap-store.ts";
 import { openStage, simpleTool } from "./support.ts";
 
 suite("A4: providers", () => {
@@ -37,7 +37,7 @@ suite("A4: providers", () => {
     assert.deepEqual([stage.model.requestCount, other.requestCount], [4, 1]);
   });
 
-  test("A4: a model a call names and nobody knows is a failed result, and no child", async () => {
+  test("A4: a model that a call names and that is not known is a failed result, and no child", async () => {
     const stage = openStage({
       lead: [calls("subagent", { label: "x", task_prompt: "Look.", model: "nowhere/none" }), says("Done.")],
     });
@@ -162,7 +162,7 @@ suite("A5: tool errors are data, system errors are errors", () => {
     });
   }
 
-  test("A5: without that wish a broken store lets the run go on", async () => {
+  test("A5: without that wish a broken store lets the run continue", async () => {
     const store = wrapStore(openMemoryStore(), { append: () => assert.fail("No space is left") });
     const stage = openStage({ lead: [says("Done.")] }, { runtime: { store } });
     assert.equal((await stage.run(stage.lead())).text, "Done.");

@@ -25,7 +25,7 @@ function toldTo(stage: Stage, path = "lead"): string[] {
 }
 
 suite("B11: a background child", () => {
-  test("B11: runs while its parent goes on, and its report arrives as a later message, once", async () => {
+  test("B11: runs while its parent continues, and its report arrives as a later message, once", async () => {
     const stage = openStage({
       lead: [start("x"), calls("look"), [after(500), calls("look")], says("All done.")],
       "lead/x": [[after(100), says("A wall.")]],
@@ -265,7 +265,7 @@ suite("B11: subagent_cancel and subagent_list", () => {
     );
   });
 
-  test("B11: cancel of somebody else's child is a failed result", async () => {
+  test("B11: cancel of another run's child is a failed result", async () => {
     const stage = openStage({ lead: [calls("subagent_cancel", { subagent_id: "nobody" }), says("Done.")] });
     await stage.run(stage.lead());
     assert.equal(
@@ -288,7 +288,7 @@ suite("B11: subagent_cancel and subagent_list", () => {
     });
     await stage.run(stage.lead());
     const [none, , , some] = stage.resultsOf("lead");
-    assert.equal(none?.output, "You have started no subagents.");
+    assert.equal(none?.output, "You have not started any subagents.");
     assert.deepEqual(
       some?.output.split("\n").map((line) => line.replace(/^\w{26} {2}/, "")),
       ["x  running  1 turn  background", "y  completed  1 turn"],

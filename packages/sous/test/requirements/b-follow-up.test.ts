@@ -19,7 +19,7 @@ function idIn(messages: unknown): string {
 }
 
 suite("B10: a follow-up", () => {
-  test("B10: goes on with the child's conversation, under its path, id and depth", async () => {
+  test("B10: continues the child's conversation, under its path, id and depth", async () => {
     const stage = openStage({
       lead: [spawn(), send("And right?"), says("Done.")],
       "lead/x": [calls("look"), says("Left: a wall."), says("Right: a door.")],
@@ -143,7 +143,7 @@ suite("B10: a follow-up", () => {
     assert.match(stage.resultsOf("lead")[1]?.output ?? "", /^Right: a door\./);
   });
 
-  test("B10: of a fork goes on with what the fork began with", async () => {
+  test("B10: of a fork continues with what the fork began with", async () => {
     const stage = openStage({
       lead: [
         calls("look"),

@@ -65,7 +65,7 @@ suite("B1: the input of subagent", () => {
       /it checks one value more than 10000 times/,
     ],
     ["background as text", { ...good, background: "yes" }, 'background must be true or false; found "yes"'],
-    ["an agent nobody knows", { ...good, agent: "nobody" }, "Unknown agent: nobody. There are none."],
+    ["an agent nobody knows", { ...good, agent: "nobody" }, "Unknown agent: nobody. No agents are defined."],
     ["no object at all", [good], "The input must be an object"],
     [
       "several mistakes at once",

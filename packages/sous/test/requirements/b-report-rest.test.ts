@@ -266,7 +266,7 @@ suite("B8: the tool for the rest", () => {
   });
 });
 
-suite("B8: an offset behind the end", () => {
+suite("B8: an offset past the end", () => {
   test("B8: is told, so that the report of a later message is not taken for the rest of an earlier one", async () => {
     const askFor = (toolName: string, input: object) => (request: ModelRequest) => {
       const [id] = /\b[0-9A-Z]{26}\b/.exec(JSON.stringify(request.messages)) ?? [];
@@ -286,7 +286,7 @@ suite("B8: an offset behind the end", () => {
       runtime: { limits: { summary: "never" } },
     });
     assert.deepEqual(readBy(stage, "subagent_report"), [
-      "offset 4096 is behind the end: the last report has 5 bytes",
+      "offset 4096 is past the end: the last report has 5 bytes",
       "",
     ]);
   });

@@ -278,7 +278,7 @@ suite("B8: truncation", () => {
     assert.deepEqual(texts, [`${"x".repeat(1024)}\n[Notice: cut after 1024 of 3000 bytes]`, "x".repeat(3000)]);
   });
 
-  test("B8: a report that nobody has cannot be read", async () => {
+  test("B8: a report that does not exist cannot be read", async () => {
     const stage = openStage({ lead: [calls("subagent_report", { subagent_id: "nobody" }), says("Done.")] });
     await stage.run(stage.lead());
     assert.equal(

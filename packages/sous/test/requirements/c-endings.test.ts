@@ -5,9 +5,9 @@ import { suite, test } from "node:test";
 import { type AgentOptions, agent } from "../../src/core/agent.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import type { NamedAgentResult } from "../../src/subagents/named-agent.ts";
+import { wrapStore } from "../../src/testing/faults.ts";
 import type { ScriptTurn } from "../../src/testing/script.ts";
 import { after, calls, fails, hangs, refuses, says, streams, uses } from "../../src/testing/steps.ts";
-import { wrapStore } from "../../src/testing/wrap-store.ts";
 import { parallelOutput, readBy, recordingTool, runTree, statuses, type TreePlan } from "./run-tree.ts";
 
 type Case = {

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
+import type { Hooks } from "../../src/core/approval.ts";
 import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
-import type { Hooks } from "../../src/core/hooks.ts";
 import type { Message } from "../../src/core/message.ts";
 import { ToolRegistry } from "../../src/core/tool.ts";
 import type { ChildState } from "../../src/subagents/child-stores.ts";
@@ -124,7 +124,7 @@ suite("C5: a child is isolated", () => {
     assert.equal(result.status, "completed");
   });
 
-  test("C5: stores of its own receive copies of what the journal holds, and a broken one starves nobody", async () => {
+  test("C5: stores of its own receive copies of what the journal holds, and a broken one keeps no other waiting", async () => {
     const opened: string[] = [];
     const messages: Message[] = [];
     const states: ChildState[] = [];

@@ -162,7 +162,7 @@ suite("C9: cancel", () => {
     assert.deepEqual(statuses(result), { lead: "completed", "lead/a": "cancelled", "lead/b": "completed" });
   });
 
-  test("C9: such a signal is heard until the child has ended, and then nobody listens to it", async () => {
+  test("C9: such a signal is heard until the child has ended, and then has no listener", async () => {
     const { signal } = new AbortController();
     const listeners: number[] = [];
     const listen = () => void listeners.push(getEventListeners(signal, "abort").length);
@@ -257,7 +257,7 @@ suite("C9: last words", () => {
     assert.equal(stage.requestsOf("lead").at(-1)?.mayCallTools, false);
   });
 
-  test("C9: calls that the model still asks for are not made, and nobody is asked about them", async () => {
+  test("C9: calls that the model still asks for are not made, and no person is asked about them", async () => {
     const asked: string[] = [];
     const made: string[] = [];
     const write = simpleTool("write", () => void made.push("write"), { tier: "confirm" });

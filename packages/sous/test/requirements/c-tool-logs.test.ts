@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { describeOutput } from "../../src/cli/view/describe-call.ts";
+import { describeOutput } from "../../src/cli/view/plain-lines.ts";
 import { agent } from "../../src/core/agent.ts";
 import { type Tool, type ToolOptions, tool } from "../../src/core/tool.ts";
 import type { NamedAgentResult } from "../../src/subagents/named-agent.ts";
@@ -111,7 +111,7 @@ suite("C4: counts are of what was found, never of notices, and the same as on th
         stage.eventsOf("tool-call-end", "lead/scout").map(describeOutput),
       );
     } finally {
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     }
   });
 

@@ -129,7 +129,7 @@ suite("D2: what callbacks are given", () => {
 
 suite("D2: a name that is not a callback is refused where it is registered", () => {
   const known =
-    "Known are onSubagentStart, onSubagentStreamDelta, onSubagentToolCallStart, onSubagentToolCallEnd, onSubagentComplete, onSubagentError.";
+    "Known callbacks: onSubagentStart, onSubagentStreamDelta, onSubagentToolCallStart, onSubagentToolCallEnd, onSubagentComplete, onSubagentError.";
   const wrong: [given: object, sentence: string][] = [
     [{ onStreamDelta() {} }, "Unknown callback: onStreamDelta. Did you mean onSubagentStreamDelta?"],
     [{ onToolCallStart() {} }, "Unknown callback: onToolCallStart. Did you mean onSubagentToolCallStart?"],
@@ -147,7 +147,7 @@ suite("D2: a name that is not a callback is refused where it is registered", () 
       `Unknown callback: onDone. ${known}`,
     ],
     [{ onSubagentStart: "log" }, "The callback onSubagentStart is not a function"],
-    [() => {}, `callbacks is an object of functions. ${known}`],
+    [() => {}, `callbacks must be an object of functions. ${known}`],
   ];
   for (const [given, message] of wrong) {
     test(`D2: ${message}`, () => {

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
-import { ulidSource } from "../../src/core/clock.ts";
+import { ulidSource } from "../../src/core/ulid.ts";
 import { systemHost } from "../../src/host.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";

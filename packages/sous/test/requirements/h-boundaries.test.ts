@@ -82,7 +82,7 @@ suite("B2: what comes back from a child", () => {
     assert.deepEqual(write.inputs, []);
   });
 
-  test("B2.2: hostile labels are inert in paths, and nobody chooses another's place", async () => {
+  test("B2.2: hostile labels are inert in paths, and none takes the path of another run", async () => {
     const labels = [
       "../../x",
       "'; drop table runs; --",
@@ -156,6 +156,6 @@ suite("B2: what comes back from a child", () => {
     assert.match(approve?.output ?? "", /^Unknown tool: approve/);
     for (const each of [send, report, cancel])
       assert.match(each?.output ?? "", new RegExp(`^No (finished )?subagent with the id ${sibling}`));
-    assert.equal(list?.output, "You have started no subagents.");
+    assert.equal(list?.output, "You have not started any subagents.");
   });
 });

@@ -224,7 +224,7 @@ suite("H1: every attempt has its own lease", () => {
     assert.equal(stage.eventsOf("run-end", "lead/a")[0]?.usage.totalTokens, 0);
   });
 
-  test("H1: cancel gives reservations back: a sibling that waited for them goes on", async () => {
+  test("H1: cancel gives reservations back: a sibling that waited for them continues", async () => {
     const { result } = await runTree({
       script: {
         lead: [[child("holds", { allowed_tools: [] }), child("waits", { allowed_tools: [] })], says("Seen.")],

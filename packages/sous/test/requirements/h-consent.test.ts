@@ -75,7 +75,7 @@ suite("H4: a question", () => {
     assert.equal(result.durationMs, 3_602_000);
   });
 
-  test("H4: but the clock goes on afterwards, from where it stood", async () => {
+  test("H4: but the clock continues afterwards, from where it stood", async () => {
     const { approve, during } = person(() => ({ afterMs: 3_600_000, answer: YES }));
     const write = recordingTool("write", { tier: "confirm" });
     const { result, stage } = await runTree({
@@ -252,7 +252,7 @@ suite("H4: a question", () => {
   });
 });
 
-suite("H4: nobody there", () => {
+suite("H4: without a person to ask", () => {
   test("H4: is a failed result, and incomplete for want of consent up to the root, whatever is said", async () => {
     const write = recordingTool("write", { tier: "confirm" });
     const { stage, result } = await runTree({ script: DEEP, lead: { tools: [write] } });
@@ -272,7 +272,7 @@ suite("H4: nobody there", () => {
     assert.deepEqual([end?.allowed, end?.by], [false, "nobody"]);
   });
 
-  test("H4: the same when whoever should ask is broken", async () => {
+  test("H4: the same when the approver throws", async () => {
     for (const approve of [
       () => {
         throw new Error("no terminal");

@@ -35,7 +35,7 @@ suite("H1: a definition's own limits", () => {
     assert.deepEqual([status, error?.message, text], ["timeout", "The run timed out after 1000 ms", ""]);
   });
 
-  test("in seconds of a child's budget end it as timeout, and its parent goes on", async () => {
+  test("in seconds of a child's budget end it as timeout, and its parent continues", async () => {
     const stage = openStage({
       lead: [calls("subagent_slow", { task: "Wait." }), says("It was late.")],
       "lead/slow": [hangs()],

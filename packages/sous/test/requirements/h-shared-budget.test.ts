@@ -8,9 +8,9 @@ import { StoreError, UserError } from "../../src/core/errors.ts";
 import type { PursePort, SharedBudget } from "../../src/core/shared-budget.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
-import { tokens } from "../../src/testing/purse-asks.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { after, calls, hangs, says, uses } from "../../src/testing/steps.ts";
+import { tokens } from "../store/shared-budget/purse-asks.ts";
 import { readBy, runTree, statuses } from "./run-tree.ts";
 import { openStage } from "./support.ts";
 
@@ -73,7 +73,7 @@ suite("H1: a shared budget", () => {
     assert.deepEqual([stage.model.requests.length, await team.left()], [0, { tokens: 10 }]);
   });
 
-  test("H1: a tree waits for another that holds what it needs, and goes on when it is released", async () => {
+  test("H1: a tree waits for another that holds what it needs, and continues when it is released", async () => {
     const store = openMemoryStore();
     const team = await store.sharedBudget("team", { tokens: 5_500 });
     const stage = openStage(
@@ -262,7 +262,7 @@ suite("a shared budget that cannot be reached", () => {
 });
 
 suite("H1: what is kept of a shared budget", () => {
-  test("its name, in plain JSON, and a tree that drew on one goes on only with one", async () => {
+  test("its name, in plain JSON, and a tree that drew on one continues only with one", async () => {
     const store = openMemoryStore();
     const team = await store.sharedBudget("team", { tokens: 100_000 });
     const stage = openStage({ lead: [[says("Half."), hangs()]] }, { runtime: { store } });

@@ -188,7 +188,7 @@ suite("H1: a child that cannot pay its first call", () => {
 });
 
 suite("H1: names before money", () => {
-  test("a path is given in the order of the calls, whoever can pay first", async () => {
+  test("a path is given in the order of the calls, not of payment", async () => {
     const { stage } = await runTree({
       script: {
         lead: [[child("x"), named("x", "own"), child("x")], says("Seen.")],

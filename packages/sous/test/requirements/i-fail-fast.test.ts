@@ -136,7 +136,7 @@ suite("I3: fail_fast", () => {
     ]);
   });
 
-  test("I3: without it the others go on", async () => {
+  test("I3: without it the others continue", async () => {
     const { stage } = await runTree({
       script: {
         lead: [inParallel([{ label: "slow" }, { label: "fails" }]), says("Seen.")],

@@ -6,8 +6,8 @@ import { agent } from "../../src/core/agent.ts";
 import type { Model } from "../../src/core/model.ts";
 import { isSuccess } from "../../src/core/outcome.ts";
 import type { Answer } from "../../src/testing/script.ts";
-import { between, chance, pick, seededRandom } from "../../src/testing/seeded-random.ts";
 import { after, calls, fails, hangs, refuses, says } from "../../src/testing/steps.ts";
+import { between, chance, pick, seededRandom } from "../../src/testing/world.ts";
 import { inParallel, parallelOutput, runTree } from "./run-tree.ts";
 import { type Stage, simpleTool } from "./support.ts";
 

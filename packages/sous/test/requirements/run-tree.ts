@@ -1,7 +1,7 @@
 /** One tree on a stage, from start to end, with what its root's tools returned to code. */
 
 import type { AgentOptions } from "../../src/core/agent.ts";
-import type { HookCall } from "../../src/core/hooks.ts";
+import type { HookCall } from "../../src/core/approval.ts";
 import type { RunHandle, RunOptions, RunResult, RuntimeOptions } from "../../src/core/runtime.ts";
 import type { Tool, ToolResult, ToolTier } from "../../src/core/tool.ts";
 import type { ParallelOutput } from "../../src/subagents/parallel.ts";

@@ -85,7 +85,7 @@ suite("G4: a rerun hears again", () => {
 });
 
 suite("G4: a rerun stops again", () => {
-  test("a child that was cancelled from outside, while its parent goes on", async () => {
+  test("a child that was cancelled from outside, while its parent continues", async () => {
     const stage = openStage({
       lead: [calls("parallel_subagent", { tasks: [task("a"), task("b")] }), says("Done.")],
       "lead/a": [[after(10), says("A.")]],
@@ -254,7 +254,7 @@ suite("G4: a rerun gives the recorded consent", () => {
     await rerunBothWays(stage, runId, [lead]);
   });
 
-  test("nobody was there", async () => {
+  test("without a person to ask", async () => {
     const stage = openStage(script);
     const lead = stage.lead({ tools: [write] });
     const { runId, status, stopReason } = await stage.run(lead);

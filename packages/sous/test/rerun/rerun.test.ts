@@ -119,6 +119,15 @@ suite("G4: a rerun gives the recorded stream", () => {
     assert.equal(given.result.status, "completed");
   });
 
+  test("of a fan-out whose inputs have line breaks and did not all become children", async () => {
+    const stage = openStage({ "fan-out/*": [says("One.")] });
+    const definition = scout.with({ model: stage.model });
+    const limits = { children: { executions: 1 } };
+    await stage.world.run(() => stage.runtime.fanOut(definition, ["a\nb", "c\nd"], { limit: 1, limits }));
+    const [root] = await stage.store.list({ rootsOnly: true });
+    await rerunBothWays(stage, root?.id ?? "", [definition]);
+  });
+
   test("of a run with an output schema, also when the answer had to be repaired", async () => {
     const outputSchema = { type: "object", properties: { hits: { type: "number" } }, required: ["hits"] };
     const stage = openStage({ lead: [says('{"hits":"many"}'), says('{"hits":3}')] });
@@ -261,7 +270,7 @@ suite("G4: a rerun touches nothing", () => {
     assert.equal(matches, true);
   });
 
-  test("live tools that nobody gave are named", async () => {
+  test("live tools that were not given are named", async () => {
     const stage = openStage({ lead: [calls("grep"), says("Done.")] });
     const { runId } = await stage.run(stage.lead({ tools: [grep] }));
     await assert.rejects(rerun(runId, { store: stage.store, liveTools: true }), {

@@ -237,7 +237,7 @@ const scenarios: Record<string, Scenario> = {
   },
 };
 
-suite("G5: a tree that is cut anywhere goes on to the same end:", () => {
+suite("G5: a tree that is cut anywhere continues to the same end:", () => {
   for (const [name, scenario] of Object.entries(scenarios)) {
     test(name, async () => {
       const { whole, cuts } = await cutEverywhere(scenario);

@@ -11,7 +11,7 @@ import type { Script } from "../../src/testing/script.ts";
 import { after, calls, says } from "../../src/testing/steps.ts";
 import { openStage, type Stage } from "../requirements/support.ts";
 
-const GONE = "Subagent failed: Unknown agent: scout. There are none.\n(subagent_id: CHILD)";
+const GONE = "Subagent failed: Unknown agent: scout. No agents are defined.\n(subagent_id: CHILD)";
 
 /** The run is cut while its child is asked for the first time, and resumed with a definition that has no specialist. */
 async function resumeWithoutScout(
@@ -35,7 +35,7 @@ async function resumeWithoutScout(
   assert.deepEqual(checkHistory(events, { resultUsage: result.usage }), []);
   const ends = events.flatMap((event) => (event.type === "run-end" ? [[event.path, event.status, event.fault]] : []));
   assert.deepEqual(ends, [
-    ["lead/look", "failed", { type: "invalid_input", message: "Unknown agent: scout. There are none." }],
+    ["lead/look", "failed", { type: "invalid_input", message: "Unknown agent: scout. No agents are defined." }],
     ["lead", "completed", undefined],
   ]);
   return { stage, id, events };

@@ -81,7 +81,7 @@ suite("R17: a run whose Postgres store was away to its end", () => {
   });
   after(async () => {
     await server[Symbol.asyncDispose]();
-    rmSync(lostFolder, { recursive: true });
+    rmSync(lostFolder, { recursive: true, maxRetries: 5 });
   });
   const open = () => openPostgresStore({ connectionString: server.connectionString(), reconnectMs: 50, lostFolder });
 

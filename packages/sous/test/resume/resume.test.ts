@@ -91,7 +91,7 @@ suite("G5: a call that had begun and has no result", () => {
   });
 });
 
-suite("G5: a question nobody heard the answer to", () => {
+suite("G5: a question whose answer was lost", () => {
   test("is asked again, counts as spent, and shows as an attempt that failed", async () => {
     const scenario: Scenario = { script: { lead: () => says("Here.") }, run: { budget: { tokens: 10_000 } } };
     const whole = await live(scenario);
@@ -219,7 +219,7 @@ suite("resume", () => {
     assert.equal((await known.world.run(() => runtime.resume(id))).status, "completed");
   });
 
-  test("a run that was stopped goes on with a word, in the same conversation and under the same budget", async () => {
+  test("a run that was stopped continues with a word, in the same conversation and under the same budget", async () => {
     const isLast = ({ messages }: ModelRequest) => messages.at(-1)?.role === "user" && messages.length > 1;
     const stage = openStage({
       lead: (request) =>
@@ -421,7 +421,7 @@ suite("resume", () => {
     assert.match(flat.text, /Maximum subagent recursion depth \(1\) exceeded. Current depth: 1/);
   });
 
-  test("a deadline goes on where it stood: the time before counts, the time in between does not", async () => {
+  test("a deadline continues where it stood: the time before counts, the time in between does not", async () => {
     const script = {
       lead: [
         [after(4_000), calls("look")],
@@ -450,7 +450,7 @@ suite("resume", () => {
     assert.deepEqual([late.status, late.error?.message], ["timeout", "The run timed out after 10000 ms"]);
   });
 
-  test("a child that nobody asks for again is brought to an end, so that every run has one", async () => {
+  test("a child that is not asked for again is brought to an end, so that every run has one", async () => {
     const script = {
       lead: (request: ModelRequest) => (resultsOf(request, "crew").length === 0 ? calls("crew") : says("Alone.")),
       "lead/*": [says("Here.")],
@@ -518,7 +518,7 @@ suite("resume", () => {
 });
 
 suite("I4: a fan-out from code that was interrupted", () => {
-  test("goes on: results that are there are taken, children that live go on, the rest start", async () => {
+  test("continues: results that are there are taken, children that live continue, the rest start", async () => {
     const script = {
       "fan-out/*": (request: ModelRequest) =>
         resultsOf(request, "look").length === 0 ? calls("look") : says(`Done: ${request.caller.path}`),
@@ -595,7 +595,7 @@ suite("G6: a fork of a stored run", () => {
   });
 });
 
-suite("H1, G5: a call of a child that nobody heard the answer to", () => {
+suite("H1, G5: a call of a child whose answer was lost", () => {
   const child = (label: string) => calls("subagent", { label, task_prompt: `Do ${label}.` });
   const scenario: Scenario = {
     script: {
@@ -605,7 +605,7 @@ suite("H1, G5: a call of a child that nobody heard the answer to", () => {
     run: { budget: { tokens: 9_000 }, onExhausted: "stop", limits: { summary: "never" } },
   };
 
-  test("is counted before any other run goes on or starts", async () => {
+  test("is counted before any other run continues or starts", async () => {
     const whole = await live(scenario);
     const kept = upTo(whole.events, ({ type, path }) => type === "turn-start" && path === "lead/a");
     const { events, result } = await goOn(scenario, kept);

@@ -40,7 +40,7 @@ async function lastWord(stage: Stage, kept: readonly StoredEvent[], options: Pic
   return { result, all };
 }
 
-suite("G5: a process that goes on", () => {
+suite("G5: a process that continues", () => {
   test("H1: counts children that had started before anybody new can take their place", async () => {
     const script = {
       lead: (request: ModelRequest) =>
@@ -191,7 +191,7 @@ suite("G5: a process that goes on", () => {
     );
   });
 
-  test("B8: reports the end of a child in the background that it may not go on with", async () => {
+  test("B8: reports the end of a child in the background that it may not continue", async () => {
     const script = {
       lead: (request: ModelRequest) =>
         resultsOf(request, "subagent").length === 0
@@ -223,7 +223,7 @@ suite("G5: a process that goes on", () => {
     assert.equal(ofType(all, "report").length, 1);
   });
 
-  test("H1: counts the question of a child that nobody goes on with as spent", async () => {
+  test("H1: counts the question of a child that is not continued as spent", async () => {
     const script = {
       lead: (request: ModelRequest) => (resultsOf(request, "crew").length === 0 ? calls("crew") : says("Alone.")),
       "lead/*": [[after(10), says("Here.")]],
@@ -245,7 +245,7 @@ suite("G5: a process that goes on", () => {
     assert.equal(result.usage.estimated, true);
   });
 
-  test("goes on with a follow-up that was interrupted, though the first run of the root had completed", async () => {
+  test("continues a follow-up that was interrupted, though the first run of the root had completed", async () => {
     const script = { lead: ({ messages }: ModelRequest) => says(messages.length === 1 ? "First." : "Second.") };
     const first = openStage(script);
     const handle = first.start(first.lead());

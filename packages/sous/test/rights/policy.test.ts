@@ -309,7 +309,7 @@ suite("H4: rules for file tools", () => {
 
   test("B5.7: a link is judged by where it leads, and for a denial by its name too", (t) => {
     const top = mkdtempSync(join(tmpdir(), "sous-rules-"));
-    t.after(() => rmSync(top, { recursive: true }));
+    t.after(() => rmSync(top, { recursive: true, maxRetries: 5 }));
     for (const folder of ["src", "private"]) mkdirSync(join(top, folder));
     writeFileSync(join(top, "private", "key"), "");
     symlinkSync(join(top, "private"), join(top, "src", "link"));

@@ -40,7 +40,7 @@ export async function tryCommands({ seed, commands }: TrialOptions): Promise<Tri
     await Promise.all([work(), work(), work()]);
     return report;
   } finally {
-    rmSync(top, { recursive: true });
+    rmSync(top, { recursive: true, maxRetries: 5 });
   }
 }
 
@@ -89,7 +89,7 @@ async function tryOne(text: string, folder: string, top: string, report: TrialRe
   const found = [...readdirSync(work), ...readdirSync(join(work, "d")).map((name) => `d/${name}`)];
   const strange = found.filter((name) => !known.has(name));
   if (strange.length > 0) report.different.push(`${JSON.stringify(text)} made ${strange.join(", ")}`);
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, maxRetries: 5 });
 }
 
 /** Everything ends with 0, so only what follows `||` does not run. */

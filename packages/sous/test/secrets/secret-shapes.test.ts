@@ -162,7 +162,7 @@ const ORDINARY: readonly string[] = [
   randomText("a picture", 20_000, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"),
 ];
 
-test("B3.3: what is no secret stays as it is, and the same", () => {
+test("B3.3: what is not a secret stays as it is, and the same", () => {
   for (const text of ORDINARY) assert.equal(shown(text), text);
   assert.ok(ORDINARY.length >= 30);
 });

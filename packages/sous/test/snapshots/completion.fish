@@ -17,7 +17,7 @@ complete -c sous -n '__fish_seen_subcommand_from look; and not __fish_seen_subco
 complete -c sous -n '__fish_seen_subcommand_from look; and __fish_seen_subcommand_from near' -fa '(__sous_agents)'
 complete -c sous -n '__fish_seen_subcommand_from look' -s f -l file -r -F -d 'a file: this one'
 complete -c sous -n '__fish_seen_subcommand_from look' -l colour -r -fa 'red green' -d 'don\'t [look]'
-complete -c sous -n '__fish_seen_subcommand_from look' -l count -x -d 'so many'
+complete -c sous -n '__fish_seen_subcommand_from look' -l count -x -d 'at most N'
 complete -c sous -n '__fish_seen_subcommand_from look' -s h -l help -d 'this text'
 complete -c sous -n '__fish_seen_subcommand_from again' -fa '(__sous_runs)'
 complete -c sous -n '__fish_seen_subcommand_from again' -l id -r -fa '(__sous_runs)' -d 'this one'

@@ -29,8 +29,8 @@ _sous() {
     look)
       _arguments \
         '(-f --file)'{-f,--file}'[a file\: this one]:FILE:_files' \
-        '--colour[don'\''t \[look\]]:WORD:(red green)' \
-        '--count[so many]:N: ' \
+        '--colour[don'\''t \[look\]]:FORMAT:(red green)' \
+        '--count[at most N]:N: ' \
         '(-h --help)'{-h,--help}'[this text]' \
         '1:word:(near far)' \
         '*:word:{ case $words[2] in near) _sous_agents ;; esac }'

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openSqliteStore, type SqliteStoreOptions } from "../../src/store/sqlite/store.ts";
-import { PurseProcess } from "../../src/testing/purse-asks.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { PurseProcess } from "./shared-budget/purse-asks.ts";
 
 /** A file in a folder of its own, looked at from outside; everything is closed and removed at the end. */
 export function budgetFile() {
@@ -43,7 +43,7 @@ export function budgetFile() {
     async [Symbol.asyncDispose]() {
       outside?.close();
       for (const store of opened) await store[Symbol.asyncDispose]();
-      rmSync(folder, { recursive: true });
+      rmSync(folder, { recursive: true, maxRetries: 5 });
     },
   };
 }

@@ -12,7 +12,7 @@ import { resume } from "../../src/cli/commands/resume.ts";
 import { CommandError } from "../../src/cli/exit-codes.ts";
 import { StoreError, UserError } from "../../src/core/errors.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { seededRandom } from "../../src/testing/seeded-random.ts";
+import { seededRandom } from "../../src/testing/world.ts";
 import { IDS, keepSampleRuns, keepSecondTry } from "../cli/kept-runs.ts";
 
 export type CraftedRows = {
@@ -169,6 +169,6 @@ for (const [index, attempt] of chosen.entries()) {
   const commands = COMMANDS.filter(([what]) => what !== "rerun" || index % 10 === 0);
   found.push(...(await trial(file, attempt, commands)));
 }
-rmSync(folder, { recursive: true, force: true });
+rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 write(`${JSON.stringify({ attempts: chosen.length, found } satisfies CraftedRows)}\n`);
 process.exit(0);

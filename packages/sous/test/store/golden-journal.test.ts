@@ -17,15 +17,24 @@ import { openMemoryStore } from "../../src/store/memory.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { checkHistory } from "../../src/testing/checker.ts";
 import { EVERY_EVENT } from "../core/every-event.ts";
-import { liveEverything } from "./make-golden-journal.ts";
+import { liveEverything, liveFanOut } from "./make-golden-journal.ts";
 
 const folder = join(import.meta.dirname, "../golden");
 
 /** Path, status, turns, calls, tokens, and who spoke in the conversation: user, assistant, tool. */
 type Folded = [path: string, status: string, turns: number, toolCount: number, tokens: number, roles: string];
 
-/** One entry per version; an entry and its file are never changed again. */
+/** Two entries per version; an entry and its file are never changed again. */
 const JOURNALS: Record<string, { rootId: string; folded: Folded[] }> = {
+  "fan-out-1.json": {
+    rootId: "01KDVDNA005D3HKSZCVKN17Z7C",
+    folded: [
+      ["fan-out", "completed", 0, 0, 0, "u"],
+      ["fan-out/worker", "completed", 1, 0, 14, "ua"],
+      ["fan-out/worker#2", "completed", 1, 0, 14, "ua"],
+      ["fan-out/worker#3", "completed", 1, 0, 13, "ua"],
+    ],
+  },
   "journal-1.json": {
     rootId: "01KDVDNA00V5MCTPSSC9DF0SXC",
     folded: [
@@ -51,9 +60,10 @@ const JOURNALS: Record<string, { rootId: string; folded: Folded[] }> = {
 };
 
 test("there is one golden journal for every version of the events", () => {
-  const versions = Array.from({ length: EVENT_SCHEMA_VERSION }, (_, index) => `journal-${index + 1}.json`);
-  assert.deepEqual(readdirSync(folder), versions);
-  assert.deepEqual(Object.keys(JOURNALS), versions);
+  const versions = Array.from({ length: EVENT_SCHEMA_VERSION }, (_, index) => `${index + 1}.json`);
+  const names = ["fan-out", "journal"].flatMap((name) => versions.map((version) => `${name}-${version}`));
+  assert.deepEqual(readdirSync(folder), names);
+  assert.deepEqual(Object.keys(JOURNALS), names);
 });
 
 for (const [name, { rootId, folded }] of Object.entries(JOURNALS)) {
@@ -75,7 +85,7 @@ for (const [name, { rootId, folded }] of Object.entries(JOURNALS)) {
         assert.deepEqual(await foldedFrom(store, rootId), folded);
         assert.equal(await exportTree(store, rootId, "json"), text);
       } finally {
-        rmSync(place, { recursive: true });
+        rmSync(place, { recursive: true, maxRetries: 5 });
       }
     });
 
@@ -101,13 +111,14 @@ for (const [name, { rootId, folded }] of Object.entries(JOURNALS)) {
 
 suite("everything an event can hold", () => {
   test("is in the latest golden journal", () => {
-    const latest = readFileSync(join(folder, `journal-${EVENT_SCHEMA_VERSION}.json`), "utf8");
+    const latest = ["journal", "fan-out"].map((name) => join(folder, `${name}-${EVENT_SCHEMA_VERSION}.json`));
     // What is missing here was added without a new version: raise EVENT_SCHEMA_VERSION and add a golden journal.
-    assert.deepEqual(lackedBy(eventsIn(latest)), []);
+    assert.deepEqual(lackedBy(latest.flatMap((path) => eventsIn(readFileSync(path, "utf8")))), []);
   });
 
   test("is still written by the runtime", async () => {
-    assert.deepEqual(lackedBy(eventsIn(await liveEverything())), []);
+    const lived = [await liveEverything(), await liveFanOut()];
+    assert.deepEqual(lackedBy(lived.flatMap(eventsIn)), []);
   });
 });
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readHistory } from "../../src/store/history.ts";
+import { readHistory } from "../../src/core/read-history.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
 

@@ -7,7 +7,7 @@ import type { Store } from "../../src/core/store.ts";
 import { exportTree } from "../../src/store/export/tree.ts";
 import { importTree } from "../../src/store/import/tree.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
-import { seededRandom } from "../../src/testing/seeded-random.ts";
+import { seededRandom } from "../../src/testing/world.ts";
 import { changed, placesOf } from "../core/every-event.ts";
 import { CHILD, exportedFile, exportedText, FOLLOW_UP, ROOT, type Spoilable, wholeTree } from "./exported-tree.ts";
 
@@ -178,11 +178,11 @@ suite("a file is refused in one sentence, and the store stays as it is:", () => 
       /promptTokens must be a number$/,
     ],
     ["a time that is none", event(1, { time: 1e18 }), /time must be at most 253402300799999$/],
-    ["an id that is a path", rename(ROOT, "../../x"), /event 1 \(run-start\) has an id that is no ULID$/],
-    ["an id that is SQL", rename(CHILD, "x'; drop table runs; --"), /has an id that is no ULID$/],
-    ["an id that is empty", rename(CHILD, ""), /has an id that is no ULID$/],
-    ["an id with a line break behind it", rename(CHILD, `${CHILD}\n`), /has an id that is no ULID$/],
-    ["an id of a later age", rename(CHILD, `8${CHILD.slice(1)}`), /has an id that is no ULID$/],
+    ["an id that is a path", rename(ROOT, "../../x"), /event 1 \(run-start\) has an id that is not a ULID$/],
+    ["an id that is SQL", rename(CHILD, "x'; drop table runs; --"), /has an id that is not a ULID$/],
+    ["an id that is empty", rename(CHILD, ""), /has an id that is not a ULID$/],
+    ["an id with a line break behind it", rename(CHILD, `${CHILD}\n`), /has an id that is not a ULID$/],
+    ["an id of a later age", rename(CHILD, `8${CHILD.slice(1)}`), /has an id that is not a ULID$/],
     ["half a character in a text", event(reportAt, { text: "\ud800" }), /event \d+ \(report\) holds half a character$/],
     ["half a character in a name", event(3, { input: { "\udc00": 1 } }), /event 4 \(tool-call-start\) holds half a/],
     ["a run that is its own parent", event(childAt, { parentId: CHILD }), /starts below a run that has not started$/],
@@ -192,7 +192,7 @@ suite("a file is refused in one sentence, and the store stays as it is:", () => 
     ["a second root", event(followUpAt, { origin: undefined, agentId: FOLLOW_UP, path: "other" }), /is a second root$/],
     ["a second root that calls itself the first", event(followUpAt, { origin: undefined }), /is a second root$/],
     ["a root with a depth", event(0, { depth: 1 }), /has the depth 1 and no parent$/],
-    ["a root with the name of another agent", event(0, { agentId: CHILD }), /event 1 \(run-start\) is no root$/],
+    ["a root with the name of another agent", event(0, { agentId: CHILD }), /event 1 \(run-start\) is not a root$/],
     ["a child as deep as its parent", event(childAt, { depth: 0 }), /has the depth 0 below a run of depth 0$/],
     ["a child that is too deep", event(childAt, { depth: 2 }), /has the depth 2 below a run of depth 0$/],
     [
@@ -254,7 +254,7 @@ suite("a file is refused in one sentence, and the store stays as it is:", () => 
     [
       "a branch with a name of its own",
       event(0, { origin: { ...BRANCH, runId: "/etc" } }),
-      /has an id that is no ULID$/,
+      /has an id that is not a ULID$/,
     ],
     [
       "a report about an unknown run",

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FIRST_FENCE } from "../../src/core/store.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
+import { wrapStore } from "../../src/testing/faults.ts";
 import { says } from "../../src/testing/steps.ts";
-import { wrapStore } from "../../src/testing/wrap-store.ts";
 import { openStage } from "../requirements/support.ts";
 
 test("the store is told at once and again at the end, and only then that no one works on the run, though it refuses all of it", async () => {

@@ -1,5 +1,5 @@
 /**
- * A tree in which everything happens that can, lived by the runtime: it wrote `test/golden/journal-1.json`.
+ * A tree in which everything happens that can, lived by the runtime: it wrote `test/golden/journal-1.json`. A fan-out is a tree of its own: `fan-out-1.json`.
  *
  *   node --conditions=sous-source -p "import('./test/store/make-golden-journal.ts').then((made) => made.liveEverything())"
  *
@@ -160,6 +160,20 @@ export async function liveEverything(): Promise<string> {
   await second.run(() => handle);
   await second.run(() => handle.followUp("And now?", { summarizes: true }));
   return exportTree(elsewhere, rootId, "json");
+}
+
+/** The exported tree of a fan-out from code. */
+export async function liveFanOut(): Promise<string> {
+  const world = createWorld({ seed: 3, lateness: 0 });
+  const store = openMemoryStore();
+  const worker = agent({
+    name: "worker",
+    model: scriptedModel({ "fan-out/*": [says("A wall.")] }, { clock: world.clock }),
+  });
+  const runtime = createRuntime({ host: world.host, store });
+  await world.run(() => runtime.fanOut(worker, ["north", "south", "east"], { limit: 2 }));
+  const [root] = await store.list({ rootsOnly: true });
+  return exportTree(store, root?.id ?? "", "json");
 }
 
 function leadOn(model: Model) {

@@ -2,7 +2,7 @@
 
 import { test } from "node:test";
 import { openMemoryStore } from "../../src/store/memory.ts";
-import { sharedBudgetContract } from "../../src/testing/shared-budget-contract.ts";
+import { sharedBudgetContract } from "./shared-budget/contract.ts";
 
 sharedBudgetContract(test, async () => {
   const store = openMemoryStore();

@@ -9,12 +9,12 @@ import { Pool } from "pg";
 import { StoreError } from "../../src/core/errors.ts";
 import type { PostgresPool } from "../../src/store/postgres/connection.ts";
 import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "../../src/store/postgres/store.ts";
-import { call, need, PurseProcess, tokens, twoProcesses } from "../../src/testing/purse-asks.ts";
-import { sharedBudgetContract } from "../../src/testing/shared-budget-contract.ts";
 import { type CuttingProxy, openCuttingProxy } from "./cutting-proxy.ts";
 import { type PostgresServer, startPostgresServer } from "./postgres-server.ts";
 import { asDead } from "./purse-books.ts";
 import { purseWorker } from "./purse-worker.ts";
+import { sharedBudgetContract } from "./shared-budget/contract.ts";
+import { call, need, PurseProcess, tokens, twoProcesses } from "./shared-budget/purse-asks.ts";
 
 let server: PostgresServer;
 let proxy: CuttingProxy;
@@ -92,7 +92,7 @@ suite("H1: the statements of a step", () => {
     assert.deepEqual(await rows(schema), 0);
   });
 
-  test("a pool whose transactions are serializable is no hindrance", async () => {
+  test("a pool whose transactions are serializable works too", async () => {
     const strict = `${server.connectionString()}?options=-c%20default_transaction_isolation%3Dserializable`;
     const schema = freshSchema();
     const stores = await Promise.all(Array.from({ length: 4 }, () => open({ schema, connectionString: strict })));

@@ -281,7 +281,7 @@ suite("a store that cannot be opened says so in one sentence without its secrets
     const error = await rejection(open({ connectionString: server.connectionString({ database: "nowhere" }) }));
     assert.equal(
       error.message,
-      `${place()}/nowhere is not there (database "nowhere" does not exist): create the database, or correct the connection string`,
+      `${place()}/nowhere does not exist (database "nowhere" does not exist): create the database, or correct the connection string`,
     );
   });
 
@@ -294,7 +294,7 @@ suite("a store that cannot be opened says so in one sentence without its secrets
     assert.ok(!inWords(error).includes(SECRET));
   });
 
-  test("a string that is no address", async () => {
+  test("a string that is not an address", async () => {
     const error = await rejection(open({ connectionString: `postgres://sous:${SECRET}@[:5432/postgres` }));
     assert.ok(error instanceof UserError);
     assert.equal(error.message, "The connection string must look like postgres://user:password@host:5432/database");
@@ -305,7 +305,7 @@ suite("a store that cannot be opened says so in one sentence without its secrets
     const { message } = toStoreError(new Error("Query read timeout"), "Postgres at far.test:5432/sous");
     assert.equal(
       message,
-      "Postgres at far.test:5432/sous did not answer in time (Query read timeout): check the way to it, and how busy it is",
+      "Postgres at far.test:5432/sous did not answer in time (Query read timeout): check the network, and how busy the server is",
     );
   });
 

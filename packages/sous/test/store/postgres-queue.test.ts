@@ -50,7 +50,7 @@ suite("a pool with a short connection timeout", () => {
     for (const stores of [1, 3]) {
       const pool = hastyPool();
       const connections = Array.from({ length: stores }, () =>
-        openConnection({ pool, place: undefined, isOurs: false }),
+        openConnection({ pool, address: undefined, isOurs: false }),
       );
       const statements = Array.from({ length: 12 / stores }, () => connections.map(({ query }) => query(slow)));
       const transactions = connections.map(({ transaction }) => transaction((query) => query(slow)));

@@ -6,7 +6,7 @@ import { NO_AMOUNT } from "../../src/core/amount.ts";
 import { emptyPurse, type Purse, type PurseMember } from "../../src/core/purse.ts";
 import { newOwner } from "../../src/store/owner.ts";
 import { isNews, livenessAt } from "../../src/store/purse-row.ts";
-import { tokens } from "../../src/testing/purse-asks.ts";
+import { tokens } from "./shared-budget/purse-asks.ts";
 
 const busy = row({ id: "here", inFlight: tokens(50), kept: tokens(20), spent: tokens(5), moves: true });
 const waiter = row({ id: "there", waiting: waitsFor(100, 5) });

@@ -5,8 +5,8 @@ import { suite, test } from "node:test";
 import { StoreError } from "../../src/core/errors.ts";
 import type { Purse } from "../../src/core/purse.ts";
 import { PURSE_COLUMNS, purseValues, toPurse } from "../../src/store/purse-row.ts";
-import { call, need } from "../../src/testing/purse-asks.ts";
 import { budgetFile } from "./budget-file.ts";
+import { call, need } from "./shared-budget/purse-asks.ts";
 
 const amount = { tokens: 5, nanoUsd: 6 };
 const member = {
@@ -38,7 +38,7 @@ test("the books come back from their row as they were", () => {
 suite("a row that makes no sense is refused", () => {
   const limits = ["many", -1, 0.5, Number.MAX_SAFE_INTEGER + 1, Number.NaN, new Uint8Array(1), undefined];
   for (const column of PURSE_COLUMNS.slice(0, 3)) {
-    test(`where ${column} is no number of 0 or more`, () => {
+    test(`where ${column} is not a number of 0 or more`, () => {
       for (const value of limits) assert.throws(() => toPurse({ ...rowOf(purse), [column]: value }), StoreError);
     });
   }

@@ -2,7 +2,7 @@
 
 import { openPostgresStore } from "../../src/store/postgres/store.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { call, need, PurseProcess, tokens } from "../../src/testing/purse-asks.ts";
+import { call, need, PurseProcess, tokens } from "./shared-budget/purse-asks.ts";
 
 export const purseWorker: string = import.meta.filename;
 

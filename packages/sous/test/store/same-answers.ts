@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { messageOf } from "../../src/core/errors.ts";
 import { FIRST_FENCE, NO_OWNER, type RunQuery, type Store } from "../../src/core/store.ts";
 import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
-import { between, chance, pick, seededRandom } from "../../src/testing/seeded-random.ts";
+import { between, chance, pick, seededRandom } from "../../src/testing/world.ts";
 
 /** A tree as its journal knows it: what was said, how much of it is kept, and under which claim. */
 type Written = { tree: SampleTree; kept: number; runs: [string, ...string[]]; live: Set<string>; fence: number };

@@ -6,12 +6,12 @@ import { once } from "node:events";
 import { suite, test } from "node:test";
 import { StoreError, UserError } from "../../src/core/errors.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { call, need, PurseProcess, tokens } from "../../src/testing/purse-asks.ts";
-import { sharedBudgetContract } from "../../src/testing/shared-budget-contract.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { budgetFile } from "./budget-file.ts";
 import { asDead, asElsewhere } from "./purse-books.ts";
 import { purseWorker } from "./purse-worker.ts";
+import { sharedBudgetContract } from "./shared-budget/contract.ts";
+import { call, need, PurseProcess, tokens } from "./shared-budget/purse-asks.ts";
 
 sharedBudgetContract(test, async () => {
   const place = budgetFile();

@@ -29,7 +29,7 @@ suite("a SQLite store that is only looked at", () => {
     const store = await place.open({ readOnly: true });
     assert.deepEqual(plain(await store.read("lead")), plain(tree.events));
     assert.deepEqual(ids(await store.list()), ["lead"]);
-    const refusal = new UserError(`${place.file} was opened only for looking: open it without readOnly`);
+    const refusal = new UserError(`${place.file} is open for reading only: open it without readOnly`);
     assert.throws(() => store.append("other", [sampleTree("other").start("other")]), refusal);
     for (const change of [
       store.claim("lead"),

@@ -85,7 +85,7 @@ suite("G3, B8.1: a SQLite store refuses, in one sentence, and leaves as it is", 
     await using place = sqlitePlace();
     mkdirSync(place.file);
     await refuses(place, `${place.file} is a directory and not a database: give another file with --db-path`);
-    rmSync(place.file, { recursive: true });
+    rmSync(place.file, { recursive: true, maxRetries: 5 });
     execFileSync("mkfifo", [place.file]);
     await refuses(place, `${place.file} is a named pipe and not a database: give another file with --db-path`);
     rmSync(place.file);
@@ -164,7 +164,7 @@ suite("G3, B8.1: a SQLite store refuses, in one sentence, and leaves as it is", 
       writeFileSync(place.file, bytes);
       await refuses(
         place,
-        /^\S+runs\.db is damaged \([^\n]+\): put a copy in its place, or give another file with --db-path$/,
+        /^\S+runs\.db is damaged \([^\n]+\): restore a copy, or give another file with --db-path$/,
         what,
       );
     }
@@ -228,7 +228,7 @@ suite("a SQLite store that is open", () => {
   test("says that its file was deleted or replaced, because what it writes would be lost", async () => {
     await using place = sqlitePlace();
     const clock = new VirtualClock(1_000_000);
-    const message = `${place.file} was deleted or replaced while it was open: what happens now cannot be kept there`;
+    const message = `${place.file} was deleted or replaced while it was open: what happens now cannot be stored there`;
     for (const change of [() => rmSync(place.file), () => renameSync(place.file, `${place.file}.old`)]) {
       const store = await place.open({ clock });
       const tree = sampleTree("lead");
@@ -259,7 +259,7 @@ suite("a SQLite store that is open", () => {
     assert.equal((await store.read("lead")).length, 3);
   });
 
-  test("says that the disk takes no more, keeps what it had, and continues when there is room", async () => {
+  test("says that the disk is full, keeps what it had, and continues when there is room", async () => {
     await using place = sqlitePlace();
     const script = `
       await using store = await openSqliteStore(file);

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { suite, test } from "node:test";
-import { seededRandom } from "../../src/testing/seeded-random.ts";
+import { seededRandom } from "../../src/testing/world.ts";
 import { runScript, startScript } from "./run-node.ts";
 import { sqlitePlace } from "./sqlite-place.ts";
 

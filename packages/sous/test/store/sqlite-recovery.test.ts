@@ -37,7 +37,7 @@ suite("R17, G3: a checkpoint that was cut off after any of its pages", () => {
     assert.ok(cuts > 3, `${cuts} were cut`);
   });
 
-  test("is no fault of a file that may not be written", async () => {
+  test("is not a fault of a file that may not be written", async () => {
     await using origin = sqlitePlace();
     const tree = await fillLog(origin);
     await using place = await copyOf(origin);

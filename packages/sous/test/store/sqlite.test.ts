@@ -1,4 +1,4 @@
-/** The SQLite store: the contract of every store, what it keeps where, and what is left when something is forgotten. */
+/** The SQLite store: the contract of every store, what it keeps where, and what is left when something is deleted. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
@@ -7,9 +7,9 @@ import type { StoredEvent } from "../../src/core/event.ts";
 import type { RunQuery } from "../../src/core/store.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { listQuery, SELECT_CHILDREN, SELECT_RUN, SELECT_TREE } from "../../src/store/sqlite/reader.ts";
+import { wrapStore } from "../../src/testing/faults.ts";
 import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
-import { wrapStore } from "../../src/testing/wrap-store.ts";
 import { checkSameAnswers } from "./same-answers.ts";
 import { sqlitePlace } from "./sqlite-place.ts";
 
@@ -140,7 +140,7 @@ suite("G1: a text over 64 KB", () => {
     }
   });
 
-  test("is forgotten with the last tree that refers to it", async () => {
+  test("is deleted with the last tree that refers to it", async () => {
     await using place = sqlitePlace();
     const store = await place.open();
     store.append("one", withLongTexts("one", long, 1_000).events);

@@ -49,7 +49,7 @@ test("a child that a tool has started and not waited for is stopped at the end o
   assert.deepEqual(await endings(script), ["lead starts", "lead/kid starts", "lead/kid cancelled", "lead completed"]);
 });
 
-test("B10: a parent waits for a finished child that somebody outside has spoken to", async () => {
+test("B10: a parent waits for a finished child that was sent a message from outside", async () => {
   const script = {
     lead: [calls("subagent", { label: "kid", task_prompt: "Look." }), [after(100), says("Done.")], says("Done.")],
     "lead/kid": [says("Found."), [after(5_000), says("And more.")]],

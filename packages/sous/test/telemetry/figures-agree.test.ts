@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
+import type { HookCall } from "../../src/core/approval.ts";
 import type { SousEvent } from "../../src/core/event.ts";
-import type { HookCall } from "../../src/core/hooks.ts";
 import type { ModelRequest, ToolDefinition } from "../../src/core/model.ts";
 import type { ToolResult } from "../../src/core/tool.ts";
 import { run } from "../../src/runtime.ts";

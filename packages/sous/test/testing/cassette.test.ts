@@ -17,7 +17,7 @@ import { startAimock, usage } from "../model/aimock.ts";
 import { openStage, simpleTool } from "../requirements/support.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sous-cassette-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 
 let files = 0;
 const newFile = (): string => join(folder, "deep", `${++files}.json`);
@@ -262,7 +262,7 @@ suite("G6: CI only plays", () => {
   });
 });
 
-suite("G6: a file that is no cassette is refused", () => {
+suite("G6: a file that is not a cassette is refused", () => {
   const refused: [what: string, text: string, message: RegExp][] = [
     ["not JSON", "{", /is not a cassette: /],
     ["something else", '{"format":"other"}', /is not a cassette: it does not say that it is one/],

@@ -5,12 +5,11 @@ import { suite, test } from "node:test";
 import { StoreError } from "../../src/core/errors.ts";
 import { type ToolContext, tool } from "../../src/core/tool.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
-import { createFaults } from "../../src/testing/faults.ts";
+import { createFaults, wrapStore } from "../../src/testing/faults.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
 import { calls, says } from "../../src/testing/steps.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
 import { createWorld } from "../../src/testing/world.ts";
-import { wrapStore } from "../../src/testing/wrap-store.ts";
 
 const seeds = Array.from({ length: 40 }, (_, seed) => seed);
 

@@ -301,7 +301,7 @@ test("calls of different agents have different ids, so that a fork can hold both
   assert.deepEqual(await Promise.all(ids), ["call_lead_1", "call_lead_scout_1", "call_lead_scout_2_1"]);
 });
 
-suite("a run that goes on in another process, where the model is a new one,", () => {
+suite("a run that continues in another process, where the model is a new one,", () => {
   const history: Message[] = [
     userMessage("Look around."),
     {

@@ -5,8 +5,8 @@ import { suite, test } from "node:test";
 import type { StoredEvent } from "../../src/core/event.ts";
 import type { RunRecord, Store } from "../../src/core/store.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
+import { wrapStore } from "../../src/testing/faults.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
-import { wrapStore } from "../../src/testing/wrap-store.ts";
 
 storeContract(test, async () => openMemoryStore());
 
@@ -107,7 +107,7 @@ suite("the contract finds a store that", () => {
     [
       "deletes a tree in its list only",
       (inner) => ({ delete: async (rootId) => (await inner.run(rootId)) !== undefined }),
-      ["a tree is forgotten whole, and nothing else", "a tree that a process works on is not deleted"],
+      ["a tree is deleted whole, and nothing else", "a tree that a process works on is not deleted"],
     ],
     [
       "prunes everything that is old",
@@ -118,7 +118,7 @@ suite("the contract finds a store that", () => {
           return inner.prune(before);
         },
       }),
-      ["a tree that a process works on is not deleted", "trees are forgotten by the age of their root"],
+      ["a tree that a process works on is not deleted", "trees are pruned by the age of their root"],
     ],
   ];
   for (const [what, change, found] of broken) {

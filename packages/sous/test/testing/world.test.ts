@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { suite, test } from "node:test";
-import { seededRandom } from "../../src/testing/seeded-random.ts";
-import { createWorld, type World, WorldStuck } from "../../src/testing/world.ts";
+import { createWorld, seededRandom, type World, WorldStuck } from "../../src/testing/world.ts";
 
 /** Five workers with three turns each; the order in which they get them. */
 async function race(seed: number): Promise<{ order: string; world: World }> {
@@ -31,7 +30,7 @@ suite("a world", () => {
     assert.equal(orders.size, 8);
   });
 
-  test("moves time only when nobody has a turn to take", async () => {
+  test("moves time only when no part has a turn to take", async () => {
     const world = createWorld({ seed: 1, lateness: 0, startTime: 1_000 });
     const seen: [string, number][] = [];
     await world.run(async () => {

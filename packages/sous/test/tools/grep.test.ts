@@ -74,7 +74,7 @@ suite("a pattern of grep", () => {
     ["[a", /a "\[" is not closed/],
     ["*a", /"\*" has nothing to repeat/],
     ["a**", /a repetition cannot be repeated/],
-    ["^*", /a place cannot be repeated/],
+    ["^*", /an anchor cannot be repeated/],
     ["[z-a]", /a range is out of order/],
     ["[\\d-z]", /a range needs a character at both ends/],
     ["\\q", /"\\q" has no meaning here/],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { htmlToMarkdown } from "../../src/tools/html-to-markdown.ts";
 import { blockBuilder } from "../../src/tools/markdown-builder.ts";
+import { htmlToMarkdown } from "../../src/tools/page-text.ts";
 import { pausesFor } from "../../src/tools/pauses.ts";
 
 const pauses = pausesFor(new AbortController().signal);

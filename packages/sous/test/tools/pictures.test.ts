@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { ToolFailure } from "../../src/core/errors.ts";
 import { compileGlob } from "../../src/core/glob.ts";
-import { htmlToMarkdown } from "../../src/tools/html-to-markdown.ts";
+import { htmlToMarkdown } from "../../src/tools/page-text.ts";
 import { pausesFor } from "../../src/tools/pauses.ts";
 import { NO_RULES } from "../../src/tools/walk.ts";
 import { assertGolden } from "../cli/golden.ts";

@@ -17,7 +17,7 @@ export async function temporaryTree(files: Record<string, string | Uint8Array> =
     await mkdir(name.endsWith("/") ? file : dirname(file), { recursive: true });
     if (!name.endsWith("/")) await writeFile(file, content);
   }
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) };
 }
 
 export function contextIn(cwd: string, signal: AbortSignal = new AbortController().signal): ToolContext {

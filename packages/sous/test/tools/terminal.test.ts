@@ -192,7 +192,7 @@ suite("terminal: where it runs and with what", () => {
     assert.match(heard[1] ?? "", /exactly one/);
     assert.match(heard[2] ?? "", /NUL/);
     assert.match(heard[3] ?? "", /timeout/);
-    assert.match(heard[4] ?? "", /no command "bg7" in the background/);
+    assert.match(heard[4] ?? "", /No background command has the id "bg7"/);
   });
 
   test("it asks first, and a call whose outcome is unknown is not made again", () => {
@@ -215,7 +215,7 @@ suite("terminal: in the background", () => {
     assert.equal(running, "[bg1 is still running.]\nready");
     const [stopped, again] = await bench.ask({ stop: "bg1" }, { output_of: "bg1" });
     assert.match(stopped ?? "", /^\[The command was stopped\.\]\nready/);
-    assert.match(again ?? "", /There is none at all/);
+    assert.match(again ?? "", /You have none/);
     const pid = readFileSync(join(bench.tree.path, "pid"), "utf8").trim();
     assert.equal(existsSync(`/proc/${pid}/fd/0`), false);
   });
@@ -231,7 +231,7 @@ suite("terminal: in the background", () => {
     );
     assert.match(heard[7] ?? "", /Started in the background as bg9/);
     assert.match(heard[8] ?? "", /8 commands run in the background already/);
-    assert.match(heard[9] ?? "", /There are: bg2, /);
+    assert.match(heard[9] ?? "", /You have: bg2, /);
   });
 
   test("a call that was stopped while it started leaves nothing behind", async () => {

@@ -172,7 +172,7 @@ suite("H6: edit_file", () => {
   test("H6: more than 100,000 places are not changed at once, and a text that overlaps itself is found in bounded time", async () => {
     await using tree = await temporaryTree({ many: "a\n".repeat(100_001), long: "ab".repeat(500_000) });
     const many = await edit({ path: "many", old: "a", new: "b", all: true }, tree.path);
-    assert.match(many, /^failed: The old text occurs 100001 times in many, and at most 100000 places are changed/);
+    assert.match(many, /^failed: The old text occurs 100001 times in many, and at most 100000 are replaced/);
     const long = await edit({ path: "long", old: "ba".repeat(50_000), new: "c" }, tree.path);
     assert.match(long, /^failed: The old text occurs 450000 times in long/);
   });
@@ -202,7 +202,7 @@ suite("H6: edit_file", () => {
       "a changed word",
       "x\nconst total = add(first, second);\n",
       "const total = sum(first, second);",
-      /Nearest to it are these lines:\n2\tconst total = add\(first, second\);$/,
+      /The most similar lines are:\n2\tconst total = add\(first, second\);$/,
     ],
     ["line numbers", "alpha\nbeta\n", "1\talpha\n2\tbeta", /leave out the number and the tab/],
     ["nothing alike", "alpha\n", "something else entirely", /Nothing in the file is like it\. Read the file again\.$/],

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PurseAlarm } from "../../src/budget/purse-alarm.ts";
+import { SharedBudgetAlarm } from "../../src/budget/shared-budget-alarm.ts";
 import type { PursePort } from "../../src/core/shared-budget.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
@@ -20,7 +20,7 @@ test("a process listens for news only while a run waits, and asks often again af
       };
     },
   } as unknown as PursePort;
-  const alarm = new PurseAlarm(purse, clock, () => {});
+  const alarm = new SharedBudgetAlarm(purse, clock, () => {});
   alarm.set("waiting");
   assert.deepEqual([listeners, clock.liveTimers], [1, 1]);
   alarm.set("holding");
@@ -34,7 +34,7 @@ test("a process listens for news only while a run waits, and asks often again af
 test("without news the pauses double up to a limit, and begin small again after a rest", () => {
   const clock = new VirtualClock(0);
   const rings: number[] = [];
-  const alarm = new PurseAlarm({ listen: () => undefined } as unknown as PursePort, clock, () => {
+  const alarm = new SharedBudgetAlarm({ listen: () => undefined } as unknown as PursePort, clock, () => {
     rings.push(clock.monotonic());
     alarm.set("waiting");
   });
