@@ -10,7 +10,7 @@ import { dirname, join } from "node:path";
 import type { Random } from "../src/core/clock.ts";
 import type { Programs } from "../src/core/process.ts";
 import { openPrograms } from "../src/process/programs.ts";
-import { between, chance, pick, seededRandom } from "../src/testing/seeded-random.ts";
+import { between, chance, pick, seededRandom } from "../src/testing/world.ts";
 import { grepTool } from "../src/tools/grep.ts";
 import { answerOf } from "../test/tools/write-tools.ts";
 
