@@ -261,26 +261,3 @@ export function checkLimits(limits: DelegationLimits): DelegationLimits {
   checkBudget(limits.children, "limits.children");
   return limits;
 }
-
-/** Ends a rest. A stopped run no longer needs a slot, and the result it waited for still counts. */
-export async function wakeUp(slot: RunSlot, scope: Scope, holding?: Holding, callId?: string): Promise<void> {
-  try {
-    if (!scope.aborted) await slot.wake(scope, holding, callId);
-  } catch (error) {
-    if (!scope.aborted) throw error;
-  }
-}
-
-/** Runs `work` while the run holds no slot. */
-export async function rest<T>(
-  slot: RunSlot,
-  { scope, holding }: { readonly scope: Scope; readonly holding: Holding | undefined },
-  work: () => Promise<T>,
-): Promise<T> {
-  slot.rest();
-  try {
-    return await work();
-  } finally {
-    await wakeUp(slot, scope, holding);
-  }
-}

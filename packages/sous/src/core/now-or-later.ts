@@ -1,12 +1,9 @@
-/** Waiting: for work that may be done already, and only until a scope aborts. */
-
-import type { Scope } from "./scope.ts";
-
 /**
  * Work that seldom has to wait. As a generator it runs to its end at once, and becomes a promise at the first
  * `yield* wait(…)` of one. Profiles are built this way so that children start in the order of their calls: as async functions
  * a profile with fewer tools overtakes one that was asked for first.
  */
+
 export type Steps<Result> = Generator<Promise<unknown>, Result, unknown>;
 
 export function nowOrLater<Result>(steps: Steps<Result>): Result | Promise<Result> {
@@ -28,21 +25,4 @@ async function later<Result>(steps: Steps<Result>, first: Promise<unknown>): Pro
     if (next.done) return next.value;
     waiting = next.value;
   }
-}
-
-/** Settles like `work`, or rejects with the scope's reason as soon as the scope aborts. */
-export function untilAborted<T>(work: PromiseLike<T>, scope: Scope): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    scope.listen(reject);
-    work.then(
-      (value) => {
-        scope.unlisten(reject);
-        resolve(value);
-      },
-      (error: unknown) => {
-        scope.unlisten(reject);
-        reject(error);
-      },
-    );
-  });
 }

@@ -117,3 +117,20 @@ function allOf<T extends object>(few: FewOf<T>): T[] {
   if (few === undefined) return [];
   return few instanceof Set ? [...few] : [few];
 }
+
+/** Settles like `work`, or rejects with the scope's reason as soon as the scope aborts. */
+export function untilAborted<T>(work: PromiseLike<T>, scope: Scope): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    scope.listen(reject);
+    work.then(
+      (value) => {
+        scope.unlisten(reject);
+        resolve(value);
+      },
+      (error: unknown) => {
+        scope.unlisten(reject);
+        reject(error);
+      },
+    );
+  });
+}

@@ -3,9 +3,8 @@
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "../core/approval.ts";
 import { messageOf } from "../core/errors.ts";
 import type { ToolCallPart } from "../core/message.ts";
-import { untilAborted } from "../core/now-or-later.ts";
 import type { Run } from "../core/run.ts";
-import { Scope } from "../core/scope.ts";
+import { Scope, untilAborted } from "../core/scope.ts";
 import type { ToolResult } from "../core/tool.ts";
 import { asKept } from "./to-json.ts";
 import { failedResult } from "./tool-result.ts";

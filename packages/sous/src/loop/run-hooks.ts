@@ -2,8 +2,8 @@
 
 import type { HookCall } from "../core/approval.ts";
 import type { ToolCallPart } from "../core/message.ts";
-import { untilAborted } from "../core/now-or-later.ts";
 import type { Run } from "../core/run.ts";
+import { untilAborted } from "../core/scope.ts";
 import type { ToolResult } from "../core/tool.ts";
 import { checkedResult, failedResult, isToolResult } from "./tool-result.ts";
 

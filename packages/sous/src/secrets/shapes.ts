@@ -104,3 +104,29 @@ function tokenBehind(text: string, index: number, name: string): Span | undefine
   const token = TOKEN.exec(text)?.[1];
   return token === undefined ? undefined : { start: TOKEN.lastIndex - token.length, end: TOKEN.lastIndex, name };
 }
+
+const MAX_USERINFO = 512;
+const ENDS_USERINFO = /[\s/?#"'`<>\\]/;
+/** What people write where a password would be. */
+const PLACEHOLDER = /^(?:[$<{*[]|%[^0-9A-Fa-f]|(?:pass|passwd|password|pw|pwd|secret|token|x+|\.+)$)/i;
+
+/** `scheme://user:password@host`: only the password goes. */
+export function urlPasswords(text: string): Span[] | undefined {
+  if (text.length < 12 || !text.includes("@")) return undefined;
+  let found: Span[] | undefined;
+  for (let at = text.indexOf("://"); at >= 0; at = text.indexOf("://", at + 3)) {
+    const start = at + 3;
+    const userinfo = userinfoAt(text, start);
+    const colon = userinfo.indexOf(":");
+    if (colon < 0 || PLACEHOLDER.test(userinfo.slice(colon + 1)) || colon + 1 === userinfo.length) continue;
+    found ??= [];
+    found.push({ start: start + colon + 1, end: start + userinfo.length, name: "password" });
+  }
+  return found;
+}
+
+function userinfoAt(text: string, start: number): string {
+  const near = text.slice(start, start + MAX_USERINFO);
+  const end = near.search(ENDS_USERINFO);
+  return near.slice(0, Math.max(0, near.slice(0, end < 0 ? near.length : end).lastIndexOf("@")));
+}

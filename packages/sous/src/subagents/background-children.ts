@@ -1,8 +1,8 @@
 /** Children that run while their parent continues: their reports reach it exactly once. */
 
 import { messageOf } from "../core/errors.ts";
-import { untilAborted } from "../core/now-or-later.ts";
 import { type BackgroundChild, Cancelled, type Run } from "../core/run.ts";
+import { untilAborted } from "../core/scope.ts";
 import type { ChildReport } from "../core/spawn.ts";
 import { toToolResult } from "./report.ts";
 

@@ -1,7 +1,7 @@
 /** Asks the person at the root whether a call may run. Clocks stop meanwhile. */
 
+import { rest } from "../budget/run-slots.ts";
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "../core/approval.ts";
-import { rest } from "../core/limits.ts";
 import type { Run } from "../core/run.ts";
 import { askPerson } from "../loop/ask-consent.ts";
 import type { TreeState } from "./state.ts";

@@ -2,9 +2,10 @@
 
 import { checkPrice, type Fee, pay } from "../budget/admission.ts";
 import { checkSeconds } from "../budget/deadlines.ts";
+import { wakeUp } from "../budget/run-slots.ts";
 import { Conversation } from "../core/conversation.ts";
 import { Refused, toRefusal } from "../core/errors.ts";
-import { type Account, type RunSlot, type Started, smallerBudget, wakeUp } from "../core/limits.ts";
+import { type Account, type RunSlot, type Started, smallerBudget } from "../core/limits.ts";
 import { type Message, userMessage } from "../core/message.ts";
 import { Cancelled, type Run, type RunProfile, type SummaryPlan } from "../core/run.ts";
 import { onDispose, Scope } from "../core/scope.ts";

@@ -172,11 +172,11 @@ suite("R14: B4.1: with a hostile PATH no program of an untrusted project is star
   });
 
   test("in a home that is a repository only the working folder is the project", async () => {
-    await using command = await openMonorepo(["home/bin", "home/work/bin"]);
+    await using command = await openMonorepo(["home/bin", "home/shop/bin"]);
     mkdirSync(join(command.path, "home/.git"));
     const bin = (folder: string) => `${join(command.path, folder)}:/usr/bin:/bin`;
-    const cwd = join(command.path, "home/work");
-    await command.run(SCRIPT, ALLOWED, { cwd, env: { PATH: bin("home/work/bin") } });
+    const cwd = join(command.path, "home/shop");
+    await command.run(SCRIPT, ALLOWED, { cwd, env: { PATH: bin("home/shop/bin") } });
     assert.deepEqual(ran(command), []);
     await command.run(SCRIPT, ALLOWED, { cwd, env: { PATH: bin("home/bin") } });
     assert.ok(ran(command).includes("bash"));

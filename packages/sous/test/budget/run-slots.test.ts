@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { openLedger } from "../../src/budget/ledger.ts";
-import { Slots } from "../../src/budget/run-slots.ts";
+import { Slots, wakeUp } from "../../src/budget/run-slots.ts";
 import { ToolFailure } from "../../src/core/errors.ts";
-import { type RunSlot, wakeUp } from "../../src/core/limits.ts";
+import type { RunSlot } from "../../src/core/limits.ts";
 import { Scope } from "../../src/core/scope.ts";
 import { importWithout } from "../mutation.ts";
 import { begin, need, queue, spend, start, stateOf, tokens } from "./ledger-runs.ts";

@@ -187,7 +187,11 @@ suite("together", { concurrency: true }, () => {
       assert.equal(await prune(false, "2100-01-01"), 1);
       assert.deepEqual([asked, printed, await idsIn(file)], [[EVERYTHING], ["Nothing was deleted."], all]);
       assert.equal(await prune(false, "2026-11-15T12:30Z"), 0);
-      assert.deepEqual([asked.length, printed.at(-1)], [1, "Deleted 1 tree."], "something is left, so nobody is asked");
+      assert.deepEqual(
+        [asked.length, printed.at(-1)],
+        [1, "Deleted 1 tree."],
+        "something is left, so no question is asked",
+      );
       assert.equal(await prune(false, "2100-01-01", "--yes"), 0);
       assert.deepEqual([asked.length, printed.at(-1), await idsIn(file)], [1, "Deleted 2 trees.", []]);
       assert.equal(await prune(false, "2100-01-01"), 0);

@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { untilAborted } from "../../src/core/now-or-later.ts";
-import { Scope } from "../../src/core/scope.ts";
+import { Scope, untilAborted } from "../../src/core/scope.ts";
 
 suite("a scope", () => {
   for (const count of [1, 2, 3]) {
