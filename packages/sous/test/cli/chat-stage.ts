@@ -98,7 +98,8 @@ export function openStage(script: Script, options: StageOptions = {}): Stage {
   let chat: InteractiveChat | undefined;
   let ahead = 0;
   const { clock: machine } = systemHost();
-  const begun = machine.monotonic();
+  // Whole milliseconds: with fractions a difference of exactly the shortest time can come out below it.
+  const begun = Math.round(machine.monotonic());
   const clock: Clock = {
     ...machine,
     monotonic: () => (options.isTimeStopped ? begun : machine.monotonic()) + ahead,
