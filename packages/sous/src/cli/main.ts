@@ -38,6 +38,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 };
 
 const USAGE = 2;
+/** Of a command that has ended. */
+const MAX_EXIT_MS = 800;
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(given: readonly string[]): Promise<number> {
@@ -98,7 +100,9 @@ async function run(load: () => Promise<Command>, parameters: readonly string[], 
     const { guardStreams } = await import("./files/without-secrets.ts");
     guardStreams();
     const command = await load();
-    return await command(parameters, held);
+    const code = await command(parameters, held);
+    if (owesResult) exitSoon();
+    return code;
   } catch (error) {
     const { reportError } = await import("./report-error.ts");
     return reportError(error, parameters.includes("--json"));
@@ -117,4 +121,9 @@ function holdSignals(): () => StopSignal[] {
     for (const release of holds) release();
     return came;
   };
+}
+
+/** Ends the process soon: nothing is left to write, and an idle connection would keep it alive. */
+function exitSoon(): void {
+  setTimeout(() => process.exit(), MAX_EXIT_MS).unref();
 }

@@ -1,6 +1,5 @@
 /** The keywords about a value itself: its type, what it may equal, texts and numbers. */
 
-import { isIPv4, isIPv6 } from "node:net";
 import { compileLinearPattern, type LinearPattern } from "../core/linear-pattern.ts";
 import { once } from "../core/schema.ts";
 import { type Rule, short } from "./rule.ts";
@@ -157,6 +156,11 @@ const LOCAL_PART = `${ATOM}(?:\\.${ATOM})*`;
 /** Characters that must be encoded in an address. */
 const NO_URI = '\\s<>"{}|\\\\^`';
 
+/** Loaded when a schema asks for an address: everything about networks would be loaded with sous. */
+function net(): typeof import("node:net") {
+  return process.getBuiltinModule("node:net");
+}
+
 const FORMATS: Record<string, Format> = {
   email: matches(`${LOCAL_PART}@(?:[A-Za-z0-9][A-Za-z0-9-]*\\.)+[A-Za-z]{2,}`),
   uri: matches(`[A-Za-z][A-Za-z0-9+.-]*:[^${NO_URI}]+`),
@@ -167,9 +171,9 @@ const FORMATS: Record<string, Format> = {
   time: matches(`${HOURS_AND_MINUTES}${SECONDS}${ZONE}`),
   duration: matches(`P(?:\\d+W|${DAYS}(?:${TIME_OF_DURATION})?|${TIME_OF_DURATION})`),
   hostname: matches(`${LABEL}(?:\\.${LABEL})*\\.?`),
-  ipv4: (text) => text.length < MAX_ADDRESS_LENGTH && isIPv4(text),
+  ipv4: (text) => text.length < MAX_ADDRESS_LENGTH && net().isIPv4(text),
   // Without a zone such as %eth0, which is not part of the address.
-  ipv6: (text) => text.length < MAX_ADDRESS_LENGTH && !text.includes("%") && isIPv6(text),
+  ipv6: (text) => text.length < MAX_ADDRESS_LENGTH && !text.includes("%") && net().isIPv6(text),
 };
 const MAX_ADDRESS_LENGTH = 100;
 

@@ -1,6 +1,5 @@
 /** What is recorded about the tools of runs. */
 
-import { hash } from "node:crypto";
 import type { RunTools, ShownTool } from "../core/event.ts";
 import type { ToolDefinition } from "../core/model.ts";
 import type { ReadyTool, ToolSet } from "../core/run.ts";
@@ -26,10 +25,15 @@ export class ShownTools {
     if (known !== undefined) return known;
     const described = [...byName.values()].map(describeTool);
     const text = described.map((each) => each.text).join(",");
-    const made = { hash: hash("sha256", text).slice(0, 16), shown: described.map((each) => each.shown) };
+    const made = { hash: shortHash(text), shown: described.map((each) => each.shown) };
     this.#sets.set(definitions, made);
     return made;
   }
+}
+
+function shortHash(text: string): string {
+  // Loaded when it is needed: it would be a tenth of the time that importing sous takes.
+  return process.getBuiltinModule("node:crypto").hash("sha256", text).slice(0, 16);
 }
 
 type Described = { text: string; shown: ShownTool };

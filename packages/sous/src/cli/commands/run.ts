@@ -33,7 +33,6 @@ export async function run(parameters: readonly string[], earlier?: () => readonl
   const code = await runHeadless(parameters, { interrupts, patience }, (format, display) =>
     runOutput(format, outlet, display),
   );
-  exitSoon();
   // After a hang-up nothing can be written either; then the code of the signal is returned.
   const isTaken = !outlet.isClosed && outlet.failure === undefined;
   if (isTaken || SIGNALS.includes(code)) return code;
@@ -95,11 +94,4 @@ async function perform(request: RunRequest, output: RunOutput, stops: Stops): Pr
   // A failure of the store is in the sentence already.
   if (result.lost !== undefined && result.error?.type !== "store") warnOfLoss(result.lost);
   return exitCodeOfRun(result, interrupts.exitCode());
-}
-
-const MAX_EXIT_MS = 800;
-
-/** Ends the process soon: nothing is left to write, and an idle connection would keep it alive. */
-function exitSoon(): void {
-  setTimeout(() => process.exit(), MAX_EXIT_MS).unref();
 }
