@@ -6,6 +6,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { builtSous } from "../packages/sous/test/built-sous.ts";
 
 const folders = readdirSync(import.meta.dirname, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
@@ -31,7 +32,7 @@ async function runExample(folder: string): Promise<string> {
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
     ["--conditions=sous-source", join(import.meta.dirname, folder, "main.ts")],
-    { env: { PATH, NODE_COMPILE_CACHE, TMPDIR, SOUS_TEST_SHARED }, timeout: 60_000 },
+    { env: { PATH, NODE_COMPILE_CACHE, TMPDIR, SOUS_TEST_SHARED, ...builtSous }, timeout: 60_000 },
   );
   assert.equal(stderr, "");
   return stdout;

@@ -97,8 +97,10 @@ function readManifest(): Manifest {
 
 function declarations(dist: string): void {
   const tsc = join(root, "node_modules/typescript/bin/tsc");
-  const parameters = [tsc, "-p", join(source, "tsconfig.build.json"), "--outDir", dist];
-  const { status } = spawnSync(process.execPath, parameters, { stdio: "inherit" });
+  // So few files are checked in less time by one thread, and without collecting garbage.
+  const parameters = [tsc, "-p", join(source, "tsconfig.build.json"), "--outDir", dist, "--singleThreaded"];
+  const env = { ...process.env, GOGC: "off" };
+  const { status } = spawnSync(process.execPath, parameters, { stdio: "inherit", env });
   if (status !== 0) throw new Error("The declarations could not be built.");
 }
 

@@ -33,7 +33,11 @@ const files = given.filter((argument) => !argument.startsWith("-"));
 
 /** The command as it is published: the tests start it some hundred times, and its sources take twice as long to load. */
 const command = join(root, "node_modules/.cache/command/dist");
-if (given.length === 0) await bundles(command);
+if (given.length === 0) {
+  await bundles(command);
+  // Otherwise Node reads every file twice, to find out what kind of module it is.
+  writeFileSync(join(command, "../package.json"), '{ "type": "module" }\n');
+}
 
 /** The folder for temporary files of this run. Postgres runs as another user than root, and must be let in. */
 const temporary = mkdtempSync(join(inMemory() ?? tmpdir(), "sous-tests-"));
@@ -48,8 +52,8 @@ const { status, signal } = spawnSync(
     "--conditions=sous-source",
     "--test-reporter=spec",
     "--test-timeout=600000",
-    // Node's own default is one less than the number of cores, which leaves half of a small machine idle. Some tests wait.
-    `--test-concurrency=${availableParallelism() + 1}`,
+    // Node's own default is one less than the number of cores, which leaves half of a small machine idle. Many tests wait.
+    `--test-concurrency=${availableParallelism() + 2}`,
     ...(isCounted ? COVERAGE : []),
     ...flags,
     ...(files.length === 0 ? await groupTests(root, ALL, join(root, ".cache/test-groups")) : files),

@@ -12,7 +12,8 @@ import { trust as giveTrust } from "../../src/config/trust/trust.ts";
 import type { EventOf, SousEvent } from "../../src/core/event.ts";
 import type { RunResult } from "../../src/core/runtime.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
-import { type Ended, sous } from "./sous-process.ts";
+import { inProcess } from "./in-process.ts";
+import type { Ended } from "./sous-process.ts";
 
 export type Ran = {
   result: RunResult;
@@ -31,7 +32,7 @@ export type AgentStage = AsyncDisposable & {
   trust(): Promise<void>;
   /** Opens what `sous run` would, with these options, and runs it on the script. */
   run(script: object, ...options: string[]): Promise<Ran>;
-  /** The same command as a process. */
+  /** Another command with the same folders and variables. */
   command(...parameters: string[]): Promise<Ended>;
 };
 
@@ -51,7 +52,7 @@ export async function agentStage(files: Record<string, string> = {}): Promise<Ag
     ...tree,
     root,
     env,
-    command: (...parameters) => sous(parameters, { cwd: root, env }),
+    command: (...parameters) => inProcess(parameters, { cwd: root, env }),
     trust: async () =>
       giveTrust(root, await readProject(root), { stateFolder: userFolder("state", env), at: new Date() }),
     async run(script, ...options) {

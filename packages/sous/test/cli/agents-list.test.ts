@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { temporaryTree } from "../tools/temporary-tree.ts";
+import { inProcess } from "./in-process.ts";
 import { sous } from "./sous-process.ts";
 
 const withKeys = (keys: string) => `---\nname: writer\ndescription: Writes.\n${keys}---\nWrite.\n`;
@@ -16,7 +17,7 @@ test("E3: the list is shown with its agents, and says how many problems a check 
   ] as const) {
     await using tree = await temporaryTree({ "work/": "", "config/sous/agents/writer.md": withKeys(keys) });
     const env = { HOME: tree.path, XDG_CONFIG_HOME: join(tree.path, "config"), XDG_STATE_HOME: tree.path };
-    const { code, stdout, stderr } = await sous(["agents", "list"], { cwd: join(tree.path, "work"), env });
+    const { code, stdout, stderr } = await inProcess(["agents", "list"], { cwd: join(tree.path, "work"), env });
     assert.deepEqual([code, stderr], [0, said]);
     assert.match(stdout, /writer/);
   }
@@ -25,9 +26,11 @@ test("E3: the list is shown with its agents, and says how many problems a check 
 const stage = async (files: Record<string, string>) => {
   const tree = await temporaryTree({ "work/": "", ...files });
   const env = { HOME: tree.path, XDG_CONFIG_HOME: join(tree.path, "config"), XDG_STATE_HOME: tree.path };
+  const options = { cwd: join(tree.path, "work"), env };
   return {
     ...tree,
-    run: (...parameters: string[]) => sous(["agents", ...parameters], { cwd: join(tree.path, "work"), env }),
+    run: (...parameters: string[]) => inProcess(["agents", ...parameters], options),
+    asProcess: (...parameters: string[]) => sous(["agents", ...parameters], options),
   };
 };
 
@@ -72,7 +75,7 @@ test("E3: show of an agent that is not loaded tells why, and of a name that is n
   assert.equal(bad.code, 3);
   assert.match(bad.stdout, /bad\.md:4:1: error SOUS-A004: /);
   assert.doesNotMatch(bad.stdout, /A005/);
-  const json = await here.run("show", "bad", "--json");
+  const json = await here.asProcess("show", "bad", "--json");
   assert.equal(json.code, 3);
   const { schema, problems } = JSON.parse(json.stdout);
   assert.deepEqual([schema, problems.length, problems[0].code], ["sous.agents-check.v1", 1, "SOUS-A004"]);

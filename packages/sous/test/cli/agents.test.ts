@@ -14,6 +14,7 @@ import type { ApprovalRequest } from "../../src/core/approval.ts";
 import { createPolicy } from "../../src/rights/policy.ts";
 import { readOnlyTools } from "../../src/tools/read-only.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
+import { inProcess } from "./in-process.ts";
 import { sous } from "./sous-process.ts";
 
 const REVIEWER =
@@ -22,10 +23,12 @@ const REVIEWER =
 async function stage(files: Record<string, string> = {}) {
   const tree = await temporaryTree({ "project/.git/HEAD": "", ...files });
   const env = { HOME: tree.path, XDG_CONFIG_HOME: join(tree.path, "config"), XDG_STATE_HOME: join(tree.path, "state") };
+  const options = { cwd: join(tree.path, "project"), env };
   return {
     ...tree,
-    root: join(tree.path, "project"),
-    run: (...parameters: string[]) => sous(parameters, { cwd: join(tree.path, "project"), env }),
+    root: options.cwd,
+    run: (...parameters: string[]) => inProcess(parameters, options),
+    asProcess: (...parameters: string[]) => sous(parameters, options),
   };
 }
 
@@ -62,7 +65,7 @@ test("E3: check tells every problem with file, line and column, and ends with 3 
   });
   const none = await here.run("agents", "check");
   assert.equal(none.stdout, "No agent file was read. sous agents check FILE looks at any file.\n");
-  const bad = await here.run("agents", "check", ".claude/agents/bad.md", "good.md");
+  const bad = await here.asProcess("agents", "check", ".claude/agents/bad.md", "good.md");
   assert.equal(bad.code, 3);
   assert.match(bad.stdout, /^\.claude\/agents\/bad\.md:4:1: error SOUS-A004: /m);
   assert.match(bad.stdout, /^\.claude\/agents\/bad\.md:5:1: warning SOUS-A005: /m);

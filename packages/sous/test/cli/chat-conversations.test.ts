@@ -245,7 +245,7 @@ suite("/fork N", () => {
 
 suite("an answer that was cut off", () => {
   const until = async (script: Parameters<typeof openStage>[0], shown: string | RegExp): Promise<string> => {
-    await using stage = openStage(script);
+    await using stage = openStage(script, { retriesSoon: true });
     stage.type("go\r");
     const text = await stage.screen.until(shown);
     return steady(text).join("\n");
@@ -310,7 +310,7 @@ suite("an answer that was cut off", () => {
 
   test("that never comes is shown once, and its message is sent once with the next", async () => {
     const cut = [streams(HEAD), cuts()];
-    await using stage = openStage({ sous: [cut, cut, cut, cut, cut, [says("Here.")]] });
+    await using stage = openStage({ sous: [cut, cut, cut, cut, cut, [says("Here.")]] }, { retriesSoon: true });
     stage.type("go\r");
     await stage.screen.until("✗ failed");
     await stage.chat.chat.settled();

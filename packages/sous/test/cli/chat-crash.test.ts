@@ -2,12 +2,13 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { cp } from "node:fs/promises";
-import { join } from "node:path";
-import { suite, test } from "node:test";
+import { cp, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { after, suite, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { MIN_SHOWN_MS } from "../../src/cli/chat/questions.ts";
 import { child, type Folder, folder, MODEL, USED } from "./chat-folder.ts";
+import { inProcess } from "./in-process.ts";
 import { compiled, MAIN } from "./sous-process.ts";
 import { CommandInTerminal } from "./terminal-screen.ts";
 
@@ -29,8 +30,33 @@ const QUICK = {
   "sous/slow": [{ ...USED, text: "Slowly done." }],
 };
 
-/** A conversation whose second message is killed while its child works. */
-async function killed(place: Folder): Promise<void> {
+/** A conversation whose second message is killed while its child works. A copy of it is put back where it was made. */
+async function killed(): Promise<Folder> {
+  made ??= makeKilled();
+  const { place, copy } = await made;
+  await rm(dirname(place.cwd), { recursive: true, force: true });
+  await cp(copy, dirname(place.cwd), { recursive: true });
+  return place;
+}
+
+let made: ReturnType<typeof makeKilled> | undefined;
+
+async function makeKilled(): Promise<{ place: Folder; copy: string }> {
+  const place = await folder(SCRIPT);
+  await kill(place);
+  const copy = `${dirname(place.cwd)}-killed`;
+  await cp(dirname(place.cwd), copy, { recursive: true });
+  return { place, copy };
+}
+
+after(async () => {
+  if (made === undefined) return;
+  const { place, copy } = await made;
+  await place[Symbol.asyncDispose]();
+  await rm(copy, { recursive: true, force: true, maxRetries: 5 });
+});
+
+async function kill(place: Folder): Promise<void> {
   using command = new CommandInTerminal(["chat", ...MODEL], place);
   const { screen } = command;
   await screen.until("/help lists");
@@ -42,18 +68,19 @@ async function killed(place: Folder): Promise<void> {
   await command.ended;
 }
 
-type Piped = { code: number; stdout: string; stderr: string };
+type Piped = { code: number | null; stdout: string; stderr: string };
 
-const piped = (input: string, place: Folder, parameters: readonly string[]): Promise<Piped> =>
-  run(place, ["chat", ...MODEL, ...parameters], input);
+const asked = (input: string, { cwd, env }: Folder, parameters: readonly string[]): Promise<Piped> =>
+  inProcess(["chat", ...MODEL, ...parameters], { cwd, env, input });
 
-const sous = async (place: Folder, parameters: readonly string[]): Promise<string> =>
-  (await run(place, parameters, "")).stdout;
+const sous = async ({ cwd, env }: Folder, parameters: readonly string[]): Promise<string> =>
+  (await inProcess(parameters, { cwd, env })).stdout;
 
-function run({ cwd, env }: Folder, parameters: readonly string[], input: string): Promise<Piped> {
+function piped(input: string, { cwd, env }: Folder, parameters: readonly string[]): Promise<Piped> {
   return new Promise((resolve) => {
     const options = { cwd, env: { NODE_COMPILE_CACHE: compiled, ...env } };
-    const program = execFile(process.execPath, [MAIN, ...parameters], options, (error, stdout, stderr) =>
+    const given = [MAIN, "chat", ...MODEL, ...parameters];
+    const program = execFile(process.execPath, given, options, (error, stdout, stderr) =>
       resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr }),
     );
     program.stdin?.end(input);
@@ -62,8 +89,7 @@ function run({ cwd, env }: Folder, parameters: readonly string[], input: string)
 
 suite("sous chat --continue after kill -9", () => {
   test("shows the conversation, the live rows and the answer; Tab completes, and the conversation continues", async () => {
-    await using place = await folder(SCRIPT);
-    await killed(place);
+    const place = await killed();
     await place.write("script.json", QUICK);
     using command = new CommandInTerminal(["chat", ...MODEL, "--continue"], place);
     const { screen } = command;
@@ -88,8 +114,7 @@ suite("sous chat --continue after kill -9", () => {
   });
 
   test("in another folder is continued by the command that is printed at the end", async () => {
-    await using place = await folder(SCRIPT);
-    await killed(place);
+    const place = await killed();
     await place.write("script.json", QUICK);
     const elsewhere = { ...place, cwd: join(place.cwd, "..", "elsewhere") };
     await cp(place.cwd, elsewhere.cwd, { recursive: true });
@@ -99,13 +124,12 @@ suite("sous chat --continue after kill -9", () => {
     command.type("\u0004");
     await command.ended;
     const [, printed = ""] = /To continue: sous chat (.*)$/.exec(command.screen.text()) ?? [];
-    const again = await piped("bye\n", elsewhere, printed.split(" "));
+    const again = await asked("bye\n", elsewhere, printed.split(" "));
     assert.deepEqual([again.code, again.stderr.includes("completed")], [0, true], again.stderr);
   });
 
   test("is live: the size may change, and Ctrl-D leaves it so that it can be continued again", async () => {
-    await using place = await folder(SCRIPT);
-    await killed(place);
+    const place = await killed();
     using command = new CommandInTerminal(["chat", ...MODEL, "--continue"], place);
     const { screen } = command;
     await screen.until(/[◐◓◑◒] slow/);
@@ -150,16 +174,15 @@ suite("sous chat --continue after kill -9", () => {
   });
 
   test("in a pipe the answer of what was interrupted comes first, then those to the lines", async () => {
-    await using place = await folder(SCRIPT);
-    await killed(place);
+    const place = await killed();
     await place.write("script.json", QUICK);
     const first = await piped("bye\n", place, ["--continue"]);
     assert.deepEqual([first.code, first.stdout], [0, "It is **done**.\nGood bye.\n"]);
     assert.match(first.stderr, /^Continuing, where it was interrupted: remember 42\n/);
     assert.match(first.stderr, /sous {2}✓ completed \(3 turns · 1 tool · .*, with 1 child\)/);
-    const none = await piped("never\n", place, ["--resume", "01NOSUCHRUN"]);
+    const none = await asked("never\n", place, ["--resume", "01NOSUCHRUN"]);
     assert.deepEqual([none.code, none.stdout], [1, ""]);
-    const list = await piped("/resume 1\nand?\n", place, ["--resume"]);
+    const list = await asked("/resume 1\nand?\n", place, ["--resume"]);
     assert.match(list.stdout, /^ 1 {2}remember 42\n {4}3 messages · .*\n[\s\S]*Hello again\.\n$/);
   });
 });
@@ -178,7 +201,7 @@ suite("a conversation that was summed up", () => {
       assert.equal(await command.ended, 0);
       assert.match(command.screen.text(), /To continue: sous chat --resume [0-9A-Z]{26}$/);
     }
-    const { stderr } = await piped("two\n", place, ["--continue"]);
+    const { stderr } = await asked("two\n", place, ["--continue"]);
     assert.match(stderr, /^Continuing: one\n\n> one\nOne\.\n\nIt was summed up, and continues from the summary\.\n/);
     const sent = await sous(place, ["replay", "--id", "last", "--request", "1", "--json"]);
     const { messages } = JSON.parse(sent);

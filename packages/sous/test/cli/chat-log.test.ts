@@ -14,6 +14,7 @@ import { createRuntime, run } from "../../src/runtime.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, says } from "../../src/testing/steps.ts";
+import { runInProcess } from "./in-process.ts";
 import { runProcess, type ScriptFolder, scriptFolder } from "./run-process.ts";
 import { CommandInTerminal } from "./terminal-screen.ts";
 
@@ -60,7 +61,7 @@ suite("F1: lifecycle logs of a chat in a pipe", () => {
 
   test("F1: a chat that stores nothing has no subagent.persisted", async () => {
     await using place = await scriptFolder(SCRIPT);
-    const { code, stderr } = await runProcess({
+    const { code, stderr } = await runInProcess({
       cwd: place.path,
       parameters: [...CHAT, "--ephemeral", "--log-level", "info", ...JSON_LINES],
       input: "Look around\n",
@@ -70,7 +71,7 @@ suite("F1: lifecycle logs of a chat in a pipe", () => {
 
   test("F1: SOUS_LOG_LEVEL holds for a chat as for a run: on stderr, and JSON lines with nothing between them", async () => {
     await using place = await scriptFolder(SCRIPT);
-    const { code, stdout, stderr } = await runProcess({
+    const { code, stdout, stderr } = await runInProcess({
       cwd: place.path,
       parameters: ["chat", "--model", "script/script.json", ...JSON_LINES],
       env: { SOUS_LOG_LEVEL: "info" },
@@ -90,7 +91,7 @@ suite("F1: lifecycle logs of a chat in a pipe", () => {
 
 suite("F1: lifecycle logs of a resumed run", () => {
   const stop = async (place: ScriptFolder): Promise<void> => {
-    const { code } = await runProcess({
+    const { code } = await runInProcess({
       cwd: place.path,
       parameters: ["run", "Look around", "--model", "script/script.json", "--max-turns", "2"],
     });
@@ -103,11 +104,11 @@ suite("F1: lifecycle logs of a resumed run", () => {
     await using place = await scriptFolder(SCRIPT);
     await stop(place);
     const log = join(place.path, "life.log");
-    const toFile = await runProcess({ cwd: place.path, parameters: [...copy, "--log-file", log] });
+    const toFile = await runInProcess({ cwd: place.path, parameters: [...copy, "--log-file", log] });
     assert.equal(toFile.code, 0, toFile.stderr);
     assert.deepEqual(eventsIn(await readFile(log, "utf8")), lifeOf("scout"));
     await stop(place);
-    const onStderr = await runProcess({ cwd: place.path, parameters: [...copy, "--log-level", "info"] });
+    const onStderr = await runInProcess({ cwd: place.path, parameters: [...copy, "--log-level", "info"] });
     assert.equal(onStderr.code, 0, onStderr.stderr);
     assert.deepEqual(eventsIn(onStderr.stderr), lifeOf("scout"));
   });
@@ -115,7 +116,7 @@ suite("F1: lifecycle logs of a resumed run", () => {
   test("F1: SOUS_LOG_LEVEL and telemetry_enabled hold for sous resume", async () => {
     await using place = await scriptFolder(SCRIPT);
     const resume = (more: Record<string, string>) =>
-      runProcess({ cwd: place.path, parameters: copy, env: { SOUS_LOG_LEVEL: "info", ...more } });
+      runInProcess({ cwd: place.path, parameters: copy, env: { SOUS_LOG_LEVEL: "info", ...more } });
     await stop(place);
     assert.deepEqual(eventsIn((await resume({})).stderr), lifeOf("scout"));
     await stop(place);

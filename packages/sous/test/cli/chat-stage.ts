@@ -35,6 +35,8 @@ export type StageOptions = {
   price?: Price;
   /** What a script waits on with `after`; the machine's when unset. */
   modelClock?: Clock;
+  /** What was cut off is asked for again soon: the runtime waits for a small part of the seconds that it says. */
+  retriesSoon?: boolean;
   /** Time that questions measure passes only with `pause`, however busy the machine is. */
   isTimeStopped?: boolean;
 };
@@ -60,6 +62,7 @@ function scriptedApplication(
     runOptions = {},
     cwd = "/",
     modelClock,
+    retriesSoon = false,
     store = openMemoryStore(),
     price = { input: 0, output: 0 },
     clock,
@@ -68,7 +71,7 @@ function scriptedApplication(
 ): { application: Application; model: ScriptedModel; remembered: Stage["remembered"] } {
   const remembered: Stage["remembered"] = [];
   const model = scriptedModel(script, { price, clock: modelClock ?? clock });
-  const host = { ...systemHost({ cwd, environment: {} }), clock };
+  const host = { ...systemHost({ cwd, environment: {} }), clock: retriesSoon ? hurried(clock) : clock };
   const limits = { maxDepth: 3, ...runOptions.limits };
   const application: Application = {
     configuration: DEFAULT_CONFIGURATION,
@@ -90,6 +93,13 @@ function scriptedApplication(
     async [Symbol.asyncDispose]() {},
   };
   return { application, model, remembered };
+}
+
+/** Limits of time are longer than any pause before another attempt, and stay as they are. */
+function hurried(clock: Clock): Clock {
+  const timer: Clock["timer"] = (milliseconds, ...rest) =>
+    clock.timer(milliseconds < 10_000 ? milliseconds / 50 : milliseconds, ...rest);
+  return { ...clock, timer };
 }
 
 export function openStage(script: Script, options: StageOptions = {}): Stage {

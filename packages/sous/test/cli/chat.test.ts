@@ -8,6 +8,7 @@ import { MIN_SHOWN_MS } from "../../src/cli/chat/questions.ts";
 import { child, type Folder, folder, MODEL, USED } from "./chat-folder.ts";
 import { steady } from "./chat-stage.ts";
 import { assertGolden } from "./golden.ts";
+import { inProcess } from "./in-process.ts";
 import { compiled, MAIN } from "./sous-process.ts";
 import { CommandInTerminal } from "./terminal-screen.ts";
 
@@ -164,18 +165,19 @@ suite("sous chat in a terminal", () => {
 });
 
 suite("sous chat without a screen", () => {
-  const piped = (input: string, { cwd, env }: Folder, parameters: readonly string[] = []): Promise<Piped> =>
+  const asked = async (input: string, { cwd, env }: Folder, parameters: readonly string[]): Promise<Piped> => {
+    const { code, stdout, stderr } = await inProcess(["chat", ...MODEL, ...parameters], { cwd, env, input });
+    return { code, stdout, stderr };
+  };
+  const piped = (input: string, { cwd, env }: Folder): Promise<Piped> =>
     new Promise((resolve) => {
       const options = { cwd, env: { NODE_COMPILE_CACHE: compiled, ...env } };
-      const process_ = execFile(
-        process.execPath,
-        [MAIN, "chat", ...MODEL, ...parameters],
-        options,
-        (error, stdout, stderr) => resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr }),
+      const process_ = execFile(process.execPath, [MAIN, "chat", ...MODEL], options, (error, stdout, stderr) =>
+        resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr }),
       );
       process_.stdin?.end(input);
     });
-  type Piped = { code: number; stdout: string; stderr: string };
+  type Piped = { code: number | null; stdout: string; stderr: string };
 
   test("every line is a message, the answers are on stdout, and there is no escape byte", async () => {
     await using place = await folder({
@@ -193,9 +195,9 @@ suite("sous chat without a screen", () => {
     assert.match(stderr, /error: Unknown command \/nonsense/);
     assert.equal(existsSync(join(place.cwd, "marker")), false);
     assert.match(stderr, /terminal needs approval, and no one can be asked|not allowed/);
-    const quiet = await piped("hello", place, ["--quiet", "--ephemeral"]);
+    const quiet = await asked("hello", place, ["--quiet", "--ephemeral"]);
     assert.deepEqual(quiet, { code: 0, stdout: "One red.\n", stderr: "" });
-    const keyless = await piped("hello\nagain\n", place, ["--ephemeral", "--model", "anthropic/claude-haiku-4-5"]);
+    const keyless = await asked("hello\nagain\n", place, ["--ephemeral", "--model", "anthropic/claude-haiku-4-5"]);
     assert.equal(keyless.code, 4);
     assert.match(keyless.stderr, /^error: .*ANTHROPIC_API_KEY.*\n$/);
   });
@@ -205,13 +207,13 @@ suite("sous chat without a screen", () => {
       sous: [{ text: "One.", usage: { input: 7000, output: 10 } }, { text: "Two." }],
     });
     await place.write("other.json", { sous: [{ text: "Of another model." }] });
-    const { stdout, stderr } = await piped("hello\nagain\n/budget +20k\nonce more\n", place, [
+    const { stdout, stderr } = await asked("hello\nagain\n/budget +20k\nonce more\n", place, [
       ...["--max-tokens-total", "8000", "--quiet"],
     ]);
     assert.equal(stdout, "One.\nThe next message may spend 20000 tokens more.\nTwo.\n");
     assert.match(stderr, /^error: Token limit exceeded.*\n\/budget \+20k allows 20000 tokens more\.\n$/);
     const lines = ["!kill -9 $$", "!exit 3", "!true", "/model script/other.json", "hello"];
-    const shell = await piped(`${lines.join("\n")}\n`, place, ["--quiet", "--ephemeral"]);
+    const shell = await asked(`${lines.join("\n")}\n`, place, ["--quiet", "--ephemeral"]);
     assert.deepEqual(shell, {
       code: 0,
       stdout: `[ended by SIGKILL]\n[exit code 3]\n(no output)\nFrom the next message on the model is script/other.json.\nOf another model.\n`,

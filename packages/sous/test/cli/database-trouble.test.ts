@@ -11,6 +11,7 @@ import { openForRun } from "../../src/cli/stored/database.ts";
 import { StoreError, UserError } from "../../src/core/errors.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
+import { inProcess } from "./in-process.ts";
 import { keepSampleRuns } from "./kept-runs.ts";
 import { dataFolder, sous } from "./sous-process.ts";
 
@@ -93,7 +94,7 @@ function linesAboutStore(stderr: string): string[] {
 }
 
 suite("together", { concurrency: true }, () => {
-  suite("a database that is not one", { concurrency: true }, () => {
+  suite("a database that is not one", () => {
     for (const { name, make, sentence } of TROUBLES) {
       test(name, async () => {
         await using folder = await dataFolder();
@@ -113,7 +114,7 @@ suite("together", { concurrency: true }, () => {
       await using folder = await dataFolder();
       await mkdir(folder.file, { recursive: true });
       for (const parameters of [["replay", "--list"], ["replay", "--tree", "--id", "last"], ["resume"]]) {
-        const { code, stdout, stderr } = await sous(parameters, { env: folder.env });
+        const { code, stdout, stderr } = await inProcess(parameters, { env: folder.env });
         const sentence = `${folder.file} is a directory and not a database: give another file with --db-path`;
         assert.deepEqual([code, stdout, stderr], [1, "", `error: ${sentence}\n`]);
       }
@@ -134,18 +135,18 @@ suite("together", { concurrency: true }, () => {
       await using folder = await dataFolder();
       await mkdir(dirname(folder.file));
       await writeFile(folder.file, "");
-      const { code, stdout, stderr } = await sous(["replay", "--list"], { env: folder.env });
+      const { code, stdout, stderr } = await inProcess(["replay", "--list"], { env: folder.env });
       assert.deepEqual([code, stdout], [0, ""]);
       assert.match(stderr, /^There are no runs yet: /);
     });
   });
 
-  suite("G3: sous demo with a store", { concurrency: true }, () => {
+  suite("G3: sous demo with a store", () => {
     test("that cannot be opened warns once and continues", async () => {
       await using folder = await dataFolder();
       await using work = await temporaryTree({ "one.txt": "1\n" });
       await mkdir(folder.file, { recursive: true });
-      const { code, stdout, stderr } = await sous(["demo"], { cwd: work.path, env: folder.env });
+      const { code, stdout, stderr } = await inProcess(["demo"], { cwd: work.path, env: folder.env });
       assert.equal(code, 0);
       assert.match(stdout, /^files: 1 file: 1 \.txt\.$/m);
       const sentence = `${folder.file} is a directory and not a database: give another file with --db-path`;

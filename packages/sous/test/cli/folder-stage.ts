@@ -1,9 +1,13 @@
-/** Projects side by side with one database, and commands that are typed in them as a person would type them. */
+/**
+ * Projects side by side with one database, and commands that are typed in them as a person would type them. A shell reads
+ * the line; what it starts as `sous` says how it was started, and that is then done in this process.
+ */
 
 import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { inProcess } from "./in-process.ts";
 import { compiled, type Ended, MAIN } from "./sous-process.ts";
 
 export type Typed = {
@@ -11,8 +15,10 @@ export type Typed = {
   in: string;
   env?: Record<string, string>;
   input?: string;
-  /** Kills the process, once, when this is seen on stderr. */
+  /** Starts a process, and kills it, once, when this is seen on stderr. */
   killAt?: string;
+  /** Starts a process. */
+  asProcess?: boolean;
 };
 
 export type FolderStage = Disposable & {
@@ -34,11 +40,15 @@ export function openFolders(...projects: string[]): FolderStage {
     writeFileSync(path(file), content);
   };
   for (const name of [...projects, "data", "config", "state"]) mkdirSync(path(name));
-  write("bin/sous", `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`);
-  chmodSync(path("bin/sous"), 0o755);
+  const program = (file: string, script: string): void => {
+    write(file, `#!/bin/sh\n${script}\n`);
+    chmodSync(path(file), 0o755);
+  };
+  program("bin/sous", `exec '${process.execPath}' '${MAIN}' "$@"`);
+  program("told/sous", 'printf "%s\\0" "$PWD" "$@"');
   const env = {
     NODE_COMPILE_CACHE: compiled,
-    PATH: `${path("bin")}:${process.env.PATH ?? ""}`,
+    PATH: process.env.PATH ?? "",
     HOME: top,
     XDG_DATA_HOME: path("data"),
     XDG_CONFIG_HOME: path("config"),
@@ -48,7 +58,14 @@ export function openFolders(...projects: string[]): FolderStage {
   return {
     path,
     write,
-    type: (line, typed) => typeLine(line, typed, path(typed.in), { ...env, ...typed.env }),
+    async type(line, typed) {
+      const variables = { ...env, ...typed.env };
+      const inShell = (programs: string): Promise<Ended> =>
+        typeLine(line, typed, path(typed.in), { ...variables, PATH: `${path(programs)}:${env.PATH}` });
+      if (typed.asProcess === true || typed.killAt !== undefined) return inShell("bin");
+      const [cwd = "", ...parameters] = (await inShell("told")).stdout.split("\0").slice(0, -1);
+      return inProcess(parameters, { cwd, env: variables, input: typed.input ?? "" });
+    },
     [Symbol.dispose]: () => rmSync(top, { recursive: true, force: true, maxRetries: 5 }),
   };
 }

@@ -1,4 +1,4 @@
-/** Two projects and one database, in real processes: a run continues among the files it was made for. */
+/** Two projects and one database: a run continues among the files it was made for. */
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -24,7 +24,7 @@ async function killedInShop(): Promise<FolderStage & { id: string }> {
   return { ...stage, id: run.id };
 }
 
-suite("together", { concurrency: true }, () => {
+suite("together", () => {
   test("G5: a run that was killed in one project is not continued in another, by no way of naming it", async () => {
     using stage = await killedInShop();
     const { id, type } = stage;
@@ -51,7 +51,7 @@ suite("together", { concurrency: true }, () => {
     const tree = await type(`sous replay --tree --id ${id}`, { in: "bakery" });
     const [, command = ""] = /^It was interrupted\. Continue it: (.*)$/m.exec(tree.stdout) ?? [];
     assert.equal(command, `cd ~/shop && sous resume ${id}`);
-    const continued = await type(`${command} --yes`, { in: "bakery" });
+    const continued = await type(`${command} --yes`, { in: "bakery", asProcess: true });
     assert.deepEqual([continued.code, continued.stdout], [0, "Done.\n"], continued.stderr);
     assert.equal(readFileSync(stage.path("shop/out.txt"), "utf8"), "written");
     assert.equal(existsSync(stage.path("bakery/out.txt")), false);

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import type { Fixture } from "@copilotkit/aimock";
 import { startAimock, usage } from "../model/aimock.ts";
 import { assertGolden } from "./golden.ts";
+import { runInProcess } from "./in-process.ts";
 import { runProcess, scriptFolder } from "./run-process.ts";
 
 const SENTENCES = [
@@ -66,7 +67,8 @@ for (const model of ["anthropic/claude-sonnet-4-5", "openai/gpt-5.5"]) {
     await writeFile(join(place.path, "pay.ts"), "export const retries = 3;\n");
     const transcript: string[] = [];
     for (const sentence of SENTENCES) {
-      const { code, stdout, stderr } = await runProcess({
+      const start = sentence === NEST ? runProcess : runInProcess;
+      const { code, stdout, stderr } = await start({
         cwd: place.path,
         parameters: ["run", sentence, "--model", model, "--ephemeral"],
         env: server.environment,

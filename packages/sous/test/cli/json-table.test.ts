@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { after, suite, test } from "node:test";
 import { ERROR_JSON, INIT_JSON, type JsonField, LINE_JSON, RESULT_JSON } from "../../src/cli/table/json-table.ts";
-import { runProcess, scriptFolder } from "./run-process.ts";
+import { runInProcess } from "./in-process.ts";
+import { scriptFolder } from "./run-process.ts";
 
 const child = { tool: "subagent", input: { label: "scout", task_prompt: "Look." } };
 const place = scriptFolder({
@@ -20,7 +21,7 @@ const ENDINGS: readonly [what: string, flags: readonly string[], code: number][]
   ["a missing key", ["--model", "anthropic/claude-sonnet-4-5"], 4],
 ];
 
-suite("J1: the JSON of a run has the fields of the reference and no others", { concurrency: 2 }, () => {
+suite("J1: the JSON of a run has the fields of the reference and no others", () => {
   test("--json", async () => {
     const seen = new Set<string>();
     for (const [what, flags, code] of ENDINGS) {
@@ -79,7 +80,7 @@ test("J1: a command that cannot do what it was asked prints an error with the fi
     ["replay", "--id", "01K2H0"],
     ["agents", "show", "none"],
   ]) {
-    const { stdout, code } = await runProcess({ cwd, parameters: [...parameters, "--json"] });
+    const { stdout, code } = await runInProcess({ cwd, parameters: [...parameters, "--json"] });
     const object = JSON.parse(stdout);
     const fields = fieldsOf(object, ERROR_JSON);
     assert.deepEqual([strange(fields, ERROR_JSON), missing(fields, ERROR_JSON)], [[], []]);
@@ -89,7 +90,7 @@ test("J1: a command that cannot do what it was asked prints an error with the fi
 
 async function ask(flags: readonly string[]) {
   const { path: cwd } = await place;
-  return runProcess({ cwd, parameters: ["run", "Look around", "--quiet", "--ephemeral", ...flags] });
+  return runInProcess({ cwd, parameters: ["run", "Look around", "--quiet", "--ephemeral", ...flags] });
 }
 
 /** Every field with its type, by its path. What the reference calls `any` is not looked into. */

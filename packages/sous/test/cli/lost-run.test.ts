@@ -13,14 +13,15 @@ import { treeLines } from "../../src/cli/view/tree-lines.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
-import { dataFolder, sous } from "./sous-process.ts";
+import { inProcess } from "./in-process.ts";
+import { dataFolder } from "./sous-process.ts";
 
 suite("C2: a run that is not stored to its end", () => {
   test("is shown as such, and is neither resumed by its id nor as the last one", async () => {
     await using folder = await dataFolder();
     await begin(folder.file, "01LOST", Date.UTC(2026, 0, 2));
     writeFileSync(`${folder.file}-lost-01LOST`, "The disk was full.");
-    const run = (...parameters: string[]) => sous(parameters, { env: folder.env, cwd: process.cwd() });
+    const run = (...parameters: string[]) => inProcess(parameters, { env: folder.env, cwd: process.cwd() });
     const list = await run("replay", "--list");
     assert.match(list.stdout, /^ {2}interrupted · not stored to its end · /m);
     const why = "not stored to its end, so it cannot be resumed: The disk was full.";
@@ -32,9 +33,9 @@ suite("C2: a run that is not stored to its end", () => {
       assert.deepEqual([code, stdout, stderr.split("\n").slice(-2).join("\n")], [1, "", refusal], parameters.join(" "));
     }
     // One that was really interrupted is older, and is the one that is meant.
-    await begin(folder.file, "01OLDER", Date.UTC(2026, 0, 1));
+    await begin(folder.file, "01OLDER", Date.UTC(2026, 0, 1), "nobody/model");
     const { stderr } = await run("resume");
-    assert.ok(!stderr.includes("01LOST"), stderr);
+    assert.match(stderr, /^error: No model provider is called "nobody"/);
   });
 });
 
@@ -62,9 +63,9 @@ test("C6: how long a run took is what it says itself, also when the clock was se
   );
 });
 
-async function begin(file: string, id: string, time: number): Promise<void> {
+async function begin(file: string, id: string, time: number, model = "scripted/demo"): Promise<void> {
   await using store = await openSqliteStore(file);
   const tree = sampleTree(id, time);
-  tree.start(id, { label: "lead", details: { model: "scripted/demo", cwd: thisFolder() } });
+  tree.start(id, { label: "lead", details: { model, cwd: thisFolder() } });
   store.append(id, tree.events);
 }

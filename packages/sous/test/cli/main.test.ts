@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { after, suite, test } from "node:test";
 import { temporaryTree } from "../tools/temporary-tree.ts";
 import { assertGolden } from "./golden.ts";
+import { inProcess } from "./in-process.ts";
 import { MAIN, PACKAGE, sous } from "./sous-process.ts";
 
 const SNAPSHOTS = join(import.meta.dirname, "../snapshots");
@@ -87,6 +88,8 @@ test("what this build does not have is a mistake of usage, said in one line", as
     [["help", "repaly"], 'error: Unknown command "repaly". Try sous replay, or sous --help.\n'],
     [["--model", "a/b"], 'error: "--model" comes after a command, such as sous run or sous chat. See sous --help.\n'],
     [["--quiet", "-p", "--fast"], "error: sous run has no option --fast. See sous run --help.\n"],
+  ];
+  const ofCommands: typeof complaints = [
     [["demo", "--color", "pink"], 'error: --color is one of auto, always, never; found "pink"\n'],
     [["demo", "--fast"], "error: sous demo has no option --fast. See sous demo --help.\n"],
     [["demo", "here"], 'error: sous demo does not take "here". See sous demo --help.\n'],
@@ -95,9 +98,14 @@ test("what this build does not have is a mistake of usage, said in one line", as
       "error: --ephemeral stores nothing, and --require-store wants the run stored\n",
     ],
   ];
-  for (const [parameters, stderr] of complaints) {
-    const ended = await sous(parameters);
-    assert.deepEqual([ended.code, ended.stdout, ended.stderr], [2, "", stderr]);
+  for (const [given, start] of [
+    [complaints, sous],
+    [ofCommands, inProcess],
+  ] as const) {
+    for (const [parameters, stderr] of given) {
+      const ended = await start(parameters);
+      assert.deepEqual([ended.code, ended.stdout, ended.stderr], [2, "", stderr]);
+    }
   }
 });
 
@@ -186,7 +194,7 @@ suite("sous demo", { concurrency: true }, () => {
 
   test("works in an empty folder and without a home, and has colour in a pipe when it is asked for", async () => {
     await using tree = await temporaryTree();
-    const { code, stdout, stderr } = await sous(["demo", "--color", "always"], { cwd: tree.path });
+    const { code, stdout, stderr } = await inProcess(["demo", "--color", "always"], { cwd: tree.path });
     assert.equal(code, 0);
     assert.ok(stdout.includes("\u001b[32m"));
     assert.match(stdout, /^files: No files\.\ndefinitions: No definitions\. .*\nreader: .* Read 0 of 0 files\.$/m);

@@ -75,7 +75,7 @@ test("a database is opened only where the one rule has chosen its file", () => {
   ]);
 });
 
-suite("the database is chosen", { concurrency: 2 }, () => {
+suite("the database is chosen", () => {
   for (const [how, choose] of Object.entries(CHOICES)) {
     const commands = how === "in the user's file" ? Object.keys(SHOWN) : ["run", "replay", "resume", "doctor"];
     test(`${how}, for ${commands.join(", ")}`, async () => {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { permissions } from "../../src/cli/commands/permissions.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
+import { inProcess } from "./in-process.ts";
 import { sous } from "./sous-process.ts";
 
 test("B5.3: permissions test names the answer, the rule that decides and what is not understood", async () => {
@@ -14,7 +15,7 @@ test("B5.3: permissions test names the answer, the rule that decides and what is
   });
   const env = { XDG_CONFIG_HOME: join(tree.path, "config"), HOME: tree.path };
   const ask = async (...parameters: string[]) => {
-    const { stdout, code } = await sous(["permissions", "test", ...parameters, "--json"], {
+    const { stdout, code } = await inProcess(["permissions", "test", ...parameters, "--json"], {
       cwd: join(tree.path, "work"),
       env,
     });
@@ -96,7 +97,7 @@ test("B5.3: permissions test tells a person the answer, who decided, why, and ho
   const env = { XDG_CONFIG_HOME: join(tree.path, "config"), HOME: tree.path };
   await Promise.all(
     cases.map(async ([parameters, lines]) => {
-      const said = await sous(["permissions", "test", ...parameters], { cwd: join(tree.path, "work"), env });
+      const said = await inProcess(["permissions", "test", ...parameters], { cwd: join(tree.path, "work"), env });
       assert.deepEqual([said.stdout.split("\n"), said.stderr, said.code], [[...lines, ""], "", 0]);
     }),
   );
@@ -107,7 +108,7 @@ test("B4.1: permissions test warns that the files of an untrusted project are no
     "work/.sous/config.yaml": 'permissions:\n  - deny: "terminal(make*)"\n',
   });
   const env = { XDG_CONFIG_HOME: join(tree.path, "config"), HOME: tree.path };
-  const said = await sous(["permissions", "test", "make", "--yes"], { cwd: join(tree.path, "work"), env });
+  const said = await inProcess(["permissions", "test", "make", "--yes"], { cwd: join(tree.path, "work"), env });
   assert.equal(said.stdout, "runs without a question\ndecided by: --yes\npart 1: make\n");
   assert.match(
     said.stderr,
@@ -128,9 +129,9 @@ test("permissions says which word it takes, and which one it was given", async (
 test("a mistake in the configuration is shown to people, and with --json also told as an error", async () => {
   await using tree = await temporaryTree({ "work/bad.yaml": "agent:\n  max_turns: 0\n" });
   const parameters = ["permissions", "test", "make", "--config", "bad.yaml"];
-  const ask = (...more: string[]) =>
-    sous([...parameters, ...more], { cwd: join(tree.path, "work"), env: { HOME: tree.path } });
-  const [plain, json] = await Promise.all([ask(), ask("--json")]);
+  const options = { cwd: join(tree.path, "work"), env: { HOME: tree.path } };
+  const plain = await inProcess(parameters, options);
+  const json = await sous([...parameters, "--json"], options);
   assert.deepEqual([plain.code, plain.stdout, json.code], [3, "", 3]);
   assert.match(plain.stderr, /^error SOUS-C003 {2}bad\.yaml:2:14\n/);
   assert.equal(json.stderr, plain.stderr);

@@ -33,7 +33,7 @@ const LIMITS: Limit[] = [
   },
 ];
 
-suite("G5: after a run reached its limit, the printed command continues it", { concurrency: 2 }, () => {
+suite("G5: after a run reached its limit, the printed command continues it", () => {
   for (const { name, options, script, code, printed } of LIMITS) {
     test(`of ${name}`, async () => {
       using stage = openFolders("shop");
@@ -49,7 +49,7 @@ suite("G5: after a run reached its limit, the printed command continues it", { c
       const without = command.replace(/ --(add-budget|add-tokens|timeout) \S+/, "");
       if (name !== "time")
         assert.equal((await stage.type(without, { in: "shop" })).code, code, "its limit still holds");
-      const continued = await stage.type(command, { in: "shop" });
+      const continued = await stage.type(command, { in: "shop", asProcess: name === "money" });
       assert.deepEqual([continued.code, continued.stdout], [0, "Done.\n"], continued.stderr);
     });
   }

@@ -13,6 +13,7 @@ import { calls, hangs, says } from "../../src/testing/steps.ts";
 import { cassetteModel } from "../../src/testing.ts";
 import { readOnlyTools } from "../../src/tools/read-only.ts";
 import { type TemporaryTree, temporaryTree } from "../tools/temporary-tree.ts";
+import { inProcess } from "./in-process.ts";
 import { dataFolder, type Ended, sous } from "./sous-process.ts";
 
 let folder: Awaited<ReturnType<typeof dataFolder>>;
@@ -46,10 +47,10 @@ async function look(store: Store | undefined, model: ModelChoice, timeoutMs?: nu
 }
 
 function replay(...parameters: string[]): Promise<Ended> {
-  return sous(["replay", ...parameters], { cwd: work.path, env: folder.env });
+  return inProcess(["replay", ...parameters], { cwd: work.path, env: folder.env });
 }
 
-suite("together", { concurrency: true }, () => {
+suite("together", () => {
   test("G4: --rerun plays a run from its recorded answers and results, and says that it came out the same", async () => {
     const { code, stdout, stderr } = await replay("--rerun", "--id", ids.first);
     assert.deepEqual([code, stderr], [0, ""]);
@@ -68,7 +69,8 @@ suite("together", { concurrency: true }, () => {
   });
 
   test("G4: --live-tools runs the tools again, and the first step that differs ends it with 8", async () => {
-    const { code, stdout, stderr } = await replay("--rerun", "--live-tools", "--id", ids.first);
+    const parameters = ["replay", "--rerun", "--live-tools", "--id", ids.first];
+    const { code, stdout, stderr } = await sous(parameters, { cwd: work.path, env: folder.env });
     assert.deepEqual([code, stderr], [8, ""]);
     assert.match(stdout, /^differs: lead, turn 1, the result of grep \(output\): expected .*, found .*$/m);
     const json = await replay("--rerun", "--live-tools", "--id", ids.first, "--json");
@@ -89,7 +91,8 @@ suite("together", { concurrency: true }, () => {
   });
 
   test("--diff lays two runs side by side", async () => {
-    const { code, stdout, stderr } = await replay("--diff", ids.first, ids.second);
+    const parameters = ["replay", "--diff", ids.first, ids.second];
+    const { code, stdout, stderr } = await sous(parameters, { cwd: work.path, env: folder.env });
     assert.deepEqual([code, stderr], [0, ""]);
     assert.deepEqual(stdout.split("\n").slice(4), [
       "lead  differs",

@@ -11,9 +11,10 @@ import { readOptions } from "../../src/cli/table/options.ts";
 import { REPLAY } from "../../src/cli/table/replay-entry.ts";
 import { openOutput } from "../../src/cli/terminal/output.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { inProcess } from "./in-process.ts";
 import { IDS, keepSampleRuns } from "./kept-runs.ts";
 import { runProcess } from "./run-process.ts";
-import { dataFolder, type Ended, MAIN, sous } from "./sous-process.ts";
+import { dataFolder, type Ended, MAIN } from "./sous-process.ts";
 
 const EVERYTHING = "This deletes everything that is stored: 3 trees. Delete all?";
 
@@ -26,7 +27,7 @@ before(async () => {
 after(() => folder[Symbol.asyncDispose]());
 
 function replay(...parameters: string[]): Promise<Ended> {
-  return sous(["replay", ...parameters], { env: folder.env });
+  return inProcess(["replay", ...parameters], { env: folder.env });
 }
 
 async function idsIn(file: string): Promise<string[]> {
@@ -34,8 +35,8 @@ async function idsIn(file: string): Promise<string[]> {
   return (await store.list()).map(({ id }) => id);
 }
 
-suite("together", { concurrency: true }, () => {
-  suite("G6: a tree goes out and comes in", { concurrency: true }, () => {
+suite("together", () => {
+  suite("G6: a tree goes out and comes in", () => {
     test("as the same text on stdout and in a file that only its owner may read", async () => {
       const file = join(folder.path, "tree.json");
       const [shown, written] = await Promise.all([
@@ -133,7 +134,7 @@ suite("together", { concurrency: true }, () => {
     });
   });
 
-  suite("a database is copied and pruned", { concurrency: true }, () => {
+  suite("a database is copied and pruned", () => {
     test("a copy is made beside what is at work, and not over anything", async () => {
       const copy = join(folder.path, "copy.db");
       const made = await replay("--backup", copy);

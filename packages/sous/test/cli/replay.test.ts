@@ -1,10 +1,11 @@
-/** `sous replay` as a real process on a real database: what it prints, and what it ends with. */
+/** `sous replay` on a real database: what it prints, and what it ends with. */
 
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { replay as replayCommand } from "../../src/cli/commands/replay.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { assertGolden } from "./golden.ts";
+import { inProcess } from "./in-process.ts";
 import { HOSTILE_LABEL, IDS, keepSampleRuns } from "./kept-runs.ts";
 import { dataFolder, type Ended, sous } from "./sous-process.ts";
 
@@ -19,7 +20,7 @@ before(async () => {
 after(() => folder[Symbol.asyncDispose]());
 
 function replay(...parameters: string[]): Promise<Ended> {
-  return sous(["replay", ...parameters], { env: folder.env });
+  return inProcess(["replay", ...parameters], { env: folder.env });
 }
 
 /** Compares everything that was printed with a file. */
@@ -29,11 +30,12 @@ function assertPrinted(name: string, { code, stdout, stderr }: Ended): void {
   assertGolden(name, stdout.trimEnd().split("\n"));
 }
 
-suite("together", { concurrency: true }, () => {
-  suite("G4: sous replay --list", { concurrency: true }, () => {
+suite("together", () => {
+  suite("G4: sous replay --list", () => {
     test("shows all runs, newest first, with the roots marked", async () => {
       assertPrinted("replay-list.txt", await replay("--list"));
-      assertPrinted("replay-list.txt", await replay("-l", "--limit", "5"));
+      const asProcess = await sous(["replay", "-l", "--limit", "5"], { env: folder.env });
+      assertPrinted("replay-list.txt", asProcess);
     });
 
     test("shows a page, and says how to see the next", async () => {
@@ -102,23 +104,23 @@ suite("together", { concurrency: true }, () => {
     test("without a database says what makes one, and that is no failure", async () => {
       await using empty = await dataFolder();
       const sentence = `There are no runs yet: no database at ${empty.file}. sous demo makes one.\n`;
-      const list = await sous(["replay", "--list"], { env: empty.env });
+      const list = await inProcess(["replay", "--list"], { env: empty.env });
       assert.deepEqual([list.code, list.stdout, list.stderr], [0, "", sentence]);
-      const json = await sous(["replay", "--list", "--json"], { env: empty.env });
+      const json = await inProcess(["replay", "--list", "--json"], { env: empty.env });
       assert.deepEqual([json.code, JSON.parse(json.stdout).runs, json.stderr], [0, [], sentence]);
-      const id = await sous(["replay", "--id", IDS.lead], { env: empty.env });
+      const id = await inProcess(["replay", "--id", IDS.lead], { env: empty.env });
       assert.deepEqual([id.code, id.stdout, id.stderr], [1, "", `error: ${sentence}`]);
     });
 
     test("on a database without runs says the same", async () => {
       await using empty = await dataFolder();
       await (await openSqliteStore(empty.file))[Symbol.asyncDispose]();
-      const { code, stdout, stderr } = await sous(["replay", "--list"], { env: empty.env });
+      const { code, stdout, stderr } = await inProcess(["replay", "--list"], { env: empty.env });
       assert.deepEqual([code, stdout, stderr], [0, "", "There are no runs yet. sous demo makes one.\n"]);
     });
   });
 
-  suite("G4: sous replay --id", { concurrency: true }, () => {
+  suite("G4: sous replay --id", () => {
     test("shows the task, the numbered messages and what the run was", async () => {
       assertPrinted("replay-id.txt", await replay("--id", IDS.scout));
       assertPrinted("replay-id.txt", await replay("-i", IDS.scout.toLowerCase()));
@@ -149,7 +151,7 @@ suite("together", { concurrency: true }, () => {
     });
   });
 
-  suite("G4: sous replay --tree", { concurrency: true }, () => {
+  suite("G4: sous replay --tree", () => {
     test("shows the whole tree of a run, whichever of its runs is named", async () => {
       assertPrinted("replay-tree.txt", await replay("--tree", "--id", IDS.lead));
       assertPrinted("replay-tree.txt", await replay("-ti", IDS.scout));
@@ -202,7 +204,7 @@ suite("together", { concurrency: true }, () => {
     }
   });
 
-  suite("G4: what cannot be done is one sentence on stderr and a code", { concurrency: true }, () => {
+  suite("G4: what cannot be done is one sentence on stderr and a code", () => {
     const list = "sous replay --list shows all.";
     const table: [parameters: string[], code: number, stderr: string | RegExp][] = [
       [["--tree"], 2, /^error: sous replay needs --list, or --id ID\.\n\nusage: /],
@@ -220,7 +222,7 @@ suite("together", { concurrency: true }, () => {
     }
 
     test("and as an object for scripts", async () => {
-      const { code, stdout, stderr } = await replay("--id", "01K2F8ZZZZ", "--json");
+      const { code, stdout, stderr } = await sous(["replay", "--id", "01K2F8ZZZZ", "--json"], { env: folder.env });
       assert.equal(code, 1);
       const message = `Unknown run 01K2F8ZZZZ. ${list}`;
       assert.deepEqual(JSON.parse(stdout), { schema: "sous.error.v1", error: { message, exit_code: 1 } });

@@ -1,4 +1,4 @@
-/** `sous resume` as a real process: a tree whose process was killed goes on, once, and nothing of it is done twice. */
+/** `sous resume`: a tree whose process was killed goes on, once, and nothing of it is done twice. */
 
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
@@ -12,6 +12,7 @@ import { NO_OWNER } from "../../src/core/store.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
+import { inProcess } from "./in-process.ts";
 import { IDS, keepSampleRuns } from "./kept-runs.ts";
 import { dataFolder, type Ended, sous } from "./sous-process.ts";
 
@@ -42,6 +43,8 @@ type Stage = AsyncDisposable & {
   /** The database. */
   file: string;
   run(...parameters: string[]): Promise<Ended>;
+  /** For what takes long: others can be at work meanwhile. */
+  asProcess(...parameters: string[]): Promise<Ended>;
   /** Starts the demo and sends it a signal when this is seen. */
   stopDemo(text: string, signal: NodeJS.Signals): Promise<Ended>;
   /** The id of the newest root, and what became of every run of its tree. */
@@ -54,7 +57,8 @@ async function openStage(): Promise<Stage> {
   const options = { cwd: work.path, env: folder.env };
   return {
     file: folder.file,
-    run: (...parameters) => sous(parameters, options),
+    run: (...parameters) => inProcess(parameters, options),
+    asProcess: (...parameters) => sous(parameters, options),
     stopDemo: (text, signal) => sous(["demo"], { ...options, signalAt: { text, signal } }),
     async tree() {
       await using store = await openSqliteStore(folder.file, { readOnly: true });
@@ -70,7 +74,7 @@ async function openStage(): Promise<Stage> {
   };
 }
 
-suite("together", { concurrency: true }, () => {
+suite("together", () => {
   suite("G5: after kill -9 sous resume finishes the tree without doing anything twice", { concurrency: true }, () => {
     for (const moment of ["lead  starts", "lead/definitions/closest  starts", "lead/definitions  ✓ completed"]) {
       test(`when it died at "${moment}"`, async () => {
@@ -79,7 +83,7 @@ suite("together", { concurrency: true }, () => {
         assert.equal(killed.code, null);
         const { id, runs } = await stage.tree();
         assert.deepEqual(runs[0]?.slice(0, 2), ["lead", "interrupted"]);
-        const { code, stdout, stderr } = await stage.run("resume");
+        const { code, stdout, stderr } = await stage.asProcess("resume");
         assert.deepEqual([code, stdout], [0, ANSWER], stderr);
         assert.deepEqual(await stage.tree(), { id, runs: WHOLE });
       });
@@ -91,7 +95,7 @@ suite("together", { concurrency: true }, () => {
       await using stage = await openStage();
       const stopped = await stage.stopDemo("lead/files  ✓ completed", "SIGINT");
       assert.equal(stopped.code, 130);
-      const { code, stdout, stderr } = await stage.run("resume", "--last");
+      const { code, stdout, stderr } = await stage.asProcess("resume", "--last");
       assert.deepEqual([code, stdout], [0, ANSWER], stderr);
       assert.match(stderr, /^lead\/reader#2 {2}starts: /m);
       assert.doesNotMatch(stderr, /^lead\/files/m);
@@ -101,7 +105,7 @@ suite("together", { concurrency: true }, () => {
       await using stage = await openStage();
       await stage.stopDemo("lead/reader  starts", "SIGKILL");
       const { id } = await stage.tree();
-      const both = await Promise.all([stage.run("resume", id), stage.run("resume", id)]);
+      const both = await Promise.all([stage.asProcess("resume", id), stage.asProcess("resume", id)]);
       const [winner, loser] = both.sort((one, other) => (one.code ?? 0) - (other.code ?? 0));
       assert.deepEqual([winner?.code, winner?.stdout], [0, ANSWER]);
       assert.deepEqual([loser?.code, loser?.stdout], [1, ""]);
@@ -121,7 +125,7 @@ suite("together", { concurrency: true }, () => {
       await using stage = await openStage();
       await stage.stopDemo("lead/reader  starts", "SIGTERM");
       const { id } = await stage.tree();
-      assert.equal((await stage.run("resume", id)).code, 0);
+      assert.equal((await stage.asProcess("resume", id)).code, 0);
       const again = await stage.run("resume", id);
       const { id: last } = await stage.tree();
       const sentence = new RegExp(
@@ -133,7 +137,7 @@ suite("together", { concurrency: true }, () => {
 
     test("leaves a completed run alone, and continues from one of its turns in a copy", async () => {
       await using stage = await openStage();
-      const demo = await stage.run("demo");
+      const demo = await stage.asProcess("demo");
       assert.equal(demo.code, 0);
       const { id } = await stage.tree();
       assert.match(demo.stderr, new RegExp(`^The run is stored: sous replay --tree --id ${id}$`, "m"));
@@ -174,7 +178,7 @@ suite("together", { concurrency: true }, () => {
     });
   });
 
-  suite("sous resume says in one sentence why it does not", { concurrency: true }, () => {
+  suite("sous resume says in one sentence why it does not", () => {
     let folder: Awaited<ReturnType<typeof dataFolder>>;
     before(async () => {
       folder = await dataFolder();

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { closeSync, existsSync, openSync } from "node:fs";
 import { suite, test } from "node:test";
-import { runProcess, scriptFolder } from "./run-process.ts";
+import { inProcess, runInProcess } from "./in-process.ts";
+import { scriptFolder } from "./run-process.ts";
 import { compiled, MAIN, sous } from "./sous-process.ts";
 import { CommandInTerminal } from "./terminal-screen.ts";
 
@@ -24,7 +25,7 @@ function envOf(path: string): Record<string, string> {
   return { HOME: path, XDG_DATA_HOME: path, XDG_CONFIG_HOME: path, XDG_STATE_HOME: path };
 }
 
-suite("J1: sous run", { concurrency: 2 }, () => {
+suite("J1: sous run", () => {
   test("J1: in a terminal leaves the tree of its runs, and breaks the answer between words", async () => {
     await using place = await scriptFolder(SCRIPTS);
     const options = { cwd: place.path, env: envOf(place.path), columns: 40 };
@@ -61,7 +62,7 @@ suite("J1: sous run", { concurrency: 2 }, () => {
     await using place = await scriptFolder(SCRIPTS);
     const options = { cwd: place.path, env: envOf(place.path) };
     const lost = /^warning: the run is not stored to its end, so it cannot be resumed: The store failed 4 times .*\n$/;
-    assert.equal((await sous([...RUN, "--quiet"], options)).code, 0);
+    assert.equal((await inProcess([...RUN, "--quiet"], options)).code, 0);
     for (const parameters of [
       [...RUN, "--quiet"],
       ["resume", "last", "--fork", "--at", "1", "--quiet"],
@@ -99,12 +100,12 @@ const FASTER = `data:text/javascript,${encodeURIComponent(
 test("F1: sous resume shows its progress beside a log for people, and nothing between the lines of a log in JSON", async () => {
   await using place = await scriptFolder(SCRIPTS);
   const { path: cwd } = place;
-  assert.equal((await runProcess({ cwd, parameters: [...RUN, "--quiet"] })).code, 0);
+  assert.equal((await runInProcess({ cwd, parameters: [...RUN, "--quiet"] })).code, 0);
   const copy = ["resume", "last", "--fork", "--at", "1", "--log-level", "info"];
-  const text = await runProcess({ cwd, parameters: copy });
+  const text = await runInProcess({ cwd, parameters: copy });
   assert.match(text.stderr, /subagent\.complete/);
   assert.match(text.stderr, /^sous\/scout {2}list_files/m);
-  const json = await runProcess({ cwd, parameters: [...copy, "--log-format", "json"] });
+  const json = await runInProcess({ cwd, parameters: [...copy, "--log-format", "json"] });
   assert.equal(json.code, 0);
   for (const line of json.stderr.trimEnd().split("\n")) assert.equal(typeof JSON.parse(line).event, "string", line);
 });
@@ -116,8 +117,8 @@ test("J1: sous resume ends with 4 when the key is refused, and with 1 when the m
   ] as const) {
     await using place = await scriptFolder({ script: { sous: [LISTS, { error: { kind, message: "No." } }] } });
     const { path: cwd } = place;
-    assert.equal((await runProcess({ cwd, parameters: [...RUN, "--quiet"] })).code, code);
-    const again = await runProcess({ cwd, parameters: ["resume", "last", "--quiet"] });
+    assert.equal((await runInProcess({ cwd, parameters: [...RUN, "--quiet"] })).code, code);
+    const again = await runInProcess({ cwd, parameters: ["resume", "last", "--quiet"] });
     assert.equal(again.code, code, again.stderr);
   }
 });

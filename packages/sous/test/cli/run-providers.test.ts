@@ -1,11 +1,13 @@
-/** `sous run` as a real process against a fake provider that nobody here wrote, and against none at all. */
+/** `sous run` against a fake provider that nobody here wrote, and against none at all. */
 
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { after, suite, test } from "node:test";
 import type { Fixture } from "@copilotkit/aimock";
 import { startAimock, usage } from "../model/aimock.ts";
-import { type Ended, runProcess, scriptFolder } from "./run-process.ts";
+import { runInProcess } from "./in-process.ts";
+import { runProcess, scriptFolder } from "./run-process.ts";
+import type { Ended } from "./sous-process.ts";
 
 /** Never to be seen again, wherever it is sent. */
 const SECRET = "sk-ant-api03-neverprintthis";
@@ -34,17 +36,18 @@ async function ask(
   model: string,
   env: Record<string, string>,
   flags: string[] = ["--json", "--quiet"],
-): Promise<Ended> {
+  start: typeof runProcess | typeof runInProcess = runInProcess,
+): Promise<Pick<Ended, "code" | "stdout" | "stderr">> {
   const { path: cwd } = await place;
   const parameters = ["run", "Look around", "--model", model, "--ephemeral", ...flags];
   const keys = { ANTHROPIC_API_KEY: SECRET, OPENAI_API_KEY: SECRET };
-  const ended = await runProcess({ cwd, parameters, env: { ...env, ...keys } });
+  const ended = await start({ cwd, parameters, env: { ...env, ...keys } });
   assert.ok(!`${ended.stdout}${ended.stderr}`.includes(SECRET), "a key is never printed");
   return ended;
 }
 
 /** One line, and it is about what went wrong. */
-function sentence({ stderr }: Ended): string {
+function sentence({ stderr }: { stderr: string }): string {
   const lines = stderr.trimEnd().split("\n");
   assert.equal(lines.length, 1, stderr);
   return lines[0] ?? "";
@@ -54,7 +57,7 @@ function refusal(status: number, type: string, message: string): Fixture[] {
   return [{ match: { userMessage: "Look around" }, response: { error: { message, type }, status } }];
 }
 
-suite("A4, J1: sous run with a provider", { concurrency: 3 }, () => {
+suite("A4, J1: sous run with a provider", () => {
   for (const model of MODELS) {
     test(`A4, F5: ${model} carries a run and its child, and the usage adds up`, async () => {
       await using server = await startAimock(TREE);
@@ -73,7 +76,7 @@ suite("A4, J1: sous run with a provider", { concurrency: 3 }, () => {
 
   test("J1: a key that is refused ends with 4 and the name of its variable", async () => {
     await using server = await startAimock(refusal(401, "authentication_error", `invalid x-api-key ${SECRET}`));
-    const ended = await ask(MODELS[0], server.environment);
+    const ended = await ask(MODELS[0], server.environment, ["--json", "--quiet"], runProcess);
     assert.equal(ended.code, 4);
     assert.match(sentence(ended), /^error: .*\(HTTP 401\): check ANTHROPIC_API_KEY/);
     assert.equal(JSON.parse(ended.stdout).status, "failed");

@@ -25,6 +25,7 @@ import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, says, streams } from "../../src/testing/steps.ts";
 import { simpleTool } from "../requirements/support.ts";
 import { assertGolden } from "./golden.ts";
+import { runInProcess } from "./in-process.ts";
 import { type Act, type RunProcess, runProcess, scriptFolder } from "./run-process.ts";
 
 const SNAPSHOTS = join(import.meta.dirname, "../snapshots");
@@ -386,10 +387,14 @@ suite("J1: sous run as a process", { concurrency: 4 }, () => {
 
   test("J1: as text an answer with a schema is the JSON, and tabs of an answer stay in a pipe", async () => {
     const schema = ["--output-schema", '{"type":"object"}'];
-    const { ended } = await at(["run", "Find it.", "--model", "script/answers.json", ...schema]);
-    assert.equal(ended.stdout, '{\n  "hits": [\n    "a\\u2028b"\n  ]\n}\n');
-    const makefile = await at(["run", "Write a Makefile.", "--model", "script/tabs.json"]);
-    assert.equal(makefile.ended.stdout, "all:\n\techo hi\n");
+    const { path: cwd } = await scripts;
+    const printed = async (...parameters: string[]) =>
+      (await runInProcess({ cwd, parameters: ["run", ...parameters, "--ephemeral"] })).stdout;
+    assert.equal(
+      await printed("Find it.", "--model", "script/answers.json", ...schema),
+      '{\n  "hits": [\n    "a\\u2028b"\n  ]\n}\n',
+    );
+    assert.equal(await printed("Write a Makefile.", "--model", "script/tabs.json"), "all:\n\techo hi\n");
   });
 
   test("J1: a closed stdout ends a run with 141 and without a word of ours about code", async () => {

@@ -12,6 +12,7 @@ import { after, test } from "node:test";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { comparable, cutLines, TRANSCRIPT, withStableIds } from "../docs/transcript-text.ts";
 import { rootFolder } from "../source-files.ts";
+import { inProcess } from "./in-process.ts";
 import { compiled, MAIN } from "./sous-process.ts";
 
 const PAGE = join(rootFolder, "docs/tutorials/03-replay.md");
@@ -88,9 +89,9 @@ async function killInTheMiddle(): Promise<{ killed: string; data: string; work: 
   for (let attempt = 1; ; attempt++) {
     const [data, work] = [join(folder, `data-${attempt}`), mkdtempSync(join(folder, "work-"))];
     for (const [name, text] of Object.entries(FILES)) writeFileSync(join(work, name), text);
-    const { output } = await run(data, work, ["demo"], "lead/files  ✓ completed");
+    const killed = await killedDemo(data, work, "lead/files  ✓ completed");
     const found = await factsIn(join(data, "sous", "sous.db"));
-    if (JSON.stringify(found) === JSON.stringify(AT_THE_KILL)) return { killed: output, data, work };
+    if (JSON.stringify(found) === JSON.stringify(AT_THE_KILL)) return { killed, data, work };
     assert.ok(attempt < ATTEMPTS, `after ${attempt} attempts it was still killed at ${JSON.stringify(found)}`);
   }
 }
@@ -104,29 +105,24 @@ async function factsIn(file: string): Promise<unknown[]> {
 
 /** The command as it is typed, what it prints, and its code when that is not 0. */
 async function show(data: string, work: string, parameters: string[]): Promise<string> {
-  const { output, code } = await run(data, work, parameters);
+  const { both: output, code } = await inProcess(parameters, { cwd: work, env: { XDG_DATA_HOME: data, TZ: "UTC" } });
   const ending = code === 0 ? "" : `$ echo $?\n${code}\n`;
   return `$ sous ${parameters.join(" ")}\n${output}${ending}`;
 }
 
 /** Both streams go into one pipe, so that their lines are in the order of a terminal. Killed when `killAt` is seen. */
-function run(
-  data: string,
-  work: string,
-  parameters: string[],
-  killAt?: string,
-): Promise<{ output: string; code: number | null }> {
+function killedDemo(data: string, work: string, killAt: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const command = ["-c", 'exec "$@" 2>&1', "sh", process.execPath, MAIN, ...parameters];
+    const command = ["-c", 'exec "$@" 2>&1', "sh", process.execPath, MAIN, "demo"];
     const env = { XDG_DATA_HOME: data, TZ: "UTC", NODE_COMPILE_CACHE: compiled };
     const child = spawn("/bin/sh", command, { cwd: work, env, stdio: ["ignore", "pipe", "inherit"] });
     let output = "";
     child.stdout.on("data", (chunk) => {
       output += chunk;
-      if (killAt !== undefined && output.includes(killAt)) child.kill("SIGKILL");
+      if (output.includes(killAt)) child.kill("SIGKILL");
     });
     child.on("error", reject);
-    child.on("close", (code) => resolve({ output, code }));
+    child.on("close", () => resolve(output));
   });
 }
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { UnpricedModel } from "../../src/core/errors.ts";
 import { agentStage, DONE } from "./agent-stage.ts";
-import { runProcess } from "./run-process.ts";
+import { inProcess } from "./in-process.ts";
 
 const configured = (line: string) => agentStage({ "config/sous/config.yaml": `agent: { ${line} }\n` });
 const USAGE = [{ text: "Done.", usage: { input: 100, output: 10 } }];
@@ -34,7 +34,7 @@ suite("H1: limits of the tree in the configuration", () => {
     test(`H1: a model without a price is refused in chat, too: ${options.join(" ") || "by the configuration"}`, async () => {
       await using here = await configured("budget: 1");
       const parameters = ["chat", "--model", "ollama/foo", ...options];
-      const { stdout, stderr } = await runProcess({ cwd: here.root, env: here.env, parameters, input: "Hello.\n" });
+      const { stdout, stderr } = await inProcess(parameters, { cwd: here.root, env: here.env, input: "Hello.\n" });
       assert.equal(stdout, "");
       assert.match(stderr, /^error: .*ollama\/foo.*price/m);
     });

@@ -6,7 +6,8 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { temporaryTree } from "../tools/temporary-tree.ts";
-import { MAIN, sous } from "./sous-process.ts";
+import { inProcess } from "./in-process.ts";
+import { MAIN } from "./sous-process.ts";
 import { CommandInTerminal } from "./terminal-screen.ts";
 
 async function stage(files: Record<string, string> = { "project/AGENTS.md": "Be kind.\n" }) {
@@ -16,7 +17,7 @@ async function stage(files: Record<string, string> = { "project/AGENTS.md": "Be 
   return {
     ...tree,
     root,
-    run: (...parameters: string[]) => sous(["trust", ...parameters], { cwd: root, env }),
+    run: (...parameters: string[]) => inProcess(["trust", ...parameters], { cwd: root, env }),
     atTerminal: (...parameters: string[]) => new CommandInTerminal(parameters, { cwd: root, env }),
     inShell: (script: string) => new CommandInTerminal(["-c", script], { cwd: root, env, program: "/bin/sh" }),
     isTrusted: () => existsSync(join(tree.path, "state/sous/trust.json")),

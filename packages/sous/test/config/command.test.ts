@@ -1,4 +1,4 @@
-/** `sous config` as a real process: streams and exit codes. */
+/** `sous config`: streams and exit codes. */
 
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
@@ -8,6 +8,7 @@ import { after, suite, test } from "node:test";
 import { config } from "../../src/cli/commands/config.ts";
 import { readProject } from "../../src/config/trust/files.ts";
 import { trust } from "../../src/config/trust/trust.ts";
+import { inProcess } from "../cli/in-process.ts";
 import { sous } from "../cli/sous-process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sous-config-command-"));
@@ -25,9 +26,9 @@ const options = {
   env: { XDG_CONFIG_HOME: join(folder, "config"), XDG_STATE_HOME: join(folder, "state") },
 };
 
-suite("E1: sous config", { concurrency: true }, () => {
+suite("E1: sous config", () => {
   test("explain says on stdout where a value came from, and reads nothing of an untrusted folder", async () => {
-    const { code, stdout, stderr } = await sous(["config", "explain", "agent.max_turns"], options);
+    const { code, stdout, stderr } = await inProcess(["config", "explain", "agent.max_turns"], options);
     assert.equal(code, 0);
     assert.match(
       stderr,
@@ -49,7 +50,7 @@ suite("E1: sous config", { concurrency: true }, () => {
   });
 
   test("E3: check says one line when all is well, and ends with 0", async () => {
-    const { code, stdout, stderr } = await sous(["config", "check"], { ...options, cwd: folder });
+    const { code, stdout, stderr } = await inProcess(["config", "check"], { ...options, cwd: folder });
     assert.deepEqual([code, stdout, stderr], [0, "The configuration has no mistakes.\n", ""]);
   });
 
@@ -61,7 +62,7 @@ suite("E1: sous config", { concurrency: true }, () => {
       stateFolder: join(folder, "state/sous"),
       at: new Date(0),
     });
-    const { code, stdout, stderr } = await sous(["config", "explain"], { ...options, cwd });
+    const { code, stdout, stderr } = await inProcess(["config", "explain"], { ...options, cwd });
     assert.deepEqual(
       [code, stdout, stderr],
       [
@@ -73,18 +74,18 @@ suite("E1: sous config", { concurrency: true }, () => {
   });
 
   test("schema prints JSON", async () => {
-    const { code, stdout } = await sous(["config", "schema"], options);
+    const { code, stdout } = await inProcess(["config", "schema"], options);
     assert.equal(code, 0);
     assert.equal(JSON.parse(stdout).properties.agent.properties.subagent.properties.max_depth.maximum, 10);
   });
 
   test("a setting that there is not is a mistake of usage", async () => {
-    const { code, stderr } = await sous(["config", "explain", "agent.max_turn"], { ...options, cwd: folder });
+    const { code, stderr } = await inProcess(["config", "explain", "agent.max_turn"], { ...options, cwd: folder });
     assert.deepEqual([code, stderr], [2, 'error: Unknown setting "agent.max_turn". Did you mean agent.max_turns?\n']);
   });
 
   test("E3: check --json lists every mistake with its location and its fix, or that there are no mistakes", async () => {
-    const bad = await sous(["config", "check", "--config", "../bad.yaml", "--json"], options);
+    const bad = await inProcess(["config", "check", "--config", "../bad.yaml", "--json"], options);
     assert.equal(bad.code, 3);
     assert.match(bad.stderr, /^error SOUS-C003 /m);
     assert.deepEqual(JSON.parse(bad.stdout), {
@@ -106,14 +107,14 @@ suite("E1: sous config", { concurrency: true }, () => {
         },
       ],
     });
-    const good = await sous(["config", "check", "--json"], { ...options, cwd: folder });
+    const good = await inProcess(["config", "check", "--json"], { ...options, cwd: folder });
     assert.deepEqual([good.code, good.stderr], [0, ""]);
     assert.deepEqual(JSON.parse(good.stdout), { schema: "sous.config-check.v1", problems: [], warnings: [] });
   });
 
   test("explain --json gives what was set, and with --all every setting", async () => {
     const settings = async (...more: string[]) => {
-      const { code, stdout } = await sous(["config", "explain", "--json", ...more], { ...options, cwd: folder });
+      const { code, stdout } = await inProcess(["config", "explain", "--json", ...more], { ...options, cwd: folder });
       assert.equal(code, 0);
       const { schema, settings: found } = JSON.parse(stdout);
       assert.equal(schema, "sous.config-explain.v1");
@@ -138,7 +139,7 @@ suite("E1: sous config", { concurrency: true }, () => {
 
   test("explain says that nothing was set, and how to see the defaults", async () => {
     const env = { ...options.env, XDG_CONFIG_HOME: join(folder, "empty") };
-    const { code, stdout, stderr } = await sous(["config", "explain"], { cwd: folder, env });
+    const { code, stdout, stderr } = await inProcess(["config", "explain"], { cwd: folder, env });
     assert.deepEqual(
       [code, stdout, stderr],
       [0, "Every setting has its default value. sous config explain --all shows them.\n", ""],

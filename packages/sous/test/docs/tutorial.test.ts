@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
 import { promisify } from "node:util";
+import { builtSous } from "../built-sous.ts";
 import { rootFolder } from "../source-files.ts";
 import { codeBlocks } from "./markdown-files.ts";
 
@@ -37,7 +38,7 @@ suite("K1: the first tutorial works on the first try", () => {
       const file = join(folder, `step-${index + 1}.ts`);
       writeFileSync(file, program);
       const { PATH = "", NODE_COMPILE_CACHE } = process.env;
-      const env = { PATH, NODE_COMPILE_CACHE };
+      const env = { PATH, NODE_COMPILE_CACHE, ...builtSous };
       const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=sous-source", file], { env });
       assert.equal(stdout, printed[index]);
     });

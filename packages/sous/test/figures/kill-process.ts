@@ -3,7 +3,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
@@ -27,6 +27,11 @@ export type LastWords = {
 
 const bundles = new Map<string, Promise<string>>();
 
+/** Asks a fake server of the common protocol. No other worker loads a package. */
+const ASKS_PROVIDER = "kill-worker.ts";
+/** Each takes as long to bundle as all the rest. */
+const OTHER_PROVIDERS = /^@ai-sdk\/(?!openai-compatible|provider)/;
+
 /**
  * Bundles the program of a worker, because two hundred files take longer to load than a life lasts. Made once in a process
  * for every fault.
@@ -39,21 +44,31 @@ export function bundleWorker(name: string, mutation?: Mutation): Promise<string>
 }
 
 async function bundle(name: string, mutation: Mutation | undefined): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), "sous-worker-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
-  // For `pg`, which is not bundled.
-  symlinkSync(join(rootFolder, "node_modules"), join(folder, "node_modules"));
+  place ??= workersFolder();
+  const folder = mkdtempSync(join(place, "worker-"));
   const bundled = await rolldown({
     input: fileURLToPath(new URL(name, import.meta.url)),
     platform: "node",
     tsconfig: false,
-    external: ["pg"],
+    external: name === ASKS_PROVIDER ? ["pg", OTHER_PROVIDERS] : /^[^./]/,
     logLevel: "silent",
     plugins: mutation === undefined ? [] : [mutating(mutation)],
   });
-  await bundled.write({ dir: folder, format: "esm" });
+  // Not `.js`: where no package.json says what it is, Node parses that twice.
+  await bundled.write({ dir: folder, format: "esm", entryFileNames: "[name].mjs", chunkFileNames: "[name].mjs" });
   await bundled.close();
-  return join(folder, name.replace(/\.ts$/, ".js"));
+  return join(folder, name.replace(/\.ts$/, ".mjs"));
+}
+
+let place: string | undefined;
+
+/** For all bundles of this process; gone with it. */
+function workersFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "sous-workers-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  // For the packages that are not bundled.
+  symlinkSync(join(rootFolder, "node_modules"), join(folder, "node_modules"));
+  return folder;
 }
 
 function mutating(mutation: Mutation) {
@@ -73,7 +88,9 @@ export class KillableProcess {
   #onHeard: (() => void) | undefined;
 
   constructor(program: string) {
-    const environment = { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" };
+    // Beside the bundle, which has another path every time: what one that ends by itself has compiled the next ones find.
+    const compiled = join(dirname(program), "compiled");
+    const environment = { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "", NODE_COMPILE_CACHE: compiled };
     this.#child = spawn(process.execPath, [program], { stdio: "pipe", env: environment });
     // A killed process does not read what it is sent.
     this.#child.stdin.on("error", () => {});

@@ -17,7 +17,8 @@ export async function readRemains(
     .map((line) => JSON.parse(line) as ToolRun);
   if (!existsSync(`${place}.db`)) return { events: [], ran, problems: [] };
   const copy = `${place}-copy.db`;
-  for (const end of ["", "-wal"]) {
+  // A process that dies while it makes the file leaves a journal, without which the file is half made.
+  for (const end of ["", "-wal", "-journal"]) {
     rmSync(`${copy}${end}`, { force: true });
     if (existsSync(`${place}.db${end}`)) copyFileSync(`${place}.db${end}`, `${copy}${end}`);
   }

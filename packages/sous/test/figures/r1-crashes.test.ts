@@ -5,8 +5,8 @@ import { suite, test } from "node:test";
 import { importWithout, type Mutation } from "../mutation.ts";
 import { type CrashFigure, runCrashSchedules } from "./r1-crashes.ts";
 
-const FIXED = 80;
-const FRESH = 20;
+const FIXED = 50;
+const FRESH = 15;
 
 suite("R1: a tree whose processes die continues, with nothing lost, nothing done twice and no hang", () => {
   test(`R1: a tree whose processes die continues, with nothing lost, nothing done twice and no hang, in ${FIXED} schedules of fixed seeds`, async (context) => {

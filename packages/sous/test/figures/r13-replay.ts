@@ -13,32 +13,30 @@ import { recordTree } from "./r13-tree.ts";
 /** What the other process is told to do. */
 export type OfflineOrder = {
   file: string;
-  runId: string;
-  /** The real definitions, or nothing but the recording; one rerun for each. */
-  from: readonly ("definitions" | "recording")[];
-  /** Reaches for the network, to show that it would be noticed. */
-  reach?: boolean;
+  /** The recorded trees; each is run again from the real definitions, and from nothing but the recording. */
+  runIds: readonly string[];
 };
 
 export type OfflineResult = {
   reruns: {
-    from: OfflineOrder["from"][number];
+    runId: string;
+    from: "definitions" | "recording";
     matches: boolean;
     firstDifference: string | undefined;
-    events: number;
     milliseconds: number;
+    /** Attempts to reach the network, and packages of providers that were loaded. */
+    reached: string[];
+    loaded: string[];
   }[];
-  /** Attempts to reach the network, and packages of providers that were loaded. */
-  reached: string[];
-  loaded: string[];
+  /** What is noticed when the process does reach for the network, after all reruns. */
+  control: string[];
 };
 
 export type ReplayFigure = {
   seed: number;
-  /** Of the longest recording. */
   events: number;
   runs: number;
-  /** How often each kind of event occurs in all recordings. */
+  /** How often each kind of event occurs. */
   kinds: Record<string, number>;
   reruns: number;
   /** The first difference of each rerun that has one, with its seed. */
@@ -48,51 +46,50 @@ export type ReplayFigure = {
   milliseconds: number;
 };
 
-/** Runs the trees of the seeds `seed`, `seed + 1`, … again, from their definitions and from the recording alone. */
-export async function runReplays(given: { seed: number; trees: number; events: number }): Promise<ReplayFigure> {
-  const { seed, trees, events } = given;
-  const figure: ReplayFigure = {
-    seed,
-    events: 0,
-    runs: 0,
-    kinds: {},
-    reruns: 0,
-    different: [],
-    networkCalls: 0,
-    providersLoaded: 0,
-    milliseconds: 0,
-  };
-  for (let each = seed; each < seed + trees; each++) {
-    const recorded = await recordTree(each, events);
-    figure.events = Math.max(figure.events, recorded.length);
+/** Each tree that is recorded has at least so many events. */
+export type ReplayedTree = { readonly seed: number; readonly events: number };
+
+/** One figure for each tree, and what is noticed of a process that does reach for the network. */
+export async function runReplays(
+  trees: readonly ReplayedTree[],
+): Promise<{ figures: ReplayFigure[]; control: string[] }> {
+  const recordings: (readonly StoredEvent[])[] = [];
+  for (const { seed, events } of trees) recordings.push(await recordTree(seed, events));
+  const { reruns, control } = await rerunOffline(recordings);
+  const figures = trees.map(({ seed }, index) => {
+    const recorded = recordings[index] ?? [];
+    const own = reruns.filter(({ runId }) => runId === recorded[0]?.runId);
+    const figure: ReplayFigure = {
+      seed,
+      events: recorded.length,
+      runs: recorded.filter(({ type }) => type === "run-start").length,
+      kinds: {},
+      reruns: own.length,
+      different: [],
+      networkCalls: own.flatMap(({ reached }) => reached).length,
+      providersLoaded: own.flatMap(({ loaded }) => loaded).length,
+      milliseconds: own.reduce((sum, { milliseconds }) => sum + milliseconds, 0),
+    };
     for (const { type } of recorded) figure.kinds[type] = (figure.kinds[type] ?? 0) + 1;
-    figure.runs += recorded.filter(({ type }) => type === "run-start").length;
-    const { reruns, reached, loaded } = await rerunOffline(recorded, { from: ["definitions", "recording"] });
-    figure.networkCalls += reached.length;
-    figure.providersLoaded += loaded.length;
-    for (const { from, matches, firstDifference, milliseconds } of reruns) {
-      figure.reruns += 1;
-      figure.milliseconds += milliseconds;
-      if (!matches) figure.different.push(`seed ${each}, from the ${from}: ${firstDifference}`);
-    }
-  }
-  return figure;
+    for (const { from, matches, firstDifference } of own)
+      if (!matches) figure.different.push(`seed ${seed}, from the ${from}: ${firstDifference}`);
+    return figure;
+  });
+  return { figures, control };
 }
 
 /** Keeps the events in a database and has them run again by a process without network. */
-export async function rerunOffline(
-  recorded: readonly StoredEvent[],
-  { from, reach = false }: Pick<OfflineOrder, "from" | "reach">,
-): Promise<OfflineResult> {
+async function rerunOffline(recordings: readonly (readonly StoredEvent[])[]): Promise<OfflineResult> {
   const folder = mkdtempSync(join(tmpdir(), "sous-r13-"));
   try {
     const file = join(folder, "runs.db");
-    const runId = recorded[0]?.runId ?? "";
+    const runIds = recordings.map(([first]) => first?.runId ?? "");
+    if (new Set(runIds).size < runIds.length) throw new Error("Two recordings are one tree");
     {
       await using store = await openSqliteStore(file);
-      await store.append(runId, recorded, NO_OWNER);
+      for (const recorded of recordings) await store.append(recorded[0]?.runId ?? "", recorded, NO_OWNER);
     }
-    const order: OfflineOrder = { file, runId, from, reach };
+    const order: OfflineOrder = { file, runIds };
     const program = new URL("r13-worker.ts", import.meta.url).pathname;
     const parameters = ["--conditions=sous-source", program, JSON.stringify(order)];
     const env = { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" };

@@ -48,21 +48,27 @@ const { seededRandom } = await import("../../src/testing/world.ts");
 await using store = await openSqliteStore(order.file, { readOnly: true });
 const never = () => Promise.reject(new Error("A tool has run"));
 const definitions = agentsOf(toolsOf(never, seededRandom(1, "never")));
-const result: OfflineResult = { reruns: [], reached, loaded };
-for (const from of order.from) {
-  const startedAt = performance.now();
-  const agents = from === "definitions" ? definitions : undefined;
-  const { matches, firstDifference, events } = await rerun(order.runId, { store, agents });
-  const milliseconds = Math.round(performance.now() - startedAt);
-  result.reruns.push({
-    from,
-    matches,
-    firstDifference: firstDifference?.sentence,
-    events: events.length,
-    milliseconds,
-  });
+const result: OfflineResult = { reruns: [], control: [] };
+for (const runId of order.runIds) {
+  for (const from of ["definitions", "recording"] as const) {
+    const startedAt = performance.now();
+    const agents = from === "definitions" ? definitions : undefined;
+    const { matches, firstDifference } = await rerun(runId, { store, agents });
+    const milliseconds = Math.round(performance.now() - startedAt);
+    result.reruns.push({
+      runId,
+      from,
+      matches,
+      firstDifference: firstDifference?.sentence,
+      milliseconds,
+      // The first one also has what loading the sources reached for.
+      reached: reached.splice(0),
+      loaded: loaded.splice(0),
+    });
+  }
 }
-if (order.reach === true) await reachOut();
+await reachOut();
+result.control.push(...reached);
 process.stdout.write(JSON.stringify(result));
 
 async function reachOut(): Promise<void> {

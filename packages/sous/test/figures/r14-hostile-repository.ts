@@ -59,9 +59,9 @@ export function hostileRepository({ asPipes }: { asPipes: boolean }): HostileRep
   for (const file of FILES) {
     const path = join(folder, file);
     mkdirSync(dirname(path), { recursive: true });
-    if (asPipes) execFileSync("mkfifo", [path]);
-    else writeFileSync(path, `[core]\n\tfsmonitor = touch ${join(ran, "fsmonitor")}\n`);
+    if (!asPipes) writeFileSync(path, `[core]\n\tfsmonitor = touch ${join(ran, "fsmonitor")}\n`);
   }
+  if (asPipes) execFileSync("mkfifo", FILES, { cwd: folder });
   for (const program of PROGRAMS) {
     const path = join(folder, program);
     writeFileSync(path, `#!/bin/sh\ntouch ${join(ran, program)}\n`);

@@ -1,4 +1,4 @@
-/** R15: fan-outs and trees spend what they may, never hang, and complete what can be paid. */
+/** R15 in small: fan-outs and trees spend what they may, never hang, and complete what can be paid. The whole figure is `npm run soak`. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
@@ -9,12 +9,15 @@ import { type LedgerModules, REAL_LEDGER } from "./r15-tree.ts";
 const FIXED_SEED = 1;
 const FRESH_SEED = Math.floor(Math.random() * 2 ** 31);
 const FAN_OUTS = 10;
-const TREES = 120;
+const TREES = 100;
 
 type Ledger = typeof import("../../src/budget/ledger.ts");
 
-/** The rule that is removed, and what the simulation then says. */
-const PLANTED: readonly [what: string, notices: RegExp, mutation: Mutation][] = [
+/**
+ * The rule that is removed, and what the simulation then says. Some faults show in one of hundreds of trees: the search begins
+ * at a seed that shows it, and goes on from there.
+ */
+const PLANTED: readonly [what: string, notices: RegExp, mutation: Mutation, firstSeed?: number][] = [
   [
     "serves those who asked first before those who started first",
     /overtook|refused before/,
@@ -24,6 +27,7 @@ const PLANTED: readonly [what: string, notices: RegExp, mutation: Mutation][] = 
     "lets others overtake where an earlier one is short",
     /overtook/,
     { guard: "no-overtaking", replace: "const open = free;" },
+    333,
   ],
   [
     "lowers a cap although it could wait for the whole",
@@ -39,6 +43,7 @@ const PLANTED: readonly [what: string, notices: RegExp, mutation: Mutation][] = 
       guard: "refuse-the-last",
       replace: "return this.#live.findLast(draws) ?? this.#starters.findLast(draws);",
     },
+    18,
   ],
   [
     "refuses the first of the live runs",
@@ -64,6 +69,7 @@ const PLANTED: readonly [what: string, notices: RegExp, mutation: Mutation][] = 
     "compares a share with what is free at that moment",
     /share was refused although/,
     { guard: "share-within-limit", replace: "return limit > meter.free;" },
+    63,
   ],
   [
     "starts a child without a slot",
@@ -77,8 +83,9 @@ const PLANTED: readonly [what: string, notices: RegExp, mutation: Mutation][] = 
     "takes a run for one that waits when one of its calls does",
     /refused while others move/,
     { guard: "run-moves", replace: "const moves = this.#isLive && !this.#isAsking && waiting === 0;" },
+    180,
   ],
-  ["does not look again when a run begins to wait", /hang/, { guard: "serve-when-a-run-waits" }],
+  ["does not look again when a run begins to wait", /hang/, { guard: "serve-when-a-run-waits" }, 63],
 ];
 
 // Before the first test: the hooks the test runner sets on promises would make the simulation three times as slow.
@@ -89,9 +96,9 @@ const enough = [
   await runWithEnough({ seed: FRESH_SEED, count: TREES }),
 ];
 const withFaults = new Map<string, readonly string[]>();
-for (const [what, , mutation] of PLANTED) {
+for (const [what, , mutation, seed = FIXED_SEED] of PLANTED) {
   const modules = await withFault(mutation);
-  withFaults.set(what, (await runMixes({ seed: FIXED_SEED, count: 1_000, modules })).broken);
+  withFaults.set(what, (await runMixes({ seed, count: 1_000, modules })).broken);
 }
 
 test(`R15: ${FAN_OUTS} fan-outs with half of what they need complete nearly as much at once as one after another`, (t) => {

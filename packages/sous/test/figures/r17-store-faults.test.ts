@@ -1,4 +1,4 @@
-/** R17 in small: some kills, some pages of a full disk, some openings. The whole figure is `npm run soak`. */
+/** R17 in small: some kills, some pages of a full disk, some openings. The whole figure and its planted faults are `npm run soak -- R17`. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
@@ -9,12 +9,16 @@ import { runOpenings } from "./r17-openings.ts";
 
 suite("R17: a database has everything that was stored in it, and is never called damaged", () => {
   test("after kills while it is made, checkpointed and closed", async (context) => {
-    const seed = Math.floor(Math.random() * 2 ** 31);
-    const figure = await runStoreKills({ seed, kills: 6 });
-    context.diagnostic(JSON.stringify(figure));
-    assert.deepEqual(figure.broken, []);
-    // Kills that hit nothing would show nothing.
-    assert.ok(figure.logs + figure.journals + figure.halfMade > 0, JSON.stringify(figure));
+    // Kills that hit nothing would show nothing, and on a busy machine six may all come too late.
+    let hits = 0;
+    for (let round = 0; round < 5 && hits === 0; round++) {
+      const seed = Math.floor(Math.random() * 2 ** 31);
+      const figure = await runStoreKills({ seed, kills: 6 });
+      context.diagnostic(JSON.stringify(figure));
+      assert.deepEqual(figure.broken, []);
+      hits = figure.logs + figure.journals + figure.halfMade;
+    }
+    assert.ok(hits > 0);
   });
 
   test("after a disk was full at a page of its last checkpoint", async (context) => {
@@ -36,17 +40,4 @@ test("R17: a run whose store was away to its end is refused, and nothing is done
   context.diagnostic(JSON.stringify(figure));
   assert.deepEqual(figure.broken, []);
   assert.ok(figure.refused > 0 && figure.killed > 0, JSON.stringify(figure));
-});
-
-suite("R17: the figure finds", () => {
-  test("a database that is judged by its file alone, whatever lies beside it", async () => {
-    const { broken } = await runFullDisk({ step: 6, isMutant: true });
-    assert.match(broken.flatMap(({ problems }) => problems).join("\n"), /is damaged/);
-  });
-
-  test("a run of which only its store is told that it was lost", async () => {
-    const mutation = { guard: "mark-a-lost-run", replace: "return false;" };
-    const { broken } = await runLostStores({ seed: 1, trials: 1, mutation });
-    assert.match(broken.flatMap(({ problems }) => problems).join("\n"), /Paid twice/);
-  });
 });

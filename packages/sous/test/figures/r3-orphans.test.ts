@@ -1,15 +1,8 @@
-/** R3 in small: sixteen kills. The whole figure is `npm run soak`. */
+/** R3 in small: sixteen kills. The whole figure and its planted faults are `npm run soak -- R3`. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { Mutation } from "../mutation.ts";
-import {
-  type OrphanFigure,
-  type OrphanOptions,
-  REAL_COMMAND,
-  runOrphanKills,
-  STUBBORN_STRANGER,
-} from "./r3-orphans.ts";
+import { type OrphanFigure, REAL_COMMAND, runOrphanKills } from "./r3-orphans.ts";
 
 const FIXED = 12;
 const FRESH = 4;
@@ -28,25 +21,6 @@ suite("R3: two seconds after INT, TERM and KILL nothing is left of what a run ha
     context.diagnostic(inWords(figure));
     assert.deepEqual(figure.orphans, []);
   });
-});
-
-// Most of it is waiting for what should have ended.
-suite("R3: the figure finds", { concurrency: true }, () => {
-  const faults: [what: string, mutation: Mutation, options?: Partial<OrphanOptions>][] = [
-    ["a guard that does nothing", { guard: "sweep-when-alone", replace: "exit 0" }],
-    ["a program that is asked to end and never made to", { guard: "kill-after-grace" }],
-    [
-      "a guard that leaves the groups alone that programs have made",
-      { guard: "kill-whole-groups" },
-      { endings: ["KILL"], shapes: [STUBBORN_STRANGER] },
-    ],
-  ];
-  for (const [what, mutation, options] of faults) {
-    test(`R3: the figure finds ${what}`, async () => {
-      const { orphans } = await runOrphanKills({ seed: 2, kills: 4, lanes: 4, ...options, mutation });
-      assert.ok(orphans.length > 0);
-    });
-  }
 });
 
 function inWords({ seed, kills, processes, slowestMilliseconds, milliseconds }: OrphanFigure): string {

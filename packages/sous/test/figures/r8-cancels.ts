@@ -176,5 +176,5 @@ async function cancelOnce(
 }
 
 async function atMost(milliseconds: number, isSo: () => boolean): Promise<void> {
-  for (const until = performance.now() + milliseconds; !isSo() && performance.now() < until; ) await pause(10);
+  for (const until = performance.now() + milliseconds; !isSo() && performance.now() < until; ) await pause(25);
 }

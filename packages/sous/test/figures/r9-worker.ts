@@ -4,11 +4,17 @@ import { once } from "node:events";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { type RightsFigure, runRightsTrees } from "./r9-rights.ts";
 
-/** Rejects when the thread fails. */
-export async function runRightsTreesAside(given: { seed: number; count: number }): Promise<RightsFigure> {
+type Trees = { seed: number; count: number };
+
+/** The figures in the order of what was given. Rejects when the thread fails. */
+export async function runRightsTreesAside(given: readonly Trees[]): Promise<RightsFigure[]> {
   const worker = new Worker(new URL(import.meta.url), { workerData: given });
-  const [figure] = await once(worker, "message");
-  return figure as RightsFigure;
+  const [figures] = await once(worker, "message");
+  return figures as RightsFigure[];
 }
 
-if (!isMainThread) parentPort?.postMessage(await runRightsTrees(workerData as { seed: number; count: number }));
+if (!isMainThread) {
+  const figures: RightsFigure[] = [];
+  for (const trees of workerData as readonly Trees[]) figures.push(await runRightsTrees(trees));
+  parentPort?.postMessage(figures);
+}

@@ -29,12 +29,22 @@ async function scouts(server: Aimock, inputs: number, limit: number, costUsd: nu
   };
 }
 
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+}
+
 function answering(): Promise<Aimock> {
   return startAimock([{ match: {}, response: { content: "Seen.", usage: usage(2000, 300) } }]);
 }
 
 suite("H1: 50 inputs that need $0.525", () => {
   for (const onExhausted of ["stop", "wrap-up"] as const) {
+    // What every width is compared with.
+    const oneAfterAnother = once(async () => {
+      await using alone = await answering();
+      return await scouts(alone, 50, 1, 0.3, onExhausted);
+    });
     for (const limit of [1, 10, 25, 50]) {
       test(`with $1 complete 50 of 50, ${limit} at once (${onExhausted})`, async () => {
         await using server = await answering();
@@ -45,9 +55,8 @@ suite("H1: 50 inputs that need $0.525", () => {
       });
 
       test(`with $0.30 complete as many as one after another, less at most one, ${limit} at once (${onExhausted})`, async () => {
-        await using alone = await answering();
         await using server = await answering();
-        const inTurn = await scouts(alone, 50, 1, 0.3, onExhausted);
+        const inTurn = await oneAfterAnother();
         const atOnce = await scouts(server, 50, limit, 0.3, onExhausted);
         assert.ok(inTurn.completed >= 27, `${inTurn.completed} one after another`);
         assert.ok(atOnce.completed >= inTurn.completed - 1, `${atOnce.completed} of ${inTurn.completed}`);

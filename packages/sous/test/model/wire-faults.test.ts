@@ -259,6 +259,11 @@ suite("C5: one answer has a size", () => {
     });
 
   const signature = { type: "redacted_thinking", data: MEGABYTE };
+  const thought = event({ type: "content_block_start", index: 0, content_block: signature });
+  const source = event({
+    type: "response.output_text.annotation.added",
+    annotation: { type: "url_citation", url: "http://a", title: MEGABYTE, start_index: 0, end_index: 1 },
+  });
   const opened = { id: "r", created_at: 1, model: "m" };
   let calls = 0;
   const named = (name: string) => {
@@ -274,18 +279,9 @@ suite("C5: one answer has a size", () => {
         type: "message_start",
         message: { id: "m", content: [], model: "m", usage: { input_tokens: 5, output_tokens: 1 } },
       },
-      () => event({ type: "content_block_start", index: 0, content_block: signature }),
+      () => thought,
     ],
-    [
-      "sources",
-      "openai",
-      { type: "response.created", response: opened },
-      () =>
-        event({
-          type: "response.output_text.annotation.added",
-          annotation: { type: "url_citation", url: "http://a", title: MEGABYTE, start_index: 0, end_index: 1 },
-        }),
-    ],
+    ["sources", "openai", { type: "response.created", response: opened }, () => source],
     ["long names of calls", "openai-compatible", { choices: [] }, () => named(MEGABYTE)],
   ] as const)
     test(`${what} without end are given up, though they have no text`, async () => {

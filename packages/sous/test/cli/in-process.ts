@@ -1,0 +1,126 @@
+/**
+ * The function behind a command, called in this process as `main.ts` calls it: the same words and the same code without a
+ * process to start. For what a command prints and does. Signals, pipes, terminals and `main.ts` itself need `sous-process.ts`.
+ */
+
+import { Readable, Writable } from "node:stream";
+import { alsoHide, guardStreams } from "../../src/cli/files/without-secrets.ts";
+import { reportError } from "../../src/cli/report-error.ts";
+import type { RunProcess } from "./run-process.ts";
+import { type Ended as EndedProcess, PACKAGE, type ProcessOptions } from "./sous-process.ts";
+
+type Command = (parameters: readonly string[]) => Promise<number>;
+
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  agents: async () => (await import("../../src/cli/commands/agents.ts")).agents,
+  chat: async () => (await import("../../src/cli/commands/chat.ts")).chat,
+  completion: async () => (await import("../../src/cli/commands/completion.ts")).completion,
+  config: async () => (await import("../../src/cli/commands/config.ts")).config,
+  demo: async () => (await import("../../src/cli/commands/demo.ts")).demo,
+  doctor: async () => (await import("../../src/cli/commands/doctor.ts")).doctor,
+  permissions: async () => (await import("../../src/cli/commands/permissions.ts")).permissions,
+  replay: async () => (await import("../../src/cli/commands/replay.ts")).replay,
+  resume: async () => (await import("../../src/cli/commands/resume.ts")).resume,
+  run: async () => (await import("../../src/cli/commands/run.ts")).run,
+  trust: async () => (await import("../../src/cli/commands/trust.ts")).trust,
+};
+
+export type InProcess = Pick<ProcessOptions, "cwd" | "env"> & {
+  /** What stdin holds; nothing without it. */
+  input?: string;
+};
+
+/** `both` has what went to either stream, in the order of a terminal. */
+export type Ended = EndedProcess & { both: string };
+
+/** A process has one folder, one environment and one stdout, so the commands take turns. */
+let last: Promise<unknown> = Promise.resolve();
+
+export function inProcess([name = "", ...parameters]: readonly string[], options: InProcess = {}): Promise<Ended> {
+  const ended = last.then(() => perform(name, parameters, options));
+  last = ended.catch(() => {});
+  return ended;
+}
+
+/** With the folders that `runProcess` gives. */
+export function runInProcess({ cwd, parameters, env = {}, input }: Omit<RunProcess, "acts">): Promise<Ended> {
+  const folders = { XDG_DATA_HOME: cwd, XDG_CONFIG_HOME: cwd, XDG_STATE_HOME: cwd };
+  return inProcess(parameters, { cwd, env: { ...folders, ...env }, input: input ?? "" });
+}
+
+async function perform(name: string, parameters: readonly string[], options: InProcess): Promise<Ended> {
+  const { cwd = PACKAGE, env = {}, input = "" } = options;
+  const load = COMMANDS[name];
+  if (load === undefined) throw new Error(`No command is called ${name}`);
+  // Before the environment is another one: sources are found by it.
+  const command = await load();
+  let both = "";
+  const hear = (text: string): void => {
+    both += text;
+  };
+  const [stdout, stderr] = [new Collected(hear), new Collected(hear)];
+  using _folder = inFolder(cwd);
+  using _variables = withVariables(env);
+  using _streams = withProperties({
+    stdout,
+    stderr,
+    stdin: Readable.from(input === "" ? [] : [Buffer.from(input)]),
+    argv: [process.execPath, "sous", name, ...parameters],
+  });
+  // What is hidden depends on the variables; this makes them be read again.
+  alsoHide({});
+  guardStreams();
+  const started = performance.now();
+  const code = await command(parameters).catch((error) => reportError(error, parameters.includes("--json")));
+  return { code, stdout: stdout.text, stderr: stderr.text, both, milliseconds: performance.now() - started };
+}
+
+/** A pipe that is always read. */
+class Collected extends Writable {
+  text = "";
+  readonly #hear: (text: string) => void;
+
+  constructor(hear: (text: string) => void) {
+    super({ decodeStrings: false });
+    this.#hear = hear;
+  }
+
+  override _write(chunk: string | Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk;
+    this.#hear(String(chunk));
+    done();
+  }
+}
+
+function inFolder(folder: string): Disposable {
+  const before = process.cwd();
+  process.chdir(folder);
+  return { [Symbol.dispose]: () => process.chdir(before) };
+}
+
+/** Changes the variables themselves: the time zone and the home are read from them, and programs inherit them. */
+function withVariables(variables: Readonly<Record<string, string>>): Disposable {
+  const before = { ...process.env };
+  const replace = (next: Readonly<Record<string, string | undefined>>): void => {
+    for (const name of Object.keys(process.env)) delete process.env[name];
+    Object.assign(process.env, next);
+  };
+  // Another test of the suite may make a temporary folder meanwhile.
+  const { TMPDIR } = before;
+  replace({ ...(TMPDIR === undefined ? {} : { TMPDIR }), ...variables });
+  return { [Symbol.dispose]: () => replace(before) };
+}
+
+/** The runner of the tests has its own reference to stdout, and reports to it undisturbed. */
+function withProperties(values: Readonly<Record<string, unknown>>): Disposable {
+  const before = Object.keys(values).map((name) => [name, Object.getOwnPropertyDescriptor(process, name)] as const);
+  for (const [name, value] of Object.entries(values)) {
+    Object.defineProperty(process, name, { value, configurable: true, writable: true, enumerable: true });
+  }
+  return {
+    [Symbol.dispose]() {
+      for (const [name, descriptor] of before)
+        if (descriptor !== undefined) Object.defineProperty(process, name, descriptor);
+    },
+  };
+}
