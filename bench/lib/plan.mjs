@@ -71,7 +71,7 @@ const full = {
   replayRounds: 11,
   replayRuns: 1_000_000,
   /** Until V8 has optimised what runs often: less than a second for the bare loop, more than one for a runtime. */
-  warmUpMilliseconds: 1500,
+  warmUpMilliseconds: 2500,
   measureMilliseconds: 1200,
   turns: 50,
   deltas: 200,
@@ -83,7 +83,7 @@ const full = {
   growthRepetitions: 15,
 };
 
-/** `full` is what counts, `quick` takes about six minutes, `smoke` only shows that every adapter does its work. */
+/** `full` is what counts, `quick` takes about ten minutes, `smoke` only shows that every adapter does its work. */
 export const MODES = {
   full,
   quick: {

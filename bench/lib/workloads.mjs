@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import { counters, hooks, resetCounters, setToolResultBytes, waiting } from "../mock/brain.mjs";
-import { median } from "./statistics.mjs";
+import { median, undisturbed } from "./statistics.mjs";
 
 /** Each takes an adapter and the settings of the mode, and resolves with its figures. */
 export const workloads = {
@@ -32,8 +32,8 @@ async function measureTurns({ single }, settings) {
   withMany = [];
   withOne = [];
   await repeat(measureMilliseconds, 3, runBoth);
-  const many = median(withMany);
-  const one = median(withOne);
+  const many = undisturbed(withMany);
+  const one = undisturbed(withOne);
   return { turn: (one * 1000) / answers, delta: ((many - one) * 1000) / (answers * (deltas - 1)) };
 }
 
@@ -49,18 +49,19 @@ async function measureDelegation({ delegate }, { delegations, warmUpMilliseconds
   const times = [];
   await repeat(warmUpMilliseconds, 2, run);
   await repeat(measureMilliseconds, 2, async () => times.push(await run()));
-  return { delegation: (median(times) * 1000) / delegations };
+  return { delegation: (undisturbed(times) * 1000) / delegations };
 }
 
 /** Milliseconds until all children of one turn have made five turns each, on a model that takes 20 ms to answer. */
-async function measureFanOut(adapter, { children }) {
-  const { wall, childrenAtOnce } = await fanOut(adapter, children);
-  return { wall, childrenAtOnce };
+async function measureFanOut(adapter, settings) {
+  const { first, warm, childrenAtOnce } = await fanOut(adapter, settings.children, settings);
+  return { firstWall: first, wall: warm, childrenAtOnce };
 }
 
-async function measureLargeFanOut(adapter, { manyChildren }) {
-  const { wall, childrenAtOnce, residentKilobytes } = await fanOut(adapter, manyChildren);
-  return { largeWall: wall, childrenAtOnce, resident: residentKilobytes / manyChildren };
+async function measureLargeFanOut(adapter, settings) {
+  const { first, warm, childrenAtOnce, residentKilobytes } = await fanOut(adapter, settings.manyChildren, settings);
+  const resident = residentKilobytes / settings.manyChildren;
+  return { firstLargeWall: first, largeWall: warm, childrenAtOnce, resident };
 }
 
 /** Kilobytes of heap per child, after a garbage collection while all of them wait in their closing call. */
@@ -116,7 +117,10 @@ async function measureGrowth({ single }, { growthTurns, growthWarmUpMilliseconds
   return { growth: lateTurn / earlyTurn, earlyTurn, lateTurn };
 }
 
-async function fanOut({ delegate }, children) {
+/** The first fan-out of a process, which runs code that was hardly run before, and then those of a process that is warm. */
+async function fanOut({ delegate }, children, { warmUpMilliseconds, measureMilliseconds }) {
+  const load = fanOutLoad(children);
+  const run = () => timed(() => delegate(load), expectedOfTree(load));
   await warmUpFanOut(delegate);
   const before = process.memoryUsage.rss();
   let peak = before;
@@ -124,11 +128,15 @@ async function fanOut({ delegate }, children) {
     peak = Math.max(peak, process.memoryUsage.rss());
   }, 5);
   waiting.most = 0;
-  const load = fanOutLoad(children);
-  const wall = await timed(() => delegate(load), expectedOfTree(load));
+  const first = await run();
   clearInterval(sampler);
+  const childrenAtOnce = waiting.most;
   peak = Math.max(peak, process.resourceUsage().maxRSS * 1024);
-  return { wall, childrenAtOnce: waiting.most, residentKilobytes: (peak - before) / 1024 };
+
+  const times = [];
+  await repeat(warmUpMilliseconds, 1, run);
+  await repeat(measureMilliseconds, 3, async () => times.push(await run()));
+  return { first, warm: undisturbed(times), childrenAtOnce, residentKilobytes: (peak - before) / 1024 };
 }
 
 async function warmUpFanOut(delegate) {
