@@ -37,6 +37,37 @@ export type ProgramResult = {
   readonly durationMs: number;
 };
 
+/**
+ * A program that is talked to, line by line. It keeps our process alive only while a line is waited for, sent, or the program is
+ * being closed. However it ends, everything it has started ends with it, and `output` of its result is empty.
+ */
+export type TalkingProgram = AsyncDisposable & {
+  readonly pid: number;
+  /**
+   * The lines of its standard output without their ends, one at a time: the program waits while they are not read. A line over
+   * `maxLineBytes` is left out whole and counted; a last line without an end is left out too. Ends when the output does; what
+   * came before the end can be read after it. For one reader: a second loop continues where the first was left.
+   */
+  readonly lines: AsyncIterable<string>;
+  readonly droppedLines: number;
+  /** Standard error so far, bounded like a result. */
+  errors(): ProgramOutput;
+  /**
+   * Writes one line; resolves when the program can take more. Rejects with a `ToolFailure` when it no longer reads, and with a
+   * `TypeError` for a line that holds a line break.
+   */
+  send(line: string): Promise<void>;
+  /** Closes its standard input; what does not end by itself gets TERM, then KILL, after a grace each. Never rejects. */
+  close(): Promise<ProgramResult>;
+  readonly ended: Promise<ProgramResult>;
+};
+
+export type TalkRequest = Pick<ProgramRequest, "program" | "args" | "cwd" | "environment" | "signal"> & {
+  readonly maxLineBytes: number;
+  /** Of standard error; the head and the tail are kept. */
+  readonly maxErrorBytes: number;
+};
+
 /** A program that runs in the background. */
 export type BackgroundProgram = AsyncDisposable & {
   readonly pid: number;
@@ -52,6 +83,8 @@ export type Programs = AsyncDisposable & {
    */
   run(request: ProgramRequest): Promise<ProgramResult>;
   start(request: ProgramRequest): Promise<BackgroundProgram>;
+  /** Starts a program with open standard input and output. It ends with us, as all programs do. */
+  talk(request: TalkRequest): Promise<TalkingProgram>;
   /** Where a program of ours is found in PATH; undefined when it is not there, or in the project only. Starts nothing. */
   find(program: string): Promise<string | undefined>;
 };

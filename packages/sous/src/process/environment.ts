@@ -1,5 +1,7 @@
 /** The variables a program gets: a short list of harmless ones, what was named for it, and nothing else of ours. */
 
+import { WITHIN_VARIABLE } from "../core/within.ts";
+
 /** By this variable everything that a program has started is found again, also in a process group of its own. */
 export const MARK_VARIABLE = "SOUS_RUN";
 
@@ -18,6 +20,8 @@ type EnvironmentParts = {
 export function cleanEnvironment({ ours, named, imposed, mark }: EnvironmentParts): Record<string, string> {
   const clean: Record<string, string> = {};
   for (const name of PASSED_ON) add(clean, name, ours[name]);
+  // A sous that a program of ours starts is as limited as we are.
+  add(clean, WITHIN_VARIABLE, ours[WITHIN_VARIABLE]);
   for (const [name, value] of Object.entries(named)) if (!LOADER.test(name)) add(clean, name, value);
   for (const [name, value] of Object.entries(imposed)) add(clean, name, value);
   clean[MARK_VARIABLE] = `${outerMark(ours)}${mark}`;

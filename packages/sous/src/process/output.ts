@@ -53,9 +53,11 @@ export class HeadAndTail {
 }
 
 /** Well-formed, whatever the bytes are. */
-function textOf(bytes: Buffer): string {
-  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+export function textOf(bytes: Buffer): string {
+  return decoder.decode(bytes);
 }
+
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Where the last character that is whole ends. */
 function lastBoundary(bytes: Buffer): number {

@@ -11,14 +11,23 @@ import { userInfo } from "node:os";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import { codeOf, orUndefined, ToolFailure } from "../core/errors.ts";
-import type { BackgroundProgram, ProgramRequest, ProgramResult, Programs } from "../core/process.ts";
+import type {
+  BackgroundProgram,
+  ProgramRequest,
+  ProgramResult,
+  Programs,
+  TalkingProgram,
+  TalkRequest,
+} from "../core/process.ts";
 import { systemClock } from "../host.ts";
 import { cleanEnvironment, gitEnvironment, MARK_VARIABLE, outerMark } from "./environment.ts";
 import { GroupRecord, reapLeftovers } from "./group-record.ts";
 import { Guard } from "./guard.ts";
 import { markedProcesses, signalMarked, startOf } from "./process-table.ts";
 import { FolderJudge, type LeftOutFolder, type ProgramFolders, type ProgramWorkspace } from "./program-folders.ts";
-import { type RunningProgram, startProgram } from "./running-program.ts";
+import type { Launch, ProgramKind, RunningProgram } from "./running-program.ts";
+import { type StartRequest, startProgram } from "./start-program.ts";
+import { startTalk } from "./talking-program.ts";
 
 export type ProgramsOptions = {
   /** Where started groups are recorded for the next process of sous; without it leftovers are not looked for. */
@@ -31,6 +40,10 @@ export type ProgramsOptions = {
   onLeftOut?: ((folders: readonly LeftOutFolder[]) => void) | undefined;
   clock?: Clock | undefined;
 };
+
+type AnyRequest = StartRequest & Pick<ProgramRequest, "environment" | "mayUseProject" | "signal">;
+type Stoppable = Pick<RunningProgram, "ended" | "stop">;
+type Start<Request, Program> = (request: Request, launch: Launch) => Promise<Program>;
 
 /** Starts nothing by itself; kills what an earlier one of us left behind. The caller opens it with `await using`. */
 export function openPrograms(options: ProgramsOptions): Programs {
@@ -47,7 +60,7 @@ class OpenPrograms implements Programs {
   readonly #mark = `${randomBytes(16).toString("hex")}-`;
   readonly #guard: Guard;
   readonly #record: GroupRecord;
-  readonly #running = new Set<RunningProgram>();
+  readonly #running = new Set<Stoppable>();
   readonly #starting = new Set<Promise<unknown>>();
   #started = 0;
   #closed: Promise<void> | undefined;
@@ -63,12 +76,16 @@ class OpenPrograms implements Programs {
   }
 
   async run(request: ProgramRequest): Promise<ProgramResult> {
-    const program = await this.#start(request, false);
+    const program = await this.#start(request, "awaited", startProgram);
     return await program.ended;
   }
 
   async start(request: ProgramRequest): Promise<BackgroundProgram> {
-    return await this.#start(request, true);
+    return await this.#start(request, "background", startProgram);
+  }
+
+  async talk(request: TalkRequest): Promise<TalkingProgram> {
+    return await this.#start(request, "talking", startTalk);
   }
 
   async find(program: string): Promise<string | undefined> {
@@ -81,15 +98,23 @@ class OpenPrograms implements Programs {
     return this.#closed;
   }
 
-  #start(request: ProgramRequest, isBackground: boolean): Promise<RunningProgram> {
-    const starting = this.#startOne(request, isBackground);
+  #start<Request extends AnyRequest, Program extends Stoppable>(
+    request: Request,
+    kind: ProgramKind,
+    start: Start<Request, Program>,
+  ): Promise<Program> {
+    const starting = this.#startOne(request, kind, start);
     this.#starting.add(starting);
     const remove = () => void this.#starting.delete(starting);
     starting.then(remove, remove);
     return starting;
   }
 
-  async #startOne(request: ProgramRequest, isBackground: boolean): Promise<RunningProgram> {
+  async #startOne<Request extends AnyRequest, Program extends Stoppable>(
+    request: Request,
+    kind: ProgramKind,
+    start: Start<Request, Program>,
+  ): Promise<Program> {
     this.#refuse(request);
     const judge = new FolderJudge(this.#workspace);
     const folders = await judge.folders(this.#path);
@@ -99,11 +124,11 @@ class OpenPrograms implements Programs {
     const imposed = await this.#imposed(request, judge, folders);
     this.#started += 1;
     const mark = `${this.#mark}${this.#started}/`;
-    const program = await startProgram(request, {
+    const program = await start(request, {
       file,
       environment: cleanEnvironment({ ours: this.#environment, named: request.environment ?? {}, imposed, mark }),
       mark,
-      isBackground,
+      kind,
       clock: this.#clock,
       onStart: () => {
         this.#refuse(request);
@@ -134,7 +159,7 @@ class OpenPrograms implements Programs {
     return undefined;
   }
 
-  async #imposed({ mayUseProject = false }: ProgramRequest, judge: FolderJudge, folders: ProgramFolders) {
+  async #imposed({ mayUseProject = false }: AnyRequest, judge: FolderJudge, folders: ProgramFolders) {
     if (mayUseProject && folders.leftOut.length > 0) {
       this.#onLeftOut?.(folders.leftOut);
       this.#onLeftOut = undefined;
@@ -153,7 +178,7 @@ class OpenPrograms implements Programs {
     };
   }
 
-  #refuse({ signal }: ProgramRequest): void {
+  #refuse({ signal }: AnyRequest): void {
     signal?.throwIfAborted();
     if (this.#closed !== undefined) throw new ToolFailure("No further program is started: everything is being closed.");
   }

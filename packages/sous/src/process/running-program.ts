@@ -1,13 +1,10 @@
 /** One program from its start to the end of everything it has started. */
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync } from "node:fs";
-import type { Readable } from "node:stream";
+import type { ChildProcess } from "node:child_process";
+import type { Socket } from "node:net";
 import type { Clock } from "../core/clock.ts";
-import { messageOf, ToolFailure } from "../core/errors.ts";
 import type { BackgroundProgram, ProgramOutput, ProgramRequest, ProgramResult } from "../core/process.ts";
-import { HeadAndTail } from "./output.ts";
-import { type OutputPipe, openOutputPipe } from "./output-pipe.ts";
+import type { HeadAndTail } from "./output.ts";
 import {
   hasMembers,
   markedProcesses,
@@ -23,11 +20,23 @@ export type Launch = {
   readonly environment: Record<string, string>;
   /** In the variables of the program and of everything it starts. */
   readonly mark: string;
-  readonly isBackground: boolean;
+  readonly kind: ProgramKind;
   readonly clock: Clock;
   /** Called in the moment of the start. Throws when it is too late for one. */
   onStart(): void;
   onPid(pid: number): Disposable;
+};
+
+/** One whose end is waited for, one in the background, one that is talked to. */
+export type ProgramKind = "awaited" | "background" | "talking";
+
+/** A stream of a program that is being read. */
+export type Outlet = {
+  readonly stream: Socket;
+  /** Bytes that came so far. */
+  heard(): number;
+  /** Called when the program has ended: from now on nothing may hold the stream back. */
+  finish?(): void;
 };
 
 /** How long a program has to end by itself: a little less than the loop waits for a tool that was stopped. */
@@ -41,59 +50,24 @@ const LOOK_LAZILY_MS = 250;
 /** A process that makes new ones faster than they can be killed must not keep us for ever. */
 const MAX_SWEEPS = 40;
 
-export async function startProgram(request: ProgramRequest, launch: Launch): Promise<RunningProgram> {
-  const output = new HeadAndTail(request.maxOutputBytes);
-  const pipe = request.separateErrors ? undefined : await openOutputPipe((chunk) => output.add(chunk));
-  let child: ChildProcess;
-  let known: Disposable;
-  try {
-    launch.onStart();
-    child = spawn(launch.file, [...request.args], {
-      argv0: request.program,
-      cwd: request.cwd,
-      env: launch.environment,
-      detached: true,
-      stdio: pipe === undefined ? ["ignore", "pipe", "pipe"] : ["ignore", pipe.writer, pipe.writer],
-    });
-    child.on("error", () => {});
-    if (child.pid === undefined) throw await new Promise((resolve) => child.once("error", resolve));
-    known = launch.onPid(child.pid);
-  } catch (error) {
-    pipe?.reader.destroy();
-    throw error instanceof Error && "code" in error ? cannotStart(request, error) : error;
-  } finally {
-    if (pipe !== undefined) closeSync(pipe.writer);
-  }
-  return new RunningProgram({ child, pipe, output, known }, request, launch);
-}
+type Started = {
+  child: ChildProcess;
+  known: Disposable;
+  output: HeadAndTail;
+  errors: HeadAndTail | undefined;
+  outlets: readonly Outlet[];
+};
 
-function cannotStart({ program, cwd }: ProgramRequest, error: Error & { code?: unknown }): ToolFailure {
-  switch (error.code) {
-    case "ENOENT":
-      return new ToolFailure(`${program} cannot be started: the folder ${cwd} or the program itself is gone.`);
-    case "EACCES":
-      return new ToolFailure(`${program} cannot be started: permission denied.`);
-    case "E2BIG":
-      return new ToolFailure(`${program} cannot be started: its arguments are too long. Put them into a file.`);
-    case "ERR_INVALID_ARG_VALUE":
-      return new ToolFailure(`${program} cannot be started: an argument holds a NUL byte.`);
-    case "EAGAIN":
-    case "EMFILE":
-    case "ENFILE":
-    case "ENOMEM":
-      return new ToolFailure(
-        `${program} cannot be started: this machine has no room for more (${error.code}). Try later.`,
-      );
-    default:
-      return new ToolFailure(`${program} cannot be started: ${messageOf(error)}`);
-  }
-}
+type Limits = Pick<ProgramRequest, "signal" | "timeoutMs">;
 
-type Started = { child: ChildProcess; pipe: OutputPipe | undefined; output: HeadAndTail; known: Disposable };
+/** Exit code, or the signal that ended it. */
+type Exit = readonly [number | null, string | null];
 
 export class RunningProgram implements BackgroundProgram {
   readonly pid: number;
   readonly ended: Promise<ProgramResult>;
+  /** Its own end; what it has started may still be there. */
+  readonly exited: Promise<Exit>;
   readonly #child: ChildProcess;
   readonly #launch: Launch;
   readonly #output: HeadAndTail;
@@ -106,23 +80,26 @@ export class RunningProgram implements BackgroundProgram {
   #graceIsOver = false;
   #grace: Disposable | undefined;
 
-  constructor(started: Started, request: ProgramRequest, launch: Launch) {
-    const { child, pipe, output, known } = started;
+  constructor({ child, known, output, errors, outlets }: Started, limits: Limits, launch: Launch) {
     this.pid = child.pid ?? 0;
     this.#child = child;
     this.#launch = launch;
     this.#startedAt = launch.clock.monotonic();
     this.#output = output;
-    this.#errors = request.separateErrors ? new HeadAndTail(request.maxOutputBytes) : undefined;
-    const streams: (Readable | null)[] = [pipe?.reader ?? child.stdout, child.stderr];
-    // A program in the background does not keep us alive; when we end, it ends.
-    if (launch.isBackground) child.unref();
-    if (launch.isBackground) pipe?.reader.unref();
-    this.ended = this.#live(
-      streams.filter((each): each is Readable => each !== null),
-      request,
-      known,
-    );
+    this.#errors = errors;
+    this.exited = new Promise((resolve) => {
+      child.once("exit", (code, endedBy) => resolve([code, endedBy]));
+    });
+    // A program whose end is not awaited does not keep us alive; when we end, it ends.
+    if (launch.kind !== "awaited") {
+      child.unref();
+      for (const { stream } of outlets) stream.unref();
+    }
+    this.ended = this.#live(outlets, limits, known);
+  }
+
+  get hasExited(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
   output(): ProgramOutput {
@@ -151,25 +128,22 @@ export class RunningProgram implements BackgroundProgram {
     await this.stop("cancelled");
   }
 
-  async #live(streams: readonly Readable[], request: ProgramRequest, known: Disposable): Promise<ProgramResult> {
-    const { signal, timeoutMs } = request;
-    const exit = new Promise<[number | null, string | null]>((resolve) => {
-      this.#child.once("exit", (code, endedBy) => resolve([code, endedBy]));
-    });
-    const read = streams.map((stream, index) => this.#read(stream, index === 0 ? this.#output : this.#errors));
+  async #live(outlets: readonly Outlet[], { signal, timeoutMs }: Limits, known: Disposable): Promise<ProgramResult> {
+    const atEnd = Promise.all(outlets.map(({ stream }) => new Promise((resolve) => stream.once("close", resolve))));
     const cancel = () => void this.stop("cancelled");
     signal?.addEventListener("abort", cancel, { once: true });
     if (signal?.aborted) cancel();
     const timeout =
       timeoutMs === undefined ? undefined : this.#launch.clock.timer(timeoutMs, () => void this.stop("timeout"));
-    const [exitCode, endedBy] = await exit;
+    const [exitCode, endedBy] = await this.exited;
     await this.#untilGroupIsGone();
     signal?.removeEventListener("abort", cancel);
     timeout?.[Symbol.dispose]();
     this.#grace?.[Symbol.dispose]();
     await this.#killRest();
     this.#isOver = true;
-    await this.#drain(Promise.all(read), streams);
+    for (const outlet of outlets) outlet.finish?.();
+    await this.#drain(atEnd, outlets);
     known[Symbol.dispose]();
     for (const other of this.#otherGroups.values()) other.known[Symbol.dispose]();
     const durationMs = this.#launch.clock.monotonic() - this.#startedAt;
@@ -185,7 +159,7 @@ export class RunningProgram implements BackgroundProgram {
 
   /** What a program leaves behind may end in its own time when it was stopped, or is wanted in the background. */
   async #untilGroupIsGone(): Promise<void> {
-    while (this.#stopped === undefined ? this.#launch.isBackground : !this.#graceIsOver) {
+    while (this.#stopped === undefined ? this.#launch.kind === "background" : !this.#graceIsOver) {
       if (!hasMembers(this.pid)) return;
       await this.#pause(this.#stopped === undefined ? LOOK_LAZILY_MS : LOOK_AGAIN_MS);
     }
@@ -193,8 +167,9 @@ export class RunningProgram implements BackgroundProgram {
 
   async #killRest(): Promise<void> {
     signalGroup(this.pid, "SIGKILL");
-    // What has left the group on purpose lives on after a command that ended well, until we end.
-    if (this.#stopped === undefined) return;
+    // What has left the group on purpose lives on after a command that ended well, until we end. A program that is talked to
+    // leaves nothing behind: its session has ended with it.
+    if (this.#stopped === undefined && this.#launch.kind !== "talking") return;
     for (let sweep = 0; sweep < MAX_SWEEPS; sweep++) {
       const isOver = markedProcesses(this.#launch.mark).length === 0 && !hasMembers(this.pid);
       if (isOver && this.#othersLeft().length === 0) return;
@@ -226,25 +201,19 @@ export class RunningProgram implements BackgroundProgram {
     return groups.map(([pid]) => pid).filter(hasMembers);
   }
 
-  #read(stream: Readable, kept: HeadAndTail = this.#output): Promise<void> {
-    // A pipe of ours is read where it was opened, and says nothing here.
-    stream.on("data", (chunk: Buffer) => kept.add(chunk));
-    stream.on("error", () => {});
-    return new Promise((resolve) => stream.once("close", resolve));
-  }
-
   /** To the end of the output, or until nothing more comes from a process that holds the pipe open. */
-  async #drain(atEnd: Promise<unknown>, streams: readonly Readable[]): Promise<void> {
+  async #drain(atEnd: Promise<unknown>, outlets: readonly Outlet[]): Promise<void> {
     let isAtEnd = false;
     void atEnd.then(() => {
       isAtEnd = true;
     });
-    for (let drain = 0, heard = -1; drain < MAX_DRAINS && heard !== this.#output.bytes; drain++) {
-      heard = this.#output.bytes;
+    const heardOf = () => outlets.reduce((sum, outlet) => sum + outlet.heard(), 0);
+    for (let drain = 0, heard = -1; drain < MAX_DRAINS && heard !== heardOf(); drain++) {
+      heard = heardOf();
       await this.#pause(DRAIN_MS, atEnd);
       if (isAtEnd) return;
     }
-    for (const stream of streams) stream.destroy();
+    for (const { stream } of outlets) stream.destroy();
     await atEnd;
   }
 

@@ -83,6 +83,13 @@ suite("Programs: what comes back", () => {
     assert.equal(output.head, "none\nno tty\n");
   });
 
+  test("D5: a sous that it starts is as limited as we are", async () => {
+    const SOUS_WITHIN = '{"depth":1,"max_depth":3}';
+    await using programs = openPrograms({ environment: { ...process.env, SOUS_WITHIN } });
+    const { output } = await programs.run(shell('echo "$SOUS_WITHIN"'));
+    assert.equal(output.head, `${SOUS_WITHIN}\n`);
+  });
+
   test("the signal that ended it, when it was not ours", async () => {
     await using programs = openPrograms({ environment: process.env });
     const { exitCode, endedBy, stopped } = await programs.run(shell("kill -SEGV $$"));
