@@ -1,13 +1,22 @@
 /** `sous/embed`: what a program needs that puts subagents into its own tools, panels and logs. */
 
 export type {
+  OutsideAction,
+  OutsideAgent,
+  OutsideAgents,
+  OutsideAllowance,
+  OutsideAnswer,
+  OutsideCall,
+  OutsideHost,
+  OutsideSession,
+  SessionRequest,
+} from "./core/outside-agent.ts";
+export { outsideModel, SessionLost } from "./core/outside-agent.ts";
+export type {
   ChildControl,
   ChildInfo,
   ChildReport,
   ChildStatus,
-  ExternalAgents,
-  ExternalAnswer,
-  ExternalPrompt,
   SpawnOptions,
   SpawnReply,
   SpawnRequest,

@@ -41,6 +41,7 @@ export {
   type FailureKind,
   type ForkOptions,
   type ModelOptions,
+  type ReservedId,
   type ResumeOptions,
   RunError,
   type RunHandle,

@@ -40,9 +40,10 @@ export async function rerun(runId: string, options: RerunOptions): Promise<Rerun
   const recording = await readRecording(store, runId, signal);
   const playback = new Playback(recording, { isStubbed: liveTools !== true }, redactorFor(systemHost()));
   using stop = linkedStop(signal, playback.conductor.news);
-  const { result, verdict } = await play(
-    stageFor(playback, options, stop.controller, systemHost({ clock: playback.clock })),
-  );
+  // An agent outside was asked about paths in that folder; live tools work where they are.
+  const cwd = liveTools === true ? undefined : playback.root.start.cwd;
+  const host = systemHost({ clock: playback.clock, ...(cwd !== undefined && { cwd }) });
+  const { result, verdict } = await play(stageFor(playback, options, stop.controller, host));
   signal?.throwIfAborted();
   const last = playback.roots.at(-1);
   const reason = last && earlyEnd(last);

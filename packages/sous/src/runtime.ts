@@ -8,6 +8,7 @@ import { checkAllowEntries } from "./core/model.ts";
 import type {
   ForkOptions,
   ModelOptions,
+  ReservedId,
   ResumeOptions,
   RunHandle,
   RunOptions,
@@ -30,7 +31,11 @@ import { RootRun } from "./tree/root-run.ts";
 
 /** Functions that start runs with the same parts. */
 export type Runtime = {
-  run<Output>(definition: AgentDefinition<Output>, task: UserInput, options?: RunOptions): RunHandle<Output>;
+  run<Output>(
+    definition: AgentDefinition<Output>,
+    task: UserInput,
+    options?: RunOptions & ReservedId,
+  ): RunHandle<Output>;
   fanOut<Output>(
     definition: AgentDefinition<Output>,
     inputs: readonly string[],

@@ -1,8 +1,9 @@
 /** What a child pays before it may start: time, an execution, a slot and its first call. All of it or nothing. */
 
 import type { Clock, Deadline, Deadlines } from "../core/clock.ts";
-import { BudgetExceeded, UnpricedModel } from "../core/errors.ts";
+import { BudgetExceeded, UncappedAgent, UnpricedModel } from "../core/errors.ts";
 import type { Account, LimitState, StartAsk, Started } from "../core/limits.ts";
+import type { Model } from "../core/model.ts";
 import type { RunProfile } from "../core/run.ts";
 import { NEAR } from "./funds.ts";
 
@@ -38,14 +39,14 @@ function start(fee: Fee): Started | Promise<Started> {
 
 /** Throws an `UnpricedModel`. A promise only if the account is shared. */
 export function checkPrice({ model, price }: RunProfile, account: Account): void | Promise<void> {
-  if (price !== undefined) return;
+  if (price !== undefined || model.outside?.maxCostUsd !== undefined) return;
   const isLimited = account.limitsMoney();
-  if (isLimited instanceof Promise) return isLimited.then((is) => refuse(is, model.id));
-  refuse(isLimited, model.id);
+  if (isLimited instanceof Promise) return isLimited.then((is) => refuse(is, model));
+  refuse(isLimited, model);
 }
 
-function refuse(isLimited: boolean, modelId: string): void {
-  if (isLimited) throw new UnpricedModel(modelId);
+function refuse(isLimited: boolean, { id, outside }: Model): void {
+  if (isLimited) throw outside === undefined ? new UnpricedModel(id) : new UncappedAgent(outside.serverName);
 }
 
 type ChildTimeListeners = {

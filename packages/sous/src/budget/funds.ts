@@ -8,6 +8,7 @@ import {
   type Need,
   NO_AMOUNT,
   outputThatFits,
+  plus,
   smaller,
   toNanoUsd,
   toUsd,
@@ -206,7 +207,7 @@ class CallLease implements Lease {
 /** Takes what a call of this run needs from all its limits. */
 export function lend(holder: Holder, wanted: Wanted, output: number, cap: number): CallLease {
   const amount = holder.funds.take(wanted, output);
-  holder.inCall = amount;
+  holder.inCall = plus(holder.inCall, amount);
   holder.kept = {
     tokens: holder.kept.tokens + wanted.grow.tokens - wanted.instead.tokens,
     nanoUsd: holder.kept.nanoUsd + wanted.grow.nanoUsd - wanted.instead.nanoUsd,

@@ -16,7 +16,7 @@ export class Holder implements Holding {
   order = 0;
   /** For its last words. */
   kept: Amount = NO_AMOUNT;
-  /** By its call in flight. */
+  /** By its calls in flight: one, unless it prompts an agent outside. */
   inCall: Amount = NO_AMOUNT;
   #isLive = false;
   #moves = false;
@@ -112,7 +112,7 @@ export class Holder implements Holding {
 
   /** Ends a reservation: counts what was spent, keeps a reserve for last words, and frees the rest. */
   giveBack(reserved: Amount, spent: Amount, keep: Amount): void {
-    this.inCall = NO_AMOUNT;
+    this.inCall = beyond(this.inCall, reserved);
     this.kept = plus(this.kept, keep);
     for (const meter of this.funds.meters) {
       const { unit } = meter;

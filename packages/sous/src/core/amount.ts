@@ -26,11 +26,12 @@ export type Need = {
 const MAX_OUTPUT = 100_000_000;
 
 /** An ordinary call waits for all the output it may have; `enough` says that it would go with less. */
-export function toNeed({ promptTokens, outputCap, minOutput, price }: CallNeed, enough = outputCap): Need {
+export function toNeed(call: CallNeed, enough = call.outputCap): Need {
+  const { promptTokens, outputCap, minOutput, price, wholeUsd = 0 } = call;
   const tokens = Math.max(0, Math.ceil(promptTokens));
   const most = Math.max(0, Math.floor(Math.min(outputCap, MAX_OUTPUT)));
   return {
-    prompt: { tokens, nanoUsd: tokens * promptRate(price) },
+    prompt: { tokens, nanoUsd: tokens * promptRate(price) + toNanoUsd(wholeUsd) },
     perToken: { tokens: 1, nanoUsd: price === undefined ? 0 : nanoPerToken(price.output) },
     least: Math.max(0, Math.min(minOutput, most)),
     enough: Math.min(enough, most),

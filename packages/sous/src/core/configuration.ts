@@ -46,6 +46,26 @@ export type SubagentSettings = {
   readonly summary: "auto" | "always" | "never";
 };
 
+/** An agent of others that is started as a program and speaks ACP: one entry of `agent_servers`. */
+export type AgentServer = {
+  /** As it is written there: `Claude Code`. */
+  readonly name: string;
+  /** A program in PATH, or an absolute path. */
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Besides the few variables that every program gets. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The mode of its sessions; undefined is the agent's own. Only the user's own configuration has one. */
+  readonly defaultMode: string | undefined;
+  readonly model: string | undefined;
+  /** How long one run of it may take. */
+  readonly timeoutMs: number;
+  /** USD that one prompt may cost. Only the user's own configuration has it. */
+  readonly maxCostUsd: number | undefined;
+  /** For people: the file and line it came from. */
+  readonly origin?: string | undefined;
+};
+
 export type Configuration = {
   /** `provider/model`; undefined when none was chosen. */
   readonly model: string | undefined;
@@ -73,4 +93,6 @@ export type Configuration = {
   readonly models: { readonly allow: readonly string[] };
   /** US dollars per million tokens, by `provider/model`. */
   readonly prices: Readonly<Record<string, Price>>;
+  /** By name, those of the user first. */
+  readonly agentServers: Readonly<Record<string, AgentServer>>;
 };

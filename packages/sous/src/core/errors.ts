@@ -26,6 +26,17 @@ export class UnpricedModel extends UserError {
   }
 }
 
+/** What an agent outside may cost is not limited, and a limit in USD must hold. */
+export class UncappedAgent extends UserError {
+  override name = "UncappedAgent";
+
+  constructor(serverName: string) {
+    super(
+      `The agent ${serverName} could cost anything, and this run has a limit in USD: set agent_servers.${serverName}.max_cost to the USD that one prompt may cost`,
+    );
+  }
+}
+
 /** The closed set of reasons a child can fail for; metrics and refusals use the same words. */
 export type ErrorType =
   | "depth_limit"

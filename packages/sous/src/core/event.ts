@@ -123,7 +123,14 @@ export type RunOrigin =
 export type StoredBody =
   | RunStart
   /** `reserved` is what the ledger holds for the call: after a crash it counts as spent. */
-  | { type: "turn-start"; turn: number; promptTokens: number; reserved: number }
+  | {
+      type: "turn-start";
+      turn: number;
+      promptTokens: number;
+      reserved: number;
+      /** USD that are held for a prompt to an agent outside. */
+      reservedUsd?: number | undefined;
+    }
   /** The model has answered, and this is its bill. */
   | {
       type: "message-end";
@@ -149,6 +156,24 @@ export type StoredBody =
       /** For a developer: the stack of a throw. */
       stack?: string | undefined;
       metadata?: Readonly<Record<string, unknown>> | undefined;
+    }
+  /** A session with an agent outside of this process was opened, or opened again. Kept before the agent is prompted. */
+  | { type: "outside-session"; server: string; sessionId: string; continued: boolean }
+  /**
+   * Something that an agent outside does by itself, when it begins and when it has ended. Not a tool call: it is no part of
+   * the conversation, and is never made again.
+   */
+  | {
+      type: "outside-call";
+      callId: string;
+      phase: "start" | "end";
+      /** As the agent names it. */
+      name: string;
+      kind: string;
+      title: string;
+      input: unknown;
+      output?: string | undefined;
+      isError?: boolean | undefined;
     }
   /** A tool needs approval: exactly this would run. */
   | { type: "approval-request"; callId: string; toolName: string; input: unknown }
@@ -201,7 +226,14 @@ export type StoredBody =
   /** A run is over: exactly one per run, whatever happened to it. */
   | ({ type: "run-end" } & RunOutcome);
 
-export type NoticeReason = "summary" | "output-repair" | "wrap-up" | "empty-answer" | "cut-answer" | "no-report";
+export type NoticeReason =
+  | "summary"
+  | "output-repair"
+  | "wrap-up"
+  | "empty-answer"
+  | "cut-answer"
+  | "no-report"
+  | "interrupted";
 
 /** What a model says, piece by piece. */
 export type PieceBody =

@@ -53,6 +53,8 @@ export type CallNeed = {
   /** Below this the call is not worth making. */
   minOutput: number;
   price: Price | undefined;
+  /** What the whole call may cost, where it is not counted by tokens. */
+  wholeUsd?: number | undefined;
 };
 
 /** What a run asks for in one step: a call, and what it must keep for its last words from then on. */

@@ -2,6 +2,7 @@
 
 import { UserError } from "./errors.ts";
 import type { AssistantMessage, Message } from "./message.ts";
+import type { OutsideAgent } from "./outside-agent.ts";
 import type { JsonSchema } from "./schema.ts";
 import type { Price, Usage } from "./usage.ts";
 
@@ -53,6 +54,8 @@ export type Model = {
   readonly price?: Price | undefined;
   /** Tokens the model can read and write in one call, when known. */
   readonly contextWindow?: number | undefined;
+  /** Set for an agent outside of this process: runs prompt it in a session and never call `answer`. */
+  readonly outside?: OutsideAgent | undefined;
   /** How often a call that failed for a passing reason is made again; 4 times when unset. */
   readonly maxRetries?: number | undefined;
   /**
@@ -73,14 +76,27 @@ export function providerOf(name: string): string {
   return name.split("/", 1)[0] ?? "";
 }
 
-export function isAllowEntry(entry: unknown): entry is string {
-  return typeof entry === "string" && entry.length <= MAX_LENGTH && ALLOWED.test(entry);
+/** In front of the name of a server: `external/claude` in an agent file. */
+export const OUTSIDE_PROVIDER = "external";
+
+/** `external/claude`: an agent of others. Definitions may name one; a call may not, whatever is allowed. */
+export function isOutsideModel(name: string): boolean {
+  return providerOf(name) === OUTSIDE_PROVIDER;
 }
 
-/** Throws a `UserError` for an entry that is neither `provider/model` nor `provider/*`. */
+/** No entry allows an agent of others. */
+export function isAllowEntry(entry: unknown): entry is string {
+  return typeof entry === "string" && entry.length <= MAX_LENGTH && ALLOWED.test(entry) && !isOutsideModel(entry);
+}
+
+/** Throws a `UserError` for an entry that is neither `provider/model` nor `provider/*`, or that names agents of others. */
 export function checkAllowEntries(allow: readonly string[]): void {
-  const wrong = allow.find((entry) => !isAllowEntry(entry));
+  const wrong = allow.find((entry): boolean => !isAllowEntry(entry));
   if (wrong === undefined) return;
+  if (isOutsideModel(String(wrong)))
+    throw new UserError(
+      `models.allow cannot have ${JSON.stringify(wrong.slice(0, MAX_LENGTH))}: an agent of others is named by a definition or by subagent_delegate, never as the model of a call`,
+    );
   throw new UserError(`models.allow has "provider/model" or "provider/*"; found ${JSON.stringify(wrong)}`);
 }
 
@@ -91,6 +107,8 @@ export function checkAllowEntries(allow: readonly string[]): void {
 export function whyNotNamed(name: string, own: string | undefined, allow: readonly string[]): string | undefined {
   if (name.length > MAX_LENGTH || !NAME.test(name))
     return `${JSON.stringify(name.slice(0, MAX_LENGTH))} is not a model: write provider/model, or leave model out for your own`;
+  if (isOutsideModel(name))
+    return `${name} is an agent of others, and no call may name it as a model. Use subagent_delegate, or call an agent whose definition names it`;
   const provider = providerOf(name);
   if (provider === own || allow.includes(name) || allow.includes(`${provider}/*`)) return undefined;
   // The same words for every run: a rerun has the models of its recording by their names, however they were given.

@@ -34,6 +34,8 @@ export function rebuildConversation(events: readonly StoredEvent[], origin: read
         break;
       case "turn-start":
       case "tool-call-start":
+      case "outside-session":
+      case "outside-call":
       case "approval-request":
       case "approval-end":
       case "budget-warning":

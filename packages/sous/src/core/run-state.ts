@@ -26,6 +26,8 @@ export type RunState = {
   closing: ClosingTurn | undefined;
   /** A question to the model whose answer was not recorded. */
   unsettled: UnheardQuestion | undefined;
+  /** Its session with an agent outside, and whether a prompt was sent there whose answer was not recorded. */
+  outside: { sessionId: string; isPrompted: boolean } | undefined;
   /** How long it ran, in all processes together. */
   usedMs: number;
 };
@@ -33,6 +35,7 @@ export type RunState = {
 export type UnheardQuestion = {
   promptTokens: number;
   reserved: number;
+  reservedUsd?: number | undefined;
   /** What the books have counted for it since the restart. */
   charged?: Spent;
 };
@@ -93,6 +96,7 @@ class RunFold {
       calls: new Map(),
       closing: undefined,
       unsettled: undefined,
+      outside: undefined,
       usedMs: 0,
     };
   }
@@ -110,9 +114,18 @@ class RunFold {
     switch (event.type) {
       case "turn-start":
         state.answer = undefined;
-        state.unsettled = { promptTokens: event.promptTokens, reserved: event.reserved };
+        state.unsettled = {
+          promptTokens: event.promptTokens,
+          reserved: event.reserved,
+          reservedUsd: event.reservedUsd,
+        };
+        if (state.outside !== undefined) state.outside.isPrompted = true;
+        break;
+      case "outside-session":
+        state.outside = { sessionId: event.sessionId, isPrompted: state.outside?.isPrompted === true };
         break;
       case "message-end":
+        if (state.outside !== undefined) state.outside.isPrompted = false;
         this.#answered(event);
         break;
       case "retry":
@@ -125,12 +138,17 @@ class RunFold {
       case "approval-request":
         if (this.#asked.size === 0) this.#askedSince = event.time;
         if (event.depth > 0) this.#asked.add(event.callId);
-        state.calls.set(event.callId, { state: "asked" });
+        // Others ask too: an agent outside, and the gate for one.
+        if (state.calls.has(event.callId)) state.calls.set(event.callId, { state: "asked" });
         break;
       case "approval-end":
         if (this.#asked.delete(event.callId) && this.#asked.size === 0) this.#since += event.time - this.#askedSince;
         if (event.by === "nobody") state.lacksConsent = true;
-        state.calls.set(event.callId, event.allowed ? { state: "started" } : { state: "denied", reason: event.reason });
+        if (state.calls.has(event.callId))
+          state.calls.set(
+            event.callId,
+            event.allowed ? { state: "started" } : { state: "denied", reason: event.reason },
+          );
         break;
       case "tool-call-end": {
         const { callId, toolName, output, isError, files } = event;
@@ -168,6 +186,7 @@ class RunFold {
       case "spawn-refused":
       case "stalled":
       case "cancel":
+      case "outside-call":
         break;
       default:
         event satisfies never;
@@ -220,6 +239,7 @@ class RunFold {
         state.text = "";
         break;
       case "no-report":
+      case "interrupted":
         break;
       default:
         reason satisfies never;

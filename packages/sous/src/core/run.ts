@@ -4,8 +4,8 @@ import type { AgentDefinition } from "./agent.ts";
 import type { ApprovalAnswer, ApprovalPolicy, ApprovalRequest, Hooks } from "./approval.ts";
 import type { Clock, Deadline } from "./clock.ts";
 import type { Conversation, ConversationLimits } from "./conversation.ts";
-import type { NoticeReason, RunIdentity, StoredBody } from "./event.ts";
-import type { Account, Budget, Holding, Lease, OnExhausted, RunSlot } from "./limits.ts";
+import type { NoticeReason, PieceBody, RunIdentity, StoredBody } from "./event.ts";
+import type { Account, Budget, Holding, Lease, LimitState, OnExhausted, RunSlot } from "./limits.ts";
 import type { AssistantMessage } from "./message.ts";
 import type { FinishReason, Model, ModelSettings, ToolDefinition } from "./model.ts";
 import type { RunOutcome } from "./outcome.ts";
@@ -97,6 +97,10 @@ export type TreePorts = {
   readonly onExhausted: OnExhausted;
   readonly onLiveChildren: "wait" | "cancel";
   emit(run: Run, body: StoredBody): void;
+  /** Shows a piece of what an agent says; not stored. */
+  show(run: Run, piece: PieceBody): void;
+  /** The run waits for this limit. */
+  waitForBudget(run: Run, limit: LimitState): void;
   /** Undefined when everything recorded so far is stored. Awaited before every outside effect. */
   settled(): Promise<void> | undefined;
   /** One question with budget, slot and retries; records its `turn-start`. */
@@ -195,6 +199,8 @@ export class Run {
   beats = 0;
   /** For people: what it does now. */
   waitingFor = "its first turn";
+  /** Calls about which a person was asked before a restart, and not again since. */
+  openQuestions: Set<string> | undefined;
   /** Ids of tool calls seen so far, so that none is used twice. */
   readonly callIds = new Set<string>();
   #work: Scope | undefined;

@@ -9,6 +9,7 @@ import type { EventListener, SousEvent } from "./event.ts";
 import type { Budget, DelegationLimits, OnExhausted, SpendingState } from "./limits.ts";
 import type { UserInput } from "./message.ts";
 import type { RunStatus, StopReason } from "./outcome.ts";
+import type { OutsideAgents } from "./outside-agent.ts";
 import type { RootBudget, SharedBudget } from "./shared-budget.ts";
 import type { CancelMode } from "./spawn.ts";
 import type { Store } from "./store.ts";
@@ -23,6 +24,8 @@ export type ModelOptions = {
   allow?: readonly string[] | undefined;
   /** US dollars per million tokens, by `provider/model`. Goes before the price of a model object and before the shipped table. */
   prices?: Readonly<Record<string, Price>> | undefined;
+  /** Agents outside of this process, for definitions with `model: "external/NAME"`: a client of `sous/acp`. */
+  outside?: OutsideAgents | undefined;
 };
 
 /** The parts that all runs of a runtime share. None is needed to begin. */
@@ -60,6 +63,12 @@ export type RunOptions = {
   onLiveChildren?: "wait" | "cancel" | undefined;
   /** Instead of the runtime's own `limits`, value by value, for this run. */
   limits?: Partial<DelegationLimits> | undefined;
+};
+
+/** An id that was given away before the run began, such as that of a session of an editor. */
+export type ReservedId = {
+  /** The id of the root: a ULID that no run has yet; made when unset. */
+  rootId?: string | undefined;
 };
 
 /** How a stored run is continued. What holds for its tree (limits, budget, rights, depth) is what held before. */

@@ -17,6 +17,8 @@ export type SpawnRequest = {
   index?: number | undefined;
   /** A definition, or the name of one the parent knows. */
   agent?: AgentDefinition | string | undefined;
+  /** For an agent outside: the call itself was approved, so the gate does not ask again. */
+  approved?: true | undefined;
   /** What the call narrows or sets; every field can only take away from what the parent may pass on. */
   options?: SpawnOptions | undefined;
 };
@@ -155,28 +157,3 @@ function labelOr(toolName: string, label: unknown): string {
 export function depthMessage(maxDepth: number, depth: number): string {
   return `Maximum subagent recursion depth (${maxDepth}) exceeded. Current depth: ${depth}. Do this part of the work yourself.`;
 }
-
-/** The port to agents outside this process. The client for the Agent Client Protocol will stand behind it. */
-/** What an external agent is asked. */
-export type ExternalPrompt = {
-  task: string;
-  serverName: string | undefined;
-  agentId: string | undefined;
-};
-
-/** What an external agent answered. */
-export type ExternalAnswer = {
-  content: string;
-  agentId: string;
-  serverName: string;
-  sessionId: string;
-  usage?: { inputTokens: number; outputTokens: number } | undefined;
-};
-
-/** What `subagent_delegate` needs of a client. */
-export type ExternalAgents = {
-  generate(
-    prompt: ExternalPrompt,
-    options: { signal: AbortSignal; onText(text: string): void },
-  ): Promise<ExternalAnswer>;
-};

@@ -192,6 +192,8 @@ export function addToRunRecord(record: RunRecord, event: StoredEvent): void {
     case "run-start":
     case "turn-start":
     case "tool-call-end":
+    case "outside-session":
+    case "outside-call":
     case "approval-request":
     case "approval-end":
     case "budget-warning":

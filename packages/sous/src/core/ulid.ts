@@ -62,6 +62,10 @@ export function timeOfUlid(id: string): number {
 export const ULID: RegExp = /(?<![0-9A-Za-z])[0-7][0-9A-HJKMNP-TV-Z]{25}(?![0-9A-Za-z])/g;
 export const ULID_LENGTH = 26;
 
+export function isUlid(text: string): boolean {
+  return /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(text);
+}
+
 /** Every id inside the texts of a plain value replaced; the same object when nothing changes. */
 export function replaceIds<T>(value: T, ids: ReadonlyMap<string, string>): T;
 export function replaceIds(value: unknown, ids: ReadonlyMap<string, string>): unknown {

@@ -34,6 +34,7 @@ export async function askConsent(
   advice = "Continue without it",
 ): Promise<ToolResult | undefined> {
   const { callId, toolName, input, reason: why } = request;
+  run.openQuestions?.delete(callId);
   run.emit({ type: "approval-request", callId, toolName, input: asKept(input) });
   const question = run.tree.approve(run, request);
   if (question === undefined) {

@@ -13,6 +13,8 @@ export const NOTICES: Readonly<Record<NoticeReason, string>> = {
   "empty-answer": "Your last answer was empty. Give your answer now, or say what keeps you from giving one.",
   "cut-answer":
     "Your last answer was cut at the output limit. If it held a tool call, that call was not run. Continue exactly where the text stopped, or make the call again with a shorter input.",
+  interrupted:
+    "You were interrupted while you worked on the last task of this conversation. Some of it may be done: look first, do not repeat what is done, and finish. If there is no task in this conversation, say so and do nothing.",
   "no-report": "A background subagent ended without a report.",
 };
 

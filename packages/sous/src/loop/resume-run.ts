@@ -38,6 +38,8 @@ export function restoreCounts(run: Run, state: RunState): void {
   run.emptyAnswers = state.emptyAnswers;
   run.usedMs = state.usedMs;
   run.lacksConsent = state.lacksConsent;
+  const asked = [...state.calls].filter(([, call]) => call.state === "asked").map(([callId]) => callId);
+  if (asked.length > 0) run.openQuestions = new Set(asked);
   for (const callId of state.callIds) run.callIds.add(callId);
 }
 
@@ -67,7 +69,7 @@ export function unheardAnswer(asked: UnheardQuestion, price: Price | undefined) 
   const outputTokens = Math.max(0, reserved - inputTokens);
   const totalTokens = inputTokens + outputTokens;
   const spent: Usage = { ...noUsage(), inputTokens, outputTokens, totalTokens, estimated: true };
-  const costUsd = costOf(spent, price);
+  const costUsd = asked.reservedUsd ?? costOf(spent, price);
   const message = "The process ended before the model had answered";
   return { type: "retry", attempt: 1, delayMs: 0, kind: "interrupted", message, spent, costUsd } as const;
 }

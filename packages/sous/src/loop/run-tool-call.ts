@@ -56,7 +56,7 @@ async function runToolCall(call: ToolCallPart, run: Run, earlier?: EarlierCall):
     if (checked === undefined) {
       // Before the first await: a call of a stopped run ends before the next call begins, and a rerun relies on that.
       run.work.throwIfAborted();
-      checked = await check(call, run);
+      checked = await checkCall(call, run);
     }
     if ("refusal" in checked) result = checked.refusal;
     else {
@@ -72,6 +72,11 @@ async function runToolCall(call: ToolCallPart, run: Run, earlier?: EarlierCall):
     working?.[Symbol.dispose]();
     context[Symbol.dispose]();
   }
+  // Asked before a restart, and it ends without another question: that one has no other end.
+  if (run.openQuestions?.delete(callId) === true) {
+    const reason = "the run was interrupted";
+    run.emit({ type: "approval-end", callId, allowed: false, by: "cancelled", reason });
+  }
   // Whole milliseconds: a fraction would be an object of its own in memory, once per call.
   const durationMs = Math.round(run.tree.clock.monotonic() - startedAt);
   return recordResult(call, run, { result, stack, durationMs });
@@ -82,7 +87,7 @@ type Checked = Allowed | { refusal: ToolResult };
 type Allowed = { tool: Tool; input: unknown };
 
 /** Rights, input, hook, approval, record: in this order. */
-async function check(call: ToolCallPart, run: Run): Promise<Checked> {
+export async function checkCall(call: ToolCallPart, run: Run): Promise<Checked> {
   const { tool, schema } = findTool(call, run);
   // An input that arrives as text did not parse as JSON: no schema takes it, however generous.
   if (typeof call.input === "string") return invalidInput(["The input is not valid JSON. Make the call again."]);
@@ -95,6 +100,19 @@ async function check(call: ToolCallPart, run: Run): Promise<Checked> {
   if (refusal !== undefined) return { refusal };
   if (!isInside(tool)) await run.tree.settled(); // guard: store-before-call
   return { tool, input };
+}
+
+/**
+ * Whether a call may be made that is not ours to make: an agent outside makes it by itself, so its input need not be what our
+ * tool of that name takes. Throws a `ToolFailure` for a tool that the run may not use.
+ */
+export async function mayCallOutside(call: ToolCallPart, run: Run): Promise<boolean> {
+  const { tool } = findTool(call, run);
+  const { input } = call;
+  let refusal = run.profile.hooks?.beforeToolCall && (await beforeToolCall(call, input, run));
+  refusal ??= await consentTo(call, { tool, input }, run);
+  if (refusal === undefined) await run.tree.settled();
+  return refusal === undefined;
 }
 
 /** The rules of the user first, then the tier of the tool, then the person. Undefined when the call may run. */
@@ -161,7 +179,7 @@ function invalidInput(problems: readonly string[]): Checked {
 const GRACE_MS = 1000;
 
 /** Waits for a tool. A tool that is still at work some time after its run was stopped is left behind. */
-function waitForTool({ category }: Tool, work: unknown, { work: scope, tree }: Run): unknown {
+export function waitForTool({ category }: Tool, work: unknown, { work: scope, tree }: Run): unknown {
   // A subagent tool waits until its children have stopped.
   if (category === "subagent") return work;
   return new Promise((resolve, reject) => {

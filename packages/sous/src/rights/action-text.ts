@@ -2,7 +2,7 @@
 
 import type { ApprovalRequest } from "../core/approval.ts";
 import type { PermissionRule } from "../core/configuration.ts";
-import { type Action, type RealPath, readAction } from "./action.ts";
+import { type Action, type ActionOptions, readAction } from "./action.ts";
 
 export type ActionText = {
   /** Who wants to use which tool. */
@@ -15,12 +15,17 @@ export type ActionText = {
   readonly rule: PermissionRule;
 };
 
-export type ActionTextOptions = { readonly realPath?: RealPath | undefined; readonly width?: number | undefined };
+export type ActionTextOptions = Pick<ActionOptions, "realPath" | "defaultServer"> & {
+  readonly width?: number | undefined;
+};
 
 const MIN_WIDTH = 20;
 
-export function describeAction(request: ApprovalRequest, { realPath, width = 76 }: ActionTextOptions = {}): ActionText {
-  const action = readAction(request, { realPath });
+export function describeAction(
+  request: ApprovalRequest,
+  { width = 76, ...options }: ActionTextOptions = {},
+): ActionText {
+  const action = readAction(request, options);
   const columns = Math.max(MIN_WIDTH, width);
   return {
     title: `${visible(request.path)} wants to use ${visible(request.toolName)}`,
@@ -43,6 +48,8 @@ function mainLines(action: Action, columns: number): string[] {
       return textLines(action.origin, columns);
     case "agents":
       return textLines(action.names.map((name) => name || "a child without a definition").join(", "), columns);
+    case "server":
+      return textLines(`${action.name} (an agent of others, with tools of its own)`, columns);
     case "fields":
     case "follow-up":
     case "unknown":
@@ -51,7 +58,12 @@ function mainLines(action: Action, columns: number): string[] {
 }
 
 /** Fields that the main lines already show. */
-const SHOWN: Partial<Record<Action["kind"], string>> = { command: "command", path: "path", agents: "agent" };
+const SHOWN: Partial<Record<Action["kind"], string>> = {
+  command: "command",
+  path: "path",
+  agents: "agent",
+  server: "serverName",
+};
 
 /** The rest of the input. A long text, such as the content of a file, is shown by its head and its tail. */
 function fieldLines(action: Action, input: unknown, columns: number): string[] {

@@ -37,6 +37,8 @@ export type Action = {
   | PathAction
   | HostAction
   | { readonly kind: "agents"; readonly names: readonly string[] }
+  /** An agent of others, by the name of its server. */
+  | { readonly kind: "server"; readonly name: string }
   | { readonly kind: "fields"; readonly fields: Readonly<Record<string, unknown>> }
   /** Looks at or ends what an allowed call has started. */
   | { readonly kind: "follow-up" }
@@ -49,7 +51,11 @@ export type ActionKind = Exclude<Action["kind"], "unknown" | "follow-up">;
 /** Gives the real path of what exists, and throws for what does not. */
 export type RealPath = (path: string) => string;
 
-export type ActionOptions = Pick<CommandContext, "home" | "variables"> & { readonly realPath?: RealPath | undefined };
+export type ActionOptions = Pick<CommandContext, "home" | "variables"> & {
+  readonly realPath?: RealPath | undefined;
+  /** Whom a delegation goes to that names no server. */
+  readonly defaultServer?: string | undefined;
+};
 
 export function readAction({ toolName, input, cwd }: ApprovalRequest, options: ActionOptions = {}): Action {
   const { realPath = realpathSync.native } = options;
@@ -73,6 +79,11 @@ export function readAction({ toolName, input, cwd }: ApprovalRequest, options: A
       const names = agentNames(toolName, fields);
       return { ...whole, kind: "agents", names, exact: canonicalNames(names) };
     }
+    case "server": {
+      // An agent that is named without its server may be of any of them.
+      const name = fields.serverName ?? (fields.agentId === undefined ? options.defaultServer : undefined);
+      return typeof name === "string" ? { ...whole, kind: "server", name, exact: name } : { ...whole, kind: "unknown" };
+    }
     case "fields":
       return { ...whole, kind: "fields", fields };
   }
@@ -82,6 +93,7 @@ export function readAction({ toolName, input, cwd }: ApprovalRequest, options: A
 export function kindOf(toolName: string): ActionKind {
   if (toolName === "terminal") return "command";
   if (toolName === "fetch") return "host";
+  if (toolName === DELEGATE) return "server";
   if (FILE_TOOLS.has(toolName) || FOLDER_TOOLS.has(toolName)) return "path";
   return toolName === "subagent" || toolName === "parallel_subagent" || namedAgent(toolName) !== undefined
     ? "agents"
@@ -93,6 +105,8 @@ export function namedAgent(toolName: string): string | undefined {
   const name = /^subagent_(.+)$/.exec(toolName)?.[1];
   return name === undefined || SUBAGENT_WORDS.has(name) ? undefined : name;
 }
+
+const DELEGATE = "subagent_delegate";
 
 /** No system has longer paths. */
 const MAX_PATH = 8192;

@@ -65,7 +65,10 @@ export function createPolicy(options: PolicyOptions): Policy {
     remember(rule, agentName) {
       remembered.set(agentName, [...(remembered.get(agentName) ?? []), readyRule(rule, reading.home)]);
     },
-    describe: (request, width) => describeAction(request, { realPath: reading.realPath, width }),
+    describe: (request, width) => {
+      const { realPath, defaultServer } = reading;
+      return describeAction(request, { realPath, defaultServer, width });
+    },
   };
 }
 

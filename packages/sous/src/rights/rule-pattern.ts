@@ -1,6 +1,7 @@
 /** The pattern of a rule: `terminal(git status*)`, `write_file(.env*)`, `fetch(example.com)`, or a tool alone. */
 
 import { matchesGlob, matchesPath, mayStart, pathNames, wildcardSegments } from "../core/glob.ts";
+import { outsideName } from "../core/outside-agent.ts";
 import { type Action, type ActionKind, kindOf, namedAgent, readHost } from "./action.ts";
 import { compileCommandPattern } from "./command-pattern.ts";
 import { readCommandLine } from "./command-reading.ts";
@@ -115,6 +116,7 @@ const COMPILERS: { readonly [Kind in ActionKind]: Compile<Kind> } = {
   path: pathPattern,
   host: hostPattern,
   agents: agentPattern,
+  server: serverPattern,
   fields: fieldPattern,
 };
 
@@ -195,6 +197,15 @@ function agentPattern(text: string): KindPattern<"agents"> | string {
     covers: ({ names }, part) => matchesGlob(text, names[part] ?? ""),
     touches: ({ names }) => names.some((name) => matchesGlob(text.toLowerCase(), name.toLowerCase())),
   };
+}
+
+/** The name of a server in `agent_servers`, as it is written there or behind `external/`: no two have the same short name. */
+function serverPattern(text: string): KindPattern<"server"> | string {
+  const name = text.replace(/^serverName=/, "").replace(/^external\//, "");
+  if (!/^[\w .:+()*-]+$/.test(name)) return "it must be the name of a server in agent_servers, such as claude or *";
+  const short = name.toLowerCase().replace(/[^a-z0-9._*]+/g, "-");
+  const fits = ({ name: found }: ActionOf<"server">): boolean => matchesGlob(short, outsideName(found));
+  return { covers: fits, touches: fits };
 }
 
 /** `owner=acme, repo=*`, for a tool whose input has no meaning of its own here, such as one of MCP. */

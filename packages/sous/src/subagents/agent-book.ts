@@ -24,6 +24,8 @@ export type AgentEntry = {
   readonly budget: Budget | undefined;
   readonly isBackground: boolean;
   lastRunId: string;
+  /** Its session with an agent outside. */
+  sessionId: string | undefined;
   /** While it is alive, and before that while it is queued. */
   run: Run | undefined;
   status: RunOutcome["status"] | "running";
@@ -89,6 +91,7 @@ export class AgentBook {
       profile,
       depth: parent === undefined ? 0 : parent.depth + 1,
       lastRunId: made.agentId,
+      sessionId: undefined,
       run: undefined,
       status: "running",
       turns: 0,

@@ -2,6 +2,7 @@
 
 import { type ErrorType, UserError } from "../core/errors.ts";
 import type { EventListener, EventOf } from "../core/event.ts";
+import { isOutsideModel } from "../core/model.ts";
 import { nearest } from "../core/nearest.ts";
 import { isSuccess, type RunOutcome } from "../core/outcome.ts";
 import { labelIn } from "./paths.ts";
@@ -26,14 +27,14 @@ export type SubagentResult = {
   durationMs: number;
 };
 
-/** A tool call of a child. */
+/** A tool call of a child, or something that an agent outside does by itself: `toolName` is what the agent calls it. */
 export type SubagentToolCall = { callId: string; toolName: string; input: unknown };
 
 /** The result of a tool call of a child. */
 export type SubagentToolResult = {
   callId: string;
   toolName: string;
-  /** What the child's model reads. */
+  /** What the child's model reads; of an agent outside what it says of its own call, at most 4 KB. */
   output: string;
   isError: boolean;
   durationMs: number;
@@ -74,15 +75,10 @@ export type SubagentCallbacks = {
 export function trackSubagents(callbacks: SubagentCallbacks): EventListener {
   checkCallbacks(callbacks);
   const live = new Map<string, EventListener>();
-  const delegateCalls = new Set<string>();
   return (event) => {
-    if (event.type === "tool-call-start" && event.toolName === "subagent_delegate")
-      delegateCalls.add(callKey(event.runId, event.callId));
-    if (event.type === "tool-call-end") delegateCalls.delete(callKey(event.runId, event.callId));
     if (event.parentId === null) return;
     if (event.type === "run-start") {
-      const isDelegated = event.call !== undefined && delegateCalls.has(callKey(event.parentId, event.call.callId));
-      const mode = isDelegated ? "delegate" : "spawn";
+      const mode = isOutsideModel(event.model) ? "delegate" : "spawn";
       live.set(event.runId, toListener(callbacks, { description: event.label, mode }));
     }
     // It started in another process; only its path is known here.
@@ -101,6 +97,8 @@ export function toListener(
   child: Pick<SubagentInfo, "description" | "mode">,
   levelsAbove = 0,
 ): EventListener {
+  /** When the calls of an agent outside began, by call. */
+  const begun = new Map<string, number>();
   return (event) => {
     const { agentId: id, path } = event;
     const depth = event.depth + levelsAbove;
@@ -114,6 +112,16 @@ export function toListener(
         return callbacks.onSubagentToolCallStart?.(id, toToolCall(event));
       case "tool-call-end":
         return callbacks.onSubagentToolCallEnd?.(id, toToolResult(event));
+      case "outside-call": {
+        const { callId, name: toolName, input, phase, output = "", isError = false, time } = event;
+        if (phase === "start") {
+          begun.set(callId, time);
+          return callbacks.onSubagentToolCallStart?.(id, { callId, toolName, input });
+        }
+        const durationMs = Math.max(0, Math.round(time - (begun.get(callId) ?? time)));
+        begun.delete(callId);
+        return callbacks.onSubagentToolCallEnd?.(id, { callId, toolName, output, isError, durationMs });
+      }
       case "run-end":
         if (isSuccess(event)) return callbacks.onSubagentComplete?.(id, toResult(event));
         return callbacks.onSubagentError?.(id, toError(event));
@@ -139,10 +147,6 @@ function toResult({ text, turns, durationMs }: RunOutcome): SubagentResult {
 function toError(end: EventOf<"run-end">): SubagentError {
   const { fault, status } = end;
   return new SubagentError(fault?.message ?? status, fault?.type ?? "crash", toResult(end));
-}
-
-function callKey(runId: string, callId: string): string {
-  return `${runId} ${callId}`;
 }
 
 const NAMES: readonly string[] = Object.keys({

@@ -36,6 +36,7 @@ export type SubagentProgress = {
   toolContext: string | undefined;
   /** Whether that call succeeded; undefined while it runs. */
   toolSuccess: boolean | undefined;
+  /** Calls of its model, as in the result of the run; what an agent outside does by itself is not among them. */
   toolCount: number;
   totalTokens: number;
   /** The child has ended. */
@@ -115,12 +116,21 @@ function advance({ progress, contexts }: Tracked, event: SousEvent): boolean {
       progress.step = "tool-end";
       progress.toolSuccess = !event.isError;
       return true;
+    case "outside-call":
+      contexts.set(event.callId, event.title === event.name ? describeInput(event.name, event.input) : event.title);
+      showTool(progress, { callId: event.callId, toolName: event.name }, contexts);
+      progress.step = event.phase === "start" ? "tool-start" : "tool-end";
+      if (event.phase === "start") return true;
+      contexts.delete(event.callId);
+      progress.toolSuccess = event.isError !== true;
+      return true;
     case "run-end":
       progress.step = "run-end";
       progress.completed = true;
       progress.success = isSuccess(event);
       progress.totalTokens = event.usage.totalTokens;
       return true;
+    case "outside-session":
     case "text-delta":
     case "reasoning-delta":
     case "budget-wait":

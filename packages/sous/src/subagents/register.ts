@@ -2,11 +2,9 @@
 
 import * as z from "zod";
 import { type AgentDefinition, agent, type ModelChoice } from "../core/agent.ts";
-import { ModelError, messageOf, UserError } from "../core/errors.ts";
-import { type Message, textOf } from "../core/message.ts";
-import type { Model } from "../core/model.ts";
+import { UserError } from "../core/errors.ts";
+import { type OutsideAgents, outsideModel } from "../core/outside-agent.ts";
 import type { StandardSchema } from "../core/schema.ts";
-import type { ExternalAgents, ExternalAnswer } from "../core/spawn.ts";
 import { type Tool, type ToolContext, type ToolRegistry, type ToolResult, tool } from "../core/tool.ts";
 import { checkCallbacks, type SubagentCallbacks, toListener } from "./callbacks.ts";
 import { reportTool } from "./child-tools.ts";
@@ -19,7 +17,7 @@ import { describedSchema, type SentenceSchema, sentenceSchema } from "./sentence
 /** More than seven fields, as in the contract of these tools. With only a client, children are external runs. */
 export type SubagentToolsOptions = {
   model?: ModelChoice | undefined;
-  client?: ExternalAgents | undefined;
+  client?: OutsideAgents | undefined;
   callbacks?: SubagentCallbacks | undefined;
   defaultMaxTurns?: number | undefined;
   maxDepth?: number | undefined;
@@ -99,7 +97,8 @@ function spawnTool(registry: ToolRegistry, options: SubagentToolsOptions, depth:
       if (model !== undefined) addSubagentTools(own, options, depth + 1, start);
       const definition = ordinary.with({
         instructions: input.systemPrompt ?? instructions,
-        tools: model === undefined ? [] : [...own],
+        // An agent outside has what its parent may pass on; it has tools of its own besides.
+        tools: model === undefined ? undefined : [...own],
         maxTurns: input.maxTurns ?? ordinary.maxTurns,
       });
       const child: ChildCall = { mode: "spawn", callbacks, context, start, depth: depth + 1, maxDepth };
@@ -108,26 +107,37 @@ function spawnTool(registry: ToolRegistry, options: SubagentToolsOptions, depth:
   }) as Tool;
 }
 
-function delegateTool(client: ExternalAgents, options: SubagentToolsOptions, depth: number, start: StartRun): Tool {
+/** `subagent_delegate`. Its children are asked for like all others; only their work is done outside. */
+function delegateTool(client: OutsideAgents, options: SubagentToolsOptions, depth: number, start: StartRun): Tool {
   const { callbacks, serverName, agentId, maxDepth = DEFAULT_MAX_DEPTH } = options;
   return tool({
     name: "subagent_delegate",
     description: DESCRIPTIONS.delegate,
     category: "subagent",
     tier: "confirm",
+    // The gate knows its child by the call, so a call that is made again starts none twice.
+    effect: "idempotent",
     inputSchema: delegateInput,
     execute(input, context) {
-      const target = { serverName: input.serverName ?? serverName, agentId: input.agentId ?? agentId };
-      const definition = agent({ name: "external", model: external(client, target), tools: [] });
+      const outside = client.outsideAgent(input.serverName ?? serverName, input.agentId ?? agentId);
+      const definition = agent({ name: "external", model: outsideModel(outside) });
       const child: ChildCall = { mode: "delegate", callbacks, context, start, depth: depth + 1, maxDepth };
       return runChild(definition, input, child);
     },
   }) as Tool;
 }
 
-function external(client: ExternalAgents | undefined, target: SubagentToolsOptions): ModelChoice {
+/** For a root that has agents outside to hand tasks to. `start` is for calls from outside of a tree, which it has none of. */
+export function outsideTools(client: OutsideAgents): Tool[] {
+  const start: StartRun = () => {
+    throw new UserError("subagent_delegate is called by an agent only");
+  };
+  return [delegateTool(client, {}, 0, start)];
+}
+
+function external(client: OutsideAgents | undefined, { serverName, agentId }: SubagentToolsOptions): ModelChoice {
   if (client === undefined) throw new UserError("registerSubagentTools has no client for external agents: give it one");
-  return externalModel(client, { serverName: target.serverName, agentId: target.agentId });
+  return outsideModel(client.outsideAgent(serverName, agentId));
 }
 
 type ChildCall = {
@@ -152,46 +162,6 @@ async function runChild(
   const onEvent = callbacks && toListener(callbacks, child, isAlone ? call.depth : 0);
   if (isAlone) return aloneToolResult(await runAlone(definition, task, { ...call, label, onEvent }));
   const watched = onEvent === undefined ? definition : definition.with({ hooks: { onEvent } });
-  return toToolResult(await context.spawn({ label, task, agent: watched, options: { summary: "never" } }));
-}
-
-/** An agent outside this process as a model: an external child has the same tree, cancel, budget and events as any other. */
-function externalModel(
-  client: ExternalAgents,
-  target: { serverName: string | undefined; agentId: string | undefined },
-): Model {
-  return {
-    id: `external/${target.agentId ?? target.serverName ?? "default"}`,
-    async answer({ instructions, messages, signal }, onDelta) {
-      const task = toPrompt(instructions, messages);
-      let answer: ExternalAnswer;
-      try {
-        answer = await client.generate({ task, ...target }, { signal, onText: (text) => onDelta("text", text) });
-      } catch (error) {
-        if (signal.aborted) throw signal.reason;
-        throw new ModelError("unknown", `The external agent failed: ${messageOf(error)}`, { cause: error });
-      }
-      return {
-        message: { role: "assistant", content: [{ type: "text", text: answer.content }] },
-        finish: "stop",
-        usage: answer.usage && {
-          inputTokens: answer.usage.inputTokens,
-          outputTokens: answer.usage.outputTokens,
-          cachedInputTokens: 0,
-          cacheWriteTokens: 0,
-          totalTokens: answer.usage.inputTokens + answer.usage.outputTokens,
-          estimated: false,
-        },
-      };
-    },
-  };
-}
-
-/** An external agent remembers nothing between prompts, so each has the whole conversation. Text a model reads. */
-function toPrompt(instructions: string | undefined, messages: readonly Message[]): string {
-  const said = messages.map((message) => {
-    const text = textOf(message as { content: readonly { type: string; text?: string }[] });
-    return message.role === "assistant" ? `You answered:\n${text}` : text;
-  });
-  return (instructions === undefined ? said : [instructions, ...said]).join("\n\n");
+  const approved = mode === "delegate" ? ({ approved: true } as const) : {};
+  return toToolResult(await context.spawn({ label, task, agent: watched, options: { summary: "never" }, ...approved }));
 }

@@ -2,8 +2,9 @@
 
 import { rest } from "../budget/run-slots.ts";
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "../core/approval.ts";
+import { Refused } from "../core/errors.ts";
 import type { Run } from "../core/run.ts";
-import { askPerson } from "../loop/ask-consent.ts";
+import { approvalRequest, askConsent, askPerson, deniedByRule } from "../loop/ask-consent.ts";
 import type { TreeState } from "./state.ts";
 
 /** Undefined when there is no person to ask. */
@@ -34,6 +35,24 @@ async function askWithoutClocks(
   } finally {
     for (const each of waiting) childTime.resume(each);
   }
+}
+
+/**
+ * Before a task is handed to an agent outside: asked like a call of `subagent_delegate`, however the child was asked for.
+ * Throws `Refused`.
+ */
+export async function approveOutside(
+  parent: Run,
+  { callId, index = 0 }: { callId: string; index?: number | undefined },
+  input: { serverName: string; description: string; task: string },
+): Promise<void> {
+  const toolName = "subagent_delegate";
+  const request = approvalRequest({ callId: `${callId}/${index}`, toolName }, input, parent);
+  const rule = parent.tree.rules?.decide(request);
+  if (rule?.effect === "allow") return;
+  if (rule?.effect === "deny") throw new Refused("consent", deniedByRule(toolName, rule.reason));
+  const refusal = await askConsent({ ...request, reason: rule?.reason }, parent, rule?.advice);
+  if (refusal !== undefined) throw new Refused("consent", refusal.error ?? refusal.output);
 }
 
 function deny({ denied }: TreeState, { path, toolName, input }: ApprovalRequest): void {

@@ -7,6 +7,7 @@ import { Cancelled, Run, type TreePorts } from "../core/run.ts";
 import { resumeRun } from "../loop/resume-run.ts";
 import { runAgent } from "../loop/run-agent.ts";
 import { tellHook } from "../loop/run-hooks.ts";
+import { runOutside } from "../loop/run-outside.ts";
 import { reserveFor } from "../model/ask-for-run.ts";
 import type { AgentEntry } from "../subagents/agent-book.ts";
 import { termsOf } from "./parts.ts";
@@ -32,8 +33,9 @@ export function makeRun(tree: TreeState, plan: RunPlan, ports: TreePorts): Run {
 }
 
 /** Records the start and runs the agent to its end. */
-export function startRun(tree: TreeState, run: Run, plan: RunPlan, work?: Work): Promise<RunOutcome> {
+export function startRun(tree: TreeState, run: Run, plan: RunPlan, given?: Work): Promise<RunOutcome> {
   const { entry, earlier } = plan;
+  const work = given ?? outsideWork(run, plan);
   const { parts, book, listeners } = tree;
   const { hooks, timeoutMs } = run.profile;
   const limit = { timeoutMs, seconds: entry.budget?.seconds, usedMs: entry.durationMs };
@@ -46,6 +48,22 @@ export function startRun(tree: TreeState, run: Run, plan: RunPlan, work?: Work):
   }
   recordStart(tree, run, plan);
   return runAgent(run, work);
+}
+
+/** What a run does whose agent is outside of this process. */
+function outsideWork({ profile }: Run, { entry, earlier }: RunPlan): Work {
+  const { outside } = profile.model;
+  if (outside === undefined) return undefined;
+  return (run) =>
+    runOutside(run, {
+      agent: outside,
+      sessionId: entry.sessionId,
+      earlier: earlier?.state,
+      share: entry.budget,
+      onSession: (sessionId) => {
+        entry.sessionId = sessionId;
+      },
+    });
 }
 
 function recordStart({ parts, shownTools }: TreeState, run: Run, plan: RunPlan): void {

@@ -9,14 +9,16 @@ import { sharedBudgetClientOf } from "../budget/shared-budget-client.ts";
 import type { ModelChoice } from "../core/agent.ts";
 import type { Host } from "../core/clock.ts";
 import { checkConversation, DEFAULT_CONVERSATION } from "../core/conversation.ts";
-import { checkWord, ignore, withDefaults } from "../core/errors.ts";
+import { checkWord, ignore, UserError, withDefaults } from "../core/errors.ts";
 import type { TreeTerms } from "../core/event.ts";
 import { type Budget, checkLimits, DEFAULT_LIMITS, type Ledger } from "../core/limits.ts";
 import type { Model } from "../core/model.ts";
+import { outsideModelFor } from "../core/outside-agent.ts";
 import { readHistory } from "../core/read-history.ts";
-import type { RunOptions, RuntimeOptions } from "../core/runtime.ts";
+import type { ReservedId, RunOptions, RuntimeOptions } from "../core/runtime.ts";
 import { checkShared } from "../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../core/store.ts";
+import { isUlid } from "../core/ulid.ts";
 import { createJournal } from "../events/journal.ts";
 import { type ProfileSource, Profiles } from "./profiles.ts";
 import { redactorFor } from "./redaction.ts";
@@ -39,7 +41,7 @@ export type Shared = {
 };
 
 /** What a caller asks of a tree, and what its root remembers besides. */
-export type TreeOptions = RunOptions & Pick<TreeTerms, "fanOut">;
+export type TreeOptions = RunOptions & ReservedId & Pick<TreeTerms, "fanOut">;
 
 /** A stored tree that is continued: its claim, and what it had done. */
 export type Continued = { readonly rootId: string; readonly fence: number; readonly recorded: EarlierTree };
@@ -54,7 +56,7 @@ export function openTree(shared: Shared, continued?: Continued) {
   const { onExhausted = "wrap-up", onLiveChildren = "wait" } = runOptions;
   checkWord("onExhausted", onExhausted, ["wrap-up", "stop"]);
   checkWord("onLiveChildren", onLiveChildren, ["wait", "cancel"]);
-  const rootId = continued?.rootId ?? newId();
+  const rootId = continued?.rootId ?? reservedId(runOptions.rootId) ?? newId();
   const requireStore = options.requireStore === true;
   const loss = lossOf(store, rootId, continued?.fence);
   const journal = createJournal({
@@ -82,7 +84,7 @@ export function openTree(shared: Shared, continued?: Continued) {
       onNear: (limit, path) => tellBudgetNear(path, limit, tree.book, journal),
     });
   const profiles = new Profiles({
-    resolveModel: models,
+    resolveModel: (choice) => outsideModelFor(choice, options.models?.outside) ?? models(choice),
     priceOf: (model) => priceFor(model, options.models?.prices),
     allowedModels: options.models?.allow ?? [],
     windowOf: (model) => model.contextWindow ?? priceOf(model.id)?.contextWindow,
@@ -124,6 +126,12 @@ export function openTree(shared: Shared, continued?: Continued) {
   if (runOptions.onEvent !== undefined) journal.subscribe(runOptions.onEvent);
   // `last`: the end of the latest run of the root, which a follow-up waits for.
   return { tree, journal, deadlines, rootId, store, runOptions, newId, last: Promise.resolve() };
+}
+
+function reservedId(given: string | undefined): string | undefined {
+  if (given !== undefined && !isUlid(given))
+    throw new UserError("rootId must be a ULID in capitals that no run has yet");
+  return given;
 }
 
 /** What a store that cannot keep events may still keep: one word, and that no one works on the tree any more. */

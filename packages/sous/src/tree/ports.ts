@@ -2,7 +2,7 @@
 
 import type { Run, TreePorts } from "../core/run.ts";
 import type { SpawnReply, SpawnRequest } from "../core/spawn.ts";
-import { askForRun } from "../model/ask-for-run.ts";
+import { askForRun, tellBudgetWait } from "../model/ask-for-run.ts";
 import type { AgentEntry } from "../subagents/agent-book.ts";
 import { closeChildren, nextReport } from "../subagents/background-children.ts";
 import { type ControlPorts, childControl } from "../subagents/child-control.ts";
@@ -38,6 +38,8 @@ export function portsOf(tree: TreeState): TreePorts {
       run.beats += 1;
       journal.append(run.who, body);
     },
+    show: (run, piece) => journal.delta(run.who, piece),
+    waitForBudget: (run, limit) => tellBudgetWait(run, limit, journal),
     settled: () => journal.settled(),
     ask: (run, options) => askForRun(run, options, asking),
     approve: (run, request) => askApproval(tree, run, request),

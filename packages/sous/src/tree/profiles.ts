@@ -2,7 +2,7 @@
 
 import { type AgentDefinition, type ModelChoice, systemPrompt } from "../core/agent.ts";
 import { guardsOf } from "../core/approval.ts";
-import { UserError } from "../core/errors.ts";
+import { Refused, UserError } from "../core/errors.ts";
 import { toTools } from "../core/foreign-tool.ts";
 import type { DelegationLimits } from "../core/limits.ts";
 import { type Model, providerOf } from "../core/model.ts";
@@ -170,6 +170,11 @@ export class Profiles implements ProfileSource {
       output,
       instructions: withOutput(systemPrompt ?? base.instructions, outputSchema === undefined ? undefined : output),
     };
+    if (context === "fork" && base.model.outside !== undefined)
+      throw new Refused(
+        "invalid_input",
+        `${base.model.id} is an agent outside and cannot begin with your conversation`,
+      );
     // A fork keeps the parent's model, prefix and definitions byte for byte; what it may not use is refused at dispatch.
     if (context === "fork") {
       const { model: same, provider, price, contextWindow, instructions, notes } = parent;
@@ -213,7 +218,7 @@ export class Profiles implements ProfileSource {
       storedRights: toStoredRights(rights),
       subagents,
       delegate,
-      timeoutMs: source.timeoutMs,
+      timeoutMs: shorter(source.timeoutMs, made.model.outside?.timeoutMs),
       settings: { maxOutputTokens: source.maxOutputTokens, outputSchema: undefined },
       output,
       hooks: source.hooks,
@@ -271,6 +276,11 @@ function declare(
     deny,
     spawn,
   };
+}
+
+/** Undefined for no limit. */
+function shorter(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
 function ordinaryNames(tools: readonly Tool[]): string[] {

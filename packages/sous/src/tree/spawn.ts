@@ -5,18 +5,20 @@ import { checkSeconds } from "../budget/deadlines.ts";
 import { wakeUp } from "../budget/run-slots.ts";
 import { Conversation } from "../core/conversation.ts";
 import { Refused, toRefusal } from "../core/errors.ts";
-import { type Account, type RunSlot, type Started, smallerBudget } from "../core/limits.ts";
+import { type Account, type CallNeed, type RunSlot, type Started, smallerBudget } from "../core/limits.ts";
 import { type Message, userMessage } from "../core/message.ts";
 import { Cancelled, type Run, type RunProfile, type SummaryPlan } from "../core/run.ts";
 import { onDispose, Scope } from "../core/scope.ts";
 import type { ChildReport, SpawnOptions, SpawnReply, SpawnRequest } from "../core/spawn.ts";
 import { ToolLogRecorder } from "../core/tool-log.ts";
+import { outsideNeed } from "../loop/outside-funds.ts";
 import { outputInstructions } from "../loop/parse-output.ts";
 import { callNeed, tellBudgetWait } from "../model/ask-for-run.ts";
 import { childInfo } from "../subagents/agent-book.ts";
 import { addBackgroundChild, addOutsideChild, childGone } from "../subagents/background-children.ts";
 import { checkDepth, checkRequest } from "../subagents/check-spawn.ts";
 import { stopRun } from "../subagents/child-control.ts";
+import { approveOutside } from "./approval.ts";
 import { discardRun, entryOf, makeRun, startRun } from "./lifecycle.ts";
 import type { ChildPlan } from "./plan.ts";
 import { readerOf, reportOf } from "./report.ts";
@@ -36,6 +38,15 @@ export async function spawn(tree: TreeState, parent: Run, callId: string, reques
     // Before the first await: the order of the calls is the order of the numbers.
     path = tree.book.nextPath(entryOf(tree, parent), label);
     const profile = await profiles.child(parent.profile, request, path);
+    const { outside } = profile.model;
+    if (outside !== undefined && request.approved !== true) {
+      const { serverName } = outside;
+      await approveOutside(
+        parent,
+        { callId, index: request.index },
+        { serverName, description: label, task: request.task },
+      );
+    }
     const plan = newChild(tree, parent, callId, request, { label, path, profile });
     return await runChild(tree, plan, request.options);
   } catch (error) {
@@ -176,7 +187,7 @@ async function payAndRun(tree: TreeState, run: Run, plan: ChildPlan, queueing: Q
 
 /** An execution, a slot and the first call, in one step. Nothing is spent when it throws. */
 async function payFor(tree: TreeState, run: Run, plan: ChildPlan, queueing: Queueing): Promise<Started> {
-  const { parent, profile, conversation, scope, earlier } = plan;
+  const { parent, profile, scope, earlier } = plan;
   const { spending, asking } = tree.parts;
   const { account, path } = plan.entry;
   // A tool can keep its context, and a message can come from outside: the parent may have ended meanwhile.
@@ -188,7 +199,7 @@ async function payFor(tree: TreeState, run: Run, plan: ChildPlan, queueing: Queu
     above: parent.holding,
     callId: queueing.callId,
     // After a restart it may have to finish its tools first.
-    need: earlier === undefined ? callNeed(conversation.promptTokens, profile) : undefined,
+    need: earlier === undefined ? firstNeed(plan) : undefined,
     scope,
     onWait: (limit) => tellBudgetWait(run, limit, asking.journal),
     onRefused: () => run.endWaits(),
@@ -201,6 +212,13 @@ async function payFor(tree: TreeState, run: Run, plan: ChildPlan, queueing: Queu
   const started = pay(fee);
   run.waitedToStart = started instanceof Promise;
   return await started;
+}
+
+/** What its first call needs, or the prompt to an agent outside. */
+function firstNeed({ profile, conversation, entry }: ChildPlan): CallNeed {
+  const { outside } = profile.model;
+  if (outside === undefined) return callNeed(conversation.promptTokens, profile);
+  return outsideNeed(conversation.promptTokens, outside, entry.budget, entry.account.left());
 }
 
 /** The wait may have been long, so the conditions of the start are checked again. */

@@ -6,11 +6,13 @@ import type { ShownTool } from "../../core/event.ts";
 import type { DelegationLimits } from "../../core/limits.ts";
 import type { Model, ToolDefinition } from "../../core/model.ts";
 import { nowOrLater, type Steps, wait } from "../../core/now-or-later.ts";
+import { outsideModel } from "../../core/outside-agent.ts";
 import type { ReadyTool, RunProfile, ToolSet } from "../../core/run.ts";
 import type { SpawnRequest } from "../../core/spawn.ts";
 import type { Tool } from "../../core/tool.ts";
 import type { Playback } from "../../replay/playback.ts";
 import { playedInput, playedOutput } from "../../replay/recorded-answers.ts";
+import { recordedOutsideModel, unplayedAgent } from "../../replay/recorded-outside.ts";
 import type { RunRecording } from "../../replay/recording.ts";
 import { compileSchema } from "../../schema/compile.ts";
 import { DelegationTools } from "../../subagents/delegation-tools.ts";
@@ -45,7 +47,8 @@ export class RecordedProfiles implements ProfileSource {
 
   async root(definition?: AgentDefinition): Promise<RunProfile> {
     const { playback } = this.#parts;
-    if (this.#given !== undefined && definition !== undefined) return this.#given.root(definition);
+    if (this.#given !== undefined && definition !== undefined)
+      return this.#played(await this.#given.root(definition), playback.root.path);
     return this.#profileOf(playback.upcoming(playback.root.path) ?? playback.root);
   }
 
@@ -53,19 +56,34 @@ export class RecordedProfiles implements ProfileSource {
   child(parent: RunProfile, request: SpawnRequest, path: string): RunProfile | Promise<RunProfile> {
     const { playback } = this.#parts;
     if (this.#given !== undefined && !this.#recorded.has(parent) && !playback.respawned.has(request))
-      return this.#given.child(parent, request, path);
+      return this.#played(this.#given.child(parent, request, path), path);
     const run = playback.upcoming(path);
     if (run !== undefined) return this.#profileOf(run);
     const refusal = playback.refusalAt(path);
+    const asked = refusal?.errorType === "consent" ? playback.askedAbout(refusal) : undefined;
+    if (asked !== undefined) {
+      const model = outsideModel(unplayedAgent(asked));
+      return this.#known({ ...parent, depth: parent.depth + 1, model });
+    }
     if (refusal !== undefined && refusal.errorType !== "quota" && refusal.errorType !== "cancelled")
       throw new Refused(refusal.errorType, refusal.message);
     return this.#known({ ...parent, depth: parent.depth + 1 });
   }
 
   revived(earlier: RunProfile, parent: RunProfile, path: string): RunProfile | Promise<RunProfile> {
-    if (this.#given !== undefined && !this.#recorded.has(earlier)) return this.#given.revived(earlier, parent, path);
+    if (this.#given !== undefined && !this.#recorded.has(earlier))
+      return this.#played(this.#given.revived(earlier, parent, path), path);
     const run = this.#parts.playback.upcoming(path);
     return run === undefined ? earlier : this.#profileOf(run);
+  }
+
+  /** An agent outside is played also where its definition was given. */
+  #played(profile: RunProfile | Promise<RunProfile>, path: string): RunProfile | Promise<RunProfile> {
+    const { playback } = this.#parts;
+    const run = playback.upcoming(path);
+    const model = run && recordedOutsideModel(run, playback);
+    if (model === undefined) return profile;
+    return nowOrLater(withModel(profile, model));
   }
 
   #profileOf(run: RunRecording): RunProfile | Promise<RunProfile> {
@@ -79,7 +97,7 @@ export class RecordedProfiles implements ProfileSource {
     return this.#known({
       ...{ nickname, instructions, notes, price, contextWindow, depth, maxTurns, timeoutMs, budget },
       agentName: start.agent,
-      model: modelOf(start.model),
+      model: recordedOutsideModel(run, playback) ?? modelOf(start.model),
       provider: undefined,
       tools: yield* this.#toolSet(run),
       rights: {
@@ -140,4 +158,8 @@ export class RecordedProfiles implements ProfileSource {
     this.#recorded.add(profile);
     return profile;
   }
+}
+
+function* withModel(profile: RunProfile | Promise<RunProfile>, model: Model): Steps<RunProfile> {
+  return { ...(yield* wait(profile)), model };
 }

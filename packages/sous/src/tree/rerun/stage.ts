@@ -6,6 +6,7 @@ import { UserError } from "../../core/errors.ts";
 import type { ShownTool, SousEvent, StoredEvent } from "../../core/event.ts";
 import { type Budget, DEFAULT_LIMITS, type Ledger } from "../../core/limits.ts";
 import type { Model } from "../../core/model.ts";
+import { outsideModel } from "../../core/outside-agent.ts";
 import type { Tool } from "../../core/tool.ts";
 import { ulidSource } from "../../core/ulid.ts";
 import { fromAiSdk, isForeignModel } from "../../model/ai-sdk.ts";
@@ -13,6 +14,7 @@ import type { Playback } from "../../replay/playback.ts";
 import { recordedConsent } from "../../replay/recorded-answers.ts";
 import { recordedLedger } from "../../replay/recorded-ledger.ts";
 import { recordedModel } from "../../replay/recorded-model.ts";
+import { recordedOutsideAgents, unplayedAgent } from "../../replay/recorded-outside.ts";
 import type { RunRecording } from "../../replay/recording.ts";
 import { liveTool, stubAgents, stubTool } from "../../replay/stub-tool.ts";
 import { openMemoryStore } from "../../store/memory.ts";
@@ -61,7 +63,10 @@ export function stageFor(playback: Playback, options: StageOptions, stop: AbortC
         // A run that waited for its turn to ask waits for its answer instead.
         maxConcurrentCalls: Number.MAX_SAFE_INTEGER,
         // A model that ran then was one that could be named.
-        models: { allow: [...recording.runs.values()].map(({ start }) => start.model) },
+        models: {
+          allow: [...recording.runs.values()].map(({ start }) => start.model),
+          outside: recordedOutsideAgents(recording),
+        },
       },
       host,
       store: openMemoryStore(),
@@ -127,6 +132,9 @@ function modelsOf(playback: Playback): (choice: ModelChoice) => Model {
   const runs = [...playback.recording.runs.values()];
   return (choice) => {
     const given = typeof choice === "string" ? undefined : isForeignModel(choice) ? fromAiSdk(choice) : choice;
+    // Never the agent itself: its runs are played, and what it may take is as its definition says.
+    if (given?.outside !== undefined)
+      return outsideModel(unplayedAgent(given.outside.serverName, given.outside.timeoutMs));
     const id = given?.id ?? String(choice);
     const start = runs.find((each) => each.start.model === id)?.start;
     const price = start === undefined ? given?.price : start.price;

@@ -65,6 +65,9 @@ export class EarlierRuns {
     } else if (event.type === "message-end" || event.type === "retry") {
       const { totalTokens } = event.type === "retry" ? event.spent : event.usage;
       this.#account(event.runId).charge({ tokens: totalTokens, costUsd: event.costUsd });
+    } else if (event.type === "outside-session") {
+      const entry = this.#book.get(event.agentId);
+      if (entry !== undefined) entry.sessionId = event.sessionId;
     } else if (event.type === "spawn-refused" && event.childPath !== undefined) {
       this.#book.noteRefused(event.agentId, event.childPath, event.label);
     } else if (event.type === "run-end") {

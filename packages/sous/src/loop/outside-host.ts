@@ -1,0 +1,176 @@
+/** What a run lends to an agent outside while they are in session: its ears, its approvals and its own tools. */
+
+import { isAbsolute, relative, resolve, sep } from "node:path";
+import { messageOf, StoreError } from "../core/errors.ts";
+import type { ToolCallPart } from "../core/message.ts";
+import type { LentToolName, OutsideAction, OutsideCall, OutsideHost } from "../core/outside-agent.ts";
+import { boundOutsideCall } from "../core/outside-call.ts";
+import type { Run } from "../core/run.ts";
+import type { ToolResult } from "../core/tool.ts";
+import { utf8Length } from "../core/usage.ts";
+import { approvalRequest, askConsent } from "./ask-consent.ts";
+import { checkCall, mayCallOutside, waitForTool } from "./run-tool-call.ts";
+import { ToolCallContext } from "./tool-context.ts";
+import { failedResult, toToolResult } from "./tool-result.ts";
+
+/** More than any report has. */
+const MAX_TEXT_BYTES = 4 * 1024 * 1024;
+/** Who may use this tool may do anything: the others cannot be granted what none of our tools does. */
+const ANYTHING = "terminal";
+
+const LENT = ["read_file", "write_file", "terminal"] as const;
+
+export type OutsideListeners = {
+  onUsage: OutsideHost["onUsage"];
+  /** The agent says more than can be kept. */
+  onTooMuch(): void;
+};
+
+export class RunHost implements OutsideHost, Disposable {
+  readonly #run: Run;
+  readonly #listeners: OutsideListeners;
+  /** What the agent had said before its last call. */
+  #earlierText = "";
+  #textBytes = 0;
+  #isClosed = false;
+  /** Something that it wanted to do was not allowed. */
+  wasRefused = false;
+
+  get lends(): readonly LentToolName[] {
+    const { tools, rights } = this.#run.profile;
+    return LENT.filter((name) => tools.byName.has(name) && rights.use.has(name));
+  }
+
+  constructor(run: Run, listeners: OutsideListeners) {
+    this.#run = run;
+    this.#listeners = listeners;
+  }
+
+  /** Before a prompt. */
+  begin(): void {
+    this.#run.text = "";
+    this.#earlierText = "";
+    this.#textBytes = 0;
+  }
+
+  /** After a prompt: what it said last is its answer. */
+  finish(): string {
+    const run = this.#run;
+    if (run.text.trim() === "") run.text = this.#earlierText;
+    return run.text;
+  }
+
+  onText(text: string): void {
+    if (!this.#isHeard() || text === "") return;
+    this.#textBytes += utf8Length(text);
+    if (this.#textBytes > MAX_TEXT_BYTES) {
+      this.#listeners.onTooMuch();
+      return;
+    }
+    this.#run.text += text;
+    this.#run.tree.show(this.#run, { type: "text-delta", text });
+  }
+
+  onThought(text: string): void {
+    if (this.#isHeard() && text !== "") this.#run.tree.show(this.#run, { type: "reasoning-delta", text });
+  }
+
+  onPlan(steps: readonly string[]): void {
+    if (steps.length > 0) this.onThought(`Plan:\n${steps.map((step) => `- ${step}`).join("\n")}\n`);
+  }
+
+  onUsage(spent: Parameters<OutsideHost["onUsage"]>[0]): void {
+    if (this.#isHeard()) this.#listeners.onUsage(spent);
+  }
+
+  onCall(call: OutsideCall): void {
+    if (!this.#isHeard()) return;
+    if (call.phase === "start" && this.#run.text.trim() !== "") {
+      this.#earlierText = this.#run.text;
+      this.#run.text = "";
+    }
+    this.#run.emit({ type: "outside-call", ...boundOutsideCall(call, this.#run.tree.redactor) });
+  }
+
+  async consent(action: OutsideAction): Promise<boolean> {
+    const run = this.#run;
+    if (this.#isClosed || run.work.aborted) return false;
+    const isAllowed = isInside(action, run.tree.cwd) && (await this.#isAllowed(toCall(action)));
+    if (!isAllowed) this.wasRefused = true;
+    // It may have been stopped while the person thought about it.
+    return isAllowed && !this.#isClosed && !run.work.aborted;
+  }
+
+  async #isAllowed(call: ToolCallPart): Promise<boolean> {
+    const run = this.#run;
+    try {
+      if (run.profile.tools.byName.has(call.toolName)) return await mayCallOutside(call, run);
+      return await this.#consentToAnything(call);
+    } catch (error) {
+      if (error instanceof StoreError) throw error;
+      // It may not use that tool.
+      return false;
+    }
+  }
+
+  /** Something that none of our tools does: only who may do anything may do it, and a person decides. */
+  async #consentToAnything(call: ToolCallPart): Promise<boolean> {
+    const run = this.#run;
+    if (!run.profile.tools.byName.has(ANYTHING) || !run.profile.rights.use.has(ANYTHING)) return false;
+    const request = approvalRequest(call, call.input, run);
+    const rule = run.tree.rules?.decide(request);
+    if (rule !== undefined && rule.effect !== "ask") return rule.effect === "allow";
+    return (await askConsent(request, run)) === undefined;
+  }
+
+  async callTool(action: OutsideAction): Promise<ToolResult> {
+    const run = this.#run;
+    if (this.#isClosed || run.work.aborted) return failedResult("The call was cancelled");
+    const { callId, toolName, input } = action;
+    const about = { callId, name: toolName, kind: toolName, title: toolName, input };
+    if (action.isPoll !== true) this.onCall({ ...about, phase: "start" });
+    const result = await this.#execute(toCall(action));
+    const output = run.tree.redactor.text(result.error ?? result.output);
+    if (action.isPoll !== true) this.onCall({ ...about, phase: "end", output, isError: !result.success });
+    return result.error === undefined ? { ...result, output } : { ...result, error: output };
+  }
+
+  async #execute(call: ToolCallPart): Promise<ToolResult> {
+    const run = this.#run;
+    using context = new ToolCallContext(run, call);
+    try {
+      const checked = await checkCall(call, run);
+      if ("refusal" in checked) return checked.refusal;
+      run.work.throwIfAborted();
+      return toToolResult(await waitForTool(checked.tool, checked.tool.execute(checked.input, context), run));
+    } catch (error) {
+      return failedResult(run.work.aborted ? "The call was cancelled" : messageOf(error));
+    }
+  }
+
+  /** Nothing is heard any more. */
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+  }
+
+  #isHeard(): boolean {
+    this.#run.beats += 1;
+    return !this.#isClosed;
+  }
+}
+
+function toCall({ callId, toolName, input }: OutsideAction): ToolCallPart {
+  return { type: "tool-call", callId, toolName, input };
+}
+
+/**
+ * An agent outside acts by itself once it is allowed to, so what our own tools would refuse while they run is refused here: a
+ * path that does not lie in the working folder.
+ */
+function isInside({ input }: OutsideAction, cwd: string): boolean {
+  const { path } = (input ?? {}) as { path?: unknown };
+  if (path === undefined) return true;
+  if (typeof path !== "string" || path.includes("\0")) return false;
+  const way = relative(cwd, resolve(cwd, path));
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}

@@ -1,0 +1,287 @@
+/**
+ * The work of a run whose agent is outside of this process. There is no loop: a session is opened, each message is one prompt,
+ * and the agent acts by itself until it has answered. It is never asked again for an answer, a summary or last words.
+ */
+
+import { BudgetExceeded, ModelError, messageOf } from "../core/errors.ts";
+import type { Budget } from "../core/limits.ts";
+import { type Message, textOf } from "../core/message.ts";
+import { type OutsideAgent, type OutsideAnswer, type OutsideSession, SessionLost } from "../core/outside-agent.ts";
+import type { Run } from "../core/run.ts";
+import type { RunState } from "../core/run-state.ts";
+import { Scope } from "../core/scope.ts";
+import { noUsage } from "../core/usage.ts";
+import { budgetEnding, cancelledSentence } from "./close-run.ts";
+import type { Ending } from "./ending.ts";
+import { notify, readInbox } from "./inbox.ts";
+import { billedUsage, endingAfter, failed, finishOf, tokensIn, toModelError, unknownUsage } from "./outside-ending.ts";
+import { allowanceOf, OutsideFunds, outsideNeed, type Reported } from "./outside-funds.ts";
+import { RunHost } from "./outside-host.ts";
+
+export type OutsideWork = {
+  readonly agent: OutsideAgent;
+  /** The session that the agent of this run had last. */
+  readonly sessionId: string | undefined;
+  /** This run before a restart. */
+  readonly earlier: RunState | undefined;
+  /** What of the budget is for this agent alone. */
+  readonly share: Budget | undefined;
+  /** The session is open, and recorded. */
+  onSession(sessionId: string): void;
+};
+
+/** How long an agent that was told to stop is waited for, beyond what its session allows it. */
+const MAX_STOP_MS = 15_000;
+
+export async function runOutside(run: Run, work: OutsideWork): Promise<Ending> {
+  const { earlier } = work;
+  // It had answered, and only the end was missing.
+  if (earlier?.answer !== undefined) return endingAfter(run, earlier.answer.finish, earlier.lacksConsent);
+  const wasInterrupted = earlier?.outside?.isPrompted === true;
+  if (wasInterrupted) notify(run, "interrupted");
+  const conversation = new OutsideConversation(run, work);
+  try {
+    const lost = await conversation.open(wasInterrupted);
+    if (lost !== undefined) return lost;
+    for (;;) {
+      const ending = await conversation.prompt(wasInterrupted && run.turns === earlier?.turns);
+      if (ending !== undefined) return ending;
+    }
+  } catch (error) {
+    return conversation.stoppedBy(error);
+  } finally {
+    await conversation.close();
+  }
+}
+
+class OutsideConversation {
+  readonly #run: Run;
+  readonly #work: OutsideWork;
+  readonly #host: RunHost;
+  #session: OutsideSession | undefined;
+  #funds: OutsideFunds | undefined;
+  #reported: Reported = { tokens: undefined, costUsd: undefined };
+  /** Aborts with the run's work; for other reasons the run itself continues to its end. */
+  #prompting: Scope | undefined;
+
+  constructor(run: Run, work: OutsideWork) {
+    this.#run = run;
+    this.#work = work;
+    this.#host = new RunHost(run, {
+      onUsage: (spent) => void this.#check(spent),
+      onTooMuch: () => this.#prompting?.abort(new ModelError("unknown", `${this.#name} says more than can be kept`)),
+    });
+  }
+
+  get #name(): string {
+    return this.#run.profile.model.id;
+  }
+
+  /** The ending when there is nothing to talk to. */
+  async open(wasInterrupted: boolean): Promise<Ending | undefined> {
+    const run = this.#run;
+    const { agent, sessionId, onSession } = this.#work;
+    const isFollowUp = run.conversation.messages.some(({ role }) => role === "assistant");
+    await this.#reserve();
+    run.waitingFor = `${this.#name} to start`;
+    let opened: OutsideSession;
+    try {
+      opened = await this.#open(agent, sessionId);
+    } catch (error) {
+      if (!(error instanceof SessionLost)) throw error;
+      if (wasInterrupted) return failed(`Outcome unknown: ${this.#name} was interrupted at its work, and ${LOST}`);
+      if (isFollowUp) return failed(`${this.#name} cannot be sent another message: ${error.message}. Start another.`);
+      // Nothing was said in it.
+      opened = await this.#open(agent, undefined);
+    }
+    this.#session = opened;
+    const continued = opened.id === sessionId;
+    run.emit({ type: "outside-session", server: agent.serverName, sessionId: opened.id, continued });
+    onSession(opened.id);
+    return undefined;
+  }
+
+  async #open(agent: OutsideAgent, sessionId: string | undefined): Promise<OutsideSession> {
+    const { work, tree } = this.#run;
+    await tree.settled();
+    work.throwIfAborted();
+    using scope = new Scope(work);
+    const request = {
+      cwd: tree.cwd,
+      sessionId,
+      allowance: allowanceOf(this.#run, agent, this.#funds),
+      signal: scope.signal,
+    };
+    try {
+      return await agent.open(request, this.#host);
+    } catch (error) {
+      work.throwIfAborted();
+      if (error instanceof SessionLost || error instanceof ModelError) throw error;
+      throw new ModelError("unknown", `${this.#name} could not be started: ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  /** One message and its answer. Undefined when another message has arrived meanwhile. */
+  async prompt(isContinued: boolean): Promise<Ending | undefined> {
+    const run = this.#run;
+    if (run.turns >= run.profile.maxTurns) return { status: "incomplete", stopReason: "turns" };
+    const text = isContinued ? lastText(run.conversation.messages) : this.#unsaid();
+    if (this.#funds === undefined) await this.#reserve();
+    const funds = this.#funds;
+    if (funds === undefined) throw new Error("Unreachable: a prompt without a reservation");
+    const promptTokens = tokensIn(text);
+    const { maxCostUsd } = this.#work.agent;
+    run.work.throwIfAborted();
+    run.turns += 1;
+    run.waitingFor = this.#name;
+    this.#host.begin();
+    this.#reported = { tokens: undefined, costUsd: undefined };
+    run.emit({
+      type: "turn-start",
+      turn: run.turns,
+      promptTokens,
+      reserved: Number.isFinite(funds.tokens) ? funds.tokens : 0,
+      ...(maxCostUsd !== undefined && { reservedUsd: maxCostUsd }),
+    });
+    await run.tree.settled(); // guard: store-before-prompt
+    const answer = await this.#ask(text);
+    this.#bill(answer, promptTokens, funds);
+    if (answer.error !== undefined) throw answer.error;
+    readInbox(run);
+    return run.conversation.messages.at(-1)?.role === "user"
+      ? undefined
+      : endingAfter(run, finishOf(answer.stop), this.#host.wasRefused);
+  }
+
+  async close(): Promise<void> {
+    this.#host[Symbol.dispose]();
+    this.#funds?.[Symbol.dispose]();
+    const session = this.#session;
+    if (session !== undefined) await this.#notForEver(session.close());
+  }
+
+  /** Sends the prompt. A stop is an answer too, with what is known of its bill. */
+  async #ask(text: string): Promise<Answered> {
+    const run = this.#run;
+    const session = this.#session;
+    if (session === undefined) throw new Error("Unreachable: a prompt without a session");
+    using scope = new Scope(run.work);
+    this.#prompting = scope;
+    const onIncoming = run.onIncoming;
+    // Asked to wrap up, an agent outside keeps what it has said; it is not asked for last words.
+    run.onIncoming = () => {
+      if (run.isWrappingUp) scope.abort(new WrappedUp());
+    };
+    run.onIncoming();
+    try {
+      if (scope.aborted) return { ...NOTHING_SENT, error: scope.reason };
+      const answering = session.prompt(text, scope.signal);
+      const answer = await this.#untilStopped(answering, scope);
+      return { ...answer, error: scope.aborted ? scope.reason : undefined };
+    } catch (error) {
+      return { ...NOTHING_KNOWN, error: scope.aborted ? scope.reason : toModelError(error, this.#name) };
+    } finally {
+      run.onIncoming = onIncoming;
+      this.#prompting = undefined;
+    }
+  }
+
+  /** The session ends an agent that does not stop; this is for one whose session does not end either. */
+  async #untilStopped(answering: Promise<OutsideAnswer>, scope: Scope): Promise<OutsideAnswer> {
+    const late = Promise.withResolvers<OutsideAnswer>();
+    let timer: Disposable | undefined;
+    using _abort = scope.onAbort(() => {
+      timer = this.#run.tree.clock.timer(MAX_STOP_MS, () => late.resolve(NOTHING_KNOWN));
+    });
+    try {
+      return await Promise.race([answering, late.promise]);
+    } finally {
+      timer?.[Symbol.dispose]();
+    }
+  }
+
+  async #notForEver(work: Promise<void>): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    using _timer = this.#run.tree.clock.timer(MAX_STOP_MS, late.resolve);
+    await Promise.race([work.catch(() => {}), late.promise]);
+  }
+
+  async #reserve(): Promise<void> {
+    const run = this.#run;
+    const { agent, share } = this.#work;
+    const need = outsideNeed(tokensIn(this.#unsaid()), agent, share, run.account.left());
+    this.#funds = await OutsideFunds.reserve(run, need, (limit) => run.tree.waitForBudget(run, limit));
+  }
+
+  /** While it runs: what it reports must be covered, or it is stopped. */
+  async #check(spent: Reported): Promise<void> {
+    this.#reported = spent;
+    const prompting = this.#prompting;
+    let exceeded: unknown;
+    try {
+      exceeded = await this.#funds?.cover(spent);
+    } catch (error) {
+      exceeded = error;
+    }
+    if (exceeded !== undefined) prompting?.abort(exceeded);
+  }
+
+  /** Records the answer and its bill. What is unknown is not free: then it is what was reserved. */
+  #bill({ stop, usage, costUsd }: Answered, promptTokens: number, funds: OutsideFunds): void {
+    const run = this.#run;
+    const text = this.#host.finish();
+    const { agent } = this.#work;
+    const spent = billedUsage(usage, unknownUsage(this.#reported.tokens, promptTokens, funds.tokens, text));
+    const cost = costUsd ?? this.#reported.costUsd ?? agent.maxCostUsd ?? null;
+    funds.settle(spent.totalTokens, cost);
+    funds[Symbol.dispose]();
+    this.#funds = undefined;
+    const message = { role: "assistant", content: [{ type: "text", text }] } as const;
+    run.bill(spent, cost);
+    run.hasAnswered = true;
+    run.conversation.addAnswer(message, undefined);
+    run.emit({ type: "message-end", turn: run.turns, message, finish: finishOf(stop), usage: spent, costUsd: cost });
+  }
+
+  /** Without the last words that another run would be asked for. Throws what is not an ending of its own. */
+  stoppedBy(error: unknown): Ending {
+    const run = this.#run;
+    if (error instanceof BudgetExceeded && !run.scope.aborted) {
+      run.emit({ type: "budget-warning", message: error.message });
+      return budgetEnding(error.message);
+    }
+    if (error instanceof WrappedUp && !run.scope.aborted)
+      return { status: "cancelled", fault: { type: "cancelled", message: `${cancelledSentence(run)} at its work` } };
+    throw error;
+  }
+
+  /** What the agent has not been told yet: everything since its last answer, and before its first one who it is. */
+  #unsaid(): string {
+    const { conversation, profile } = this.#run;
+    const { messages } = conversation;
+    const last = messages.findLastIndex(({ role }) => role === "assistant");
+    const unsaid = messages.slice(last + 1).map(textIn);
+    const { instructions } = profile;
+    return (last === -1 && instructions !== undefined ? [instructions, ...unsaid] : unsaid).join("\n\n");
+  }
+}
+
+type Answered = OutsideAnswer & { readonly error: unknown };
+
+const LOST =
+  "its session cannot be continued. Look at what it has done before you hand the task to another, which would begin again.";
+
+const NOTHING_SENT: OutsideAnswer = { stop: "cancelled", usage: noUsage(), costUsd: 0 };
+const NOTHING_KNOWN: OutsideAnswer = { stop: "cancelled", usage: undefined, costUsd: undefined };
+
+/** The run was asked to wrap up. */
+class WrappedUp extends Error {}
+
+function textIn(message: Message): string {
+  return textOf(message as { content: readonly { type: string; text?: string }[] });
+}
+
+function lastText(messages: readonly Message[]): string {
+  const last = messages.at(-1);
+  return last === undefined ? "" : textIn(last);
+}
