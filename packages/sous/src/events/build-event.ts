@@ -10,6 +10,7 @@ export function buildEvent(seq: number, time: number, who: RunIdentity, body: St
   const { runId, agentId, parentId, path, depth } = who;
   switch (body.type) {
     case "turn-start":
+      if (body.reservedUsd !== undefined) break;
       return {
         seq,
         time,
@@ -22,7 +23,7 @@ export function buildEvent(seq: number, time: number, who: RunIdentity, body: St
         turn: body.turn,
         promptTokens: body.promptTokens,
         reserved: body.reserved,
-      } satisfies Required<EventOf<"turn-start">>;
+      } satisfies Required<Omit<EventOf<"turn-start">, "reservedUsd">>;
     case "message-end":
       return {
         seq,

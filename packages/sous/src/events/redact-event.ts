@@ -12,6 +12,7 @@ import type { Redactor } from "../core/redactor.ts";
 export function redactBody(body: StoredBody, redactor: Redactor): StoredBody {
   switch (body.type) {
     case "turn-start":
+    case "outside-session":
     case "prune":
     case "truncation":
     case "cancel":
@@ -29,6 +30,14 @@ export function redactBody(body: StoredBody, redactor: Redactor): StoredBody {
     }
     case "tool-call-end":
       return redactResult(body, redactor);
+    case "outside-call":
+      return changed(body, {
+        name: redactor.text(body.name),
+        kind: redactor.text(body.kind),
+        title: redactor.text(body.title),
+        input: redactor.value(body.input),
+        ...(body.output === undefined ? {} : { output: redactor.text(body.output) }),
+      });
     case "approval-end":
       return changed(body, { reason: optional(body.reason, redactor) });
     case "budget-warning":

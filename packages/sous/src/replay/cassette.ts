@@ -8,6 +8,7 @@ import { systemPrompt } from "../core/agent.ts";
 import { type ModelErrorKind, messageOf, UserError } from "../core/errors.ts";
 import { type AssistantMessage, type Message, textOf } from "../core/message.ts";
 import type { FinishReason } from "../core/model.ts";
+import { isOutsideModel } from "../core/model.ts";
 import { list, messageSchemas, runSchemas } from "../core/run-schema.ts";
 import { once } from "../core/schema.ts";
 import type { Usage } from "../core/usage.ts";
@@ -116,6 +117,11 @@ export function toCassette(recording: Recording, runId: string): Cassette {
   const agents: Cassette["agents"] = {};
   for (const [path, runs] of recording.paths) {
     if (path !== top.path && !path.startsWith(`${top.path}/`)) continue;
+    const outside = runs.find(({ start }) => isOutsideModel(start.model));
+    if (outside !== undefined)
+      throw new UserError(
+        `The run ${runId} cannot be saved as a cassette: ${path} was the work of ${outside.start.model}, and a cassette has answers of models only. Play the stored run with sous replay --rerun`,
+      );
     agents[`${agent}${path.slice(top.path.length)}`] = requestsOf(runs, prompts);
   }
   return { format: "sous-cassette", version: 1, agent, model, task: textOf(task), agents };

@@ -52,6 +52,8 @@ export function comparableEvent(
         recorded,
       );
     case "tool-call-start":
+    case "outside-session":
+    case "outside-call":
     case "approval-request":
     case "approval-end":
     case "budget-warning":

@@ -267,7 +267,12 @@ function inWords(event: StoredEvent): string {
 function compared(events: readonly StoredEvent[]): StoredEvent[] {
   let openTurn: number | undefined;
   let isResumed = false;
+  const sessions = new Set<string>();
   return events.filter((event) => {
+    // The session that a restart opened again, and what it said there.
+    if (event.type === "outside-session" && sessions.has(event.runId)) return false;
+    if (event.type === "outside-session") sessions.add(event.runId);
+    if (event.type === "notice" && event.reason === "interrupted") return false;
     if (event.type === "message-end") openTurn = undefined;
     if (event.type === "resume") isResumed = true;
     if (event.type === "stalled" || event.type === "resume") return false;

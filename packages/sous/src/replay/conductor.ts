@@ -43,6 +43,7 @@ export class Conductor {
   readonly #held: Held[] = [];
   /** Live work by the number of its recorded result. */
   readonly #live = new Map<object, number>();
+  readonly #closing = new AbortController();
   #onNews: (() => void) | undefined;
   #idleTimers = 0;
 
@@ -77,6 +78,11 @@ export class Conductor {
     });
   }
 
+  /** Aborts when the rerun is given up: what waits for its turn then waits in vain. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
   /** Waits for live work, and then for the turn of its recorded result. */
   async afterLive<T>(event: StoredEvent, work: PromiseLike<T>): Promise<T> {
     const token = {};
@@ -108,6 +114,7 @@ export class Conductor {
 
   /** Everything was told to stop: lets time pass for what gives up only after a while. */
   async close(isOver: () => boolean): Promise<void> {
+    this.#closing.abort();
     for (let fired = 0; ; ) {
       await quiet();
       if (isOver()) return;

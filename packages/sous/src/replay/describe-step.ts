@@ -20,6 +20,10 @@ function nameOf(event: StoredEvent): string {
       return `the call of ${event.toolName}`;
     case "tool-call-end":
       return `the result of ${event.toolName}`;
+    case "outside-session":
+      return `the session with ${event.server}`;
+    case "outside-call":
+      return event.phase === "start" ? `the start of its own ${event.name}` : `the end of its own ${event.name}`;
     case "approval-request":
       return `the question about ${event.toolName}`;
     case "approval-end":

@@ -73,6 +73,15 @@ export class Playback {
       | undefined;
   }
 
+  /** The agent outside that a person was asked about before this child was refused; undefined when none was. */
+  askedAbout({ runId, label }: EventOf<"spawn-refused">): string | undefined {
+    for (const { toolName, input, callId } of this.recording.runs.get(runId)?.asked.values() ?? []) {
+      const { serverName, description } = (input ?? {}) as { serverName?: unknown; description?: unknown };
+      if (toolName === "subagent_delegate" && callId.includes("/") && description === label) return String(serverName);
+    }
+    return undefined;
+  }
+
   toolsOf({ path, start }: RunRecording): readonly ShownTool[] {
     const shown = this.recording.toolSets.get(start.tools.hash);
     if (shown === undefined) throw new UserError(`The recording does not say which tools ${path} had`);
@@ -99,7 +108,8 @@ export class Playback {
 
   /** Whether the run does nothing after this event until something comes from outside. */
   #isWaiting(event: StoredEvent): boolean {
-    if (event.type !== "tool-call-start") return event.type === "turn-start" || event.type === "approval-request";
+    if (event.type !== "tool-call-start")
+      return event.type === "turn-start" || event.type === "approval-request" || event.type === "outside-call";
     const run = this.runOf(event.runId);
     const result = run?.results.get(this.ids.toRecorded(event.callId));
     // A call that was stopped before it was made has its result at once.

@@ -19,8 +19,11 @@ export function recordedConsent(playback: Playback): Approve | ApprovalPolicy | 
     decide({ runId, callId }) {
       const run = playback.runOf(runId);
       const recorded = playback.ids.toRecorded(callId);
-      if (run?.calls.has(recorded) !== true) return undefined;
-      return { effect: run.asked.has(recorded) ? "ask" : "allow" };
+      if (run?.asked.has(recorded) === true) return { effect: "ask" };
+      // A child that is outside is asked about as a part of the call that made it: `call_1/0`.
+      const [call = ""] = recorded.split("/");
+      const isKnown = run?.calls.has(recorded) === true || run?.calls.has(call) === true;
+      return isKnown ? { effect: "allow" } : undefined;
     },
   };
 }

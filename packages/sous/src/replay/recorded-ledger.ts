@@ -6,6 +6,7 @@
 import { BudgetExceeded, Refused } from "../core/errors.ts";
 import type { StoredEvent } from "../core/event.ts";
 import type { Budget, CallAsk, Holding, Lease, Ledger, RunSlot, StartAsk, Started } from "../core/limits.ts";
+import { isOutsideModel } from "../core/model.ts";
 import type { Scope } from "../core/scope.ts";
 import { type Recording, wasStopped } from "./recording.ts";
 
@@ -37,6 +38,8 @@ class Past {
   readonly #refusals = new Map<Refusal, StoredEvent | undefined>();
   /** Those of them that wait now. */
   readonly #waiting = new Map<Refusal, () => void>();
+  /** The paths of agents outside. */
+  readonly #outside = new Set<string>();
   readonly #progress: Progress;
 
   constructor(events: readonly StoredEvent[], progress: Progress) {
@@ -45,6 +48,7 @@ class Past {
     for (const event of events) {
       if (isFromOutside(event)) outside = event;
       if (isRefusal(event) && event.waited === true) this.#refusals.set(event, outside);
+      if (event.type === "run-start" && isOutsideModel(event.model)) this.#outside.add(event.path);
       if (event.type === "run-start") add(this.#starts, event.path, undefined);
       else if (isRefusal(event)) add(this.#starts, event.childPath ?? "", event);
       else if (isOfQuestion(event)) add(this.#questions, event.path, event);
@@ -103,6 +107,8 @@ class Past {
   /** What the next question of this agent was granted. */
   ask(path: string): Verdict {
     const left = this.#questions.get(path) ?? [];
+    if (this.#outside.has(path) && left[0]?.type === "message-end" && !this.#progress.hasCome(left[0]))
+      return grown(left[1]);
     if (left[0]?.type === "message-end") left.shift();
     // An attempt that failed is made again with what was granted, unless that was refused.
     const isAgain = left[0]?.type === "retry";
@@ -121,6 +127,8 @@ class Past {
         left.shift();
         return BudgetExceeded.inWords(next.message);
       case "run-end":
+        // Its session could not be opened.
+        if (this.#outside.has(path) && next.status === "failed") return Number.POSITIVE_INFINITY;
         return wasStopped({ end: next }) && next.status !== "budget_exceeded" ? "stopped" : NO_ANSWER;
       case undefined:
         return "stopped";
@@ -136,6 +144,11 @@ class Past {
     left.splice(0, end + 1);
     this.touch();
   }
+}
+
+/** What an agent outside asks for while it works: it has it, or is stopped and then answers. */
+function grown(next: StoredEvent | undefined): Verdict {
+  return next?.type === "budget-warning" ? BudgetExceeded.inWords(next.message) : Number.POSITIVE_INFINITY;
 }
 
 /** Of last words that could not be paid: nothing was recorded of them. */

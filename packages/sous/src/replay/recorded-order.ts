@@ -2,6 +2,7 @@
 
 import type { StoredEvent } from "../core/event.ts";
 import { toolCallsOf } from "../core/message.ts";
+import { isOutsideModel } from "../core/model.ts";
 import { indexAfter } from "../core/store.ts";
 import { type Recording, type RunRecording, wasStopped } from "./recording.ts";
 
@@ -48,7 +49,7 @@ export class RecordedOrder {
         return this.#afterEnd(run, next);
       }
       // What it hears it hears before it asks.
-      if (next.type === "turn-start" || next.type === "cancel" || isFromOutside(next)) break;
+      if (next.type === "turn-start" || next.type === "cancel" || isFromOutside(next, run)) break;
       if (next.type === "report" && this.#endOf(next.childRunId) > event.seq) break;
       // A child that waited to start was refused because of what others did.
       if (next.type === "notice" && next.reason === "no-report") break;
@@ -73,7 +74,7 @@ export class RecordedOrder {
     for (let index = indexAfter(events, from.seq); index < events.length; index++) {
       const event = events[index];
       if (event === undefined || event.seq >= to.seq) return true;
-      if (isFromOutside(event)) return false;
+      if (isFromOutside(event, this.#recording.runs.get(event.runId))) return false;
     }
     return true;
   }
@@ -160,6 +161,19 @@ function comesBySomethingElse({ type }: StoredEvent): boolean {
   return type === "stalled" || type === "spawn-refused" || type === "truncation";
 }
 
-function isFromOutside({ type }: StoredEvent): boolean {
-  return type === "message-end" || type === "retry" || type === "tool-call-end" || type === "approval-end";
+function isFromOutside({ type }: StoredEvent, run: RunRecording | undefined): boolean {
+  switch (type) {
+    case "message-end":
+    case "retry":
+    case "tool-call-end":
+    case "approval-end":
+    case "outside-session":
+    case "outside-call":
+      return true;
+    case "approval-request":
+      // An agent outside asks for itself; of a model's call it follows from the answer.
+      return run !== undefined && isOutsideModel(run.start.model);
+    default:
+      return false;
+  }
 }

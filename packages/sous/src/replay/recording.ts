@@ -31,6 +31,8 @@ export type RunRecording = {
   readonly results: ReadonlyMap<string, EventOf<"tool-call-end">>;
   readonly asked: ReadonlyMap<string, EventOf<"approval-request">>;
   readonly consents: ReadonlyMap<string, EventOf<"approval-end">>;
+  /** How the calls that an agent outside made by itself ended, by call id. */
+  readonly outsideEnds: ReadonlyMap<string, EventOf<"outside-call">>;
   /** Who started it: always a run that was there before. */
   readonly parent: RunRecording | undefined;
   /** The runs it started, in their order. */
@@ -158,6 +160,7 @@ class RunFold implements RunRecording {
   readonly results = new Map<string, EventOf<"tool-call-end">>();
   readonly asked = new Map<string, EventOf<"approval-request">>();
   readonly consents = new Map<string, EventOf<"approval-end">>();
+  readonly outsideEnds = new Map<string, EventOf<"outside-call">>();
   readonly parent: RunRecording | undefined;
   readonly children: RunFold[] = [];
   end: EventOf<"run-end"> | undefined;
@@ -194,6 +197,9 @@ class RunFold implements RunRecording {
       case "tool-call-end":
         this.results.set(event.callId, event);
         break;
+      case "outside-call":
+        if (event.phase === "end") this.outsideEnds.set(event.callId, event);
+        break;
       case "approval-request":
         this.asked.set(event.callId, event);
         break;
@@ -208,6 +214,7 @@ class RunFold implements RunRecording {
         break;
       case "run-start":
       case "tool-call-start":
+      case "outside-session":
       case "budget-warning":
       case "truncation":
       case "spawn-refused":

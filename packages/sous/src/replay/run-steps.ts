@@ -46,9 +46,12 @@ export function stepsOf(runs: readonly RunRecording[], pathOf: (path: string) =>
           return [{ kind: "heard", from: event.type, text: event.text }];
         case "spawn-refused":
           return [{ kind: "refused", label: event.label, message: event.message }];
+        case "outside-call":
+          return event.phase === "start" ? [outsideStep(event, run)] : [];
         case "run-start":
         case "turn-start":
         case "tool-call-start":
+        case "outside-session":
         case "tool-call-end":
         case "approval-request":
         case "approval-end":
@@ -92,6 +95,12 @@ function answerSteps(
     });
   }
   return steps;
+}
+
+/** What an agent outside did by itself, beside the tools that a model called. */
+function outsideStep({ callId, name, input }: EventOf<"outside-call">, { outsideEnds }: RunRecording): RunStep {
+  const end = outsideEnds.get(callId);
+  return { kind: "tool", toolName: name, input, output: end?.output, isError: end?.isError === true, children: [] };
 }
 
 function endStep({ end }: RunRecording): RunStep {

@@ -25,8 +25,11 @@ export function toBrief(event: StoredEvent, start: EventOf<"run-start">, epoch: 
   const { seq } = event;
   switch (event.type) {
     case "turn-start": {
+      if ("reservedUsd" in event) return event;
       const { type, turn, promptTokens, reserved } = event;
-      return { seq, start, since, type, turn, promptTokens, reserved } satisfies Required<Brief<"turn-start">>;
+      return { seq, start, since, type, turn, promptTokens, reserved } satisfies Required<
+        Omit<Brief<"turn-start">, "reservedUsd">
+      >;
     }
     case "message-end": {
       const { type, turn, message, finish, usage, costUsd } = event;

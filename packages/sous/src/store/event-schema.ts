@@ -54,7 +54,13 @@ export const storedEventSchema = once(() => {
 
   return z.discriminatedUnion("type", [
     event(runStart),
-    event({ type: z.literal("turn-start"), turn: count, promptTokens: amount, reserved: amount }),
+    event({
+      type: z.literal("turn-start"),
+      turn: count,
+      promptTokens: amount,
+      reserved: amount,
+      reservedUsd: amount.optional(),
+    }),
     event({
       type: z.literal("message-end"),
       turn: count,
@@ -74,6 +80,23 @@ export const storedEventSchema = once(() => {
       durationMs: amount,
       stack: z.string().optional(),
       metadata: z.record(z.string(), z.unknown()).optional(),
+    }),
+    event({
+      type: z.literal("outside-session"),
+      server: z.string(),
+      sessionId: z.string(),
+      continued: z.boolean(),
+    }),
+    event({
+      type: z.literal("outside-call"),
+      callId: z.string(),
+      phase: z.enum(["start", "end"]),
+      name: z.string(),
+      kind: z.string(),
+      title: z.string(),
+      input: anything,
+      output: z.string().optional(),
+      isError: z.boolean().optional(),
     }),
     event({ type: z.literal("approval-request"), callId: z.string(), toolName: z.string(), input: anything }),
     event({
@@ -118,7 +141,7 @@ export const storedEventSchema = once(() => {
     event({ type: z.literal("steer"), text: z.string(), callId: z.string().optional() }),
     event({
       type: z.literal("notice"),
-      reason: z.enum(["summary", "output-repair", "wrap-up", "empty-answer", "cut-answer", "no-report"]),
+      reason: z.enum(["summary", "output-repair", "wrap-up", "empty-answer", "cut-answer", "no-report", "interrupted"]),
       text: z.string(),
     }),
     event({ type: z.literal("report"), childRunId: z.string(), childAgentId: z.string(), text: z.string() }),

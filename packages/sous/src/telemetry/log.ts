@@ -103,6 +103,12 @@ class LifecycleFold implements LifecycleLog {
       case "text-delta":
       case "reasoning-delta":
         break;
+      case "outside-session":
+        this.#session(event);
+        break;
+      case "outside-call":
+        this.#outsideCall(event);
+        break;
       case "budget-wait":
         this.#limit("debug", "budget.wait", event);
         break;
@@ -182,6 +188,22 @@ class LifecycleFold implements LifecycleLog {
     });
   }
 
+  #session(event: EventOf<"outside-session">): void {
+    const { runId, depth, server, sessionId, continued, time } = event;
+    if (depth === 0) return;
+    const label = this.#labelOf(event, this.#runs.get(runId));
+    this.#say("info", "subagent.session", time, { label, depth, server, session_id: sessionId, continued });
+  }
+
+  /** What an agent outside did by itself, when it has ended. */
+  #outsideCall(event: EventOf<"outside-call">): void {
+    const { runId, depth, phase, name, kind, isError, time } = event;
+    if (depth === 0 || phase === "start") return;
+    const label = this.#labelOf(event, this.#runs.get(runId));
+    const status = isError === true ? "failed" : "completed";
+    this.#say("debug", "subagent.outside_call", time, { label, depth, name, kind, status });
+  }
+
   /** No child was made; the depth is the one it would have had. */
   #refused({ label, errorType, message, depth: parentDepth, time }: EventOf<"spawn-refused">): void {
     const head = { label, depth: parentDepth + 1 };
@@ -231,7 +253,7 @@ function callKey(runId: string | null, callId: string): string {
 /** How important a line is. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
-type LogFields = Readonly<Record<string, string | number | readonly string[]>>;
+type LogFields = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
 type LogEntry = { time: number; level: LogLevel; event: string; fields: LogFields };
 

@@ -53,6 +53,10 @@ type RunState = {
   openCalls: Map<string, string>;
   openQuestions: Set<string>;
   seenCalls: Set<string>;
+  /** What an agent outside does by itself: begun and not ended. */
+  outsideCalls: Set<string>;
+  hasSession: boolean;
+  isInTurn: boolean;
   /** The sum over the answers and failed attempts. */
   counted: Usage;
 };
@@ -114,6 +118,9 @@ class History {
       openCalls: new Map(),
       openQuestions: new Set(),
       seenCalls: new Set(),
+      outsideCalls: new Set(),
+      hasSession: false,
+      isInTurn: false,
       counted: noUsage(),
     });
   }
@@ -137,7 +144,11 @@ class History {
 
   #continue(run: RunState, event: Exclude<StoredEvent, { type: "run-start" }>): void {
     switch (event.type) {
+      case "turn-start":
+        run.isInTurn = true;
+        break;
       case "message-end":
+        run.isInTurn = false;
         addUsage(run.counted, event.usage);
         if (run.openCalls.size > 0) this.problem(event, "comes while calls of the answer before are open");
         for (const { callId } of toolCallsOf(event.message)) {
@@ -160,11 +171,24 @@ class History {
         if (!event.output.isWellFormed()) this.problem(event, "is not well-formed Unicode");
         break;
       case "approval-request":
-        if (!run.openCalls.has(event.callId)) this.problem(event, "asks about no open call");
+        if (!mayAsk(run, event.callId)) this.problem(event, "asks about no open call");
         run.openQuestions.add(event.callId);
         break;
       case "approval-end":
         if (!run.openQuestions.delete(event.callId)) this.problem(event, "answers no open question");
+        break;
+      case "outside-session":
+        if (run.isInTurn) this.problem(event, "comes in the middle of a turn");
+        run.hasSession = true;
+        break;
+      case "outside-call":
+        this.#outsideCall(run, event);
+        break;
+      case "resume":
+        // Of a process that has ended: what an agent outside did there has no further events.
+        run.isInTurn = false;
+        if (run.hasSession) run.openQuestions.clear();
+        run.outsideCalls.clear();
         break;
       case "report":
         this.#checkReport(event);
@@ -172,7 +196,6 @@ class History {
       case "run-end":
         this.#end(run, event);
         break;
-      case "turn-start":
       case "budget-warning":
       case "prune":
       case "truncation":
@@ -181,11 +204,22 @@ class History {
       case "cancel":
       case "steer":
       case "notice":
-      case "resume":
         break;
       default:
         event satisfies never;
     }
+  }
+
+  #outsideCall(run: RunState, event: EventOf<"outside-call">): void {
+    const { callId, phase } = event;
+    if (!run.hasSession) this.problem(event, "comes before the session of its run");
+    if (phase === "start") {
+      if (run.outsideCalls.has(callId)) this.problem(event, "begins twice");
+      run.outsideCalls.add(callId);
+      return;
+    }
+    if (!run.outsideCalls.delete(callId)) this.problem(event, "ends no open call");
+    if (run.openQuestions.has(callId)) this.problem(event, "ends a call whose question is open");
   }
 
   #checkReport(event: EventOf<"report">): void {
@@ -199,6 +233,9 @@ class History {
   #end(run: RunState, end: EventOf<"run-end">): void {
     run.isEnded = true;
     for (const callId of run.openCalls.keys()) this.problem(end, `leaves the call ${callId} open`);
+    // An agent that was stopped or has died does not say how its calls ended.
+    const isWhole = end.status === "completed" || end.status === "incomplete" || end.status === "refused";
+    if (isWhole) for (const callId of run.outsideCalls) this.problem(end, `leaves the outside call ${callId} open`);
     for (const callId of run.openQuestions) this.problem(end, `leaves the question about ${callId} open`);
     if (run.openChildren > 0) this.problem(end, `leaves ${run.openChildren} children running`);
     const parent = end.parentId === null ? undefined : this.#runs.get(end.parentId);
@@ -220,6 +257,8 @@ function describe(event: StoredEvent): string {
     case "tool-call-end":
     case "approval-request":
       return `${event.type} ${event.toolName} ${event.callId}`;
+    case "outside-call":
+      return `${event.type} ${event.phase} ${event.name} ${event.callId}`;
     case "turn-start":
     case "message-end":
       return `${event.type} ${event.turn}`;
@@ -237,4 +276,9 @@ function isSame(one: Readonly<Usage>, other: Readonly<Usage>): boolean {
 function inWords(usage: Readonly<Usage>): string {
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, totalTokens } = usage;
   return `${totalTokens} tokens (${inputTokens} in, ${outputTokens} out, ${cachedInputTokens} cached, ${cacheWriteTokens} written)`;
+}
+
+/** A call asks about itself, the gate about a child that the call asks for, and an agent outside about what it likes. */
+function mayAsk({ openCalls, hasSession, isInTurn }: RunState, callId: string): boolean {
+  return openCalls.has(callId) || openCalls.has(callId.replace(/\/\d+$/, "")) || (hasSession && isInTurn);
 }

@@ -8,23 +8,25 @@ import { addCost, addUsage, noUsage } from "../../core/usage.ts";
 import { HTML_STYLE } from "./html-style.ts";
 import {
   type CallView,
+  filesOf,
+  lastWords,
+  type Part,
+  type RunView,
+  resultOf,
+  SPEAKERS,
+  type ViewEntry,
+} from "./view.ts";
+import {
   costInWords,
   countInWords,
   durationInWords,
   fileInWords,
-  filesOf,
-  lastWords,
-  type Part,
   pictureAddress,
-  type RunView,
-  resultOf,
-  SPEAKERS,
   showHidden,
   timeInWords,
   tokensInWords,
-  type ViewEntry,
   valueInWords,
-} from "./view.ts";
+} from "./words.ts";
 
 /** Where each run stands in the file. */
 type Anchors = ReadonlyMap<string, string>;
@@ -166,6 +168,8 @@ function entryItem(entry: ViewEntry, startedAt: number, anchors: Anchors): strin
   const time = `<span class="time">+${timeInWords(entry.time - startedAt)}</span>`;
   if (entry.kind === "remark")
     return `<li class="remark${entry.isBad ? " bad" : ""}">${visible(entry.text)} ${time}</li>`;
+  if (entry.kind === "activity")
+    return `<li class="message outside"><div class="by">Outside ${time}</div>\n${callBlock(entry.call, anchors)}</li>`;
   const { number, from, parts, calls } = entry;
   return `<li class="message ${from}"><div class="by"><span class="number">${number}</span> ${SPEAKERS[from]} ${time}</div>
 ${parts.map(partBlock).join("\n")}${calls.map((call) => callBlock(call, anchors)).join("\n")}</li>`;

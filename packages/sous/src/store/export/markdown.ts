@@ -4,21 +4,23 @@ import { systemPrompt } from "../../core/agent.ts";
 import type { RunRecord } from "../../core/store.ts";
 import {
   type CallView,
-  costInWords,
-  durationInWords,
-  fileInWords,
   filesOf,
   lastWords,
   type Part,
   type RunView,
   resultOf,
   SPEAKERS,
+  type ViewEntry,
+} from "./view.ts";
+import {
+  costInWords,
+  durationInWords,
+  fileInWords,
   showHidden,
   timeInWords,
   tokensInWords,
-  type ViewEntry,
   valueInWords,
-} from "./view.ts";
+} from "./words.ts";
 
 /** `views` begin with the root. */
 export function toMarkdownFile(views: readonly RunView[]): string {
@@ -76,6 +78,7 @@ function runSection(view: RunView): string {
 function entrySection(entry: ViewEntry, startedAt: number): string {
   const time = `+${timeInWords(entry.time - startedAt)}`;
   if (entry.kind === "remark") return `> ${entry.isBad ? "**!** " : ""}${inline(entry.text)} (${time})`;
+  if (entry.kind === "activity") return `**Outside** (${time})\n\n${callSection(entry.call)}`;
   const { number, from, parts, calls } = entry;
   const title = `**${number}. ${SPEAKERS[from]}** (${time})`;
   return [title, ...parts.flatMap(partSection), ...calls.map(callSection)].join("\n\n");

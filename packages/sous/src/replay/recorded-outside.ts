@@ -1,0 +1,186 @@
+/** The agent outside of a rerun: it plays its recorded session, and no program is started. */
+
+import { ignore, ModelError } from "../core/errors.ts";
+import type { EventOf, StoredEvent } from "../core/event.ts";
+import { textOf } from "../core/message.ts";
+import type { Model } from "../core/model.ts";
+import { isOutsideModel } from "../core/model.ts";
+import {
+  type OutsideAgent,
+  type OutsideAgents,
+  type OutsideAnswer,
+  type OutsideHost,
+  type OutsideSession,
+  outsideModel,
+  SessionLost,
+} from "../core/outside-agent.ts";
+import type { Conductor } from "./conductor.ts";
+import type { IdMap } from "./id-map.ts";
+import type { Recording, RunRecording } from "./recording.ts";
+
+/** The model of a recorded run whose agent was outside; undefined for every other run. */
+export function recordedOutsideModel(run: RunRecording, playback: OutsidePlayback): Model | undefined {
+  const { model } = run.start;
+  if (!isOutsideModel(model)) return undefined;
+  // The name of its server may be written otherwise than in the id.
+  return { ...outsideModel(recordedOutsideAgent(run, playback)), id: model };
+}
+
+/** The agents outside of a recording by name, for definitions that name one. Each run of them is played by its own. */
+export function recordedOutsideAgents({ runs }: Pick<Recording, "runs">): OutsideAgents {
+  const starts = [...runs.values()].map(({ start }) => start).filter(({ model }) => isOutsideModel(model));
+  const names = new Map(starts.map((start) => [nameIn(start.model), start.timeoutMs]));
+  return {
+    serverNames: [...names.keys()],
+    outsideAgent: (serverName = "") => unplayedAgent(serverName, names.get(serverName)),
+  };
+}
+
+/** One that was asked about and never ran, or is not in the recording. */
+export function unplayedAgent(serverName: string, timeoutMs?: number | undefined): OutsideAgent {
+  const open = () => Promise.reject(new ModelError("invalid_request", `The recording has no session of ${serverName}`));
+  return { serverName, maxCostUsd: undefined, timeoutMs, open };
+}
+
+function nameIn(model: string): string {
+  return model.slice(model.indexOf("/") + 1);
+}
+
+/** The part of a playback that it needs. */
+export type OutsidePlayback = {
+  readonly conductor: Pick<Conductor, "turn" | "closing">;
+  readonly ids: Pick<IdMap, "toActual">;
+};
+
+export function recordedOutsideAgent(run: RunRecording, playback: OutsidePlayback): OutsideAgent {
+  const [prompts, session] = [promptsOf(run), run.events.find((event) => event.type === "outside-session")];
+  const reserved = run.events.find((event) => event.type === "turn-start")?.reservedUsd;
+  return {
+    serverName: session?.server ?? nameIn(run.start.model),
+    maxCostUsd: reserved,
+    // The run itself has the time that it had.
+    timeoutMs: undefined,
+    async open({ sessionId, signal }, host) {
+      if (session === undefined) {
+        await playback.conductor.turn(run.end, signal);
+        throw failureOf(run);
+      }
+      // Its session was gone then, and it was opened without it.
+      if (sessionId !== undefined && sessionId !== session.sessionId) throw new SessionLost("It was lost");
+      await playback.conductor.turn(session, signal);
+      return new RecordedSession(session.sessionId, { run, playback, prompts, host });
+    },
+  };
+}
+
+/** What happened in one prompt: everything up to its answer, which is missing when the process ended before it. */
+type RecordedPrompt = {
+  readonly acts: readonly EventOf<"outside-call" | "approval-request">[];
+  readonly answer: EventOf<"message-end"> | undefined;
+};
+
+function promptsOf({ events }: RunRecording): RecordedPrompt[] {
+  const prompts: RecordedPrompt[] = [];
+  let acts: RecordedPrompt["acts"][number][] = [];
+  for (const event of events) {
+    if (event.type === "outside-call" || event.type === "approval-request") acts.push(event);
+    if (event.type !== "message-end") continue;
+    prompts.push({ acts, answer: event });
+    acts = [];
+  }
+  return [...prompts, { acts, answer: undefined }];
+}
+
+type SessionParts = {
+  readonly run: RunRecording;
+  readonly playback: OutsidePlayback;
+  readonly prompts: RecordedPrompt[];
+  readonly host: OutsideHost;
+};
+
+class RecordedSession implements OutsideSession {
+  readonly id: string;
+  readonly #parts: SessionParts;
+
+  constructor(id: string, parts: SessionParts) {
+    this.id = id;
+    this.#parts = parts;
+  }
+
+  /** Its recorded acts and its recorded answer, each in its turn. A stop comes by itself, where it came then. */
+  async prompt(_text: string, signal: AbortSignal): Promise<OutsideAnswer> {
+    const { run, prompts, host } = this.#parts;
+    const { acts, answer } = prompts.shift() ?? { acts: [], answer: undefined };
+    for (const act of acts) {
+      await this.#turn(act);
+      this.#perform(act);
+    }
+    if (answer === undefined) {
+      await this.#parts.playback.conductor.turn(undefined, signal);
+      throw new Error("Unreachable: a prompt without an answer is answered");
+    }
+    const isLast = prompts[0]?.answer === undefined;
+    const spent = { tokens: answer.usage.totalTokens, costUsd: answer.costUsd ?? undefined };
+    if (isLast && run.end?.status === "budget_exceeded") {
+      host.onUsage(spent);
+      await untilAborted(signal);
+    }
+    await this.#turn(answer);
+    host.onText(this.#parts.playback.ids.toActual(textOf(answer.message)));
+    if (isLast && hasFailed(run, answer)) {
+      host.onUsage(spent);
+      throw failureOf(run);
+    }
+    return { stop: stopOf(answer), usage: { ...answer.usage }, costUsd: spent.costUsd };
+  }
+
+  async close(): Promise<void> {}
+
+  /** A run that was stopped still had what was recorded after that; a rerun that is given up has nothing more. */
+  async #turn(event: StoredEvent): Promise<void> {
+    const { conductor } = this.#parts.playback;
+    await conductor.turn(event, conductor.closing);
+  }
+
+  #perform(act: RecordedPrompt["acts"][number]): void {
+    const { host, playback } = this.#parts;
+    const { callId, input } = playback.ids.toActual(act);
+    if (act.type === "approval-request") {
+      // The answer comes in its own turn; other calls of the agent do not wait for it.
+      host.consent({ callId, toolName: act.toolName, input }).catch(ignore);
+      return;
+    }
+    const { phase, name, kind, title, output, isError } = playback.ids.toActual(act);
+    host.onCall({ callId, phase, name, kind, title, input, output, isError });
+  }
+}
+
+/** It was not answered: what is known of its bill is an estimate. */
+function hasFailed({ end }: RunRecording, { finish, usage }: EventOf<"message-end">): boolean {
+  return end?.status === "failed" && finish === "other" && usage.estimated;
+}
+
+function failureOf({ end }: RunRecording): ModelError {
+  return new ModelError("unknown", end?.fault?.message ?? "The recorded agent failed");
+}
+
+function stopOf({ finish }: EventOf<"message-end">): OutsideAnswer["stop"] {
+  switch (finish) {
+    case "stop":
+    case "tool-calls":
+      return "done";
+    case "length":
+      return "length";
+    case "content-filter":
+      return "refused";
+    case "other":
+      return "cancelled";
+    default:
+      return finish satisfies never;
+  }
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
