@@ -1,0 +1,134 @@
+/** A session for code: its prompts are answered with a text, or with the pieces as they come. */
+
+import { ModelError } from "../core/errors.ts";
+import type { OutsideAction, OutsideAnswer, OutsideCall } from "../core/outside-agent.ts";
+import type { Usage } from "../core/usage.ts";
+import type { StartedAgent } from "./agent.ts";
+import { type AcpSession, openSession, type SessionHost } from "./session.ts";
+
+/** What came of a prompt. */
+export type AcpResult = {
+  readonly content: string;
+  /** The agent's own name. */
+  readonly agentId: string;
+  readonly serverName: string;
+  readonly sessionId: string;
+  /** How the turn ended: an answer that is not `done` is not complete. */
+  readonly stop: OutsideAnswer["stop"];
+  /** Undefined when the agent did not say. */
+  readonly usage?: Usage | undefined;
+  readonly costUsd?: number | undefined;
+};
+
+/** A piece of an answer, as it comes. The last one holds the result. */
+export type AcpPiece =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "thought"; readonly text: string }
+  | { readonly type: "plan"; readonly steps: readonly string[] }
+  | { readonly type: "call"; readonly call: OutsideCall }
+  | { readonly type: "result"; readonly result: AcpResult };
+
+/** A question of an agent, and whose it is. */
+export type AcpQuestion = OutsideAction & { readonly serverName: string; readonly sessionId: string };
+
+/** `deny` refuses every question, and is the default. A function that throws denies, too. */
+export type AcpPermissionPolicy = "deny" | "allow" | ((question: AcpQuestion) => boolean | Promise<boolean>);
+
+export type LibraryOpening = {
+  readonly agent: StartedAgent;
+  readonly cwd: string;
+  readonly sessionId?: string | undefined;
+  /** Asked at each question: it may be changed meanwhile. */
+  policy(): AcpPermissionPolicy;
+};
+
+export class LibrarySession {
+  readonly cwd: string;
+  readonly #session: AcpSession;
+  readonly #pieces: PieceSink;
+
+  private constructor(session: AcpSession, cwd: string, pieces: PieceSink) {
+    this.#session = session;
+    this.cwd = cwd;
+    this.#pieces = pieces;
+  }
+
+  static async open({ agent, cwd, sessionId, policy }: LibraryOpening): Promise<LibrarySession> {
+    const pieces: PieceSink = { onPiece: () => {} };
+    let id = sessionId ?? "";
+    const host: SessionHost = {
+      onText: (text) => pieces.onPiece({ type: "text", text }),
+      onThought: (text) => pieces.onPiece({ type: "thought", text }),
+      onPlan: (steps) => pieces.onPiece({ type: "plan", steps }),
+      onCall: (call) => pieces.onPiece({ type: "call", call }),
+      onUsage: () => {},
+      consent: (action) => decide(policy(), { ...action, serverName: agent.server.name, sessionId: id }),
+    };
+    const session = await openSession({ agent, cwd, sessionId, host, ownsAgent: false });
+    id = session.id;
+    return new LibrarySession(session, cwd, pieces);
+  }
+
+  get id(): string {
+    return this.#session.id;
+  }
+
+  get agent(): StartedAgent {
+    return this.#session.agent;
+  }
+
+  /** The server's time limit holds for it. */
+  async prompt(text: string, onPiece: (piece: AcpPiece) => void, signal: AbortSignal | undefined): Promise<AcpResult> {
+    const { clock, server, name } = this.agent;
+    const texts: string[] = [];
+    let isLate = false;
+    const stop = new AbortController();
+    const cancel = (): void => stop.abort(signal?.reason);
+    signal?.throwIfAborted();
+    signal?.addEventListener("abort", cancel, { once: true });
+    using _ = clock.timer(server.timeoutMs, () => {
+      isLate = true;
+      stop.abort();
+    });
+    try {
+      this.#pieces.onPiece = (piece) => {
+        if (piece.type === "text") texts.push(piece.text);
+        onPiece(piece);
+      };
+      const { stop: ending, usage, costUsd } = await this.#session.prompt(text, stop.signal);
+      if (isLate) throw timedOut(server.name, server.timeoutMs);
+      const content = texts.join("");
+      return { content, agentId: name, serverName: server.name, sessionId: this.id, stop: ending, usage, costUsd };
+    } finally {
+      this.#pieces.onPiece = () => {};
+      signal?.removeEventListener("abort", cancel);
+    }
+  }
+
+  setMode(mode: string): Promise<void> {
+    return this.#session.setMode(mode);
+  }
+
+  setModel(model: string): Promise<void> {
+    return this.#session.setModel(model);
+  }
+
+  close(): Promise<void> {
+    return this.#session.close();
+  }
+}
+
+type PieceSink = { onPiece(piece: AcpPiece): void };
+
+async function decide(policy: AcpPermissionPolicy, question: AcpQuestion): Promise<boolean> {
+  if (typeof policy === "string") return policy === "allow";
+  return (await policy(question)) === true;
+}
+
+function timedOut(serverName: string, milliseconds: number): ModelError {
+  return new ModelError(
+    "unknown",
+    `The agent server ${serverName} did not end its turn within ${milliseconds / 1000} seconds, its time limit, and was cancelled`,
+    { afterOutput: true },
+  );
+}

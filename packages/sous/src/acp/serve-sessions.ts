@@ -1,0 +1,254 @@
+/** The sessions of one client: which of them a message is for, one prompt at a time, cancel, the answers. */
+
+import type { AgentContext, PromptResponse, RequestError } from "@agentclientprotocol/sdk";
+import type { Clock } from "../core/clock.ts";
+import { messageOf, UserError } from "../core/errors.ts";
+import type { RunResult } from "../core/runtime.ts";
+import { promptText } from "./serve-prompt.ts";
+import { configOptions, modelOptionId, modeOptionId, stateOf } from "./serve-state.ts";
+import { type SessionClient, SessionView } from "./serve-view.ts";
+import { type ServedAgent, type ServedSession, UnknownSession } from "./served-agent.ts";
+
+/** A session that is open, and the prompt that is being answered. */
+type OpenSession = { readonly session: ServedSession; readonly view: SessionView; prompt: AbortController | undefined };
+
+type Place = {
+  readonly cwd: string;
+  readonly mcpServers?: readonly unknown[] | undefined;
+  readonly additionalDirectories?: readonly string[] | undefined;
+};
+
+type SessionsOptions = { readonly agent: ServedAgent; readonly clock: Clock };
+
+/** Codes of JSON-RPC and of the protocol. */
+const WRONG_REQUEST = -32602;
+const FAILED = -32603;
+const UNKNOWN_SESSION = -32002;
+
+export class ServedSessions {
+  takesNotices = false;
+  readonly #options: SessionsOptions;
+  readonly #ErrorOf: typeof RequestError;
+  readonly #open = new Map<string, OpenSession>();
+  /** Stored sessions that are being opened. */
+  readonly #opening = new Set<string>();
+  #isClosed = false;
+
+  constructor(options: SessionsOptions, ErrorOf: typeof RequestError) {
+    this.#options = options;
+    this.#ErrorOf = ErrorOf;
+  }
+
+  async create(place: Place, client: AgentContext) {
+    const session = await this.#opened(place, client, undefined, false);
+    return { sessionId: session.id, ...stateOf(session.state) };
+  }
+
+  async continue(given: Place & { sessionId: string }, client: AgentContext, isReplayed: boolean) {
+    const { sessionId } = given;
+    const open = this.#open.get(sessionId);
+    if (open?.prompt !== undefined)
+      throw this.#failure(WRONG_REQUEST, `The session ${sessionId} is at work: cancel it first`);
+    if (this.#opening.has(sessionId)) throw this.#failure(WRONG_REQUEST, `The session ${sessionId} is being opened`);
+    this.#opening.add(sessionId);
+    try {
+      if (open !== undefined) await this.close(sessionId);
+      const session = await this.#opened(given, client, sessionId, isReplayed);
+      return stateOf(session.state);
+    } finally {
+      this.#opening.delete(sessionId);
+    }
+  }
+
+  async #opened(place: Place, client: AgentContext, sessionId: string | undefined, isReplayed: boolean) {
+    const { agent, clock } = this.#options;
+    let id = sessionId;
+    const view = new SessionView(
+      this.#clientFor(client, () => id ?? ""),
+      place.cwd,
+      clock,
+    );
+    const opening = { cwd: place.cwd, sessionId, isReplayed, ignored: ignoredIn(place) };
+    const session = await agent.open(opening, view).catch((error: unknown) => this.#refuse(error, FAILED));
+    id = session.id;
+    await view.drain();
+    if (this.#isClosed) await session.close();
+    else this.#open.set(session.id, { session, view, prompt: undefined });
+    return session;
+  }
+
+  #clientFor(client: AgentContext, sessionId: () => string): SessionClient {
+    return {
+      update: (update) => client.notify("session/update", { sessionId: sessionId(), update }),
+      ask: (question, cancellationSignal) =>
+        client.request(
+          "session/request_permission",
+          { ...question, sessionId: sessionId() },
+          { cancellationSignal, stopWaitingOnCancel: true },
+        ),
+      takesNotices: this.takesNotices,
+    };
+  }
+
+  async list({ cwd, cursor }: { cwd?: string | null | undefined; cursor?: string | null | undefined }) {
+    const { agent } = this.#options;
+    const found = await agent
+      .list(cwd ?? undefined, cursor ?? undefined)
+      .catch((error: unknown) => this.#refuse(error, FAILED));
+    return {
+      sessions: [...found.sessions],
+      ...(found.nextCursor === undefined ? {} : { nextCursor: found.nextCursor }),
+    };
+  }
+
+  /** One prompt at a time. It is always answered, also when it is cancelled before its run has begun. */
+  async prompt(
+    { sessionId, prompt: blocks }: { sessionId: string; prompt: Parameters<typeof promptText>[0] },
+    signal: AbortSignal,
+  ): Promise<PromptResponse> {
+    const open = this.#find(sessionId);
+    if (open.prompt !== undefined)
+      throw this.#failure(WRONG_REQUEST, "This session is at work: wait for its answer, or cancel it first");
+    const prompt = new AbortController();
+    open.prompt = prompt;
+    const cancel = (): void => prompt.abort();
+    signal.addEventListener("abort", cancel, { once: true });
+    try {
+      const text = this.#textOf(blocks);
+      open.view.showNotices();
+      // What was spent before, such as by a conversation that is loaded, is not of this prompt.
+      open.view.takeBill();
+      const result = await open.session.prompt(text, prompt.signal);
+      const stopReason = prompt.signal.aborted ? "cancelled" : this.#stopReason(result, open.view);
+      return { stopReason, ...billOf(open.view) };
+    } catch (error) {
+      if (prompt.signal.aborted) return { stopReason: "cancelled", ...billOf(open.view) };
+      return this.#refuse(error, FAILED);
+    } finally {
+      signal.removeEventListener("abort", cancel);
+      await open.view.drain();
+      open.prompt = undefined;
+    }
+  }
+
+  #textOf(blocks: Parameters<typeof promptText>[0]): string {
+    try {
+      return promptText(blocks);
+    } catch (error) {
+      return this.#refuse(error, WRONG_REQUEST);
+    }
+  }
+
+  #stopReason({ status, stopReason, error }: RunResult, view: SessionView): PromptResponse["stopReason"] {
+    switch (status) {
+      case "completed":
+        return "end_turn";
+      case "cancelled":
+        return "cancelled";
+      case "refused":
+        return "refusal";
+      case "incomplete":
+        return stopReason === "turns" ? "max_turn_requests" : "end_turn";
+      case "budget_exceeded":
+      case "timeout": {
+        const text = `\n\n${error?.message ?? "A limit was reached"}. The answer may not be complete.`;
+        view.add({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
+        return status === "timeout" ? "max_turn_requests" : "max_tokens";
+      }
+      case "failed":
+        throw this.#failure(FAILED, error?.message ?? "The run failed");
+      default:
+        return status satisfies never;
+    }
+  }
+
+  cancel(sessionId: string): void {
+    this.#open.get(sessionId)?.prompt?.abort();
+  }
+
+  setMode({ sessionId, modeId }: { sessionId: string; modeId: string }): object {
+    const { session, view } = this.#find(sessionId);
+    this.#checkKnown(modeId, session.state.modes.all, "mode");
+    session.setMode(modeId);
+    view.add({ sessionUpdate: "config_option_update", configOptions: configOptions(session.state) });
+    return {};
+  }
+
+  async setOption(given: { sessionId: string; configId: string; value: string | boolean }) {
+    const { session, view, prompt } = this.#find(given.sessionId);
+    const value = String(given.value);
+    const { modes, models } = session.state;
+    if (given.configId === modeOptionId) {
+      this.#checkKnown(value, modes.all, "mode");
+      session.setMode(value);
+      view.add({ sessionUpdate: "current_mode_update", currentModeId: value });
+    } else if (given.configId === modelOptionId) {
+      this.#checkKnown(value, models.all, "model");
+      if (prompt !== undefined)
+        throw this.#failure(WRONG_REQUEST, "The model can be changed when the session is not at work: cancel it first");
+      await session.setModel(value).catch((error: unknown) => this.#refuse(error, FAILED));
+    } else {
+      throw this.#failure(
+        WRONG_REQUEST,
+        `Unknown option ${given.configId}: there are ${modeOptionId} and ${modelOptionId}`,
+      );
+    }
+    return { configOptions: configOptions(session.state) };
+  }
+
+  async close(sessionId: string): Promise<object> {
+    const open = this.#find(sessionId);
+    this.#open.delete(sessionId);
+    open.prompt?.abort();
+    await open.session.close();
+    return {};
+  }
+
+  async closeAll(): Promise<void> {
+    this.#isClosed = true;
+    for (const { view } of this.#open.values()) view.close();
+    await Promise.all([...this.#open.keys()].map((id) => this.close(id)));
+  }
+
+  #find(sessionId: string): OpenSession {
+    const open = this.#open.get(sessionId);
+    if (open !== undefined) return open;
+    throw this.#failure(
+      UNKNOWN_SESSION,
+      `The session ${sessionId} is not open: session/new makes one, session/load opens one`,
+    );
+  }
+
+  #failure(code: number, message: string): RequestError {
+    return new this.#ErrorOf(code, message);
+  }
+
+  #checkKnown(id: string, known: readonly { id: string }[], what: string): void {
+    if (known.some((each) => each.id === id)) return;
+    const names = known.map((each) => each.id).join(", ");
+    throw this.#failure(WRONG_REQUEST, `Unknown ${what} ${id}: it can be ${names || "none"}`);
+  }
+
+  /** As an error of the protocol: the client shows the sentence. */
+  #refuse(error: unknown, code: number): never {
+    if (error instanceof this.#ErrorOf) throw error;
+    const known = error instanceof UserError ? WRONG_REQUEST : code;
+    throw this.#failure(error instanceof UnknownSession ? UNKNOWN_SESSION : known, messageOf(error));
+  }
+}
+
+function ignoredIn({ mcpServers = [], additionalDirectories = [] }: Place): string[] {
+  return [
+    ...(mcpServers.length > 0 ? ["The MCP servers of the editor are not used: sous does not support MCP yet"] : []),
+    ...(additionalDirectories.length > 0
+      ? ["Further folders are not used: a session of sous works in one folder, so open another session for them"]
+      : []),
+  ];
+}
+
+/** What the prompt took in the whole tree. The protocol has no field for it yet; `quota` is what other agents use. */
+function billOf(view: SessionView): Pick<PromptResponse, "_meta"> {
+  const { usage, costUsd } = view.takeBill();
+  const token_count = { input_tokens: usage.inputTokens, output_tokens: usage.outputTokens };
+  return { _meta: { quota: { token_count }, sous: { usage, costUsd } } };
+}

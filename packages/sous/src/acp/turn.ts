@@ -1,0 +1,116 @@
+/** One prompt that an agent works on: until it answers, is silent for too long, or does not stop when it is cancelled. */
+
+import { ignore, ModelError } from "../core/errors.ts";
+import type { OutsideAnswer } from "../core/outside-agent.ts";
+import type { Activity } from "./activity.ts";
+import type { StartedAgent } from "./agent.ts";
+
+export class Turn {
+  readonly activity: Activity;
+  readonly #agent: StartedAgent;
+  readonly #sessionId: string;
+  readonly #cancelled = Promise.withResolvers<void>();
+  #isCancelled = false;
+  #failure: ModelError | undefined;
+  #startGrace: () => void = ignore;
+
+  constructor(agent: StartedAgent, sessionId: string, activity: Activity) {
+    this.#agent = agent;
+    this.#sessionId = sessionId;
+    this.activity = activity;
+  }
+
+  get isCancelled(): boolean {
+    return this.#isCancelled;
+  }
+
+  /** Resolves when the turn is cancelled, if it ever is. */
+  get cancelled(): Promise<void> {
+    return this.#cancelled.promise;
+  }
+
+  /** Why we stopped it, if that is a fault of the agent. */
+  get failure(): ModelError | undefined {
+    return this.#failure;
+  }
+
+  /** Asks the agent to stop; it has a grace to answer its prompt. */
+  cancel(failure?: ModelError): void {
+    if (this.#isCancelled) return;
+    this.#isCancelled = true;
+    this.#failure = failure;
+    this.#agent.connection.notify("session/cancel", { sessionId: this.#sessionId });
+    this.#startGrace();
+    this.#cancelled.resolve();
+  }
+
+  /** The agent's answer to the prompt. `onGivenUp` is called before it rejects because no answer is waited for any more. */
+  async answer(text: string, signal: AbortSignal, onGivenUp: (late: Promise<unknown>) => void): Promise<unknown> {
+    const { connection, clock, deadlines, server } = this.#agent;
+    const prompt = [{ type: "text", text }];
+    const asked = connection.ask("session/prompt", { sessionId: this.#sessionId, prompt });
+    const result = Promise.withResolvers<unknown>();
+    asked.then(result.resolve, result.reject);
+    const giveUp = (error: ModelError): void => {
+      onGivenUp(asked);
+      result.reject(error);
+    };
+    let silence: Disposable | undefined;
+    const listen = (): void => {
+      silence?.[Symbol.dispose]();
+      silence = clock.timer(deadlines.silenceMs, () => {
+        // It waits for our answer, perhaps for a person: that is no silence of the agent.
+        if (connection.isWaitedFor) listen();
+        else giveUp(silent(server.name, deadlines.silenceMs));
+      });
+    };
+    let grace: Disposable | undefined;
+    this.#startGrace = () => {
+      grace = clock.timer(deadlines.graceMs, () => giveUp(unstopped(server.name, deadlines.graceMs)));
+    };
+    const cancel = (): void => this.cancel();
+    using _watching = connection.onMessage(listen);
+    listen();
+    signal.addEventListener("abort", cancel, { once: true });
+    try {
+      return await result.promise;
+    } finally {
+      signal.removeEventListener("abort", cancel);
+      this.#startGrace = ignore;
+      silence?.[Symbol.dispose]();
+      grace?.[Symbol.dispose]();
+    }
+  }
+}
+
+function silent(serverName: string, milliseconds: number): ModelError {
+  return new ModelError(
+    "unknown",
+    `The agent server ${serverName} sent nothing for ${milliseconds / 1000} seconds, and was stopped`,
+    { afterOutput: true },
+  );
+}
+
+function unstopped(serverName: string, milliseconds: number): ModelError {
+  return new ModelError(
+    "unknown",
+    `The agent server ${serverName} did not stop within ${milliseconds / 1000} seconds after it was cancelled, and was ended`,
+    { afterOutput: true },
+  );
+}
+
+/** Reasons that are not known count as done: the agent has ended its turn. */
+export function stopOf(reason: string): OutsideAnswer["stop"] {
+  switch (reason) {
+    case "refusal":
+      return "refused";
+    case "max_tokens":
+      return "length";
+    case "max_turn_requests":
+      return "turns";
+    case "cancelled":
+      return "cancelled";
+    default:
+      return "done";
+  }
+}

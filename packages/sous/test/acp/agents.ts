@@ -1,0 +1,107 @@
+/** Clients and hosts for the tests of agents in other processes. */
+
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { AcpClient } from "../../src/acp/client.ts";
+import { type CreateAcpClientOptions, createAcpClient } from "../../src/acp-client.ts";
+import type { OutsideAction, OutsideHost, OutsideSession, SessionRequest } from "../../src/core/outside-agent.ts";
+import type { ToolResult } from "../../src/core/tool.ts";
+import type { BadStart, Step } from "./bad-agent.ts";
+
+/** A folder that is there for the tests of one file. */
+export function temporaryFolder(name: string): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), `sous-${name}-`)));
+  after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return folder;
+}
+
+export function badServer(start: BadStart = {}) {
+  const file = fileURLToPath(import.meta.resolve("./bad-agent.ts"));
+  return { command: process.execPath, args: [file, JSON.stringify(start)] };
+}
+
+export const sdkServer = {
+  command: process.execPath,
+  args: [fileURLToPath(import.meta.resolve("./sdk-agent.ts"))],
+};
+
+/** So long that no test fails because the machine is slow. */
+export const PATIENT = { startMs: 60_000, requestMs: 60_000, silenceMs: 60_000, graceMs: 60_000 };
+
+export function badClient(start: BadStart = {}, options: Partial<CreateAcpClientOptions> = {}): AcpClient {
+  return createAcpClient({ servers: { bad: badServer(start) }, deadlines: PATIENT, ...options });
+}
+
+/** What a turn of the bad agent does, as its prompt. */
+export function script(...steps: Step[]): string {
+  return JSON.stringify(steps);
+}
+
+/** Records what a session says and does. Every question is denied and every tool refused, unless told otherwise. */
+export class RecordingHost implements OutsideHost {
+  readonly texts: string[] = [];
+  readonly thoughts: string[] = [];
+  readonly plans: (readonly string[])[] = [];
+  readonly calls: Parameters<OutsideHost["onCall"]>[0][] = [];
+  readonly spent: Parameters<OutsideHost["onUsage"]>[0][] = [];
+  readonly questions: OutsideAction[] = [];
+  readonly tools: OutsideAction[] = [];
+  allow: (action: OutsideAction) => boolean | Promise<boolean> = () => false;
+  run: (action: OutsideAction) => Promise<ToolResult> = () =>
+    Promise.resolve({ success: false, output: "", error: "refused" });
+
+  get text(): string {
+    return this.texts.join("");
+  }
+
+  onText(text: string): void {
+    this.texts.push(text);
+  }
+
+  onThought(text: string): void {
+    this.thoughts.push(text);
+  }
+
+  onPlan(steps: readonly string[]): void {
+    this.plans.push(steps);
+  }
+
+  onCall(call: Parameters<OutsideHost["onCall"]>[0]): void {
+    this.calls.push(call);
+  }
+
+  onUsage(spent: Parameters<OutsideHost["onUsage"]>[0]): void {
+    this.spent.push(spent);
+  }
+
+  async consent(action: OutsideAction): Promise<boolean> {
+    this.questions.push(action);
+    return await this.allow(action);
+  }
+
+  callTool(action: OutsideAction): Promise<ToolResult> {
+    this.tools.push(action);
+    return this.run(action);
+  }
+
+  clear(): void {
+    for (const list of [this.texts, this.thoughts, this.plans, this.calls, this.spent, this.questions, this.tools]) {
+      list.length = 0;
+    }
+  }
+}
+
+export const never: AbortSignal = new AbortController().signal;
+
+export function sessionRequest(cwd: string, more: Partial<SessionRequest> = {}): SessionRequest {
+  const allowance = { depth: 1, maxDepth: 3, tokens: 900, costUsd: undefined, seconds: 60 };
+  return { cwd, sessionId: undefined, allowance, signal: never, ...more };
+}
+
+/** A session as the runtime opens one. */
+export function openOutside(client: AcpClient, host: OutsideHost, cwd: string): Promise<OutsideSession> {
+  return client.outsideAgent().open(sessionRequest(cwd), host);
+}
