@@ -24,6 +24,7 @@ for (const stream of [process.stdout, process.stderr]) {
 type Command = (parameters: readonly string[], earlier?: () => StopSignal[]) => Promise<number>;
 
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  acp: async () => (await import("./commands/acp.ts")).acp,
   agents: async () => (await import("./commands/agents.ts")).agents,
   chat: async () => (await import("./commands/chat.ts")).chat,
   completion: async () => (await import("./commands/completion.ts")).completion,

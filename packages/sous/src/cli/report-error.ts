@@ -1,6 +1,6 @@
 /** What a command prints when it fails: one sentence, or each mistake of a file with the line and a mark below it. */
 
-import { MissingKey, messageOf, stackOf, UnpricedModel } from "../core/errors.ts";
+import { MissingKey, messageOf, stackOf, UncappedAgent, UnpricedModel } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
 import { ConfigurationError, type Problem, type SourceLine, whereIs } from "../core/problem.ts";
 import { CommandError, EXIT, isForPeople } from "./exit-codes.ts";
@@ -37,7 +37,7 @@ export function showProblems({ problems }: ConfigurationError, display: Display)
 export function exitCodeFor(error: unknown): number {
   if (error instanceof CommandError) return error.exitCode;
   if (error instanceof ConfigurationError) return isTyped(error) ? EXIT.usage : EXIT.configuration;
-  if (error instanceof UnpricedModel) return EXIT.configuration;
+  if (error instanceof UnpricedModel || error instanceof UncappedAgent) return EXIT.configuration;
   return error instanceof MissingKey ? EXIT.key : EXIT.failed;
 }
 

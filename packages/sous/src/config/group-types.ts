@@ -1,27 +1,22 @@
-/** Settings that are groups by name, checked field by field: what any group is, and servers that a later version starts. */
+/** Settings that are groups by name, checked field by field: what any group is, and the servers of MCP. */
 
 import { nearest } from "../core/nearest.ts";
-import { isRecord } from "../core/schema.ts";
+import { isRecord, type JsonSchema } from "../core/schema.ts";
 import { type Complaint, complaint, type ValueType } from "./value-type.ts";
 
-export type Server = Readonly<Record<string, unknown>>;
-export type Servers = Readonly<Record<string, Server>>;
-
-/** What a project may not give to a server: both carry keys. */
-export const SECRET_FIELDS: readonly string[] = ["env", "headers"];
-
-export function agentServers(): ValueType<Servers> {
-  return servers(AGENT_FIELDS, ["command"]);
-}
+export type ServerFields = Readonly<Record<string, unknown>>;
+export type Servers = Readonly<Record<string, ServerFields>>;
 
 export function mcpServers(): ValueType<Servers> {
-  return servers(MCP_FIELDS, ["command", "url"]);
-}
-
-function servers(fields: Fields, oneOf: readonly string[]): ValueType<Servers> {
-  const allowed = `servers by name, each with ${oneOf.join(" or ")}`;
-  const name = { pattern: /^[A-Za-z0-9][\w-]{0,63}$/, wants: "a name of letters, digits, - and _" };
-  return groupsOf({ allowed, advice: allowed, name, fields, needed: { oneOf }, toValue: (given) => given });
+  const allowed = "servers by name, each with command or url";
+  return groupsOf({
+    allowed,
+    advice: allowed,
+    name: { pattern: /^[A-Za-z0-9][\w-]{0,63}$/, wants: "a name of letters, digits, - and _" },
+    fields: MCP_FIELDS,
+    needed: { oneOf: ["command", "url"] },
+    toValue: (given) => given,
+  });
 }
 
 /** Its schema, and what is wrong with a value; undefined when nothing is. */
@@ -31,13 +26,17 @@ export type Field = {
 };
 export type Fields = Readonly<Record<string, Field>>;
 
-const TEXT = field({ type: "string", minLength: 1 }, "a text", (value) => typeof value === "string" && value !== "");
-const TEXTS = field(
+export const TEXT: Field = field(
+  { type: "string", minLength: 1 },
+  "a text",
+  (value) => typeof value === "string" && value !== "",
+);
+export const TEXTS: Field = field(
   { type: "array", items: { type: "string" } },
   "a list of texts",
   (value) => Array.isArray(value) && value.every((each) => typeof each === "string"),
 );
-const TEXT_BY_NAME = field(
+export const TEXT_BY_NAME: Field = field(
   { type: "object", additionalProperties: { type: "string" } },
   "texts by name",
   (value) => isRecord(value) && Object.values(value).every((each) => typeof each === "string"),
@@ -45,19 +44,44 @@ const TEXT_BY_NAME = field(
 const TRANSPORTS: readonly unknown[] = ["stdio", "http", "sse"];
 const TRANSPORT = field({ enum: TRANSPORTS }, "stdio, http or sse", (value) => TRANSPORTS.includes(value));
 
-const AGENT_FIELDS: Fields = { command: TEXT, args: TEXTS, env: TEXT_BY_NAME };
-const MCP_FIELDS: Fields = { ...AGENT_FIELDS, url: TEXT, headers: TEXT_BY_NAME, type: TRANSPORT };
+const MCP_FIELDS: Fields = {
+  command: TEXT,
+  args: TEXTS,
+  env: TEXT_BY_NAME,
+  url: TEXT,
+  headers: TEXT_BY_NAME,
+  type: TRANSPORT,
+};
 
-function field(schema: Field["schema"], wants: string, accepts: (value: unknown) => boolean): Field {
+/** A field of a type that settings have, too. */
+export function fieldOf(type: ValueType<unknown>): Field {
+  return {
+    schema: type.jsonSchema,
+    complain(value) {
+      const read = type.read(value);
+      return "complaints" in read ? read.complaints[0] : undefined;
+    },
+  };
+}
+
+export function field(schema: Field["schema"], wants: string, accepts: (value: unknown) => boolean): Field {
   return { schema, complain: (value) => (accepts(value) ? undefined : { kind: "type", message: `must be ${wants}` }) };
 }
+
+/** `or` is a group that needs none of these fields. */
+type OneOf = {
+  readonly oneOf: readonly string[];
+  readonly or?: { readonly schema: JsonSchema; accepts(given: Readonly<Record<string, unknown>>): boolean } | undefined;
+};
 
 type Groups<Value> = {
   readonly allowed: string;
   readonly advice: string;
   readonly name: { readonly pattern: RegExp; readonly wants: string };
   readonly fields: Fields;
-  readonly needed: { readonly all: readonly string[] } | { readonly oneOf: readonly string[] };
+  readonly needed: { readonly all: readonly string[] } | OneOf;
+  /** What is wrong with the names together. */
+  complainOfNames?(names: readonly string[]): readonly Complaint[];
   toValue(given: Readonly<Record<string, unknown>>): Value;
 };
 
@@ -66,7 +90,9 @@ export function groupsOf<Value>(groups: Groups<Value>): ValueType<Readonly<Recor
   const group = {
     type: "object",
     properties: Object.fromEntries(Object.entries(fields).map(([key, { schema }]) => [key, schema])),
-    ...("all" in needed ? { required: needed.all } : { anyOf: needed.oneOf.map((key) => ({ required: [key] })) }),
+    ...("all" in needed
+      ? { required: needed.all }
+      : { anyOf: [...needed.oneOf.map((key) => ({ required: [key] })), ...(needed.or ? [needed.or.schema] : [])] }),
     additionalProperties: false,
   };
   return {
@@ -75,7 +101,10 @@ export function groupsOf<Value>(groups: Groups<Value>): ValueType<Readonly<Recor
     jsonSchema: { type: "object", propertyNames: { pattern: name.pattern.source }, additionalProperties: group },
     read(given) {
       if (!isRecord(given)) return complaint("type", `must be ${allowed}`);
-      const complaints = Object.entries(given).flatMap(([key, each]) => complaintsAbout(key, each, groups));
+      const complaints = [
+        ...Object.entries(given).flatMap(([key, each]) => complaintsAbout(key, each, groups)),
+        ...(groups.complainOfNames?.(Object.keys(given)) ?? []),
+      ];
       if (complaints.length > 0) return { complaints };
       const value: Record<string, Value> = Object.create(null);
       for (const [key, each] of Object.entries(given)) if (isRecord(each)) value[key] = toValue(each);
@@ -102,6 +131,8 @@ function complaintsAbout(name: string, given: unknown, groups: Groups<unknown>):
     return found === undefined ? [] : [{ ...found, path: [name, key] }];
   });
   const has = (key: string) => Object.hasOwn(given, key);
-  if ("all" in needed ? needed.all.every(has) : needed.oneOf.some(has)) return wrong;
+  const isEnough =
+    "all" in needed ? needed.all.every(has) : needed.oneOf.some(has) || needed.or?.accepts(given) === true;
+  if (isEnough) return wrong;
   return [...wrong, { kind: "range", path: [name], message }];
 }

@@ -4,6 +4,7 @@ import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import type { Configuration } from "../core/configuration.ts";
 import { nearest } from "../core/nearest.ts";
 import { type ConfigurationCode, ConfigurationError, type Problem, type ProblemLocation } from "../core/problem.ts";
+import { toAgentServers } from "./agent-servers.ts";
 import { hideSecrets, type Layer, type LayerEntry } from "./layer.ts";
 import { MAX_CONFIGURATION_BYTES, readSmallFile } from "./read-file.ts";
 import { type CheckRule, createResolver, type Resolved, type Resolver } from "./resolve-settings.ts";
@@ -111,8 +112,8 @@ function build(from: Resolver, env: Environment, projectRoot: string | undefined
     }),
     models: { allow: from.valueOf(SETTINGS.allowModels) },
     prices: from.valueOf(SETTINGS.prices),
+    agentServers: toAgentServers(from.servers(SETTINGS.agentServers), from.warnings),
   };
-  from.servers(SETTINGS.agentServers);
   from.servers(SETTINGS.mcpServers);
   from.optional(SETTINGS.metricsPort);
   from.optional(SETTINGS.otlpEndpoint);
@@ -223,6 +224,8 @@ export const OTHER_VARIABLES: Readonly<Record<string, string>> = {
   SOUS_CONFIG: "The configuration file, instead of the one in the user's folder. The flag is --config.",
   SOUS_DB_PATH: `The database of runs; a short name for ${variableOf(SETTINGS.persistencePath)}. The flag is --db-path.`,
   SOUS_RUN: "Set by sous for the programs it starts; it changes nothing.",
+  SOUS_WITHIN:
+    "Set by sous for the agents it delegates to: the depth and the budget that are left. It can only lower the limits of the run.",
   SOUS_LOG_LEVEL: "How much is logged: debug, info, warn or error. The flag is --log-level.",
 };
 

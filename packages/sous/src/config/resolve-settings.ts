@@ -1,7 +1,8 @@
 /** From layers to values: the highest layer that may speak wins, every layer is checked, and no problem is reported twice. */
 
+import { outsideName } from "../core/outside-agent.ts";
 import type { ConfigurationCode, Problem } from "../core/problem.ts";
-import { SECRET_FIELDS, type Server, type Servers } from "./group-types.ts";
+import type { ServerFields, Servers } from "./group-types.ts";
 import { hideSecrets, type Layer, type LayerEntry, type Origin } from "./layer.ts";
 import type { GivenRule } from "./setting-types.ts";
 import type { Complaint, Given, Setting } from "./value-type.ts";
@@ -22,8 +23,12 @@ export type Resolver = {
   optional<Value>(setting: Setting<Value>): Value | undefined;
   /** Those of the user, then those of the project. */
   rules(setting: Given<readonly GivenRule[]>): readonly ResolvedRule[];
-  servers(setting: Given<Servers>): Servers;
+  /** Those of the user, then those of the project. */
+  servers(setting: Given<Servers>): readonly ResolvedServer[];
 };
+
+/** One entry, and where it is. */
+export type ResolvedServer = { readonly name: string; readonly server: ServerFields; readonly origin: string };
 
 type ResolvedRule = GivenRule & { readonly origin: string; readonly isProject: boolean };
 
@@ -121,7 +126,9 @@ export function createResolver(layers: readonly Layer[], checkRule: CheckRule): 
       const parts = partsOf(setting, addedServers);
       const all: Servers = Object.assign(Object.create(null), ...parts.map(({ taken }) => taken));
       keep(setting, all, together(parts.filter(({ taken }) => Object.keys(taken).length > 0)), []);
-      return all;
+      return parts.flatMap(({ taken, entry }) =>
+        Object.entries(taken).map(([name, server]) => ({ name, server, origin: entry.origin([name]).where })),
+      );
     },
   };
 }
@@ -234,21 +241,29 @@ function narrowingRules(rules: readonly GivenRule[], entry: LayerEntry): Narrowe
   return { taken, ignored };
 }
 
-/** Its servers with names that the user does not have, and without what carries keys. */
+/**
+ * What a project may not give to a server. Variables and headers carry keys; a mode may skip questions; a price that is too low
+ * would get an agent past a limit of money.
+ */
+const USERS_FIELDS: readonly string[] = ["env", "headers", "default_mode", "max_cost", "timeout"];
+
+/** Its servers with names that the user does not have, and without what only the user may set. */
 function addedServers(wanted: Servers, entry: LayerEntry, users: readonly Servers[]): Narrowed<Servers> {
-  const taken: Record<string, Server> = Object.create(null);
+  const taken: Record<string, ServerFields> = Object.create(null);
   const ignored: Ignored[] = [];
+  // Rules and agent files know a server by its short name, too: `Claude-Code` must not answer for `claude code`.
+  const usersNames = new Set(users.flatMap((servers) => Object.keys(servers).map(outsideName)));
   for (const [name, server] of Object.entries(wanted)) {
     const origin = entry.origin([name]);
-    if (users.some((servers) => Object.hasOwn(servers, name))) {
+    if (usersNames.has(outsideName(name))) {
       ignored.push({ what: name, why: "your own configuration has a server of this name", origin });
       continue;
     }
-    for (const field of SECRET_FIELDS.filter((each) => Object.hasOwn(server, each))) {
+    for (const field of USERS_FIELDS.filter((each) => Object.hasOwn(server, each))) {
       const why = "a project may not set it for a server";
       ignored.push({ what: `${name}.${field}`, why, origin: entry.origin([name, field]) });
     }
-    taken[name] = Object.fromEntries(Object.entries(server).filter(([field]) => !SECRET_FIELDS.includes(field)));
+    taken[name] = Object.fromEntries(Object.entries(server).filter(([field]) => !USERS_FIELDS.includes(field)));
   }
   return { taken, ignored };
 }

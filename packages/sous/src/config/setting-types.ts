@@ -1,7 +1,7 @@
 /** Settings that are texts, lists of them, rules and prices: names, addresses, hosts, models, permissions. */
 
 import type { PermissionEffect } from "../core/configuration.ts";
-import { isAllowEntry } from "../core/model.ts";
+import { isAllowEntry, isOutsideModel } from "../core/model.ts";
 import { nearest } from "../core/nearest.ts";
 import type { Price } from "../core/usage.ts";
 import { type Field, type Fields, groupsOf } from "./group-types.ts";
@@ -43,6 +43,10 @@ export function model(): ValueType<string> {
     allowed: "provider/model",
     example: "anthropic/claude-sonnet-4-5",
     pattern: /^[a-z][a-z0-9-]*\/\S(.*\S)?$/,
+    refuse: (given) =>
+      isOutsideModel(given)
+        ? "cannot be an agent of others: the root needs a model of its own, and an agent file may say model: external/NAME"
+        : undefined,
   });
 }
 
@@ -95,7 +99,7 @@ export function modelList(): ValueType<readonly string[]> {
   const allowed = "a list of provider/model or provider/*";
   const item = {
     pattern: /^[a-z][a-z0-9-]*\/(\*|[^*\s]+)$/,
-    wants: "provider/model, or provider/* for every model of a provider",
+    wants: "provider/model, or provider/* for every model of a provider; agents of others (external/) are not models",
     accepts: isAllowEntry,
   };
   return listOf(item, allowed, `${allowed}, such as [openai/gpt-5, "ollama/*"]`);

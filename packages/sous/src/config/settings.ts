@@ -1,7 +1,8 @@
 /** Every setting, described once: files, variables, `config explain`, the schema for editors and the reference follow from this. */
 
 import { DEFAULT_CONVERSATION } from "../core/conversation.ts";
-import { agentServers, mcpServers } from "./group-types.ts";
+import { AGENT_SERVERS_ABOUT, agentServers } from "./agent-servers.ts";
+import { mcpServers } from "./group-types.ts";
 import {
   address,
   hosts,
@@ -241,10 +242,7 @@ export const SETTINGS = {
     "never",
     "US dollars per million tokens by model; each has input and output, and may have cache_read and cache_write. Where money is limited, a model needs a price here or in the table of sous.",
   ),
-  agentServers: {
-    ...given("agent_servers", agentServers(), {}, "add", "Agents of others that speak ACP, by name."),
-    isLater: true,
-  },
+  agentServers: given("agent_servers", agentServers(), {}, "add", AGENT_SERVERS_ABOUT),
   mcpServers: {
     ...given("mcp_servers", mcpServers(), {}, "add", "Servers of tools that speak MCP, by name."),
     isLater: true,

@@ -186,6 +186,7 @@ const PROGRAMS: Programs = {
     durationMs: 1,
   }),
   start: () => Promise.reject(new Error("nothing is started here")),
+  talk: () => Promise.reject(new Error("nothing is talked to here")),
   find: async () => undefined,
   async [Symbol.asyncDispose]() {},
 };

@@ -12,6 +12,7 @@ import { type Ended as EndedProcess, PACKAGE, type ProcessOptions } from "./sous
 type Command = (parameters: readonly string[]) => Promise<number>;
 
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  acp: async () => (await import("../../src/cli/commands/acp.ts")).acp,
   agents: async () => (await import("../../src/cli/commands/agents.ts")).agents,
   chat: async () => (await import("../../src/cli/commands/chat.ts")).chat,
   completion: async () => (await import("../../src/cli/commands/completion.ts")).completion,

@@ -1,7 +1,7 @@
 /** What a command loads: start-up is imports, so each loads what it needs and nothing else. */
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
@@ -62,5 +62,17 @@ suite("start-up loads what is needed", { concurrency: true }, () => {
         parameters.join(" "),
       );
     }
+  });
+
+  test("nothing of the protocol for a run that delegates to no agent of others, though one is configured", async () => {
+    const answers = join(folder, "answers.json");
+    writeFileSync(answers, JSON.stringify({ sous: [{ text: "Done." }] }));
+    mkdirSync(join(folder, "sous"), { recursive: true });
+    writeFileSync(join(folder, "sous/config.yaml"), "agent_servers: { claude: { command: claude-agent-acp } }\n");
+    const env = { XDG_CONFIG_HOME: folder, XDG_STATE_HOME: folder, XDG_DATA_HOME: folder };
+    const loaded = await loadedBy(["run", "Go", "--model", `script/${answers}`, "--ephemeral"], env);
+    assert.ok(loaded.has("cli/application/outside.ts"));
+    const acp = [...loaded].filter((path) => path.startsWith("acp") || path.startsWith("@agentclientprotocol"));
+    assert.deepEqual(acp, []);
   });
 });

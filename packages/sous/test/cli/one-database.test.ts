@@ -43,11 +43,14 @@ const SHOWN: Record<string, { line: string; input?: string; prints?: RegExp }> =
   doctor: { line: "sous doctor --json", prints: /"found": "[^"]*mine\/runs\.db/ },
 };
 
+/** Answers a client as long as that is there: `acp-serve.test.ts` tries it. */
+const ASKED = ["acp"];
+
 test("every command that has a database is tried here, and takes the options that choose it", () => {
   const optionsOf = ({ groups }: (typeof COMMAND_TABLE)[number]) =>
     groups.flatMap(({ options }) => options.map(({ name }) => name));
   const withDatabase = COMMAND_TABLE.filter((entry) => optionsOf(entry).includes("db-path"));
-  assert.deepEqual(withDatabase.map(({ name }) => name).sort(), Object.keys(SHOWN).sort());
+  assert.deepEqual(withDatabase.map(({ name }) => name).sort(), [...Object.keys(SHOWN), ...ASKED].sort());
   for (const entry of withDatabase) assert.ok(optionsOf(entry).includes("config"), `sous ${entry.name} --config`);
 });
 
@@ -71,6 +74,7 @@ test("a database is opened only where the one rule has chosen its file", () => {
   assert.deepEqual(openers(/\bopenForRun\(/), [
     "cli/application/open.ts",
     "cli/commands/demo.ts",
+    "cli/serve/agent.ts",
     "cli/stored/database.ts",
   ]);
 });

@@ -51,6 +51,37 @@ suite("a value of the wrong kind keeps an agent from being loaded, and the messa
   });
 });
 
+suite("model: external/NAME is an agent of agent_servers", () => {
+  const servers = ["Claude Code", "codex"];
+  const withModel = (model: string, known: readonly string[] | undefined = servers): ReadAgent => {
+    const text = `---\ndescription: Probes.\nmodel: ${model}\n---\nDo it.\n`;
+    return readAgentFile({ file: "agents/probe.md", text, dialect: "sous", scope: "project", servers: known });
+  };
+
+  test("by its name as it is configured, or by its short name", () => {
+    for (const model of ["external/Claude Code", "external/claude-code"])
+      assert.equal(withModel(model).agent?.model, "external/claude-code");
+    assert.equal(withModel("external/codex").agent?.model, "external/codex");
+  });
+
+  test("one that is not known is an error with its line and the known names", () => {
+    const found = withModel("external/gemini");
+    assert.equal(found.agent, undefined);
+    assert.deepEqual(said(found), [
+      'error SOUS-A003 3:8 there is no agent server "external/gemini"; known are external/claude-code, external/codex',
+    ]);
+    assert.deepEqual(said(withModel("external/gemini", [])), [
+      'error SOUS-A003 3:8 there is no agent server "external/gemini"; none is configured',
+    ]);
+    assert.equal(withModel('"external/"').agent, undefined);
+  });
+
+  test("any is taken where the configuration is not known, as when a file is reviewed", () => {
+    const text = "---\ndescription: Probes.\nmodel: external/gemini\n---\nDo it.\n";
+    assert.equal(readText("claude", text).agent?.model, "external/gemini");
+  });
+});
+
 test("an empty value of a switch of opencode says nothing", () => {
   const found = read("opencode", "disable:");
   assert.deepEqual([found.agent?.name, said(found)], ["probe", []]);

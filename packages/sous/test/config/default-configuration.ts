@@ -39,4 +39,5 @@ export const DEFAULT_CONFIGURATION: Configuration = {
   permissions: [],
   models: { allow: [] },
   prices: {},
+  agentServers: {},
 };

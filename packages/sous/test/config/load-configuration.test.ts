@@ -46,17 +46,15 @@ suite("E1: flag, variable, project, user, default: the first that speaks wins", 
 
 test("E1: a setting without effect in this version is told by a warning, wherever it is set", async () => {
   const user = [
-    "agent_servers: { claude: { command: claude-code-acp } }",
     "mcp_servers: { files: { command: mcp-files } }",
     "telemetry: { otlp_endpoint: https://otel.example.com, capture_content: true }",
   ].join("\n");
   const { warnings } = await folder.load({ user, env: { SOUS_METRICS_PORT: "9464" } });
   assert.deepEqual(warnings, [
-    "user.yaml:1: agent_servers has no effect in this version",
-    "user.yaml:2: mcp_servers has no effect in this version",
+    "user.yaml:1: mcp_servers has no effect in this version",
     "SOUS_METRICS_PORT: metrics.port has no effect in this version",
-    "user.yaml:3: telemetry.otlp_endpoint has no effect in this version",
-    "user.yaml:3: telemetry.capture_content has no effect in this version",
+    "user.yaml:2: telemetry.otlp_endpoint has no effect in this version",
+    "user.yaml:2: telemetry.capture_content has no effect in this version",
   ]);
 });
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, suite, test } from "node:test";
 import { configurationSchema } from "../../src/config/explain.ts";
 import { ALL_SETTINGS, variableOf } from "../../src/config/settings.ts";
-import type { Configuration } from "../../src/core/configuration.ts";
+import type { AgentServer, Configuration } from "../../src/core/configuration.ts";
 import { assertGolden } from "../cli/golden.ts";
 import { ConfigurationFolder } from "./configuration-files.ts";
 import { DEFAULT_CONFIGURATION } from "./default-configuration.ts";
@@ -47,6 +47,20 @@ const times: Row["bad"] = [
   [".inf", /must be at most/],
 ];
 
+/** One that starts `claude-code-acp`. */
+const server = (name: string, given: Partial<AgentServer>): AgentServer => ({
+  name,
+  command: "claude-code-acp",
+  args: [],
+  env: {},
+  defaultMode: undefined,
+  model: undefined,
+  timeoutMs: 1_800_000,
+  maxCostUsd: undefined,
+  origin: "user.yaml:1",
+  ...given,
+});
+
 /** By key. A setting that is not here, or is here and is none, fails the first test. */
 const TABLE: Record<string, Row> = {
   model: {
@@ -56,6 +70,7 @@ const TABLE: Record<string, Row> = {
     ],
     bad: [
       ["claude", /must be provider\/model/],
+      ["external/claude", /cannot be an agent of others/],
       ["/x", /must be provider\/model/],
       ["3", /must be a text/],
       ['"a/b\\nc"', /must be provider\/model/],
@@ -292,6 +307,8 @@ const TABLE: Record<string, Row> = {
       ['["*"]', /must be provider\/model/],
       ['["*/*"]', /must be provider\/model/],
       ["[openai]", /must be provider\/model/],
+      ["[external/claude]", /agents of others \(external\/\) are not models/],
+      ['["external/*"]', /agents of others \(external\/\) are not models/],
       ['["openai/gpt-*"]', /must be provider\/model/],
       ["[OpenAI/gpt-5]", /must be provider\/model/],
       ["[openai/../x]", /must be provider\/model/],
@@ -320,15 +337,42 @@ const TABLE: Record<string, Row> = {
     read: ({ prices }) => ({ ...prices }),
   },
   agent_servers: {
-    good: [["{ claude: { command: claude-code-acp, args: [] } }", undefined]],
+    good: [
+      ["{ claude: { command: claude-code-acp, args: [] } }", { claude: server("claude", {}) }],
+      [
+        '{ "Claude Code": { type: custom, command: claude-code-acp, args: [--acp], env: { A: b }, default_mode: plan, default_model: opus, timeout: 5m, max_cost: $2 } }',
+        {
+          "Claude Code": server("Claude Code", {
+            args: ["--acp"],
+            env: { A: "b" },
+            defaultMode: "plan",
+            model: "opus",
+            timeoutMs: 300_000,
+            maxCostUsd: 2,
+          }),
+        },
+      ],
+      // As JetBrains writes it, and what an editor has installed: sous cannot start that.
+      [
+        "{ Junie: { command: claude-code-acp, use_idea_mcp: true }, gemini: { type: registry, favorite_models: [a] } }",
+        { Junie: server("Junie", {}) },
+      ],
+    ],
     bad: [
       ["[x]", /servers by name/],
       ["{ claude: x }", /must have command/],
       ["{ claude: { args: [] } }", /must have command/],
       ["{ claude: { command: [x] } }", /must be a text/],
       ["{ claude: { command: x, url: y } }", /agent_servers\.claude\.url is not known/],
-      ['{ "a b": { command: x } }', /must be a name/],
+      ['{ " a": { command: x } }', /must be a name/],
+      ['{ "a,b": { command: x } }', /must be a name/],
+      ["{ claude: { type: custom } }", /must have command/],
+      ["{ claude: { command: x, type: remote } }", /must be one of these words/],
+      ["{ claude: { command: x, timeout: 2d } }", /must be at most 24h/],
+      ["{ claude: { command: x, max_cost: 0 } }", /must be greater than 0/],
+      ['{ "Claude Code": { command: x }, claude-code: { command: y } }', /has the same short name as Claude Code/],
     ],
+    read: ({ agentServers }) => ({ ...agentServers }),
   },
   mcp_servers: {
     good: [["{ one: { command: x, args: [y], env: { A: b } }, two: { url: http://x, type: http } }", undefined]],

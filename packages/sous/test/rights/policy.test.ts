@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { suite, test } from "node:test";
 import { createPolicy } from "../../src/rights/policy.ts";
 import { checkPattern } from "../../src/rights/rule-pattern.ts";
-import { decideOn, type Effect, requestFor, rulesFrom } from "./requests.ts";
+import { decideOn, type Effect, noLinks, requestFor, rulesFrom } from "./requests.ts";
 
 type Case = [rules: string | string[], input: unknown, expected: Effect];
 
@@ -427,4 +427,20 @@ suite("H4: a rule that cannot be understood is said to be so", () => {
       assert.equal(checkPattern(pattern), undefined);
     }
   });
+});
+
+test("a delegation that names no server is one to the default server, also in an answer that is remembered", () => {
+  const rules = rulesFrom("allow subagent_delegate(claude-code)", "deny subagent_delegate(codex)");
+  const given = { realPath: noLinks, defaultServer: "Claude Code" };
+  const request = requestFor("subagent_delegate", { task: "Look.", description: "looks" });
+  assert.equal(createPolicy({ ...given, rules }).decide(request)?.effect, "allow");
+  assert.equal(createPolicy({ ...given, rules, defaultServer: "codex" }).decide(request)?.effect, "deny");
+  const another = { ...request, input: { agentId: "codex", task: "Look." } };
+  assert.equal(createPolicy({ ...given, rules: rules.slice(0, 1) }).decide(another), undefined);
+  assert.equal(createPolicy({ ...given, rules }).decide(another)?.effect, "deny");
+  const asked = createPolicy({ ...given, rules: [] });
+  assert.equal(asked.decide(request), undefined);
+  asked.remember(asked.describe(request).rule, request.agent);
+  assert.equal(asked.decide(request)?.effect, "allow");
+  assert.equal(asked.decide({ ...request, input: { serverName: "codex", task: "Look." } }), undefined);
 });

@@ -9,13 +9,13 @@ import type { Configuration, PermissionRule } from "../../core/configuration.ts"
 import { UnpricedModel } from "../../core/errors.ts";
 import type { GuardPaths } from "../../core/guarded-files.ts";
 import type { Budget, DelegationLimits } from "../../core/limits.ts";
-import { providerOf, whyNotNamed } from "../../core/model.ts";
+import { isOutsideModel, providerOf, whyNotNamed } from "../../core/model.ts";
 import type { Programs } from "../../core/process.ts";
 import type { RunOptions, RunResult, RuntimeOptions } from "../../core/runtime.ts";
 import type { Store } from "../../core/store.ts";
 import type { Tool } from "../../core/tool.ts";
 import { guardOfFile } from "../../rights/guarded-writes.ts";
-import { createConsent } from "../../rights/policy.ts";
+import { createConsent, type Policy } from "../../rights/policy.ts";
 import type { Runtime } from "../../runtime.ts";
 import type { BackgroundCommands } from "../../tools/terminal-background.ts";
 import type { AroundWrite } from "../../tools/write-file.ts";
@@ -27,15 +27,20 @@ import type { RunFlags } from "../table/run-flags.ts";
 import { inertLine } from "../terminal/text.ts";
 import { guardPaths } from "./guards.ts";
 import { modelSource } from "./models.ts";
+import { type RightsMode, rulesByMode } from "./modes.ts";
+import { lateClient, outsideAgents, serverSecrets } from "./outside.ts";
 import { openProjectPrograms } from "./programs.ts";
 import { findTrust, loadAgents, readConfiguration, trustWarning } from "./project.ts";
 import { ROOT_NAME, readNotes, rootAndAgents } from "./root.ts";
 import { commandReading, lineOf, policyFor, withAgentRules } from "./rules.ts";
+import { narrowConfiguration, narrowRights, readOuterLimits, withinOuter } from "./within.ts";
 
 export type ApplicationRequest = ProcessContext & {
   readonly flags: RunFlags;
   /** The person at the terminal; without one, a call that no rule decides is refused. */
   readonly ask: Approve | undefined;
+  /** The mode that a session has at a moment; without it the flags decide. */
+  readonly mode?: (() => RightsMode) | undefined;
   /** The store of a run that continues; the caller opened it. */
   readonly store?: Store | undefined;
   /** Files that other options name, where they are given, such as the log: no tool writes them. */
@@ -91,33 +96,43 @@ export type ActionWords = {
   readonly rule: PermissionRule | undefined;
 };
 
-export async function openApplication(given: ApplicationRequest): Promise<Application> {
-  const request = { ...given, warn: (line: string) => given.warn(`warning: ${line}`) };
+export async function openApplication(asked: ApplicationRequest): Promise<Application> {
+  const outer = await readOuterLimits(asked.env);
+  const warn = (line: string) => asked.warn(`warning: ${line}`);
+  const request = { ...asked, flags: narrowRights(asked.flags, outer), warn };
   const { flags, cwd, env, ask } = request;
   const trust = flags.isBare ? undefined : await knownTrust(request);
   const project = trust?.state === "trusted" ? trust : undefined;
-  const { configuration, warnings } = await readConfiguration({ flags, cwd, env, project });
+  const { configuration: given, warnings } = await readConfiguration({ flags, cwd, env, project });
+  const configuration = narrowConfiguration(given, outer);
+  const { agentServers } = configuration;
   for (const warning of warnings) request.warn(inertLine(warning, 1000));
   const storage = storageOf(flags.storage, configuration);
   await using opened = new AsyncDisposableStack();
   const store = request.store ?? opened.use(await openForRun(storage));
   const programs = await openProjectPrograms(request, project, opened);
   const guards = await guardPaths(guardRequest(request, configuration), configuration, trust);
-  const files = onProviderOf(await agentFiles(request, project), configuration, request.warn);
-  const policy = policyFor(request, configuration, { heldRules: trust?.heldRules ?? [], guards, agents: files });
+  const files = onProviderOf(await agentFiles(request, project, configuration), configuration, request.warn);
+  const bounds = { heldRules: trust?.heldRules ?? [], guards, agents: files };
   const commands = await openCommands(programs, env);
   const tools = await toolsOf(request, configuration, { programs, guards, commands });
-  const { allowsAll } = flags.rights;
-  const rules = withAgentRules(policy, files, { allowsAll, ...commandReading(request, configuration, guards) });
+  const rulesFor = (allowsAll: boolean): Policy => {
+    const policy = policyFor({ env, flags: { rights: { ...flags.rights, allowsAll } } }, configuration, bounds);
+    return withAgentRules(policy, files, { allowsAll, ...commandReading(request, configuration, guards) });
+  };
+  const { mode } = request;
+  const rules = mode === undefined ? rulesFor(flags.rights.allowsAll) : rulesByMode({ mode, rulesFor, tools });
   const [{ systemHost }, { runtimeOn }, models] = await Promise.all([
     import("../../host.ts"),
     import("../../runtime.ts"),
     modelSource({ cwd, env, programs }, configuration),
   ]);
-  alsoHide(models.secrets);
-  const host = systemHost({ cwd, environment: { ...env, ...models.secrets } });
+  const secrets = { ...models.secrets, ...serverSecrets(agentServers) };
+  alsoHide(secrets);
+  const host = systemHost({ cwd, environment: { ...env, ...secrets } });
+  const outside = outsideAgents(agentServers, opened.use(lateClient(agentServers, { programs, cwd })));
   const notes = await readNotes({ cwd, now: host.clock.now(), programs, project, warn: request.warn });
-  const { root, agents } = await rootAndAgents({ configuration, tools, files, rights: flags.rights, notes });
+  const { root, agents } = await rootAndAgents({ configuration, tools, files, rights: flags.rights, notes, outside });
   const options: RuntimeOptions = {
     host,
     agents,
@@ -125,12 +140,12 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
     requireStore: storage.isRequired,
     approve: createConsent(rules, ask),
     maxConcurrentCalls: configuration.provider.maxConcurrentCalls,
-    models: { allow: configuration.models.allow, prices: configuration.prices },
+    models: { allow: configuration.models.allow, prices: configuration.prices, outside },
   };
   const lives = opened.move();
   return {
     configuration,
-    runtime: runtimeOn(models.resolve, options),
+    runtime: withinOuter(runtimeOn(models.resolve, options), outer),
     clock: host.clock,
     agent: root,
     tools,
@@ -151,7 +166,7 @@ export async function openApplication(given: ApplicationRequest): Promise<Applic
     // A person sees all that would run, but for known values. What they do not see they cannot allow for always.
     describe: (action, columns) => {
       const input = withoutValuesIn(action.input);
-      const shown = policy.describe({ ...action, input }, columns);
+      const shown = rules.describe({ ...action, input }, columns);
       return input === action.input ? shown : { ...shown, rule: undefined };
     },
     remember: (rule, asked) => rules.remember(rule, lineOf(asked)),
@@ -215,8 +230,12 @@ async function openCommands(programs: Programs, env: ApplicationRequest["env"]):
   return new BackgroundCommands(programs, createRedactor(secretsOf(env)));
 }
 
-async function agentFiles(request: ApplicationRequest, project: ProjectTrust | undefined) {
-  const { agents, problems } = await loadAgents(request, project ?? { files: [] });
+async function agentFiles(
+  request: ApplicationRequest,
+  project: ProjectTrust | undefined,
+  { agentServers }: Configuration,
+) {
+  const { agents, problems } = await loadAgents(request, project ?? { files: [] }, Object.keys(agentServers));
   for (const { code, file, line, message } of problems)
     request.warn(`${inertLine(file)}:${line}: ${code}: ${inertLine(message, 300)}`);
   return agents;
@@ -262,11 +281,13 @@ function onProviderOf(
 ): AgentFile[] {
   const own = model === undefined ? undefined : providerOf(model);
   return files.map((file) => {
-    if (file.scope !== "project" || file.model === undefined || file.model === "inherit") return file;
-    if (whyNotNamed(file.model, own, models.allow) === undefined) return file;
+    // An agent of others is asked about whenever it is called, also in a file that is trusted.
+    const { scope, model: named } = file;
+    if (scope !== "project" || named === undefined || named === "inherit" || isOutsideModel(named)) return file;
+    if (whyNotNamed(named, own, models.allow) === undefined) return file;
     const where = `${file.file}:${file.origins.fields.model?.line ?? 1}`;
     const why = "a project may only choose a model of your provider, or one that models.allow lists";
-    warn(inertLine(`${where}: the model ${file.model} is ignored: ${why}`, 300));
+    warn(inertLine(`${where}: the model ${named} is ignored: ${why}`, 300));
     return { ...file, model: undefined };
   });
 }

@@ -37,9 +37,14 @@ export function trustWarning({ root, state, present, problem, changes }: Project
   return `the files of the project ${root} are not read (${present.join(", ")}), because it is not trusted; sous trust shows them and asks`;
 }
 
-/** The user's agents, and the project's when it is trusted. */
-export async function loadAgents(context: ProcessContext, trust: Pick<ProjectTrust, "files">): Promise<LoadedAgents> {
+/** The user's agents, and the project's when it is trusted. `servers` are the names in `agent_servers`, when they are known. */
+export async function loadAgents(
+  context: ProcessContext,
+  trust: Pick<ProjectTrust, "files">,
+  servers: readonly string[] | undefined,
+): Promise<LoadedAgents> {
   return loadAgentFiles({
+    servers,
     userFolders: userFolderIfAny("config", context.env) === undefined ? [] : [userAgents(context)],
     projectFiles: trust.files,
     checkRule: checkPattern,

@@ -6,6 +6,7 @@ import { type AgentDefinition, agent } from "../../core/agent.ts";
 import type { Configuration } from "../../core/configuration.ts";
 import { MissingKey } from "../../core/errors.ts";
 import { nearest } from "../../core/nearest.ts";
+import type { OutsideAgents } from "../../core/outside-agent.ts";
 import type { Programs } from "../../core/process.ts";
 import type { Tool } from "../../core/tool.ts";
 import { usageError } from "../exit-codes.ts";
@@ -22,6 +23,8 @@ type RootParts = {
   readonly files: readonly AgentFile[];
   readonly rights: RunRights;
   readonly notes: RunNotes;
+  /** Agents of others, when there are some. */
+  readonly outside: OutsideAgents | undefined;
 };
 
 /** What agents read besides their instructions: with the notes of the project, or without. */
@@ -47,12 +50,13 @@ export async function readNotes({ cwd, now, programs, project, warn }: NotesRequ
 }
 
 export async function rootAndAgents(parts: RootParts): Promise<{ root: AgentDefinition; agents: AgentDefinition[] }> {
-  const { configuration, files, rights, notes } = parts;
+  const { configuration, files, rights, notes, outside } = parts;
   const { model, agent: settings } = configuration;
   const { tools, delegates, deny } = chooseTools(
     {
       tools: parts.tools,
       agents: files.map(({ name }) => name),
+      hasServers: outside !== undefined,
       maxChildren: settings.subagent.maxExecutions,
     },
     rights,
@@ -66,7 +70,8 @@ export async function rootAndAgents(parts: RootParts): Promise<{ root: AgentDefi
   const { namedAgentTool } = await import("../../subagents/named-agent.ts");
   // Calling one needs consent, or a rule: the default rules allow those that were read here.
   const named = delegates ? agents.map((each) => namedAgentTool(each, { tier: "confirm" })) : [];
-  const callable = named.filter(({ name }) => !deny.includes(name));
+  const delegation = outside !== undefined && delegates ? await delegationTools(outside) : [];
+  const callable = [...named, ...delegation].filter(({ name }) => !deny.includes(name));
   const starting = delegates ? GENERIC.filter((name) => !deny.includes(name)) : [];
   const root = agent({
     name: ROOT_NAME,
@@ -79,6 +84,11 @@ export async function rootAndAgents(parts: RootParts): Promise<{ root: AgentDefi
     deny,
   });
   return { root, agents };
+}
+
+async function delegationTools(outside: OutsideAgents): Promise<Tool[]> {
+  const { outsideTools } = await import("../../subagents/register.ts");
+  return outsideTools(outside);
 }
 
 /** What the root has and may pass on, and what agents read besides their instructions. */
@@ -121,19 +131,23 @@ type ToolOffer = {
   readonly tools: readonly Tool[];
   /** The names of agents that can be called. */
   readonly agents: readonly string[];
+  /** Whether there are agents of others. */
+  readonly hasServers: boolean;
   /** How many children may start; undefined when that is not limited. */
   readonly maxChildren: number | undefined;
 };
 
 /** Start children of any kind. */
 const GENERIC = ["subagent", "parallel_subagent"];
+/** Hands a task to an agent of others. */
+const DELEGATE = "subagent_delegate";
 /** Offered together with any tool that starts children. */
 const COMPANIONS = ["subagent_send", "subagent_report", "subagent_wait", "subagent_cancel", "subagent_list"];
 
 /** Throws a usage error for a name that no tool has. `--tools` is the exact list: what starts children must be named. */
-function chooseTools({ tools, agents, maxChildren }: ToolOffer, rights: RunRights): ToolChoice {
+function chooseTools({ tools, agents, hasServers, maxChildren }: ToolOffer, rights: RunRights): ToolChoice {
   const { tools: only, denyTools, noDelegate } = rights;
-  const starting = [...GENERIC, ...agents.map((name) => `subagent_${name}`)];
+  const starting = [...GENERIC, ...agents.map((name) => `subagent_${name}`), ...(hasServers ? [DELEGATE] : [])];
   const known = [...tools.map(({ name }) => name), ...starting, ...COMPANIONS];
   const unknown = [...(only ?? []), ...denyTools].find((name) => !known.includes(name));
   if (unknown !== undefined) throw usageError(unknownTool(unknown, known));
@@ -207,7 +221,8 @@ export function rootPrompt(tools: readonly string[]): string {
     CHILDREN,
     ...(hasOne ? [ONE] : []),
     ...(hasSeveral ? [SEVERAL] : []),
-    ...(tools.some((name) => name.startsWith("subagent_")) ? [NAMED] : []),
+    ...(tools.some((name) => name.startsWith("subagent_") && name !== DELEGATE) ? [NAMED] : []),
+    ...(tools.includes(DELEGATE) ? [OUTSIDE] : []),
     TASK,
     ...(hasOne || hasSeveral ? [LESS] : []),
     REPORT,
@@ -232,6 +247,9 @@ const SEVERAL = "- Use parallel_subagent for several tasks that do not depend on
 
 const NAMED =
   "- Some agents are made for one kind of work, and have a tool of their own. Prefer one that fits the task.";
+
+const OUTSIDE =
+  "- Use subagent_delegate for a task that the person wants another program's agent to do. It works with tools of its own.";
 
 const TASK =
   "- A child knows the task you write, the folder and the notes of the project, and nothing else: give it the goal, the places to look, and the form of the answer you want.";

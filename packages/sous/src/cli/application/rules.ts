@@ -11,6 +11,7 @@ import { usageError } from "../exit-codes.ts";
 import type { ProcessContext } from "../files/paths.ts";
 import type { RunFlags } from "../table/run-flags.ts";
 import { inertLine } from "../terminal/text.ts";
+import { defaultServer } from "./outside.ts";
 
 /** The rules of a project whose trust was lost, the files that are guarded, and the agents that were read. */
 type Bounds = {
@@ -41,20 +42,27 @@ export function policyFor(
 
 /**
  * By default an agent of the user, or of a trusted project, is called without a question, by whichever tool: what it does asks
- * for itself. A rule that asks or denies goes before.
+ * for itself, and one with `model: external/NAME` asks as subagent_delegate(NAME) when it is about to start. A rule that asks
+ * or denies goes before.
  */
 function callRule({ name, file }: Bounds["agents"][number]): PermissionRule {
   return { effect: "allow", pattern: `subagent(${name})`, origin: `default for the agent ${file}` };
 }
 
-/** What commands of the terminal mean here. */
+/** What commands of the terminal mean here, and delegations that name no server. */
 export function commandReading(
   { env }: Pick<ProcessContext, "env">,
-  { tools }: Configuration,
+  { tools, agentServers }: Configuration,
   guards: GuardPaths,
-): Pick<PolicyOptions, "home" | "variables"> {
-  return { home: knownHome(env.HOME, guards), variables: tools.terminal.inertVariables };
+): Reading {
+  return {
+    home: knownHome(env.HOME, guards),
+    variables: tools.terminal.inertVariables,
+    defaultServer: defaultServer(agentServers),
+  };
 }
+
+type Reading = Pick<PolicyOptions, "home" | "variables" | "defaultServer">;
 
 /** Programs get another home folder when it lies in the project; then ~ is not known. */
 function knownHome(home: string | undefined, { top }: GuardPaths): string | undefined {
@@ -73,7 +81,7 @@ type PolicyRequest = Pick<ProcessContext, "env"> & { readonly flags: Pick<RunFla
 export function withAgentRules(
   policy: Policy,
   files: readonly AgentFile[],
-  { allowsAll, ...reading }: Pick<PolicyOptions, "home" | "variables"> & { allowsAll: boolean },
+  { allowsAll, ...reading }: Reading & { allowsAll: boolean },
 ): Policy {
   const rulesOf = new Map(
     files.map(({ name, rules: given, only, deny, file }) => {

@@ -3,7 +3,7 @@
 import type { AgentDefinition } from "../../core/agent.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { RunStart, StoredEvent } from "../../core/event.ts";
-import { providerOf, whyNotNamed } from "../../core/model.ts";
+import { OUTSIDE_PROVIDER, providerOf, whyNotNamed } from "../../core/model.ts";
 import { mayUse } from "../../core/rights.ts";
 import type { Store } from "../../core/store.ts";
 import type { Tool } from "../../core/tool.ts";
@@ -77,7 +77,8 @@ async function checkStoredModel(model: string, { flags, cwd, env }: ResumeReques
 function checkAgents(events: readonly StoredEvent[], agents: readonly AgentDefinition[]): void {
   const names = new Set<string>();
   for (const event of events) if (event.type === "run-start" && event.depth > 0) names.add(event.agent);
-  for (const known of ["subagent", ...agents.map(({ name }) => name)]) names.delete(known);
+  // One that subagent_delegate started is not from a file: its session says which agent it is.
+  for (const known of ["subagent", OUTSIDE_PROVIDER, ...agents.map(({ name }) => name)]) names.delete(known);
   if (names.size === 0) return;
   const shown = [...names].map((name) => inertLine(name, 80)).join(", ");
   throw new CommandError(

@@ -33,6 +33,8 @@ export class ChatConversation {
   readonly #onEvent: EventListener;
   /** For runs of the conversation itself. */
   readonly #onOwnEvent: EventListener;
+  /** The id of the root of a new conversation, where it was given away before the first message. */
+  readonly #reservedId: string | undefined;
   #start: Start = { kind: "new" };
   /** The last run of the root; a follow-up continues it. */
   #last: RunHandle | undefined;
@@ -47,8 +49,9 @@ export class ChatConversation {
   /** Resolves when what is live has ended. */
   settled: Promise<void> = Promise.resolve();
 
-  constructor(application: Application, onEvent: EventListener) {
+  constructor(application: Application, onEvent: EventListener, reservedId?: string) {
     this.#application = application;
+    this.#reservedId = reservedId;
     this.#onEvent = (event) => {
       const isBeginning = event.type === "run-start" || event.type === "resume";
       onEvent(event);
@@ -181,6 +184,12 @@ export class ChatConversation {
     return this.#start.kind === "fork";
   }
 
+  /** The next message goes to the same conversation with another definition, such as one with another model. */
+  continueAs(agent: AgentDefinition): void {
+    this.agent = agent;
+    this.addBudget(NOTHING_MORE);
+  }
+
   /** The next message may spend this much more, on top of what was added before. False when nothing has been said yet. */
   addBudget({ tokens, costUsd }: MoreBudget): boolean {
     const { runId, more } = this;
@@ -217,7 +226,7 @@ export class ChatConversation {
       case "follow-up":
         return start.last.followUp(message, { summarizes });
       case "new":
-        return runtime.run(this.agent, message, { ...runOptions, onEvent: this.#onOwnEvent });
+        return runtime.run(this.agent, message, { ...runOptions, rootId: this.#reservedId, onEvent: this.#onOwnEvent });
       default:
         return start satisfies never;
     }

@@ -11,21 +11,19 @@ import { MAX_AGENT_BYTES, readSmallFile } from "../../config/read-file.ts";
 import { projectRoot } from "../../config/trust/files.ts";
 import type { ProjectTrust } from "../../config/trust/trust.ts";
 import { messageOf } from "../../core/errors.ts";
-import type { LimitState } from "../../core/limits.ts";
 import { nearest } from "../../core/nearest.ts";
-import { ConfigurationError, whereIs } from "../../core/problem.ts";
 import { checkPattern } from "../../rights/rule-pattern.ts";
-import { findTrust, loadAgents, readConfiguration, trustWarning, userAgents } from "../application/project.ts";
+import { findTrust, loadAgents, trustWarning, userAgents } from "../application/project.ts";
 import { CommandError, EXIT, usageError } from "../exit-codes.ts";
 import { writePrivate } from "../files/file-access.ts";
-import { type ProcessContext, processContext } from "../files/paths.ts";
+import { processContext } from "../files/paths.ts";
 import { snakeCase } from "../stored/run-json.ts";
 import { quoted, readOptions, refusePositionals } from "../table/options.ts";
 import { AGENTS } from "../table/setup-entries.ts";
 import { type Output, openOutput, printJson, tell } from "../terminal/output.ts";
 import { inertLine, plural } from "../terminal/text.ts";
-import { limitsBefore } from "../view/limit-lines.ts";
 import { agentLines, type ConfiguredLimit, problemLines, rightsLines } from "./agent-lines.ts";
+import { configuredLimits, configuredServers } from "./agent-settings.ts";
 
 const COMMAND = "sous agents";
 
@@ -65,7 +63,8 @@ async function load(): Promise<Loaded> {
   const trust = await findTrust(processContext());
   const warning = trustWarning(trust);
   if (warning !== undefined) tell(`warning: ${inertLine(warning, 1000)}`);
-  return { ...(await loadAgents(processContext(), trust)), warning, trust };
+  const servers = await configuredServers(processContext(), trust);
+  return { ...(await loadAgents(processContext(), trust, servers)), warning, trust };
 }
 
 type Loaded = Awaited<ReturnType<typeof loadAgents>> & { warning: string | undefined; trust: ProjectTrust };
@@ -123,14 +122,16 @@ async function check(files: readonly string[], request: Pick<Request, "output" |
     const sizes = callSizeProblems(found, await limitsOf(trust));
     return report([...problems, ...sizes], request, found.length === 0 ? NONE_READ : undefined);
   }
-  const read = await Promise.all(files.map((file) => readNamedFile(file)));
+  const trust = await findTrust(processContext());
+  const servers = await configuredServers(processContext(), trust);
+  const read = await Promise.all(files.map((file) => readNamedFile(file, servers)));
   const found = read.map(({ agent }) => agent).filter((agent) => agent !== undefined);
-  const sizes = callSizeProblems(found, await limitsOf(await findTrust(processContext())));
+  const sizes = callSizeProblems(found, await limitsOf(trust));
   return report([...read.flatMap(({ problems }) => problems), ...sizes], request);
 }
 
 /** One file that a person has named, whatever is trusted. Throws a `CommandError` when it cannot be read. */
-async function readNamedFile(given: string): Promise<ReadAgent> {
+async function readNamedFile(given: string, servers: readonly string[] | undefined): Promise<ReadAgent> {
   const cwd = process.cwd();
   const path = resolve(cwd, given);
   const read = await readSmallFile(path, MAX_AGENT_BYTES);
@@ -143,6 +144,7 @@ async function readNamedFile(given: string): Promise<ReadAgent> {
     dialect: dialectOf(dirname(path)),
     scope: "project",
     checkRule: checkPattern,
+    servers,
   });
 }
 
@@ -217,44 +219,6 @@ function agentJson(agent: AgentFile): object {
   return { name, nickname, description, tools, deny, model, delegate, dialect, scope, file };
 }
 
-const SETTINGS: Readonly<Record<LimitState["unit"], string>> = {
-  tokens: "agent.subagent.max_total_tokens",
-  costUsd: "agent.subagent.max_total_cost",
-  seconds: "agent.subagent.max_total_time",
-  executions: "agent.subagent.max_executions",
-};
-
-/** What all children together may spend. A sentence when the configuration has mistakes. */
-async function configuredLimits(
-  context: ProcessContext,
-  trust: ProjectTrust,
-): Promise<readonly ConfiguredLimit[] | string> {
-  const project = trust.state === "trusted" ? trust : undefined;
-  try {
-    const { configuration, origins } = await readConfiguration({
-      flags: { configFile: undefined },
-      ...context,
-      project,
-    });
-    const { maxTotalTokens, maxTotalCost, maxTotalTime, maxExecutions } = configuration.agent.subagent;
-    const children = {
-      tokens: maxTotalTokens,
-      costUsd: maxTotalCost,
-      seconds: maxTotalTime,
-      executions: maxExecutions,
-    };
-    return limitsBefore({}, children).map((limit) => {
-      const setting = SETTINGS[limit.unit];
-      return { ...limit, setting, from: origins.get(setting)?.origin.where ?? "" };
-    });
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    const [first] = error.problems;
-    const where = first === undefined ? "" : ` (${whereIs(first)})`;
-    return `the limits of the configuration are not known, because it has mistakes${where}: sous config check shows them`;
-  }
-}
-
 /** The file that `sous agents new` writes: every key with what it is for, and the dangerous ones left out. */
 export function agentTemplate(name: string): string {
   return `---
@@ -271,7 +235,7 @@ tools: [read_file, grep, glob]
 # Rules for single calls: ask or deny. In a project nothing can be allowed.
 # permissions:
 #   - deny: "write_file(.env*)"
-# provider/model, or inherit, sonnet, opus, haiku.
+# provider/model, or inherit, sonnet, opus, haiku, or external/NAME for an agent of agent_servers.
 model: inherit
 # How many turns one call may take; 100 without the line.
 max_turns: 20

@@ -1,4 +1,4 @@
-/** `sous doctor`: looks at the machine and the setup, and says what to do. Starts no program and changes nothing. */
+/** `sous doctor`: looks at the machine and the setup, and says what to do. Changes nothing, and starts only agent servers. */
 
 import { messageOf } from "../../core/errors.ts";
 import { checkDatabase, checkDisk, checkFolders, checkSettingsFile } from "../doctor/folders.ts";
@@ -15,6 +15,7 @@ import {
   type Terminal,
 } from "../doctor/machine.ts";
 import { checkModel, checkPrices } from "../doctor/model.ts";
+import { checkServers } from "../doctor/servers.ts";
 import { checkSetup } from "../doctor/setup.ts";
 import { EXIT } from "../exit-codes.ts";
 import { databaseFile, type ProcessContext, processContext } from "../files/paths.ts";
@@ -67,6 +68,7 @@ export async function examine(request: DoctorRequest): Promise<Check[]> {
     checkPrices(choice, setup.configuration),
     ...(await checkRuns(request, setup.configuration?.agent.subagent.persistencePath)),
     ...checkPrograms(await findPrograms({ cwd, env })),
+    ...(await checkServers(setup.configuration, { cwd, env })),
     await checkLeftovers(env),
   ];
 }

@@ -1,9 +1,12 @@
-/** `sous permissions test COMMAND`: which rule decides about a command of the terminal tool, or an agent. Runs nothing. */
+/** `sous permissions test COMMAND`: which rule decides about a command of the terminal tool, an agent, or a delegation. Runs nothing. */
 
 import type { RuleAnswer } from "../../core/approval.ts";
+import type { Configuration } from "../../core/configuration.ts";
+import { messageOf } from "../../core/errors.ts";
 import { nearestFirst } from "../../core/nearest.ts";
 import type { Judgement } from "../../rights/policy.ts";
 import { guardPaths } from "../application/guards.ts";
+import { findServer } from "../application/outside.ts";
 import { loadAgents, readWithProject } from "../application/project.ts";
 import { ROOT_NAME } from "../application/root.ts";
 import { policyFor } from "../application/rules.ts";
@@ -35,18 +38,35 @@ export async function permissions(parameters: readonly string[]): Promise<number
     configuration,
     trust,
   );
-  const { agents } = await loadAgents(context, trust.state === "trusted" ? trust : { files: [] });
+  const { agentServers } = configuration;
+  const files = trust.state === "trusted" ? trust : { files: [] };
+  const { agents } = await loadAgents(context, files, Object.keys(agentServers));
   const bounds = { heldRules: trust.heldRules, guards, agents };
   const policy = policyFor({ flags: { rights }, env: context.env }, configuration, bounds);
   const who = { runId: "", path: ROOT_NAME, agent: ROOT_NAME, callId: "", above: [] };
-  const judgement = policy.explain({ ...who, ...callOf(command, agents), cwd: context.cwd });
+  const call = delegationOf(command, agentServers) ?? callOf(command, agents);
+  const judgement = policy.explain({ ...who, ...call, cwd: context.cwd });
   if (values.json) printJson(judgementJson(command, judgement));
   else openOutput(process.stdout, values).printText(judgementLines(judgement).join("\n"));
   return EXIT.ok;
 }
 
+type Call = { readonly toolName: string; readonly input: object };
+
+/** `subagent_delegate(claude)` is a task for that agent of others. */
+function delegationOf(given: string, servers: Configuration["agentServers"]): Call | undefined {
+  const name = /^subagent_delegate\(([^()]*(?:\([^()]*\))?)\)$/.exec(given.trim())?.[1];
+  if (name === undefined) return undefined;
+  try {
+    const { name: serverName } = findServer(servers, name.trim());
+    return { toolName: "subagent_delegate", input: { serverName, task: "", description: "" } };
+  } catch (error) {
+    throw usageError(messageOf(error));
+  }
+}
+
 /** `subagent(scout)` is not a command but a call of that agent. */
-function callOf(given: string, agents: readonly { readonly name: string }[]): { toolName: string; input: object } {
+function callOf(given: string, agents: readonly { readonly name: string }[]): Call {
   const name = /^subagent\(([A-Za-z0-9_-]+)\)$/.exec(given.trim())?.[1];
   if (name === undefined) return { toolName: "terminal", input: { command: given } };
   if (agents.some((each) => each.name === name)) return { toolName: `subagent_${name}`, input: { task: "" } };

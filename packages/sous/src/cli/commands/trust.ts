@@ -3,6 +3,7 @@
 import { type ProjectSnapshot, readProject } from "../../config/trust/files.ts";
 import { reviewProject } from "../../config/trust/review.ts";
 import { trust as giveTrust, revoke } from "../../config/trust/trust.ts";
+import { isOutsideModel } from "../../core/model.ts";
 import { findTrust } from "../application/project.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
 import { processContext, userFolder } from "../files/paths.ts";
@@ -65,7 +66,9 @@ function reviewLines(root: string, snapshot: ProjectSnapshot, { style: { paint }
       return broken === undefined ? [] : [`${inertLine(broken.file)}: not loaded: ${inertLine(broken.message)}`];
     const tools = agent.tools === undefined ? "the tools of its caller" : agent.tools.join(" ") || "no tools";
     const denied = agent.deny.length === 0 ? "" : `, never ${agent.deny.join(" ")}`;
-    return [`${paint("bold", inertLine(agent.name))}: ${tools}${denied}`];
+    const { model = "" } = agent;
+    const outside = isOutsideModel(model) ? `, works as ${inertLine(model)}, with tools of its own` : "";
+    return [`${paint("bold", inertLine(agent.name))}: ${tools}${denied}${outside}`];
   });
   const serverLines = review.servers.map(
     ({ file, name, runs }) => `${paint("yellow", inertLine(runs, 1000))}  (${inertLine(name)} in ${file})`,

@@ -19,7 +19,7 @@ export async function checkSetup(question: SetupQuestion): Promise<Setup> {
   const trust = await findTrust(question);
   const settings = await checkConfiguration(question, trust);
   return {
-    checks: [settings.check, checkTrust(trust), await checkAgents(question, trust)],
+    checks: [settings.check, checkTrust(trust), await checkAgents(question, trust, settings.configuration)],
     configuration: settings.configuration,
   };
 }
@@ -74,9 +74,14 @@ function checkTrust({ root, state, present, problem: reason, changes }: ProjectT
   }
 }
 
-async function checkAgents(question: SetupQuestion, trust: ProjectTrust): Promise<Check> {
+async function checkAgents(
+  question: SetupQuestion,
+  trust: ProjectTrust,
+  configuration: Configuration | undefined,
+): Promise<Check> {
   const name = "agents";
-  const { agents, problems } = await loadAgents(question, trust);
+  const servers = configuration && Object.keys(configuration.agentServers);
+  const { agents, problems } = await loadAgents(question, trust, servers);
   const found =
     agents.length === 0 ? "no agent files" : `${agents.length}: ${agents.map((each) => each.name).join(", ")}`;
   const [first] = problems;

@@ -18,6 +18,7 @@ import {
   plural,
   tokens,
 } from "../terminal/text.ts";
+import { describeOutsideCall } from "../view/plain-lines.ts";
 
 /** A run with its own events; what it began with from an earlier run is left out and named. */
 type ShownRun = {
@@ -69,7 +70,24 @@ export function showLines(shown: ShownRun, view: MessageView): string[] {
     "",
     paint("bold", "Messages"),
     ...messageLines(messages.map(withoutTask), notes, view),
+    ...outsideLines(events, view),
   ];
+}
+
+/** What an agent outside did by itself: its calls in their order, each with its result. */
+function outsideLines(events: readonly StoredEvent[], view: MessageView): string[] {
+  const calls = events.filter((event) => event.type === "outside-call");
+  if (calls.length === 0) return [];
+  const ends = new Map(calls.filter(({ phase }) => phase === "end").map((end) => [end.callId, end]));
+  const { paint, glyphs } = view.style;
+  const lines = calls.flatMap((call) => {
+    if (call.phase === "end") return [];
+    const end = ends.get(call.callId);
+    const state = end === undefined ? " has no result" : end.isError === true ? " failed" : "";
+    const head = `${paint("cyan", `${glyphs.arrow} ${describeOutsideCall(call)}`)}${paint("red", state)}`;
+    return [head, ...indented(textLines(end?.output ?? "", view, 4), 2)];
+  });
+  return ["", paint("bold", "Done outside"), ...indented(lines, 2)];
 }
 
 /** The task stands above its messages. */
@@ -98,6 +116,7 @@ function factsOf({ record, events, childCount, from }: ShownRun, dot: string): [
     ["place", `${position}${dot}${plural(childCount, "child", "children")}`],
     ["tree", `sous replay --tree --id ${root}${from.database ?? ""}`],
     ["agent", [record.agent, record.model].map((name) => inertLine(name, 80)).join(dot)],
+    ["session", sessionText(events, dot)],
     ["folder", record.cwd === undefined || record.cwd === from.here ? undefined : shortFolder(record.cwd)],
     ["started", localTime(startedAt)],
     ["took", durationMs === undefined ? undefined : duration(durationMs)],
@@ -123,6 +142,11 @@ function factsOf({ record, events, childCount, from }: ShownRun, dot: string): [
     ],
   ];
   return facts.filter((fact): fact is [string, string] => fact[1] !== undefined);
+}
+
+function sessionText(events: readonly StoredEvent[], dot: string): string | undefined {
+  const session = events.findLast((event) => event.type === "outside-session");
+  return session && [session.server, session.sessionId].map((text) => inertLine(text, 80)).join(dot);
 }
 
 /** What a run may use. */

@@ -1,5 +1,6 @@
 /** Every command of this build, and what `sous --help` prints about all of them or one: less than 80 columns wide. */
 
+import { ACP } from "./acp-entry.ts";
 import type { CommandEntry, OptionEntry, OptionGroup } from "./entry.ts";
 import { REPLAY } from "./replay-entry.ts";
 import { CHAT, DEMO, RESUME, RUN } from "./run-entries.ts";
@@ -25,7 +26,6 @@ function firstPage(): string {
 const FIRST_EXAMPLES: readonly Row[] = [
   ["sous", "talk with an agent in this folder"],
   ['sous run "Why does npm test fail?"', "one task, one answer on stdout"],
-  ['git diff | sous run "Review this"', "with what is piped in"],
   ["sous demo", "see it work: no key, no network"],
 ];
 
@@ -97,6 +97,7 @@ export const COMMAND_TABLE: readonly CommandEntry[] = [
   REPLAY,
   RESUME,
   AGENTS,
+  ACP,
   CONFIG_COMMAND,
   PERMISSIONS,
   TRUST,

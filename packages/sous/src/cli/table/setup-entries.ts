@@ -48,13 +48,14 @@ export const PERMISSIONS = {
   name: "permissions",
   about: "say which rule decides about a command, and why",
   text: [
-    "Reads the rules as sous run would and asks them about one command of the terminal tool, or about the call of an agent: subagent(NAME). Runs nothing. A command that is not understood is asked about while a rule denies or asks about commands; without a person, and with --yes, it is refused.",
+    "Reads the rules as sous run would and asks them about one command of the terminal tool, or about the call of an agent, subagent(NAME), or a task for an agent of others, subagent_delegate(NAME). Runs nothing. A command that is not understood is asked about while a rule denies or asks about commands; without a person, and with --yes, it is refused.",
   ],
   usage: ["permissions test COMMAND [--allow RULE] [--yes]"],
   examples: [
     "sous permissions test 'git push --force'",
     "sous permissions test 'npm test' --allow 'terminal(npm test*)'",
     "sous permissions test 'subagent(scout)'",
+    "sous permissions test 'subagent_delegate(claude)'",
   ],
   words: [{ name: "test", about: "the answer of the rules to one command" }],
   groups: oneGroup(
@@ -81,7 +82,7 @@ export const DOCTOR = {
   name: "doctor",
   about: "check this machine and the setup, and say what to do",
   text: [
-    "Looks, and changes nothing: no program is started, no request is made unless --online asks for one, and no key is shown. Ends with 0 when nothing is a problem, 3 when the configuration is broken, 1 otherwise.",
+    "Looks, and changes nothing: no program is started but those of agent_servers, to see whether they answer; no request is made unless --online asks for one, and no key is shown. Ends with 0 when nothing is a problem, 3 when the configuration is broken, 1 otherwise.",
   ],
   usage: ["doctor [--online] [--json]"],
   examples: ["sous doctor", "sous doctor --online", "sous doctor --json | jq '.checks[] | select(.state != \"ok\")'"],

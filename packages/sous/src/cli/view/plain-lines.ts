@@ -1,6 +1,7 @@
 /** What happens, one line each, for a pipe, a log or a screen reader: nothing moves and nothing is drawn over. */
 
 import type { SousEvent } from "../../core/event.ts";
+import type { OutsideCall } from "../../core/outside-agent.ts";
 import { isSubagentToolName } from "../../core/spawn.ts";
 import { countsIn, describeCounts } from "../../core/tool-log.ts";
 import { colourOf, type Style, statusWords } from "../terminal/style.ts";
@@ -19,6 +20,10 @@ export function plainLine(event: SousEvent, tree: RunTree, { glyphs, paint }: St
       return say(`starts: ${node.task}`);
     case "tool-call-end":
       return isSubagentToolName(event.toolName) ? undefined : say(node.activity + node.result);
+    case "outside-session":
+      return say(`${event.continued ? "continues" : "works in"} a session of ${inertLine(event.server, 80)}`);
+    case "outside-call":
+      return event.phase === "start" ? undefined : say(node.activity + node.result);
     case "spawn-refused": {
       // A line may have said that it waits.
       const which = event.childPath === undefined ? "" : ` ${inertLine(event.label, 80)}`;
@@ -81,6 +86,12 @@ export function describeInput(input: unknown): string {
   const fields = new Map(Object.entries(input));
   const name = TELLING.find((each) => typeof fields.get(each) === "string") ?? "";
   return inertLine(String(fields.get(name) ?? ""), 120);
+}
+
+/** A call that an agent outside makes by itself: its title says more than its input, where it has one. */
+export function describeOutsideCall({ name, title, input }: Pick<OutsideCall, "name" | "title" | "input">): string {
+  const about = title === name ? describeInput(input) : inertLine(title, 120);
+  return `${inertLine(name, 80)}  ${about}`.trim();
 }
 
 export type CallEnd = {

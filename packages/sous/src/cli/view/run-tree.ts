@@ -7,7 +7,7 @@ import type { RunStatus, StopReason } from "../../core/outcome.ts";
 import { isSubagentToolName } from "../../core/spawn.ts";
 import { addCost } from "../../core/usage.ts";
 import { duration, inertLine } from "../terminal/text.ts";
-import { describeInput, describeOutput } from "./plain-lines.ts";
+import { describeInput, describeOutput, describeOutsideCall } from "./plain-lines.ts";
 
 export type RunNode = {
   readonly id: string;
@@ -83,7 +83,7 @@ export class RunTree {
       node.heardAt = event.time;
       const before = node.activity;
       this.#update(node, event);
-      if (node.activity !== before && event.type !== "tool-call-end") node.result = "";
+      if (node.activity !== before && !isCallEnd(event)) node.result = "";
       if (event.type !== "budget-near") node.waitsFor = event.type === "budget-wait" ? event.limit : undefined;
     } else if (event.type === "budget-wait" && event.parentId !== null)
       this.#add(event, { ...startNode(event, "", 0), status: "waiting", waitsFor: event.limit });
@@ -150,6 +150,16 @@ export class RunTree {
         node.result = `  ${this.#arrow} ${describeOutput(event)}`;
         this.#calls.delete(event.callId);
         break;
+      case "outside-call":
+        // Not counted: a count that grows here and falls back at the end would be of other calls than that of the result.
+        node.activity = describeOutsideCall(event);
+        if (event.phase === "start") {
+          this.#calls.set(event.callId, node.activity);
+          break;
+        }
+        node.result = `  ${this.#arrow} ${describeOutput({ output: event.output ?? "", isError: event.isError === true })}`;
+        this.#calls.delete(event.callId);
+        break;
       case "approval-request":
         node.asks = true;
         node.activity = `wants: ${inertLine(event.toolName, 80)}  ${describeInput(event.input)}`.trimEnd();
@@ -195,6 +205,7 @@ export class RunTree {
       case "budget-warning":
         node.activity = inertLine(event.message);
         break;
+      case "outside-session":
       case "budget-wait":
       case "budget-near":
       case "prune":
@@ -218,6 +229,10 @@ export class RunTree {
     this.#speech.set(runId, said);
     return inertLine(said.trimEnd().split("\n").at(-1) ?? "");
   }
+}
+
+function isCallEnd(event: SousEvent): boolean {
+  return event.type === "tool-call-end" || (event.type === "outside-call" && event.phase === "end");
 }
 
 const MAX_SPEECH = 400;

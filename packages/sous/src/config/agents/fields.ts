@@ -3,7 +3,9 @@
 import { agent, RESERVED_AGENT_NAMES } from "../../core/agent.ts";
 import { visibleText } from "../../core/clean-text.ts";
 import { messageOf } from "../../core/errors.ts";
+import { isOutsideModel, OUTSIDE_PROVIDER } from "../../core/model.ts";
 import { nearest } from "../../core/nearest.ts";
+import { outsideName } from "../../core/outside-agent.ts";
 import { parseDuration } from "../../core/units.ts";
 import type { AgentDraft, KeyReader } from "./draft.ts";
 
@@ -239,10 +241,32 @@ export const readModel: KeyReader = (draft, key) => {
   if (text === undefined) return;
   // Claude Code marks the variant with a larger window.
   const name = text.replace(/\[1m\]$/, "");
+  if (isOutsideModel(name)) {
+    setServer(draft, key, name);
+    return;
+  }
   const model = toModel(name);
   if (model !== undefined) draft.set("model", model, [key], text);
   else warnOfModel(draft, key, text);
 };
+
+/** `external/claude`, or the whole name of a server behind the slash: `external/Claude Code`. */
+function setServer(draft: AgentDraft, key: string, text: string): void {
+  const { servers } = draft.source;
+  const short = outsideName(text.slice(OUTSIDE_PROVIDER.length + 1));
+  if (short !== "" && (servers?.some((each) => outsideName(each) === short) ?? true)) {
+    draft.set("model", `${OUTSIDE_PROVIDER}/${short}`, [key], text);
+    return;
+  }
+  const known = (servers ?? []).map((each) => `${OUTSIDE_PROVIDER}/${outsideName(each)}`);
+  const list = known.length === 0 ? "none is configured" : `known are ${known.join(", ")}`;
+  draft.refuse(
+    "SOUS-A003",
+    [key],
+    `there is no agent server ${JSON.stringify(text.slice(0, 60))}; ${list}`,
+    "add it to agent_servers in your configuration, or name another",
+  );
+}
 
 function toModel(name: string): string | undefined {
   if (name === "inherit") return name;

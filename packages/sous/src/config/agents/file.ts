@@ -18,6 +18,8 @@ export type AgentSource = {
   readonly scope: AgentScope;
   /** What is wrong with the pattern of a rule; undefined for a good one. */
   readonly checkRule?: ((pattern: string) => string | undefined) | undefined;
+  /** The names in `agent_servers`, for `model: external/NAME`; undefined when they are not known. */
+  readonly servers?: readonly string[] | undefined;
 };
 
 /** An `error` keeps the agent from being loaded. */

@@ -16,6 +16,7 @@ type AgentFolders = {
   readonly projectFiles: readonly ProjectFile[];
   /** What is wrong with the pattern of a rule. */
   readonly checkRule?: AgentSource["checkRule"];
+  readonly servers?: AgentSource["servers"];
 };
 
 export type LoadedAgents = { readonly agents: readonly AgentFile[]; readonly problems: readonly AgentProblem[] };
@@ -30,7 +31,7 @@ export const PROJECT_FOLDERS: readonly string[] = [
 ];
 
 /** Never throws. The user's agents win over the project's, and within each ours over those of other programs. */
-export async function loadAgentFiles({ checkRule, ...folders }: AgentFolders): Promise<LoadedAgents> {
+export async function loadAgentFiles({ checkRule, servers, ...folders }: AgentFolders): Promise<LoadedAgents> {
   const problems: AgentProblem[] = [];
   const found = await findAll(folders, problems);
   for (const { file } of found.slice(MAX_FILES, MAX_FILES + 1))
@@ -45,7 +46,7 @@ export async function loadAgentFiles({ checkRule, ...folders }: AgentFolders): P
     const text = await source.read();
     if (typeof text === "string") problems.push(about(source.file, `the file cannot be read: ${text}`, "error"));
     if (typeof text === "string" || isPlainReadme(source.file, text)) continue;
-    const read = readAgentFile({ ...source, text, checkRule });
+    const read = readAgentFile({ ...source, text, checkRule, servers });
     problems.push(...read.problems);
     if (read.agent === undefined) continue;
     const winner = agents.get(read.agent.name);

@@ -1,0 +1,44 @@
+/** The servers of `agent_servers` as a command reads them, and the programs that start them. */
+
+import type { AgentServer } from "../../core/configuration.ts";
+import type { Programs } from "../../core/process.ts";
+import { serverSecrets } from "../application/outside.ts";
+import { surroundingProjects } from "../application/programs.ts";
+import { findTrust, readConfiguration, trustWarning } from "../application/project.ts";
+import { type ProcessContext, userFolderIfAny } from "../files/paths.ts";
+import { alsoHide } from "../files/without-secrets.ts";
+import { tell } from "../terminal/output.ts";
+import { inertLine } from "../terminal/text.ts";
+
+export type ServerOptions = { readonly config: string | undefined; readonly bare: boolean };
+
+/** With those of the project when it is trusted. Warns about what is ignored. From now on their keys are not shown. */
+export async function configuredServers(
+  { config, bare }: ServerOptions,
+  context: ProcessContext,
+): Promise<Readonly<Record<string, AgentServer>>> {
+  const trust = bare ? undefined : await findTrust(context);
+  const project = trust?.state === "trusted" ? trust : undefined;
+  const { configuration, warnings } = await readConfiguration({ flags: { configFile: config }, ...context, project });
+  const untrusted = trust && trustWarning(trust);
+  for (const line of untrusted === undefined ? warnings : [untrusted, ...warnings])
+    tell(`warning: ${inertLine(line, 1000)}`);
+  alsoHide(serverSecrets(configuration.agentServers));
+  return configuration.agentServers;
+}
+
+/** No program of a project starts a server. */
+export async function openServerPrograms(context: ProcessContext): Promise<Programs> {
+  const { openPrograms } = await import("../../process/programs.ts");
+  const projects = (await surroundingProjects(context)).map((root) => ({ root, isTrusted: false }));
+  return openPrograms({
+    stateFolder: userFolderIfAny("state", context.env),
+    environment: context.env,
+    workspace: { cwd: context.cwd, projects },
+  });
+}
+
+/** `npx -y claude-agent-acp`, for people. */
+export function commandLine({ command, args }: AgentServer): string {
+  return [command, ...args].map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word))).join(" ");
+}

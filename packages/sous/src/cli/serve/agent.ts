@@ -1,0 +1,82 @@
+/** The sessions of `sous acp serve`: opened in any folder, listed from the one database. */
+
+import type { ServedAgent, ServedList } from "../../acp/served-agent.ts";
+import type { Store } from "../../core/store.ts";
+import { ulidSource } from "../../core/ulid.ts";
+import { systemHost } from "../../host.ts";
+import { readConfiguration } from "../application/project.ts";
+import { ROOT_NAME } from "../application/root.ts";
+import { CommandError } from "../exit-codes.ts";
+import { processContext, thisFolder } from "../files/paths.ts";
+import { openForRun, storageOf } from "../stored/database.ts";
+import { listConversations } from "../stored/list-conversations.ts";
+import type { RunFlags } from "../table/run-flags.ts";
+import { tell } from "../terminal/output.ts";
+import { inertLine } from "../terminal/text.ts";
+import { openSession } from "./session.ts";
+
+/** Sessions on one page of a list. */
+const PAGE = 50;
+
+export async function openServedAgent(flags: RunFlags): Promise<ServedAgent & AsyncDisposable> {
+  const { default: manifest } = await import("../../../package.json", { with: { type: "json" } });
+  const { env } = processContext();
+  const host = systemHost();
+  const newId = ulidSource(host.clock.now, host.random);
+  const database = new SharedStore(flags);
+  return {
+    version: manifest.version,
+    open: async (opening, view) => {
+      const store = await database.store();
+      return openSession(opening, view, { flags, env, store, newId, warn: tell });
+    },
+    list: async (cwd, cursor) => listSessions(await database.store(), cwd, cursor),
+    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+  };
+}
+
+/** One store for all sessions, opened with the first that needs it. */
+class SharedStore implements AsyncDisposable {
+  readonly #flags: RunFlags;
+  #opening: Promise<Store | undefined> | undefined;
+
+  constructor(flags: RunFlags) {
+    this.#flags = flags;
+  }
+
+  /** A failure, such as a mistake in the configuration, is tried again: a person may have mended it. */
+  async store(): Promise<Store | undefined> {
+    this.#opening ??= openStore(this.#flags);
+    try {
+      return await this.#opening;
+    } catch (error) {
+      this.#opening = undefined;
+      throw error;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const store = await this.#opening?.catch(() => undefined);
+    await store?.[Symbol.asyncDispose]();
+  }
+}
+
+async function openStore(flags: RunFlags): Promise<Store | undefined> {
+  const { configuration } = await readConfiguration({ flags, ...processContext(), project: undefined });
+  return openForRun(storageOf(flags.storage, configuration));
+}
+
+async function listSessions(store: Store | undefined, cwd = "", cursor = "0"): Promise<ServedList> {
+  if (!/^\d{1,9}$/.test(cursor)) throw new CommandError("The cursor is not one that session/list has given");
+  if (store === undefined) return { sessions: [], nextCursor: undefined };
+  const offset = Number(cursor);
+  const folder = cwd === "" ? undefined : thisFolder(cwd);
+  const found = await listConversations(store, { agent: ROOT_NAME, cwd: folder, limit: PAGE, offset });
+  const sessions = found.flatMap(({ first, last }) => {
+    // One that was not stored to its end cannot be continued.
+    if (last.cwd === undefined || last.lost !== undefined) return [];
+    const updatedAt = new Date(last.endedAt ?? last.startedAt).toISOString();
+    return [{ sessionId: last.rootId, cwd: last.cwd, title: inertLine(first.task, 120), updatedAt }];
+  });
+  return { sessions, nextCursor: found.length < PAGE ? undefined : String(offset + PAGE) };
+}

@@ -1,0 +1,103 @@
+/** What an agent outside does is shown as the activity of its run: in the tree, as lines, in a stored run and in exports. */
+
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { readRun, showLines } from "../../src/cli/replay/show-lines.ts";
+import { chooseStyle } from "../../src/cli/terminal/style.ts";
+import { plainLine } from "../../src/cli/view/plain-lines.ts";
+import { RunTree } from "../../src/cli/view/run-tree.ts";
+import { foldRecording } from "../../src/replay/recording.ts";
+import { stepsOf } from "../../src/replay/run-steps.ts";
+import { exportTree } from "../../src/store/export/tree.ts";
+import { openMemoryStore } from "../../src/store/memory.ts";
+import { outsideTree } from "../outside-tree.ts";
+
+const style = chooseStyle({ color: "never", isAscii: false, isTerminal: false, env: {} });
+
+suite("D5: what an agent outside does", () => {
+  test("is the activity of its run, with its result, and no tool call of ours", () => {
+    const tree = new RunTree("→");
+    const seen: string[] = [];
+    for (const event of outsideTree().events) {
+      tree.apply(event);
+      const node = tree.get("claude");
+      if (node !== undefined && event.runId === "claude") seen.push(node.activity + node.result);
+    }
+    assert.deepEqual(seen, [
+      "starts",
+      "starts",
+      "thinking",
+      "Bash  npm test",
+      "Bash  npm test  → failed: 3 failed",
+      "edit  src/a.ts",
+      "wants: write_file  src/a.ts",
+      "edit  src/a.ts",
+      "edit  src/a.ts  → edited",
+      "edit  src/a.ts  → edited",
+      "It works now.",
+    ]);
+    assert.equal(tree.get("claude")?.toolCount, 0);
+  });
+
+  test("is told in lines", () => {
+    const tree = new RunTree("→");
+    const lines = outsideTree().events.flatMap((event) => {
+      tree.apply(event);
+      return event.runId === "claude" ? (plainLine(event, tree, style) ?? []) : [];
+    });
+    assert.deepEqual(lines.slice(1, -1), [
+      "lead/claude  works in a session of Claude Code",
+      "lead/claude  Bash  npm test  → failed: 3 failed",
+      "lead/claude  wants: write_file  src/a.ts",
+      "lead/claude  allowed",
+      "lead/claude  edit  src/a.ts  → edited",
+    ]);
+  });
+
+  test("is shown with the stored run", async () => {
+    const store = openMemoryStore();
+    await store.append("lead", outsideTree().events);
+    const record = await store.run("claude");
+    assert.ok(record !== undefined);
+    const shown = readRun(record, await store.read("lead", { runId: "claude" }), 0);
+    const lines = showLines(shown, { style, columns: 100, isFull: false });
+    assert.ok(lines.includes("  session  Claude Code · session-1"));
+    assert.deepEqual(lines.slice(lines.indexOf("Done outside")), [
+      "Done outside",
+      "  → Bash  npm test failed",
+      "    3 failed",
+      "  → edit  src/a.ts",
+      "    edited",
+    ]);
+  });
+
+  test("is in exports, with consent and result", async () => {
+    const store = openMemoryStore();
+    await store.append("lead", outsideTree().events);
+    const page = await exportTree(store, "lead", "md");
+    assert.match(page, /Opened the session session-1 of Claude Code\./);
+    assert.match(page, /→ `Bash: npm test` ✗ \*\*failed\*\*/);
+    assert.match(page, /→ `edit` ✓, `allowed by a person`/);
+    const html = await exportTree(store, "lead", "html");
+    assert.match(html, /<code>Bash: npm test<\/code> <span class="state">✗ failed/);
+    assert.match(html, /allowed by a person/);
+    assert.deepEqual(JSON.parse(await exportTree(store, "lead", "json")).events.length, outsideTree().events.length);
+  });
+
+  test("is a step that a comparison of two runs shows", () => {
+    const run = foldRecording(outsideTree().events)?.runs.get("claude");
+    assert.ok(run !== undefined);
+    const tools = stepsOf([run], (path) => path).filter(({ kind }) => kind === "tool");
+    assert.deepEqual(tools, [
+      {
+        kind: "tool",
+        toolName: "Bash",
+        input: { command: "npm test" },
+        output: "3 failed",
+        isError: true,
+        children: [],
+      },
+      { kind: "tool", toolName: "edit", input: { path: "src/a.ts" }, output: "edited", isError: false, children: [] },
+    ]);
+  });
+});
