@@ -52,6 +52,7 @@ async function* withAndWithout(random: Random, programs: Programs): AsyncGenerat
   const counting: Programs = {
     find: (name) => programs.find(name),
     start: (request) => programs.start(request),
+    talk: (request) => programs.talk(request),
     run(request) {
       asked += 1;
       return programs.run(request);

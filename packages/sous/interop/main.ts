@@ -1,22 +1,34 @@
 /**
- * What needs programs of the machine to be seen: `strace` for R14, `rg` for grep. Each line says what was looked at; a miss
- * fails, and what cannot be looked at for lack of a program is said.
+ * What needs programs of others to be seen: `strace` for R14, `rg` for grep, agents of others in trees of ours, and a client of
+ * others on `sous acp serve`. Each line says what was looked at; a miss fails, and what cannot be looked at for lack of a
+ * program is said.
  */
 
 import { spawnSync } from "node:child_process";
 import { compareWithRipgrep } from "./compare-grep.ts";
+import { Look } from "./outside/look.ts";
+import { isOutsidePart, lookOutside, OUTSIDE_PARTS } from "./outside/parts.ts";
 import { traceBeginnings, traceHostilePath } from "./trace-beginnings.ts";
 
-/** Behind the name of a part only that one is looked at: `npm run interop -- grep`. */
-const [only] = process.argv.slice(2);
-const missed: string[] = [];
+const PARTS = ["trace", "grep", ...OUTSIDE_PARTS] as const;
+type Part = (typeof PARTS)[number];
+
+/** Only the parts that are named: `npm run interop -- grep claude`. */
+const named = process.argv.slice(2);
+const parts: readonly Part[] = named.length === 0 ? PARTS : PARTS.filter((part) => named.includes(part));
+const unknown = named.filter((name) => !PARTS.some((part) => part === name));
+
+const look = new Look();
+const { missed } = look;
+missed.push(...unknown.map((name) => `there is no part ${name}: the parts are ${PARTS.join(", ")}`));
 if (isWanted("trace") && isThere("strace", "strace")) missed.push(...traceBeginnings(), ...traceHostilePath());
 if (isWanted("grep") && isThere("rg", "ripgrep")) for await (const line of compareWithRipgrep()) missed.push(line);
+await lookOutside(look, parts.filter(isOutsidePart));
 for (const line of missed) console.log(`MISSED  ${line}`);
 process.exitCode = missed.length === 0 ? 0 : 1;
 
-function isWanted(part: "trace" | "grep"): boolean {
-  return only === undefined || only === part;
+function isWanted(part: Part): boolean {
+  return parts.includes(part);
 }
 
 /** The log of R14 is the reason for this command, so it does not go without; a search can also be compared elsewhere. */
