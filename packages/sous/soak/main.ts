@@ -7,6 +7,7 @@ import { availableParallelism } from "node:os";
 import { runCraftedRows } from "../test/figures/b8-crafted-rows.ts";
 import { measureSharedPostgres } from "../test/figures/h1-shared-postgres.ts";
 import { runRivals, runSleepers } from "../test/figures/kill-rivals.ts";
+import { runOutsideKills } from "../test/figures/outside-kills.ts";
 import { runCrashSchedules } from "../test/figures/r1-crashes.ts";
 import { runFaultSchedules } from "../test/figures/r1-schedules.ts";
 import { runKills } from "../test/figures/r2-kills.ts";
@@ -90,6 +91,13 @@ const FIGURES: readonly Figure[] = [
     async measure(seed) {
       const figure = await runOrphanKills({ seed, kills: 200, ...REAL_COMMAND });
       return { figure, isReached: figure.orphans.length === 0 };
+    },
+  },
+  {
+    name: "D5 50 kills in the middle of a delegation to an agent outside",
+    async measure() {
+      const figure = await runOutsideKills({ kills: 50 });
+      return { figure, isReached: figure.broken.length === 0 && figure.places.length === 50 };
     },
   },
   {
@@ -263,7 +271,12 @@ const FIGURES: readonly Figure[] = [
 async function main(parameters: readonly string[]): Promise<number> {
   const seedAt = parameters.indexOf("--seed");
   const seed = seedAt === -1 ? Math.floor(Math.random() * 2 ** 31) : Number(parameters[seedAt + 1]);
-  const wanted = parameters.filter((each) => /^(?:[RBH]\d+|mutation)$/.test(each));
+  const wanted = parameters.filter((_, index) => index !== seedAt && (seedAt === -1 || index !== seedAt + 1));
+  const unknown = wanted.find((each) => !FIGURES.some(({ name }) => name.startsWith(`${each} `)));
+  if (unknown !== undefined) {
+    console.error(`There is no figure ${unknown}.`);
+    return 2;
+  }
   let missed = 0;
   for (const { name, measure } of FIGURES) {
     if (wanted.length > 0 && !wanted.some((each) => name.startsWith(`${each} `))) continue;

@@ -104,7 +104,9 @@ suite("closes what it has opened:", () => {
       await act(cwd);
       const before = openFiles();
       for (let time = 0; time < 3; time++) await act(cwd);
-      assert.deepEqual(openFiles(), before);
+      // What others have closed meanwhile is not open.
+      const after = openFiles();
+      assert.ok(after <= before, `${after} files are open, ${before} were before`);
     });
   }
 });

@@ -20,6 +20,7 @@ import { after, calls, fails, hangs, refuses, says, stopsAtLength, thinks, uses 
 import { readOnlyTools } from "../src/tools/read-only.ts";
 import { assertGolden } from "./cli/golden.ts";
 import { DELTAS, HEAD, STORED } from "./event-fields.ts";
+import { ALLOW, fakeClient, registryWith } from "./requirements/embedding.ts";
 import { openStage, type Stage, simpleTool } from "./requirements/support.ts";
 import { liveEverything } from "./store/make-golden-journal.ts";
 
@@ -59,7 +60,8 @@ test("events have the fields that were promised, and no others", async () => {
   const stage = await eventfulTree();
   const described: Record<string, Record<string, string>> = { ...STORED, ...DELTAS };
   const seen = new Set<string>();
-  for (const { type, ...event } of [...stage.events, ...(await crowdedTree()).events]) {
+  const others = [...(await crowdedTree()).events, ...(await outsideTree()).events];
+  for (const { type, ...event } of [...stage.events, ...others]) {
     seen.add(type);
     const own = described[type] ?? {};
     const required = Object.keys(own).filter((field) => own[field] === "required");
@@ -94,6 +96,22 @@ async function crowdedTree(): Promise<ReturnType<typeof openStage>> {
   return stage;
 }
 
+/** One child outside. */
+async function outsideTree(): Promise<ReturnType<typeof openStage>> {
+  const client = fakeClient(async (_prompt, { host }) => {
+    const call = { callId: "1", name: "Edit", kind: "edit", title: "a.ts", input: { path: "a.ts" } };
+    host.onCall({ ...call, phase: "start" });
+    host.onCall({ ...call, phase: "end", output: "done" });
+    return "Fixed.";
+  });
+  const stage = openStage(
+    { lead: [calls("subagent_delegate", { task: "Fix it.", description: "a fix" }), says("Done.")] },
+    { runtime: ALLOW },
+  );
+  await stage.run(stage.lead({ tools: [...registryWith({ client })] }), "Look.");
+  return stage;
+}
+
 function section(title: string, text: string): string {
   return `# ${title}\n\n${text}\n`;
 }
@@ -102,7 +120,10 @@ function allTools(): Tool[] {
   const registry = new ToolRegistry();
   registerSubagentTools(registry, {
     model: scriptedModel(),
-    client: { generate: () => Promise.reject(new Error("never")) },
+    client: {
+      serverNames: [],
+      outsideAgent: () => assert.fail("never"),
+    },
   });
   return [
     subagentTool,

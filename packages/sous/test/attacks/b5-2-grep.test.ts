@@ -36,6 +36,7 @@ suite("B5.2: nothing that is looked for becomes an option", () => {
     programs = {
       find: (name) => real.find(name),
       start: (request) => real.start(request),
+      talk: (request) => real.talk(request),
       run: (request) => {
         asked += 1;
         return real.run(request);

@@ -37,6 +37,8 @@ suite("K1: the reference is generated from the code and has", () => {
       "message-end": true,
       "tool-call-start": true,
       "tool-call-end": true,
+      "outside-session": true,
+      "outside-call": true,
       "approval-request": true,
       "approval-end": true,
       "budget-warning": true,

@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
@@ -16,7 +16,8 @@ import { comparable, cutLines, TRANSCRIPT, withStableIds } from "./transcript-te
 
 const FAN_OUT = join(rootFolder, "docs/tutorials/02-fan-out.md");
 const LIMITS = join(rootFolder, "docs/tutorials/04-limits.md");
-const FILE = /<!-- file: (\S+) -->\s*```json\n(.*?)```/gs;
+const THREE_AGENTS = join(rootFolder, "docs/tutorials/05-three-agents-one-tree.md");
+const FILE = /<!-- file: (\S+) -->\s*```(?:json|yaml|js)\n(.*?)```/gs;
 
 const folder = mkdtempSync(join(tmpdir(), "sous-tutorials-"));
 after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
@@ -25,19 +26,23 @@ const bin = join(folder, "bin");
 mkdirSync(bin);
 writeFileSync(join(bin, "sous"), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`);
 chmodSync(join(bin, "sous"), 0o755);
+// Of the agents outside.
+symlinkSync(process.execPath, join(bin, "node"));
 
 suite("K1: a tutorial of the command line shows what happens", { concurrency: true }, () => {
   test("fan-out", () => follow(FAN_OUT, ["folder", "run", "tree"]));
   // It begins where the other one has begun.
-  test("limits", () => follow(LIMITS, ["agents", "turns", "tokens"], ["folder"]));
+  test("limits", () => follow(LIMITS, ["agents", "turns", "tokens"], FAN_OUT));
+  test("three agents", () => follow(THREE_AGENTS, ["servers", "refused", "allowed", "money", "inner"]));
 });
 
-async function follow(page: string, names: readonly string[], before: readonly string[] = []): Promise<void> {
+/** `start` is the page whose files and folder this one begins with; its own when unset. */
+async function follow(page: string, names: readonly string[], start = page): Promise<void> {
   const text = readFileSync(page, "utf8");
   const blocks = blocksOf(text);
   assert.deepEqual([...blocks.keys()], names);
-  const place = openPlace();
-  for (const name of before) await typeAll(place, blocksOf(readFileSync(FAN_OUT, "utf8")).get(name) ?? "");
+  const place = openPlace(readFileSync(start, "utf8"));
+  if (start !== page) await typeAll(place, blocksOf(readFileSync(start, "utf8")).get("folder") ?? "");
   const printed = new Map<string, string>();
   for (const [name, block] of blocks) printed.set(name, cutLines(await typeAll(place, block)));
   if (process.env.UPDATE_SNAPSHOTS === "1") {
@@ -60,12 +65,11 @@ function linesOf(text: string): string[] {
 
 type Place = { work: string; env: Record<string, string> };
 
-function openPlace(): Place {
+function openPlace(page: string): Place {
   const home = mkdtempSync(join(folder, "home-"));
   const work = join(home, "work");
   mkdirSync(work);
-  for (const [, name = "", content = ""] of readFileSync(FAN_OUT, "utf8").matchAll(FILE))
-    writeFileSync(join(work, name), content);
+  for (const [, name = "", content = ""] of page.matchAll(FILE)) writeFileSync(join(work, name), content);
   return { work, env: { HOME: home, PATH: `${bin}:${process.env.PATH ?? ""}`, NODE_COMPILE_CACHE: compiled } };
 }
 

@@ -9,6 +9,7 @@ import { SCOUT } from "./journal-fixtures.ts";
 
 const BODIES: StoredBody[] = [
   { type: "turn-start", turn: 3, promptTokens: 120, reserved: 4_096 },
+  { type: "turn-start", turn: 3, promptTokens: 120, reserved: 4_096, reservedUsd: 0.5 },
   {
     type: "message-end",
     turn: 3,

@@ -18,6 +18,11 @@ suite("R1: a tree whose processes die continues, with nothing lost, nothing done
     assert.ok(figure.crashes > FIXED && figure.resumedRuns > FIXED, inWords(figure));
   });
 
+  test("R1: a question that was open when its process died ends with its call, also when the call is not asked about again", async () => {
+    const { broken } = await runCrashSchedules({ seed: 559_582_591, count: 1 });
+    assert.deepEqual(broken, []);
+  });
+
   test(`R1: a tree whose processes die continues, with nothing lost, nothing done twice and no hang, in ${FRESH} schedules of a fresh seed`, async (context) => {
     const figure = await runCrashSchedules({ seed: Math.floor(Math.random() * 2 ** 27), count: FRESH });
     context.diagnostic(inWords(figure));

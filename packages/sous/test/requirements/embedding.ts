@@ -1,8 +1,15 @@
 /** What tests of the tools for embedders share: a registry, a client that is told what to say, and a recorder of callbacks. */
 
 import assert from "node:assert/strict";
-import type { ExternalAgents, ExternalPrompt } from "../../src/core/spawn.ts";
+import {
+  type OutsideAgents,
+  type OutsideAnswer,
+  type OutsideHost,
+  SessionLost,
+  type SessionRequest,
+} from "../../src/core/outside-agent.ts";
 import { type Tool, ToolRegistry } from "../../src/core/tool.ts";
+import { noUsage } from "../../src/core/usage.ts";
 import { registerSubagentTools } from "../../src/runtime.ts";
 import type { SubagentCallbacks, SubagentInfo } from "../../src/subagents/callbacks.ts";
 import type { SubagentToolsOptions } from "../../src/subagents/register.ts";
@@ -40,19 +47,73 @@ export function recorder(): { said: string[]; callbacks: SubagentCallbacks } {
   };
 }
 
-/** A client that answers as it is told. */
+export type FakePrompt = {
+  task: string;
+  serverName: string | undefined;
+  agentId: string | undefined;
+  sessionId: string;
+  /** The session was opened before, and continues. */
+  isContinued: boolean;
+};
+
+type FakeAnswer = string | Partial<OutsideAnswer & { text: string }>;
+
+/** What an agent does with a prompt. A text is its answer; `lent` is what the run lends to the session. */
+export type FakeWork = (
+  prompt: FakePrompt,
+  lent: { signal: AbortSignal; host: OutsideHost; request: SessionRequest },
+) => Promise<FakeAnswer>;
+
+type FakeOptions = {
+  usage?: { inputTokens: number; outputTokens: number } | undefined;
+  maxCostUsd?: number | undefined;
+  timeoutMs?: number | undefined;
+  /** False for agents that know none of their earlier sessions. */
+  canLoad?: boolean | undefined;
+  /** Sessions that exist, also from an earlier process. */
+  sessions?: Set<string> | undefined;
+};
+
+/** Agents outside that answer as they are told, without a process. */
 export function fakeClient(
-  answer: (prompt: ExternalPrompt, options: { signal: AbortSignal; onText(text: string): void }) => Promise<string>,
-  usage?: { inputTokens: number; outputTokens: number },
-): ExternalAgents & { prompts: ExternalPrompt[] } {
-  const prompts: ExternalPrompt[] = [];
+  work: FakeWork,
+  options: FakeOptions = {},
+): OutsideAgents & { prompts: FakePrompt[]; open: Set<string> } {
+  const { usage, maxCostUsd, timeoutMs, canLoad = true, sessions = new Set() } = options;
+  const prompts: FakePrompt[] = [];
+  const open = new Set<string>();
   return {
     prompts,
-    async generate(prompt, options) {
-      prompts.push(prompt);
-      const content = await answer(prompt, options);
-      return { content, agentId: "codex", serverName: "local", sessionId: "s1", usage };
-    },
+    open,
+    serverNames: ["local", "Second Server"],
+    outsideAgent: (serverName, agentId) => ({
+      serverName: serverName ?? "local",
+      maxCostUsd,
+      timeoutMs,
+      async open(request, host) {
+        const isContinued = request.sessionId !== undefined;
+        if (isContinued && !(canLoad && sessions.has(request.sessionId)))
+          throw new SessionLost("it does not know the session");
+        const id = request.sessionId ?? `s${sessions.size + 1}`;
+        sessions.add(id);
+        open.add(id);
+        return {
+          id,
+          async prompt(task, signal) {
+            const prompt = { task, serverName, agentId, sessionId: id, isContinued };
+            prompts.push(prompt);
+            const said = await work(prompt, { signal, host, request });
+            const answer = typeof said === "string" ? { text: said } : said;
+            if (answer.text !== undefined) host.onText(answer.text);
+            const reported = usage && { ...noUsage(), ...usage, totalTokens: usage.inputTokens + usage.outputTokens };
+            return { stop: "done", usage: reported, costUsd: undefined, ...answer };
+          },
+          async close() {
+            open.delete(id);
+          },
+        };
+      },
+    }),
   };
 }
 

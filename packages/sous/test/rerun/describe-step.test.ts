@@ -13,6 +13,8 @@ test("every event has a name, with its turn where it belongs to one", () => {
     "turn 2, the answer",
     "turn 2, the call of grep",
     "turn 2, the result of grep",
+    "turn 2, the session with claude",
+    "turn 2, the end of its own Bash",
     "turn 2, the question about write",
     "turn 2, the answer about consent",
     "turn 2, the warning about its budget",

@@ -11,7 +11,7 @@ import {
   timeInWords,
   tokensInWords,
   valueInWords,
-} from "../../src/store/export/view.ts";
+} from "../../src/store/export/words.ts";
 
 test("times, tokens and money are short and say when they are not known for sure", () => {
   assert.deepEqual(

@@ -17,14 +17,14 @@ import { openMemoryStore } from "../../src/store/memory.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { checkHistory } from "../../src/testing/checker.ts";
 import { EVERY_EVENT } from "../core/every-event.ts";
-import { liveEverything, liveFanOut } from "./make-golden-journal.ts";
+import { liveEverything, liveFanOut, liveOutside } from "./make-golden-journal.ts";
 
 const folder = join(import.meta.dirname, "../golden");
 
 /** Path, status, turns, calls, tokens, and who spoke in the conversation: user, assistant, tool. */
 type Folded = [path: string, status: string, turns: number, toolCount: number, tokens: number, roles: string];
 
-/** Two entries per version; an entry and its file are never changed again. */
+/** Three entries per version; an entry and its file are never changed again. */
 const JOURNALS: Record<string, { rootId: string; folded: Folded[] }> = {
   "fan-out-1.json": {
     rootId: "01KDVDNA005D3HKSZCVKN17Z7C",
@@ -57,11 +57,18 @@ const JOURNALS: Record<string, { rootId: string; folded: Folded[] }> = {
       ["lead", "completed", 1, 0, 7369, "uuatatatatatatatatatatatatatatatuatatuuauaua"],
     ],
   },
+  "outside-1.json": {
+    rootId: "01KDVDNA00ZM77A9V0VR2CKT11",
+    folded: [
+      ["lead", "completed", 2, 1, 519, "uata"],
+      ["lead/claude", "completed", 1, 0, 940, "ua"],
+    ],
+  },
 };
 
 test("there is one golden journal for every version of the events", () => {
   const versions = Array.from({ length: EVENT_SCHEMA_VERSION }, (_, index) => `${index + 1}.json`);
-  const names = ["fan-out", "journal"].flatMap((name) => versions.map((version) => `${name}-${version}`));
+  const names = ["fan-out", "journal", "outside"].flatMap((name) => versions.map((version) => `${name}-${version}`));
   assert.deepEqual(readdirSync(folder), names);
   assert.deepEqual(Object.keys(JOURNALS), names);
 });
@@ -111,13 +118,15 @@ for (const [name, { rootId, folded }] of Object.entries(JOURNALS)) {
 
 suite("everything an event can hold", () => {
   test("is in the latest golden journal", () => {
-    const latest = ["journal", "fan-out"].map((name) => join(folder, `${name}-${EVENT_SCHEMA_VERSION}.json`));
+    const latest = ["journal", "fan-out", "outside"].map((name) =>
+      join(folder, `${name}-${EVENT_SCHEMA_VERSION}.json`),
+    );
     // What is missing here was added without a new version: raise EVENT_SCHEMA_VERSION and add a golden journal.
     assert.deepEqual(lackedBy(latest.flatMap((path) => eventsIn(readFileSync(path, "utf8")))), []);
   });
 
   test("is still written by the runtime", async () => {
-    const lived = [await liveEverything(), await liveFanOut()];
+    const lived = [await liveEverything(), await liveFanOut(), await liveOutside()];
     assert.deepEqual(lackedBy(lived.flatMap(eventsIn)), []);
   });
 });

@@ -1,5 +1,5 @@
 /**
- * A tree in which everything happens that can, lived by the runtime: it wrote `test/golden/journal-1.json`. A fan-out is a tree of its own: `fan-out-1.json`.
+ * A tree in which everything happens that can, lived by the runtime: it wrote `test/golden/journal-1.json`. A fan-out is a tree of its own: `fan-out-1.json`, and so is a child outside: `outside-1.json`.
  *
  *   node --conditions=sous-source -p "import('./test/store/make-golden-journal.ts').then((made) => made.liveEverything())"
  *
@@ -14,7 +14,9 @@ import { ModelError } from "../../src/core/errors.ts";
 import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
 import type { AssistantMessage, Message } from "../../src/core/message.ts";
 import type { Model } from "../../src/core/model.ts";
+import { type OutsideAgent, outsideModel } from "../../src/core/outside-agent.ts";
 import type { RunHandle } from "../../src/core/runtime.ts";
+import { noUsage } from "../../src/core/usage.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { exportTree } from "../../src/store/export/tree.ts";
 import { importTree } from "../../src/store/import/tree.ts";
@@ -172,6 +174,41 @@ export async function liveFanOut(): Promise<string> {
   });
   const runtime = createRuntime({ host: world.host, store });
   await world.run(() => runtime.fanOut(worker, ["north", "south", "east"], { limit: 2 }));
+  const [root] = await store.list({ rootsOnly: true });
+  return exportTree(store, root?.id ?? "", "json");
+}
+
+/** The exported tree of a child outside, which acts by itself. */
+export async function liveOutside(): Promise<string> {
+  const world = createWorld({ seed: 4, lateness: 0 });
+  const store = openMemoryStore();
+  const outside: OutsideAgent = {
+    serverName: "Claude Code",
+    maxCostUsd: 0.5,
+    timeoutMs: 60_000,
+    open: async (_request, host) => ({
+      id: "session-1",
+      async prompt() {
+        const call = { callId: "t1", name: "Bash", kind: "execute", title: "npm test", input: { command: "npm test" } };
+        host.onCall({ ...call, phase: "start" });
+        host.onCall({ ...call, phase: "end", output: "3 failed", isError: true });
+        host.onText("A wall.");
+        const usage = { ...noUsage(), inputTokens: 900, outputTokens: 40, totalTokens: 940 };
+        return { stop: "done", usage, costUsd: 0.02 };
+      },
+      close: async () => {},
+    }),
+  };
+  const lead = agent({
+    name: "lead",
+    model: scriptedModel(
+      { lead: [calls("subagent_claude", { task: "Look." }), says("Done.")] },
+      { clock: world.clock },
+    ),
+    subagents: [agent({ name: "claude", model: outsideModel(outside) })],
+  });
+  const runtime = createRuntime({ host: world.host, store, approve: async () => ({ allow: true }) });
+  await world.run(() => runtime.run(lead, "Go."));
   const [root] = await store.list({ rootsOnly: true });
   return exportTree(store, root?.id ?? "", "json");
 }

@@ -6,8 +6,10 @@ import type { StoredEvent } from "../../src/core/event.ts";
 import type { Message } from "../../src/core/message.ts";
 import { type SubagentError, trackSubagents } from "../../src/subagents/callbacks.ts";
 import { storingHooks } from "../../src/subagents/child-stores.ts";
+import { trackProgress } from "../../src/subagents/progress.ts";
 import { after, calls, refuses, says } from "../../src/testing/steps.ts";
 import { EVERY_EVENT } from "../core/every-event.ts";
+import { outsideTree } from "../outside-tree.ts";
 import { openStage, simpleTool } from "../requirements/support.ts";
 
 suite("D2: callbacks", () => {
@@ -32,6 +34,41 @@ suite("D2: callbacks", () => {
       return labels;
     };
     assert.deepEqual([described("lead/scout"), described("lead/deep/scout#2")], [["scout"], ["scout"]]);
+  });
+});
+
+suite("D5: of an agent outside", () => {
+  test("callbacks are told that it is delegated, and what it does by itself", () => {
+    const told: unknown[] = [];
+    const onEvent = trackSubagents({
+      onSubagentStart: ({ mode, description }) => void told.push([description, mode]),
+      onSubagentToolCallStart: (id, call) => void told.push([id, call]),
+      onSubagentToolCallEnd: (id, result) => void told.push([id, result]),
+      onSubagentComplete: (id, { text }) => void told.push([id, text]),
+    });
+    for (const event of outsideTree().events) onEvent(event);
+    assert.deepEqual(told, [
+      ["claude", "delegate"],
+      ["claude", { callId: "t1", toolName: "Bash", input: { command: "npm test" } }],
+      ["claude", { callId: "t1", toolName: "Bash", output: "3 failed", isError: true, durationMs: 1 }],
+      ["claude", { callId: "t2", toolName: "edit", input: { path: "src/a.ts" } }],
+      ["claude", { callId: "t2", toolName: "edit", output: "edited", isError: false, durationMs: 3 }],
+      ["claude", "It works now."],
+    ]);
+  });
+
+  test("progress shows its calls, and counts those of models only", () => {
+    const steps: unknown[] = [];
+    const onEvent = trackProgress(({ step, toolName, toolContext, toolSuccess, toolCount }) => {
+      if (step.startsWith("tool")) steps.push([step, toolName, toolContext, toolSuccess, toolCount]);
+    });
+    for (const event of outsideTree().events) onEvent(event);
+    assert.deepEqual(steps, [
+      ["tool-start", "Bash", "npm test", undefined, 0],
+      ["tool-end", "Bash", "npm test", false, 0],
+      ["tool-start", "edit", "src/a.ts", undefined, 0],
+      ["tool-end", "edit", "src/a.ts", true, 0],
+    ]);
   });
 });
 

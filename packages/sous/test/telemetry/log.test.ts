@@ -10,6 +10,7 @@ import { createLifecycleLog, type LifecycleLogOptions } from "../../src/telemetr
 import type { Script } from "../../src/testing/script.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { after, calls, type Step, says, uses } from "../../src/testing/steps.ts";
+import { outsideTree } from "../outside-tree.ts";
 
 type Logged = { lines: string[]; entries: Record<string, unknown>[] };
 
@@ -48,6 +49,28 @@ function fails(message: string): Step {
 }
 
 const child = (label: string, more: object = {}) => ({ label, task_prompt: `Do ${label}.`, ...more });
+
+test("F1: the session of an agent outside is logged, and with debug what it does by itself", () => {
+  const linesAt = (level: "info" | "debug") => {
+    const lines: string[] = [];
+    const log = createLifecycleLog({ level, write: (line) => lines.push(line) });
+    for (const event of outsideTree().events) log.onEvent(event);
+    return lines.map((line) => JSON.parse(line)).filter(({ event }) => /session|outside/.test(event));
+  };
+  const session = {
+    level: "info",
+    event: "subagent.session",
+    ...{ label: "claude", depth: 1, server: "Claude Code", session_id: "session-1", continued: false },
+  };
+  const call = { level: "debug", event: "subagent.outside_call", label: "claude", depth: 1 };
+  const untimed = (entries: { ts: string }[]) => entries.map(({ ts: _ts, ...entry }) => entry);
+  assert.deepEqual(untimed(linesAt("info")), [session]);
+  assert.deepEqual(untimed(linesAt("debug")), [
+    session,
+    { ...call, name: "Bash", kind: "execute", status: "failed" },
+    { ...call, name: "edit", kind: "edit", status: "completed" },
+  ]);
+});
 
 suite("F1: createLifecycleLog for programs", () => {
   test("F1: only write is needed: JSON lines from info on", async () => {

@@ -2,12 +2,26 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { StoredEvent } from "../../src/core/event.ts";
+import type { StoredBody, StoredEvent } from "../../src/core/event.ts";
 import { type Message, userMessage } from "../../src/core/message.ts";
 import { noUsage, type Usage } from "../../src/core/usage.ts";
 import { checkMessages, checkRequests } from "../../src/testing/check-messages.ts";
 import { checkHistory, openRuns } from "../../src/testing/checker.ts";
 import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
+import {
+  ANSWER,
+  CONSENT,
+  EDIT_END,
+  EDIT_START,
+  OUTSIDE_USAGE,
+  outsideTree,
+  QUESTION,
+  SESSION,
+  TEST_END,
+  TEST_START,
+  TURN,
+  WORK,
+} from "../outside-tree.ts";
 
 function tokens(input: number, output: number, estimated = false): Usage {
   return { ...noUsage(), inputTokens: input, outputTokens: output, totalTokens: input + output, estimated };
@@ -252,4 +266,70 @@ suite("a history a provider would refuse", () => {
       "lead, request 2: two tools have one name",
     ]);
   });
+});
+
+suite("the checker, of an agent outside,", () => {
+  const check = (work: readonly StoredBody[]) => checkHistory(outsideTree(work).events);
+
+  test("accepts a session, its calls and questions about them", () => {
+    assert.deepEqual(check(WORK), []);
+  });
+
+  test("accepts a second session after a restart, whatever the first left open", () => {
+    const resumed: StoredBody[] = [
+      SESSION,
+      TURN,
+      EDIT_START,
+      QUESTION,
+      { type: "resume", usedMs: 5 },
+      { type: "outside-session", server: "Claude Code", sessionId: "session-1", continued: true },
+      TURN,
+      ANSWER,
+    ];
+    assert.deepEqual(check(resumed), []);
+  });
+
+  test("accepts a call without an end when the agent was stopped", () => {
+    const tree = sampleTree("lead");
+    tree.start("lead", { details: { model: "external/claude-code" } });
+    for (const body of [SESSION, TURN, TEST_START, ANSWER]) tree.add("lead", body);
+    tree.end("lead", { status: "cancelled", usage: OUTSIDE_USAGE });
+    assert.deepEqual(checkHistory(tree.events), []);
+  });
+
+  const wrong: [what: string, work: readonly StoredBody[], problem: string][] = [
+    [
+      "a session in the middle of a turn",
+      [TURN, SESSION, ANSWER],
+      "4 outside-session of lead/claude comes in the middle of a turn",
+    ],
+    [
+      "a call without a session",
+      [TURN, TEST_START, TEST_END, ANSWER],
+      "4 outside-call start Bash t1 of lead/claude comes before the session of its run",
+    ],
+    [
+      "an end without a start",
+      [SESSION, TURN, TEST_END, ANSWER],
+      "5 outside-call end Bash t1 of lead/claude ends no open call",
+    ],
+    [
+      "a start that comes twice",
+      [SESSION, TURN, TEST_START, TEST_START, TEST_END, ANSWER],
+      "6 outside-call start Bash t1 of lead/claude begins twice",
+    ],
+    [
+      "a start without an end",
+      [SESSION, TURN, TEST_START, ANSWER],
+      "7 run-end completed of lead/claude leaves the outside call t1 open",
+    ],
+    [
+      "an end before the answer to its question",
+      [SESSION, TURN, EDIT_START, QUESTION, EDIT_END, CONSENT, ANSWER],
+      "7 outside-call end edit t2 of lead/claude ends a call whose question is open",
+    ],
+  ];
+  for (const [what, work, problem] of wrong) {
+    test(`finds ${what}`, () => assert.ok(check(work).includes(problem), check(work).join("\n")));
+  }
 });

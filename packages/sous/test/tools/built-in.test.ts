@@ -7,7 +7,7 @@ import { builtInTools } from "../../src/tools/built-in.ts";
 import { assertGolden } from "../cli/golden.ts";
 
 const never = () => Promise.reject(new Error("nothing is started"));
-const programs: Programs = { run: never, start: never, find: never, [Symbol.asyncDispose]: never };
+const programs: Programs = { run: never, start: never, talk: never, find: never, [Symbol.asyncDispose]: never };
 
 test("H6: the built-in tools have a fixed order, and each says whether it asks and whether it may run again", () => {
   const facts = builtInTools({ programs }).map(({ name, tier, effect, category }) =>

@@ -75,7 +75,9 @@ async function withoutNamedHandles<T>(work: () => Promise<T>): Promise<T> {
 async function assertNothingStaysOpen(work: () => Promise<void>): Promise<void> {
   const before = (await readdir("/proc/self/fd")).length;
   for (let times = 0; times < 5; times++) await work();
-  assert.equal((await readdir("/proc/self/fd")).length, before);
+  // What others have closed meanwhile is not open.
+  const after = (await readdir("/proc/self/fd")).length;
+  assert.ok(after <= before, `${after} files are open, ${before} were before`);
 }
 
 suite("B5.1: a folder that is swapped while a file is written", () => {

@@ -17,6 +17,7 @@ function programsWith(answer: Answer, found: string | undefined = "/usr/bin/rg")
   const programs: Programs = {
     find: async () => found,
     start: () => Promise.reject(new Error("nothing is started in the background")),
+    talk: () => Promise.reject(new Error("nothing is talked to")),
     async run(request) {
       requests.push(request);
       const said = { head: output, tail: "", droppedBytes };

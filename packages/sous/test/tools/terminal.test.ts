@@ -244,6 +244,7 @@ suite("terminal: in the background", () => {
     const slow: Programs = {
       run: (request) => bench.programs.run(request),
       find: (program) => bench.programs.find(program),
+      talk: (request) => bench.programs.talk(request),
       async start(request) {
         controller.abort(new Error("enough"));
         const program = await bench.programs.start(request);
@@ -270,7 +271,8 @@ test("without bash there is sh, and without both a failure in words", async () =
       if (names.includes(request.program)) throw new ToolFailure(`There is no program named ${request.program}.`);
       return programs.run(request);
     };
-    return { find, run, start: programs.start, [Symbol.asyncDispose]: () => programs[Symbol.asyncDispose]() };
+    const { start, talk } = programs;
+    return { find, run, start, talk, [Symbol.asyncDispose]: () => programs[Symbol.asyncDispose]() };
   };
   const ask = async (programs: Programs) => {
     const model = scriptedModel({ lead: [calls("terminal", { command: "echo $0" }), says("Done.")] });

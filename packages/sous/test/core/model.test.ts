@@ -1,0 +1,23 @@
+/** Which names of models a call and `models.allow` may have. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { checkAllowEntries, isAllowEntry, whyNotNamed } from "../../src/core/model.ts";
+
+test("no call names an agent of others as its model, whatever is allowed", () => {
+  for (const name of ["external/claude", "external/claude-code"]) {
+    for (const allow of [[], [name], ["external/*"]])
+      assert.match(whyNotNamed(name, "external", allow) ?? "", /^external\/\S+ is an agent of others, and no call may/);
+  }
+});
+
+test("models.allow cannot have an agent of others", () => {
+  for (const entry of ["external/claude", "external/*"]) {
+    assert.equal(isAllowEntry(entry), false);
+    assert.throws(() => checkAllowEntries(["openai/*", entry]), {
+      name: "UserError",
+      message: `models.allow cannot have "${entry}": an agent of others is named by a definition or by subagent_delegate, never as the model of a call`,
+    });
+  }
+  assert.ok(isAllowEntry("externals/claude"));
+});
