@@ -7,6 +7,8 @@ import { run } from "node:test";
 const FILES = [
   "packages/sous/test/attacks/b*.test.ts",
   "packages/sous/test/attacks/secrets.test.ts",
+  "packages/sous/test/acp/session.test.ts",
+  "packages/sous/test/core/outside-call.test.ts",
   "packages/sous/test/config/*.test.ts",
   "packages/sous/test/requirements/h-{rights,boundaries,shares,limits}.test.ts",
   "packages/sous/test/{rights,inventory}/*.test.ts",

@@ -11,7 +11,14 @@ import {
   type ToolResult,
   tool,
 } from "sous";
-import { createLifecycleLog, SubagentError, trackSubagents } from "sous/embed";
+import {
+  createLifecycleLog,
+  type OutsideAgent,
+  outsideModel,
+  SessionLost,
+  SubagentError,
+  trackSubagents,
+} from "sous/embed";
 import { calls, fails, says, scriptedModel } from "sous/testing";
 
 // #endregion
@@ -84,4 +91,26 @@ const log = createLifecycleLog({
 });
 const { lost } = await run(boss, "Look around.", { onEvent: log.onEvent });
 log.settle(lost === undefined);
+// #endregion
+
+// #region own-agent
+const echo: OutsideAgent = {
+  serverName: "echo",
+  maxCostUsd: 0.01,
+  timeoutMs: 60_000,
+  async open({ sessionId }, host) {
+    if (sessionId !== undefined) throw new SessionLost("echo does not store its sessions");
+    return {
+      id: "echo-1",
+      async prompt(text) {
+        host.onText(`You said: ${text}`);
+        return { stop: "done", usage: undefined, costUsd: undefined };
+      },
+      async close() {},
+    };
+  },
+};
+const parrot = agent({ name: "parrot", model: outsideModel(echo) });
+const answer = await run(parrot, "Hello.");
+console.log(`${answer.text} (at most $${answer.costUsd})`);
 // #endregion

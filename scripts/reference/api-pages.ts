@@ -17,6 +17,7 @@ const DOORS: Record<string, { door: string; page: string | undefined }> = {
   "sous/replay": { door: "replay.ts", page: "replay" },
   "sous/sqlite": { door: "sqlite.ts", page: "stores" },
   "sous/postgres": { door: "postgres.ts", page: "stores" },
+  "sous/acp": { door: "acp.ts", page: "agent-servers" },
   "sous/testing": { door: "testing.ts", page: "testing" },
 };
 
@@ -27,6 +28,7 @@ const PAGES: readonly ApiPage[] = [
     intro: "Start a run, wait for it, read along, stop it, continue it. [Outcomes](../outcomes.md) says what rejects.",
     names: [
       ...["run", "createRuntime", "fanOut", "resume", "fork", "RunError", "UserError", "RunHandle", "RunOptions"],
+      "ReservedId",
       ...["RuntimeOptions", "Runtime", "FanOutOptions", "ResumeOptions", "ForkOptions", "CancelMode", "RunResult"],
       ...["RunStatus", "StopReason", "ErrorType", "FailureKind", "AgentSummary"],
     ],
@@ -106,6 +108,13 @@ const PAGES: readonly ApiPage[] = [
     file: "replay",
     title: "Read, rerun and compare stored runs",
     intro: "Everything of `sous/replay`. [Debug a subagent](../../how-to/debug-a-subagent.md).",
+    names: [],
+  },
+  {
+    file: "agent-servers",
+    title: "Use agents of other programs",
+    intro:
+      "Everything of `sous/acp`: agents that speak the Agent Client Protocol. [Delegate to Claude Code](../../how-to/delegate-to-claude-code.md), [Three agents, one tree](../../tutorials/05-three-agents-one-tree.md).",
     names: [],
   },
   {

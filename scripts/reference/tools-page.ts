@@ -58,7 +58,12 @@ export async function toolsPage(): Promise<string> {
 
 function registered(): Tool[] {
   const registry = new ToolRegistry();
-  const client = { generate: () => Promise.reject(new Error("The reference asks nobody")) };
+  const client = {
+    serverNames: [],
+    outsideAgent: () => {
+      throw new Error("The reference asks nobody");
+    },
+  };
   registerSubagentTools(registry, { model: "provider/model", client });
   return [...registry].filter((each) => each !== reportTool);
 }
@@ -66,7 +71,13 @@ function registered(): Tool[] {
 function builtIn(): Tool[] {
   const never = () => Promise.reject(new Error("The reference starts nothing"));
   return builtInTools({
-    programs: { run: never, start: never, find: () => Promise.resolve(undefined), [Symbol.asyncDispose]: never },
+    programs: {
+      run: never,
+      start: never,
+      talk: never,
+      find: () => Promise.resolve(undefined),
+      [Symbol.asyncDispose]: never,
+    },
   });
 }
 
