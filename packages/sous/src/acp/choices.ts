@@ -7,7 +7,7 @@ import type { ConfigOption, SessionSettings } from "./schema.ts";
 export type ChoiceRequest = { readonly method: string; readonly params: object };
 
 /**
- * Modes in which an agent asks for nothing. Only the configuration of its server chooses one of them, and a session that is in
+ * Modes in which an agent does not ask for all that it does. Only the configuration of its server chooses one of them, and a session that is in
  * one by itself is not used.
  */
 const SKIPS_QUESTIONS: ReadonlySet<string> = new Set([
@@ -16,6 +16,10 @@ const SKIPS_QUESTIONS: ReadonlySet<string> = new Set([
   "fullaccess",
   "dangerfullaccess",
   "autoapprove",
+  "dontask",
+  // These skip the questions about files.
+  "acceptedits",
+  "autoedit",
 ]);
 
 export function skipsQuestions(mode: string): boolean {

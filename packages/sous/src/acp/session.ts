@@ -156,7 +156,7 @@ export class AcpSession implements OutsideSession {
     const { server } = this.agent;
     if (skipsQuestions(mode) && server.defaultMode !== mode) {
       throw new UserError(
-        `The mode ${mode} of ${server.name} asks no questions: only default_mode of its entry in agent_servers can choose it`,
+        `The mode ${mode} of ${server.name} does not ask all questions: only default_mode of its entry in agent_servers can choose it`,
       );
     }
     await this.#choose(modeRequest(server.name, this.#state, mode));
@@ -173,7 +173,7 @@ export class AcpSession implements OutsideSession {
     const { name, defaultMode } = this.agent.server;
     if (mode === undefined || !skipsQuestions(mode) || mode === defaultMode) return;
     throw new UserError(
-      `${name} is in its mode ${oneLine(mode, 60)}, which asks no questions. Set default_mode of its entry in agent_servers to that mode to allow it, or to another one`,
+      `${name} is in its mode ${oneLine(mode, 60)}, which does not ask all questions. Set default_mode of its entry in agent_servers to that mode to allow it, or to another one`,
     );
   }
 

@@ -43,7 +43,9 @@ test("D4: a model is an option, found by its value or its name, also in a group"
 });
 
 test("B6.4: modes that skip questions are known however they are written", () => {
-  const skipping = ["bypassPermissions", "yolo", "YOLO", "full-access", "danger-full-access", "auto_approve"];
+  const all = ["bypassPermissions", "yolo", "YOLO", "full-access", "danger-full-access", "auto_approve", "dontAsk"];
+  const some = ["acceptEdits", "autoEdit", "auto_edit"];
+  const skipping = [...all, ...some];
   assert.deepEqual(
     skipping.filter((mode) => !skipsQuestions(mode)),
     [],

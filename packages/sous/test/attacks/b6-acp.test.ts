@@ -493,7 +493,7 @@ suite("B6.4: an agent that changes the rules of the game", () => {
     const { status, error } = await runtime.run(agent({ name: "x", model: outsideModel(client.outsideAgent()) }), steps)
       .result;
     assert.equal(status, "failed");
-    assert.match(error?.message ?? "", /is in its mode bypassPermissions, which asks no questions/);
+    assert.match(error?.message ?? "", /is in its mode bypassPermissions, which does not ask all questions/);
   });
 
   test("B6.1: a flood of questions is answered with an error beyond 64, and the person is asked no more than that", async () => {
