@@ -1,8 +1,9 @@
 /** What an agent says and does during one prompt, passed on in bounded pieces. Everything here is a claim of the agent. */
 
-import { cleanText, plainText } from "../core/clean-text.ts";
+import { cleanText } from "../core/clean-text.ts";
 import type { OutsideCall, OutsideHost } from "../core/outside-agent.ts";
 import { truncateUtf8 } from "../core/truncate.ts";
+import { oneLine } from "./one-line.ts";
 import { chunk, plan, type ToolCallData, toolCall } from "./schema.ts";
 
 /** Units of text of one prompt; texts and thoughts are counted apart. */
@@ -122,15 +123,6 @@ function described(callId: string, data: ToolCallData): Omit<OutsideCall, "phase
     title: oneLine(data.title ?? data.name ?? kind, MAX_TITLE),
     input: boundedJson(data.rawInput, MAX_INPUT_BYTES),
   };
-}
-
-/** Without line breaks and codes of terminals. */
-export function oneLine(text: string, maxLength: number): string {
-  // Cut first: what is cleaned may be many megabytes long.
-  const line = plainText(text.slice(0, 4 * maxLength))
-    .replaceAll(/\s+/g, " ")
-    .trim();
-  return line.length > maxLength ? `${line.slice(0, maxLength - 1).toWellFormed()}…` : line;
 }
 
 /** The value, or the beginning of its JSON when that is too long. */

@@ -7,7 +7,8 @@ import { createHash } from "node:crypto";
 import { plainText } from "../core/clean-text.ts";
 import type { OutsideAction } from "../core/outside-agent.ts";
 import { truncateUtf8 } from "../core/truncate.ts";
-import { boundedJson, type OpenCall, oneLine } from "./activity.ts";
+import { boundedJson, type OpenCall } from "./activity.ts";
+import { oneLine } from "./one-line.ts";
 import type { PermissionRequest, ToolCallData } from "./schema.ts";
 import { shellLine } from "./shell-line.ts";
 

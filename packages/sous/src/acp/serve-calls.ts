@@ -6,6 +6,7 @@ import { plainText } from "../core/clean-text.ts";
 import type { RunIdentity } from "../core/event.ts";
 import { askedLabels } from "../core/spawn.ts";
 import { truncateUtf8 } from "../core/truncate.ts";
+import { oneLine } from "./one-line.ts";
 
 /** Of one content. */
 const MAX_CONTENT_BYTES = 8 * 1024;
@@ -103,13 +104,6 @@ export function fenced(text: string): string {
   let fence = "```";
   while (text.includes(fence)) fence += "`";
   return `${fence}\n${text}\n${fence}`;
-}
-
-export function oneLine(text: string, maxLength: number): string {
-  const line = plainText(text.slice(0, 4 * maxLength))
-    .replace(/\s+/g, " ")
-    .trim();
-  return line.length <= maxLength ? line : `${line.slice(0, maxLength - 1).toWellFormed()}…`;
 }
 
 function textField(input: unknown, name: string): string | undefined {

@@ -3,7 +3,7 @@
 import type { PlanEntry } from "@agentclientprotocol/sdk";
 import type { SousEvent } from "../core/event.ts";
 import { askedLabels } from "../core/spawn.ts";
-import { oneLine } from "./serve-calls.ts";
+import { oneLine } from "./one-line.ts";
 
 const MAX_ENTRY = 200;
 

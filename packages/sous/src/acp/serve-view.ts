@@ -9,7 +9,8 @@ import type {
 import type { ApprovalRequest } from "../core/approval.ts";
 import type { Clock } from "../core/clock.ts";
 import type { SousEvent } from "../core/event.ts";
-import { callTitle, diffOf, fenced, kindOf, locationsOf, oneLine } from "./serve-calls.ts";
+import { oneLine } from "./one-line.ts";
+import { callTitle, diffOf, fenced, kindOf, locationsOf } from "./serve-calls.ts";
 import { type Bill, callIdOf, UpdateMap } from "./serve-map.ts";
 import { UpdateQueue } from "./serve-updates.ts";
 
