@@ -25,6 +25,8 @@ export function cleanEnvironment({ ours, named, imposed, mark }: EnvironmentPart
   for (const [name, value] of Object.entries(named)) if (!LOADER.test(name)) add(clean, name, value);
   for (const [name, value] of Object.entries(imposed)) add(clean, name, value);
   clean[MARK_VARIABLE] = `${outerMark(ours)}${mark}`;
+  // Node's pipes are sockets. A bash that finds one at its input, and no shell around it, takes itself for a remote login and runs ~/.bashrc.
+  clean.SHLVL = "1";
   return clean;
 }
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -89,6 +89,17 @@ suite("Talking programs: lines", () => {
     assert.match(errors?.tail ?? "", /xend\n$/);
     assert.ok((errors?.droppedBytes ?? 0) > 4000);
     assert.deepEqual(program.errors(), errors);
+  });
+
+  test("a shell does not read the start-up files of the user, whatever we were started by", async () => {
+    writeFileSync(join(folder, ".bashrc"), "echo read >&2\n");
+    const { SHLVL: _, ...environment } = process.env;
+    for (const named of [{}, { SHLVL: "0" }, { SSH_CLIENT: "192.0.2.1 1 22" }]) {
+      await using programs = openPrograms({ environment: { ...environment, HOME: folder } });
+      const program = await programs.talk(shell("bash -c 'echo started'", { environment: named }));
+      assert.deepEqual(await allLines(program), ["started"]);
+      assert.equal((await program.ended).errors?.head, "");
+    }
   });
 
   test("B6.1: a line of 1 GB is left out without being held, and the next one is read", async () => {
