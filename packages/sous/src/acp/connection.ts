@@ -64,6 +64,8 @@ export class AgentConnection {
   #waiting = 0;
   #sending: Promise<void> = Promise.resolve();
   #death: ModelError | undefined;
+  /** It could not be sent a message. */
+  #isDeaf = false;
   /** Resolves when nothing can come any more. */
   readonly closed: Promise<void>;
 
@@ -214,8 +216,8 @@ export class AgentConnection {
   }
 
   async #endDeaf(): Promise<void> {
-    const words = `The agent server ${this.serverName} no longer reads its input, and was ended${this.#hints()}`;
-    this.#death ??= new ModelError("unknown", words);
+    this.#isDeaf = true;
+    // What explains it may not be read yet: the reader says it when the program has ended.
     await this.#program.close().catch(ignore);
   }
 
@@ -227,6 +229,10 @@ export class AgentConnection {
   }
 
   #deathOf(result: ProgramResult | undefined): ModelError {
+    if (this.#isDeaf && result?.stopped !== undefined) {
+      const words = `The agent server ${this.serverName} no longer reads its input, and was ended${this.#hints()}`;
+      return new ModelError("unknown", words);
+    }
     const how =
       result === undefined
         ? ""
