@@ -12,6 +12,8 @@ export function systemHost(given: Partial<Host> = {}): Host {
     random: given.random ?? secureRandom,
     cwd: given.cwd ?? process.cwd(),
     environment: given.environment ?? process.env,
+    isSampled: given.isSampled,
+    trace: given.trace,
   };
 }
 

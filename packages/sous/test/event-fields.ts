@@ -49,6 +49,7 @@ export const STORED = {
     budget: "required",
     terms: "required",
     cwd: "required",
+    traceparent: "optional",
   },
   "turn-start": { turn: "required", promptTokens: "required", reserved: "required", reservedUsd: "optional" },
   "message-end": {
@@ -104,7 +105,7 @@ export const STORED = {
   cancel: { mode: "required", callId: "optional" },
   steer: { text: "required", callId: "optional" },
   notice: { reason: "required", text: "required" },
-  resume: { usedMs: "required" },
+  resume: { usedMs: "required", run: "optional" },
   report: { childRunId: "required", childAgentId: "required", text: "required" },
   "run-end": {
     status: "required",

@@ -3,6 +3,7 @@
 import type { Clock } from "../core/clock.ts";
 import { ignore, ModelError, messageOf, UserError } from "../core/errors.ts";
 import type { Programs } from "../core/process.ts";
+import { readTraceContext, type TraceContext } from "../core/trace-context.ts";
 import { AgentConnection, AgentError, INVALID_PARAMS, METHOD_NOT_FOUND, Refusal } from "./connection.ts";
 import { type AgentInfo, initializeResult, notification, sessionOf } from "./schema.ts";
 import type { Server } from "./server-entry.ts";
@@ -56,6 +57,8 @@ export class StartedAgent {
   readonly clock: Clock;
   readonly info: AgentInfo;
   readonly handshakeMs: number;
+  /** The trace of its variables, for requests about work: the protocol keeps these names free for it. */
+  readonly meta: { readonly _meta?: TraceContext };
   readonly #sessions = new Map<string, SessionHandler>();
 
   constructor(start: AgentStart, connection: AgentConnection, info: AgentInfo, handshakeMs: number) {
@@ -65,6 +68,8 @@ export class StartedAgent {
     this.connection = connection;
     this.info = info;
     this.handshakeMs = handshakeMs;
+    const trace = readTraceContext(start.environment);
+    this.meta = trace === undefined ? {} : { _meta: trace };
     connection.setHandler({
       request: (method, params) => this.#request(method, params),
       notification: (method, params) => this.#notification(method, params),

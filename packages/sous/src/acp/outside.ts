@@ -8,6 +8,7 @@ import {
   outsideName,
   type SessionRequest,
 } from "../core/outside-agent.ts";
+import { traceVariables } from "../core/trace-context.ts";
 import { encodeWithin, WITHIN_VARIABLE } from "../core/within.ts";
 import { type AgentStart, type Lent, type StartedAgent, startAgent } from "./agent.ts";
 import type { Server } from "./server-entry.ts";
@@ -29,11 +30,11 @@ type Chosen = { server: Server; agentId: string | undefined; ground: AgentGround
 
 async function openOutside(
   { server, agentId, ground }: Chosen,
-  { cwd, sessionId, allowance, signal }: SessionRequest,
+  { cwd, sessionId, allowance, trace, signal }: SessionRequest,
   host: OutsideHost,
 ): Promise<OutsideSession> {
   // The depth and the rest of the budget are variables of the process, so no two runs can share one.
-  const environment = { [WITHIN_VARIABLE]: encodeWithin(allowance) };
+  const environment = { [WITHIN_VARIABLE]: encodeWithin(allowance), ...(trace && traceVariables(trace)) };
   const agent = await startAgent({ ...ground, server, cwd, environment, lent: lentBy(host) }, signal);
   const stop = (): void => void agent.close();
   signal.addEventListener("abort", stop, { once: true });

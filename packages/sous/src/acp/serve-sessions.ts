@@ -4,6 +4,7 @@ import type { AgentContext, PromptResponse, RequestError } from "@agentclientpro
 import type { Clock } from "../core/clock.ts";
 import { messageOf, UserError } from "../core/errors.ts";
 import type { RunResult } from "../core/runtime.ts";
+import { traceIn } from "../core/trace-context.ts";
 import { promptText } from "./serve-prompt.ts";
 import { configOptions, modelOptionId, modeOptionId, stateOf } from "./serve-state.ts";
 import { type SessionClient, SessionView } from "./serve-view.ts";
@@ -16,6 +17,12 @@ type Place = {
   readonly cwd: string;
   readonly mcpServers?: readonly unknown[] | undefined;
   readonly additionalDirectories?: readonly string[] | undefined;
+};
+
+type ServedPrompt = {
+  readonly sessionId: string;
+  readonly prompt: Parameters<typeof promptText>[0];
+  readonly _meta?: Readonly<Record<string, unknown>> | null | undefined;
 };
 
 type SessionsOptions = { readonly agent: ServedAgent; readonly clock: Clock };
@@ -102,10 +109,7 @@ export class ServedSessions {
   }
 
   /** One prompt at a time. It is always answered, also when it is cancelled before its run has begun. */
-  async prompt(
-    { sessionId, prompt: blocks }: { sessionId: string; prompt: Parameters<typeof promptText>[0] },
-    signal: AbortSignal,
-  ): Promise<PromptResponse> {
+  async prompt({ sessionId, prompt: blocks, _meta }: ServedPrompt, signal: AbortSignal): Promise<PromptResponse> {
     const open = this.#find(sessionId);
     if (open.prompt !== undefined)
       throw this.#failure(WRONG_REQUEST, "This session is at work: wait for its answer, or cancel it first");
@@ -118,7 +122,7 @@ export class ServedSessions {
       open.view.showNotices();
       // What was spent before, such as by a conversation that is loaded, is not of this prompt.
       open.view.takeBill();
-      const result = await open.session.prompt(text, prompt.signal);
+      const result = await open.session.prompt(text, prompt.signal, traceIn(_meta ?? {}));
       const stopReason = prompt.signal.aborted ? "cancelled" : this.#stopReason(result, open.view);
       return { stopReason, ...billOf(open.view) };
     } catch (error) {

@@ -2,6 +2,7 @@
 
 import { UserError } from "../core/errors.ts";
 import type { RunResult } from "../core/runtime.ts";
+import type { TraceContext } from "../core/trace-context.ts";
 import type { ServedState } from "./serve-state.ts";
 import type { SessionView } from "./serve-view.ts";
 
@@ -34,7 +35,7 @@ export type ServedSession = {
   setMode(mode: string): void;
   setModel(model: string): Promise<void>;
   /** Resolves when the run has ended, however it ends; rejects when it could not begin. Aborting `signal` cancels it. */
-  prompt(text: string, signal: AbortSignal): Promise<RunResult>;
+  prompt(text: string, signal: AbortSignal, trace?: TraceContext): Promise<RunResult>;
   /** Cancels what is live. Never rejects. */
   close(): Promise<void>;
 };

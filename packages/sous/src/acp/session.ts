@@ -50,7 +50,7 @@ export async function openSession(opening: SessionStart): Promise<AcpSession> {
 
 async function newSession(opening: SessionStart): Promise<AcpSession> {
   const { agent, cwd } = opening;
-  const answer = await agent.request("session/new", { cwd, mcpServers: [] });
+  const answer = await agent.request("session/new", { cwd, mcpServers: [], ...agent.meta });
   const { data } = schema.newSessionResult.safeParse(answer);
   if (data === undefined) throw invalid(agent, "session/new");
   return new AcpSession(opening, data.sessionId).setState(data);
@@ -69,7 +69,8 @@ async function loadSession(opening: SessionStart, sessionId: string): Promise<Ac
   // Added before it is asked for: the history is dropped. Most agents send it before the answer, gemini-cli mostly behind it.
   const session = new AcpSession(opening, sessionId);
   try {
-    const asked = agent.connection.request(method, { sessionId, cwd, mcpServers: [] }, agent.deadlines.requestMs);
+    const params = { sessionId, cwd, mcpServers: [], ...agent.meta };
+    const asked = agent.connection.request(method, params, agent.deadlines.requestMs);
     const { data } = schema.sessionState.safeParse((await asked) ?? {});
     if (data === undefined) throw invalid(agent, method);
     if (method === "session/load") await session.untilQuiet();

@@ -46,9 +46,9 @@ export class Turn {
 
   /** The agent's answer to the prompt. `onGivenUp` is called before it rejects because no answer is waited for any more. */
   async answer(text: string, signal: AbortSignal, onGivenUp: (late: Promise<unknown>) => void): Promise<unknown> {
-    const { connection, clock, deadlines, server } = this.#agent;
+    const { connection, clock, deadlines, server, meta } = this.#agent;
     const prompt = [{ type: "text", text }];
-    const asked = connection.ask("session/prompt", { sessionId: this.#sessionId, prompt });
+    const asked = connection.ask("session/prompt", { sessionId: this.#sessionId, prompt, ...meta });
     const result = Promise.withResolvers<unknown>();
     asked.then(result.resolve, result.reject);
     const giveUp = (error: ModelError): void => {

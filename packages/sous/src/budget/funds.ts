@@ -22,7 +22,7 @@ import type { Holder } from "./holder.ts";
 export const NEAR = 0.8;
 
 /** One limit of one account: what may be spent, has been spent and is reserved, and how many of its runs move. */
-export class Meter {
+export class LimitMeter {
   readonly unit: AmountUnit;
   readonly limit: number;
   /** Whose limit it is, for people: the tree, its children, or the path of a run with a share of its own. */
@@ -98,9 +98,9 @@ export type Wanted = {
 
 export class Funds {
   /** From the topmost account down: what a parent draws on is the beginning of what its child draws on. */
-  readonly meters: readonly Meter[];
+  readonly meters: readonly LimitMeter[];
 
-  constructor(own: readonly Meter[], above?: Funds) {
+  constructor(own: readonly LimitMeter[], above?: Funds) {
     this.meters = above === undefined ? own : [...above.meters, ...own];
   }
 
@@ -120,14 +120,14 @@ export class Funds {
   }
 
   /** Marks and returns the limits where this call is short: later calls wait behind it there. */
-  markShort(wanted: Wanted, round: number): Meter[] {
+  markShort(wanted: Wanted, round: number): LimitMeter[] {
     const short = this.meters.filter((meter) => outputAt(meter, wanted, round) < leastAt(meter, wanted.need));
     for (const meter of short) meter.shortInRound = round;
     return short;
   }
 
   /** The first limit too small for the least output, even if all came back except the reserves of the runs above. */
-  neverEnough({ need }: Wanted, above: Holder | undefined): Meter | undefined {
+  neverEnough({ need }: Wanted, above: Holder | undefined): LimitMeter | undefined {
     return this.meters.find((meter, index) => {
       const within = meter.limit - meter.spent - keptAbove(above, meter, index); // guard: never-enough
       return outputThatFits(within, need.prompt[meter.unit], need.perToken[meter.unit]) < need.least;
@@ -146,12 +146,12 @@ export class Funds {
 }
 
 /** True when a share of this size is larger than what could ever come free. Computed as for a call. */
-export function cannotShare(meter: Meter, index: number, limit: number, above: Holder | undefined): boolean {
+export function cannotShare(meter: LimitMeter, index: number, limit: number, above: Holder | undefined): boolean {
   return limit > meter.limit - meter.spent - keptAbove(above, meter, index); // guard: share-within-limit
 }
 
 /** The runs above do not end before this one, so their reserves do not come back meanwhile. */
-function keptAbove(above: Holder | undefined, meter: Meter, index: number): number {
+function keptAbove(above: Holder | undefined, meter: LimitMeter, index: number): number {
   let kept = 0;
   for (let each = above; each !== undefined; each = each.above) {
     if (index < each.funds.meters.length) kept += each.kept[meter.unit];
@@ -159,7 +159,7 @@ function keptAbove(above: Holder | undefined, meter: Meter, index: number): numb
   return kept;
 }
 
-function outputAt(meter: Meter, { need, grow, instead }: Wanted, round: number): number {
+function outputAt(meter: LimitMeter, { need, grow, instead }: Wanted, round: number): number {
   const { unit, free } = meter;
   // No call overtakes an earlier one that is short here. The run's own reserve for this call does not count against it.
   const open = meter.shortInRound === round ? Math.min(0, free) : free; // guard: no-overtaking
@@ -167,7 +167,7 @@ function outputAt(meter: Meter, { need, grow, instead }: Wanted, round: number):
 }
 
 /** All that it asks for, unless a longer wait cannot bring more. */
-function leastAt(meter: Meter, need: Need): number {
+function leastAt(meter: LimitMeter, need: Need): number {
   return meter.isQuiet ? need.least : need.enough; // guard: whole-before-less
 }
 

@@ -14,7 +14,7 @@ import {
   type StartAsk,
   type Started,
 } from "../core/limits.ts";
-import { cannotShare, exceededAt, Funds, isNear, Meter } from "./funds.ts";
+import { cannotShare, exceededAt, Funds, isNear, LimitMeter } from "./funds.ts";
 import { Holder } from "./holder.ts";
 import { BudgetQueue, type OnNear } from "./queue.ts";
 import type { Slots } from "./run-slots.ts";
@@ -195,7 +195,7 @@ class LedgerAccount implements Ledger {
     return this.#common.shared?.flushed(this.#common.queue);
   }
 
-  #limited(): Meter[] {
+  #limited(): LimitMeter[] {
     return this.#funds?.meters.filter(({ limit }) => limit !== Number.POSITIVE_INFINITY) ?? [];
   }
 
@@ -236,10 +236,10 @@ const FREE_HOLDING: Holding = Object.freeze({
   [Symbol.dispose]: () => {},
 });
 
-function metersOf({ tokens, costUsd }: Budget, of: string): Meter[] {
-  const meters: Meter[] = [];
-  if (isLimited(tokens)) meters.push(new Meter("tokens", Math.floor(tokens), of));
-  if (isLimited(costUsd)) meters.push(new Meter("nanoUsd", toNanoUsd(costUsd), of));
+function metersOf({ tokens, costUsd }: Budget, of: string): LimitMeter[] {
+  const meters: LimitMeter[] = [];
+  if (isLimited(tokens)) meters.push(new LimitMeter("tokens", Math.floor(tokens), of));
+  if (isLimited(costUsd)) meters.push(new LimitMeter("nanoUsd", toNanoUsd(costUsd), of));
   return meters;
 }
 

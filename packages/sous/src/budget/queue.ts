@@ -7,7 +7,7 @@ import { NO_AMOUNT, toNeed } from "../core/amount.ts";
 import { ToolFailure } from "../core/errors.ts";
 import type { CallAsk, Lease, LimitState, StartAsk, Started } from "../core/limits.ts";
 import type { Scope } from "../core/scope.ts";
-import { lend, type Meter } from "./funds.ts";
+import { type LimitMeter, lend } from "./funds.ts";
 import type { Holder } from "./holder.ts";
 import type { Slots } from "./run-slots.ts";
 import type { SharedBudgetClient } from "./shared-budget-client.ts";
@@ -32,9 +32,9 @@ export class BudgetQueue {
   /** Waiters that were not yet notified that they wait for budget. */
   readonly #unnotified = new Set<Waiter>();
   /** The limits at which a call was found short in the last round. */
-  readonly #short = new Set<Meter>();
+  readonly #short = new Set<LimitMeter>();
   /** The short limits that every run of the tree draws on. */
-  #heldUp: Meter[] = [];
+  #heldUp: LimitMeter[] = [];
   /** Waiters that only the shared budget can hold up. */
   #candidates: Waiter[] = [];
   #round = 0;
@@ -254,7 +254,7 @@ export class BudgetQueue {
     return false;
   }
 
-  #lastOn(meter: Meter): Waiter | undefined {
+  #lastOn(meter: LimitMeter): Waiter | undefined {
     const draws = ({ holder, request }: Waiter) => request.need !== undefined && holder.funds.meters.includes(meter);
     return this.#starters.findLast(draws) ?? this.#live.findLast(draws); // guard: refuse-the-last
   }
@@ -282,7 +282,7 @@ export class BudgetQueue {
     }
   }
 
-  #shortFor({ holder }: Waiter): Meter | undefined {
+  #shortFor({ holder }: Waiter): LimitMeter | undefined {
     return holder.funds.meters.find((meter) => this.#short.has(meter));
   }
 }

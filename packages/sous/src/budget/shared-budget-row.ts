@@ -5,13 +5,13 @@ import type { Clock } from "../core/clock.ts";
 import { BudgetExceeded, StoreError } from "../core/errors.ts";
 import type { PurseReply, PurseShare, PurseState, PurseStep } from "../core/purse.ts";
 import type { PursePort } from "../core/shared-budget.ts";
-import { Meter } from "./funds.ts";
+import { LimitMeter } from "./funds.ts";
 import type { Holder } from "./holder.ts";
 import type { Waiter } from "./waiter.ts";
 
 export class OwnRow {
   /** What all runs of this process have taken: never short, only counted. */
-  readonly meters: readonly [tokens: Meter, money: Meter];
+  readonly meters: readonly [tokens: LimitMeter, money: LimitMeter];
   /** Children of this process that have started or wait to start. */
   executions = 0;
   /** What the books say about this process. */
@@ -23,7 +23,7 @@ export class OwnRow {
   #lapses = 0;
 
   constructor(purse: PursePort, clock: Clock, of: string) {
-    const counted = (unit: Meter["unit"]) => new Meter(unit, Number.POSITIVE_INFINITY, of);
+    const counted = (unit: LimitMeter["unit"]) => new LimitMeter(unit, Number.POSITIVE_INFINITY, of);
     this.meters = [counted("tokens"), counted("nanoUsd")];
     this.#purse = purse;
     this.#clock = clock;

@@ -1,5 +1,7 @@
 /** Time and chance as arguments, so that a test can own them. */
 
+import type { IsSampled, TraceContext } from "./trace-context.ts";
+
 /** Time and timers: the machine's, or a test's own. */
 export type Clock = {
   /** Wall time in milliseconds since 1970; for showing and storing. */
@@ -41,4 +43,8 @@ export type Host = {
   cwd: string;
   /** Variables by name; those that look like secrets are taken out of everything that is kept. */
   environment: Readonly<Record<string, string | undefined>>;
+  /** Set when spans of its runs are exported: agents outside are handed the span of their run as the one they work in. */
+  isSampled?: IsSampled | undefined;
+  /** The trace of a root that starts now; when unset that of the variables TRACEPARENT, TRACESTATE and BAGGAGE. */
+  trace?: (() => TraceContext | undefined) | undefined;
 };

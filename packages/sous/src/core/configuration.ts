@@ -66,6 +66,16 @@ export type AgentServer = {
   readonly origin?: string | undefined;
 };
 
+/** What leaves the process besides logs. Only the user's own configuration has it. */
+export type TelemetrySettings = {
+  /** Of the endpoint for Prometheus; 0 is any free one, undefined is none. */
+  readonly metricsPort: number | undefined;
+  /** Where OTLP goes; undefined when only the variables of OpenTelemetry may say. */
+  readonly otlpEndpoint: string | undefined;
+  /** Spans contain messages, and the inputs and results of tools. */
+  readonly capturesContent: boolean;
+};
+
 export type Configuration = {
   /** `provider/model`; undefined when none was chosen. */
   readonly model: string | undefined;
@@ -95,4 +105,5 @@ export type Configuration = {
   readonly prices: Readonly<Record<string, Price>>;
   /** By name, those of the user first. */
   readonly agentServers: Readonly<Record<string, AgentServer>>;
+  readonly telemetry: TelemetrySettings;
 };

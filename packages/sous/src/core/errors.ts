@@ -51,6 +51,23 @@ export type ErrorType =
   | "crash"
   | "store";
 
+const ALL_ERROR_TYPES: Readonly<Record<ErrorType, true>> = {
+  depth_limit: true,
+  invalid_input: true,
+  quota: true,
+  timeout: true,
+  cancelled: true,
+  refused: true,
+  consent: true,
+  model: true,
+  tool: true,
+  crash: true,
+  store: true,
+};
+
+/** Every `ErrorType`, in the order of the type. */
+export const ERROR_TYPES = Object.keys(ALL_ERROR_TYPES) as readonly ErrorType[];
+
 /** How a provider failed. The first four are tried again. */
 export type ModelErrorKind =
   | "rate_limit"

@@ -63,6 +63,8 @@ export type RunStart = {
   terms: TreeTerms | undefined;
   /** Only of a root: the folder its tree was made in. Runs that continue the tree say the same, wherever they work. */
   cwd: string | undefined;
+  /** Only of a root: the trace it was started in, as W3C writes it. */
+  traceparent?: string | undefined;
 };
 
 /** What the model of a run is shown of its tools. Runs of a tree share their sets: only the first run with a set spells it out. */
@@ -111,14 +113,12 @@ export type FanOutTerms = {
   wholeAnswers: boolean;
 };
 
-/**
- * A follow-up continues where the earlier run ended; a fork begins with the first messages of its parent; a branch is a root
- * that begins with what a run of another tree had said and heard by the end of a turn.
- */
+/** A follow-up continues where the earlier run ended; a fork begins with its parent's messages; a branch with those of another tree. */
 export type RunOrigin =
-  | { kind: "follow-up"; runId: string }
+  /** `traceparent`: the span of an earlier run that another process ended. */
+  | { kind: "follow-up"; runId: string; traceparent?: string | undefined }
   | { kind: "fork"; runId: string; messages: number }
-  | { kind: "branch"; runId: string; turn: number; history: readonly Message[] };
+  | { kind: "branch"; runId: string; turn: number; history: readonly Message[]; traceparent?: string | undefined };
 
 export type StoredBody =
   | RunStart
@@ -221,10 +221,27 @@ export type StoredBody =
   | { type: "notice"; reason: NoticeReason; text: string }
   /** A background child's report reached its parent: exactly once per child run. */
   | { type: "report"; childRunId: string; childAgentId: string; text: string }
-  /** The process that ran it ended before the run did, and another continues it from here. `usedMs` of its time was used. */
-  | { type: "resume"; usedMs: number }
+  /** The process that ran it ended before the run did, and another continues it from here, if only to end it. */
+  | {
+      type: "resume";
+      /** Of its time. */
+      usedMs: number;
+      /** For a listener that did not see it start. Journals of earlier versions lack it. */
+      run?: ResumedRun | undefined;
+    }
   /** A run is over: exactly one per run, whatever happened to it. */
   | ({ type: "run-end" } & RunOutcome);
+
+/** What a run is that continues: enough to show and to count it. */
+export type ResumedRun = Pick<RunStart, "agent" | "label" | "model" | "call" | "traceparent"> & {
+  startedAt: number;
+  /** How many answers it had. */
+  turns: number;
+  /** What it had used, without the attempts of a question that was still open: no span of that was exported. */
+  usage: Usage;
+  /** The number of the `turn-start` of its last answer; undefined when it had none. */
+  answeredSeq?: number | undefined;
+};
 
 export type NoticeReason =
   | "summary"

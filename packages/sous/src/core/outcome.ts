@@ -35,6 +35,21 @@ export function isSuccess(outcome: Pick<RunOutcome, "status">): boolean {
   return outcome.status === "completed" || outcome.status === "incomplete";
 }
 
+/** Why a run gave no usable result, in the closed set of words; undefined when it did. */
+export function errorTypeOf(outcome: Pick<RunOutcome, "status" | "fault">): ErrorType | undefined {
+  if (isSuccess(outcome)) return undefined;
+  if (outcome.fault !== undefined) return outcome.fault.type;
+  return TYPES[outcome.status];
+}
+
+const TYPES: Readonly<Partial<Record<RunStatus, ErrorType>>> = {
+  budget_exceeded: "quota",
+  timeout: "timeout",
+  cancelled: "cancelled",
+  refused: "refused",
+  failed: "crash",
+};
+
 /** The word for reports, logs and metrics: `complete`, `incomplete`, else the outcome's own. */
 export function completionStatus(status: RunStatus): string {
   return status === "completed" ? "complete" : status;

@@ -6,6 +6,7 @@
 import { ModelError, UserError } from "./errors.ts";
 import { isOutsideModel, type Model, OUTSIDE_PROVIDER } from "./model.ts";
 import type { ToolResult } from "./tool.ts";
+import type { TraceContext } from "./trace-context.ts";
 import type { Usage } from "./usage.ts";
 
 /** The agents outside that a runtime knows, by the names of their servers. */
@@ -34,6 +35,8 @@ export type SessionRequest = {
   readonly sessionId: string | undefined;
   /** What it and everything it starts may still do. */
   readonly allowance: OutsideAllowance;
+  /** The trace that it works in, for the spans of its own. */
+  readonly trace?: TraceContext | undefined;
   readonly signal: AbortSignal;
 };
 

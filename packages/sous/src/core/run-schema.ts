@@ -1,6 +1,7 @@
 /** The schema of the two events that frame a run: what it may do and spend, and how it ended. */
 
 import * as z from "zod";
+import { ERROR_TYPES } from "./errors.ts";
 import { once } from "./schema.ts";
 
 /** More than a person writes. What is longer is not looked into: a million wrong items would be a million errors. */
@@ -96,19 +97,7 @@ export const runSchemas = once(() => {
     "unknown",
   ]);
 
-  const errorType = z.enum([
-    "depth_limit",
-    "invalid_input",
-    "quota",
-    "timeout",
-    "cancelled",
-    "refused",
-    "consent",
-    "model",
-    "tool",
-    "crash",
-    "store",
-  ]);
+  const errorType = z.enum(ERROR_TYPES);
 
   // Usage is counted by models and budgets are given by callers, who may have written more into them: that is dropped.
 
@@ -192,10 +181,11 @@ export const runSchemas = once(() => {
     withheld: list(z.string()).optional(),
   });
 
+  const traceparent = z.string().optional();
   const origin = z.discriminatedUnion("kind", [
-    z.strictObject({ kind: z.literal("follow-up"), runId: z.string() }),
+    z.strictObject({ kind: z.literal("follow-up"), runId: z.string(), traceparent }),
     z.strictObject({ kind: z.literal("fork"), runId: z.string(), messages: count }),
-    z.strictObject({ kind: z.literal("branch"), runId: z.string(), turn: count, history: list(message) }),
+    z.strictObject({ kind: z.literal("branch"), runId: z.string(), turn: count, history: list(message), traceparent }),
   ]);
 
   const call = z.strictObject({ callId: z.string(), index: count, background: z.boolean().optional() });
@@ -223,7 +213,20 @@ export const runSchemas = once(() => {
     budget: maybe(budget),
     terms: maybe(treeTerms),
     cwd: maybe(z.string()),
+    traceparent,
   };
+
+  const resumedRun = z.strictObject({
+    agent: z.string(),
+    label: z.string(),
+    model: z.string(),
+    call: maybe(call),
+    traceparent,
+    startedAt: amount,
+    turns: count,
+    usage,
+    answeredSeq: z.int().min(1).optional(),
+  });
 
   const runEnd = {
     type: z.literal("run-end"),
@@ -239,5 +242,5 @@ export const runSchemas = once(() => {
     durationMs: amount,
   };
 
-  return { modelErrorKind, errorType, usage, runStart, runEnd };
+  return { modelErrorKind, errorType, usage, runStart, resumedRun, runEnd };
 });

@@ -10,8 +10,12 @@ export type RunState = {
   readonly start: EventOf<"run-start">;
   end: EventOf<"run-end"> | undefined;
   turns: number;
+  /** The number of the `turn-start` of its last answer. */
+  answeredSeq: number | undefined;
   toolCount: number;
   readonly usage: Usage;
+  /** The part of it that failed attempts of an open question have used. */
+  retried: Usage;
   costUsd: number | null;
   text: string;
   cutText: string;
@@ -73,6 +77,8 @@ class RunFold {
   #since: number;
   #lastTime: number;
   #exceeded: string | undefined;
+  #turnSeq: number | undefined;
+  #isAsking = false;
   /** Questions that wait for a person. The clock stands still from the first to the last answer; that of a root never does. */
   readonly #asked = new Set<string>();
   #askedSince = 0;
@@ -84,8 +90,10 @@ class RunFold {
       start,
       end: undefined,
       turns: 0,
+      answeredSeq: undefined,
       toolCount: 0,
       usage: noUsage(),
+      retried: noUsage(),
       costUsd: 0,
       text: "",
       cutText: "",
@@ -114,6 +122,9 @@ class RunFold {
     switch (event.type) {
       case "turn-start":
         state.answer = undefined;
+        this.#turnSeq = event.seq;
+        this.#isAsking = true;
+        state.retried = noUsage();
         state.unsettled = {
           promptTokens: event.promptTokens,
           reserved: event.reserved,
@@ -130,6 +141,7 @@ class RunFold {
         break;
       case "retry":
         this.#bill(event.spent, event.costUsd);
+        if (this.#isAsking) addUsage(state.retried, event.spent);
         break;
       case "tool-call-start":
         state.toolCount += 1;
@@ -172,6 +184,8 @@ class RunFold {
         break;
       case "resume":
         // What was asked before was settled by the run that continued.
+        this.#isAsking = false;
+        state.retried = noUsage();
         state.unsettled = undefined;
         state.usedMs = event.usedMs;
         this.#asked.clear();
@@ -197,12 +211,15 @@ class RunFold {
     const state = this.#state;
     const calls = toolCallsOf(message);
     this.#bill(usage, costUsd);
+    this.#isAsking = false;
+    state.retried = noUsage();
     state.unsettled = undefined;
     state.answer = { message, finish };
     state.calls = new Map();
     for (const { callId } of calls) state.callIds.add(callId);
     state.text = textOf(message);
     state.turns = turn;
+    state.answeredSeq = this.#turnSeq;
     if (state.closing !== undefined) {
       state.closing.isAnswered = true;
       return;

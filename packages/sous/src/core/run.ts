@@ -16,6 +16,7 @@ import { Scope } from "./scope.ts";
 import type { ChildControl, ChildReport, SpawnReply, SpawnRequest, SummaryMode } from "./spawn.ts";
 import type { CleanUp, Tool } from "./tool.ts";
 import type { ToolLogRecorder } from "./tool-log.ts";
+import type { TraceContext } from "./trace-context.ts";
 import { addCost, addUsage, noUsage, type Price, type Usage } from "./usage.ts";
 
 /** A tool ready for dispatch: its schema compiled. */
@@ -116,6 +117,8 @@ export type TreePorts = {
   closeOrphans(run: Run): void;
   /** Gives back whatever the run holds; without an outcome the runtime itself has failed. */
   ended(run: Run, outcome: RunOutcome | undefined): void;
+  /** What a program that works for the run is handed of its trace. */
+  traceOf(run: Run): TraceContext | undefined;
   /** Stops the children that are still alive and waits for them; undefined when there are none. */
   closeChildren(run: Run): Promise<void> | undefined;
   /** Waits until a background child of the run has reported; false when none is alive. */
@@ -165,6 +168,8 @@ export class Run {
   isWrappingUp = false;
   /** An action of this run or of one below it needed an approval, and there was no person to ask. */
   lacksConsent = false;
+  /** Of a root: the trace it was started in. */
+  trace: TraceContext | undefined;
   /** What it holds of its account; undefined before its start. */
   holding: Holding | undefined;
   /** The reservation of its first call, made together with its start for a prompt of this size. */

@@ -9,6 +9,9 @@ import type { AnySchema } from "./schema.ts";
 import type { ToolLogEntry } from "./tool-log.ts";
 import type { Usage } from "./usage.ts";
 
+/** A fan-out from code: the name of the agent that holds its children together, and of the call that made them, which is none. */
+export const FAN_OUT = "fan-out";
+
 /** A child that is asked for. */
 export type SpawnRequest = {
   label: string;

@@ -3,6 +3,7 @@
 import type { EventOf, StoredEvent } from "./event.ts";
 import { textOf } from "./message.ts";
 import type { RunStatus } from "./outcome.ts";
+import type { Totals, TotalsQuery } from "./totals.ts";
 import { addCost, addUsage, noUsage, type Usage } from "./usage.ts";
 
 /** One run as a row, folded from its events. */
@@ -107,9 +108,17 @@ export type Store = AsyncDisposable & {
   children(runId: string): Promise<RunRecord[]>;
   /** A root and everything below it, parents before children. */
   tree(rootId: string): Promise<RunRecord[]>;
-  /** Deletes a tree. False when there is none. Throws a `UserError` when a process works on it. */
+  /**
+   * What was spent and how runs ended: a line for every `run-end` and every `spawn-refused`, added together with the event and
+   * never removed. Trees without an owner (`NO_OWNER`) are not counted.
+   */
+  totals(query?: TotalsQuery): Promise<Totals>;
+  /**
+   * Deletes a tree. Its lines in the totals stay, and a run that had not ended gets one as `interrupted`. False when there is no
+   * such tree. Throws a `UserError` when a process works on it.
+   */
   delete(rootId: string): Promise<boolean>;
-  /** Deletes every tree whose root started before this time, except those at work. Returns how many there were. */
+  /** Deletes every tree whose root started before this time, as `delete` does, except those at work. Returns how many there were. */
   prune(before: number): Promise<number>;
 };
 

@@ -34,6 +34,18 @@ export function addUsage(sum: Usage, more: Readonly<Usage>): void {
   if (more.estimated) sum.estimated = true;
 }
 
+/** `sum` without a part of it. */
+export function usageWithout(sum: Readonly<Usage>, part: Readonly<Usage>): Usage {
+  return {
+    inputTokens: sum.inputTokens - part.inputTokens,
+    outputTokens: sum.outputTokens - part.outputTokens,
+    cachedInputTokens: sum.cachedInputTokens - part.cachedInputTokens,
+    cacheWriteTokens: sum.cacheWriteTokens - part.cacheWriteTokens,
+    totalTokens: sum.totalTokens - part.totalTokens,
+    estimated: sum.estimated,
+  };
+}
+
 /** A sum with one unknown price is unknown. */
 export function addCost(sum: number | null, more: number | null): number | null {
   return sum === null || more === null ? null : sum + more;

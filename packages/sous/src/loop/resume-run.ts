@@ -1,10 +1,11 @@
 /** Continues a run that a restart interrupted: recorded results are reused, open calls run now. */
 
+import type { ResumedRun } from "../core/event.ts";
 import type { Spent } from "../core/limits.ts";
 import { toolCallsOf } from "../core/message.ts";
 import type { Run } from "../core/run.ts";
 import type { RunState, UnheardQuestion } from "../core/run-state.ts";
-import { costOf, noUsage, type Price, type Usage } from "../core/usage.ts";
+import { costOf, noUsage, type Price, type Usage, usageWithout } from "../core/usage.ts";
 import { resumeClosing } from "./close-run.ts";
 import type { Ending } from "./ending.ts";
 import { actOn, untilEnding } from "./run-agent.ts";
@@ -12,8 +13,8 @@ import { ToolCallContext } from "./tool-context.ts";
 
 /** The conversation of the run is restored, without the results of an answer that has still to be acted on. */
 export async function resumeRun(run: Run, state: RunState, work?: (run: Run) => Promise<Ending>): Promise<Ending> {
+  run.emit({ type: "resume", usedMs: run.usedMs, run: resumedRun(state) });
   settleQuestion(run, state); // guard: settle-question
-  run.emit({ type: "resume", usedMs: run.usedMs });
   await callBackground(run);
   if (work !== undefined) return work(run);
   if (state.closing !== undefined) return resumeClosing(run, state.closing);
@@ -25,6 +26,15 @@ export async function resumeRun(run: Run, state: RunState, work?: (run: Run) => 
   const ending = await actOn(answer, run, calls);
   if (hasCalls) run.tree.closeOrphans(run);
   return ending ?? untilEnding(run);
+}
+
+export function resumedRun({ start, turns, usage, retried, answeredSeq }: RunState): ResumedRun {
+  const { agent, label, model, call, traceparent, time: startedAt } = start;
+  return {
+    ...{ agent, label, model, call, startedAt, turns, usage: usageWithout(usage, retried) },
+    ...(traceparent !== undefined && { traceparent }),
+    ...(answeredSeq !== undefined && { answeredSeq }),
+  };
 }
 
 /** Gives the run what it had counted and said. */

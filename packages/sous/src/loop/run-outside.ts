@@ -110,6 +110,7 @@ class OutsideConversation {
       cwd: tree.cwd,
       sessionId,
       allowance: allowanceOf(this.#run, agent, this.#funds),
+      trace: tree.traceOf(this.#run),
       signal: scope.signal,
     };
     try {

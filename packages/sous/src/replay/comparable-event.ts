@@ -22,7 +22,8 @@ export function comparableEvent(
     case "run-start":
       // A budget that was shared with others is not there to draw on, and a rerun may be in any folder.
       return {
-        ...without(body, "cwd", "price", "contextWindow"),
+        ...without(body, "cwd", "traceparent", "price", "contextWindow"),
+        origin: body.origin && without(body.origin, "traceparent"),
         tools: without(body.tools, "hash", "bytes"),
         rights: comparableRights(body.rights),
         terms: body.terms && without(body.terms, "sharedBudget"),

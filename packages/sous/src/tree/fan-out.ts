@@ -9,15 +9,12 @@ import type { RunOutcome } from "../core/outcome.ts";
 import type { Run } from "../core/run.ts";
 import type { RunResult } from "../core/runtime.ts";
 import { Scope } from "../core/scope.ts";
-import type { SpawnReply } from "../core/spawn.ts";
+import { FAN_OUT, type SpawnReply } from "../core/spawn.ts";
 import type { OpenTree } from "./open.ts";
 import { ROOT_MAX_TURNS } from "./profiles.ts";
 import type { EarlierRun } from "./restore/earlier-tree.ts";
 import { toResult } from "./results.ts";
 import { runOnce } from "./root-run.ts";
-
-/** The name of the agent that holds the children of a fan-out together. */
-export const FAN_OUT = "fan-out";
 
 /** A tree, and the root it had if it continues after a restart. */
 export type FanOutTree = { opened: OpenTree; earlier?: EarlierRun | undefined };

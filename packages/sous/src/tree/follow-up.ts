@@ -8,7 +8,7 @@ import { Scope } from "../core/scope.ts";
 import type { SpawnReply } from "../core/spawn.ts";
 import type { AgentEntry } from "../subagents/agent-book.ts";
 import { checkDepth } from "../subagents/check-spawn.ts";
-import { historyOf } from "./parts.ts";
+import { followUpOf, historyOf } from "./parts.ts";
 import { askedRequest } from "./restore/asked-request.ts";
 import { atMost } from "./restore/earlier-runs.ts";
 import { refuse, runChild } from "./spawn.ts";
@@ -38,7 +38,7 @@ export async function followUp(
       profile,
       task,
       conversation: new Conversation([...history, task], profile.tools.bytes),
-      origin: { kind: "follow-up", runId: lastRunId },
+      origin: followUpOf(tree.parts, lastRunId),
       call: callId === undefined ? undefined : { callId, index: 0 },
       // A program gets the whole answer, as from `run`.
       summary:

@@ -4,6 +4,7 @@ import { setDeadline } from "../budget/deadlines.ts";
 import { textOf } from "../core/message.ts";
 import type { RunOutcome } from "../core/outcome.ts";
 import { Cancelled, Run, type TreePorts } from "../core/run.ts";
+import { continuedTrace } from "../core/trace-context.ts";
 import { resumeRun } from "../loop/resume-run.ts";
 import { runAgent } from "../loop/run-agent.ts";
 import { tellHook } from "../loop/run-hooks.ts";
@@ -29,6 +30,10 @@ export function makeRun(tree: TreeState, plan: RunPlan, ports: TreePorts): Run {
     for (const part of message.content) if (part.type === "tool-call") run.callIds.add(part.callId);
   }
   if (earlier !== undefined) tree.earlierRuns?.giveBack(run, earlier);
+  if (parent === undefined) {
+    const now = tree.parts.settings.trace();
+    run.trace = earlier === undefined ? now : continuedTrace(earlier.state.start.traceparent, now);
+  }
   return run;
 }
 
@@ -93,6 +98,7 @@ function recordStart({ parts, shownTools }: TreeState, run: Run, plan: RunPlan):
     budget: entry.budget,
     terms: isRoot ? termsOf(parts) : undefined,
     cwd: isRoot ? parts.settings.folder : undefined,
+    ...(isRoot && run.trace !== undefined && { traceparent: run.trace.traceparent }),
   });
   // A root may be told to stop before it has begun.
   if (isRoot && run.scope.reason instanceof Cancelled) run.emit({ type: "cancel", mode: "stop" });

@@ -18,6 +18,7 @@ import { readHistory } from "../core/read-history.ts";
 import type { ReservedId, RunOptions, RuntimeOptions } from "../core/runtime.ts";
 import { checkShared } from "../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../core/store.ts";
+import { readTraceContext } from "../core/trace-context.ts";
 import { isUlid } from "../core/ulid.ts";
 import { createJournal } from "../events/journal.ts";
 import { type ProfileSource, Profiles } from "./profiles.ts";
@@ -96,6 +97,8 @@ export function openTree(shared: Shared, continued?: Continued) {
     settings: {
       cwd,
       folder: continued === undefined ? cwd : continued.recorded.root.state.start.cwd,
+      trace: () => (host.trace === undefined ? readTraceContext(host.environment) : host.trace()),
+      isSampled: host.isSampled,
       redactor,
       conversation: checkConversation(withDefaults(DEFAULT_CONVERSATION, runOptions.conversation)),
       onExhausted,

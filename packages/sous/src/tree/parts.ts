@@ -4,10 +4,11 @@ import type { ChildTime } from "../budget/admission.ts";
 import type { Approve } from "../core/approval.ts";
 import type { Deadlines } from "../core/clock.ts";
 import { UserError } from "../core/errors.ts";
-import type { FanOutTerms, TreeTerms } from "../core/event.ts";
+import type { FanOutTerms, RunOrigin, TreeTerms } from "../core/event.ts";
 import type { Account, Budget, DelegationLimits, Ledger } from "../core/limits.ts";
 import type { Message } from "../core/message.ts";
 import type { TreePorts } from "../core/run.ts";
+import type { IsSampled, TraceContext } from "../core/trace-context.ts";
 import { repairHistory } from "../loop/repair-history.ts";
 import type { AskPorts } from "../model/ask-for-run.ts";
 import type { ProfileSource } from "./profiles.ts";
@@ -18,6 +19,10 @@ export type TreeParts = {
   readonly settings: Pick<TreePorts, "cwd" | "redactor" | "conversation" | "onExhausted" | "onLiveChildren"> & {
     /** Where the tree was made, which may not be where it works now. */
     readonly folder: string | undefined;
+    /** The trace of a root that starts now. */
+    readonly trace: () => TraceContext | undefined;
+    /** Set when spans of its runs are exported. */
+    readonly isSampled: IsSampled | undefined;
   };
   readonly asking: AskPorts;
   readonly profiles: ProfileSource;
@@ -64,6 +69,12 @@ export function termsOf({ limits, settings, spending, fanOut, rules }: TreeParts
     ...(fanOut !== undefined && { fanOut }),
     ...(rules !== undefined && { hasRules: true }),
   };
+}
+
+/** Of a run that continues this one. */
+export function followUpOf({ recorded }: TreeParts, runId: string): RunOrigin {
+  const traceparent = recorded?.spanOf(runId);
+  return { kind: "follow-up", runId, ...(traceparent !== undefined && { traceparent }) };
 }
 
 /** What an earlier run of the tree said and heard. Throws a `UserError` when not all of it was stored: half a history would mislead the model. */

@@ -2,6 +2,7 @@
 
 import type { Run, TreePorts } from "../core/run.ts";
 import type { SpawnReply, SpawnRequest } from "../core/spawn.ts";
+import { traceWithin } from "../core/trace-context.ts";
 import { askForRun, tellBudgetWait } from "../model/ask-for-run.ts";
 import type { AgentEntry } from "../subagents/agent-book.ts";
 import { closeChildren, nextReport } from "../subagents/background-children.ts";
@@ -48,6 +49,12 @@ export function portsOf(tree: TreeState): TreePorts {
     backgroundCalls: (run) => earlierRuns?.backgroundCalls(run) ?? [],
     closeOrphans: (run) => earlierRuns?.closeOrphans(run),
     ended: (run, outcome) => endRun(tree, run, outcome),
+    traceOf(run) {
+      let root = run;
+      while (root.parent !== undefined) root = root.parent;
+      const ids = { runId: run.who.runId, rootRunId: root.who.runId, given: root.trace };
+      return traceWithin(ids, settings.isSampled);
+    },
     closeChildren: (run) => (hasChildren(run) ? closeChildren(run) : undefined),
     nextReport: async (run) => hasBackground(run) && (await whileResting(run, () => nextReport(run))),
   };

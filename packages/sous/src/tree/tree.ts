@@ -10,7 +10,7 @@ import type { Redactor } from "../core/redactor.ts";
 import type { Run, TreePorts } from "../core/run.ts";
 import type { AgentBook, AgentEntry } from "../subagents/agent-book.ts";
 import { makeRun, startRun, type Work } from "./lifecycle.ts";
-import { historyOf, type TreeParts } from "./parts.ts";
+import { followUpOf, historyOf, type TreeParts } from "./parts.ts";
 import type { RunPlan } from "./plan.ts";
 import { portsOf } from "./ports.ts";
 import { spendingState } from "./spending-state.ts";
@@ -99,7 +99,7 @@ export class Tree {
       return { ...own, task: start.task, conversation, origin: start.origin };
     }
     const isFirst = runId === entry.agentId;
-    const from = origin ?? (isFirst ? undefined : { kind: "follow-up", runId: entry.lastRunId });
+    const from = origin ?? (isFirst ? undefined : followUpOf(parts, entry.lastRunId));
     const history = from?.kind === "branch" ? from.history : isFirst ? [] : await historyOf(parts, entry.lastRunId);
     const conversation = new Conversation([...history, task], profile.tools.bytes);
     return { ...own, task, conversation, origin: from, summarizes };

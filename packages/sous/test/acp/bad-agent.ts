@@ -45,6 +45,8 @@ export type Step =
   | { say: string }
   /** Says all answers it got, as JSON. */
   | { tell: "answers" }
+  /** Says what came along with its requests as `_meta`, as JSON. */
+  | { tell: "metas" }
   | { variable: string }
   | { die: number }
   | { close: "output" | "input" }
@@ -57,6 +59,7 @@ const start: BadStart = JSON.parse(process.argv[2] ?? "{}");
 const answers: unknown[] = [];
 const waiting = new Map<string | number, (message: Json) => void>();
 const cancelled = new Map<string, () => void>();
+const metas: unknown[] = [];
 let sessions = 0;
 let asked = 0;
 let open = 0;
@@ -91,6 +94,7 @@ async function receive(message: Json): Promise<void> {
 }
 
 async function answerTo(method: string, params: Json): Promise<object | null> {
+  if (params._meta !== undefined) metas.push([method, params._meta]);
   switch (method) {
     case "initialize":
       return {
@@ -130,7 +134,7 @@ async function turn(sessionId: string, prompt: { text: string }[]): Promise<obje
     if ("asking" in step) void ask(step.asking, step.params).then((answer) => answers.push(answer));
     if ("until" in step) await (step.until === "cancel" ? isCancelled : noneOpen());
     if ("say" in step) update(sessionId, said(step.say));
-    if ("tell" in step) update(sessionId, said(JSON.stringify(answers)));
+    if ("tell" in step) update(sessionId, said(JSON.stringify(step.tell === "metas" ? metas : answers)));
     if ("variable" in step) update(sessionId, said(process.env[step.variable] ?? "unset"));
     if ("die" in step) await die(step.die);
     if ("close" in step) await closeOne(step.close);

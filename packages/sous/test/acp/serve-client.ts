@@ -69,10 +69,17 @@ const NOISE = `--import=data:text/javascript,${encodeURIComponent(
 export async function editor(
   { path }: Pick<Home, "path">,
   parameters: readonly string[] = ["--model", "script/script.json"],
+  more: Readonly<Record<string, string>> = {},
 ): Promise<Editor> {
   const process_ = spawn(process.execPath, [MAIN, "acp", "serve", ...parameters], {
     cwd: path,
-    env: { NODE_COMPILE_CACHE: compiled, NODE_OPTIONS: NOISE, HOME: path, PATH: process.env.PATH ?? "/usr/bin:/bin" },
+    env: {
+      NODE_COMPILE_CACHE: compiled,
+      NODE_OPTIONS: NOISE,
+      HOME: path,
+      PATH: process.env.PATH ?? "/usr/bin:/bin",
+      ...more,
+    },
     stdio: ["pipe", "pipe", "pipe"],
   });
   const { stdin, stdout, stderr } = process_;
@@ -134,8 +141,13 @@ export function newSession({ agent }: Pick<Editor, "agent">, cwd: string): Promi
 }
 
 /** Says something and waits for the answer. */
-export function say({ agent }: Pick<Editor, "agent">, sessionId: string, text: string) {
-  return agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text }] });
+export function say(
+  { agent }: Pick<Editor, "agent">,
+  sessionId: string,
+  text: string,
+  _meta?: Record<string, unknown>,
+) {
+  return agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text }], ...(_meta && { _meta }) });
 }
 
 /** What the agent has said, in one piece. */

@@ -88,6 +88,18 @@ suite("D5: a session of the runtime", () => {
     assert.throws(() => readWithin('{"depth":1}'), /SOUS_WITHIN does not hold the limits of an outer run/);
   });
 
+  test("F2: the agent is handed its trace, in its variables and with every request about work", async () => {
+    await using client = badClient();
+    const trace = { traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", baggage: "team=blue" };
+    const host = new RecordingHost();
+    const session = await client.outsideAgent().open(sessionRequest(folder, { trace }), host);
+    await session.prompt(script({ variable: "TRACEPARENT" }, { say: " " }, { variable: "BAGGAGE" }), never);
+    await session.prompt(script({ say: " " }, { variable: "TRACESTATE" }, { say: " " }, { tell: "metas" }), never);
+    await session.close();
+    const metas = ["session/new", "session/prompt", "session/prompt"].map((method) => [method, trace]);
+    assert.equal(host.text, `${trace.traceparent} team=blue unset ${JSON.stringify(metas)}`);
+  });
+
   test("D5: a recorded session is loaded without its history, or is lost in words", async () => {
     await using client = badClient();
     const host = new RecordingHost();

@@ -65,6 +65,7 @@ export const EVERY_EVENT: Whole = {
     origin: {
       kind: "branch",
       runId: "01KDVDP9G0ROOTROOTROOTR001",
+      traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
       turn: 1,
       history: [
         { role: "user", content: [text] },
@@ -103,6 +104,7 @@ export const EVERY_EVENT: Whole = {
       hasRules: true,
     },
     cwd: "/srv/shop",
+    traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
   },
   "turn-start": { ...head, type: "turn-start", turn: 1, promptTokens: 100, reserved: 612, reservedUsd: 0.5 },
   "message-end": {
@@ -190,7 +192,29 @@ export const EVERY_EVENT: Whole = {
     childAgentId: "01KDVDP9G0CH1DCH1DCH1DC001",
     text: "Seen.",
   },
-  resume: { ...head, type: "resume", usedMs: 1200.5 },
+  resume: {
+    ...head,
+    type: "resume",
+    usedMs: 1200.5,
+    run: {
+      agent: "scout",
+      label: "scout",
+      model: "scripted/model",
+      call: { callId: "c1", index: 0, background: true },
+      traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+      startedAt: 1_700_000_000_000,
+      turns: 2,
+      usage: {
+        inputTokens: 30,
+        outputTokens: 7,
+        cachedInputTokens: 3,
+        cacheWriteTokens: 2,
+        totalTokens: 37,
+        estimated: false,
+      },
+      answeredSeq: 5,
+    },
+  },
   "run-end": {
     ...head,
     type: "run-end",

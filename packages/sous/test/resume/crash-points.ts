@@ -14,6 +14,7 @@ import { checkHistory } from "../../src/testing/checker.ts";
 import type { Script } from "../../src/testing/script.ts";
 import { type ScriptedModel, scriptedModel } from "../../src/testing/scripted-model.ts";
 import { createWorld } from "../../src/testing/world.ts";
+import { spansOf, traceProblems } from "../telemetry/traced.ts";
 
 /** Answers must follow from the request alone: the process that goes on knows nothing else. */
 export type Scenario = {
@@ -72,6 +73,8 @@ function compare(whole: Life, kept: readonly StoredEvent[], second: Life, where:
   const journal = [...kept, ...second.events];
   assert.deepEqual(checkHistory(journal, { resultUsage: second.result.usage }), [], where);
   assert.deepEqual(checkRequests(second.model.requests), [], where);
+  const processes = [kept, second.events].flatMap((events) => spansOf(events));
+  assert.deepEqual(traceProblems(processes, journal), [], `F2: ${where}`);
   const { status, stopReason, output, error } = whole.result;
   const found = second.result;
   assert.deepEqual(

@@ -506,7 +506,7 @@ suite("resume", () => {
       for await (const event of handle) seen.push(event.type);
     })();
     await stage.world.run(() => Promise.all([handle, reading]));
-    assert.deepEqual(seen, ["retry", "resume", "turn-start", "text-delta", "message-end", "run-end"]);
+    assert.deepEqual(seen, ["resume", "retry", "turn-start", "text-delta", "message-end", "run-end"]);
     const cancelled = openStage({ lead: () => says("Done.") }, { runtime: { store: storeOf(kept) } });
     const second = cancelled.runtime.resume(kept[0]?.runId ?? "", {
       agent: cancelled.lead({ tools: [simpleTool("look")] }),

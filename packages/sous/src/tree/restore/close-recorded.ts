@@ -4,7 +4,7 @@ import type { RunIdentity, StoredBody } from "../../core/event.ts";
 import { toolCallsOf } from "../../core/message.ts";
 import type { Fault, RunOutcome, RunStatus } from "../../core/outcome.ts";
 import { addCost, addUsage, type Price } from "../../core/usage.ts";
-import { unheardAnswer } from "../../loop/resume-run.ts";
+import { resumedRun, unheardAnswer } from "../../loop/resume-run.ts";
 import type { EarlierRun } from "./earlier-tree.ts";
 
 /** What became of it, and how it is written down. */
@@ -18,7 +18,6 @@ export type Closing = {
 
 /** Children before parents. */
 export function closeRecorded(run: EarlierRun, closing: Closing): RunOutcome {
-  for (const child of run.children) if (child.state.end === undefined) closeRecorded(child, closing);
   const { state, runId } = run;
   const { start } = state;
   const who: RunIdentity = {
@@ -28,6 +27,8 @@ export function closeRecorded(run: EarlierRun, closing: Closing): RunOutcome {
     path: start.path,
     depth: start.depth,
   };
+  closing.append(who, { type: "resume", usedMs: state.usedMs, run: resumedRun(state) });
+  for (const child of run.children) if (child.state.end === undefined) closeRecorded(child, closing);
   if (state.unsettled !== undefined) {
     const unheard = unheardAnswer(state.unsettled, closing.priceOf(start.model));
     addUsage(state.usage, unheard.spent);

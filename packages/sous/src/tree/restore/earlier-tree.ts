@@ -5,6 +5,7 @@ import { toolCallsOf } from "../../core/message.ts";
 import type { RunProfile } from "../../core/run.ts";
 import { foldRunState, type RunState } from "../../core/run-state.ts";
 import { type ToolLogEntry, toolLogOf } from "../../core/tool-log.ts";
+import { spanOfRun } from "../../core/trace-context.ts";
 import { addCost, addUsage, noUsage, type Usage } from "../../core/usage.ts";
 
 /** One run of the tree before the restart. */
@@ -125,6 +126,13 @@ export class EarlierTree {
 
   run(runId: string): EarlierRun | undefined {
     return this.#runs.get(runId);
+  }
+
+  /** The span of a run, in the trace of the root that it worked for. */
+  spanOf(runId: string): string | undefined {
+    let start = this.#runs.get(runId)?.state.start;
+    while (start !== undefined && start.parentId !== null) start = this.#runs.get(start.parentId)?.state.start;
+    return start && spanOfRun(runId, start.runId, start.traceparent);
   }
 
   /** What the ended children of this run took, with everything below them. */

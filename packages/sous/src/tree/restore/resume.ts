@@ -14,10 +14,12 @@ import type {
   RunResult,
   RuntimeOptions,
 } from "../../core/runtime.ts";
+import { FAN_OUT } from "../../core/spawn.ts";
 import type { RunRecord, Store } from "../../core/store.ts";
+import { spanOfRun } from "../../core/trace-context.ts";
 import { repairHistory } from "../../loop/repair-history.ts";
 import type { AgentEntry } from "../../subagents/agent-book.ts";
-import { FAN_OUT, fanOutTask, fanOutWidth, holderOf, runFanOut } from "../fan-out.ts";
+import { fanOutTask, fanOutWidth, holderOf, runFanOut } from "../fan-out.ts";
 import { type OpenTree, openTree, type Shared, type TreeOptions } from "../open.ts";
 import { rootHandle } from "../root-handle.ts";
 import { RootRun } from "../root-run.ts";
@@ -86,7 +88,7 @@ async function branchedRun(runId: string, parts: Parts, options: ForkOptions): P
   return new RootRun(opened, root, {
     runId: rootId,
     task,
-    origin: { kind: "branch", runId, turn, history },
+    origin: { kind: "branch", runId, turn, history, traceparent: spanOfRun(runId, runId, start.traceparent) },
     summarizes,
   });
 }
