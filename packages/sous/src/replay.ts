@@ -1,5 +1,6 @@
 /** `sous/replay`: stored runs read, run again, compared, exported and imported. */
 
+export type { RefusalTally, RunTally, Tally, Totals, TotalsQuery } from "./core/totals.ts";
 export {
   type ComparisonOptions,
   compareRuns,

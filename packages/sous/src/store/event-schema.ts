@@ -31,11 +31,11 @@ export function parseStoredEvent(value: unknown): StoredEvent {
 }
 
 /** The end of the year 9999: what is later has no date as RFC 3339 writes it. */
-const LATEST_TIME = 253_402_300_799_999;
+export const LATEST_TIME = 253_402_300_799_999;
 
 export const storedEventSchema = once(() => {
   const { amount, assistantMessage, count, filePart } = messageSchemas();
-  const { errorType, modelErrorKind, runEnd, runStart, usage } = runSchemas();
+  const { errorType, modelErrorKind, resumedRun, runEnd, runStart, usage } = runSchemas();
 
   const HEAD = {
     seq: z.int().min(1),
@@ -145,7 +145,7 @@ export const storedEventSchema = once(() => {
       text: z.string(),
     }),
     event({ type: z.literal("report"), childRunId: z.string(), childAgentId: z.string(), text: z.string() }),
-    event({ type: z.literal("resume"), usedMs: amount }),
+    event({ type: z.literal("resume"), usedMs: amount, run: resumedRun.optional() }),
     event(runEnd),
   ]);
 });
@@ -233,7 +233,7 @@ export function checkSeq(rootId: string, last: number, seq: number): void {
 }
 
 /** Ten times what a runtime allows; trees are indented by it. */
-const MAX_RUN_DEPTH = 100;
+export const MAX_RUN_DEPTH = 100;
 
 /** The record itself. Throws a `StoreError` that names the run and the column. */
 export function checkedRecord(record: RunRecord): RunRecord {

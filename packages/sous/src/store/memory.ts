@@ -16,8 +16,10 @@ import {
   type RunRecord,
   type Store,
 } from "../core/store.ts";
+import { interruptedTally, refusalTally, runTally, type Totals, type TotalsQuery } from "../core/totals.ts";
 import { systemClock } from "../host.ts";
 import { type KeptEvent, runIdOf, toBrief, toStoredEvent } from "./brief-event.ts";
+import { MemoryTallies } from "./memory-tallies.ts";
 import { openSharedBudget, type PurseTables } from "./shared-budget.ts";
 
 /** Stores everything as long as the store itself is referenced. Its shared budgets are those of this process. */
@@ -50,6 +52,7 @@ class MemoryStore implements Store, SharedBudgets {
   readonly #trees = new Map<string, Tree>();
   /** By run id, in the order they started. */
   readonly #rows = new Map<string, Row>();
+  readonly #tallies = new MemoryTallies();
 
   append(rootId: string, events: readonly StoredEvent[], fence = FIRST_FENCE): void {
     const [first] = events;
@@ -62,6 +65,7 @@ class MemoryStore implements Store, SharedBudgets {
     if (fence !== NO_OWNER) tree.isOwned = true;
     for (const event of events) {
       const row = this.#rows.get(event.runId);
+      if (row !== undefined && fence !== NO_OWNER) this.#tally(row, event);
       const index = tree.events.push(row === undefined ? event : toBrief(event, row.start, tree.epoch)) - 1;
       if (event.type === "run-start") {
         this.#rows.set(event.runId, { tree, start: event, startIndex: index, endIndex: undefined });
@@ -70,6 +74,16 @@ class MemoryStore implements Store, SharedBudgets {
         if (event.parentId === null) tree.isOwned = false;
       }
     }
+  }
+
+  #tally({ tree, start, endIndex }: Row, event: StoredEvent): void {
+    if (event.type === "run-end" && endIndex === undefined)
+      this.#tallies.add(runTally({ ...start, startedAt: start.time }, event, this.#projectOf(tree)));
+    if (event.type === "spawn-refused") this.#tallies.add(refusalTally(event, this.#projectOf(tree)));
+  }
+
+  #projectOf({ rootId }: Tree): string | undefined {
+    return this.#rows.get(rootId)?.start.cwd;
   }
 
   async claim(rootId: string): Promise<Claim> {
@@ -106,6 +120,8 @@ class MemoryStore implements Store, SharedBudgets {
   }
 
   #delete(tree: Tree): void {
+    for (const run of this.#unended((row) => row.tree === tree))
+      this.#tallies.add(interruptedTally(run, this.#projectOf(tree)));
     this.#trees.delete(tree.rootId);
     for (const [runId, row] of this.#rows) if (row.tree === tree) this.#rows.delete(runId);
   }
@@ -167,6 +183,18 @@ class MemoryStore implements Store, SharedBudgets {
     const rows: Row[] = [];
     for (const row of this.#rows.values()) if (row.tree === tree) rows.push(row);
     return foldRows(rows);
+  }
+
+  async totals(query: TotalsQuery = {}): Promise<Totals> {
+    const read = this.#tallies.read(query);
+    const { since = 0 } = query;
+    return { ...read, unended: read.isComplete ? this.#unended(({ start }) => start.time >= since) : [] };
+  }
+
+  /** Runs of imported trees are not counted before a process continues them. */
+  #unended(isWanted: (row: Row) => boolean): RunRecord[] {
+    const rows = this.#rows.values().filter((row) => row.endIndex === undefined && row.tree.fence !== NO_OWNER);
+    return foldRows(rows.filter(isWanted).toArray());
   }
 
   sharedBudget(name: string, limits?: SharedLimits, options?: SharedBudgetOptions): Promise<SharedBudget> {

@@ -156,6 +156,7 @@ export function wrapStore(inner: Store, changes: Partial<Store>): Store {
     list: (...given) => inner.list(...given),
     children: (...given) => inner.children(...given),
     tree: (...given) => inner.tree(...given),
+    totals: (...given) => inner.totals(...given),
     delete: (...given) => inner.delete(...given),
     prune: (...given) => inner.prune(...given),
     [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),

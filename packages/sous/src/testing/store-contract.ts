@@ -5,6 +5,7 @@ import type { StoredEvent } from "../core/event.ts";
 import { foldRunRecord, type RunRecord, type Store } from "../core/store.ts";
 import { type SampleTree, sampleTree } from "./sample-tree.ts";
 import { claimPromises, deletePromises } from "./store-contract-claims.ts";
+import { totalsPromises } from "./store-contract-totals.ts";
 
 /** The `test` of `node:test`, vitest, jest or the like. */
 export type RegisterTest = (name: string, run: () => Promise<void>) => unknown;
@@ -210,6 +211,7 @@ export function storeContract(test: RegisterTest, open: () => Promise<Store>): v
 
   claimPromises(check);
   deletePromises(check);
+  totalsPromises(check);
 }
 
 const HOSTILE: readonly string[] = [

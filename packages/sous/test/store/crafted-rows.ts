@@ -64,15 +64,22 @@ const FIELDS = [
   "123456789012345678901",
 ];
 
+/** The rows of each table that are changed. */
+const WHERE: Readonly<Record<string, string>> = {
+  runs: `id = '${IDS.scout}'`,
+  events: "run = 1 AND type <> 'run-start'",
+  tallies: "position = 1",
+};
+
 type Attempt = { name: string; sql: string };
 
 function attempts(file: string): Attempt[] {
   using database = new DatabaseSync(file, { readOnly: true });
   const list: Attempt[] = [];
-  for (const table of ["runs", "events"]) {
+  for (const table of ["runs", "events", "tallies"]) {
     for (const { name } of database.prepare(`PRAGMA table_info(${table})`).all()) {
       for (const value of VALUES) {
-        const where = table === "runs" ? `id = '${IDS.scout}'` : "run = 1 AND type <> 'run-start'";
+        const where = WHERE[table];
         list.push({
           name: `${table}.${name} = ${value}`,
           sql: `UPDATE ${table} SET ${name} = ${value} WHERE ${where}`,
@@ -118,7 +125,13 @@ const COMMANDS: [string, (parameters: readonly string[]) => Promise<number>, str
   ["request", replay, ["--id", IDS.lead, "--request", "1"]],
   ["rerun", replay, ["--id", IDS.lead, "--rerun"]],
   ["resume", resume, [IDS.lead, "--here"]],
+  ["totals", readTotals, []],
 ];
+
+async function readTotals(parameters: readonly string[]): Promise<number> {
+  await using store = await openSqliteStore(parameters.at(-1) ?? "");
+  return (await store.totals()).tallies.length;
+}
 
 function isForPeople(error: unknown): boolean {
   const isKnown = error instanceof CommandError || error instanceof UserError || error instanceof StoreError;

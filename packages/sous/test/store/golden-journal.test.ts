@@ -17,15 +17,22 @@ import { openMemoryStore } from "../../src/store/memory.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { checkHistory } from "../../src/testing/checker.ts";
 import { EVERY_EVENT } from "../core/every-event.ts";
-import { liveEverything, liveFanOut, liveOutside } from "./make-golden-journal.ts";
+import { liveContinued, liveEverything, liveFanOut, liveOutside, liveTraced } from "./make-golden-journal.ts";
 
 const folder = join(import.meta.dirname, "../golden");
 
 /** Path, status, turns, calls, tokens, and who spoke in the conversation: user, assistant, tool. */
 type Folded = [path: string, status: string, turns: number, toolCount: number, tokens: number, roles: string];
 
-/** Three entries per version; an entry and its file are never changed again. */
+/** Four entries per version; an entry and its file are never changed again. */
 const JOURNALS: Record<string, { rootId: string; folded: Folded[] }> = {
+  "continued-1.json": {
+    rootId: "01KDVDNA00A8D1TF80MNZN1B40",
+    folded: [
+      ["lead", "completed", 1, 0, 24, "uaua"],
+      ["lead", "completed", 1, 0, 36, "uauaua"],
+    ],
+  },
   "fan-out-1.json": {
     rootId: "01KDVDNA005D3HKSZCVKN17Z7C",
     folded: [
@@ -64,11 +71,20 @@ const JOURNALS: Record<string, { rootId: string; folded: Folded[] }> = {
       ["lead/claude", "completed", 1, 0, 940, "ua"],
     ],
   },
+  "traced-1.json": {
+    rootId: "01KDVDNA00CQBDRSDG60XJHNSN",
+    folded: [
+      ["lead", "completed", 3, 1, 5787, "uataua"],
+      ["lead/slow", "completed", 2, 1, 5805, "uata"],
+    ],
+  },
 };
 
 test("there is one golden journal for every version of the events", () => {
   const versions = Array.from({ length: EVENT_SCHEMA_VERSION }, (_, index) => `${index + 1}.json`);
-  const names = ["fan-out", "journal", "outside"].flatMap((name) => versions.map((version) => `${name}-${version}`));
+  const names = ["continued", "fan-out", "journal", "outside", "traced"].flatMap((name) =>
+    versions.map((version) => `${name}-${version}`),
+  );
   assert.deepEqual(readdirSync(folder), names);
   assert.deepEqual(Object.keys(JOURNALS), names);
 });
@@ -118,7 +134,7 @@ for (const [name, { rootId, folded }] of Object.entries(JOURNALS)) {
 
 suite("everything an event can hold", () => {
   test("is in the latest golden journal", () => {
-    const latest = ["journal", "fan-out", "outside"].map((name) =>
+    const latest = ["continued", "journal", "fan-out", "outside", "traced"].map((name) =>
       join(folder, `${name}-${EVENT_SCHEMA_VERSION}.json`),
     );
     // What is missing here was added without a new version: raise EVENT_SCHEMA_VERSION and add a golden journal.
@@ -126,7 +142,10 @@ suite("everything an event can hold", () => {
   });
 
   test("is still written by the runtime", async () => {
-    const lived = [await liveEverything(), await liveFanOut(), await liveOutside()];
+    const lived = [
+      ...[await liveEverything(), await liveFanOut(), await liveOutside()],
+      ...[await liveTraced(), await liveContinued()],
+    ];
     assert.deepEqual(lackedBy(lived.flatMap(eventsIn)), []);
   });
 });

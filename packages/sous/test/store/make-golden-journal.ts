@@ -1,5 +1,5 @@
 /**
- * A tree in which everything happens that can, lived by the runtime: it wrote `test/golden/journal-1.json`. A fan-out is a tree of its own: `fan-out-1.json`, and so is a child outside: `outside-1.json`.
+ * A tree in which everything happens that can, lived by the runtime: it wrote `test/golden/journal-1.json`. A fan-out is a tree of its own: `fan-out-1.json`, and so is a child outside: `outside-1.json`, and a root in a trace: `traced-1.json`. One that continues another is `continued-1.json`.
  *
  *   node --conditions=sous-source -p "import('./test/store/make-golden-journal.ts').then((made) => made.liveEverything())"
  *
@@ -211,6 +211,53 @@ export async function liveOutside(): Promise<string> {
   await world.run(() => runtime.run(lead, "Go."));
   const [root] = await store.list({ rootsOnly: true });
   return exportTree(store, root?.id ?? "", "json");
+}
+
+/** The exported tree of a root that was started in a trace, and died while its child worked in the background. */
+export async function liveTraced(): Promise<string> {
+  const environment = { TRACEPARENT: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" };
+  const tracedOn = (world: World) =>
+    agent({
+      name: "lead",
+      delegate: true,
+      model: scriptedModel(
+        {
+          lead: ({ messages }) => (messages.length === 1 ? spawn("slow", { background: true }) : says("Done.")),
+          "lead/slow": ({ messages }) => (messages.length === 1 ? calls("look") : [after(5000), says("A wall.")]),
+        },
+        { clock: world.clock },
+      ),
+      tools: [simpleTool("look", () => "seen")],
+    });
+  const first = createWorld({ seed: 5, lateness: 0 });
+  const store = openMemoryStore();
+  const once = createRuntime({ host: { ...first.host, environment }, store });
+  const { runId } = await first.run(() => once.run(tracedOn(first), "Go."));
+  const kept = await store.read(runId);
+  const cut = kept.findLastIndex(({ type, depth }) => type === "turn-start" && depth === 1);
+  const second = createWorld({ seed: 6, lateness: 0, startTime: Date.UTC(2026, 0, 1, 1) });
+  const elsewhere = openMemoryStore();
+  await importTree(elsewhere, fileOf(kept.slice(0, cut + 1)));
+  const again = createRuntime({ host: second.host, store: elsewhere });
+  await second.run(() => again.resume(runId, { agent: tracedOn(second) }));
+  return exportTree(elsewhere, runId, "json");
+}
+
+/** A branch of another tree, which one process made and another sent a further message. */
+export async function liveContinued(): Promise<string> {
+  const leadIn = (world: World) =>
+    agent({ name: "lead", model: scriptedModel({ lead: () => says("Done.") }, { clock: world.clock }) });
+  const first = createWorld({ seed: 7, lateness: 0 });
+  const store = openMemoryStore();
+  const once = createRuntime({ host: first.host, store });
+  const { runId } = await first.run(() => once.run(leadIn(first), "Go."));
+  const { runId: branchId } = await first.run(() => once.fork(runId, { agent: leadIn(first), message: "Or so?" }));
+  const second = createWorld({ seed: 8, lateness: 0, startTime: Date.UTC(2026, 0, 1, 1) });
+  const elsewhere = openMemoryStore();
+  await importTree(elsewhere, fileOf(await store.read(branchId)));
+  const again = createRuntime({ host: second.host, store: elsewhere });
+  await second.run(() => again.resume(branchId, { agent: leadIn(second), message: "And now?" }));
+  return exportTree(elsewhere, branchId, "json");
 }
 
 function leadOn(model: Model) {

@@ -9,11 +9,14 @@ import fc from "fast-check";
 import { Pool } from "pg";
 import { StaleOwner, StoreError, UserError } from "../../src/core/errors.ts";
 import type { Store } from "../../src/core/store.ts";
+import type { Totals } from "../../src/core/totals.ts";
 import { fromColumn, toColumn } from "../../src/store/event-row.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "../../src/store/postgres/store.ts";
+import { talliesQuery } from "../../src/store/postgres/tallies.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
+import { everyEnding, tallied } from "../../src/testing/store-contract-totals.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { type PostgresServer, startPostgresServer } from "./postgres-server.ts";
 import { postgresWorker } from "./postgres-worker.ts";
@@ -171,7 +174,7 @@ suite("G2: the tables", () => {
   test("ten that open a new schema at once make it once", async () => {
     const schema = freshSchema();
     const stores = await Promise.all(Array.from({ length: 10 }, () => open({ schema, maxConnections: 1 })));
-    assert.deepEqual((await pool.query(`select version from "${schema}".sous_version`)).rows, [{ version: 1 }]);
+    assert.deepEqual((await pool.query(`select version from "${schema}".sous_version`)).rows, [{ version: 2 }]);
     await Promise.all(stores.map((store, index) => begin(store, `run${index}`)));
     assert.equal((await stores[0]?.list())?.length, 10);
     await Promise.all(stores.map(close));
@@ -184,7 +187,7 @@ suite("G2: the tables", () => {
     await assert.rejects(
       open({ schema }),
       new UserError(
-        `The schema "${schema}" of Postgres at ${server.host}:${server.port}/postgres was written by a newer version of sous (schema 99; this one knows 1): update sous, or choose another schema`,
+        `The schema "${schema}" of Postgres at ${server.host}:${server.port}/postgres was written by a newer version of sous (schema 99; this one knows 2): update sous, or choose another schema`,
       ),
     );
     assert.deepEqual((await pool.query(`select version from "${schema}".sous_version`)).rows, [{ version: 99 }]);
@@ -269,6 +272,80 @@ suite("G2: the tables", () => {
   });
 });
 
+suite("G2: the totals in Postgres", () => {
+  test("a transaction that began earlier and commits later is counted after the others, and once", async () => {
+    const schema = freshSchema();
+    await using store = await open({ schema });
+    const early = await pool.connect();
+    await early.query("begin");
+    await early.query(`insert into "${schema}".tallies (started_at, depth, error_type) values (7, 1, 'quota')`);
+    const first = await end(store, "first");
+    const before = await store.totals();
+    assert.deepEqual(plain(before.tallies), plain(tallied(first)));
+    const second = await end(store, "second");
+    const third = await end(store, "third");
+    await early.query("commit");
+    early.release();
+    const page = await store.totals({ after: before.mark, limit: 1 });
+    assert.deepEqual(page.tallies, [
+      { kind: "refusal", depth: 1, errorType: "quota", startedAt: 7, project: undefined },
+    ]);
+    // What is added between two pages comes in a later answer, also when it lies before the last line.
+    const fourth = await end(store, "fourth");
+    const rest = await restOf(store, page.mark, 1);
+    assert.deepEqual(plain(rest.tallies), plain([second, third, fourth].flatMap(tallied)));
+    assert.deepEqual((await store.totals({ after: rest.mark })).tallies, []);
+  });
+
+  test("the tables of an older sous are filled from what they hold", async () => {
+    const schema = freshSchema();
+    const tree = everyEnding("lead");
+    await using older = await open({ schema });
+    await older.append("lead", tree.events);
+    await older.append("brought", everyEnding("brought").events, 0);
+    await pool.query(`drop table "${schema}".tallies; update "${schema}".sous_version set version = 1`);
+    await using store = await open({ schema });
+    assert.deepEqual(plain((await store.totals()).tallies), plain(tallied(tree)));
+  });
+
+  test("lines of a dump from a server that was further are counted, once", async () => {
+    const schema = freshSchema();
+    await using first = await open({ schema });
+    const tree = await end(first, "lead");
+    await pool.query(`update "${schema}".tallies set xid = '999999999999'`);
+    assert.deepEqual((await first.totals()).tallies, []);
+    const stores = await Promise.all([open({ schema }), open({ schema })]);
+    const { tallies, mark } = await first.totals();
+    assert.deepEqual(plain(tallies), plain(tallied(tree)));
+    assert.deepEqual((await first.totals({ after: mark })).tallies, []);
+    await Promise.all(stores.map(close));
+  });
+
+  test("what follows a mark is found by an index", async () => {
+    const schema = freshSchema();
+    await using store = await open({ schema });
+    const tree = everyEnding("lead");
+    await store.append("lead", tree.events);
+    const { mark } = await store.totals({ limit: 2 });
+    const [, upTo = "", xid = "", position = ""] = mark.split("/");
+    const plans = [
+      talliesQuery(`"${schema}"`, { from: upTo, upTo }, 0, 10),
+      talliesQuery(`"${schema}"`, { upTo, last: { xid, position } }, 0, 10),
+    ].map(async ({ text, values }) => {
+      const client = await pool.connect();
+      await client.query("set enable_seqscan = off; set enable_bitmapscan = off");
+      const { rows } = await client.query(`explain ${text}`, values);
+      client.release(true);
+      return rows.map((row) => Object.values(row).join()).join("\n");
+    });
+    for (const plan of await Promise.all(plans)) {
+      assert.match(plan, /Index Scan using tallies_pkey/);
+      assert.match(plan, /Index Cond: .*xid/);
+      assert.doesNotMatch(plan, /Sort/);
+    }
+  });
+});
+
 suite("texts that Postgres cannot hold", () => {
   test("come back as they were", () => {
     const text = fc.string({ unit: fc.constantFrom("a", "\0", "\\", "u0000", "\ud800", "\udc00", "😀") });
@@ -325,6 +402,22 @@ async function begin(store: Store, rootId: string) {
   tree.start(rootId);
   await store.append(rootId, tree.events);
   return tree;
+}
+
+async function end(store: Store, rootId: string) {
+  const tree = sampleTree(rootId);
+  tree.start(rootId);
+  tree.end(rootId);
+  await store.append(rootId, tree.events);
+  return tree;
+}
+
+/** Everything after a mark, read in pages. */
+async function restOf(store: Store, mark: string, limit: number): Promise<Totals> {
+  const totals = await store.totals({ after: mark, limit });
+  if (totals.isComplete) return totals;
+  const rest = await restOf(store, totals.mark, limit);
+  return { ...rest, tallies: [...totals.tallies, ...rest.tallies] };
 }
 
 /** As if the owners had not renewed for half a minute. */

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { messageOf } from "../../src/core/errors.ts";
 import { FIRST_FENCE, NO_OWNER, type RunQuery, type Store } from "../../src/core/store.ts";
+import type { Totals } from "../../src/core/totals.ts";
 import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
 import { between, chance, pick, seededRandom } from "../../src/testing/world.ts";
 
@@ -78,6 +79,8 @@ export async function checkSameAnswers(expected: Store, actual: Store, seed: num
     await both(`tree ${rootId}`, (store) => store.tree(rootId));
     await both(`run ${runId}`, (store) => store.run(runId));
     await both(`children ${runId}`, (store) => store.children(runId));
+    const since = chance(random, 0.3) ? between(random, 0, 4) * 1_000 : undefined;
+    await both(`totals ${since}`, async (store) => inNoOrder(await store.totals({ since })));
   }
 }
 
@@ -101,6 +104,8 @@ function goOn({ tree, runs, live }: Written, random: () => number): void {
     } else if (what === 1) {
       tree.end(runId, { costUsd: random(), status: chance(random, 0.5) ? "completed" : "failed" });
       live.delete(runId);
+    } else if (what === 2 && chance(random, 0.3)) {
+      tree.add(runId, { type: "spawn-refused", label: "more", errorType: "quota", message: "The budget is spent." });
     } else if (what === 2) {
       tree.add(runId, { type: "tool-call-start", callId: "call_1", toolName: "grep", input: {} });
     } else {
@@ -119,6 +124,20 @@ function randomQuery(random: () => number): RunQuery {
     since: sometimes(between(random, 0, 4) * 1_000),
     idPrefix: sometimes(pick(random, ["root", "root1", "root2-", "x"])),
   };
+}
+
+/** Without the mark, which is of each store's own. */
+function inNoOrder({ tallies, unended, isComplete }: Totals) {
+  const sorted = (values: readonly unknown[]) => values.map(sortedJson).sort();
+  return { tallies: sorted(tallies), unended: sorted(unended), isComplete };
+}
+
+function sortedJson(value: unknown): string {
+  return JSON.stringify(value, (_key, part) =>
+    part !== null && typeof part === "object" && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : part,
+  );
 }
 
 /** As JSON keeps it; of a fault its name, because each store has sentences of its own. */

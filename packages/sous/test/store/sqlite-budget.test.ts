@@ -203,7 +203,7 @@ suite("a shared budget in a file that fails", () => {
   test("a database from before there were shared budgets gets them", async () => {
     await using place = budgetFile();
     await (await openSqliteStore(place.file))[Symbol.asyncDispose]();
-    place.run("DROP TABLE purses; PRAGMA user_version = 1");
+    place.run("DROP TABLE tallies; DROP TABLE purses; PRAGMA user_version = 1");
     const store = await place.open();
     assert.deepEqual(await (await store.sharedBudget("team", { tokens: 7 })).left(), { tokens: 7 });
   });

@@ -86,6 +86,17 @@ suite("B8.2: a database with rows that cannot be", () => {
     ["a text that was taken away", `UPDATE events SET json = '[{"time":1},[[["text"],"00"]]]' WHERE run = 2`, ["read"]],
     ["texts taken away from nowhere", `UPDATE events SET json = '[{"time":1},7]' WHERE run = 2`, ["read"]],
     ["a list that does not end", "UPDATE events SET json = '[' WHERE run = 2", ["read"]],
+    ["a line of the totals without a run", "UPDATE tallies SET agent = NULL", ["totals"]],
+    ["a line with an unknown status", "UPDATE tallies SET status = 'running'", ["totals"]],
+    ["a line with an unknown kind of error", "UPDATE tallies SET error_type = 'evil'", ["totals"]],
+    ["a line with words for tokens", "UPDATE tallies SET total_tokens = 'many'", ["totals"]],
+    ["a line with money that was earned", "UPDATE tallies SET cost_usd = -1", ["totals"]],
+    [
+      "a line that no position counts",
+      "UPDATE tallies SET position = 9223372036854775807 WHERE position = 1",
+      ["totals"],
+    ],
+    ["a line with a name of a megabyte", "UPDATE tallies SET model = hex(zeroblob(600000))", ["totals"]],
     ["an event over 64 MB", "UPDATE events SET json = hex(zeroblob(33554433)) WHERE run = 2", ["read"]],
   ];
   for (const [what, sql, broken] of wrong) {
@@ -152,10 +163,10 @@ suite("B8.2: a database with rows that cannot be", () => {
   });
 });
 
-type Question = "run" | "tree" | "list" | "read";
+type Question = "run" | "tree" | "list" | "read" | "totals";
 
 function ask(store: Store, question: Question): Promise<unknown> {
-  if (question === "list") return store.list();
+  if (question === "list" || question === "totals") return store[question]();
   return question === "run" ? store.run("scout") : store[question]("lead");
 }
 

@@ -145,7 +145,7 @@ suite("G3, B8.1: a SQLite store refuses, in one sentence, and leaves as it is", 
     execute(place.file, "PRAGMA user_version = 7");
     await refuses(
       place,
-      `${place.file} was written by a newer version of sous (schema 7; this one knows 2): update sous, or give another file with --db-path`,
+      `${place.file} was written by a newer version of sous (schema 7; this one knows 3): update sous, or give another file with --db-path`,
     );
   });
 
@@ -239,6 +239,29 @@ suite("a SQLite store that is open", () => {
       for (const part of [tree.events.slice(1), tree.events])
         assert.throws(() => store.append("lead", part), new StoreError(message));
       await store[Symbol.asyncDispose]();
+    }
+  });
+
+  test("for reading says that its file was deleted or replaced, because its marks mean nothing in another", async () => {
+    const change = async (place: SqlitePlace, isAtWork: boolean) => {
+      const { file } = place;
+      const write = async (id: string) => {
+        const store = await place.open();
+        store.append(id, [sampleTree(id).start(id)]);
+        if (!isAtWork) await store[Symbol.asyncDispose]();
+      };
+      await write("lead");
+      const reader = await place.open({ readOnly: true });
+      const { mark } = await reader.totals();
+      for (const end of ["", "-wal", "-shm"]) rmSync(file + end, { force: true });
+      const message = `${file} was deleted or replaced while it was open: what is there now is read after a restart`;
+      await assert.rejects(reader.totals({ after: mark }), new StoreError(message));
+      await write("other");
+      await assert.rejects(reader.totals({ after: mark }), new StoreError(message));
+    };
+    for (const isAtWork of [true, false]) {
+      await using place = sqlitePlace();
+      await change(place, isAtWork);
     }
   });
 

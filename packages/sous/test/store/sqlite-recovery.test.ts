@@ -141,7 +141,7 @@ test("a store that is open keeps its locks when the same process opens its file 
   assert.ok(before > 0);
 });
 
-const HEALTHY = { version: 2, runs: 1, damage: undefined, isChecked: true };
+const HEALTHY = { version: 3, runs: 1, damage: undefined, isChecked: true };
 
 function withoutSize(facts: ReturnType<typeof inspectDatabase>): unknown {
   const { bytes: _, ...rest } = facts ?? { bytes: 0 };

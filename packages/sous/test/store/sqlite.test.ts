@@ -6,7 +6,7 @@ import { StoreError } from "../../src/core/errors.ts";
 import type { StoredEvent } from "../../src/core/event.ts";
 import type { RunQuery } from "../../src/core/store.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
-import { listQuery, SELECT_CHILDREN, SELECT_RUN, SELECT_TREE } from "../../src/store/sqlite/reader.ts";
+import { listQuery, SELECT_CHILDREN, SELECT_RUN, SELECT_TREE, SELECT_UNENDED } from "../../src/store/sqlite/reader.ts";
 import { wrapStore } from "../../src/testing/faults.ts";
 import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
@@ -207,6 +207,7 @@ suite("G2: of however many runs", () => {
       listed({ rootId: "01", rootsOnly: true }),
       "SEARCH r USING INDEX runs_by_tree (root=? AND parent=?)",
     ],
+    ["those that have not ended", SELECT_UNENDED, "SEARCH r USING INDEX runs_by_status (status=? AND started_at>?)"],
     [
       "ids that begin alike",
       listed({ idPrefix: "01" }),

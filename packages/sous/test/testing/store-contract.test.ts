@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { StoredEvent } from "../../src/core/event.ts";
 import type { RunRecord, Store } from "../../src/core/store.ts";
+import type { Tally } from "../../src/core/totals.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { wrapStore } from "../../src/testing/faults.ts";
 import { storeContract } from "../../src/testing/store-contract.ts";
@@ -120,6 +121,78 @@ suite("the contract finds a store that", () => {
       }),
       ["a tree that a process works on is not deleted", "trees are pruned by the age of their root"],
     ],
+    [
+      "loses the totals of a tree that is deleted",
+      (inner) => {
+        const deleted = new Set<string>();
+        return {
+          async delete(rootId) {
+            for (const { agent } of await inner.tree(rootId)) deleted.add(agent);
+            return inner.delete(rootId);
+          },
+          totals: without((tally) => tally.kind === "run" && deleted.has(tally.agent), inner),
+        };
+      },
+      ["deleting a tree keeps its lines, and counts what had not ended as interrupted"],
+    ],
+    [
+      "counts a refused child as nothing",
+      (inner) => ({ totals: without(({ kind }) => kind === "refusal", inner) }),
+      ["its totals are the ends and the refused children of the journal, in their order"],
+    ],
+    [
+      "counts an unknown cost as none",
+      (inner) => ({
+        async totals(query) {
+          const totals = await inner.totals(query);
+          return { ...totals, tallies: totals.tallies.map((tally) => ({ ...tally, costUsd: 0 })) };
+        },
+      }),
+      ["its totals are the ends and the refused children of the journal, in their order"],
+    ],
+    [
+      "counts everything again after a mark",
+      (inner) => ({ totals: ({ after: _after, ...query } = {}) => inner.totals(query) }),
+      [
+        "a mark leads to what follows it, and to nothing twice",
+        "a mark that it did not give, and a limit of none, are refused",
+        "totals that are read while others write lose nothing and count nothing twice",
+      ],
+    ],
+    [
+      "counts all times",
+      (inner) => ({ totals: ({ since: _since, ...query } = {}) => inner.totals(query) }),
+      ["the totals of what started since a time"],
+    ],
+    [
+      "reads the runs that have not ended at another moment",
+      (inner) => {
+        let before: readonly RunRecord[] = [];
+        return {
+          async totals(query) {
+            const totals = await inner.totals(query);
+            if (!totals.isComplete) return totals;
+            const unended = before;
+            before = totals.unended;
+            return { ...totals, unended };
+          },
+        };
+      },
+      [
+        "runs that have not ended are told apart as in a list, and are counted when they end",
+        "totals that are read while others write lose nothing and count nothing twice",
+      ],
+    ],
+    [
+      "counts an imported tree",
+      (inner) => ({
+        async append(rootId, events, fence) {
+          await inner.append(rootId, events, fence === 0 ? 1 : fence);
+          if (fence === 0) await inner.release(rootId, 1);
+        },
+      }),
+      ["an imported tree is not counted: it was paid for elsewhere"],
+    ],
   ];
   for (const [what, change, found] of broken) {
     test(what, async () => {
@@ -142,6 +215,13 @@ async function failedPromises(open: () => Store): Promise<string[]> {
   const failed: string[] = [];
   for (const [name, run] of checks) await run().catch(() => failed.push(name));
   return failed;
+}
+
+function without(isLost: (tally: Tally) => boolean, inner: Store): Store["totals"] {
+  return async (query) => {
+    const totals = await inner.totals(query);
+    return { ...totals, tallies: totals.tallies.filter((tally) => !isLost(tally)) };
+  };
 }
 
 function atWork<Answer extends RunRecord | undefined>(record: Answer): Answer {

@@ -18,6 +18,7 @@ import {
   updateValues,
 } from "./run-rows.ts";
 import { TREE_BITS } from "./schema.ts";
+import { addTallies, addTalliesStatement } from "./tallies.ts";
 import { LEASE_END, lockTree, lockTreeStatement, type PostgresTreeRow } from "./trees.ts";
 
 type Appended = { readonly event: StoredEvent; readonly encoded: EncodedEvent };
@@ -64,6 +65,7 @@ export function createAppend({ connection, schema, owner, patienceMs, isHeld }: 
           ...insertValues(begun),
           ...updateValues(goneOn),
         ]);
+        if (fence !== NO_OWNER) await addTallies(query, sql.tally, tree.tree, events, (runId) => runOf.get(runId)?.seq);
       },
       { onUnsure: () => unsure.add(rootId), patienceMs },
     );
@@ -140,6 +142,7 @@ function statements(schema: string) {
   const firstOfRuns = 8;
   return {
     lock: lockTreeStatement(schema),
+    tally: addTalliesStatement(schema),
     begin: statement(
       `insert into ${schema}.trees (root_id, started_at, last_seq, fence) values ($1, $2, 0, $3)
        on conflict (root_id) do nothing returning tree`,

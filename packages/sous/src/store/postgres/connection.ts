@@ -70,6 +70,8 @@ export type TransactionOptions = {
   longestMs?: number;
   /** How long to try again when there is no server to connect to. */
   patienceMs?: number;
+  /** Reads only, and everything as it was at one moment. */
+  isSnapshot?: boolean;
 };
 
 export function statement(text: string): Statement {
@@ -120,7 +122,7 @@ export function openConnection({ pool, address, isOurs }: ConnectionOptions): Co
 
   async function runTransaction<Result>(
     work: (query: Query) => Promise<Result>,
-    { onUnsure, longestMs = MAX_ANSWER_MS, patienceMs = 0 }: TransactionOptions = {},
+    { onUnsure, longestMs = MAX_ANSWER_MS, patienceMs = 0, isSnapshot = false }: TransactionOptions = {},
   ): Promise<Result> {
     return borrow(
       async (client, keep) => {
@@ -143,7 +145,7 @@ export function openConnection({ pool, address, isOurs }: ConnectionOptions): Co
         keep();
         return result;
       },
-      { text: beginText(longestMs), patienceMs },
+      { text: beginText(longestMs, isSnapshot), patienceMs },
     );
   }
 
@@ -229,9 +231,9 @@ function giveBack(client: PostgresClient, isReusable: boolean): void {
 }
 
 /** A connection that was cut silently must not hold its locks for long: another process may wait for them. */
-function beginText(longestMs: number): string {
+function beginText(longestMs: number, isSnapshot: boolean): string {
   return [
-    "begin isolation level read committed",
+    `begin isolation level ${isSnapshot ? "repeatable read read only" : "read committed"}`,
     `set local lock_timeout = ${longestMs - SHORTER_FOR_LOCKS_MS}`,
     `set local idle_in_transaction_session_timeout = ${MAX_ANSWER_MS - SHORTER_FOR_LOCKS_MS}`,
   ].join("; ");

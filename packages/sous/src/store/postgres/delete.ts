@@ -3,6 +3,7 @@
 import { type Connection, type Query, statement } from "./connection.ts";
 import { releaseBlobs } from "./run-rows.ts";
 import { TREE_BITS } from "./schema.ts";
+import { addInterruptedStatement } from "./tallies.ts";
 import { checkFree, goneOwners, isAtWork, lockTree, lockTreeStatement, ownersStatement } from "./trees.ts";
 
 type Deletion = {
@@ -17,6 +18,7 @@ export function createDeletion(connection: Connection, schema: string): Deletion
   const sql = statements(schema);
 
   async function deleteTrees(query: Query, trees: readonly number[]): Promise<void> {
+    await query(sql.interrupted, [trees]);
     const jsons: string[] = [];
     for (const tree of trees) {
       for (const { json } of await query(sql.withBlobs, [tree])) jsons.push(String(json));
@@ -65,6 +67,7 @@ function statements(schema: string) {
   return {
     lock: lockTreeStatement(schema),
     owners: ownersStatement(schema),
+    interrupted: addInterruptedStatement(schema),
     withBlobs: statement(`select json from ${schema}.events where ${ofTree} and json like '[%'`),
     events: statement(`delete from ${schema}.events where ${ofTree}`),
     runs: statement(`delete from ${schema}.runs where tree = any($1::bigint[])`),

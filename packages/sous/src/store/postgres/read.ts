@@ -129,7 +129,7 @@ export type Losses = {
   catchUp(): Promise<void>;
   delete(rootId: string): void;
   /** The reader, with what is marked here added to the roots that it finds. */
-  addTo(reader: Reader): Reader;
+  addTo(reader: Reader & Pick<Store, "totals">): Reader & Pick<Store, "totals">;
 };
 
 /** Called only once the address of the server is known. */
@@ -189,6 +189,10 @@ export function createLosses(connection: Connection, schema: string, folder: str
       },
       list: async (query) => (await reader.list(query)).map(marked),
       tree: async (rootId) => (await reader.tree(rootId)).map(marked),
+      totals: async (query) => {
+        const totals = await reader.totals(query);
+        return { ...totals, unended: totals.unended.map(marked) };
+      },
     }),
   };
 }

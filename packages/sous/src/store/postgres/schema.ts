@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { UserError } from "../../core/errors.ts";
+import { LATEST_TIME } from "../event-schema.ts";
 import { type Connection, plannedStatement, type Query, statement } from "./connection.ts";
 
 /** Events of a tree are the keys from `tree × 2^28`; a number that both ends of the connection know. */
@@ -18,7 +19,7 @@ export function quoteSchema(name: string): string {
 /** Brings the schema to this version. Throws a `UserError` when it is newer, or holds the tables of another program. */
 export async function migrate(connection: Connection, name: string): Promise<void> {
   const schema = quoteSchema(name);
-  if ((await currentVersion(connection.query, name)) === MIGRATIONS.length) return;
+  if ((await currentVersion(connection.query, name)) === MIGRATIONS.length) return adoptTallies(connection, name);
   await connection.transaction(
     async (query) => {
       await query(statement("select pg_advisory_xact_lock($1::bigint)"), [lockNumber(name)]);
@@ -31,6 +32,24 @@ export async function migrate(connection: Connection, name: string): Promise<voi
       const steps = MIGRATIONS.slice(version).flat().join(";\n");
       await query(plannedStatement(steps.replaceAll("SCHEMA", () => schema)));
       await query(statement(`update ${schema}.${VERSION_TABLE} set version = $1`), [MIGRATIONS.length]);
+    },
+    { longestMs: MAX_MIGRATION_MS },
+  );
+}
+
+/**
+ * A dump that was restored into another server has numbers of transactions that this one has not reached: no snapshot would
+ * show them. They get one of this server, once.
+ */
+async function adoptTallies(connection: Connection, name: string): Promise<void> {
+  const tallies = `${quoteSchema(name)}.tallies`;
+  const isForeign = "xid >= pg_snapshot_xmax(pg_current_snapshot())";
+  const [row] = await connection.query(statement(`select exists (select from ${tallies} where ${isForeign}) as found`));
+  if (row?.found !== true) return;
+  await connection.transaction(
+    async (query) => {
+      await query(statement("select pg_advisory_xact_lock($1::bigint)"), [lockNumber(name)]);
+      await query(statement(`update ${tallies} set xid = pg_current_xact_id() where ${isForeign}`));
     },
     { longestMs: MAX_MIGRATION_MS },
   );
@@ -80,7 +99,7 @@ async function begin(query: Query, name: string, address: string): Promise<numbe
 }
 
 const VERSION_TABLE = "sous_version";
-const OUR_TABLES = new Set(["trees", "runs", "events", "blobs", "purses"]);
+const OUR_TABLES = new Set(["trees", "runs", "events", "blobs", "purses", "tallies"]);
 
 function lockNumber(name: string): string {
   return createHash("sha256").update(`sous schema ${name}`).digest().readBigInt64BE().toString();
@@ -161,4 +180,62 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        version bigint not null
      )`,
   ],
+  [
+    // `xid` says which transaction added the row, because transactions commit in another order than they number rows.
+    `create table SCHEMA.tallies (
+       xid xid8 not null default pg_current_xact_id(),
+       position bigint generated always as identity,
+       started_at double precision not null,
+       depth double precision not null,
+       status text,
+       error_type text,
+       agent text,
+       model text,
+       project text,
+       duration_ms double precision,
+       turns double precision,
+       input_tokens double precision,
+       output_tokens double precision,
+       cached_input_tokens double precision,
+       cache_write_tokens double precision,
+       total_tokens double precision,
+       is_estimated boolean,
+       cost_usd double precision,
+       primary key (xid, position)
+     )`,
+    // Runs that have ended, and refused children. Trees with the fence 0 were imported. Texts may hold what is no jsonb.
+    `insert into SCHEMA.tallies (started_at, depth, status, error_type, agent, model, project, duration_ms, turns, input_tokens,
+       output_tokens, cached_input_tokens, cache_write_tokens, total_tokens, is_estimated, cost_usd)
+     select ${amount("started_at", LATEST_TIME)}, depth, status,
+       case when status in ('completed', 'incomplete') then null
+         when error_type in ('depth_limit', 'invalid_input', 'quota', 'timeout', 'cancelled', 'refused', 'consent', 'model', 'tool',
+           'crash', 'store') then error_type
+         when status = 'budget_exceeded' then 'quota'
+         when status in ('timeout', 'cancelled', 'refused') then status
+         when status is null then 'refused'
+         else 'crash' end,
+       agent, model, project, ${amount("duration_ms")}, trunc(${amount("turns")}), ${amount("input_tokens")},
+       ${amount("output_tokens")}, ${amount("cached_input_tokens")}, ${amount("cache_write_tokens")}, ${amount("total_tokens")},
+       is_estimated, case when cost_usd between 0 and ${Number.MAX_SAFE_INTEGER} then cost_usd end
+     from (
+       select r.started_at, r.depth, r.status, substring(e.json from '"fault":\\{"type":"([a-z_]+)"') as error_type,
+         r.agent, r.model, root.cwd as project, r.duration_ms, r.turns, r.input_tokens, r.output_tokens, r.cached_input_tokens,
+         r.cache_write_tokens, r.total_tokens, r.is_estimated, r.cost_usd, r.ended_at as time
+       from SCHEMA.runs r join SCHEMA.trees t on t.tree = r.tree join SCHEMA.runs root on root.id = t.root_id
+       left join SCHEMA.events e on e.key = (r.tree << 28) + r.end_seq
+       where r.status <> 'running' and t.fence > 0
+       union all
+       select substring(e.json from '"time":([0-9.]+)')::double precision, r.depth + 1, null,
+         substring(e.json from '"errorType":"([a-z_]+)"'), null, null, root.cwd, null, null, null, null, null, null, null, null,
+         null, substring(e.json from '"time":([0-9.]+)')::double precision
+       from SCHEMA.events e join SCHEMA.runs r on r.tree = e.key >> 28 and r.seq = e.run
+       join SCHEMA.trees t on t.tree = r.tree join SCHEMA.runs root on root.id = t.root_id
+       where e.type = 'spawn-refused' and t.fence > 0 and e.json ~ '"time":[0-9.]'
+     ) as ended order by time`,
+  ],
 ];
+
+/** As a line of the totals can hold it, which stays for ever. */
+function amount(column: string, most: number = Number.MAX_SAFE_INTEGER): string {
+  return `case when ${column} > 0 and ${column} < 'infinity' then least(${column}, ${most}) else 0 end`;
+}

@@ -13,6 +13,7 @@ import { addressOf, type Connection, openConnection, type PostgresPool } from ".
 import { createDeletion } from "./delete.ts";
 import { createLosses, createReader, type Losses } from "./read.ts";
 import { migrate, quoteSchema } from "./schema.ts";
+import { createTotals } from "./tallies.ts";
 import { createClaims } from "./trees.ts";
 
 /** Where the database is, and how it is used. */
@@ -67,7 +68,7 @@ function storeOn(connection: Connection, schema: string, losses: Losses, options
   const deletion = createDeletion(connection, schema);
   return {
     isImmediate: false,
-    ...losses.addTo(createReader(connection, schema)),
+    ...losses.addTo({ ...createReader(connection, schema), ...createTotals(connection, schema) }),
     ...deletion,
     async delete(rootId) {
       const isDeleted = await deletion.delete(rootId);

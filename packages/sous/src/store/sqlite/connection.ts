@@ -92,6 +92,11 @@ export class SqliteConnection implements Disposable {
   read<T>(work: () => T): T {
     this.#checkOpen();
     for (;;) {
+      // A mark that was given for one file says nothing about another, and a file without a name is never written again.
+      if (this.isReadOnly && identityOf(this.file) !== this.#identity)
+        throw new StoreError(
+          `${this.file} was deleted or replaced while it was open: what is there now is read after a restart`,
+        );
       const image = this.#stillImage;
       if (image === undefined) return this.#transaction("BEGIN", work);
       const outcome = attempt(() => this.#transaction("BEGIN", work));
@@ -217,7 +222,9 @@ export class SqliteConnection implements Disposable {
   }
 
   #imageOfFile(): string {
-    const { dev, ino, size, mtimeNs } = statSync(this.file, { bigint: true });
+    const found = statSync(this.file, { bigint: true, throwIfNoEntry: false });
+    if (found === undefined) return "none";
+    const { dev, ino, size, mtimeNs } = found;
     return [dev, ino, size, mtimeNs, ...BESIDE.map((end) => sizeOf(this.file + end))].join();
   }
 }

@@ -1,24 +1,36 @@
 /** Deletes whole trees of a database, with the long texts that nothing else refers to. */
 
+import { StoreError } from "../../core/errors.ts";
 import { blobsOf } from "../event-row.ts";
 import type { SqliteClaims } from "./claims.ts";
 import type { SqliteConnection } from "./connection.ts";
+import type { SqliteReader } from "./reader.ts";
 import { releaseBlob } from "./run-row.ts";
 import { MAX_VALUE_BYTES } from "./schema.ts";
+import { tallyInterrupted } from "./tallies.ts";
+
+/** The parts of a store that deleting needs. */
+export type SqliteDeletion = {
+  readonly connection: SqliteConnection;
+  readonly claims: SqliteClaims;
+  readonly reader: SqliteReader;
+};
 
 /** False when there is no such tree. Throws a `UserError` when a process works on it. */
-export function deleteTree(connection: SqliteConnection, claims: SqliteClaims, rootId: string): boolean {
+export function deleteTree(deletion: SqliteDeletion, rootId: string): boolean {
+  const { connection, claims } = deletion;
   return connection.write(() => {
     const tree = claims.find(rootId);
     if (tree === undefined) return false;
     claims.checkFree(rootId, tree);
-    deleteRows(connection, tree.number);
+    deleteRows(deletion, tree.number);
     return true;
   });
 }
 
 /** Deletes the trees whose root started before this time and that no process works on; one at a time, so that others can write between. */
-export function pruneTrees(connection: SqliteConnection, claims: SqliteClaims, before: number): number {
+export function pruneTrees(deletion: SqliteDeletion, before: number): number {
+  const { connection, claims } = deletion;
   const old = connection.read(() => connection.prepare(FIND_OLD).all(before));
   let pruned = 0;
   for (const { number } of old) {
@@ -26,20 +38,31 @@ export function pruneTrees(connection: SqliteConnection, claims: SqliteClaims, b
       // Asked again behind the lock: another process may have deleted it, and another tree may have its number.
       const isThere = connection.prepare(IS_OLD).get(number ?? null, before) !== undefined;
       if (!isThere || claims.isTreeAtWork(Number(number))) return;
-      deleteRows(connection, Number(number));
+      deleteRows(deletion, Number(number));
       pruned += 1;
     });
   }
   return pruned;
 }
 
-function deleteRows(connection: SqliteConnection, tree: number): void {
+function deleteRows({ connection, reader }: SqliteDeletion, tree: number): void {
+  for (const [number, run] of unendedIn(reader, tree)) tallyInterrupted(connection, number, run);
   for (const { json } of connection.prepare(FIND_WITH_BLOBS).iterate(tree)) {
     for (const hash of blobsOf(String(json))) releaseBlob(connection, hash);
   }
   for (const { hash } of connection.prepare(FIND_COLUMN_BLOBS).all(tree)) releaseBlob(connection, String(hash));
   connection.prepare("DELETE FROM events WHERE key >= ?1 << 28 AND key < (?1 + 1) << 28").run(tree);
   connection.prepare("DELETE FROM runs WHERE root = ?").run(tree);
+}
+
+/** What is damaged can be deleted all the same, and is not counted. */
+function unendedIn(reader: SqliteReader, tree: number): ReturnType<SqliteReader["unendedOf"]> {
+  try {
+    return reader.unendedOf(tree);
+  } catch (error) {
+    if (error instanceof StoreError) return new Map();
+    throw error;
+  }
 }
 
 const FIND_OLD = "SELECT number FROM runs WHERE parent IS NULL AND started_at < ? AND root = number";

@@ -4,16 +4,20 @@ import type { SQLInputValue } from "node:sqlite";
 import { StoreError } from "../../core/errors.ts";
 import type { RunIdentity, StoredEvent } from "../../core/event.ts";
 import { addToRunRecord, type ReadOptions, type RunQuery, type RunRecord } from "../../core/store.ts";
+import { checkTotalsQuery, type Totals, type TotalsQuery } from "../../core/totals.ts";
 import { decodeEvent, toColumn } from "../event-row.ts";
 import { LAST_SEQ } from "../event-schema.ts";
 import type { SqliteClaims } from "./claims.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { blobReader, parseIdentity, parseRunRow, SELECT_IDENTITY, SELECT_RUNS, type SqliteRunRow } from "./run-row.ts";
 import { MAX_VALUE_BYTES } from "./schema.ts";
+import { readTallies } from "./tallies.ts";
+import { fillSums, type KnownSums } from "./unended-sums.ts";
 
 export class SqliteReader {
   readonly #connection: SqliteConnection;
   readonly #claims: SqliteClaims;
+  #known: KnownSums = new Map();
 
   constructor(connection: SqliteConnection, claims: SqliteClaims) {
     this.#connection = connection;
@@ -52,6 +56,30 @@ export class SqliteReader {
     });
   }
 
+  totals(query: TotalsQuery): Totals {
+    const checked = checkTotalsQuery(query);
+    const { totals, known } = this.#connection.read(() => {
+      const read = readTallies(this.#connection, checked);
+      if (!read.isComplete) return { totals: { ...read, unended: [] }, known: this.#known };
+      const runs = this.#rows(SELECT_UNENDED, checked.since);
+      const known = fillSums(runs, this.#known, {
+        lastSeq: (tree) => lastSeqOf(this.#connection, tree),
+        count: (tree, ofTree) => this.#count(tree, ofTree),
+      });
+      for (const [tree, ofTree] of Map.groupBy(runs, (run) => run.tree)) this.#markLeft(tree, ofTree);
+      return { totals: { ...read, unended: runs.map(({ record }) => record) }, known };
+    });
+    this.#known = known;
+    return totals;
+  }
+
+  /** The runs of a tree that have not ended, by number; none of an imported tree. Part of a transaction that is open. */
+  unendedOf(tree: number): Map<number, RunRecord> {
+    const rows = this.#rows(SELECT_UNENDED_OF, tree);
+    this.#records(rows);
+    return new Map(rows.map(({ number, record }) => [number, record]));
+  }
+
   #range(rootId: string, { after = 0, runId }: ReadOptions): EventRange | undefined {
     const tree = this.#claims.find(rootId)?.number;
     if (tree === undefined) return undefined;
@@ -71,12 +99,16 @@ export class SqliteReader {
 
   #records(runs: readonly SqliteRunRow[]): RunRecord[] {
     const unfinished = Map.groupBy(runs, ({ tree, record }) => (record.status === "running" ? tree : undefined));
-    for (const [tree, open] of unfinished) if (tree !== undefined) this.#fold(tree, open);
+    for (const [tree, open] of unfinished) {
+      if (tree === undefined) continue;
+      this.#count(tree, open);
+      this.#markLeft(tree, open);
+    }
     return runs.map(({ record }) => record);
   }
 
   /** Their rows are as old as their beginning: what has happened since is in the events, which are walked through once. */
-  #fold(tree: number, runs: readonly SqliteRunRow[]): void {
+  #count(tree: number, runs: readonly SqliteRunRow[]): void {
     const records = new Map(runs.map(({ record }) => [record.id, record]));
     const from = runs.reduce((first, { firstSeq }) => Math.min(first, firstSeq), LAST_SEQ) + 1;
     const range = { tree, from, to: LAST_SEQ, runs: runs.map(({ number }) => number), isForRecords: true };
@@ -84,8 +116,11 @@ export class SqliteReader {
       const record = records.get(event.runId);
       if (record !== undefined) addToRunRecord(record, event);
     }
+  }
+
+  #markLeft(tree: number, runs: readonly SqliteRunRow[]): void {
     if (this.#claims.isTreeAtWork(tree)) return;
-    for (const record of records.values()) if (record.status === "running") record.status = "interrupted";
+    for (const { record } of runs) if (record.status === "running") record.status = "interrupted";
   }
 }
 
@@ -147,6 +182,14 @@ WHERE key BETWEEN (?2 << 28) | ?3 AND (?2 << 28) | ?4`;
 const OF_RUNS = " AND run IN (SELECT value FROM json_each(?5))";
 const FOR_RECORDS = " AND type IN ('message-end', 'retry', 'tool-call-start', 'run-end')";
 
+/** The number of the last event of a tree; part of a transaction that is open. */
+export function lastSeqOf(connection: SqliteConnection, tree: number): number {
+  return Number(connection.prepare(FIND_LAST_SEQ).get(tree)?.seq ?? 0);
+}
+
+const FIND_LAST_SEQ =
+  "SELECT key & 0xfffffff AS seq FROM events WHERE key >= ?1 << 28 AND key < (?1 + 1) << 28 ORDER BY key DESC LIMIT 1";
+
 /** The questions about the runs of a database, in SQL. Each is answered by an index, however many runs there are. */
 export const SELECT_RUN: string = `${SELECT_RUNS} WHERE r.id = ?`;
 /** In the order in which they started. */
@@ -155,6 +198,11 @@ WHERE r.root = (SELECT root FROM runs WHERE id = ?1) AND r.parent = (SELECT numb
 /** In no order: a caller that sorts them by number need not hold them twice. */
 export const SELECT_TREE: string = `${SELECT_RUNS}
 WHERE r.root = (SELECT number FROM runs WHERE id = ? AND root = number)`;
+
+/** A tree whose root has no fence was imported, and no process has claimed it. */
+const IS_UNENDED = "r.status = 'running' AND r.status <> 'completed' AND t.fence > 0";
+export const SELECT_UNENDED: string = `${SELECT_RUNS} WHERE ${IS_UNENDED} AND r.started_at >= ? ORDER BY r.started_at, r.id`;
+const SELECT_UNENDED_OF = `${SELECT_RUNS} WHERE r.root = ? AND +r.status = 'running' AND t.fence > 0 ORDER BY r.number`;
 
 /** The words and values of a list, but for its limit and offset. */
 export function listQuery(

@@ -7,6 +7,7 @@ import { UserError } from "../../core/errors.ts";
 import { PURSES } from "./budget.ts";
 import { loadSqlite, type SqliteConnection } from "./connection.ts";
 import { faultOf, isCorrupt, isNotADatabase } from "./faults.ts";
+import { FILL_TALLIES, TALLIES } from "./tallies.ts";
 
 /** "sous" in the header of the file, so that a file of another program is recognised. */
 const APPLICATION_ID = 0x736f7573;
@@ -17,8 +18,8 @@ export const LAST_TREE: number = 2 ** 35 - 1;
 /** Nothing larger is stored as one value, and nothing larger is read from a file of unknown origin. */
 export const MAX_VALUE_BYTES: number = 64 * 1024 * 1024;
 
-/** A table or an index, by name. */
-type Part = { readonly name: string; readonly sql: string };
+/** A table or an index, by name. `fill` puts into it what follows from the tables before it. */
+type Part = { readonly name: string; readonly sql: string; readonly fill?: string };
 
 /**
  * Run numbers instead of ids, and `tree × 2^28 + seq` as the key of an event: text keys cost half the speed. The row of a
@@ -93,6 +94,7 @@ const MIGRATIONS: readonly (readonly Part[])[] = [
     index("runs_by_owner", "runs (owner) WHERE owner IS NOT NULL"),
   ],
   [{ name: "purses", sql: PURSES }],
+  [{ name: "tallies", sql: TALLIES, fill: FILL_TALLIES }],
 ];
 
 const SCHEMA_VERSION: number = MIGRATIONS.length;
@@ -138,7 +140,10 @@ function versionOf(connection: SqliteConnection): number {
 function migrate(connection: SqliteConnection, from: number): void {
   checkParts(connection, from);
   if (from === 0) connection.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
-  for (const { sql } of MIGRATIONS.slice(from).flat()) connection.exec(sql);
+  for (const { sql, fill } of MIGRATIONS.slice(from).flat()) {
+    connection.exec(sql);
+    if (fill !== undefined && from > 0) connection.exec(fill);
+  }
   connection.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
 }
 

@@ -14,12 +14,13 @@ import {
   type RunRecord,
   type Store,
 } from "../../core/store.ts";
+import type { Totals, TotalsQuery } from "../../core/totals.ts";
 import { quietClock } from "../../host.ts";
 import { openSharedBudget } from "../shared-budget.ts";
 import { SqlitePurses } from "./budget.ts";
 import { SqliteClaims } from "./claims.ts";
 import { loadSqlite, SqliteConnection } from "./connection.ts";
-import { deleteTree, pruneTrees } from "./delete.ts";
+import { deleteTree, pruneTrees, type SqliteDeletion } from "./delete.ts";
 import { faultOf } from "./faults.ts";
 import { createPrivateFile, type DatabaseFile, findDatabase, makeDatabase } from "./file.ts";
 import { SqliteLosses } from "./lost.ts";
@@ -91,6 +92,7 @@ class SqliteFileStore implements SqliteStore {
   readonly #purses: SqlitePurses;
   readonly #writer: SqliteWriter;
   readonly #reader: SqliteReader;
+  readonly #deletion: SqliteDeletion;
 
   constructor(connection: SqliteConnection, losses: SqliteLosses, clock: Pick<Clock, "now" | "timer">) {
     this.file = connection.file;
@@ -100,6 +102,7 @@ class SqliteFileStore implements SqliteStore {
     this.#purses = new SqlitePurses(connection, this.#claims.owner, clock);
     this.#writer = new SqliteWriter(connection, this.#claims);
     this.#reader = new SqliteReader(connection, this.#claims);
+    this.#deletion = { connection, claims: this.#claims, reader: this.#reader };
   }
 
   append(rootId: string, events: readonly StoredEvent[], fence: number = FIRST_FENCE): void {
@@ -140,15 +143,21 @@ class SqliteFileStore implements SqliteStore {
     return this.#losses.addTo(this.#reader.tree(rootId));
   }
 
+  async totals(query: TotalsQuery = {}): Promise<Totals> {
+    const totals = this.#reader.totals(query);
+    this.#losses.addTo(totals.unended);
+    return totals;
+  }
+
   async delete(rootId: string): Promise<boolean> {
     this.#writer.release(rootId);
-    const isDeleted = deleteTree(this.#connection, this.#claims, rootId);
+    const isDeleted = deleteTree(this.#deletion, rootId);
     if (isDeleted) this.#losses.delete(rootId);
     return isDeleted;
   }
 
   async prune(before: number): Promise<number> {
-    return pruneTrees(this.#connection, this.#claims, before);
+    return pruneTrees(this.#deletion, before);
   }
 
   sharedBudget(name: string, limits?: SharedLimits, options?: SharedBudgetOptions): Promise<SharedBudget> {

@@ -8,8 +8,10 @@ import { type EncodedEvent, encodeEvent, toColumn } from "../event-row.ts";
 import { checkSeq, LAST_SEQ } from "../event-schema.ts";
 import type { SqliteClaims } from "./claims.ts";
 import type { SqliteConnection } from "./connection.ts";
+import { lastSeqOf } from "./reader.ts";
 import { endRun, insertRun, storeBlob } from "./run-row.ts";
 import { LAST_TREE, MAX_VALUE_BYTES } from "./schema.ts";
+import { tallyRefusal, tallyRun } from "./tallies.ts";
 
 /** A tree that this store works on. Of its runs only the live ones are remembered: there may be a hundred thousand others. */
 type LiveTree = {
@@ -73,8 +75,7 @@ export class SqliteWriter {
     for (const event of events) {
       const { seq, type } = event;
       const run = live.runs.get(event.runId);
-      if (run === undefined || type === "run-start" || type === "run-end" || seq <= last || seq > LAST_SEQ)
-        return false;
+      if (run === undefined || CHANGES_OTHER_TABLES.has(type) || seq <= last || seq > LAST_SEQ) return false;
       const { json, blobs } = encodeRow(event);
       if (blobs.length > 0) return false;
       values.push(seq, run, type, json);
@@ -114,6 +115,7 @@ export class SqliteWriter {
       added.push(event.seq, run, row.type, row.json);
       if (row.blobs.length > 0) for (const blob of row.blobs) storeBlob(this.#connection, blob);
       if (event.type === "run-end") this.#endRun(tree, run, event);
+      if (event.type === "spawn-refused" && fence !== NO_OWNER) tallyRefusal(this.#connection, run, event);
     }
     this.#addEvents(tree, added, add);
     if (!tree.isOwned && fence !== NO_OWNER) this.#claims.free(tree.number);
@@ -141,7 +143,7 @@ export class SqliteWriter {
     }
     const isOwned = fence !== NO_OWNER;
     if (isOwned) this.#claims.take(number, fence);
-    const lastSeq = Number(this.#connection.prepare(FIND_LAST_SEQ).get(number)?.seq ?? 0);
+    const lastSeq = lastSeqOf(this.#connection, number);
     return { rootId, number, fence, lastSeq, runs: new Map(), isOwned };
   }
 
@@ -177,6 +179,7 @@ export class SqliteWriter {
   }
 
   #endRun(tree: LiveTree, number: number, end: EventOf<"run-end">): void {
+    if (tree.fence !== NO_OWNER) tallyRun(this.#connection, number, end);
     endRun(this.#connection, number, end);
     tree.runs.delete(end.runId);
     if (end.parentId === null) tree.isOwned = false;
@@ -206,6 +209,9 @@ export class SqliteWriter {
   }
 }
 
+/** Events that are more than a row of their own. */
+const CHANGES_OTHER_TABLES: ReadonlySet<StoredEvent["type"]> = new Set(["run-start", "run-end", "spawn-refused"]);
+
 function isRootStart({ type, parentId }: StoredEvent): boolean {
   return type === "run-start" && parentId === null;
 }
@@ -232,7 +238,5 @@ const ADD: readonly string[] = Array.from({ length: MAX_AT_ONCE + 1 }, (_, count
 SELECT (? << 28) | column1, column2, column3, column4 FROM (VALUES ${rows})`;
 });
 const ADD_IF_OURS: readonly string[] = ADD.map((add) => `${add} WHERE EXISTS (${FIND_OURS})`);
-const FIND_LAST_SEQ =
-  "SELECT key & 0xfffffff AS seq FROM events WHERE key >= ?1 << 28 AND key < (?1 + 1) << 28 ORDER BY key DESC LIMIT 1";
 const FIND_RUN = "SELECT number, root, status FROM runs WHERE id = ?";
 const NEXT_NUMBER = "SELECT ifnull(max(number), 0) + 1 AS number FROM runs";

@@ -1,0 +1,151 @@
+/** The totals in Postgres: one row for every run that is over and for every refused child, kept when trees are deleted. */
+
+import type { EventOf, StoredEvent } from "../../core/event.ts";
+import { errorTypeOf } from "../../core/outcome.ts";
+import type { Store } from "../../core/store.ts";
+import { checkTotalsQuery, notAMark, type Totals, type TotalsQuery } from "../../core/totals.ts";
+import { checkedRecord, LATEST_TIME } from "../event-schema.ts";
+import { TALLY_NUMBERS, TALLY_TEXTS, toTally } from "../tally-row.ts";
+import { type Connection, plannedStatement, type Query, type Row, type Statement, statement } from "./connection.ts";
+import { RECORD_COLUMNS, recordOf } from "./run-rows.ts";
+import { parseMark, type TalliesMark, writeMark } from "./tallies-mark.ts";
+import { livingOwners } from "./trees.ts";
+
+/** Counts what of these events is to be counted; the rows of their runs are up to date, and `seqOf` says which they are. */
+export async function addTallies(
+  query: Query,
+  add: Statement,
+  tree: number,
+  events: readonly StoredEvent[],
+  seqOf: (runId: string) => number | undefined,
+): Promise<void> {
+  const counted = events.filter(isCounted);
+  if (counted.length === 0) return;
+  await query(add, [
+    tree,
+    counted.map(({ runId }) => seqOf(runId)),
+    counted.map((event) => (event.type === "run-end" ? errorTypeOf(event) : event.errorType) ?? null),
+    counted.map((event) => (event.type === "run-end" ? null : event.time)),
+  ]);
+}
+
+function isCounted(event: StoredEvent): event is EventOf<"run-end"> | EventOf<"spawn-refused"> {
+  return event.type === "run-end" || event.type === "spawn-refused";
+}
+
+export function addTalliesStatement(schema: string): Statement {
+  const ofRun = RUN_COLUMNS.map((name) => `case when counted.refused_at is null then ${usable(name)} end`);
+  return statement(
+    `insert into ${schema}.tallies (started_at, depth, error_type, project, ${RUN_COLUMNS.join(", ")})
+     select least(greatest(coalesce(counted.refused_at, r.started_at), 0), ${LATEST_TIME}), case when counted.refused_at is null then r.depth else r.depth + 1 end,
+       counted.error_type, root.cwd, ${ofRun.join(", ")}
+     from unnest($2::integer[], $3::text[], $4::double precision[]) with ordinality as counted(seq, error_type, refused_at, number)
+     join ${schema}.runs r on r.tree = $1::bigint and r.seq = counted.seq
+     join ${schema}.trees t on t.tree = r.tree join ${schema}.runs root on root.id = t.root_id
+     order by counted.number`,
+  );
+}
+
+/** As a line can hold it: a model of a user may have told anything. A cost that is none is not known. */
+function usable(name: (typeof RUN_COLUMNS)[number]): string {
+  const most = Number.MAX_SAFE_INTEGER;
+  if (name === "cost_usd") return `(case when r.cost_usd between 0 and ${most} then r.cost_usd end)`;
+  const amount = `case when r.${name} > 0 and r.${name} < 'infinity' then least(r.${name}, ${most}) else 0 end`;
+  if (name === "turns") return `trunc(${amount})`;
+  return name === "duration_ms" || name.endsWith("_tokens") ? amount : `r.${name}`;
+}
+
+/** Counts the runs of these trees that have not ended, as interrupted. A tree without a claim was imported and is not counted. */
+export function addInterruptedStatement(schema: string): Statement {
+  const sums = RUN_COLUMNS.filter((name) => name !== "status" && name !== "duration_ms");
+  return statement(
+    `insert into ${schema}.tallies (started_at, depth, project, status, duration_ms, ${sums.join(", ")})
+     select r.started_at, r.depth, root.cwd, 'interrupted', 0, ${sums.map(usable).join(", ")}
+     from ${schema}.runs r join ${schema}.trees t on t.tree = r.tree join ${schema}.runs root on root.id = t.root_id
+     where r.tree = any($1::bigint[]) and r.status = 'running' and t.fence > 0 order by r.tree, r.seq`,
+  );
+}
+
+/** What is copied from the row of a run. */
+const RUN_COLUMNS = [
+  "agent",
+  "model",
+  "status",
+  "duration_ms",
+  "turns",
+  "input_tokens",
+  "output_tokens",
+  "cached_input_tokens",
+  "cache_write_tokens",
+  "total_tokens",
+  "is_estimated",
+  "cost_usd",
+] as const;
+
+export function createTotals(connection: Connection, schema: string): Pick<Store, "totals"> {
+  const snapshot = statement("select pg_current_snapshot()::text as snapshot");
+  const unendedOf = statement(
+    `select ${RECORD_COLUMNS} from ${schema}.runs r join ${schema}.trees t on t.tree = r.tree
+     where r.status = 'running' and t.fence > 0 and r.started_at >= $1 order by r.started_at, r.id`,
+  );
+
+  return {
+    async totals(query: TotalsQuery = {}): Promise<Totals> {
+      const { after, since, limit } = checkTotalsQuery(query);
+      return connection.transaction(
+        async (ask) => {
+          const [row] = await ask(snapshot);
+          const now = String(row?.snapshot);
+          const mark = after === undefined ? {} : parseMark(after, now);
+          if (mark === undefined) throw notAMark(after ?? "");
+          const upTo = mark.upTo ?? now;
+          const { text, values } = talliesQuery(schema, { ...mark, upTo }, since, limit + 1);
+          const rows = await ask(plannedStatement(text), values);
+          const page = rows.slice(0, limit);
+          const tallies = page.map(toTally);
+          if (rows.length > limit)
+            return { tallies, unended: [], mark: writeMark({ ...mark, upTo, last: lastOf(page) }), isComplete: false };
+          // The runs that have not ended are those of this moment: lines that were added since the first page come before them.
+          if (upTo !== now) return { tallies, unended: [], mark: upTo, isComplete: false };
+          const isAlive = livingOwners();
+          const unended = (await ask(unendedOf, [since])).map((found) => checkedRecord(recordOf(found, isAlive)));
+          return { tallies, unended, mark: now, isComplete: true };
+        },
+        { isSnapshot: true },
+      );
+    },
+  };
+}
+
+function lastOf(rows: readonly Row[]): TalliesMark["last"] {
+  const row = rows.at(-1);
+  return row && { xid: String(row.transaction), position: String(row.position) };
+}
+
+/**
+ * Transactions commit in another order than they number their rows, so what is new is told by snapshots: it was not visible
+ * in that of the last complete answer. Within an answer of several pages the first page says up to where.
+ */
+export function talliesQuery(
+  schema: string,
+  { from, upTo, last }: TalliesMark,
+  since: number,
+  limit: number,
+): { text: string; values: unknown[] } {
+  const values: unknown[] = [];
+  const parameter = (value: unknown) => `$${values.push(value)}`;
+  const conditions = [
+    `started_at >= ${parameter(since)}`,
+    `pg_visible_in_snapshot(xid, ${parameter(upTo)}::pg_snapshot)`,
+  ];
+  if (from !== undefined) {
+    const earlier = `${parameter(from)}::pg_snapshot`;
+    conditions.push(`xid >= pg_snapshot_xmin(${earlier})`, `not pg_visible_in_snapshot(xid, ${earlier})`);
+  }
+  if (last !== undefined)
+    conditions.push(`(xid, position) > (${parameter(last.xid)}::xid8, ${parameter(last.position)}::bigint)`);
+  // Not called `xid`: it would be sorted as a text.
+  const text = `select xid::text as transaction, position, ${[...TALLY_NUMBERS, ...TALLY_TEXTS].join(", ")}
+    from ${schema}.tallies where ${conditions.join(" and ")} order by xid, position limit ${parameter(limit)}`;
+  return { text, values };
+}
