@@ -38,7 +38,16 @@ const SHARED: Record<string, readonly string[]> = {
 const PURE: ReadonlySet<string> = new Set(["core", "secrets"]);
 
 /** Entry points of the package. Code inside imports the files behind them. */
-const DOORS = new Set(["index.ts", "embed.ts", "replay.ts", "testing.ts", "sqlite.ts", "postgres.ts", "acp.ts"]);
+const DOORS = new Set([
+  "index.ts",
+  "embed.ts",
+  "replay.ts",
+  "testing.ts",
+  "sqlite.ts",
+  "postgres.ts",
+  "acp.ts",
+  "otel.ts",
+]);
 const MANIFEST = "../package.json";
 
 /** What a pure folder may not touch: clocks, randomness, timers and anything that leaves the process. */

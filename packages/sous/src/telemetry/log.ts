@@ -69,6 +69,10 @@ class LifecycleFold implements LifecycleLog {
 
   readonly onEvent = (event: SousEvent): void => {
     switch (event.type) {
+      // First, because they come by the hundred.
+      case "text-delta":
+      case "reasoning-delta":
+        break;
       case "run-start":
         this.#start(event);
         break;
@@ -100,8 +104,6 @@ class LifecycleFold implements LifecycleLog {
       case "notice":
       case "report":
       case "resume":
-      case "text-delta":
-      case "reasoning-delta":
         break;
       case "outside-session":
         this.#session(event);

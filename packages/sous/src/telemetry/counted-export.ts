@@ -1,0 +1,135 @@
+/** Counts what becomes of spans and metrics on their way to a collector, so that nothing is lost in silence. */
+
+import type { PushMetricExporter, ResourceMetrics } from "@opentelemetry/sdk-metrics";
+import type { ReadableSpan, SpanExporter, SpanProcessor } from "@opentelemetry/sdk-trace";
+
+type ExportResult = Parameters<Parameters<SpanExporter["export"]>[1]>[0];
+
+/** As `ExportResultCode` of OpenTelemetry says it. */
+const SUCCESS = 0;
+/** `TraceFlags.SAMPLED`. */
+export const SAMPLED = 1;
+
+/** Spans of one process: ended = exported + dropped + failed + those on their way. */
+export class SpanCounts {
+  ended = 0;
+  exported = 0;
+  /** Because too many waited. */
+  dropped = 0;
+  /** The collector did not take them. */
+  failed = 0;
+  /** Ended, and not given to the exporter yet. */
+  waiting = 0;
+  /** Why an export failed, the first time. */
+  reason: string | undefined;
+  /** Is told of every span that will not be exported. */
+  readonly onLost: (count: number) => void;
+
+  constructor(onLost: (count: number) => void) {
+    this.onLost = onLost;
+  }
+}
+
+/** Drops the spans for which there is no room before the processor does, which would not say how many. */
+export function countedProcessor(inner: SpanProcessor, maxWaiting: number, counts: SpanCounts): SpanProcessor {
+  return {
+    onStart: (span, context) => inner.onStart(span, context),
+    onEnd(span) {
+      if ((span.spanContext().traceFlags & SAMPLED) === 0) return;
+      counts.ended += 1;
+      if (counts.waiting >= maxWaiting) {
+        counts.dropped += 1;
+        counts.onLost(1);
+        return;
+      }
+      counts.waiting += 1;
+      inner.onEnd(span);
+    },
+    forceFlush: () => inner.forceFlush(),
+    shutdown: () => inner.shutdown(),
+  };
+}
+
+/** The same exporter; `settled` resolves when no request is under way. */
+export function countedSpanExporter(inner: SpanExporter, counts: SpanCounts): SpanExporter & Pick<Requests, "settled"> {
+  const requests = new Requests();
+  return {
+    export(spans: ReadableSpan[], done) {
+      counts.waiting -= spans.length;
+      const end = requests.begin();
+      inner.export(spans, (result) => {
+        if (!end()) return;
+        if (result.code === SUCCESS) counts.exported += spans.length;
+        else {
+          counts.failed += spans.length;
+          counts.reason ??= reasonOf(result);
+          counts.onLost(spans.length);
+        }
+        done(result);
+      });
+    },
+    shutdown: () => inner.shutdown(),
+    forceFlush: async () => inner.forceFlush?.(),
+    settled: () => requests.settled(),
+  };
+}
+
+/** Only the last export counts: it has everything that earlier ones had. */
+export class MetricCounts {
+  /** An export was begun since the last that arrived. */
+  isBehind = false;
+  reason: string | undefined;
+}
+
+export function countedMetricExporter(inner: PushMetricExporter, counts: MetricCounts): PushMetricExporter {
+  return {
+    export(metrics: ResourceMetrics, done) {
+      counts.isBehind = true;
+      inner.export(metrics, (result) => {
+        counts.isBehind = result.code !== SUCCESS;
+        counts.reason = counts.isBehind ? reasonOf(result) : undefined;
+        done(result);
+      });
+    },
+    selectAggregation: (type) => inner.selectAggregation?.(type) ?? DEFAULT_AGGREGATION,
+    selectAggregationTemporality: (type) => inner.selectAggregationTemporality?.(type) ?? CUMULATIVE,
+    forceFlush: () => inner.forceFlush(),
+    shutdown: () => inner.shutdown(),
+  };
+}
+
+/** `AggregationType.DEFAULT` and `AggregationTemporality.CUMULATIVE`. */
+const DEFAULT_AGGREGATION = { type: 0 } as const;
+const CUMULATIVE = 1;
+
+/** An error of several addresses has no message of its own. */
+function reasonOf({ error }: ExportResult): string {
+  const { message = "", code } = (error ?? {}) as { message?: string; code?: unknown };
+  if (typeof code === "number") return `HTTP ${code} ${message}`.trimEnd();
+  return message || String(code ?? "the export failed");
+}
+
+class Requests {
+  #open = 0;
+  #waiting: (() => void)[] = [];
+
+  /** What it returns ends the request, and is true the first time. */
+  begin(): () => boolean {
+    this.#open += 1;
+    let isOpen = true;
+    return () => {
+      if (!isOpen) return false;
+      isOpen = false;
+      this.#open -= 1;
+      if (this.#open === 0) for (const resolve of this.#waiting.splice(0)) resolve();
+      return true;
+    };
+  }
+
+  settled(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#open === 0) resolve();
+      else this.#waiting.push(resolve);
+    });
+  }
+}

@@ -1,0 +1,271 @@
+/** Counts what happens in trees: a fold over events that writes to a meter. */
+
+import type { EventListener, EventOf, SousEvent } from "../core/event.ts";
+import { isOutsideModel } from "../core/model.ts";
+import { errorTypeOf } from "../core/outcome.ts";
+import { countEnd } from "./ended-run.ts";
+import { MAX_LABEL_VALUES, OTHER } from "./label-cap.ts";
+import type { GaugeReading, LabelValues, Meter } from "./meter.ts";
+import { providerName, requestModel } from "./names.ts";
+import { rememberIn } from "./remember-in.ts";
+import { type LimitName, TreeBudget } from "./tree-budget.ts";
+
+/** Give it one meter of its own; it may listen to any number of trees. */
+export function measureRuns(meter: Meter): EventListener {
+  const fold = new MetricsFold(meter);
+  meter.observe(() => fold.gauges());
+  return fold.onEvent;
+}
+
+/** All that is kept of a run while it lives. */
+type LiveRun = {
+  readonly agent: string;
+  readonly model: ModelLabels;
+  /** Undefined where the tree has no limit, or what it had spent is not known. */
+  readonly budget: TreeBudget | undefined;
+  /** What `budget` knows of this run. */
+  tokens: number;
+  costUsd: number;
+  /** When the model was asked; undefined while it is not. */
+  askedAt: number | undefined;
+  isStalled: boolean;
+};
+
+/** Trees that ended, whose next root run continues their budget. */
+const MAX_ENDED_BUDGETS = 100;
+
+class MetricsFold {
+  readonly #meter: Meter;
+  readonly #live = new Map<string, LiveRun>();
+  readonly #models = new Map<string, ModelLabels>();
+  /** Live runs by depth. A depth that was seen stays, with 0. */
+  readonly #active: number[] = [];
+  #stalled = 0;
+  /** Runs whose model was asked and has not begun to answer. */
+  readonly #unheard = new Set<string>();
+  /** Of live roots, by run. */
+  readonly #budgets = new Map<string, TreeBudget>();
+  /** Of ended roots, by agent. */
+  readonly #endedBudgets = new Map<string, TreeBudget>();
+
+  constructor(meter: Meter) {
+    this.#meter = meter;
+  }
+
+  readonly onEvent = (event: SousEvent): void => {
+    // Pieces of answers come by the hundred, and only the first of each counts.
+    if (isPiece(event) && this.#unheard.size === 0 && this.#stalled === 0) return;
+    const run = this.#live.get(event.runId);
+    if (run?.isStalled === true) this.#setStalled(run, false);
+    switch (event.type) {
+      case "run-start":
+        this.#start(event);
+        break;
+      case "resume":
+        this.#resume(event);
+        break;
+      case "run-end":
+        this.#end(event, run);
+        break;
+      case "spawn-refused":
+        // guard: refused-is-no-execution
+        this.#meter.count("errors", 1, [String(event.depth + 1), event.errorType]);
+        break;
+      case "turn-start":
+        if (run !== undefined) this.#ask(run, event);
+        break;
+      case "text-delta":
+      case "reasoning-delta":
+        if (this.#unheard.delete(event.runId) && run !== undefined) this.#firstChunk(run, event.time);
+        break;
+      case "message-end":
+        if (run !== undefined) this.#answer(run, event);
+        break;
+      case "retry":
+        if (run !== undefined) charge(run, event.depth, event.spent.totalTokens, event.costUsd);
+        break;
+      case "stalled":
+        if (run !== undefined) this.#setStalled(run, true);
+        break;
+      case "tool-call-start":
+      case "tool-call-end":
+      case "outside-session":
+      case "outside-call":
+      case "approval-request":
+      case "approval-end":
+      case "budget-warning":
+      case "budget-wait":
+      case "budget-near":
+      case "prune":
+      case "truncation":
+      case "cancel":
+      case "steer":
+      case "notice":
+      case "report":
+        break;
+      default:
+        event satisfies never;
+    }
+  };
+
+  *gauges(): Iterable<GaugeReading> {
+    for (const [depth, value = 0] of this.#active.entries()) {
+      yield { metric: "active", value, labels: [String(depth)] };
+    }
+    yield { metric: "stalled", value: this.#stalled, labels: [] };
+    for (const limit of ["tokens", "cost"] as const) {
+      const value = this.#leastLeft(limit);
+      if (value !== undefined) yield { metric: "budgetRemaining", value, labels: [limit] };
+    }
+  }
+
+  #leastLeft(limit: LimitName): number | undefined {
+    let least: number | undefined;
+    for (const budget of this.#budgets.values()) {
+      const left = budget.remaining(limit);
+      if (left !== undefined && (least === undefined || left < least)) least = left;
+    }
+    return least;
+  }
+
+  #start(event: EventOf<"run-start">): void {
+    const { runId, parentId, agent, model, depth } = event;
+    this.#meter.count("executions", 1, [String(depth)]);
+    const budget = parentId === null ? this.#openBudget(event) : this.#live.get(parentId)?.budget;
+    this.#enter(runId, depth, { agent, model: this.#labelsOf(model), budget });
+  }
+
+  /** Begun by another process: no execution of this one. What its tree had spent is not known here. */
+  #resume({ runId, depth, run }: EventOf<"resume">): void {
+    if (this.#live.has(runId)) return;
+    const model = this.#labelsOf(run?.model ?? OTHER);
+    this.#enter(runId, depth, { agent: run?.agent ?? OTHER, model, budget: undefined });
+  }
+
+  #enter(runId: string, depth: number, of: Pick<LiveRun, "agent" | "model" | "budget">): void {
+    this.#countActive(depth, 1);
+    const state = { tokens: 0, costUsd: 0, askedAt: undefined, isStalled: false };
+    this.#live.set(runId, { ...of, ...state });
+  }
+
+  #end(event: EventOf<"run-end">, run: LiveRun | undefined): void {
+    const { runId, agentId, depth, usage, costUsd } = event;
+    const errorType = errorTypeOf(event);
+    const agent = run?.agent ?? OTHER;
+    countEnd(this.#meter, { ...event, agent, model: run?.model.model ?? OTHER, errorType });
+    if (run === undefined) return;
+    if (run.askedAt !== undefined) {
+      const failed = [...run.model.firstChunk, errorType ?? "model"];
+      this.#meter.record("operationDuration", secondsBetween(run.askedAt, event.time), failed);
+    }
+    // A call that was stopped before its answer was recorded is counted in the end alone.
+    const restUsd = costUsd === null ? null : costUsd - run.costUsd;
+    charge(run, depth, usage.totalTokens - run.tokens, restUsd);
+    this.#live.delete(runId);
+    this.#unheard.delete(runId);
+    this.#countActive(depth, -1); // guard: active-until-every-end
+    this.#closeBudget(runId, agentId);
+  }
+
+  #countActive(depth: number, more: number): void {
+    while (this.#active.length <= depth) this.#active.push(0);
+    this.#active[depth] = (this.#active[depth] ?? 0) + more;
+  }
+
+  #setStalled(run: LiveRun, isStalled: boolean): void {
+    run.isStalled = isStalled;
+    this.#stalled += isStalled ? 1 : -1;
+  }
+
+  /** A prompt that was too long is made shorter and asked again within the turn: its time began with the first. */
+  #ask(run: LiveRun, { runId, time }: EventOf<"turn-start">): void {
+    run.askedAt ??= time;
+    this.#unheard.add(runId);
+  }
+
+  #firstChunk(run: LiveRun, time: number): void {
+    if (run.askedAt === undefined || !run.model.isChat) return;
+    this.#meter.record("firstChunk", secondsBetween(run.askedAt, time), run.model.firstChunk);
+  }
+
+  #answer(run: LiveRun, { runId, time, depth, usage, costUsd }: EventOf<"message-end">): void {
+    const { isChat, answered, input, output } = run.model;
+    if (run.askedAt !== undefined) this.#meter.record("operationDuration", secondsBetween(run.askedAt, time), answered);
+    run.askedAt = undefined;
+    this.#unheard.delete(runId);
+    charge(run, depth, usage.totalTokens, costUsd);
+    // The conventions want tokens as the provider counts them, and of chat calls only.
+    if (usage.estimated || !isChat) return;
+    this.#meter.record("tokenUsage", usage.inputTokens, input);
+    this.#meter.record("tokenUsage", usage.outputTokens, output);
+  }
+
+  /** Shared by the runs of a model, up to a bound: models are named by users. */
+  #labelsOf(model: string): ModelLabels {
+    const known = this.#models.get(model);
+    if (known !== undefined) return known;
+    if (this.#models.size >= MAX_LABEL_VALUES) this.#models.clear();
+    const labels = modelLabels(model);
+    this.#models.set(model, labels);
+    return labels;
+  }
+
+  #openBudget(event: EventOf<"run-start">): TreeBudget | undefined {
+    const earlier = this.#endedBudgets.get(event.agentId);
+    this.#endedBudgets.delete(event.agentId);
+    // What the tree spent in another process is not known.
+    if (event.origin?.kind === "follow-up" && earlier === undefined) return undefined;
+    const budget = new TreeBudget(event, earlier);
+    if (!budget.isLimited) return undefined;
+    this.#budgets.set(event.runId, budget);
+    return budget;
+  }
+
+  #closeBudget(runId: string, agentId: string): void {
+    const budget = this.#budgets.get(runId);
+    if (budget === undefined) return;
+    this.#budgets.delete(runId);
+    rememberIn(this.#endedBudgets, agentId, budget, MAX_ENDED_BUDGETS);
+  }
+}
+
+function isPiece({ type }: SousEvent): boolean {
+  return type === "text-delta" || type === "reasoning-delta";
+}
+
+function charge(run: LiveRun, depth: number, tokens: number, costUsd: number | null): void {
+  if (run.budget === undefined) return;
+  const spent = { tokens, costUsd: costUsd ?? 0 };
+  run.tokens += spent.tokens;
+  run.costUsd += spent.costUsd;
+  run.budget.add(spent, depth);
+}
+
+/** The labels of all metrics of one model. */
+type ModelLabels = {
+  readonly model: string;
+  /** False for an agent outside: it is invoked, and its tokens are not those of a chat call. */
+  readonly isChat: boolean;
+  readonly firstChunk: LabelValues;
+  readonly answered: LabelValues;
+  readonly input: LabelValues;
+  readonly output: LabelValues;
+};
+
+function modelLabels(model: string): ModelLabels {
+  const isChat = !isOutsideModel(model);
+  const labels = [isChat ? "chat" : "invoke_agent", providerName(model), requestModel(model)];
+  return {
+    model,
+    isChat,
+    firstChunk: labels,
+    answered: [...labels, ""],
+    input: [...labels, "input"],
+    output: [...labels, "output"],
+  };
+}
+
+/** A clock that is set back makes no negative time. */
+function secondsBetween(from: number, to: number): number {
+  return Math.max(0, to - from) / 1000;
+}

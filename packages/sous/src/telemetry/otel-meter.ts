@@ -1,0 +1,74 @@
+/** Metrics as instruments of OpenTelemetry: the same names, labels and buckets as in the registry. */
+
+import type { Attributes, Counter, Histogram, ObservableGauge, Meter as OtelMeter } from "@opentelemetry/api";
+import { LabelCap } from "./label-cap.ts";
+import type { GaugeReading, LabelValues, Meter } from "./meter.ts";
+import { METRICS, type Metric, type MetricName } from "./names.ts";
+
+export function otelMeter(meter: OtelMeter): Meter {
+  return new InstrumentMeter(meter);
+}
+
+const NAMES = Object.keys(METRICS) as MetricName[];
+
+class InstrumentMeter implements Meter {
+  readonly #meter: OtelMeter;
+  readonly #cap = new LabelCap();
+  readonly #counters = new Map<MetricName, Counter>();
+  readonly #histograms = new Map<MetricName, Histogram>();
+
+  constructor(meter: OtelMeter) {
+    this.#meter = meter;
+  }
+
+  count(metric: MetricName, amount: number, labels: LabelValues): void {
+    let counter = this.#counters.get(metric);
+    if (counter === undefined) {
+      counter = this.#meter.createCounter(METRICS[metric].name, optionsOf(metric));
+      this.#counters.set(metric, counter);
+    }
+    counter.add(amount, this.#attributes(metric, labels));
+  }
+
+  record(metric: MetricName, value: number, labels: LabelValues): void {
+    let histogram = this.#histograms.get(metric);
+    if (histogram === undefined) {
+      histogram = this.#meter.createHistogram(METRICS[metric].name, optionsOf(metric));
+      this.#histograms.set(metric, histogram);
+    }
+    histogram.record(value, this.#attributes(metric, labels));
+  }
+
+  observe(read: () => Iterable<GaugeReading>): Disposable {
+    const gauges = new Map<MetricName, ObservableGauge>();
+    for (const name of NAMES) {
+      if (METRICS[name].kind === "gauge")
+        gauges.set(name, this.#meter.createObservableGauge(METRICS[name].name, optionsOf(name)));
+    }
+    const all = [...gauges.values()];
+    const tell: Parameters<OtelMeter["addBatchObservableCallback"]>[0] = (result) => {
+      for (const { metric, value, labels } of read()) {
+        const gauge = gauges.get(metric);
+        if (gauge !== undefined) result.observe(gauge, value, this.#attributes(metric, labels));
+      }
+    };
+    this.#meter.addBatchObservableCallback(tell, all);
+    return { [Symbol.dispose]: () => this.#meter.removeBatchObservableCallback(tell, all) };
+  }
+
+  #attributes(metric: MetricName, labels: LabelValues): Attributes {
+    const names: readonly string[] = METRICS[metric].labels;
+    const attributes: Attributes = {};
+    for (const [index, value] of this.#cap.bound(metric, labels).entries()) {
+      const name = names[index];
+      if (name !== undefined && value !== "") attributes[name] = value;
+    }
+    return attributes;
+  }
+}
+
+function optionsOf(name: MetricName) {
+  const { about, unit, buckets }: Metric = METRICS[name];
+  const advice = buckets && { explicitBucketBoundaries: [...buckets] };
+  return { description: about, ...(unit === "" ? {} : { unit }), ...(advice && { advice }) };
+}

@@ -1,0 +1,96 @@
+/** What happens within a run, a turn or a call, as events of its span. */
+
+import type { SousEvent } from "../core/event.ts";
+import type { LimitState } from "../core/limits.ts";
+import type { OpenSpan } from "./open-span.ts";
+import { type ContentWriter, cutText } from "./span-content.ts";
+
+/** Events that are neither a span nor a piece of text. */
+export type NotedEvent = Exclude<SousEvent, { type: "run-start" | "text-delta" | "reasoning-delta" }>;
+
+const MAX_MESSAGE_BYTES = 1024;
+
+/** Texts of people and models are written with `content` only. */
+export function noteOnSpan(span: OpenSpan | undefined, event: SousEvent, content: ContentWriter | undefined): void {
+  if (span === undefined) return;
+  const { time } = event;
+  switch (event.type) {
+    case "approval-request":
+      span.event("sous.approval_request", time, { tool: event.toolName });
+      break;
+    case "approval-end": {
+      const { allowed, by, reason } = event;
+      const words = reason === undefined || content === undefined ? {} : { reason: content.text(reason) };
+      span.event("sous.approval_end", time, { allowed, by, ...words });
+      break;
+    }
+    case "budget-wait":
+      span.event("sous.budget_wait", time, limitAttributes(event.limit));
+      break;
+    case "budget-near":
+      span.event("sous.budget_near", time, limitAttributes(event.limit));
+      break;
+    case "budget-warning":
+      span.event("sous.budget_warning", time, { message: short(event.message) });
+      break;
+    case "spawn-refused":
+      span.event("sous.spawn_refused", time, { error_type: event.errorType, message: short(event.message) });
+      break;
+    case "stalled":
+      span.event("sous.stalled", time, { seconds: event.seconds, waiting_for: short(event.waitingFor) });
+      break;
+    case "prune": {
+      const { dropped, tokensBefore, tokensAfter } = event;
+      span.event("sous.prune", time, { dropped, tokens_before: tokensBefore, tokens_after: tokensAfter });
+      break;
+    }
+    case "truncation": {
+      const { subject, originalBytes, keptBytes } = event;
+      span.event("sous.truncation", time, { subject, original_bytes: originalBytes, kept_bytes: keptBytes });
+      break;
+    }
+    case "cancel":
+      span.event("sous.cancel", time, { mode: event.mode });
+      break;
+    case "steer":
+      span.event("sous.steer", time, textOf(event, content));
+      break;
+    case "notice":
+      span.event("sous.notice", time, { reason: event.reason, ...textOf(event, content) });
+      break;
+    case "report":
+      span.event("sous.report", time, { child_run_id: event.childRunId, ...textOf(event, content) });
+      break;
+    case "outside-session":
+      span.event("sous.outside_session", time, { server: event.server, continued: event.continued });
+      break;
+    case "resume":
+      span.event("sous.resume", time, { used_ms: event.usedMs });
+      break;
+    case "run-start":
+    case "turn-start":
+    case "message-end":
+    case "retry":
+    case "tool-call-start":
+    case "tool-call-end":
+    case "outside-call":
+    case "run-end":
+    case "text-delta":
+    case "reasoning-delta":
+      break;
+    default:
+      event satisfies never;
+  }
+}
+
+function limitAttributes({ of, unit, limit, spent, reserved }: LimitState) {
+  return { of, unit, limit, spent, reserved };
+}
+
+function textOf({ text }: { readonly text: string }, content: ContentWriter | undefined): { text?: string } {
+  return content === undefined ? {} : { text: content.text(text) };
+}
+
+function short(message: string): string {
+  return cutText(message, MAX_MESSAGE_BYTES);
+}

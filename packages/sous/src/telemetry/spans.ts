@@ -1,0 +1,272 @@
+/** Traces: one span per run, turn and tool call, made from the events of trees. */
+
+import type { Context, Link, SpanContext, TracerProvider } from "@opentelemetry/api";
+import type { EventListener, EventOf, ResumedRun, RunIdentity, RunOrigin } from "../core/event.ts";
+import { isOutsideModel } from "../core/model.ts";
+import { completionStatus, errorTypeOf } from "../core/outcome.ts";
+import { spanIdOf, traceIdOf } from "../core/trace-context.ts";
+import { diag, SpanKind } from "./otel-api.ts";
+import { rememberIn } from "./remember-in.ts";
+import { answered, ContentWriter, contentOf, PendingInput, resultMessage, said, textPart } from "./span-content.ts";
+import { type NotedEvent, noteOnSpan } from "./span-events.ts";
+import { modelAttributes, type NewCall, remoteSpan, SpanMaker, sharedAttributes } from "./span-maker.ts";
+import { LINK_ATTRIBUTE, type LINKS, type SpanAttributes } from "./span-names.ts";
+import { TracedRun } from "./traced-run.ts";
+import { TurnSpans } from "./turn-spans.ts";
+
+/** How runs are traced. */
+export type TraceOptions = {
+  /** Makes the spans; the global one of the OpenTelemetry API when unset. */
+  tracerProvider?: TracerProvider | undefined;
+  /** True puts what was asked, answered, called and returned into the spans, each cut to 8 KB. Off when unset. */
+  captureContent?: boolean | undefined;
+  /** Called with each captured text before it is cut. Secrets that sous knows are gone already. */
+  redact?: ((text: string) => string) | undefined;
+  /** True adds `langfuse.observation.type`, by which Langfuse draws agents, generations and tools apart. */
+  observationType?: boolean | undefined;
+  /** What roots lie under; when unset the trace they were started in, else the context that is active now. */
+  parent?: Context | undefined;
+  /** W3C baggage: its entries become attributes of every span. When unset that of the context. */
+  baggage?: string | undefined;
+};
+
+/**
+ * A listener that makes spans of the events it hears, of any number of trees: give it to a run as `onEvent`. Never throws. A
+ * span is exported when it ends: the process that ends a run exports its span, and a run that never ends has none.
+ */
+export function traceRuns(options: TraceOptions = {}): EventListener {
+  const fold = new SpanFold(options);
+  return (event) => {
+    // They are many, and on no span.
+    if (event.type === "text-delta" || event.type === "reasoning-delta") return;
+    try {
+      fold.add(event);
+    } catch (error) {
+      diag.error(`sous: ${event.type} of ${event.path} is missing in its trace`, error);
+    }
+  };
+}
+
+/** Spans of ended runs that later ones may be linked to. */
+const MAX_ENDED_RUNS = 1000;
+
+/** What is known of a run that starts or continues. */
+type OpenedRun = Pick<ResumedRun, "agent" | "model" | "call" | "traceparent" | "startedAt"> & {
+  readonly links: Link[];
+  readonly attributes: SpanAttributes;
+};
+
+class SpanFold {
+  readonly #make: SpanMaker;
+  readonly #content: ContentWriter | undefined;
+  readonly #turns: TurnSpans;
+  readonly #runs = new Map<string, TracedRun>();
+  readonly #ended = new Map<string, SpanContext>();
+
+  constructor({ captureContent, redact, ...options }: TraceOptions) {
+    this.#make = new SpanMaker(options);
+    this.#content = captureContent === true ? new ContentWriter(redact) : undefined;
+    this.#turns = new TurnSpans(this.#make, this.#content);
+  }
+
+  add(event: NotedEvent | EventOf<"run-start">): void {
+    if (event.type === "run-start") this.#startRun(event);
+    else this.#note(event);
+  }
+
+  #note(event: NotedEvent): void {
+    if (event.type === "resume") this.#resumeRun(event);
+    const run = this.#runs.get(event.runId);
+    if (run !== undefined) this.#addTo(run, event);
+    // A child that waits to start has no span yet.
+    else if (event.parentId !== null) noteOnSpan(this.#runs.get(event.parentId)?.span, event, this.#content);
+  }
+
+  #addTo(run: TracedRun, event: NotedEvent): void {
+    switch (event.type) {
+      case "turn-start":
+        this.#turns.start(run, event);
+        break;
+      case "message-end":
+        this.#turns.end(run, event);
+        break;
+      case "retry":
+        this.#turns.retry(run, event);
+        break;
+      case "tool-call-start":
+        this.#startCall(run, event);
+        break;
+      case "tool-call-end":
+        this.#endCall(run, event);
+        break;
+      case "outside-call":
+        this.#outsideCall(run, event);
+        break;
+      case "run-end":
+        this.#endRun(run, event);
+        break;
+      case "approval-end":
+        if (!event.allowed) run.denied.add(event.callId);
+        noteOnSpan(spanFor(run, event), event, this.#content);
+        break;
+      case "steer":
+      case "notice":
+      case "report":
+        run.pending?.add(said("user", event.text));
+        noteOnSpan(run.span, event, this.#content);
+        break;
+      default:
+        noteOnSpan(spanFor(run, event), event, this.#content);
+    }
+  }
+
+  #startRun(event: EventOf<"run-start">): void {
+    const { agent, model, call, traceparent, origin, time, task, instructions } = event;
+    const content = this.#content && {
+      "gen_ai.input.messages": this.#content.json([contentOf(task)]),
+      ...(instructions !== undefined && {
+        "gen_ai.system_instructions": this.#content.json([textPart(instructions)]),
+      }),
+    };
+    const links = origin === undefined ? [] : [this.#linkToRun(origin, event)];
+    const run = this.#open(event, {
+      agent,
+      model,
+      call,
+      traceparent,
+      startedAt: time,
+      links,
+      attributes: content ?? {},
+    });
+    run.pending?.add(contentOf(task));
+  }
+
+  /** A run that another process began: the same span again, if ids follow from runs. */
+  #resumeRun(event: EventOf<"resume">): void {
+    if (this.#runs.has(event.runId)) return;
+    const { path, time, usedMs, run: known } = event;
+    const { agent, model, call, traceparent, startedAt, usage, answeredSeq } = known ?? unknownRun(path, time - usedMs);
+    const run = this.#open(event, { agent, model, call, traceparent, startedAt, links: [], attributes: {} });
+    run.counted = usage && { ...usage }; // guard: tokens-of-earlier-processes
+    const answered = answeredSeq === undefined ? undefined : run.placeOf({ seq: answeredSeq });
+    if (answered !== undefined) run.span.link({ context: answered, attributes: { [LINK_ATTRIBUTE]: "resume" } });
+  }
+
+  #open(event: RunIdentity, given: OpenedRun): TracedRun {
+    const { runId, agentId, parentId, path, depth } = event;
+    const { agent, model, call, traceparent, startedAt, links, attributes } = given;
+    const parent = parentId === null ? undefined : this.#runs.get(parentId);
+    const conversationId = parent?.facts.conversationId ?? agentId;
+    const who = { runId, agentId, parentId, path, depth };
+    const shared = sharedAttributes(conversationId, agent);
+    const ofModel = modelAttributes(model);
+    const facts = { who, agent, model, conversationId, shared, ofModel };
+    const above = parent === undefined ? this.#make.remoteParent(traceparent) : parent.contextOf(call?.callId);
+    const about = {
+      operation: "invoke_agent",
+      of: agent,
+      who,
+      part: "run",
+      parent: above && this.#make.below(above),
+      time: startedAt,
+      attributes: {
+        ...shared,
+        ...ofModel,
+        ...{ "gen_ai.agent.id": agentId, "sous.run.path": path, "sous.run.depth": depth },
+        ...attributes,
+      },
+    } as const;
+    const span = this.#make.start(about, isOutsideModel(model) ? SpanKind.CLIENT : SpanKind.INTERNAL, links);
+    const run = new TracedRun(facts, span, this.#make.below(span.context), this.#content && new PendingInput());
+    this.#runs.set(runId, run);
+    return run;
+  }
+
+  /** Of a run that neither this process nor the event knows, a root is taken for the beginning of its own trace. */
+  #linkToRun(origin: RunOrigin, { parentId }: RunIdentity): Link {
+    const { kind, runId: earlierId } = origin;
+    const known = this.#runs.get(earlierId)?.span.context ?? this.#ended.get(earlierId);
+    const recorded = kind === "fork" ? undefined : remoteSpan(origin.traceparent);
+    const parent = parentId === null || kind === "branch" ? undefined : this.#runs.get(parentId);
+    const guessed = { traceId: parent?.span.context.traceId ?? traceIdOf(earlierId), spanId: spanIdOf(earlierId) };
+    const context = known ?? recorded ?? { ...guessed, traceFlags: 1, isRemote: true };
+    return { context, attributes: { [LINK_ATTRIBUTE]: kind satisfies keyof typeof LINKS } };
+  }
+
+  #startCall(run: TracedRun, event: EventOf<"tool-call-start">): void {
+    const { callId, toolName, input, time } = event;
+    if (run.calls.has(callId)) return;
+    run.calls.set(
+      callId,
+      this.#make.startTool(run, { callId }, time, {
+        callId,
+        name: toolName,
+        type: "function",
+        input: this.#content?.json(input),
+      }),
+    );
+  }
+
+  /** The span of a call that began in another process is made at its end. */
+  #endCall(run: TracedRun, event: EventOf<"tool-call-end">): void {
+    const { callId, toolName, output, isError, durationMs, time } = event;
+    const about: NewCall = { callId, name: toolName, type: "function", input: undefined };
+    const span = run.calls.get(callId) ?? this.#make.startTool(run, { callId }, time - durationMs, about);
+    const wasDenied = run.denied.delete(callId);
+    if (isError) span.fail(wasDenied ? "consent" : "tool");
+    if (this.#content !== undefined) span.set({ "gen_ai.tool.call.result": this.#content.text(output) });
+    span.end(time);
+    run.endCall(callId, span.context);
+    run.pending?.add(resultMessage(event));
+  }
+
+  #outsideCall(run: TracedRun, event: EventOf<"outside-call">): void {
+    const { seq, callId, phase, name, input, output, isError, time } = event;
+    const about: NewCall = { callId, name, type: "extension", input: this.#content?.json(input) };
+    const span = run.outsideCalls.get(callId) ?? this.#make.startTool(run, { seq }, time, about);
+    run.outsideCalls.set(callId, span);
+    if (phase === "start") return;
+    run.outsideCalls.delete(callId);
+    if (isError === true) span.fail("tool");
+    if (output !== undefined && this.#content) span.set({ "gen_ai.tool.call.result": this.#content.text(output) });
+    span.end(time);
+  }
+
+  #endRun(run: TracedRun, event: EventOf<"run-end">): void {
+    const { runId, seq, status, stopReason, turns, usage, costUsd, text, fault, time } = event;
+    this.#runs.delete(runId);
+    rememberIn(this.#ended, runId, run.span.context, MAX_ENDED_RUNS);
+    const errorType = errorTypeOf(event);
+    const finish = errorType === undefined ? (stopReason ?? "stop") : "error";
+    for (const call of [...run.calls.values(), ...run.outsideCalls.values()]) {
+      call.fail(errorType ?? "cancelled");
+      call.end(time);
+    }
+    this.#turns.countRest(run, usage, seq, time);
+    const failure = errorType === undefined || errorType === "model" ? run.chat?.failure : undefined;
+    this.#turns.abandon(run, time, failure ?? errorType ?? "cancelled", fault?.message);
+    run.span.set({
+      ...{ "sous.outcome": completionStatus(status), "sous.turns": turns },
+      ...(stopReason !== undefined && { "sous.stop_reason": stopReason }),
+      ...(costUsd === null ? { "sous.cost.unknown": true } : { "sous.cost_usd": costUsd }),
+      ...(this.#content && {
+        "gen_ai.output.messages": this.#content.json([answered(said("assistant", text), finish)]),
+      }),
+    });
+    if (errorType !== undefined) run.span.fail(errorType, fault?.message);
+    run.span.end(time);
+  }
+}
+
+function spanFor(run: TracedRun, event: NotedEvent) {
+  if (event.type === "approval-request" || event.type === "approval-end")
+    return run.calls.get(event.callId) ?? run.outsideCalls.get(event.callId) ?? run.span;
+  if (event.type === "spawn-refused") return run.onlyCall ?? run.span;
+  return event.type === "budget-wait" || event.type === "stalled" ? run.current : run.span;
+}
+
+/** Journals of earlier versions do not say what continues. */
+function unknownRun(path: string, startedAt: number): Omit<ResumedRun, "usage"> & { usage: undefined } {
+  const label = path.slice(path.lastIndexOf("/") + 1);
+  return { agent: label, label, model: "", call: undefined, startedAt, turns: 0, usage: undefined };
+}

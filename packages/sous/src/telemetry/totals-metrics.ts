@@ -1,0 +1,96 @@
+/** Metrics of a database: what all processes that store runs there have done, read page by page. */
+
+import type { Store } from "../core/store.ts";
+import type { Tally, Totals } from "../core/totals.ts";
+import { countEnd, countSpend } from "./ended-run.ts";
+import type { GaugeReading, Meter } from "./meter.ts";
+
+export type StoredMetrics = {
+  /**
+   * Adds what was stored since the last time. Calls that come while it reads share its work. When it rejects, everything read
+   * so far stays counted, and the next call continues there.
+   */
+  refresh(): Promise<void>;
+};
+
+/** Give it a meter of its own. Counters never fall, also when runs are deleted. */
+export function measureStore(store: Pick<Store, "totals">, meter: Meter): StoredMetrics {
+  const reader = new TotalsReader(store, meter);
+  meter.observe(() => reader.gauges());
+  return reader;
+}
+
+class TotalsReader implements StoredMetrics {
+  readonly #store: Pick<Store, "totals">;
+  readonly #meter: Meter;
+  #mark: string | undefined;
+  #reading: Promise<void> | undefined;
+  /** By depth: runs that are over; runs that are counted as started; runs at work now. */
+  readonly #over: number[] = [];
+  readonly #started: number[] = [];
+  #active: number[] = [];
+
+  constructor(store: Pick<Store, "totals">, meter: Meter) {
+    this.#store = store;
+    this.#meter = meter;
+  }
+
+  refresh(): Promise<void> {
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  *gauges(): Iterable<GaugeReading> {
+    for (const [depth, value = 0] of this.#active.entries()) {
+      yield { metric: "active", value, labels: [String(depth)] };
+    }
+  }
+
+  async #read(): Promise<void> {
+    for (;;) {
+      const page = await this.#store.totals({ after: this.#mark });
+      for (const tally of page.tallies) this.#count(tally);
+      this.#mark = page.mark;
+      if (page.isComplete) return this.#countLive(page.unended);
+      // The first pages of a large database take seconds: others get their turn in between.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  #count(tally: Tally): void {
+    if (tally.kind === "refusal") {
+      this.#meter.count("errors", 1, [String(tally.depth), tally.errorType]);
+      return;
+    }
+    const { status } = tally;
+    addAt(this.#over, tally.depth, 1);
+    // Deleted before it ended: it has no outcome, and what it spent is spent.
+    if (status === "interrupted") countSpend(this.#meter, tally);
+    else countEnd(this.#meter, { ...tally, status });
+  }
+
+  /** A run is counted as started when it is first seen, at work or over. */
+  #countLive(unended: Totals["unended"]): void {
+    const begun = [...this.#over];
+    const active = this.#active.map(() => 0);
+    for (const { depth, status } of unended) {
+      addAt(begun, depth, 1);
+      addAt(active, depth, status === "running" ? 1 : 0);
+    }
+    for (const [depth, count = 0] of begun.entries()) {
+      const more = count - (this.#started[depth] ?? 0);
+      if (more <= 0) continue;
+      this.#meter.count("executions", more, [String(depth)]);
+      addAt(this.#started, depth, more);
+      addAt(active, depth, 0);
+    }
+    this.#active = active;
+  }
+}
+
+function addAt(counts: number[], depth: number, more: number): void {
+  while (counts.length <= depth) counts.push(0);
+  counts[depth] = (counts[depth] ?? 0) + more;
+}

@@ -1,0 +1,95 @@
+/** One live run as its spans see it: where it lies in its trace, and what of it is open. */
+
+import type { SpanContext } from "@opentelemetry/api";
+import type { RunIdentity } from "../core/event.ts";
+import { FAN_OUT } from "../core/spawn.ts";
+import { type SpanPart, spanIdOf } from "../core/trace-context.ts";
+import { noUsage, type Usage } from "../core/usage.ts";
+import type { OpenSpan } from "./open-span.ts";
+import { rememberIn } from "./remember-in.ts";
+import type { PendingInput } from "./span-content.ts";
+import type { ParentSpan } from "./span-maker.ts";
+import type { SpanAttributes } from "./span-names.ts";
+
+/** The span of a turn, and the tokens of its attempts so far. */
+export type OpenChat = {
+  readonly span: OpenSpan;
+  readonly usage: Usage;
+  /** The kind of the last failed attempt. */
+  failure: string | undefined;
+};
+
+/** What is known when a run begins or continues. */
+export type RunFacts = {
+  readonly who: RunIdentity;
+  readonly agent: string;
+  readonly model: string;
+  readonly conversationId: string;
+  /** Attributes of all its spans, and of those of its model. */
+  readonly shared: SpanAttributes;
+  readonly ofModel: SpanAttributes;
+};
+
+/** Contexts of ended calls that are kept where ids do not follow from runs: a background child may still name one. */
+const MAX_ENDED_CALLS = 64;
+
+export class TracedRun {
+  readonly facts: RunFacts;
+  readonly span: OpenSpan;
+  /** Its span, as the one that others lie under. */
+  readonly below: ParentSpan;
+  chat: OpenChat | undefined;
+  readonly calls = new Map<string, OpenSpan>();
+  readonly outsideCalls = new Map<string, OpenSpan>();
+  /** Calls that a person did not allow. */
+  readonly denied = new Set<string>();
+  /** Undefined when content is not captured. */
+  readonly pending: PendingInput | undefined;
+  /** Tokens that are on spans of turns; undefined when those of an earlier process are not known. */
+  counted: Usage | undefined = noUsage();
+  /** False when the provider of the spans chooses other ids. */
+  readonly #hasOwnIds: boolean;
+  #endedCalls: Map<string, SpanContext> | undefined;
+
+  constructor(facts: RunFacts, span: OpenSpan, below: ParentSpan, pending: PendingInput | undefined) {
+    this.facts = facts;
+    this.span = span;
+    this.below = below;
+    this.pending = pending;
+    this.#hasOwnIds = span.context.spanId === spanIdOf(facts.who.runId);
+  }
+
+  /** What happens now belongs to it. */
+  get current(): OpenSpan {
+    return this.chat?.span ?? this.span;
+  }
+
+  /** The only call that is open; undefined when there are none or several. */
+  get onlyCall(): OpenSpan | undefined {
+    return this.calls.size === 1 ? this.calls.values().next().value : undefined;
+  }
+
+  /** Where a child of this call lies; under the run itself when the span of the call is not known. */
+  contextOf(callId: string | undefined): SpanContext {
+    const isFanOut = callId === FAN_OUT && this.facts.agent === FAN_OUT;
+    if (callId === undefined || isFanOut) return this.span.context;
+    const open = this.calls.get(callId)?.context;
+    if (open !== undefined) return open;
+    return this.placeOf({ callId }) ?? this.#endedCalls?.get(callId) ?? this.span.context;
+  }
+
+  /** The span of a part of it that has ended, or is in another process; undefined when ids do not follow from runs. */
+  placeOf(part: SpanPart): SpanContext | undefined {
+    if (!this.#hasOwnIds) return undefined;
+    const { traceId, traceFlags, traceState } = this.span.context;
+    const spanId = spanIdOf(this.facts.who.runId, part);
+    return { traceId, spanId, traceFlags, ...(traceState !== undefined && { traceState }) };
+  }
+
+  endCall(callId: string, context: SpanContext): void {
+    this.calls.delete(callId);
+    if (this.#hasOwnIds) return;
+    this.#endedCalls ??= new Map();
+    rememberIn(this.#endedCalls, callId, context, MAX_ENDED_CALLS);
+  }
+}
