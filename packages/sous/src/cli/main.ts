@@ -31,22 +31,26 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import("./commands/doctor.ts")).doctor,
   config: async () => (await import("./commands/config.ts")).config,
   demo: async () => (await import("./commands/demo.ts")).demo,
+  metrics: async () => (await import("./commands/metrics.ts")).metrics,
   permissions: async () => (await import("./commands/permissions.ts")).permissions,
   replay: async () => (await import("./commands/replay.ts")).replay,
   resume: async () => (await import("./commands/resume.ts")).resume,
   run: async () => (await import("./commands/run.ts")).run,
+  stats: async () => (await import("./commands/stats.ts")).stats,
   trust: async () => (await import("./commands/trust.ts")).trust,
 };
 
 const USAGE = 2;
-/** Of a command that has ended. */
-const MAX_EXIT_MS = 800;
+/** Of a command that has ended. With what telemetry may take before it, it is less than a second. */
+const MAX_EXIT_MS = 250;
+/** They leave connections behind: to models, and to a collector. */
+const CONNECTS: ReadonlySet<string> = new Set(["run", "chat", "resume"]);
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(given: readonly string[]): Promise<number> {
   const [name = "", ...rest] = withCommand(given);
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (load !== undefined) return rest.some(isHelp) ? help(name) : run(load, rest, name === "run");
+  if (load !== undefined) return rest.some(isHelp) ? help(name) : run(load, rest, name);
   switch (name) {
     case "--version":
     case "-V": {
@@ -94,15 +98,15 @@ async function help(command: string | undefined): Promise<number> {
   return 0;
 }
 
-/** With `owesResult` the command reports a result even when it is stopped, so no signal ends it while it is loaded. */
-async function run(load: () => Promise<Command>, parameters: readonly string[], owesResult: boolean): Promise<number> {
+/** `run` reports a result even when it is stopped, so no signal ends it while it is loaded. */
+async function run(load: () => Promise<Command>, parameters: readonly string[], name: string): Promise<number> {
   try {
-    const held = owesResult ? holdSignals() : undefined;
+    const held = name === "run" ? holdSignals() : undefined;
     const { guardStreams } = await import("./files/without-secrets.ts");
     guardStreams();
     const command = await load();
     const code = await command(parameters, held);
-    if (owesResult) exitSoon();
+    if (CONNECTS.has(name)) exitSoon();
     return code;
   } catch (error) {
     const { reportError } = await import("./report-error.ts");

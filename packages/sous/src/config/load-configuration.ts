@@ -113,11 +113,13 @@ function build(from: Resolver, env: Environment, projectRoot: string | undefined
     models: { allow: from.valueOf(SETTINGS.allowModels) },
     prices: from.valueOf(SETTINGS.prices),
     agentServers: toAgentServers(from.servers(SETTINGS.agentServers), from.warnings),
+    telemetry: {
+      metricsPort: from.optional(SETTINGS.metricsPort),
+      otlpEndpoint: from.optional(SETTINGS.otlpEndpoint),
+      capturesContent: from.valueOf(SETTINGS.captureContent),
+    },
   };
   from.servers(SETTINGS.mcpServers);
-  from.optional(SETTINGS.metricsPort);
-  from.optional(SETTINGS.otlpEndpoint);
-  from.valueOf(SETTINGS.captureContent);
   return configuration;
 }
 

@@ -247,23 +247,25 @@ export const SETTINGS = {
     ...given("mcp_servers", mcpServers(), {}, "add", "Servers of tools that speak MCP, by name."),
     isLater: true,
   },
-  metricsPort: {
-    ...optional(
-      "metrics.port",
-      whole({ least: 1, most: 65_535 }),
-      "never",
-      "The port of the Prometheus endpoint; unset, there is no endpoint.",
-    ),
-    isLater: true,
-  },
-  otlpEndpoint: {
-    ...optional("telemetry.otlp_endpoint", address(), "never", "Where OpenTelemetry sends spans; unset, nowhere."),
-    isLater: true,
-  },
-  captureContent: {
-    ...given("telemetry.capture_content", flag(), false, "never", "Whether spans contain messages."),
-    isLater: true,
-  },
+  metricsPort: optional(
+    "metrics.port",
+    whole({ least: 0, most: 65_535 }),
+    "never",
+    "The port on 127.0.0.1 where Prometheus reads the metrics of a run or chat; 0 is any free port. Unset, there is none.",
+  ),
+  otlpEndpoint: optional(
+    "telemetry.otlp_endpoint",
+    address(),
+    "never",
+    "Where traces and metrics are sent, as OTLP over HTTP. It goes before OTEL_EXPORTER_OTLP_ENDPOINT; without both, nothing is sent.",
+  ),
+  captureContent: given(
+    "telemetry.capture_content",
+    flag(),
+    false,
+    "never",
+    "Whether spans contain messages, and the inputs and results of tools: known secrets are taken out, and each is cut to 8 KB.",
+  ),
 } as const satisfies Readonly<Record<string, Setting>>;
 
 export const ALL_SETTINGS: readonly Setting[] = Object.values(SETTINGS);

@@ -19,8 +19,8 @@ export function secretsOf(environment: Readonly<Record<string, string | undefine
 /** Shorter values appear by chance. */
 const MIN_LENGTH = 8;
 
-/** `one` value, `several` of them, or an `address` that may have a password in it. */
-type Kind = "one" | "several" | "address";
+/** `one` value, `several` of them, `headers` that may have them, or an `address` that may have a password in it. */
+type Kind = "one" | "several" | "headers" | "address";
 
 const ONE = new Set(
   "KEY PASS SSHPASS PWD PSK CREDENTIAL CREDENTIALS CREDS AUTH AUTHORIZATION BEARER COOKIE JWT PAT".split(" "),
@@ -32,7 +32,7 @@ const ADDRESS = new Set("URL URI DSN PROXY CONNECTION CONNECTIONSTRING CONN REGI
 
 /** Most variables hold no secret, and this is asked at the start of every run. */
 const MAY_MATTER =
-  /KEY|TOKEN|SECRET|PASS|PWD|PSK|CRED|AUTH|BEARER|COOKIE|JWT|PAT|UR[LI]|DSN|PROXY|CONN|REGIST|ENDPO|REMOTE/i;
+  /KEY|TOKEN|SECRET|PASS|PWD|PSK|CRED|AUTH|BEARER|COOKIE|JWT|PAT|UR[LI]|DSN|PROXY|CONN|REGIST|ENDPO|REMOTE|HEADERS/i;
 
 /** A name that ends in one of these says something about a secret, not what it is. */
 const ABOUT =
@@ -50,14 +50,26 @@ function kindOf(name: string): Kind | undefined {
   // `PWD` alone is where the shell is.
   if (words.some((word) => ONE.has(word) || ENDS_AS_ONE.test(word)) && name !== "PWD") return "one";
   if (words.some((word) => SEVERAL.has(word))) return "several";
+  if (words.at(-1) === "HEADERS") return "headers";
   return words.some((word) => ADDRESS.has(word)) ? "address" : undefined;
 }
 
 function valuesIn(value: string, kind: Kind): string[] {
+  if (kind === "headers") return headersIn(value);
   const passwords = passwordsIn(value);
   if (kind === "address" || passwords.length > 0 || isPlainAddress(value)) return passwords;
   if (kind === "one") return [value];
   return [value, ...value.split(/[\s,;]+/)].filter((part, index, parts) => parts.indexOf(part) === index);
+}
+
+/** `authorization=Basic%20…,x-api-key=…`: each value, as it is written and as it is sent, and the last word of each. */
+function headersIn(value: string): string[] {
+  const values = value.split(",").flatMap((pair) => {
+    const written = pair.slice(pair.indexOf("=") + 1).trim();
+    const sent = decoded(written);
+    return [written, sent, sent.slice(sent.lastIndexOf(" ") + 1)];
+  });
+  return [...new Set(values)];
 }
 
 function isPlainAddress(value: string): boolean {

@@ -69,4 +69,23 @@ suite("the life of sous acp serve", () => {
     third.process.kill("SIGTERM");
     assert.equal(await third.ended, 143);
   });
+
+  test("F2: a prompt belongs to the trace that its editor names, else to that of the process", async () => {
+    await using place = await home();
+    const cwd = await place.project("shop", { sous: [{ text: "One." }, { text: "Two." }, { text: "Three." }] });
+    const [ofProcess, ofPrompt] = ["1", "2"].map((digit) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`);
+    const parameters = ["--model", "script/script.json"];
+    const served = await editor(place, parameters, { TRACEPARENT: ofProcess ?? "" });
+    const { sessionId } = await newSession(served, cwd);
+    for (const meta of [{ traceparent: ofPrompt }, {}, { traceparent: "nonsense", tracestate: 7 }])
+      assert.equal((await say(served, sessionId, "next", meta)).stopReason, "end_turn");
+    served.process.stdin?.end();
+    assert.equal(await served.ended, 0);
+    await using store = await openSqliteStore(join(place.path, ".local/share/sous/sous.db"), { readOnly: true });
+    const starts = (await store.read(sessionId)).filter((event) => event.type === "run-start");
+    assert.deepEqual(
+      starts.map(({ traceparent }) => traceparent),
+      [ofPrompt, ofProcess, ofProcess],
+    );
+  });
 });

@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { suite, test } from "node:test";
 import { replay } from "../../src/cli/commands/replay.ts";
 import { CommandError } from "../../src/cli/exit-codes.ts";
-import { openForRun } from "../../src/cli/stored/database.ts";
+import { openForRun, openRuns } from "../../src/cli/stored/database.ts";
 import { StoreError, UserError } from "../../src/core/errors.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
@@ -92,6 +92,21 @@ async function sentenceOf(work: Promise<unknown>): Promise<string> {
 function linesAboutStore(stderr: string): string[] {
   return stderr.split("\n").filter((line) => line !== "" && !line.startsWith("lead"));
 }
+
+test("a database of an older version that cannot be brought up to date is said to be one, with the reason", async () => {
+  await using tree = await temporaryTree({});
+  const file = join(tree.path, "older.db");
+  await makeDatabase(file);
+  const older = "DROP TABLE tallies; PRAGMA user_version = 2";
+  change(file, `${older}; CREATE TABLE bookmarks (address TEXT)`);
+  await assert.rejects(
+    openRuns(file, "read"),
+    new CommandError(
+      `${file} was written by an older version of sous and cannot be brought up to date: ` +
+        `${file} holds "bookmarks", which sous did not put there: give another file with --db-path`,
+    ),
+  );
+});
 
 suite("together", { concurrency: true }, () => {
   suite("a database that is not one", () => {

@@ -440,3 +440,14 @@ test("in a terminal what is long continues below itself, beside the names of the
   assert.deepEqual([below?.length, (first ?? "").length <= 60], ["warning  model          ".length, true]);
   for (const line of command.screen.text().split("\n")) assert.match(line, /^(?:\w+ {2,}\w| {24}\S|$|\d+ \w+)/);
 });
+
+test("F2: where telemetry goes is shown, and what is wrong with it; nothing is sent and nothing shown without any", async () => {
+  const { env } = home();
+  assert.equal((await examined({ env })).has("telemetry"), false);
+  const to = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1", SOUS_METRICS_PORT: "9464" };
+  const checks = await examined({ env: { ...env, ...to } });
+  assert.equal(stateIn(checks, "telemetry"), "ok: traces to http://127.0.0.1:1, metrics to http://127.0.0.1:1");
+  assert.equal(stateIn(checks, "metrics"), "ok: runs and chats serve them on port 9464");
+  const wrong = await examined({ env: { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: "grpc://127.0.0.1:4317" } });
+  assert.match(stateIn(wrong, "telemetry"), /^warning: OTEL_EXPORTER_OTLP_ENDPOINT is not an address/);
+});

@@ -19,10 +19,12 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   config: async () => (await import("../../src/cli/commands/config.ts")).config,
   demo: async () => (await import("../../src/cli/commands/demo.ts")).demo,
   doctor: async () => (await import("../../src/cli/commands/doctor.ts")).doctor,
+  metrics: async () => (await import("../../src/cli/commands/metrics.ts")).metrics,
   permissions: async () => (await import("../../src/cli/commands/permissions.ts")).permissions,
   replay: async () => (await import("../../src/cli/commands/replay.ts")).replay,
   resume: async () => (await import("../../src/cli/commands/resume.ts")).resume,
   run: async () => (await import("../../src/cli/commands/run.ts")).run,
+  stats: async () => (await import("../../src/cli/commands/stats.ts")).stats,
   trust: async () => (await import("../../src/cli/commands/trust.ts")).trust,
 };
 

@@ -1,7 +1,9 @@
 /** What a command loads: start-up is imports, so each loads what it needs and nothing else. */
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
@@ -64,6 +66,20 @@ suite("start-up loads what is needed", { concurrency: true }, () => {
     }
   });
 
+  test("no runtime, no provider and nothing of OpenTelemetry for serving metrics", async () => {
+    await using data = await dataFolder();
+    await (await openSqliteStore(data.file))[Symbol.asyncDispose]();
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const { port } = taken.address() as AddressInfo;
+    const loaded = await loadedBy(["metrics", "--port", String(port)], data.env);
+    taken.close();
+    assert.ok(loaded.has("telemetry/metrics-endpoint.ts"));
+    const folders = new Set([...loaded].map((path) => path.split("/")[0]));
+    const allowed = ["cli", "config", "core", "host.ts", "rights", "secrets", "store", "telemetry", "zod"];
+    assert.deepEqual([...folders].sort(), allowed);
+  });
+
   test("nothing of the protocol for a run that delegates to no agent of others, though one is configured", async () => {
     const answers = join(folder, "answers.json");
     writeFileSync(answers, JSON.stringify({ sous: [{ text: "Done." }] }));
@@ -74,5 +90,27 @@ suite("start-up loads what is needed", { concurrency: true }, () => {
     assert.ok(loaded.has("cli/application/outside.ts"));
     const acp = [...loaded].filter((path) => path.startsWith("acp") || path.startsWith("@agentclientprotocol"));
     assert.deepEqual(acp, []);
+  });
+
+  test("F2: nothing of telemetry for a run that sends and serves nothing", async () => {
+    const answers = join(folder, "telemetry.json");
+    writeFileSync(answers, JSON.stringify({ sous: [{ text: "Done." }] }));
+    const env = {
+      XDG_CONFIG_HOME: folder,
+      XDG_STATE_HOME: folder,
+      OTEL_SERVICE_NAME: "x",
+      OTEL_TRACES_EXPORTER: "otlp",
+    };
+    const run = ["run", "Go", "--model", `script/${answers}`, "--ephemeral", "--quiet"];
+    const isTelemetry = (path: string): boolean => /^(?:telemetry\/|@opentelemetry\/)/.test(path);
+    assert.deepEqual([...(await loadedBy(run, env))].filter(isTelemetry), []);
+    const sending = await loadedBy(run, { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" });
+    assert.ok([...sending].filter(isTelemetry).length > 5);
+    const serving = await loadedBy([...run, "--metrics-port", "0"], env);
+    assert.ok(serving.has("telemetry/registry.ts"));
+    assert.deepEqual(
+      [...serving].filter((path) => path.startsWith("@opentelemetry/")),
+      [],
+    );
   });
 });

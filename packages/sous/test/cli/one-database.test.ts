@@ -39,12 +39,13 @@ const SHOWN: Record<string, { line: string; input?: string; prints?: RegExp }> =
   run: { line: "sous run Hello. --model script/answers.json" },
   demo: { line: "sous demo" },
   replay: { line: "sous replay --list --json", prints: new RegExp(`"id": "${MINE}"`) },
+  stats: { line: "sous stats --json", prints: new RegExp(`"agent": "spender-${MINE}"`) },
   resume: { line: `sous resume ${MINE}`, prints: /No model provider is called "scripted"/ },
   doctor: { line: "sous doctor --json", prints: /"found": "[^"]*mine\/runs\.db/ },
 };
 
-/** Answers a client as long as that is there: `acp-serve.test.ts` tries it. */
-const ASKED = ["acp"];
+/** They answer others until they are stopped: `acp-serve.test.ts` and `metrics.test.ts` try them. */
+const ASKED = ["acp", "metrics"];
 
 test("every command that has a database is tried here, and takes the options that choose it", () => {
   const optionsOf = ({ groups }: (typeof COMMAND_TABLE)[number]) =>
@@ -67,8 +68,10 @@ test("a database is opened only where the one rule has chosen its file", () => {
     "cli/stored/database.ts",
   ]);
   assert.deepEqual(openers(/\bfindDatabase\(/), [
+    "cli/commands/metrics.ts",
     "cli/commands/replay.ts",
     "cli/commands/resume.ts",
+    "cli/commands/stats.ts",
     "cli/stored/database.ts",
   ]);
   assert.deepEqual(openers(/\bopenForRun\(/), [
@@ -81,7 +84,7 @@ test("a database is opened only where the one rule has chosen its file", () => {
 
 suite("the database is chosen", () => {
   for (const [how, choose] of Object.entries(CHOICES)) {
-    const commands = how === "in the user's file" ? Object.keys(SHOWN) : ["run", "replay", "resume", "doctor"];
+    const commands = how === "in the user's file" ? Object.keys(SHOWN) : ["run", "replay", "stats", "resume", "doctor"];
     test(`${how}, for ${commands.join(", ")}`, async () => {
       using stage = openFolders("shop", "mine");
       stage.write("shop/answers.json", JSON.stringify({ sous: [{ text: "Yes." }] }));
@@ -105,9 +108,14 @@ suite("the database is chosen", () => {
   }
 });
 
-/** A database with one run that was interrupted. */
+/** A database with one run that was interrupted, and one that was deleted and stays in the totals. */
 async function keep(file: string, id: string): Promise<void> {
   await using store = await openSqliteStore(file);
+  const deleted = sampleTree("deleted");
+  deleted.start("deleted", { label: `spender-${id}` });
+  deleted.end("deleted");
+  await store.append("deleted", deleted.events);
+  await store.delete("deleted");
   const tree = sampleTree(id, Date.UTC(2026, 10, 17));
   tree.start(id, { label: "lead" });
   await store.append(id, tree.events, NO_OWNER);

@@ -40,4 +40,5 @@ export const DEFAULT_CONFIGURATION: Configuration = {
   models: { allow: [] },
   prices: {},
   agentServers: {},
+  telemetry: { metricsPort: undefined, otlpEndpoint: undefined, capturesContent: false },
 };

@@ -45,17 +45,9 @@ suite("E1: flag, variable, project, user, default: the first that speaks wins", 
 });
 
 test("E1: a setting without effect in this version is told by a warning, wherever it is set", async () => {
-  const user = [
-    "mcp_servers: { files: { command: mcp-files } }",
-    "telemetry: { otlp_endpoint: https://otel.example.com, capture_content: true }",
-  ].join("\n");
-  const { warnings } = await folder.load({ user, env: { SOUS_METRICS_PORT: "9464" } });
-  assert.deepEqual(warnings, [
-    "user.yaml:1: mcp_servers has no effect in this version",
-    "SOUS_METRICS_PORT: metrics.port has no effect in this version",
-    "user.yaml:2: telemetry.otlp_endpoint has no effect in this version",
-    "user.yaml:2: telemetry.capture_content has no effect in this version",
-  ]);
+  const user = "mcp_servers: { files: { command: mcp-files } }";
+  const { warnings } = await folder.load({ user });
+  assert.deepEqual(warnings, ["user.yaml:1: mcp_servers has no effect in this version"]);
 });
 
 test("E1: an empty variable is unset, and an empty group says nothing", async () => {

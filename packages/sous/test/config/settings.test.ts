@@ -382,9 +382,24 @@ const TABLE: Record<string, Row> = {
       ["{ one: { url: x, type: ws } }", /must be stdio, http or sse/],
     ],
   },
-  "metrics.port": { good: [["9464", undefined]], bad: wholes(1, 65_535) },
-  "telemetry.otlp_endpoint": { good: [["http://127.0.0.1:4318", undefined]], bad: addresses },
-  "telemetry.capture_content": { good: [["true", undefined]], bad: flags },
+  "metrics.port": {
+    good: [
+      ["9464", 9464],
+      ["0", 0],
+    ],
+    bad: wholes(0, 65_535),
+    read: ({ telemetry }) => telemetry.metricsPort,
+  },
+  "telemetry.otlp_endpoint": {
+    good: [["http://127.0.0.1:4318", "http://127.0.0.1:4318"]],
+    bad: addresses,
+    read: ({ telemetry }) => telemetry.otlpEndpoint,
+  },
+  "telemetry.capture_content": {
+    good: [["true", true]],
+    bad: flags,
+    read: ({ telemetry }) => telemetry.capturesContent,
+  },
 };
 
 /** `agent.max_turns` and `3` as one line of YAML. */

@@ -71,6 +71,15 @@ suite("B3.3: the variables of the environment", () => {
     ]);
   });
 
+  test("that are headers are secret in their values, as they are written and as they are sent", () => {
+    const name = "OTEL_EXPORTER_OTLP_HEADERS";
+    const found = secretsOf({ [name]: `authorization=Basic%20${VALUE},x-scope=team` });
+    assert.deepEqual(
+      found.map(({ value }) => value),
+      [`Basic%20${VALUE}`, `Basic ${VALUE}`, VALUE],
+    );
+  });
+
   test("that are addresses are secret in their password alone, as it is written and as it is meant", () => {
     const environment = {
       DATABASE_URL: "postgres://bob:hunter2%2Fhunter2@db.example/app",

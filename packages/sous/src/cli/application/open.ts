@@ -4,11 +4,10 @@ import type { AgentFile } from "../../config/agents/file.ts";
 import { type ProjectTrust, writeTrusted } from "../../config/trust/trust.ts";
 import type { AgentDefinition } from "../../core/agent.ts";
 import type { ApprovalRequest, Approve, RuleAnswer } from "../../core/approval.ts";
-import type { Clock } from "../../core/clock.ts";
+import type { Clock, Host } from "../../core/clock.ts";
 import type { Configuration, PermissionRule } from "../../core/configuration.ts";
 import { UnpricedModel } from "../../core/errors.ts";
 import type { GuardPaths } from "../../core/guarded-files.ts";
-import type { Budget, DelegationLimits } from "../../core/limits.ts";
 import { isOutsideModel, providerOf, whyNotNamed } from "../../core/model.ts";
 import type { Programs } from "../../core/process.ts";
 import type { RunOptions, RunResult, RuntimeOptions } from "../../core/runtime.ts";
@@ -22,10 +21,12 @@ import type { AroundWrite } from "../../tools/write-file.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
 import { type ProcessContext, userFolderIfAny } from "../files/paths.ts";
 import { alsoHide, withoutValuesIn } from "../files/without-secrets.ts";
+import { overheard } from "../run/log.ts";
 import { openForRun, storageOf } from "../stored/database.ts";
 import type { RunFlags } from "../table/run-flags.ts";
 import { inertLine } from "../terminal/text.ts";
 import { guardPaths } from "./guards.ts";
+import { budgetOf, limitsOf } from "./limits.ts";
 import { modelSource } from "./models.ts";
 import { type RightsMode, rulesByMode } from "./modes.ts";
 import { lateClient, outsideAgents, serverSecrets } from "./outside.ts";
@@ -33,6 +34,7 @@ import { openProjectPrograms } from "./programs.ts";
 import { findTrust, loadAgents, readConfiguration, trustWarning } from "./project.ts";
 import { ROOT_NAME, readNotes, rootAndAgents } from "./root.ts";
 import { commandReading, lineOf, policyFor, withAgentRules } from "./rules.ts";
+import { openTelemetry, type RunTelemetry } from "./telemetry.ts";
 import { narrowConfiguration, narrowRights, readOuterLimits, withinOuter } from "./within.ts";
 
 export type ApplicationRequest = ProcessContext & {
@@ -41,8 +43,12 @@ export type ApplicationRequest = ProcessContext & {
   readonly ask: Approve | undefined;
   /** The mode that a session has at a moment; without it the flags decide. */
   readonly mode?: (() => RightsMode) | undefined;
+  /** The trace of a root that starts now; when unset that of the variables. */
+  readonly trace?: Host["trace"];
   /** The store of a run that continues; the caller opened it. */
   readonly store?: Store | undefined;
+  /** Of the process, when several applications share it; the caller opened it. */
+  readonly telemetry?: RunTelemetry | undefined;
   /** Files that other options name, where they are given, such as the log: no tool writes them. */
   readonly optionFiles?: readonly (string | undefined)[] | undefined;
   /** One line for a person: what was ignored, and what to do about it. */
@@ -129,7 +135,10 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
   ]);
   const secrets = { ...models.secrets, ...serverSecrets(agentServers) };
   alsoHide(secrets);
-  const host = systemHost({ cwd, environment: { ...env, ...secrets } });
+  const settings = configuration.telemetry;
+  const telemetry = request.telemetry ?? opened.use(await openTelemetry({ settings, env, say: asked.warn }));
+  const { isSampled } = telemetry;
+  const host = systemHost({ cwd, environment: { ...env, ...secrets }, isSampled, trace: request.trace });
   const outside = outsideAgents(agentServers, opened.use(lateClient(agentServers, { programs, cwd })));
   const notes = await readNotes({ cwd, now: host.clock.now(), programs, project, warn: request.warn });
   const { root, agents } = await rootAndAgents({ configuration, tools, files, rights: flags.rights, notes, outside });
@@ -145,7 +154,7 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
   const lives = opened.move();
   return {
     configuration,
-    runtime: withinOuter(runtimeOn(models.resolve, options), outer),
+    runtime: withinOuter(overheard(runtimeOn(models.resolve, options), telemetry.onEvent), outer),
     clock: host.clock,
     agent: root,
     tools,
@@ -239,25 +248,6 @@ async function agentFiles(
   for (const { code, file, line, message } of problems)
     request.warn(`${inertLine(file)}:${line}: ${code}: ${inertLine(message, 300)}`);
   return agents;
-}
-
-/** These count the root, too. */
-function budgetOf({ agent: { maxTokensTotal, budget, timeout } }: Configuration): Budget {
-  return { tokens: maxTokensTotal, costUsd: budget, seconds: timeout };
-}
-
-function limitsOf({ agent: { subagent } }: Configuration): DelegationLimits {
-  const { maxDepth, defaultMaxTurns, outputMaxSize, maxConcurrent, onFull, summary } = subagent;
-  const { maxExecutions: executions, maxTotalTokens: tokens, maxTotalTime: seconds, maxTotalCost: costUsd } = subagent;
-  return {
-    maxDepth,
-    defaultMaxTurns,
-    outputMaxSize,
-    maxConcurrent,
-    onFull,
-    summary,
-    children: { executions, tokens, seconds, costUsd },
-  };
 }
 
 /** For the tools that write. Rules let a guarded file be written only when a person has said yes to it. */

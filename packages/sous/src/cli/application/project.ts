@@ -57,7 +57,8 @@ export function userAgents({ env }: Pick<ProcessContext, "env">): string {
 
 export type ConfigurationRequest = ProcessContext & {
   /** What was typed; a command without these options gives only the file. */
-  readonly flags: Pick<RunFlags, "configFile"> & Partial<Pick<RunFlags, "model" | "storage" | "limits">>;
+  readonly flags: Pick<RunFlags, "configFile"> &
+    Partial<Pick<RunFlags, "model" | "storage" | "limits" | "metricsPort">>;
   /** Undefined when nothing of the project may be read. */
   readonly project: Pick<ProjectTrust, "root" | "files"> | undefined;
 };
@@ -104,7 +105,7 @@ function userConfigurationFile(env: ConfigurationRequest["env"]): string | undef
 }
 
 /** The flags that are settings. */
-function flagSettings({ model, storage, limits }: ConfigurationRequest["flags"]): FlagSetting[] {
+function flagSettings({ model, storage, limits, metricsPort }: ConfigurationRequest["flags"]): FlagSetting[] {
   const given: FlagSetting[] = [
     { key: "model", flag: "--model", value: model },
     { key: "agent.subagent.persistence_path", flag: "--db-path", value: storage?.dbPath },
@@ -115,6 +116,7 @@ function flagSettings({ model, storage, limits }: ConfigurationRequest["flags"])
     { key: "agent.subagent.max_depth", flag: "--max-depth", value: limits?.maxDepth },
     { key: "agent.subagent.max_executions", flag: "--max-agents", value: limits?.maxAgents },
     { key: "agent.subagent.max_concurrent", flag: "--max-concurrent", value: limits?.maxConcurrent },
+    { key: "metrics.port", flag: "--metrics-port", value: metricsPort },
   ];
   return given.filter(({ value }) => value !== undefined);
 }

@@ -12,8 +12,8 @@ import { catchInterrupts, patienceAfter } from "../terminal/interrupts.ts";
 import { tell } from "../terminal/output.ts";
 
 const MAX_LINE_BYTES = 32 * 1024 * 1024;
-/** After the last word: an idle connection would keep the process alive. */
-const MAX_EXIT_MS = 800;
+/** After the last word: telemetry may take most of it, and an idle connection would keep the process alive. */
+const MAX_EXIT_MS = 950;
 
 export async function acpServe(parameters: readonly string[]): Promise<number> {
   const { values, positionals } = readOptions(ACP, parameters);

@@ -17,6 +17,7 @@ import {
 import { checkModel, checkPrices } from "../doctor/model.ts";
 import { checkServers } from "../doctor/servers.ts";
 import { checkSetup } from "../doctor/setup.ts";
+import { checkTelemetry } from "../doctor/telemetry.ts";
 import { EXIT } from "../exit-codes.ts";
 import { databaseFile, type ProcessContext, processContext } from "../files/paths.ts";
 import { readOptions, refusePositionals } from "../table/options.ts";
@@ -69,6 +70,7 @@ export async function examine(request: DoctorRequest): Promise<Check[]> {
     ...(await checkRuns(request, setup.configuration?.agent.subagent.persistencePath)),
     ...checkPrograms(await findPrograms({ cwd, env })),
     ...(await checkServers(setup.configuration, { cwd, env })),
+    ...(await checkTelemetry(setup.configuration?.telemetry, env)),
     await checkLeftovers(env),
   ];
 }

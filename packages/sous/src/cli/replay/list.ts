@@ -14,6 +14,7 @@ import { type Output, printJson, tell } from "../terminal/output.ts";
 import { colourOf, statusWords } from "../terminal/style.ts";
 import {
   cost,
+  cutStart,
   cutToWidth,
   displayWidth,
   duration,
@@ -100,14 +101,3 @@ function entryLines(entry: ListedConversation, { columns, style }: Sheet, here: 
 
 /** Below this the task has a line of its own. */
 const WIDE = 76;
-
-/** Cuts the beginning: the end of a path says most. */
-function cutStart(path: string, columns: number, mark: string): string {
-  if (displayWidth(path) <= columns) return path;
-  const names = path.split("/");
-  if (names.length === 1) return cutToWidth(path, columns, mark);
-  // Each takes a column at least, so only the last ones can fit.
-  names.splice(0, Math.max(1, names.length - columns));
-  while (names.length > 1 && displayWidth(`${mark}/${names.join("/")}`) > columns) names.shift();
-  return cutToWidth(`${mark}/${names.join("/")}`, columns, mark);
-}

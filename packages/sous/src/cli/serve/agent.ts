@@ -1,4 +1,4 @@
-/** The sessions of `sous acp serve`: opened in any folder, listed from the one database. */
+/** The sessions of `sous acp serve`: opened in any folder, listed from the one database, with one telemetry for all. */
 
 import type { ServedAgent, ServedList } from "../../acp/served-agent.ts";
 import type { Store } from "../../core/store.ts";
@@ -6,6 +6,7 @@ import { ulidSource } from "../../core/ulid.ts";
 import { systemHost } from "../../host.ts";
 import { readConfiguration } from "../application/project.ts";
 import { ROOT_NAME } from "../application/root.ts";
+import { openTelemetry, type RunTelemetry } from "../application/telemetry.ts";
 import { CommandError } from "../exit-codes.ts";
 import { processContext, thisFolder } from "../files/paths.ts";
 import { openForRun, storageOf } from "../stored/database.ts";
@@ -23,30 +24,32 @@ export async function openServedAgent(flags: RunFlags): Promise<ServedAgent & As
   const { env } = processContext();
   const host = systemHost();
   const newId = ulidSource(host.clock.now, host.random);
-  const database = new SharedStore(flags);
+  const shared = new SharedParts(flags);
   return {
     version: manifest.version,
     open: async (opening, view) => {
-      const store = await database.store();
-      return openSession(opening, view, { flags, env, store, newId, warn: tell });
+      const { store, telemetry } = await shared.parts();
+      return openSession(opening, view, { flags, env, store, telemetry, newId, warn: tell });
     },
-    list: async (cwd, cursor) => listSessions(await database.store(), cwd, cursor),
-    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+    list: async (cwd, cursor) => listSessions((await shared.parts()).store, cwd, cursor),
+    [Symbol.asyncDispose]: () => shared[Symbol.asyncDispose](),
   };
 }
 
-/** One store for all sessions, opened with the first that needs it. */
-class SharedStore implements AsyncDisposable {
+type Shared = { readonly store: Store | undefined; readonly telemetry: RunTelemetry };
+
+/** One store and one telemetry for all sessions, opened with the first that needs them. */
+class SharedParts implements AsyncDisposable {
   readonly #flags: RunFlags;
-  #opening: Promise<Store | undefined> | undefined;
+  #opening: Promise<Shared & AsyncDisposable> | undefined;
 
   constructor(flags: RunFlags) {
     this.#flags = flags;
   }
 
   /** A failure, such as a mistake in the configuration, is tried again: a person may have mended it. */
-  async store(): Promise<Store | undefined> {
-    this.#opening ??= openStore(this.#flags);
+  async parts(): Promise<Shared> {
+    this.#opening ??= openShared(this.#flags);
     try {
       return await this.#opening;
     } catch (error) {
@@ -56,14 +59,21 @@ class SharedStore implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const store = await this.#opening?.catch(() => undefined);
-    await store?.[Symbol.asyncDispose]();
+    const shared = await this.#opening?.catch(() => undefined);
+    await shared?.[Symbol.asyncDispose]();
   }
 }
 
-async function openStore(flags: RunFlags): Promise<Store | undefined> {
-  const { configuration } = await readConfiguration({ flags, ...processContext(), project: undefined });
-  return openForRun(storageOf(flags.storage, configuration));
+/** Both are of the user: a project has no say in them. */
+async function openShared(flags: RunFlags): Promise<Shared & AsyncDisposable> {
+  const context = processContext();
+  const { configuration } = await readConfiguration({ flags, ...context, project: undefined });
+  await using opened = new AsyncDisposableStack();
+  const store = opened.use(await openForRun(storageOf(flags.storage, configuration)));
+  const request = { settings: configuration.telemetry, env: context.env, say: tell };
+  const telemetry = opened.use(await openTelemetry(request));
+  const lives = opened.move();
+  return { store, telemetry, [Symbol.asyncDispose]: () => lives.disposeAsync() };
 }
 
 async function listSessions(store: Store | undefined, cwd = "", cursor = "0"): Promise<ServedList> {

@@ -8,9 +8,11 @@ import type { ApprovalAnswer, ApprovalRequest, Approve } from "../../core/approv
 import { OUTSIDE_PROVIDER } from "../../core/model.ts";
 import { type RunResult, withoutRun } from "../../core/runtime.ts";
 import type { Store } from "../../core/store.ts";
+import { readTraceContext, type TraceContext } from "../../core/trace-context.ts";
 import { RIGHTS_MODES, type RightsMode } from "../application/modes.ts";
 import { type Application, openApplication } from "../application/open.ts";
 import { findTrust, trustWarning } from "../application/project.ts";
+import type { RunTelemetry } from "../application/telemetry.ts";
 import { ChatConversation } from "../chat/conversation.ts";
 import { findConversation, readConversation, type StoredChat } from "../chat/stored-conversation.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
@@ -24,6 +26,7 @@ export type ServeParts = {
   readonly env: ProcessContext["env"];
   /** Undefined when nothing is stored. */
   readonly store: Store | undefined;
+  readonly telemetry: RunTelemetry;
   readonly newId: () => string;
   /** One line for the log of the editor. */
   readonly warn: (line: string) => void;
@@ -45,7 +48,7 @@ export async function openSession(
   parts: ServeParts,
 ): Promise<ServedSession> {
   const { cwd, sessionId, isReplayed } = opening;
-  const { flags, env, store } = parts;
+  const { flags, env, store, telemetry } = parts;
   await checkFolder(cwd, parts);
   const stored = sessionId === undefined ? undefined : await storedChat(sessionId, cwd, parts);
   const warn = (line: string): void => {
@@ -53,9 +56,12 @@ export async function openSession(
     view.notice(line);
   };
   const rights: Rights = { mode: "ask" };
+  const prompted: Prompted = { trace: undefined };
   const ask: Approve = (asked, signal) => askClient(application, view, asked, signal);
   const mode = (): RightsMode => rights.mode;
-  const application: Application = await openApplication({ flags, cwd, env, ask, mode, store, warn });
+  const trace = (): TraceContext | undefined => prompted.trace ?? readTraceContext(env);
+  const sinks = { telemetry, warn, trace };
+  const application: Application = await openApplication({ flags, cwd, env, ask, mode, store, ...sinks });
   for (const sentence of opening.ignored) warn(`warning: ${sentence}`);
   for (const event of stored?.events ?? []) {
     if (isReplayed) view.replay(event);
@@ -63,7 +69,7 @@ export async function openSession(
   }
   const id = sessionId ?? parts.newId();
   const conversation = new ChatConversation(application, view.onEvent, stored === undefined ? id : undefined);
-  return new Session({ id, application, conversation, rights, stored });
+  return new Session({ id, application, conversation, rights, prompted, stored });
 }
 
 /** Everything but a yes is a no. */
@@ -109,6 +115,9 @@ async function storedChat(sessionId: string, cwd: string, { store }: ServeParts)
   return readConversation(store, last);
 }
 
+/** The trace that the client names for the prompt at work. */
+type Prompted = { trace: TraceContext | undefined };
+
 /** What may be done without a question, at this moment. */
 type Rights = { mode: RightsMode };
 
@@ -117,6 +126,7 @@ type SessionParts = {
   readonly application: Application;
   readonly conversation: ChatConversation;
   readonly rights: Rights;
+  readonly prompted: Prompted;
   readonly stored: StoredChat | undefined;
 };
 
@@ -125,14 +135,16 @@ class Session implements ServedSession {
   readonly #application: Application;
   readonly #conversation: ChatConversation;
   readonly #rights: Rights;
+  readonly #prompted: Prompted;
   /** A stored conversation whose last run the next prompt continues first. */
   #interrupted: StoredChat | undefined;
 
-  constructor({ id, application, conversation, rights, stored }: SessionParts) {
+  constructor({ id, application, conversation, rights, prompted, stored }: SessionParts) {
     this.id = id;
     this.#application = application;
     this.#conversation = conversation;
     this.#rights = rights;
+    this.#prompted = prompted;
     if (stored?.last.status === "interrupted") this.#interrupted = stored;
     else if (stored !== undefined) conversation.resumeFrom(stored);
   }
@@ -158,7 +170,8 @@ class Session implements ServedSession {
     this.#conversation.continueAs(this.#conversation.agent.with({ model }));
   }
 
-  async prompt(text: string, signal: AbortSignal): Promise<RunResult> {
+  async prompt(text: string, signal: AbortSignal, trace?: TraceContext): Promise<RunResult> {
+    this.#prompted.trace = trace;
     const conversation = this.#conversation;
     const cancel = (): void => void conversation.cancel(undefined, "stop");
     signal.addEventListener("abort", cancel, { once: true });

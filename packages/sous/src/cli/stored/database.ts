@@ -63,9 +63,20 @@ export async function openDatabase(file: string, options: { readOnly: boolean })
     return await openSqliteStore(file, options);
   } catch (error) {
     if (!(options.readOnly && messageOf(error).includes("an older version of sous"))) throw error;
-    // Opening it for writing brings it up to date.
-    await (await openSqliteStore(file))[Symbol.asyncDispose]();
+    await bringUpToDate(file);
     return openSqliteStore(file, options);
+  }
+}
+
+/** Opening it for writing does that. A person who may only read it has to ask one who may write. */
+async function bringUpToDate(file: string): Promise<void> {
+  const { openSqliteStore } = await import("../../store/sqlite/store.ts");
+  try {
+    await (await openSqliteStore(file))[Symbol.asyncDispose]();
+  } catch (error) {
+    throw new CommandError(
+      `${inertLine(file)} was written by an older version of sous and cannot be brought up to date: ${inertLine(messageOf(error))}`,
+    );
   }
 }
 

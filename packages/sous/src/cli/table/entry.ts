@@ -17,7 +17,7 @@ export type OptionEntry = {
 
 /** `A,B` and `RULE` may be given more than once. */
 export type ValueName =
-  | ("FILE" | "SCHEMA" | "ID" | "[ID]" | "ID ID" | "P/M" | "FORMAT" | "LEVEL" | "S")
+  | ("FILE" | "SCHEMA" | "ID" | "[ID]" | "ID ID" | "P/M" | "FORMAT" | "LEVEL" | "S" | "GROUP")
   | ("N" | "TURN" | "USD" | "TIME" | "WHEN" | "AGE")
   | ("A,B" | "RULE");
 

@@ -2,9 +2,11 @@
 
 import { ACP } from "./acp-entry.ts";
 import type { CommandEntry, OptionEntry, OptionGroup } from "./entry.ts";
+import { METRICS_COMMAND } from "./metrics-entry.ts";
 import { REPLAY } from "./replay-entry.ts";
 import { CHAT, DEMO, RESUME, RUN } from "./run-entries.ts";
 import { AGENTS, COMPLETION, CONFIG_COMMAND, DOCTOR, PERMISSIONS, TRUST } from "./setup-entries.ts";
+import { STATS } from "./stats-entry.ts";
 
 const COLUMNS = 79;
 
@@ -16,18 +18,14 @@ export function helpOn(command: string | undefined): string {
 
 function firstPage(): string {
   return paragraphs(
-    ["sous: agents that delegate"],
-    twoColumns(FIRST_EXAMPLES),
+    ["sous: agents that delegate", ...twoColumns([FIRST_EXAMPLE])],
     ["commands", ...twoColumns(COMMAND_TABLE.map(({ name, about }) => [name, about]))],
     LAST_LINES,
   );
 }
 
-const FIRST_EXAMPLES: readonly Row[] = [
-  ["sous", "talk with an agent in this folder"],
-  ['sous run "Why does npm test fail?"', "one task, one answer on stdout"],
-  ["sous demo", "see it work: no key, no network"],
-];
+/** The only one: with it and every command the page fits a screen of 24 lines. */
+const FIRST_EXAMPLE: Row = ['sous run "Why does npm test fail?"', "one task, one answer on stdout"];
 
 const LAST_LINES = [
   "sous COMMAND --help says more; sous --version is the version.",
@@ -96,6 +94,8 @@ export const COMMAND_TABLE: readonly CommandEntry[] = [
   DEMO,
   REPLAY,
   RESUME,
+  STATS,
+  METRICS_COMMAND,
   AGENTS,
   ACP,
   CONFIG_COMMAND,

@@ -67,6 +67,46 @@ export const INIT_JSON: readonly JsonField[] = [
   field("agents", "string[]", "Named agents that can be called."),
 ];
 
+/** The object of `sous stats --json`. `total` and every entry of the lists have the fields of `SUMS_JSON` besides. */
+export const STATS_JSON: readonly JsonField[] = [
+  field("schema", "string", "`sous.stats.v1`."),
+  field("since", "string | null", "The time that `--since` stands for, RFC 3339. Null without it."),
+  field("total", "object", "All runs."),
+  field("agents", "object[]", "Each agent, the one that cost most first."),
+  field("agents[].agent", "string", "The name of the definition; `subagent` for a child made up by a call."),
+  field("models", "object[]", "Each model, in the same order."),
+  field("models[].model", "string", "`provider/model`."),
+  field("projects", "object[]", "Each folder in which trees were made, in the same order."),
+  field("projects[].project", "string | null", "The folder; null when it is not known."),
+  field("days", "object[]", "Each day with runs, in the order of the calendar."),
+  field("days[].day", "string | null", "The day in UTC on which the runs started: `2026-11-15`."),
+];
+
+/** What is counted of a number of runs. */
+export const SUMS_JSON: readonly JsonField[] = [
+  field("runs", "number", "Runs, children and those that have not ended included."),
+  field(
+    "statuses",
+    "object",
+    "Runs by status: `running`, `interrupted`, `completed`, `incomplete`, `budget_exceeded`, `timeout`, `cancelled`, `refused`, `failed`.",
+  ),
+  field(
+    "error_types",
+    "object",
+    "Runs without a usable result, and children that were refused, by the words of `error.type` above.",
+  ),
+  field(
+    "refusals",
+    "object",
+    "Children that were refused, by the same words. They are no runs, and have no agent or model.",
+  ),
+  field("turns", "number", "Turns of the runs."),
+  ...usage("usage", "Their tokens, each run without its children."),
+  field("cost_usd", "number", "US dollars of the runs whose cost is known."),
+  field("unpriced_runs", "number", "Runs whose cost is not known."),
+  field("duration_ms", "number", "How long the runs that have ended were at work, all together."),
+];
+
 /** What commands other than `sous run` print with `--json` when they fail. */
 export const ERROR_JSON: readonly JsonField[] = [
   field("schema", "string", "`sous.error.v1`."),

@@ -99,7 +99,17 @@ const LOG = [
   LOG_FILE,
 ] as const satisfies readonly OptionEntry[];
 
-const SHOW = { title: "what is shown", options: [QUIET, ...LOG, ...DISPLAY] } as const satisfies OptionGroup;
+const METRICS_PORT = {
+  name: "metrics-port",
+  value: "N",
+  allows: "0",
+  about: "serve metrics for Prometheus on this port of 127.0.0.1; 0 is any free one",
+} as const satisfies OptionEntry;
+
+const SHOW = {
+  title: "what is shown",
+  options: [QUIET, ...LOG, METRICS_PORT, ...DISPLAY],
+} as const satisfies OptionGroup;
 
 const HERE = {
   name: "here",

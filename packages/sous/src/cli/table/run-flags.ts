@@ -16,6 +16,8 @@ export type RunFlags = {
   readonly isBare: boolean;
   readonly limits: RunLimits;
   readonly rights: RunRights;
+  /** Of the endpoint for Prometheus. */
+  readonly metricsPort: number | undefined;
   readonly log: { format: "pretty" | "json"; level: LogLevel | undefined; isQuiet: boolean };
 };
 
@@ -67,6 +69,7 @@ export function readRunFlags(values: Partial<OptionValues<typeof RUN>>): RunFlag
       rules: (values.allow ?? []).map((pattern) => ({ effect: "allow", pattern, origin: "--allow" })),
       allowsAll: values.yes ?? false,
     },
+    metricsPort: values["metrics-port"],
     log: {
       format: values["log-format"] ?? "pretty",
       level: values["log-level"] ?? (values.verbose ? "debug" : undefined),

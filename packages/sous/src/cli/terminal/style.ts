@@ -25,6 +25,8 @@ type Glyphs = {
   readonly back: string;
   readonly dot: string;
   readonly more: string;
+  /** The fillings of one character of a bar, the whole one last. */
+  readonly bar: readonly string[];
 };
 
 type StyleChoice = {
@@ -106,6 +108,7 @@ const UNICODE: Glyphs = {
   back: "←",
   dot: " · ",
   more: "…",
+  bar: ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"],
 };
 
 const ASCII: Glyphs = {
@@ -118,6 +121,7 @@ const ASCII: Glyphs = {
   back: "<-",
   dot: ", ",
   more: "...",
+  bar: ["#"],
 };
 
 /** The locale of characters; empty when no variable is set. */

@@ -88,6 +88,17 @@ export function cutToWidth(text: string, columns: number, mark = "…"): string 
   return text;
 }
 
+/** Cuts the beginning of a path to at most `columns`: its end says most. */
+export function cutStart(path: string, columns: number, mark: string): string {
+  if (displayWidth(path) <= columns) return path;
+  const names = path.split("/");
+  if (names.length === 1) return cutToWidth(path, columns, mark);
+  // Each takes a column at least, so only the last ones can fit.
+  names.splice(0, Math.max(1, names.length - columns));
+  while (names.length > 1 && displayWidth(`${mark}/${names.join("/")}`) > columns) names.shift();
+  return cutToWidth(`${mark}/${names.join("/")}`, columns, mark);
+}
+
 /** Cuts or fills to exactly `columns`. */
 export function fitToWidth(text: string, columns: number, mark = "…"): string {
   const cut = cutToWidth(text, columns, mark);

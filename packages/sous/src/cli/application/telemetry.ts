@@ -1,0 +1,139 @@
+/** What leaves the process besides logs: metrics for Prometheus, traces and metrics over OTLP. Loaded only when asked for. */
+
+import type { TelemetrySettings } from "../../core/configuration.ts";
+import { messageOf, UserError } from "../../core/errors.ts";
+import type { EventListener } from "../../core/event.ts";
+import { type IsSampled, readTraceContext } from "../../core/trace-context.ts";
+import type { OtlpSettings } from "../../telemetry/otlp-settings.ts";
+import type { Registry } from "../../telemetry/registry.ts";
+import type { Variables } from "../files/paths.ts";
+import { withoutSecrets } from "../files/without-secrets.ts";
+import { tell } from "../terminal/output.ts";
+import { inertLine } from "../terminal/text.ts";
+
+/** One for a process. Closing it sends what waits, says in one line what could not be sent, and takes less than a second. */
+export type RunTelemetry = AsyncDisposable & {
+  /** Undefined when nothing listens. */
+  readonly onEvent: EventListener | undefined;
+  /** Set when spans of runs are exported: agents outside are told of theirs. */
+  readonly isSampled: IsSampled | undefined;
+};
+
+export type TelemetryRequest = {
+  readonly settings: TelemetrySettings;
+  readonly env: Variables;
+  /** One line for a person. */
+  readonly say: (line: string) => void;
+};
+
+/** A collector that does not answer may take this long when everything else is done. */
+const PATIENCE_MS = 700;
+
+export async function openTelemetry(request: TelemetryRequest): Promise<RunTelemetry> {
+  await using opened = new AsyncDisposableStack();
+  const registry = await openEndpoint(request, opened);
+  const sent = await openSending(request, registry, opened);
+  const listeners = [...(await measured(registry)), ...sent.listeners];
+  const lives = opened.move();
+  return {
+    onEvent: listeners.length === 0 ? undefined : (event) => listeners.forEach((listen) => void listen(event)),
+    isSampled: sent.isSampled,
+    [Symbol.asyncDispose]: () => lives.disposeAsync(),
+  };
+}
+
+async function measured(meter: Registry | undefined): Promise<EventListener[]> {
+  if (meter === undefined) return [];
+  const { measureRuns } = await import("../../telemetry/metrics.ts");
+  return [measureRuns(meter)];
+}
+
+/** A port that cannot be had is no reason to end the run. */
+async function openEndpoint(
+  { settings: { metricsPort: port }, say }: TelemetryRequest,
+  opened: AsyncDisposableStack,
+): Promise<Registry | undefined> {
+  if (port === undefined) return undefined;
+  const [{ createRegistry }, { serveMetrics }] = await Promise.all([
+    import("../../telemetry/registry.ts"),
+    import("../../telemetry/metrics-endpoint.ts"),
+  ]);
+  const registry = createRegistry();
+  try {
+    const endpoint = opened.use(await serveMetrics({ port, render: () => registry.render() }));
+    if (port === 0) say(`Metrics are at ${endpoint.url}`);
+    return registry;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    say(`warning: ${inertLine(messageOf(error), 300)}`);
+    return undefined;
+  }
+}
+
+type Sending = { listeners: EventListener[]; isSampled: IsSampled | undefined };
+
+const NOT_SENT: Sending = { listeners: [], isSampled: undefined };
+
+async function openSending(
+  request: TelemetryRequest,
+  registry: Registry | undefined,
+  opened: AsyncDisposableStack,
+): Promise<Sending> {
+  const { settings, env, say } = request;
+  if (!isAsked(settings, env)) return NOT_SENT;
+  const warn = (sentence: string): void => say(`warning: ${inertLine(sentence, 500)}`);
+  const { readOtlpSettings } = await import("../../telemetry/otlp-settings.ts");
+  const found = readOtlpSettings({ endpoint: settings.otlpEndpoint, variables: env, warn });
+  if (found === undefined) return NOT_SENT;
+  try {
+    return await openOtlpListeners(request, found, registry, opened);
+  } catch (error) {
+    warn(`no traces and no metrics are sent: ${messageOf(error)}`);
+    return NOT_SENT;
+  }
+}
+
+/** Without an address nothing of OpenTelemetry is looked at. */
+function isAsked({ otlpEndpoint }: TelemetrySettings, env: Variables): boolean {
+  const names = ["ENDPOINT", "TRACES_ENDPOINT", "METRICS_ENDPOINT"].map((name) => `OTEL_EXPORTER_OTLP_${name}`);
+  return otlpEndpoint !== undefined || names.some((name) => (env[name] ?? "") !== "");
+}
+
+async function openOtlpListeners(
+  { settings: { capturesContent }, env }: TelemetryRequest,
+  found: OtlpSettings,
+  registry: Registry | undefined,
+  opened: AsyncDisposableStack,
+): Promise<Sending> {
+  const [{ openOtlp }, { runIdGenerator }, { default: manifest }] = await Promise.all([
+    import("../../telemetry/otlp.ts"),
+    import("../../telemetry/run-ids.ts"),
+    import("../../../package.json", { with: { type: "json" } }),
+  ]);
+  const { version } = manifest;
+  const onLost = (count: number): void => registry?.count("droppedSpans", count, []);
+  const otlp = await openOtlp(found, { version, idGenerator: runIdGenerator(), onLost });
+  let hasHeard = false;
+  opened.defer(async () => {
+    // Where nothing has happened there is nothing to send.
+    const missing = await otlp.close(hasHeard ? PATIENCE_MS : 0);
+    if (hasHeard && missing !== undefined) tell(`warning: ${inertLine(missing, 500)}`);
+  });
+  const { tracerProvider, isSampled, meter } = otlp;
+  const listeners: EventListener[] = [
+    () => {
+      hasHeard = true;
+    },
+  ];
+  if (tracerProvider !== undefined) {
+    const { traceRuns } = await import("../../telemetry/spans.ts");
+    const baggage = readTraceContext(env)?.baggage;
+    const content = { captureContent: capturesContent, redact: withoutSecrets };
+    listeners.push(traceRuns({ tracerProvider, baggage, ...content }));
+  }
+  if (meter !== undefined) {
+    const { measureRuns } = await import("../../telemetry/metrics.ts");
+    listeners.push(measureRuns(meter));
+  }
+  return { listeners, isSampled };
+}

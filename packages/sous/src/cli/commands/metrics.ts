@@ -1,0 +1,66 @@
+/** `sous metrics`: serves what all runs of a database add up to, until it is stopped. */
+
+import { messageOf } from "../../core/errors.ts";
+import { serveMetrics } from "../../telemetry/metrics-endpoint.ts";
+import { createRegistry } from "../../telemetry/registry.ts";
+import { measureStore } from "../../telemetry/totals-metrics.ts";
+import { EXIT, usageError } from "../exit-codes.ts";
+import { processContext } from "../files/paths.ts";
+import { findDatabase, openRuns } from "../stored/database.ts";
+import { METRICS_COMMAND } from "../table/metrics-entry.ts";
+import { readOptions, refusePositionals } from "../table/options.ts";
+import { catchInterrupts } from "../terminal/interrupts.ts";
+import { tell } from "../terminal/output.ts";
+import { inertLine } from "../terminal/text.ts";
+
+const MAX_PORT = 65_535;
+
+export async function metrics(parameters: readonly string[]): Promise<number> {
+  const { values, positionals } = readOptions(METRICS_COMMAND, parameters);
+  refusePositionals("sous metrics", positionals);
+  const { port, "db-path": dbPath, config: configFile } = values;
+  if (port > MAX_PORT) throw usageError(`--port is at most ${MAX_PORT}; found ${port}`);
+  using interrupts = catchInterrupts();
+  const file = await findDatabase({ dbPath, configFile }, processContext());
+  await using store = await openRuns(file, "read");
+  const registry = createRegistry();
+  const stored = measureStore(store, registry);
+  // Before anything is answered: a first look at a large database takes longer than a reader waits.
+  await stored.refresh();
+  const refresh = warnedOnce(() => stored.refresh());
+  const render = async (): Promise<string> => {
+    await refresh();
+    return registry.render();
+  };
+  await using endpoint = await serveMetrics({ port, render });
+  tell(`Metrics of ${inertLine(file, 1000)} are at ${endpoint.url}`);
+  await untilAborted(interrupts.signal);
+  return EXIT.ok;
+}
+
+/** Warns about the first of several failures in a row; the reader is told every time. */
+function warnedOnce(read: () => Promise<void>): () => Promise<void> {
+  let isFailing = false;
+  return async () => {
+    try {
+      await read();
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing) tell(`warning: the database cannot be read for metrics: ${inertLine(messageOf(error), 500)}`);
+      isFailing = true;
+      throw error;
+    }
+  };
+}
+
+const KEEP_ALIVE_MS = 60_000;
+
+/** Keeps the process alive meanwhile: the endpoint does not. */
+async function untilAborted(signal: AbortSignal): Promise<void> {
+  const timer = setInterval(() => {}, KEEP_ALIVE_MS);
+  const stopped = Promise.withResolvers<void>();
+  signal.addEventListener("abort", () => stopped.resolve(), { once: true });
+  if (signal.aborted) stopped.resolve();
+  await stopped.promise;
+  clearInterval(timer);
+}

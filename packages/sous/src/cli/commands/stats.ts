@@ -1,0 +1,36 @@
+/** `sous stats`: what was spent and how runs ended, by agent, model, project and day. */
+
+import { processContext } from "../files/paths.ts";
+import { readStats } from "../stats/read-stats.ts";
+import { statsJson } from "../stats/stats-json.ts";
+import { statsLines } from "../stats/stats-lines.ts";
+import { Stats } from "../stats/sums.ts";
+import { findDatabase, isThere, noDatabase, openRuns } from "../stored/database.ts";
+import { readOptions, refusePositionals } from "../table/options.ts";
+import { STATS } from "../table/stats-entry.ts";
+import { openOutput, printJson, tell } from "../terminal/output.ts";
+
+export async function stats(parameters: readonly string[]): Promise<number> {
+  const { values, positionals } = readOptions(STATS, parameters);
+  refusePositionals("sous stats", positionals);
+  const { since, by } = values;
+  const file = await findDatabase({ dbPath: values["db-path"], configFile: values.config }, processContext());
+  const counted = isThere(file) ? await countRuns(file, since) : new Stats();
+  const output = openOutput(process.stdout, values);
+  if (values.json) printJson(statsJson(counted, since));
+  else if (!counted.isEmpty) output.print(statsLines(counted, { since, by, output }));
+  if (counted.isEmpty) tell(nothingCounted(file, since));
+  return 0;
+}
+
+async function countRuns(file: string, since: number | undefined): Promise<Stats> {
+  await using store = await openRuns(file, "read");
+  return await readStats(store, since);
+}
+
+function nothingCounted(file: string, since: number | undefined): string {
+  if (!isThere(file)) return noDatabase(file);
+  return since === undefined
+    ? "There are no runs to count yet. sous demo makes one."
+    : "No run has started since then; sous stats without --since counts all.";
+}
