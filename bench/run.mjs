@@ -13,6 +13,7 @@ import { runRounds } from "./lib/rounds.mjs";
 import { summarise } from "./lib/statistics.mjs";
 import { measureStorage } from "./lib/storage.mjs";
 import { renderPairs, renderTable } from "./lib/table.mjs";
+import { measureTelemetry } from "./lib/telemetry.mjs";
 import { findFailures } from "./lib/verdict.mjs";
 
 const folder = import.meta.dirname;
@@ -39,6 +40,7 @@ if (columns.some(({ kind }) => kind === "sous")) {
   if (workloads.includes("W6")) measurements.push(...measureCommands(folder, settings.coldRounds));
   if (workloads.includes("W7")) measurements.push(...measureStorage(folder, settings));
   if (workloads.includes("W8")) measurements.push(...measureReplay(folder, settings, report));
+  if (workloads.includes("W9")) measurements.push(...measureTelemetry(folder, settings));
 }
 const summaries = summariseFigures(measurements);
 

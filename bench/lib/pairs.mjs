@@ -9,6 +9,8 @@ export const SQLITE_AND_JSON = "node:sqlite and JSON";
 export const STORE = "sous store";
 export const FEW_RUNS = "10 runs";
 export const MANY_RUNS = "many runs";
+export const SILENT = "sous without sinks";
+export const WATCHED = "sous with all sinks";
 
 /** Events in one transaction. */
 export const BATCH_SIZES = [1, 10, 100];
@@ -58,7 +60,16 @@ export const PAIRS = [
     goal: 1.2,
     isAtLeast: false,
   })),
+  // Two spans cost the same, however little is said: the smallest turns are shown, and have no goal.
+  watched("watchedTurn", "W9 turn with traces, metrics and logs, 200 deltas, SQLite store", 1.3),
+  watched("watchedSmallTurn", "W9 turn with traces, metrics and logs, 1 delta, SQLite store", undefined),
+  watched("watchedTurnInMemory", "W9 turn with traces, metrics and logs, 1 delta, in memory", undefined),
 ];
+
+/** @returns {Pair} */
+function watched(figure, label, goal) {
+  return { figure, label, unit: "µs", limit: SILENT, own: WATCHED, goal, isAtLeast: false };
+}
 
 /** @returns {number | undefined} */
 export function ratioOf({ figure, limit, own }, summaries) {

@@ -61,7 +61,7 @@ export const COLUMNS = [
 /** The jobs of a round, in order. Everything else comes after the last round. */
 export const JOBS = ["W1", "W1-iterator", "W2", "W3-200", "W3-heap", "W3-1000", "W4"];
 
-export const WORKLOADS = ["W1", "W2", "W3", "W4", "W5", "W6", "W7", "W8", "size"];
+export const WORKLOADS = ["W1", "W2", "W3", "W4", "W5", "W6", "W7", "W8", "W9", "size"];
 
 const full = {
   rounds: 5,
@@ -70,6 +70,8 @@ const full = {
   storageRows: 40_000,
   replayRounds: 11,
   replayRuns: 1_000_000,
+  telemetryRounds: 11,
+  telemetryMilliseconds: 400,
   /** Until V8 has optimised what runs often: less than a second for the bare loop, more than one for a runtime. */
   warmUpMilliseconds: 2500,
   measureMilliseconds: 1200,
@@ -92,6 +94,7 @@ export const MODES = {
     coldRounds: 5,
     storageRows: 20_000,
     replayRuns: 100_000,
+    telemetryRounds: 7,
     measureMilliseconds: 700,
     growthWarmUpMilliseconds: 500,
   },
@@ -102,6 +105,8 @@ export const MODES = {
     storageRows: 300,
     replayRounds: 1,
     replayRuns: 600,
+    telemetryRounds: 1,
+    telemetryMilliseconds: 0,
     warmUpMilliseconds: 0,
     measureMilliseconds: 0,
     turns: 5,

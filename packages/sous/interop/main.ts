@@ -1,6 +1,6 @@
 /**
- * What needs programs of others to be seen: `strace` for R14, `rg` for grep, agents of others in trees of ours, and a client of
- * others on `sous acp serve`. Each line says what was looked at; a miss fails, and what cannot be looked at for lack of a
+ * What needs programs of others to be seen: `strace` for R14, `rg` for grep, Prometheus for metrics, agents of others in trees
+ * of ours, and a client of others on `sous acp serve`. Each line says what was looked at; a miss fails, and what cannot be looked at for lack of a
  * program is said.
  */
 
@@ -8,9 +8,10 @@ import { spawnSync } from "node:child_process";
 import { compareWithRipgrep } from "./compare-grep.ts";
 import { Look } from "./outside/look.ts";
 import { isOutsidePart, lookOutside, OUTSIDE_PARTS } from "./outside/parts.ts";
+import { lookAtPrometheus } from "./prometheus/look.ts";
 import { traceBeginnings, traceHostilePath } from "./trace-beginnings.ts";
 
-const PARTS = ["trace", "grep", ...OUTSIDE_PARTS] as const;
+const PARTS = ["trace", "grep", "prometheus", ...OUTSIDE_PARTS] as const;
 type Part = (typeof PARTS)[number];
 
 /** Only the parts that are named: `npm run interop -- grep claude`. */
@@ -23,6 +24,7 @@ const { missed } = look;
 missed.push(...unknown.map((name) => `there is no part ${name}: the parts are ${PARTS.join(", ")}`));
 if (isWanted("trace") && isThere("strace", "strace")) missed.push(...traceBeginnings(), ...traceHostilePath());
 if (isWanted("grep") && isThere("rg", "ripgrep")) for await (const line of compareWithRipgrep()) missed.push(line);
+if (isWanted("prometheus")) await lookAtPrometheus(look);
 await lookOutside(look, parts.filter(isOutsidePart));
 for (const line of missed) console.log(`MISSED  ${line}`);
 process.exitCode = missed.length === 0 ? 0 : 1;

@@ -28,6 +28,7 @@ import { measureExpressions } from "../test/figures/r16-expressions.ts";
 import { HOSTILE_TEXTS } from "../test/figures/r16-texts.ts";
 import { runTextTrials } from "../test/figures/r16-trials.ts";
 import { traceSyncs } from "../test/figures/sync-trace.ts";
+import { runTelemetryTrees } from "../test/figures/telemetry.ts";
 import { measureMutants } from "../test/mutation/measure.ts";
 import { tryCommands } from "../test/rights/shell-trial.ts";
 import { PLANTED } from "./planted.ts";
@@ -233,6 +234,13 @@ const FIGURES: readonly Figure[] = [
       const isNearlyAll = oneTurn >= 0.95 && tenAtOnce.stop >= 0.9 && tenAtOnce["wrap-up"] >= 0.89;
       const isReached = holds && isNearlyAll && allAtOnce.stop >= 0.4 && delivered >= 0.9;
       return { figure: { mixes, enough, fanOuts }, isReached };
+    },
+  },
+  {
+    name: "T1 500 trees with kills and resumes: metrics, spans, logs and totals agree with the journal",
+    async measure(seed) {
+      const figure = await runTelemetryTrees({ seed, count: 500 });
+      return { figure, isReached: figure.broken.length === 0 && Math.min(...Object.values(figure.seen)) > 0 };
     },
   },
   {

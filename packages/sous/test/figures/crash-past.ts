@@ -91,7 +91,9 @@ export class Past {
     if (type === "message-end" || type === "run-end") this.#asking.delete(runId);
     if (type === "prune") this.#shortened.add(runId);
     if (type === "retry") this.#unheard.delete(runId);
-    else if (this.#unheard.delete(runId)) this.problem(`${seq} ${type} of ${path} forgets a question`);
+    // It says first that another process continues.
+    else if (type !== "resume" && this.#unheard.delete(runId))
+      this.problem(`${seq} ${type} of ${path} forgets a question`);
   }
 
   /** A request as the model sees it. */

@@ -5,12 +5,12 @@
 
 import type { AgentDefinition } from "../../src/core/agent.ts";
 import { UserError } from "../../src/core/errors.ts";
-import type { StoredEvent } from "../../src/core/event.ts";
+import type { EventListener, StoredEvent } from "../../src/core/event.ts";
 import type { ModelRequest } from "../../src/core/model.ts";
 import type { RunOptions, RunResult } from "../../src/core/runtime.ts";
 import { NO_OWNER, type Store } from "../../src/core/store.ts";
 import type { Tool } from "../../src/core/tool.ts";
-import { addUsage, noUsage } from "../../src/core/usage.ts";
+import { addCost, addUsage, noUsage } from "../../src/core/usage.ts";
 import type { Runtime } from "../../src/runtime.ts";
 import { decodeEvent, encodeEvent } from "../../src/store/event-row.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
@@ -39,7 +39,14 @@ export type CrashSchedule = {
   events: readonly StoredEvent[];
   faults: number;
   status: string;
+  /** What the last process said; undefined when it died too, or the tree was not continued. */
+  results: readonly RunResult[] | undefined;
+  /** Why not everything is in the store, if so. */
+  lost: string | undefined;
 };
+
+/** Called when a process begins, with its store: what it returns hears what the process shows, until it dies. */
+export type WatchLife = (store: Store) => EventListener;
 
 /** The last of them dies of nothing. */
 const MOST_LIVES = 4;
@@ -50,10 +57,12 @@ export async function runCrashSchedule(
   seed: number,
   makePlan: (world: World) => Plan,
   createRuntime: CreateResumable,
+  watchLife?: WatchLife,
 ): Promise<CrashSchedule> {
   const random = seededRandom(seed, "kind");
   const past = new Past(pick(random, ["read", "idempotent", "unsafe"]), chance(random, 0.15));
   const schedule = { crashes: 0, faults: 0, status: "none", hung: false };
+  let ended: RunResult[] | undefined;
   let answer: Plan["answer"] | undefined;
   for (let life = 0; life < MOST_LIVES; life++) {
     // Another process has other random numbers, and a clock that has gone on.
@@ -64,6 +73,7 @@ export async function runCrashSchedule(
     answer ??= plan.answer;
     const faults = createFaults(world, plan.rates);
     const process = new Process(world, { ...plan, answer }, faults, past, life < MOST_LIVES - 1);
+    process.listen(watchLife);
     try {
       const results = await process.live(createRuntime);
       schedule.faults += faults.happened.length;
@@ -71,6 +81,7 @@ export async function runCrashSchedule(
       const isCut = plan.runtime.requireStore === true && process.watched.mayGiveUp && life < MOST_LIVES - 1;
       past.endLife({ shown: process.shown, watched: process.watched, isCut: results === undefined || isCut });
       if (results !== undefined && !isCut) {
+        ended = results;
         schedule.status = results.at(-1)?.status ?? "refused";
         past.checkEnd(results, plan);
         if (world.clock.liveTimers > 0) past.problem(`${world.clock.liveTimers} timers are left`);
@@ -84,7 +95,7 @@ export async function runCrashSchedule(
       break;
     }
   }
-  return { seed, problems: past.problems, events: past.kept, ...schedule };
+  return { seed, problems: past.problems, events: past.kept, results: ended, lost: past.lost, ...schedule };
 }
 
 /** One life. */
@@ -98,6 +109,7 @@ class Process {
   readonly #store: Store;
   readonly #death = Promise.withResolvers<undefined>();
   #isDead = false;
+  #listener: EventListener = () => {};
 
   constructor(world: World, plan: Plan, faults: Faults, past: Past, mayDie: boolean) {
     this.#world = world;
@@ -109,6 +121,10 @@ class Process {
     const diesAt = mayDie && chance(random, 0.9) ? between(random, 1, pick(random, [2, 5, 12, 30])) : undefined;
     this.watched = watchedStore(faults, this.#mortal(diesAt, chance(random, 0.5)));
     past.beginLife(this.watched, plan.runtime.requireStore === true);
+  }
+
+  listen(watchLife: WatchLife | undefined): void {
+    if (watchLife !== undefined) this.#listener = watchLife(this.#store);
   }
 
   /** Undefined when the process died. */
@@ -166,7 +182,9 @@ class Process {
     const options: Pick<RunOptions, "signal" | "onEvent"> = {
       signal: plan.stop.signal,
       onEvent: (event) => {
-        if (event.seq !== undefined && !this.#isDead) this.shown.push(event);
+        if (this.#isDead) return;
+        if (event.seq !== undefined) this.shown.push(event);
+        this.#listener(event);
       },
     };
     this.#world.clock.ownTimer(PATIENCE_MS, () => this.#losePatience());
@@ -218,8 +236,9 @@ class Process {
     if (first === undefined || end?.type !== "run-end") throw new Error("The fan-out has no end");
     const usage = noUsage();
     for (const each of results) addUsage(usage, each.usage);
+    const costUsd = results.reduce<number | null>((sum, each) => addCost(sum, each.costUsd), 0);
     const agents = [first.agents[0], ...results.flatMap((each) => each.agents)] as RunResult["agents"];
-    return [{ ...first, status: end.status, runId: end.runId, usage, agents }];
+    return [{ ...first, status: end.status, runId: end.runId, usage, costUsd, agents }];
   }
 
   #losePatience(): void {
