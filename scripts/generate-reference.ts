@@ -16,6 +16,7 @@ import { eventsPage } from "./reference/events-page.ts";
 import { exitCodesPage } from "./reference/exit-codes-page.ts";
 import { jsonPage } from "./reference/json-page.ts";
 import { providersPage } from "./reference/providers-page.ts";
+import { telemetryPage } from "./reference/telemetry-page.ts";
 import { toolResultsPage } from "./reference/tool-results-page.ts";
 import { toolsPage } from "./reference/tools-page.ts";
 
@@ -33,6 +34,7 @@ export async function referencePages(): Promise<Map<string, string>> {
     ["events.md", eventsPage()],
     ["json-output.md", jsonPage()],
     ["providers.md", providersPage()],
+    ["telemetry.md", telemetryPage()],
     ["tools.md", await toolsPage()],
     ["tool-results.md", toolResultsPage()],
   ]);

@@ -36,6 +36,12 @@ console.log(first?.messages.map(({ role }) => role).join(", "));
 console.log(`deleted: ${await stored.prune({ olderThan: "30d" })}`);
 // #endregion
 
+// #region totals
+const { tallies } = await store.totals({ since: Date.now() - 30 * 24 * 60 * 60 * 1000 });
+const tokens = tallies.map((tally) => (tally.kind === "run" ? tally.usage.totalTokens : 0));
+console.log(`${tallies.length} lines, ${tokens.reduce((sum, more) => sum + more, 0)} tokens`);
+// #endregion
+
 // #region diff
 const { isSame, agents } = await diffRuns(store, whole.runId, early.runId);
 const changed = agents.flatMap(({ rows }) => rows.filter(({ mark }) => mark !== "same"));

@@ -18,6 +18,7 @@ const DOORS: Record<string, { door: string; page: string | undefined }> = {
   "sous/sqlite": { door: "sqlite.ts", page: "stores" },
   "sous/postgres": { door: "postgres.ts", page: "stores" },
   "sous/acp": { door: "acp.ts", page: "agent-servers" },
+  "sous/otel": { door: "otel.ts", page: "traces" },
   "sous/testing": { door: "testing.ts", page: "testing" },
 };
 
@@ -115,6 +116,13 @@ const PAGES: readonly ApiPage[] = [
     title: "Use agents of other programs",
     intro:
       "Everything of `sous/acp`: agents that speak the Agent Client Protocol. [Delegate to Claude Code](../../how-to/delegate-to-claude-code.md), [Three agents, one tree](../../tutorials/05-three-agents-one-tree.md).",
+    names: [],
+  },
+  {
+    file: "traces",
+    title: "Trace runs",
+    intro:
+      "Everything of `sous/otel`: runs as spans of OpenTelemetry. [See traces](../../how-to/see-traces.md), [every span and attribute](../telemetry.md).",
     names: [],
   },
   {

@@ -5,6 +5,7 @@ import { OTHER_VARIABLES } from "../../packages/sous/src/config/load-configurati
 import { ALL_SETTINGS } from "../../packages/sous/src/config/settings.ts";
 import type { Setting } from "../../packages/sous/src/config/value-type.ts";
 import { CONFIGURATION_CODES } from "../../packages/sous/src/core/problem.ts";
+import { OTEL_VARIABLES } from "../../packages/sous/src/telemetry/otlp-settings.ts";
 import { page, prose, table, wrap } from "./markdown.ts";
 
 const USED = ALL_SETTINGS.filter(({ isLater }) => !isLater);
@@ -27,6 +28,14 @@ export function configPage(): string {
       table(
         ["variable", "meaning"],
         Object.entries(OTHER_VARIABLES).map(([name, text]) => [`\`${name}\``, prose(text)]),
+      ),
+      "## Variables of OpenTelemetry",
+      wrap(
+        "Traces and metrics are sent when `telemetry.otlp_endpoint` or one of the `…_ENDPOINT` variables is set. These variables are those of your shell: no file of a project is read for them.",
+      ),
+      table(
+        ["variable", "meaning"],
+        Object.entries(OTEL_VARIABLES).map(([name, text]) => [`\`${name}\``, text]),
       ),
       "## Mistakes",
       wrap(

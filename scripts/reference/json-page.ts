@@ -6,13 +6,15 @@ import {
   type JsonField,
   LINE_JSON,
   RESULT_JSON,
+  STATS_JSON,
+  SUMS_JSON,
 } from "../../packages/sous/src/cli/table/json-table.ts";
 import { inlineCode, page, table, wrap } from "./markdown.ts";
 
 export function jsonPage(): string {
   return page(
     "Reference: JSON output",
-    "What `sous run` and `sous resume` print for programs, and how commands report errors.",
+    "What `sous run`, `sous resume` and `sous stats` print for programs, and how commands report errors.",
     [
       wrap(
         "`--json` prints one object at the end. `--output-format stream-json` prints one object a line while the run works. Names are snake_case. A field that has no value is null and not missing. How to use them is in [Use sous in scripts and CI](../how-to/use-in-scripts-and-ci.md#read-the-result).",
@@ -35,6 +37,13 @@ export function jsonPage(): string {
       ),
       "### The line `result`",
       wrap("It has the fields of the result."),
+      "## The object of `sous stats`",
+      wrap(
+        "Numbers are not rounded. All lists are complete, whatever `--by` says; after 10,000 names of one kind the others are counted together as `other`. How to use it is in [See what was spent](../how-to/see-what-was-spent.md).",
+      ),
+      fields(STATS_JSON),
+      wrap("`total` and every entry of the lists have these fields besides:"),
+      fields(SUMS_JSON),
       "## An error of a command",
       wrap(
         "`sous run --json` always prints the result. Every other command with `--json` that cannot do what it was asked prints this object in place of its own, `sous resume` too when there is no run to continue.",

@@ -32,7 +32,10 @@ const nodes =
   process.platform === "linux" ? { "Node 22": node22, "Node 24": process.execPath } : { Node: process.execPath };
 
 /** The variants that need more than the package. */
-const others = ["@ai-sdk/openai-compatible", "@valibot/to-json-schema", "ai", "@types/node", "valibot", "zod"];
+const others = [
+  ...["@ai-sdk/openai-compatible", "@valibot/to-json-schema", "ai", "@types/node", "valibot", "zod"],
+  ...["@opentelemetry/api", "@opentelemetry/sdk-trace"],
+];
 
 let tarball: string;
 const folder = join(temporary, "installed");
@@ -106,6 +109,13 @@ for (const [name, node] of Object.entries(nodes)) {
       assert.equal(stdout.trim(), `UserError: ${sentence}`);
     });
 
+    test("sous/otel says what to install when OpenTelemetry is missing", async () => {
+      const { stdout } = await runFixture("otel-missing", node);
+      const sentence =
+        "Traces need the package @opentelemetry/api: install it beside sous, npm install @opentelemetry/api";
+      assert.equal(stdout.trim(), `UserError: ${sentence}`);
+    });
+
     test("the readme's lines run", async () => {
       const { stdout } = await runFixture("readme", node);
       assert.notEqual(stdout.trim(), "");
@@ -129,6 +139,7 @@ suite("installed beside other packages", () => {
   const printed = {
     replay: "replay: true true 1",
     embed: "embed: Seen. subagent.spawn, look, subagent.error, subagent.complete, true model; run-end",
+    otel: "otel: chat model, invoke_agent lead, true",
     zod: "zod: 5",
     valibot: "valibot: 5",
     "json-schema": 'json-schema: 2 + 3 is 5. [{"a":2,"b":3}]',
