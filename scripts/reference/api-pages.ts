@@ -120,9 +120,9 @@ const PAGES: readonly ApiPage[] = [
   },
   {
     file: "traces",
-    title: "Trace runs",
+    title: "Trace and measure runs",
     intro:
-      "Everything of `sous/otel`: runs as spans of OpenTelemetry. [See traces](../../how-to/see-traces.md), [every span and attribute](../telemetry.md).",
+      "Everything of `sous/otel`: runs as spans and metrics of OpenTelemetry. [See traces](../../how-to/see-traces.md), [metrics and alerts](../../how-to/metrics-and-alerts.md), [every span, attribute and metric](../telemetry.md).",
     names: [],
   },
   {

@@ -24,14 +24,12 @@ import { runFailedWrites } from "../test/figures/r11-writes.ts";
 import { measureMemory } from "../test/figures/r12-memory.ts";
 import { type ReplayFigure, runReplays } from "../test/figures/r13-replay.ts";
 import { measureFanOuts, runMixes, runWithEnough } from "../test/figures/r15-fan-outs.ts";
-import { measureExpressions } from "../test/figures/r16-expressions.ts";
-import { HOSTILE_TEXTS } from "../test/figures/r16-texts.ts";
-import { runTextTrials } from "../test/figures/r16-trials.ts";
 import { traceSyncs } from "../test/figures/sync-trace.ts";
 import { runTelemetryTrees } from "../test/figures/telemetry.ts";
 import { measureMutants } from "../test/mutation/measure.ts";
 import { tryCommands } from "../test/rights/shell-trial.ts";
 import { PLANTED } from "./planted.ts";
+import { STRANGE_TEXTS } from "./r16.ts";
 import { STORE_FAULTS } from "./r17.ts";
 
 export type Figure = { readonly name: string; measure(seed: number): Promise<{ figure: unknown; isReached: boolean }> };
@@ -250,20 +248,7 @@ const FIGURES: readonly Figure[] = [
       return { figure, isReached: figure.found.length === 0 && figure.attempts > 5_000 };
     },
   },
-  {
-    name: `R16 ${HOSTILE_TEXTS.length} texts of strangers that were built to be slow`,
-    async measure() {
-      const late = await runTextTrials({ texts: HOSTILE_TEXTS, endings: ["deadline", "TERM"], lanes: 1 });
-      return { figure: { texts: HOSTILE_TEXTS.length, late }, isReached: late.length === 0 };
-    },
-  },
-  {
-    name: "R16 every expression of the sources: 16 times the text in under 40 times the time",
-    async measure() {
-      const figure = measureExpressions();
-      return { figure, isReached: figure.slow.length === 0 && figure.expressions > 300 };
-    },
-  },
+  ...STRANGE_TEXTS,
   ...STORE_FAULTS,
   ...PLANTED,
   {

@@ -112,7 +112,7 @@ for (const [name, node] of Object.entries(nodes)) {
     test("sous/otel says what to install when OpenTelemetry is missing", async () => {
       const { stdout } = await runFixture("otel-missing", node);
       const sentence =
-        "Traces need the package @opentelemetry/api: install it beside sous, npm install @opentelemetry/api";
+        "Traces and metrics need the package @opentelemetry/api: install it beside sous, npm install @opentelemetry/api";
       assert.equal(stdout.trim(), `UserError: ${sentence}`);
     });
 

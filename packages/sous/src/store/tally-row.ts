@@ -8,9 +8,8 @@ import { LATEST_TIME, MAX_RUN_DEPTH } from "./event-schema.ts";
 
 /** Columns without a limit on their length. */
 export const TALLY_TEXTS = ["status", "error_type", "agent", "model", "project"] as const;
-export const TALLY_NUMBERS = [
-  "started_at",
-  "depth",
+/** The amounts of a run. */
+export const TALLY_SUMS = [
   "duration_ms",
   "turns",
   "input_tokens",
@@ -21,6 +20,7 @@ export const TALLY_NUMBERS = [
   "is_estimated",
   "cost_usd",
 ] as const;
+export const TALLY_NUMBERS = ["started_at", "depth", ...TALLY_SUMS] as const;
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -3,7 +3,8 @@
 import { createRequire } from "node:module";
 import { codeOf, UserError } from "../core/errors.ts";
 
-const NO_API = "Traces need the package @opentelemetry/api: install it beside sous, npm install @opentelemetry/api";
+const NO_API =
+  "Traces and metrics need the package @opentelemetry/api: install it beside sous, npm install @opentelemetry/api";
 
 /** Without `await`, so that `require("sous/otel")` works. Copies of the API share what is registered. */
 function loadApi(): typeof import("@opentelemetry/api") {
@@ -14,4 +15,4 @@ function loadApi(): typeof import("@opentelemetry/api") {
   }
 }
 
-export const { context, diag, propagation, SpanKind, SpanStatusCode, trace } = loadApi();
+export const { context, diag, metrics, propagation, SpanKind, SpanStatusCode, trace } = loadApi();

@@ -5,8 +5,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { parse } from "yaml";
-import type { ErrorType } from "../../src/core/errors.ts";
-import { completionStatus, type RunStatus } from "../../src/core/outcome.ts";
+import { ERROR_TYPES } from "../../src/core/errors.ts";
+import { completionStatus } from "../../src/core/outcome.ts";
+import { RECORD_STATUSES } from "../../src/core/store.ts";
 import { METRICS, type Metric, prometheusName } from "../../src/telemetry/names.ts";
 import { rootFolder } from "../source-files.ts";
 import { type Query, readQuery } from "./prom-query.ts";
@@ -48,35 +49,15 @@ const SAMPLES = new Map<string, { metric: Metric; labels: readonly string[] }>(
   }),
 );
 
-const STATUSES: Record<RunStatus, true> = {
-  completed: true,
-  incomplete: true,
-  budget_exceeded: true,
-  timeout: true,
-  cancelled: true,
-  refused: true,
-  failed: true,
-};
-const ERROR_TYPES: Record<ErrorType, true> = {
-  depth_limit: true,
-  invalid_input: true,
-  quota: true,
-  timeout: true,
-  cancelled: true,
-  refused: true,
-  consent: true,
-  model: true,
-  tool: true,
-  crash: true,
-  store: true,
-};
-const shownStatuses = Object.keys(STATUSES).map((status) => completionStatus(status as RunStatus));
+const shownStatuses = RECORD_STATUSES.filter((status) => status !== "running" && status !== "interrupted").map(
+  completionStatus,
+);
 
 /** Labels whose values are a closed set. */
 const VALUES: Record<string, readonly string[]> = {
   status: shownStatuses,
   outcome: shownStatuses,
-  error_type: Object.keys(ERROR_TYPES),
+  error_type: ERROR_TYPES,
   type: ["input", "output", "cache_read", "cache_write"],
   gen_ai_token_type: ["input", "output"],
   limit: ["tokens", "cost"],

@@ -5,7 +5,7 @@ import { errorTypeOf } from "../../core/outcome.ts";
 import type { Store } from "../../core/store.ts";
 import { checkTotalsQuery, notAMark, type Totals, type TotalsQuery } from "../../core/totals.ts";
 import { checkedRecord, LATEST_TIME } from "../event-schema.ts";
-import { TALLY_NUMBERS, TALLY_TEXTS, toTally } from "../tally-row.ts";
+import { TALLY_NUMBERS, TALLY_SUMS, TALLY_TEXTS, toTally } from "../tally-row.ts";
 import { type Connection, plannedStatement, type Query, type Row, type Statement, statement } from "./connection.ts";
 import { RECORD_COLUMNS, recordOf } from "./run-rows.ts";
 import { parseMark, type TalliesMark, writeMark } from "./tallies-mark.ts";
@@ -67,20 +67,7 @@ export function addInterruptedStatement(schema: string): Statement {
 }
 
 /** What is copied from the row of a run. */
-const RUN_COLUMNS = [
-  "agent",
-  "model",
-  "status",
-  "duration_ms",
-  "turns",
-  "input_tokens",
-  "output_tokens",
-  "cached_input_tokens",
-  "cache_write_tokens",
-  "total_tokens",
-  "is_estimated",
-  "cost_usd",
-] as const;
+const RUN_COLUMNS = ["agent", "model", "status", ...TALLY_SUMS] as const;
 
 export function createTotals(connection: Connection, schema: string): Pick<Store, "totals"> {
   const snapshot = statement("select pg_current_snapshot()::text as snapshot");

@@ -8,7 +8,7 @@ import type { RunRecord } from "../../core/store.ts";
 import { notAMark, type TallySums, type Totals, usableSums } from "../../core/totals.ts";
 import type { Usage } from "../../core/usage.ts";
 import { LATEST_TIME, MAX_RUN_DEPTH } from "../event-schema.ts";
-import { TALLY_NUMBERS, TALLY_TEXTS, toTally } from "../tally-row.ts";
+import { TALLY_NUMBERS, TALLY_SUMS, TALLY_TEXTS, toTally } from "../tally-row.ts";
 import type { SqliteConnection } from "./connection.ts";
 
 /** Writers come one after the other and no row is deleted, so positions only grow: a mark is one of them. */
@@ -77,9 +77,7 @@ function positionOf(mark: string, last: number): number {
   return position;
 }
 
-const SUMS =
-  "duration_ms, turns, input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, total_tokens, is_estimated, cost_usd";
-const COLUMNS = `started_at, depth, agent, model, project, status, error_type, ${SUMS}`;
+const COLUMNS = `started_at, depth, agent, model, project, status, error_type, ${TALLY_SUMS.join(", ")}`;
 const ADD_RUN = `INSERT INTO tallies (${COLUMNS})
 SELECT r.started_at, r.depth, r.agent, r.model, t.cwd, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
 FROM runs r JOIN runs t ON t.number = r.root WHERE r.number = ? AND r.status = 'running'`;

@@ -1,0 +1,21 @@
+/** Metrics of runs in a program of the user's own, by the instruments of OpenTelemetry. */
+
+import type { MeterProvider } from "@opentelemetry/api";
+import type { EventListener } from "../core/event.ts";
+import { measureRuns } from "./metrics.ts";
+import { metrics } from "./otel-api.ts";
+import { otelMeter } from "./otel-meter.ts";
+
+/** How runs are measured. */
+export type MeterOptions = {
+  /** Makes the instruments; the global one of the OpenTelemetry API when unset. */
+  meterProvider?: MeterProvider | undefined;
+};
+
+/**
+ * A listener that measures the runs it hears, of any number of trees: give it to runs as `onEvent`. One for a process, because
+ * each counts what is active by itself.
+ */
+export function meterRuns({ meterProvider }: MeterOptions = {}): EventListener {
+  return measureRuns(otelMeter((meterProvider ?? metrics.getMeterProvider()).getMeter("sous")));
+}
