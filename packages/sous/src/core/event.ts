@@ -221,14 +221,11 @@ export type StoredBody =
   | { type: "notice"; reason: NoticeReason; text: string }
   /** A background child's report reached its parent: exactly once per child run. */
   | { type: "report"; childRunId: string; childAgentId: string; text: string }
-  /** The process that ran it ended before the run did, and another continues it from here, if only to end it. */
-  | {
-      type: "resume";
-      /** Of its time. */
-      usedMs: number;
-      /** For a listener that did not see it start. Journals of earlier versions lack it. */
-      run?: ResumedRun | undefined;
-    }
+  /**
+   * The process that ran it ended before the run did, and another continues it from here, if only to end it. `usedMs` of its
+   * time was used. `run` is for a listener that did not see it start; journals of earlier versions lack it.
+   */
+  | { type: "resume"; usedMs: number; run?: ResumedRun | undefined }
   /** A run is over: exactly one per run, whatever happened to it. */
   | ({ type: "run-end" } & RunOutcome);
 
@@ -237,8 +234,10 @@ export type ResumedRun = Pick<RunStart, "agent" | "label" | "model" | "call" | "
   startedAt: number;
   /** How many answers it had. */
   turns: number;
-  /** What it had used, without the attempts of a question that was still open: no span of that was exported. */
+  /** What it had used; a question that was not answered is counted behind this event. */
   usage: Usage;
+  /** The part of it that failed attempts used of a question whose answer never came, if any. */
+  retried?: Usage | undefined;
   /** The number of the `turn-start` of its last answer; undefined when it had none. */
   answeredSeq?: number | undefined;
 };

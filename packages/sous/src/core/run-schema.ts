@@ -225,6 +225,7 @@ export const runSchemas = once(() => {
     startedAt: amount,
     turns: count,
     usage,
+    retried: usage.optional(),
     answeredSeq: z.int().min(1).optional(),
   });
 

@@ -5,7 +5,7 @@ import type { Spent } from "../core/limits.ts";
 import { toolCallsOf } from "../core/message.ts";
 import type { Run } from "../core/run.ts";
 import type { RunState, UnheardQuestion } from "../core/run-state.ts";
-import { costOf, noUsage, type Price, type Usage, usageWithout } from "../core/usage.ts";
+import { costOf, noUsage, type Price, type Usage } from "../core/usage.ts";
 import { resumeClosing } from "./close-run.ts";
 import type { Ending } from "./ending.ts";
 import { actOn, untilEnding } from "./run-agent.ts";
@@ -31,7 +31,8 @@ export async function resumeRun(run: Run, state: RunState, work?: (run: Run) => 
 export function resumedRun({ start, turns, usage, retried, answeredSeq }: RunState): ResumedRun {
   const { agent, label, model, call, traceparent, time: startedAt } = start;
   return {
-    ...{ agent, label, model, call, startedAt, turns, usage: usageWithout(usage, retried) },
+    ...{ agent, label, model, call, startedAt, turns, usage: { ...usage } },
+    ...(retried.totalTokens > 0 && { retried: { ...retried } }),
     ...(traceparent !== undefined && { traceparent }),
     ...(answeredSeq !== undefined && { answeredSeq }),
   };

@@ -5,6 +5,7 @@ import type { EventListener, EventOf, ResumedRun, RunIdentity, RunOrigin } from 
 import { isOutsideModel } from "../core/model.ts";
 import { completionStatus, errorTypeOf } from "../core/outcome.ts";
 import { spanIdOf, traceIdOf } from "../core/trace-context.ts";
+import { noUsage, usageWithout } from "../core/usage.ts";
 import { diag, SpanKind } from "./otel-api.ts";
 import { rememberIn } from "./remember-in.ts";
 import { answered, ContentWriter, contentOf, PendingInput, resultMessage, said, textPart } from "./span-content.ts";
@@ -146,8 +147,11 @@ class SpanFold {
     if (this.#runs.has(event.runId)) return;
     const { path, time, usedMs, run: known } = event;
     const { agent, model, call, traceparent, startedAt, usage, answeredSeq } = known ?? unknownRun(path, time - usedMs);
+    const retried = known?.retried ?? noUsage();
     const run = this.#open(event, { agent, model, call, traceparent, startedAt, links: [], attributes: {} });
-    run.counted = usage && { ...usage }; // guard: tokens-of-earlier-processes
+    run.counted = usage && usageWithout(usage, retried); // guard: tokens-of-earlier-processes
+    // They were on the span of a turn that ended with its process.
+    if (retried.totalTokens > 0) this.#turns.bookUnanswered(run, event, retried, "interrupted");
     const answered = answeredSeq === undefined ? undefined : run.placeOf({ seq: answeredSeq });
     if (answered !== undefined) run.span.link({ context: answered, attributes: { [LINK_ATTRIBUTE]: "resume" } });
   }
@@ -233,7 +237,7 @@ class SpanFold {
   }
 
   #endRun(run: TracedRun, event: EventOf<"run-end">): void {
-    const { runId, seq, status, stopReason, turns, usage, costUsd, text, fault, time } = event;
+    const { runId, status, stopReason, turns, costUsd, text, fault, time } = event;
     this.#runs.delete(runId);
     rememberIn(this.#ended, runId, run.span.context, MAX_ENDED_RUNS);
     const errorType = errorTypeOf(event);
@@ -242,7 +246,7 @@ class SpanFold {
       call.fail(errorType ?? "cancelled");
       call.end(time);
     }
-    this.#turns.countRest(run, usage, seq, time);
+    this.#turns.countRest(run, event);
     const failure = errorType === undefined || errorType === "model" ? run.chat?.failure : undefined;
     this.#turns.abandon(run, time, failure ?? errorType ?? "cancelled", fault?.message);
     run.span.set({

@@ -1,6 +1,6 @@
 /** Spans of turns: one for each question to a model, with the tokens of all its attempts. */
 
-import type { EventOf } from "../core/event.ts";
+import type { EventOf, StoredEvent } from "../core/event.ts";
 import { addUsage, type Usage } from "../core/usage.ts";
 import { usageAttributes } from "./open-span.ts";
 import { answered, type ContentWriter, contentOf, FINISH_REASONS } from "./span-content.ts";
@@ -52,10 +52,10 @@ export class TurnSpans {
 
   /** Without an open turn it is a question from before a crash, booked now. */
   retry(run: TracedRun, event: EventOf<"retry">): void {
-    const { seq, time, attempt, delayMs, kind, message, spent } = event;
+    const { time, attempt, delayMs, kind, message, spent } = event;
     const { chat } = run;
     if (chat === undefined) {
-      this.#bookUnanswered(run, seq, time, spent, kind);
+      this.bookUnanswered(run, event, spent, kind);
       return;
     }
     addUsage(chat.usage, spent);
@@ -63,7 +63,8 @@ export class TurnSpans {
     chat.span.event("sous.retry", time, { kind, attempt, delay_ms: delayMs, message });
   }
 
-  #bookUnanswered(run: TracedRun, seq: number, time: number, usage: Usage, errorType: string): void {
+  /** Tokens of a question without an answer, on a span of their own. */
+  bookUnanswered(run: TracedRun, { seq, time }: StoredEvent, usage: Usage, errorType: string): void {
     const chat = this.#make.startChat(run, seq, time, { "sous.unanswered": true });
     addUsage(chat.usage, usage);
     chat.span.fail(errorType);
@@ -71,13 +72,13 @@ export class TurnSpans {
   }
 
   /** Tokens of attempts that failed for good are in the sum of the run alone. */
-  countRest(run: TracedRun, usage: Usage, seq: number, time: number): void {
+  countRest(run: TracedRun, end: EventOf<"run-end">): void {
     const { counted, chat } = run;
     if (counted === undefined) return;
-    const rest = restOf(usage, counted, chat?.usage);
+    const rest = restOf(end.usage, counted, chat?.usage);
     if (rest.inputTokens <= 0 && rest.outputTokens <= 0) return;
     if (chat !== undefined) addUsage(chat.usage, rest);
-    else this.#bookUnanswered(run, seq, time, rest, "model");
+    else this.bookUnanswered(run, end, rest, "model");
   }
 }
 

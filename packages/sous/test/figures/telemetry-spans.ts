@@ -110,7 +110,9 @@ export function compareSpent(spans: readonly ReadableSpan[], { journal, shown }:
   }
   // What was spent in an event that no process has shown is in no span.
   const hidden = new Set(
-    journal.filter(({ seq, type }) => !shown.has(seq) && /^(message-end|retry)$/.test(type)).map(({ runId }) => runId),
+    journal
+      .filter(({ seq, type }) => !shown.has(seq) && /^(message-end|retry|resume)$/.test(type))
+      .map(({ runId }) => runId),
   );
   for (const event of journal) {
     if (event.type !== "run-end" || !shown.has(event.seq)) continue;

@@ -17,6 +17,10 @@ suite("T1: gauges end at zero, counters equal the journal, spans form its tree, 
     assert.ok(Math.min(...Object.values(figure.seen)) > 0, inWords(figure));
   });
 
+  test("T1: tokens of an attempt that failed before two kills are on a span", async () => {
+    assert.deepEqual((await runTelemetryTrees({ seed: 441_503_652, count: 1 })).broken, []);
+  });
+
   test(`T1: every sink agrees with the journal in ${FRESH} trees of a fresh seed`, async (context) => {
     const figure = await runTelemetryTrees({ seed: Math.floor(Math.random() * 2 ** 27), count: FRESH });
     context.diagnostic(inWords(figure));

@@ -30,7 +30,7 @@ const JOURNALS: Record<string, { rootId: string; folded: Folded[] }> = {
     rootId: "01KDVDNA00A8D1TF80MNZN1B40",
     folded: [
       ["lead", "completed", 1, 0, 24, "uaua"],
-      ["lead", "completed", 1, 0, 36, "uauaua"],
+      ["lead", "completed", 1, 0, 97, "uauaua"],
     ],
   },
   "fan-out-1.json": {

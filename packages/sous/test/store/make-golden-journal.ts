@@ -243,10 +243,16 @@ export async function liveTraced(): Promise<string> {
   return exportTree(elsewhere, runId, "json");
 }
 
-/** A branch of another tree, which one process made and another sent a further message. */
+/** A branch of another tree, which one process made, and another sent a further message: it died between two attempts. */
 export async function liveContinued(): Promise<string> {
-  const leadIn = (world: World) =>
-    agent({ name: "lead", model: scriptedModel({ lead: () => says("Done.") }, { clock: world.clock }) });
+  const leadIn = (world: World, ...first: Step[]) =>
+    agent({
+      name: "lead",
+      model: scriptedModel(
+        { lead: [...(first.length > 0 ? [first] : []), says("Done."), says("Done.")] },
+        { clock: world.clock },
+      ),
+    });
   const first = createWorld({ seed: 7, lateness: 0 });
   const store = openMemoryStore();
   const once = createRuntime({ host: first.host, store });
@@ -256,8 +262,16 @@ export async function liveContinued(): Promise<string> {
   const elsewhere = openMemoryStore();
   await importTree(elsewhere, fileOf(await store.read(branchId)));
   const again = createRuntime({ host: second.host, store: elsewhere });
-  await second.run(() => again.resume(branchId, { agent: leadIn(second), message: "And now?" }));
-  return exportTree(elsewhere, branchId, "json");
+  const cutOff = fails(new ModelError("interrupted", "The answer was cut off", { afterOutput: true }));
+  const lead = leadIn(second, says("Do"), cutOff);
+  await second.run(() => again.resume(branchId, { agent: lead, message: "And now?" }));
+  const kept = await elsewhere.read(branchId);
+  const third = createWorld({ seed: 9, lateness: 0, startTime: Date.UTC(2026, 0, 1, 2) });
+  const last = openMemoryStore();
+  await importTree(last, fileOf(kept.slice(0, kept.findIndex(({ type }) => type === "retry") + 1)));
+  const onceMore = createRuntime({ host: third.host, store: last });
+  await third.run(() => onceMore.resume(branchId, { agent: leadIn(third) }));
+  return exportTree(last, branchId, "json");
 }
 
 function leadOn(model: Model) {
