@@ -112,6 +112,7 @@ function build(from: Resolver, env: Environment, projectRoot: string | undefined
     }),
     models: { allow: from.valueOf(SETTINGS.allowModels) },
     prices: from.valueOf(SETTINGS.prices),
+    agents: { alsoRead: from.valueOf(SETTINGS.alsoRead), ignoreHooks: from.valueOf(SETTINGS.ignoreHooks) },
     agentServers: toAgentServers(from.servers(SETTINGS.agentServers), from.warnings),
     telemetry: {
       metricsPort: from.optional(SETTINGS.metricsPort),

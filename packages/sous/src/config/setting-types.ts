@@ -114,7 +114,7 @@ type Item = {
   toValue?(text: string): string;
 };
 
-function listOf(item: Item, allowed: string, advice: string): ValueType<readonly string[]> {
+export function listOf(item: Item, allowed: string, advice: string): ValueType<readonly string[]> {
   const { pattern, wants, accepts = () => true, toValue = String } = item;
   return {
     allowed,

@@ -2,6 +2,7 @@
 
 import { DEFAULT_CONVERSATION } from "../core/conversation.ts";
 import { AGENT_SERVERS_ABOUT, agentServers } from "./agent-servers.ts";
+import { ALSO_READ_ABOUT, agentFolders, agentNames, IGNORE_HOOKS_ABOUT } from "./agent-settings.ts";
 import { mcpServers } from "./group-types.ts";
 import {
   address,
@@ -242,6 +243,8 @@ export const SETTINGS = {
     "never",
     "US dollars per million tokens by model; each has input and output, and may have cache_read and cache_write. Where money is limited, a model needs a price here or in the table of sous.",
   ),
+  alsoRead: given("agents.also_read", agentFolders(), [], "never", ALSO_READ_ABOUT),
+  ignoreHooks: given("agents.ignore_hooks", agentNames(), [], "never", IGNORE_HOOKS_ABOUT),
   agentServers: given("agent_servers", agentServers(), {}, "add", AGENT_SERVERS_ABOUT),
   mcpServers: {
     ...given("mcp_servers", mcpServers(), {}, "add", "Servers of tools that speak MCP, by name."),

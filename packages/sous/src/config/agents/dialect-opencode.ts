@@ -1,11 +1,12 @@
-/** Agent files of opencode, `.opencode/agent(s)/*.md`. The name is that of the file. */
+/** Agent files of opencode, below `.opencode/agent` and `.opencode/agents`. Without a name an agent is called by its path. */
 
 import type { PermissionEffect } from "../../core/configuration.ts";
 import { matchesGlob } from "../../core/glob.ts";
 import { nearest } from "../../core/nearest.ts";
 import { isRecord } from "../../core/schema.ts";
+import { readEffort, readTemperature, setEffort } from "./asking.ts";
 import { type AgentDraft, isEffect, type KeyReader, type KeyReaders, warnOfAllow } from "./draft.ts";
-import { hasNoEffect, isIgnored, readDescription, readMaxTurns, readModel } from "./fields.ts";
+import { hasNoEffect, isIgnored, readDescription, readMaxTurns, readModel, readName } from "./fields.ts";
 import { rulePatterns } from "./tool-list.ts";
 import { ASKING_TOOLS, meaningOf, namesOf } from "./tools.ts";
 
@@ -21,32 +22,14 @@ const readDisable: KeyReader = (draft, key) => {
     draft.refuse("SOUS-A003", [key], `${key} is true or false`, `write \`${key}: true\``);
 };
 
-/** Agents that are not meant to be called by others. */
+/** Agents that are switched off, and those that are not meant to be called by others. */
 export function withholdOpencode(draft: AgentDraft): void {
   const { mode, disable, disabled } = draft.settings;
   if (disable === true || disabled === true) {
     const key = disable === true ? "disable" : "disabled";
     draft.withhold("SOUS-A008", [key], "the agent is switched off, so it is not loaded", `remove ${key}`);
-  } else if (mode === "primary")
-    draft.withhold(
-      "SOUS-A008",
-      ["mode"],
-      "a primary agent is not called by others, so it is not loaded",
-      "write `mode: all`",
-    );
+  } else if (mode === "primary") draft.forPeople();
 }
-
-const checkName: KeyReader = (draft, key) => {
-  const name = draft.settings[key];
-  const file = draft.source.file;
-  if (typeof name === "string" && file.endsWith(`/${name}.md`)) return;
-  draft.warn(
-    "SOUS-A005",
-    [key],
-    "the name of the agent is that of its file; this one has no effect",
-    "remove it, or rename the file",
-  );
-};
 
 const refusePrompt: KeyReader = (draft, key) =>
   draft.refuse(
@@ -57,14 +40,30 @@ const refusePrompt: KeyReader = (draft, key) =>
     "key",
   );
 
+/** People write it, and opencode hands it to the provider as an option. What it restricts is meant. */
+const readPlural: KeyReader = (draft, key) => {
+  if (Object.hasOwn(draft.settings, "permission"))
+    draft.refuse("SOUS-A004", [key], "there is permission and permissions", "keep permission", "key");
+  else draft.warn("SOUS-A005", [key], "permissions is read as permission", "write permission: opencode knows no other");
+};
+
+/** Of the options of a provider, the effort is the one that we have too. */
+const readOptions: KeyReader = (draft, key) => {
+  const options = draft.settings[key];
+  const { reasoningEffort, ...others } = isRecord(options) ? options : { [key]: options };
+  if (reasoningEffort !== undefined) setEffort(draft, reasoningEffort, [key, "reasoningEffort"]);
+  if (Object.keys(others).length > 0) hasNoEffect("options of the provider are not passed on")(draft, key);
+};
+
 /** `tools` and `permission` are read together, below. */
 export const OPENCODE_KEYS: KeyReaders = {
-  name: checkName,
+  name: readName,
   description: readDescription,
   mode: readMode,
   model: readModel,
   tools: isIgnored,
   permission: isIgnored,
+  permissions: readPlural,
   steps: readMaxTurns,
   maxSteps: readMaxTurns,
   disable: readDisable,
@@ -72,13 +71,13 @@ export const OPENCODE_KEYS: KeyReaders = {
   prompt: refusePrompt,
   color: isIgnored,
   hidden: isIgnored,
-  options: hasNoEffect("options of the provider are not passed on"),
-  reasoningEffort: hasNoEffect("the model's own effort is used"),
-  temperature: hasNoEffect("the provider's own temperature is used"),
+  options: readOptions,
+  reasoningEffort: readEffort,
+  temperature: readTemperature,
   textVerbosity: hasNoEffect("options of the provider are not passed on"),
   thinking: hasNoEffect("options of the provider are not passed on"),
   top_p: hasNoEffect("the provider's own value is used"),
-  variant: hasNoEffect("options of the provider are not passed on"),
+  variant: readEffort,
 };
 
 /** What an agent of opencode may do: `tools` and `permission` as one list of statements, of which the last that matches holds. */
@@ -135,7 +134,9 @@ function decide(draft: AgentDraft, tools: readonly string[], own: readonly State
 function openParts(draft: AgentDraft, tool: string, base: Statement, exceptions: readonly Statement[]): void {
   const openings = exceptions.filter(({ effect }) => effect !== "deny");
   const patterns = openings.flatMap((opening) =>
-    (rulePatterns(tool, opening.input, "allow") ?? []).map((pattern) => ({ pattern, opening })),
+    (rulePatterns(tool, opening.input, "allow") ?? [])
+      .filter((pattern) => isReadable(draft, pattern))
+      .map((pattern) => ({ pattern, opening })),
   );
   const [first] = patterns;
   if (first === undefined) {
@@ -170,7 +171,8 @@ function closeParts(
 function closePart(draft: AgentDraft, tool: string, exception: Statement): void {
   const { effect, input, path } = exception;
   const patterns = rulePatterns(tool, input, "deny");
-  if (patterns !== undefined) for (const pattern of patterns) draft.rule(effect, pattern, path);
+  if (patterns?.every((pattern) => isReadable(draft, pattern)))
+    for (const pattern of patterns) draft.rule(effect, pattern, path);
   else if (effect === "ask") draft.rule("ask", tool, path);
   else {
     draft.deny(tool, path, said(exception));
@@ -178,13 +180,15 @@ function closePart(draft: AgentDraft, tool: string, exception: Statement): void 
   }
 }
 
-function warnOfPattern(draft: AgentDraft, tool: string, { path }: Statement): void {
-  draft.warn(
-    "SOUS-A006",
-    path,
-    `${tool} cannot be limited by a pattern here: it is left out`,
-    "allow or deny it as a whole",
-  );
+/** A pattern such as `curl * | sh` is none of a command: what it would close is closed with the whole tool. */
+function isReadable({ source }: AgentDraft, pattern: string): boolean {
+  return source.checkRule?.(pattern) === undefined;
+}
+
+function warnOfPattern(draft: AgentDraft, tool: string, { path, input }: Statement): void {
+  const what = rulePatterns(tool, input, "deny") === undefined ? "a pattern" : JSON.stringify(input.slice(0, 60));
+  const message = `${tool} cannot be limited by ${what} here: it is left out`;
+  draft.warn("SOUS-A006", path, message, "allow or deny it as a whole");
 }
 
 function said({ tool, input, effect }: Statement): string {
@@ -229,11 +233,12 @@ function readTools(draft: AgentDraft): Statement[] {
 }
 
 function readPermission(draft: AgentDraft): Statement[] {
-  const { permission } = draft.settings;
+  const key = Object.hasOwn(draft.settings, "permission") ? "permission" : "permissions";
+  const permission = draft.settings[key];
   if (permission === undefined || permission === null) return [];
   const whole = isRecord(permission) ? permission : { "*": permission };
   return Object.entries(whole).flatMap(([tool, rights]) => {
-    const path = isRecord(permission) ? ["permission", tool] : ["permission"];
+    const path = isRecord(permission) ? [key, tool] : [key];
     if (!isRecord(rights)) return toStatement(draft, tool, "*", rights, path);
     return Object.entries(rights).flatMap(([input, effect]) =>
       toStatement(draft, tool, input, effect, [...path, input]),

@@ -1,7 +1,9 @@
 /** The keys of agent files in three dialects: our own, Claude Code and gemini-cli. The fourth is `dialect-opencode.ts`. */
 
+import { basename } from "node:path";
 import { nearest } from "../../core/nearest.ts";
 import { isRecord } from "../../core/schema.ts";
+import { readEffort, readProviderOptions, readTemperature, readToolChoice } from "./asking.ts";
 import { type AgentDraft, isEffect, type KeyReader, type KeyReaders, warnOfAllow } from "./draft.ts";
 import {
   hasNoEffect,
@@ -17,6 +19,7 @@ import {
   readTimeout,
   readTimeoutMinutes,
 } from "./fields.ts";
+import { slugOf } from "./names.ts";
 import { readDenyList, readToolList } from "./tool-list.ts";
 import { ASKING_TOOLS, CHANGING_TOOLS, meaningOf, OUR_TOOLS } from "./tools.ts";
 
@@ -75,6 +78,10 @@ export const SOUS_KEYS: KeyReaders = {
   timeout: readTimeout,
   max_output_tokens: readMaxOutputTokens,
   notes: readNotes,
+  temperature: readTemperature,
+  effort: readEffort,
+  tool_choice: readToolChoice,
+  provider_options: readProviderOptions,
   output_schema: readOutputSchema,
   color: isIgnored,
 };
@@ -87,6 +94,7 @@ const readPermissionMode: KeyReader = (draft, key) => {
     case "manual":
       return;
     case "plan":
+      // Which of them the agent would have had is known at the end.
       denyAll(draft, key, CHANGING_TOOLS);
       return;
     case "dontAsk":
@@ -131,6 +139,11 @@ const readIsolation: KeyReader = (draft, key) => {
 const readHooks: KeyReader = (draft, key) => {
   const hooks = draft.settings[key];
   if (hooks === null) return;
+  if (ignoresHooks(draft)) {
+    const message = "hooks are not run by sous, and agents.ignore_hooks leaves the tools that they watch";
+    draft.warn("SOUS-A005", [key], message, "take the agent out of agents.ignore_hooks to lose them");
+    return;
+  }
   if (!isRecord(hooks)) {
     draft.refuse("SOUS-A004", [key], `${key} is a map of events`, `remove ${key}`);
     return;
@@ -143,6 +156,15 @@ const readHooks: KeyReader = (draft, key) => {
   }
 };
 
+/** The user says so for the name of the agent, for its file, or for a folder above it. */
+function ignoresHooks({ source, settings }: AgentDraft): boolean {
+  const { file, ignoreHooks = [] } = source;
+  const name = typeof settings.name === "string" ? settings.name.trim() : basename(file).replace(/\.md$/i, "");
+  return ignoreHooks.some(
+    (each) => [name, slugOf(name), file].includes(each) || file.startsWith(`${each.replace(/\/$/, "")}/`),
+  );
+}
+
 function denyWatched(draft: AgentDraft, path: readonly (string | number)[], matcher: unknown): void {
   const names = typeof matcher === "string" ? matcher.split("|") : [];
   const meanings = names.map((name) => meaningOf(name.trim(), "claude"));
@@ -151,7 +173,7 @@ function denyWatched(draft: AgentDraft, path: readonly (string | number)[], matc
       "SOUS-A004",
       path,
       "a hook that can refuse calls is not run by sous, and which tools it watches is not understood",
-      "remove the hook, or name the tools it watches: `matcher: Bash|Edit`",
+      "remove the hook, name the tools it watches (`matcher: Bash|Edit`), or list the agent in agents.ignore_hooks",
     );
     return;
   }
@@ -163,7 +185,7 @@ function denyWatched(draft: AgentDraft, path: readonly (string | number)[], matc
     "SOUS-A007",
     path,
     `the tools that a hook can refuse are left out: ${names.join(", ")}`,
-    "remove the hook to have them",
+    "remove the hook, or list the agent in agents.ignore_hooks to have them",
   );
 }
 
@@ -183,7 +205,7 @@ export const CLAUDE_KEYS: KeyReaders = {
   hooks: readHooks,
   color: isIgnored,
   background: hasNoEffect("the caller of the agent decides whether it waits"),
-  effort: hasNoEffect("the model's own effort is used"),
+  effort: readEffort,
   initialPrompt: hasNoEffect("the agent gets its task from its caller"),
   mcpServers: hasNoEffect("servers are not started from agent files"),
   memory: hasNoEffect("agents keep no memory between runs"),
@@ -228,7 +250,7 @@ export const GEMINI_KEYS: KeyReaders = {
   model: readModel,
   max_turns: readMaxTurns,
   timeout_mins: readTimeoutMinutes,
-  temperature: hasNoEffect("the provider's own temperature is used"),
+  temperature: readTemperature,
   mcpServers: hasNoEffect("servers are not started from agent files"),
   mcp_servers: hasNoEffect("servers are not started from agent files"),
   policy: refusePolicy,

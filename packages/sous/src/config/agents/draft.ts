@@ -13,6 +13,10 @@ type Field =
   | "maxTurns"
   | "timeoutMs"
   | "maxOutputTokens"
+  | "temperature"
+  | "effort"
+  | "toolChoice"
+  | "providerOptions"
   | "notes"
   | "outputSchema";
 
@@ -27,6 +31,8 @@ export class AgentDraft {
   readonly source: AgentSource;
   readonly settings: FrontMatter["settings"];
   readonly problems: AgentProblem[] = [];
+  /** Keys that mean nothing in any dialect, told together. */
+  readonly unknown: string[] = [];
   readonly #at: FrontMatter["at"];
   readonly #body: string;
   readonly #values = new Map<Field, unknown>();
@@ -37,6 +43,7 @@ export class AgentDraft {
   readonly #rules: PermissionRule[] = [];
   readonly #only: PermissionRule[] = [];
   #isWithheld = false;
+  #isCallable = true;
   readonly #children = { isAllowed: false, isDenied: false };
 
   constructor(source: AgentSource, { settings, at, body }: FrontMatter) {
@@ -61,6 +68,11 @@ export class AgentDraft {
       (each) => each.line === line && each.column === column && each.message === message,
     );
     if (!isSaid) this.problems.push({ file: this.source.file, ...problem });
+  }
+
+  /** A person can run it, and no other agent can call it. */
+  forPeople(): void {
+    this.#isCallable = false;
   }
 
   /** The file is fine and yet gives no agent here: only this is said, and what is wrong. */
@@ -155,6 +167,8 @@ export class AgentDraft {
       maxTurns: value<number>("maxTurns"),
       timeoutMs: value<number>("timeoutMs"),
       maxOutputTokens: value<number>("maxOutputTokens"),
+      ...this.#asking(),
+      ...(!this.#isCallable && { callable: false as const }),
       delegate: this.#children.isAllowed && !this.#children.isDenied,
       notes: value<boolean>("notes") ?? true,
       outputSchema: value<AgentFile["outputSchema"]>("outputSchema"),
@@ -167,6 +181,23 @@ export class AgentDraft {
         fields: Object.fromEntries(this.#fields),
       },
     };
+  }
+
+  /** Only what the file says: most say nothing of it. */
+  #asking(): Pick<AgentFile, "temperature" | "effort" | "toolChoice" | "providerOptions"> {
+    const fields = ["temperature", "effort", "toolChoice", "providerOptions"] as const;
+    return Object.fromEntries(
+      fields.filter((field) => this.has(field)).map((field) => [field, this.#values.get(field)]),
+    );
+  }
+
+  /** Undefined when the file does not list its tools. */
+  get granted(): readonly string[] | undefined {
+    return this.#tools === undefined ? undefined : [...this.#tools.keys()];
+  }
+
+  isDenied(tool: string): boolean {
+    return this.#deny.has(tool);
   }
 
   get isEmpty(): boolean {

@@ -1,13 +1,16 @@
 /** Keys of agent files that are the same in every dialect but for their name: texts, numbers and times. */
 
-import { agent, RESERVED_AGENT_NAMES } from "../../core/agent.ts";
+import { RESERVED_AGENT_NAMES } from "../../core/agent.ts";
 import { visibleText } from "../../core/clean-text.ts";
-import { messageOf } from "../../core/errors.ts";
 import { isOutsideModel, OUTSIDE_PROVIDER } from "../../core/model.ts";
 import { nearest } from "../../core/nearest.ts";
 import { outsideName } from "../../core/outside-agent.ts";
+import { isRecord } from "../../core/schema.ts";
 import { parseDuration } from "../../core/units.ts";
-import type { AgentDraft, KeyReader } from "./draft.ts";
+import { type AgentDraft, isEffect, type KeyReader } from "./draft.ts";
+import { looksLikeRestriction, normalKey } from "./known-keys.ts";
+import { isPlaceholder, slugOf } from "./names.ts";
+import { isToolWord, meaningOf } from "./tools.ts";
 
 const MAX_TURNS = 1000;
 /** No model writes as much. */
@@ -18,35 +21,30 @@ const TAKEN = [...RESERVED_AGENT_NAMES, "sous", "subagent"];
 
 export const readName: KeyReader = (draft, key) => setName(draft, draft.settings[key], [key]);
 
-/** Refuses what could not be the name of an agent. */
-export function setName(draft: AgentDraft, name: unknown, path: readonly string[]): void {
-  if (typeof name !== "string") {
+/** What models cannot call becomes a word that they can, and is shown to people as it is. */
+export function setName(draft: AgentDraft, given: unknown, path: readonly string[]): void {
+  const name = typeof given === "string" ? given.trim() : "";
+  if (name === "") {
     draft.refuse("SOUS-A003", path, "the name of an agent is text", "write `name: scout`");
     return;
   }
-  try {
-    agent({ name });
-  } catch (error) {
-    draft.refuse("SOUS-A003", path, messageOf(error), `write \`name: ${slugOf(name)}\``);
+  if (isPlaceholder(name)) {
+    draft.refuse("SOUS-A003", path, `the name ${shown(name)} is a placeholder`, "write `name: scout`");
     return;
   }
-  if (TAKEN.includes(name))
-    draft.refuse(
-      "SOUS-A003",
-      path,
-      `an agent cannot be called ${name}: sous uses the name itself`,
-      "choose another name",
-    );
-  else draft.set("name", name, path);
+  const slug = freeName(slugOf(name));
+  draft.set("name", slug, path);
+  if (slug === name) return;
+  draft.setDefault("nickname", visibleText(name).replace(/\s+/g, " ").slice(0, 100), "its name");
+  if (path.length > 0 || slug !== slugOf(name)) {
+    const message = `models cannot call ${shown(name)}: the agent is called ${slug}`;
+    draft.warn("SOUS-A003", path, message, `write \`name: ${slug}\``, "value");
+  }
 }
 
-function slugOf(name: string): string {
-  const slug = name
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-|-$/g, "")
-    .slice(0, 48);
-  return slug === "" ? "scout" : slug;
+/** `list-agent` for `list`: sous uses these names itself. */
+function freeName(name: string): string {
+  return TAKEN.includes(name) ? `${name}-agent` : name;
 }
 
 export const readDescription: KeyReader = (draft, key) => {
@@ -137,9 +135,14 @@ function kindOf(value: unknown): string {
 
 /** Keys that an agent file should not have. One that looks like a restriction keeps the agent from being loaded. */
 export function judgeUnknownKey(draft: AgentDraft, key: string, known: readonly string[]): void {
-  const meant = known.find((each) => normal(each) === normal(key)) ?? nearest(key, known);
+  const meant = known.find((each) => normalKey(each) === normalKey(key)) ?? nearest(key, known);
   const fix = meant === undefined ? `remove it; known are ${known.join(", ")}` : `did you mean ${meant}?`;
-  if (looksLikeRestriction(key)) {
+  if (/subagent/.test(normalKey(key)) && looksLikeRestriction(key)) {
+    // Without children nothing is left to restrict.
+    draft.children(false, [key], key);
+    const message = `sous does not know ${shown(key)} and cannot limit which agents it calls, so it calls none`;
+    draft.warn("SOUS-A007", [key], message, fix);
+  } else if ((looksLikeRestriction(key) && !isListOfSkills(draft, key)) || isLostPermission(draft, key)) {
     draft.refuse(
       "SOUS-A004",
       [key],
@@ -147,8 +150,42 @@ export function judgeUnknownKey(draft: AgentDraft, key: string, known: readonly 
       fix,
       "key",
     );
-  } else draft.warn("SOUS-A005", [key], `the key ${shown(key)} is not understood and has no effect`, fix);
+  } else if (meant !== undefined) warnOfUnknown(draft, [key], fix);
+  else draft.unknown.push(key);
 }
+
+/** `capabilities: [refactoring, testing]`: what an agent is good at. A list that names a tool may be meant to limit it. */
+function isListOfSkills({ settings }: AgentDraft, key: string): boolean {
+  const value = settings[key];
+  const isSkill = (each: unknown) => typeof each === "string" && !isToolWord(each) && !looksLikeRestriction(each);
+  return normalKey(key) === "capabilities" && Array.isArray(value) && value.every(isSkill);
+}
+
+/** `bash: deny` at the left margin, where it belongs below `permission:`. */
+function isLostPermission({ settings, source }: AgentDraft, key: string): boolean {
+  const value = settings[key];
+  const isRight = typeof value === "boolean" || isEffect(value) || isRecord(value);
+  const meaning = meaningOf(key.replace(/[^\w-]+/g, ""), source.dialect);
+  return isRight && (typeof meaning === "object" || meaning === "children");
+}
+
+/** One line for all of them: many files carry a version, an author and tags. */
+export function warnOfUnknownKeys(draft: AgentDraft, known: readonly string[]): void {
+  const keys = draft.unknown;
+  if (keys.length === 0) return;
+  warnOfUnknown(draft, keys, `remove ${keys.length === 1 ? "it" : "them"}; known are ${known.join(", ")}`);
+}
+
+function warnOfUnknown(draft: AgentDraft, keys: readonly string[], fix: string): void {
+  const [first = ""] = keys;
+  const names = keys.slice(0, MAX_NAMED).map(shown).join(", ");
+  const rest = keys.length > MAX_NAMED ? ` and ${keys.length - MAX_NAMED} more` : "";
+  const what = keys.length === 1 ? `key ${names} is` : `keys ${names}${rest} are`;
+  const has = keys.length === 1 ? "has" : "have";
+  draft.warn("SOUS-A005", [first], `the ${what} not understood and ${has} no effect`, fix);
+}
+
+const MAX_NAMED = 20;
 
 /** A key that means something to the other program and nothing here. */
 export function hasNoEffect(why: string): KeyReader {
@@ -159,69 +196,9 @@ export function hasNoEffect(why: string): KeyReader {
 /** A key about looks. */
 export const isIgnored: KeyReader = () => {};
 
-function looksLikeRestriction(key: string): boolean {
-  const word = normal(key);
-  return STEMS.some((stem) => word.includes(stem)) || nearest(word, RESTRICTIONS) !== undefined;
-}
-
-/** `allowed_tools`, `allowed-tools` and `allowedTools` are one word. */
-function normal(key: string): string {
-  return key.toLowerCase().replace(/[^a-z0-9]/g, "");
-}
-
 function shown(key: string): string {
   return JSON.stringify(key.length > 60 ? `${key.slice(0, 60)}...` : key);
 }
-
-const STEMS = [
-  "tool",
-  "perm",
-  "deny",
-  "denied",
-  "allow",
-  "readonly",
-  "sandbox",
-  "max",
-  "timeout",
-  "limit",
-  "restrict",
-  "forbid",
-  "block",
-  "exclu",
-  "isolat",
-  "approv",
-  "confirm",
-  "polic",
-  "budget",
-  "access",
-  "guard",
-  "capabil",
-  "network",
-  "only",
-  "scope",
-];
-
-const RESTRICTIONS = [
-  "tools",
-  "allowedtools",
-  "disallowedtools",
-  "permission",
-  "permissions",
-  "permissionmode",
-  "deny",
-  "allow",
-  "readonly",
-  "sandbox",
-  "maxturns",
-  "timeout",
-  "timeoutmins",
-  "steps",
-  "turns",
-  "delegate",
-  "hooks",
-  "disabled",
-  "rights",
-];
 
 /** As of 2026-08. */
 export const MODEL_ALIASES: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 /** An agent as a Markdown file gives it, in any dialect, and what was found wrong with the file. */
 
 import type { PermissionRule } from "../../core/configuration.ts";
+import type { Effort, ProviderOptions, ToolChoice } from "../../core/model-options.ts";
 import type { AgentFileCode } from "../../core/problem.ts";
 import type { YamlDocument } from "../yaml/document.ts";
 
@@ -16,10 +17,14 @@ export type AgentSource = {
   readonly text: string | Uint8Array;
   readonly dialect: AgentDialect;
   readonly scope: AgentScope;
+  /** Of an agent whose file does not name it; the name of the file when unset. */
+  readonly name?: string | undefined;
   /** What is wrong with the pattern of a rule; undefined for a good one. */
   readonly checkRule?: ((pattern: string) => string | undefined) | undefined;
   /** The names in `agent_servers`, for `model: external/NAME`; undefined when they are not known. */
   readonly servers?: readonly string[] | undefined;
+  /** The setting `agents.ignore_hooks`: names of agents, and files and folders as they are named to people. */
+  readonly ignoreHooks?: readonly string[] | undefined;
 };
 
 /** An `error` keeps the agent from being loaded. */
@@ -56,6 +61,13 @@ export type AgentFile = {
   readonly timeoutMs: number | undefined;
   /** The largest answer of one call; where tokens or money are limited, this much is reserved for it. */
   readonly maxOutputTokens: number | undefined;
+  readonly temperature?: number | undefined;
+  readonly effort?: Effort | undefined;
+  readonly toolChoice?: ToolChoice | undefined;
+  /** Of the user's own files only. Never shown: a value may be a secret. */
+  readonly providerOptions?: ProviderOptions | undefined;
+  /** False: a person can run it, and no other agent can call it. */
+  readonly callable?: false | undefined;
   /** Whether it may have children of its own. */
   readonly delegate: boolean;
   /** Whether it reads the notes of the project. */

@@ -26,6 +26,8 @@ export type EffectiveRights = {
   readonly maxTurns: { readonly value: number | undefined; readonly from: string };
   readonly timeoutMs: { readonly value: number | undefined; readonly from: string };
   readonly maxOutputTokens: { readonly value: number | undefined; readonly from: string };
+  /** What the file says of how its model is asked; of `provider_options` only for whom they are. */
+  readonly asking: readonly { readonly key: string; readonly value: string; readonly from: string }[];
   /** Whether it reads the notes of the project. */
   readonly notes: { readonly isRead: boolean; readonly from: string };
   /** Of the instructions. */
@@ -49,9 +51,23 @@ export function toEffectiveRights(agent: AgentFile, available: readonly string[]
     maxTurns: { value: agent.maxTurns, from: lineOf(agent, fields.maxTurns) ?? UNSET },
     timeoutMs: { value: agent.timeoutMs, from: lineOf(agent, fields.timeoutMs) ?? UNSET },
     maxOutputTokens: { value: agent.maxOutputTokens, from: lineOf(agent, fields.maxOutputTokens) ?? UNSET },
+    asking: askingOf(agent),
     notes: { isRead: agent.notes, from: lineOf(agent, fields.notes) ?? UNSET },
     promptBytes: Buffer.byteLength(agent.instructions),
   };
+}
+
+function askingOf(agent: AgentFile): EffectiveRights["asking"] {
+  const { temperature, effort, toolChoice, providerOptions, origins } = agent;
+  const rows: readonly [key: string, field: string, value: string | undefined][] = [
+    ["temperature", "temperature", temperature?.toString()],
+    ["effort", "effort", effort],
+    ["tool_choice", "toolChoice", typeof toolChoice === "object" ? toolChoice.tool : toolChoice],
+    ["provider_options", "providerOptions", providerOptions && `for ${Object.keys(providerOptions).join(", ")}`],
+  ];
+  return rows.flatMap(([key, field, value]) =>
+    value === undefined ? [] : [{ key, value, from: lineOf(agent, origins.fields[field]) ?? UNSET }],
+  );
 }
 
 function effectiveTool(agent: AgentFile, tool: string): EffectiveTool {

@@ -20,7 +20,27 @@ export function readToolList(draft: AgentDraft, key: string): void {
   if (entries.some(({ said }) => said === "*")) return;
   draft.limitTools([key], entries.length === 0 ? `${key}: none` : key);
   for (const entry of entries) grantEntry(draft, entry);
+  warnOfElsewhere(draft, entries);
 }
+
+/** One line for all of them: many files name ten. */
+function warnOfElsewhere(draft: AgentDraft, entries: readonly Entry[]): void {
+  const missing = entries.filter(({ name }) => meaningOf(name, draft.source.dialect) === "elsewhere");
+  const [first] = missing;
+  if (first === undefined) return;
+  const names = [...new Set(missing.map(({ said }) => said))];
+  const shown = names.slice(0, MAX_NAMED).join(", ");
+  const rest = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
+  const isOne = names.length === 1;
+  draft.warn(
+    "SOUS-A006",
+    first.path,
+    `sous has no tool${isOne ? "" : "s"} ${shown}${rest}: ${isOne ? "it is" : "they are"} left out`,
+    `remove ${isOne ? "it" : "them"}, or leave ${isOne ? "it" : "them"} for the other program`,
+  );
+}
+
+const MAX_NAMED = 20;
 
 function grantEntry(draft: AgentDraft, { path, said, name, specifier }: Entry): void {
   const meaning = meaningOf(name, draft.source.dialect);
@@ -40,15 +60,7 @@ function grantEntry(draft: AgentDraft, { path, said, name, specifier }: Entry): 
       );
     return;
   }
-  if (meaning === "elsewhere") {
-    draft.warn(
-      "SOUS-A006",
-      path,
-      `sous has no tool ${said}: it is left out`,
-      "remove it, or leave it for the other program",
-    );
-    return;
-  }
+  if (meaning === "elsewhere") return;
   draft.warn("SOUS-A006", path, `there is no tool ${said}: it is left out`, suggestion(draft, name));
 }
 

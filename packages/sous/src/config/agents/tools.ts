@@ -1,6 +1,7 @@
 /** The names that tools have in each dialect, and which of ours they are. */
 
 import type { AgentDialect } from "./file.ts";
+import { normalKey } from "./known-keys.ts";
 
 /** The built-in tools of the command line. */
 export const OUR_TOOLS: readonly string[] = [
@@ -34,6 +35,13 @@ export function meaningOf(name: string, dialect: AgentDialect): ToolMeaning {
 export function namesOf(dialect: AgentDialect): string[] {
   return [...Object.keys(NAMES[dialect]), ...ELSEWHERE[dialect]];
 }
+
+/** Whether a word is the name of a tool in any dialect, however it is spelled. */
+export function isToolWord(word: string): boolean {
+  return DIALECTS.some((dialect) => namesOf(dialect).some((name) => normalKey(name) === normalKey(word)));
+}
+
+const DIALECTS: readonly AgentDialect[] = ["sous", "claude", "gemini", "opencode"];
 
 const CHILDREN = "(children)";
 /** Tools of MCP servers and of plugins. */

@@ -5,24 +5,18 @@ import { constants } from "node:fs";
 import { lstat, open, readdir, readlink, realpath } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import { codeOf, messageOf, UserError } from "../../core/errors.ts";
+import { dialectOf, PROJECT_FOLDERS, placeIn } from "../agents/folders.ts";
 
-/** The one file of a project that file tools write, when a person has said yes. */
-export const NOTES = "AGENTS.md";
+/** Notes for agents: the first of these that is there is read, and no other. File tools write them when a person has said yes. */
+export const NOTES_NAMES: readonly string[] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"];
 
-/** Everything of a project that sous may read, once it is trusted. */
-const PROJECT_PATHS: readonly string[] = [
-  ".sous",
-  ".claude/agents",
-  ".gemini/agents",
-  ".opencode/agent",
-  ".opencode/agents",
-  NOTES,
-  ".mcp.json",
-];
+/** What sous may read of a project, once it is trusted, besides its notes and its list of servers. */
+const PROJECT_PATHS: readonly string[] = [".sous", ...PROJECT_FOLDERS.filter((folder) => !folder.startsWith(".sous/"))];
+const SERVERS = ".mcp.json";
 
 /** Recordings have no effect by lying there. */
 const WITHOUT_EFFECT = [".sous/cassettes"];
-const MAX_FILES = 500;
+const MAX_FILES = 1000;
 const MAX_BYTES = 16 * 1024 * 1024;
 const MAX_DEPTH = 16;
 
@@ -41,15 +35,23 @@ export type ProjectSnapshot = { readonly sha256: string; readonly files: readonl
 
 /** Which of these paths exist. Opens nothing. */
 export async function presentPaths(root: string): Promise<string[]> {
-  const found = await Promise.all(PROJECT_PATHS.map((path) => isThere(join(root, path))));
-  return PROJECT_PATHS.filter((_, index) => found[index]);
+  const paths = await pathsIn(root);
+  const found = await Promise.all(paths.map((path) => isThere(join(root, path))));
+  return paths.filter((_, index) => found[index]);
+}
+
+/** All of them, with the notes that are read and no others. */
+async function pathsIn(root: string): Promise<string[]> {
+  const isPresent = await Promise.all(NOTES_NAMES.map((name) => isThere(join(root, name))));
+  const notes = NOTES_NAMES[isPresent.indexOf(true)];
+  return [...PROJECT_PATHS, ...(notes === undefined ? [] : [notes]), SERVERS];
 }
 
 /** Reads all of them. Throws a `UserError` when one cannot be read or there is too much. */
 export async function readProject(root: string): Promise<ProjectSnapshot> {
   const files: ProjectFile[] = [];
   let bytes = 0;
-  for (const path of PROJECT_PATHS) await add(path.split("/"), []);
+  for (const path of await pathsIn(root)) await add(path.split("/"), []);
   files.sort((one, other) => (one.path < other.path ? -1 : 1));
   return { sha256: fingerprint(files), files };
 
@@ -59,7 +61,7 @@ export async function readProject(root: string): Promise<ProjectSnapshot> {
     const path = [...above, name].join("/");
     if (WITHOUT_EFFECT.includes(path)) return;
     const found = await lstat(join(root, path)).catch(notThere);
-    if (found === undefined) return;
+    if (found === undefined || !canHaveEffect(path, found.isDirectory(), found.isSymbolicLink())) return;
     if (found.isDirectory() && rest.length > 0) return add(rest, [...above, name]);
     if (!found.isDirectory()) return addFile(path, found.isSymbolicLink(), found.isFile());
     if (above.length >= MAX_DEPTH) throw tooMuch(`${path} lies deeper than ${MAX_DEPTH} folders`);
@@ -80,6 +82,14 @@ export async function readProject(root: string): Promise<ProjectSnapshot> {
   }
 }
 
+/** In folders of agents only what is read as one is shown and compared; links are, though they are not followed. */
+function canHaveEffect(path: string, isFolder: boolean, isLink: boolean): boolean {
+  const folder = PROJECT_FOLDERS.find((each) => path.startsWith(`${each}/`));
+  if (folder === undefined || isLink) return true;
+  const below = path.slice(folder.length + 1);
+  return placeIn(dialectOf(folder), isFolder ? `${below}/any.md` : below) !== undefined;
+}
+
 /** One hash for each file, to say later which of them have changed. */
 export function hashesOf(files: readonly ProjectFile[]): FileHash[] {
   return files.map((file) => ({ path: file.path, sha256: fingerprint([file]) }));
@@ -87,7 +97,9 @@ export function hashesOf(files: readonly ProjectFile[]): FileHash[] {
 
 /** The same project with other content in one file. */
 export function withContent({ files }: Pick<ProjectSnapshot, "files">, path: string, content: Buffer): ProjectSnapshot {
-  const others = files.filter((each) => each.path !== path);
+  // Notes that are written are read instead of those that were there.
+  const replaced = NOTES_NAMES.includes(path) ? NOTES_NAMES : [path];
+  const others = files.filter((each) => !replaced.includes(each.path));
   const target = files.find((each) => each.path === path)?.target;
   const changed = [...others, { path, target, content }].sort((one, other) => (one.path < other.path ? -1 : 1));
   return { sha256: fingerprint(changed), files: changed };

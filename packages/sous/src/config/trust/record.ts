@@ -16,6 +16,8 @@ export type TrustRecord = {
   readonly files: readonly FileHash[];
   /** What its configuration denied and asked about: it still holds when the files have changed. */
   readonly rules: readonly NarrowingRule[];
+  /** The notes of sub-folders that a person has seen: one that has changed is not read, and the rest stays trusted. */
+  readonly nested: readonly FileHash[];
 };
 
 export type NarrowingRule = { readonly effect: "ask" | "deny"; readonly pattern: string };
@@ -53,14 +55,15 @@ function parse(content: Buffer): TrustRecord[] {
 }
 
 function toRecord(value: unknown): TrustRecord {
-  const { path, sha256, at, files, rules } = fieldsOf(value);
+  const { path, sha256, at, files, rules, nested = [] } = fieldsOf(value);
   if (typeof path !== "string" || typeof sha256 !== "string" || typeof at !== "string")
     throw new Error("it is damaged");
   // A record without these lists, from an earlier version, matches no project, so that trust has to be given again.
-  if (files === undefined && rules === undefined) return { path, sha256: "", at, files: [], rules: [] };
+  if (files === undefined && rules === undefined) return { path, sha256: "", at, files: [], rules: [], nested: [] };
   if (!Array.isArray(files) || !Array.isArray(rules) || !files.every(isHash) || !rules.every(isRule))
     throw new Error("it is damaged");
-  return { path, sha256, at, files, rules };
+  if (!Array.isArray(nested) || !nested.every(isHash)) throw new Error("it is damaged");
+  return { path, sha256, at, files, rules, nested };
 }
 
 function isHash(value: unknown): value is FileHash {

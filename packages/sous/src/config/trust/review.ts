@@ -1,9 +1,9 @@
 /** What a person should see before a project is trusted: its files, its agents, and every program it wants to start. */
 
-import { posix } from "node:path";
 import { isRecord } from "../../core/schema.ts";
 import type { ReadAgent } from "../agents/file.ts";
-import { dialectOf, PROJECT_FOLDERS } from "../agents/load.ts";
+import { dialectOf, PROJECT_FOLDERS, placeIn } from "../agents/folders.ts";
+import { isPlainReadme } from "../agents/load.ts";
 import { readAgentFile } from "../agents/read.ts";
 import { readYaml } from "../yaml/document.ts";
 import type { ProjectFile, ProjectSnapshot } from "./files.ts";
@@ -22,9 +22,10 @@ export function reviewProject({ files }: ProjectSnapshot): ProjectReview {
 }
 
 function readAgent({ path, content }: ProjectFile): ReadAgent[] {
-  const folder = posix.dirname(path);
-  if (content === undefined || !PROJECT_FOLDERS.includes(folder) || !/\.md$/i.test(path)) return [];
-  return [readAgentFile({ file: path, text: content, dialect: dialectOf(folder), scope: "project" })];
+  const folder = PROJECT_FOLDERS.find((each) => path.startsWith(`${each}/`));
+  const place = folder === undefined ? undefined : placeIn(dialectOf(folder), path.slice(folder.length + 1));
+  if (content === undefined || place === undefined || isPlainReadme(path, content)) return [];
+  return [readAgentFile({ ...place, file: path, text: content, scope: "project" })];
 }
 
 function serversOf({ path, content }: ProjectFile): ProjectReview["servers"] {

@@ -8,8 +8,9 @@ import { join, sep } from "node:path";
 import type { PermissionRule } from "../../core/configuration.ts";
 import { messageOf, UserError } from "../../core/errors.ts";
 import {
+  type FileHash,
   hashesOf,
-  NOTES,
+  NOTES_NAMES,
   type ProjectFile,
   type ProjectSnapshot,
   presentPaths,
@@ -37,6 +38,8 @@ export type ProjectTrust = {
    * trusted folder above, so that a repository made inside of one is bound by them too.
    */
   readonly heldRules: readonly PermissionRule[];
+  /** The notes of sub-folders as they were when trust was given; empty unless it is trusted. */
+  readonly nested: readonly FileHash[];
 };
 
 type TrustFolders = { readonly cwd: string; readonly stateFolder: string };
@@ -46,7 +49,7 @@ type TrustFolders = { readonly cwd: string; readonly stateFolder: string };
  * A record is for exactly one folder: one above it gives no trust to a repository inside.
  */
 export async function trustOf({ cwd, stateFolder }: TrustFolders): Promise<ProjectTrust> {
-  const found = { present: [], problem: undefined, files: [], changes: [], heldRules: [] };
+  const found = { present: [], problem: undefined, files: [], changes: [], heldRules: [], nested: [] };
   let records: readonly TrustRecord[];
   try {
     records = await readTrustRecords(stateFolder);
@@ -65,7 +68,7 @@ export async function trustOf({ cwd, stateFolder }: TrustFolders): Promise<Proje
     const { sha256, files } = await readProject(root);
     if (sha256 === record.sha256) {
       const above = binding.filter((each) => each !== record).flatMap(rulesOf);
-      return { ...found, root, state: "trusted", present, files, heldRules: above };
+      return { ...found, root, state: "trusted", present, files, heldRules: above, nested: record.nested };
     }
     return { ...found, root, state: "changed", present, changes: changesSince(record, files), heldRules };
   } catch (error) {
@@ -77,11 +80,11 @@ export async function trustOf({ cwd, stateFolder }: TrustFolders): Promise<Proje
 export async function trust(
   root: string,
   { sha256, files }: ProjectSnapshot,
-  { stateFolder, at }: { stateFolder: string; at: Date },
+  { stateFolder, at, nested = [] }: { stateFolder: string; at: Date; nested?: readonly FileHash[] },
 ): Promise<void> {
   const { rulesOfProject } = await import("../file-layer.ts");
   const rules = rulesOfProject(files);
-  const record: TrustRecord = { path: root, sha256, at: at.toISOString(), files: hashesOf(files), rules };
+  const record: TrustRecord = { path: root, sha256, at: at.toISOString(), files: hashesOf(files), rules, nested };
   await changeTrustRecords(stateFolder, (records) => [...records.filter(({ path }) => path !== root), record]);
 }
 
@@ -122,13 +125,17 @@ export async function writeTrusted(
   }
 }
 
-/** The name of the notes, if that is the file; they may be a link to another file of the project. */
+/** The name of the notes, if the file is or becomes them; they may be a link to another file of the project. */
 async function notesAt(file: string, root: string, files: readonly ProjectFile[]): Promise<string | undefined> {
-  const notes = join(root, NOTES);
-  if (file === notes) return NOTES;
-  const isLink = files.some(({ path, target }) => path === NOTES && target !== undefined);
+  const name = files.find(({ path }) => NOTES_NAMES.includes(path))?.path;
+  const written = NOTES_NAMES.find((each) => file === join(root, each));
+  const isRead = name === undefined || NOTES_NAMES.indexOf(written ?? "") <= NOTES_NAMES.indexOf(name);
+  if (written !== undefined && isRead) return written;
+  if (name === undefined) return undefined;
+  const notes = join(root, name);
+  const isLink = files.some(({ path, target }) => path === name && target !== undefined);
   const real = isLink ? await realpath(notes).catch(() => undefined) : undefined;
-  return real === file ? NOTES : undefined;
+  return real === file ? name : undefined;
 }
 
 function changesSince(record: TrustRecord, files: readonly ProjectFile[]): string[] {

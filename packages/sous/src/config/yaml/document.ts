@@ -40,7 +40,12 @@ export function readYaml(given: string | Uint8Array, { file, maxBytes, firstLine
   if ("problem" in syntax) return refused([syntax.problem]);
   const composer = new Composer({ version: "1.2", schema: "core", uniqueKeys: false, prettyErrors: false });
   // One is asked for, so there is one, also of an empty text.
-  const [document] = [...composer.compose(syntax.tokens, true, text.length)] as [Document.Parsed];
+  const [document, second] = [...composer.compose(syntax.tokens, true, text.length)] as [
+    Document.Parsed,
+    ...Document.Parsed[],
+  ];
+  // Behind a line `...` another one may begin without dashes.
+  if (second !== undefined) return refused([{ offset: second.range[0], ...SECOND }]);
   if (document.errors.length > 0) return refused(document.errors.map((error) => explain(error, text)));
   const { value, positions, problems } = toValue(document.contents);
   if (problems.length > 0) return refused(problems);
@@ -172,6 +177,8 @@ const MAX_SYNTAX_ERRORS = 20;
 const MAX_STACK = 100;
 const CORE_TAGS = new Set(["!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq"]);
 
+const SECOND = { message: "there is more than one document", fix: "remove the line --- or ... above this one" };
+
 function readTokens(text: string): { tokens: CST.Token[] } | { problem: SyntaxProblem } {
   const parser = new Parser();
   const tokens: CST.Token[] = [];
@@ -189,7 +196,7 @@ function readTokens(text: string): { tokens: CST.Token[] } | { problem: SyntaxPr
     }
     parts += 1;
     if (documents > 1 || (documents === 1 && part === "---" && !isScalar && offset > 0)) {
-      return { problem: { offset, message: "there is more than one document", fix: "remove what follows the ---" } };
+      return { problem: { offset, ...SECOND } };
     }
     if (parser.stack.length > MAX_STACK) {
       return { problem: { offset, message: "the values are nested too deeply", fix: "use fewer levels" } };
