@@ -9,6 +9,7 @@ export type {
   HookCall,
   HookDecision,
   Hooks,
+  OpenQuestion,
   RuleAnswer,
 } from "./core/approval.ts";
 export type { ConversationLimits } from "./core/conversation.ts";

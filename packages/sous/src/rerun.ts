@@ -1,6 +1,7 @@
 /** Runs a stored tree again from its recorded answers, in memory and without network, and says where it parts from it. */
 
 import type { StoredEvent } from "./core/event.ts";
+import { checkOptions, type OptionNames } from "./core/options.ts";
 import type { RunResult } from "./core/runtime.ts";
 import type { Store } from "./core/store.ts";
 import { systemHost } from "./host.ts";
@@ -15,6 +16,10 @@ import { type StageOptions, stageFor } from "./tree/rerun/stage.ts";
 export type RerunOptions = StageOptions & {
   store: Pick<Store, "read" | "run">;
   signal?: AbortSignal | undefined;
+};
+
+const OPTIONS: OptionNames<RerunOptions> = {
+  ...{ store: true, signal: true, agents: true, liveTools: true, tools: true, onEvent: true },
 };
 
 /** What came of running a stored tree again. */
@@ -36,6 +41,7 @@ export type Rerun = {
  * is loaded, and with recorded results no tool does anything. Throws a `UserError` for a tree that cannot be played.
  */
 export async function rerun(runId: string, options: RerunOptions): Promise<Rerun> {
+  checkOptions("rerun()", options, OPTIONS);
   const { store, liveTools, signal } = options;
   const recording = await readRecording(store, runId, signal);
   const playback = new Playback(recording, { isStubbed: liveTools !== true }, redactorFor(systemHost()));

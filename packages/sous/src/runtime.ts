@@ -1,19 +1,27 @@
 /** The composition root: from parts to runs. What a user calls begins here, and every part is put together here. */
 
 import type { AgentDefinition } from "./core/agent.ts";
+import type { Approve, OpenQuestion } from "./core/approval.ts";
 import { checkWhole, UserError } from "./core/errors.ts";
-import { DEFAULT_LIMITS, smallerBudget } from "./core/limits.ts";
+import { BUDGET_OPTIONS, checkBudget, DEFAULT_LIMITS, smallerBudget } from "./core/limits.ts";
 import { messageFrom, type UserInput } from "./core/message.ts";
 import { checkAllowEntries } from "./core/model.ts";
-import type {
-  ForkOptions,
-  ModelOptions,
-  ReservedId,
-  ResumeOptions,
-  RunHandle,
-  RunOptions,
-  RunResult,
-  RuntimeOptions,
+import { checkOptions, type OptionNames } from "./core/options.ts";
+import {
+  FORK_OPTIONS,
+  type ForkOptions,
+  type MessageOptions,
+  MODEL_OPTIONS,
+  type ModelOptions,
+  RESUME_OPTIONS,
+  type ReservedId,
+  type ResumeOptions,
+  RUN_OPTIONS,
+  RUNTIME_OPTIONS,
+  type RunHandle,
+  type RunOptions,
+  type RunResult,
+  type RuntimeOptions,
 } from "./core/runtime.ts";
 import type { ToolRegistry } from "./core/tool.ts";
 import { ulidSource } from "./core/ulid.ts";
@@ -27,7 +35,7 @@ import { asksForReports, fanOutWidth, runFanOut } from "./tree/fan-out.ts";
 import { type OpenTree, openTree, type Shared, type TreeOptions } from "./tree/open.ts";
 import { forkRoot, resumeFanOut, resumeRoot } from "./tree/restore/resume.ts";
 import { rootHandle } from "./tree/root-handle.ts";
-import { RootRun } from "./tree/root-run.ts";
+import { RootRun, readQuestions } from "./tree/root-run.ts";
 
 /** Functions that start runs with the same parts. */
 export type Runtime = {
@@ -42,7 +50,9 @@ export type Runtime = {
     options?: FanOutOptions,
   ): Promise<RunResult<Output>[]>;
   /** Continues a stored run after a crash or a stop: finished work is not repeated, and a tree continues as a tree. */
-  resume<Output>(runId: string, options?: ResumeOptions): RunHandle<Output>;
+  resume<Output>(runId: string, options?: ResumeOptions & MessageOptions): RunHandle<Output>;
+  /** The questions of a stored tree that have no answer. Throws a `UserError` when there is no such run. */
+  questions(runId: string): Promise<OpenQuestion[]>;
   /** A new tree that begins with what a stored run had said and heard by the end of a turn. */
   fork<Output>(runId: string, options?: ForkOptions): RunHandle<Output>;
 };
@@ -51,19 +61,37 @@ export type Runtime = {
  * `limit` children at once. A `limits.maxConcurrent` that is given holds as well; its default of 5 gives way to a larger limit.
  * Each result is what `run` gives; `limits.summary` or `limits.outputMaxSize` ask for bounded reports instead.
  */
-export type FanOutOptions = RunOptions & {
-  limit?: number | undefined;
-  /** The root of an earlier fan-out on the same inputs that was interrupted: what it has finished is not done again. */
-  resumes?: string | undefined;
+export type FanOutOptions = RunOptions &
+  Pick<ResumeOptions, "answers"> & {
+    limit?: number | undefined;
+    /**
+     * An earlier fan-out on the same inputs that was interrupted or waits for answers: the `runId` of one of its results, or
+     * its root. What it has finished is not done again.
+     */
+    resumes?: string | undefined;
+  };
+
+const FAN_OUT_OPTIONS: OptionNames<FanOutOptions & ReservedId> = {
+  ...RUN_OPTIONS,
+  limit: true,
+  resumes: true,
+  answers: true,
 };
 
 /** Shared parts for several runs. The bare `run` and `fanOut` make a runtime of their own. */
 export function createRuntime(options: RuntimeOptions = {}): Runtime {
+  checkOptions("createRuntime()", options, RUNTIME_OPTIONS);
+  return runtimeOf(options);
+}
+
+function runtimeOf(options: RuntimeOptions): Runtime {
   checkModelOptions(options.models);
   return runtimeOn(modelCache(options.host?.environment ?? process.env), options);
 }
 
-function checkModelOptions({ allow = [], prices = {} }: ModelOptions = {}): void {
+function checkModelOptions(given: ModelOptions = {}): void {
+  checkOptions("models", given, MODEL_OPTIONS);
+  const { allow = [], prices = {} } = given;
   checkAllowEntries(allow);
   const wrong = Object.entries(prices).find(([, price]) => !isPrice(price));
   if (wrong !== undefined)
@@ -80,10 +108,13 @@ export function runtimeOn(models: Shared["models"], options: RuntimeOptions): Ru
   const open = (runOptions: TreeOptions) => openTree({ ...parts, runOptions });
   return {
     run(definition, task, runOptions = {}) {
+      checkOptions("run()", runOptions, RUN_OPTIONS);
+      if (runOptions.budget !== undefined) checkBudget(runOptions.budget);
       const budget = smallerBudget(runOptions.budget, definition.budget);
       return startRoot(open({ ...runOptions, budget: { ...budget, from: runOptions.budget?.from } }), definition, task);
     },
     fanOut(definition, inputs, runOptions = {}) {
+      checkOptions("fanOut()", runOptions, FAN_OUT_OPTIONS);
       const { limit } = runOptions;
       const isWide = limit !== undefined && limit > DEFAULT_LIMITS.maxConcurrent && Number.isFinite(limit);
       const wider = isWide ? { maxConcurrent: Math.floor(limit) } : {};
@@ -94,8 +125,21 @@ export function runtimeOn(models: Shared["models"], options: RuntimeOptions): Ru
       const opened = open({ ...runOptions, limits: { ...wider, ...given }, fanOut });
       return runFanOut({ opened }, definition, fanOut);
     },
-    resume: (runId, runOptions = {}) => resumeRoot(runId, parts, runOptions),
-    fork: (runId, runOptions = {}) => forkRoot(runId, parts, runOptions),
+    resume(runId, runOptions = {}) {
+      checkOptions("resume()", runOptions, RESUME_OPTIONS);
+      // The command line takes time away when a new limit is below the old one, so only the names are checked.
+      if (runOptions.addBudget !== undefined) checkOptions("addBudget", runOptions.addBudget, BUDGET_OPTIONS);
+      return resumeRoot(runId, parts, runOptions);
+    },
+    async questions(runId) {
+      const record = await store.run(runId);
+      if (record === undefined) throw new UserError(`No run with the id ${runId} in this store`);
+      return readQuestions({ store, rootId: record.rootId });
+    },
+    fork(runId, runOptions = {}) {
+      checkOptions("fork()", runOptions, FORK_OPTIONS);
+      return forkRoot(runId, parts, runOptions);
+    },
   };
 }
 
@@ -109,7 +153,8 @@ export function run<Output>(
   task: UserInput,
   options: RunOptions & RuntimeOptions = {},
 ): RunHandle<Output> {
-  return createRuntime(options).run(definition, task, options);
+  const [own, shared] = splitOptions("run()", options, RUN_OPTIONS);
+  return runtimeOf(withoutLater(shared)).run(definition, task, own);
 }
 
 /**
@@ -121,20 +166,53 @@ export function fanOut<Output>(
   inputs: readonly string[],
   options: FanOutOptions & RuntimeOptions = {},
 ): Promise<RunResult<Output>[]> {
-  return createRuntime(options).fanOut(definition, inputs, options);
+  const [own, shared] = splitOptions("fanOut()", options, FAN_OUT_OPTIONS);
+  return runtimeOf(withoutLater(shared)).fanOut(definition, inputs, own);
+}
+
+/** Without a store no one could resume a run of the bare functions: there an answer cannot come later. */
+function withoutLater(options: RuntimeOptions): RuntimeOptions {
+  const { store, approve } = options;
+  if (store !== undefined || approve === undefined) return options;
+  const given = typeof approve === "object" ? approve.ask : approve;
+  if (given === undefined) return options;
+  const ask: Approve = async (request, signal) => {
+    const answer = await given(request, signal);
+    if (answer === "later") throw new Error("the answer comes later, and this run is in no store: give it a store");
+    return answer;
+  };
+  if (typeof approve !== "object") return { ...options, approve: ask };
+  return { ...options, approve: { decide: (each) => approve.decide(each), ask, asksAgain: approve.asksAgain } };
 }
 
 /**
  * Resumes a stored run from `store`. Ends like `run`; rejects with a `UserError` when there is no such run, when it has
  * completed, or when it cannot be continued.
  */
-export function resume<Output>(runId: string, options: ResumeOptions & RuntimeOptions): RunHandle<Output> {
-  return createRuntime(options).resume(runId, options);
+export function resume<Output>(
+  runId: string,
+  options: ResumeOptions & MessageOptions & RuntimeOptions,
+): RunHandle<Output> {
+  const [own, shared] = splitOptions("resume()", options, RESUME_OPTIONS);
+  return runtimeOf(shared).resume(runId, own);
 }
 
 /** Starts a new tree with the conversation of a stored run from `store`, up to a turn. Ends and rejects like `resume`. */
 export function fork<Output>(runId: string, options: ForkOptions & RuntimeOptions): RunHandle<Output> {
-  return createRuntime(options).fork(runId, options);
+  const [own, shared] = splitOptions("fork()", options, FORK_OPTIONS);
+  return runtimeOf(shared).fork(runId, own);
+}
+
+/** Of options that are given together: those of the call, and those of its runtime. `limits` is both. */
+function splitOptions<Own extends object>(
+  where: string,
+  given: Own & RuntimeOptions,
+  own: Readonly<Record<string, true>>,
+): [Own, RuntimeOptions] {
+  checkOptions(where, given, { ...own, ...RUNTIME_OPTIONS });
+  const only = (names: Readonly<Record<string, true>>): object =>
+    Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(names, name)));
+  return [only(own) as Own, only(RUNTIME_OPTIONS)];
 }
 
 /** Adds `subagent_spawn`, with a client `subagent_delegate`, and `subagent_report` to any registry. */

@@ -1,9 +1,12 @@
 /** An agent is a definition: a frozen value that says who it is, what it may use and how long it may take. */
 
-import type { Hooks } from "./approval.ts";
+import type { ApprovalPolicy, Hooks } from "./approval.ts";
 import { checkWhole, UserError } from "./errors.ts";
+import { toTools } from "./foreign-tool.ts";
 import { type Budget, checkBudget } from "./limits.ts";
 import type { Model } from "./model.ts";
+import { checkAsking, type Effort, type ProviderOptions, type ToolChoice } from "./model-options.ts";
+import { checkOptions, type OptionNames } from "./options.ts";
 import type { AnySchema, OutputOf } from "./schema.ts";
 import type { ToolList } from "./tool.ts";
 
@@ -48,12 +51,25 @@ export type AgentOptions<Given extends AnySchema | undefined = AnySchema | undef
   timeoutMs?: number | undefined;
   /** The cap of one answer; 4,096 when a token budget is set, else the provider's own. */
   maxOutputTokens?: number | undefined;
+  /** From 0 to 2; the provider's own when unset. Models that are known to take none are asked without it. */
+  temperature?: number | undefined;
+  /** How much the model thinks: the nearest level that it has. Models that do not think ignore it. */
+  effort?: Effort | undefined;
+  /** `required`, or one tool by its name, holds until the run has made its first call; then it is `auto`. */
+  toolChoice?: ToolChoice | undefined;
+  /** Options for the adapter of a provider, by its name; JSON. They go before those that sous sets. */
+  providerOptions?: ProviderOptions | undefined;
   /** The answer must be JSON of this shape. */
   outputSchema?: Given;
   /** A share of what is left of the budget; more than that is refused. */
   budget?: Budget | undefined;
   /** Names of tools neither this agent nor anything below it may use. `subagent_scout` is the agent scout, by whatever tool. */
   deny?: readonly string[] | undefined;
+  /**
+   * Rules for the calls of this agent and of everything below it, besides those of the runtime. The strictest answer counts; what
+   * they allow, they allow to this agent only.
+   */
+  rules?: Pick<ApprovalPolicy, "decide"> | undefined;
   hooks?: Hooks | undefined;
 };
 
@@ -78,6 +94,36 @@ export const RESERVED_AGENT_NAMES: readonly string[] = [
   "report",
 ];
 
+/** What `agent()` takes, and what a spread of a definition has besides. */
+const AGENT_OPTIONS: OptionNames<AgentOptions & Pick<AgentDefinition, "with" | "~output">> = {
+  name: true,
+  nickname: true,
+  description: true,
+  instructions: true,
+  notes: true,
+  model: true,
+  tools: true,
+  subagents: true,
+  delegate: true,
+  maxTurns: true,
+  timeoutMs: true,
+  maxOutputTokens: true,
+  temperature: true,
+  effort: true,
+  toolChoice: true,
+  providerOptions: true,
+  outputSchema: true,
+  budget: true,
+  deny: true,
+  hooks: true,
+  rules: true,
+  with: true,
+  "~output": true,
+};
+
+/** A hook that is misspelled would guard nothing. */
+const HOOK_NAMES: OptionNames<Hooks> = { beforeToolCall: true, afterToolCall: true, onEvent: true, onError: true };
+
 const AGENT_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$/;
 const MAX_TURNS = 1000;
 
@@ -85,10 +131,15 @@ const MAX_TURNS = 1000;
 export function agent<const Given extends AnySchema | undefined = undefined>(
   options: AgentOptions<Given>,
 ): AgentDefinition<OutputOf<Given>> {
+  checkOptions("agent()", options, AGENT_OPTIONS);
   checkAgent(options);
   const { tools, subagents, deny } = options;
   // Copies: what is pushed onto a list later does not change who the agent is.
-  const own = { ...options, tools: copyOf(tools), subagents: copyOf(subagents), deny: copyOf(deny) };
+  const own = {
+    ...options,
+    ...{ tools: copyOf(tools), subagents: copyOf(subagents), deny: copyOf(deny) },
+    ...{ toolChoice: structuredClone(options.toolChoice), providerOptions: structuredClone(options.providerOptions) },
+  };
   const definition: AgentDefinition<OutputOf<Given>> = {
     ...own,
     with: (changes) => agent({ ...own, ...changes }) as never,
@@ -119,20 +170,16 @@ function checkAgent(options: AgentOptions): void {
   if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0)) {
     throw new UserError(`timeoutMs of agent ${name} must be greater than 0; found ${timeoutMs}`);
   }
+  checkAsking(options, name);
   if (maxOutputTokens !== undefined) checkWhole(`maxOutputTokens of agent ${name}`, maxOutputTokens, 1);
   if (budget !== undefined) checkBudget(budget, `agent ${name}: budget`);
   if (budget !== undefined && "from" in budget)
     throw new UserError(`agent ${name}: a shared budget is given to run(), not to a definition`);
-  checkTools(options.tools, name);
+  if (options.hooks !== undefined && Object.getPrototypeOf(options.hooks) === Object.prototype)
+    checkOptions(`hooks of agent ${name}`, options.hooks, HOOK_NAMES);
+  // What two modules that import each other give one another may still be undefined.
+  toTools(options.tools, `tools of agent ${name}`);
   checkSubagents(options.subagents, name);
-}
-
-/** What two modules that import each other give one another may still be undefined. */
-function checkTools(tools: ToolList | undefined, name: string): void {
-  for (const [key, each] of Object.entries(tools ?? {})) {
-    const isTool = typeof each === "object" && each !== null && "inputSchema" in each;
-    if (!isTool) throw new UserError(`tools of agent ${name}: ${key} is ${describe(each)} and not a tool`);
-  }
 }
 
 function checkSubagents(subagents: AgentOptions["subagents"], name: string): void {

@@ -22,8 +22,27 @@ export type ApprovalRequest = {
   readonly reason?: string | undefined;
 };
 
-/** The person's answer; `reason` is shown to the model. */
-export type ApprovalAnswer = { allow: true } | { allow: false; reason?: string | undefined };
+/**
+ * The person's answer; `reason` is shown to the model. `later` leaves the question open: the tree stops once nothing else in
+ * it is at work, its result lists the question, and `resume` of any process takes the answer.
+ */
+export type ApprovalAnswer = GivenAnswer | "later";
+
+/** An answer that decides. */
+export type GivenAnswer = { allow: true } | { allow: false; reason?: string | undefined };
+
+/** A question without an answer in a stored tree. */
+export type OpenQuestion = {
+  /** Unique in its tree, and the same for as long as the question is open. */
+  id: string;
+  /** Which run asks. */
+  path: string;
+  toolName: string;
+  /** What would run, without secrets. */
+  input: unknown;
+  /** The same in one line, for a person. */
+  action: string;
+};
 
 /** Asks the person. Aborting `signal` withdraws the question. */
 export type Approve = (request: ApprovalRequest, signal: AbortSignal) => Promise<ApprovalAnswer> | ApprovalAnswer;
@@ -35,11 +54,25 @@ export type RuleAnswer =
   | { effect: "ask"; reason?: string | undefined; advice?: string | undefined }
   | { effect: "deny"; reason: string };
 
+/** Deny wins over ask, and ask over allow. */
+export function stricter(one: RuleAnswer | undefined, other: RuleAnswer | undefined): RuleAnswer | undefined {
+  for (const effect of ["deny", "ask", "allow"] as const) {
+    if (one?.effect === effect) return one;
+    if (other?.effect === effect) return other;
+  }
+  return undefined;
+}
+
 /** Rules before the person. Undefined leaves a call to the tier of its tool. */
 export type ApprovalPolicy = {
   decide(request: ApprovalRequest): RuleAnswer | undefined;
   /** Without it the answer is no. */
   ask?: Approve | undefined;
+  /**
+   * After a restart, the person is asked again about a call that the store says was allowed: for stores that may come from
+   * others. When unset, a call is asked about once.
+   */
+  asksAgain?: boolean | undefined;
 };
 
 /** The tool call that a hook is called for. */

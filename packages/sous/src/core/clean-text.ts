@@ -110,3 +110,17 @@ export function isWellFormed(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return true;
   return Object.entries(value).every(([key, each]) => key.isWellFormed() && isWellFormed(each));
 }
+
+/** More of a description is not looked at: it may be as long as a file. */
+const MAX_READ = 4096;
+
+/** A description as one line that a reader sees whole: its author may be a stranger. */
+export function oneLine(description = ""): string {
+  return cleanText(plainText(description.slice(0, MAX_READ)))
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
+export function shortened(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length).toWellFormed()}…`;
+}

@@ -103,6 +103,13 @@ export type Configuration = {
   readonly models: { readonly allow: readonly string[] };
   /** US dollars per million tokens, by `provider/model`. */
   readonly prices: Readonly<Record<string, Price>>;
+  /** About agent files. Only the user's own configuration has it. */
+  readonly agents: {
+    /** Folders, each with its dialect before a colon where its name does not say it. */
+    readonly alsoRead: readonly string[];
+    /** Names of agents, files or folders. */
+    readonly ignoreHooks: readonly string[];
+  };
   /** By name, those of the user first. */
   readonly agentServers: Readonly<Record<string, AgentServer>>;
   readonly telemetry: TelemetrySettings;

@@ -2,6 +2,7 @@
 
 import { checkWhole, UserError } from "./errors.ts";
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from "./message.ts";
+import { checkOptions, type OptionNames } from "./options.ts";
 import { utf8Length } from "./usage.ts";
 
 /** How long a conversation may get before its oldest parts are pruned. */
@@ -18,8 +19,15 @@ export const DEFAULT_CONVERSATION: ConversationLimits = Object.freeze({
   pruneThreshold: 0.8,
 });
 
+const CONVERSATION_OPTIONS: OptionNames<ConversationLimits> = {
+  maxTokens: true,
+  minRetainTurns: true,
+  pruneThreshold: true,
+};
+
 /** Refuses limits that would prune everything, or never come to an end of pruning. */
 export function checkConversation(limits: ConversationLimits): ConversationLimits {
+  checkOptions("conversation", limits, CONVERSATION_OPTIONS);
   const { maxTokens, minRetainTurns, pruneThreshold } = limits;
   if (!(typeof maxTokens === "number" && maxTokens > 0))
     throw new UserError(`conversation.maxTokens must be greater than 0; found ${maxTokens}`);
@@ -100,6 +108,9 @@ export function messageBytes(message: Message): number {
         break;
       case "file":
         bytes += FILE_BYTES;
+        break;
+      case "provider":
+        if (part.kind !== "note") bytes += part.toolName.length + 24 + inputBytes(part.value);
         break;
       default:
         part satisfies never;

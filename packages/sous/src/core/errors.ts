@@ -26,6 +26,17 @@ export class UnpricedModel extends UserError {
   }
 }
 
+/** What a tool of a provider costs is not known, and a limit in USD must hold. */
+export class UnpricedTool extends UserError {
+  override name = "UnpricedTool";
+
+  constructor(toolName: string, toolId: string) {
+    super(
+      `What one call of the tool ${toolName} (${toolId}) costs is not known, and this run has a limit in USD: leave the tool out, or set calls[${JSON.stringify(toolId)}] in models.prices for its model`,
+    );
+  }
+}
+
 /** What an agent outside may cost is not limited, and a limit in USD must hold. */
 export class UncappedAgent extends UserError {
   override name = "UncappedAgent";
@@ -68,17 +79,20 @@ const ALL_ERROR_TYPES: Readonly<Record<ErrorType, true>> = {
 /** Every `ErrorType`, in the order of the type. */
 export const ERROR_TYPES = Object.keys(ALL_ERROR_TYPES) as readonly ErrorType[];
 
-/** How a provider failed. The first four are tried again. */
+/** How a provider failed. The first five are tried again, `output_schema` without the schema of the output. */
 export type ModelErrorKind =
   | "rate_limit"
   | "overloaded"
   | "network"
   | "interrupted"
+  | "output_schema"
   | "auth"
   | "spend_limit"
   | "context_length"
   | "invalid_request"
   | "unknown";
+
+const TRIED_AGAIN: readonly ModelErrorKind[] = ["rate_limit", "overloaded", "network", "interrupted", "output_schema"];
 
 /** A provider's failure, told apart so that the runtime knows whether to wait, prune or give up. */
 export class ModelError extends Error {
@@ -108,9 +122,7 @@ export class ModelError extends Error {
   }
 
   get isRetryable(): boolean {
-    return (
-      this.kind === "rate_limit" || this.kind === "overloaded" || this.kind === "network" || this.kind === "interrupted"
-    );
+    return TRIED_AGAIN.includes(this.kind);
   }
 }
 

@@ -7,12 +7,12 @@ import type { ConversationLimits } from "./conversation.ts";
 import type { ErrorType, ModelErrorKind } from "./errors.ts";
 import type { Budget, DelegationLimits, LimitState, OnExhausted } from "./limits.ts";
 import type { AssistantMessage, FilePart, Message, UserMessage } from "./message.ts";
-import type { FinishReason, ToolDefinition } from "./model.ts";
+import type { FinishReason, ProviderCalls } from "./model.ts";
 import type { RunOutcome } from "./outcome.ts";
 import type { StoredRights } from "./rights.ts";
 import type { JsonSchema } from "./schema.ts";
 import type { CancelMode } from "./spawn.ts";
-import type { Tool } from "./tool.ts";
+import type { RunTools } from "./tool-set.ts";
 import type { Price, Usage } from "./usage.ts";
 
 /** Whose event it is; the same object for all events of a run. */
@@ -67,26 +67,6 @@ export type RunStart = {
   traceparent?: string | undefined;
 };
 
-/** What the model of a run is shown of its tools. Runs of a tree share their sets: only the first run with a set spells it out. */
-export type RunTools = {
-  /** Names the set. */
-  hash: string;
-  shown?: readonly ShownTool[] | undefined;
-  /** Bytes of the definitions and the instructions, as estimates of prompts count them. */
-  bytes: number;
-  /** Tools for children are missing only because the run is at the deepest level. */
-  isDeepest: boolean;
-  /** Shown to a fork because its parent is shown them, and not there to be called. */
-  withheld?: readonly string[] | undefined;
-};
-
-/** One tool as a model is shown it, and what its calls need besides. */
-export type ShownTool = ToolDefinition &
-  Pick<Tool, "category" | "tier" | "effect"> & {
-    /** The name of the agent that its calls are handed to. */
-    agent?: string | undefined;
-  };
-
 /** The call of the parent that made a run, and its index in a fan-out. */
 export type RunCall = { callId: string; index: number; background?: boolean | undefined };
 
@@ -139,6 +119,8 @@ export type StoredBody =
       finish: FinishReason;
       usage: Usage;
       costUsd: number | null;
+      /** How often the provider ran tools of its own, by their ids. */
+      providerCalls?: ProviderCalls | undefined;
     }
   /** The call is intended: recorded before it starts. */
   | { type: "tool-call-start"; callId: string; toolName: string; input: unknown }
@@ -159,10 +141,7 @@ export type StoredBody =
     }
   /** A session with an agent outside of this process was opened, or opened again. Kept before the agent is prompted. */
   | { type: "outside-session"; server: string; sessionId: string; continued: boolean }
-  /**
-   * Something that an agent outside does by itself, when it begins and when it has ended. Not a tool call: it is no part of
-   * the conversation, and is never made again.
-   */
+  /** What an agent outside does by itself, or a provider while it answers (`kind` is `provider`). Not a tool call: it is never made again. */
   | {
       type: "outside-call";
       callId: string;
@@ -260,6 +239,8 @@ export type PieceBody =
 
 export type DeltaBody =
   | PieceBody
+  /** The tree stops without an end, because an answer comes later: `resume` continues the run. */
+  | { type: "park" }
   /** The run waits for this limit, to start or to continue, until its next event. */
   | { type: "budget-wait"; limit: LimitState }
   /** Most of this limit is spent. Once for each limit. */

@@ -1,33 +1,132 @@
 /** AI SDK tools as they are: given a name and turned into ours. */
 
+import { ToolFailure, UserError } from "./errors.ts";
 import type { FilePart } from "./message.ts";
-import { type ForeignTool, type Tool, type ToolContext, type ToolList, type ToolResult, tool } from "./tool.ts";
+import { isRecord } from "./schema.ts";
+import {
+  type ForeignTool,
+  type ProviderTool,
+  type Tool,
+  type ToolContext,
+  type ToolList,
+  type ToolResult,
+  tool,
+} from "./tool.ts";
 
-/** The tools of a list or a record, all ours. */
-export function toTools(list: ToolList | undefined): Tool[] {
-  if (list === undefined) return [];
-  if (Array.isArray(list)) return [...(list as readonly Tool[])];
-  return Object.entries(list).map(([name, each]) => (isOurs(each) ? each : fromForeignTool(name, each as ForeignTool)));
+/** The tools of a list or a record, all ours. Throws a `UserError` for what is no tool, has no name or cannot run; `whose` begins it. */
+export function toTools(list: ToolList | undefined, whose = "tools"): Tool[] {
+  const isList = Array.isArray(list);
+  if (list !== undefined && !isList && !isPlainRecord(list))
+    throw new UserError(`${whose} must be a list or a record of tools; found ${describe(list)}`);
+  return Object.entries(list ?? {}).map(([key, given]: [string, unknown]) => {
+    if (!isRecord(given) || !("inputSchema" in given))
+      throw new UserError(`${whose}: ${key} is ${describe(given)} and not a tool`);
+    if (isOurs(given)) {
+      if (isList || key === given.name) return given;
+      throw new UserError(
+        `${whose}: the tool ${given.name} stands under the key ${JSON.stringify(key)}. Rights and rules know it by its own name: use that as the key, or give the tools in a list`,
+      );
+    }
+    const name = isList ? ownNameOf(given) : key;
+    if (name !== undefined) return fromForeignTool(name, given as ForeignTool);
+    throw new UserError(
+      `${whose}: the tool at position ${key} has no name. Give the tools in a record, in which each key is the name of its tool: tools: { weather }`,
+    );
+  });
 }
 
 function isOurs(candidate: object): candidate is Tool {
   return "tier" in candidate && "effect" in candidate && "name" in candidate;
 }
 
+/** A promise or a `Map` has no keys of its own, and would be no tools at all. */
+function isPlainRecord(list: unknown): boolean {
+  if (!isRecord(list)) return false;
+  const prototype: unknown = Object.getPrototypeOf(list);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function describe(found: unknown): string {
+  if (found instanceof Promise) return "a promise, which must be awaited first,";
+  return typeof found === "object" && found !== null ? "an object" : String(found);
+}
+
+const VERSION = /_\d{8}$/;
+
+/** `anthropic.web_search_20250305` is called `web_search`. */
+function ownNameOf({ name, id, type }: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof name === "string") return name;
+  if (!isProviderType(type) || typeof id !== "string") return undefined;
+  return calledName(id) ?? id.slice(id.indexOf(".") + 1).replace(VERSION, "");
+}
+
+/** Earlier versions of the AI SDK write the second one. */
+function isProviderType(type: unknown): boolean {
+  return type === "provider" || type === "provider-defined";
+}
+
 function fromForeignTool(name: string, foreign: ForeignTool): Tool {
   const { description, inputSchema, execute, needsApproval, toModelOutput } = foreign;
-  return tool({
+  const provider = providerOf(name, foreign);
+  if (provider?.runsThere === true) return providerTool(name, provider, needsApproval);
+  if (typeof execute !== "function") throw new UserError(`The tool ${name} has no execute function`);
+  const made = tool({
     name,
     description: typeof description === "string" ? description : name,
     tier: needsApproval === undefined || needsApproval === false ? "observe" : "confirm",
     inputSchema: inputSchema as Tool["inputSchema"],
     async execute(input, context) {
-      if (typeof execute !== "function") throw new Error(`The tool ${name} has no execute function`);
       const output = await lastOf(execute(input, callOptions(context)));
       if (typeof toModelOutput !== "function") return output;
       return fromModelOutput(await toModelOutput({ toolCallId: context.callId, input, output }), output);
     },
   }) as Tool;
+  return provider === undefined ? made : Object.freeze({ ...made, provider });
+}
+
+/** Tools that a provider defines and the caller runs, whose results may be text and pictures. Others want an object of their own. */
+const CALLED = /^anthropic\.(bash|computer|memory|text_editor)_(\d{8})$/;
+
+/** The name by which its provider calls such a tool. */
+function calledName(id: string): string | undefined {
+  const [, name, version = ""] = CALLED.exec(id) ?? [];
+  if (name !== "text_editor") return name;
+  return version < "20250429" ? "str_replace_editor" : "str_replace_based_edit_tool";
+}
+
+function providerOf(name: string, foreign: ForeignTool): ProviderTool | undefined {
+  const { type, args, execute, isProviderExecuted } = foreign;
+  if (!isProviderType(type)) return undefined;
+  const id = "id" in foreign ? foreign.id : undefined;
+  if (typeof id !== "string" || !id.includes("."))
+    throw new UserError(`The tool ${name} is a provider's and has no id such as anthropic.web_search_20250305`);
+  const runsThere = isProviderExecuted !== false && typeof execute !== "function";
+  const called = calledName(id);
+  if (!runsThere && called === undefined)
+    throw new UserError(
+      `The tool ${name} (${id}) is defined by its provider and run by the caller, which sous supports only for bash, computer, memory and text_editor of Anthropic. Write a tool of your own with tool()`,
+    );
+  if (!runsThere && called !== name)
+    throw new UserError(`The tool ${name} (${id}) is called ${called} by its provider: give it that name`);
+  return Object.freeze({ id, args: Object.freeze({ ...(isRecord(args) ? args : {}) }), runsThere });
+}
+
+/** The provider runs it while it answers: no one can be asked before, and there is nothing to call here. */
+function providerTool(name: string, provider: ProviderTool, needsApproval: unknown): Tool {
+  if (needsApproval !== undefined && needsApproval !== false)
+    throw new UserError(
+      `The tool ${name} (${provider.id}) runs at the provider, so no one can be asked before it runs: leave out needsApproval, or the tool`,
+    );
+  const made = tool({
+    name,
+    description: `Runs at the provider (${provider.id}).`,
+    effect: "read",
+    inputSchema: { type: "object" },
+    execute() {
+      throw new ToolFailure(`${name} runs at the provider and cannot be called here. Continue without it.`);
+    },
+  });
+  return Object.freeze({ ...made, provider }) as Tool;
 }
 
 /** What the AI SDK passes as the second argument. The history stays with the agent that has it. */
@@ -45,8 +144,14 @@ async function lastOf(value: unknown): Promise<unknown> {
 
 type ForeignOutput = { type: string; value?: unknown; reason?: string };
 
-function fromModelOutput(shown: ForeignOutput, data: unknown): ToolResult {
-  const text = typeof shown.value === "string" ? shown.value : JSON.stringify(shown.value ?? shown.reason ?? "");
+const OUTPUT_TYPES: readonly unknown[] = ["text", "json", "content", "error-text", "error-json", "execution-denied"];
+
+/** Anything else is not shown to the model as it is: `toModelOutput` may be there to hide a part of it. */
+function fromModelOutput(shown: ForeignOutput | undefined, data: unknown): ToolResult {
+  if (!isRecord(shown) || !OUTPUT_TYPES.includes(shown.type))
+    return { success: false, output: "", error: "The tool ran, but its toModelOutput gave nothing readable.", data };
+  const said = shown.type === "execution-denied" ? (shown.reason ?? "It was denied.") : (shown.value ?? "");
+  const text = typeof said === "string" ? said : JSON.stringify(said);
   if (shown.type === "error-text" || shown.type === "error-json" || shown.type === "execution-denied") {
     return { success: false, output: "", error: text, data };
   }

@@ -2,6 +2,7 @@
 
 import type { Amount } from "./amount.ts";
 import { checkWhole, checkWord, UserError } from "./errors.ts";
+import { checkOptions, type OptionNames } from "./options.ts";
 import type { Scope } from "./scope.ts";
 import type { Price } from "./usage.ts";
 
@@ -16,7 +17,17 @@ export type Budget = {
   executions?: number | undefined;
 };
 
+/** `from` is a shared budget, which only a root may have. */
+export const BUDGET_OPTIONS: OptionNames<Budget & { from: unknown }> = {
+  tokens: true,
+  costUsd: true,
+  seconds: true,
+  executions: true,
+  from: true,
+};
+
 export function checkBudget(budget: Budget, name = "budget"): void {
+  checkOptions(name, budget, BUDGET_OPTIONS);
   for (const unit of ["tokens", "costUsd", "seconds", "executions"] as const) {
     const limit = budget[unit];
     if (limit === undefined || (typeof limit === "number" && limit >= 0)) continue;
@@ -228,6 +239,12 @@ export type DelegationLimits = {
   children: Budget;
 };
 
+/** With more agents than this one tool names them all: a tool each would fill the prompt. */
+export const MAX_AGENT_TOOLS = 15;
+
+/** Providers refuse requests with more than 128. */
+export const MAX_TOOLS = 120;
+
 export const DEFAULT_LIMITS: DelegationLimits = Object.freeze({
   maxDepth: 3,
   defaultMaxTurns: 10,
@@ -237,6 +254,16 @@ export const DEFAULT_LIMITS: DelegationLimits = Object.freeze({
   summary: "auto",
   children: Object.freeze({}),
 });
+
+const LIMIT_OPTIONS: OptionNames<DelegationLimits> = {
+  maxDepth: true,
+  defaultMaxTurns: true,
+  outputMaxSize: true,
+  maxConcurrent: true,
+  onFull: true,
+  summary: true,
+  children: true,
+};
 
 /** What both allow: `given` can lower a number of `limits` and not raise it. */
 export function narrowerLimits(limits: DelegationLimits, given: Partial<DelegationLimits> = {}): DelegationLimits {
@@ -254,6 +281,7 @@ export function narrowerLimits(limits: DelegationLimits, given: Partial<Delegati
 
 /** Refuses limits nothing could ever pass: a run that waits for one of no slots would wait for ever. */
 export function checkLimits(limits: DelegationLimits): DelegationLimits {
+  checkOptions("limits", limits, LIMIT_OPTIONS);
   checkWhole("limits.maxDepth", limits.maxDepth, 1, 10);
   checkWhole("limits.defaultMaxTurns", limits.defaultMaxTurns, 1, 1000);
   checkWhole("limits.outputMaxSize", limits.outputMaxSize, 1024);
@@ -262,4 +290,9 @@ export function checkLimits(limits: DelegationLimits): DelegationLimits {
   checkWord("limits.summary", limits.summary, ["auto", "always", "never"]);
   checkBudget(limits.children, "limits.children");
   return limits;
+}
+
+/** Undefined for no limit. */
+export function shorterLimit(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }

@@ -33,15 +33,33 @@ export type ToolResultPart = {
   files?: readonly FilePart[];
 };
 
+/**
+ * What a provider did by itself while it answered, such as a web search. A `call` and its `result` are sent back unchanged on the
+ * next turn; a `note` is not. Nothing of it runs here.
+ */
+export type ProviderPart = {
+  type: "provider";
+  kind: "call" | "result" | "note";
+  /** Which provider it came from, as its adapter is called; no other provider is sent it. */
+  from: string;
+  /** The same for a call and its result. */
+  callId: string;
+  toolName: string;
+  /** JSON: the input of a call, its result, or the sources that an answer was made from. */
+  value: unknown;
+  isError?: boolean;
+  provider?: ProviderData;
+};
+
 /** What a provider wants back unchanged on the next turn, keyed by provider name. Opaque to everything but `model/`. */
 export type ProviderData = Record<string, Record<string, unknown>>;
 
 /** A task or a further message: text and files. */
 export type UserMessage = { role: "user"; content: readonly (TextPart | FilePart)[] };
-/** An answer of the model: text, reasoning and tool calls. */
+/** An answer of the model: text, reasoning, tool calls, and what its provider did meanwhile. */
 export type AssistantMessage = {
   role: "assistant";
-  content: readonly (TextPart | FilePart | ReasoningPart | ToolCallPart)[];
+  content: readonly (TextPart | FilePart | ReasoningPart | ToolCallPart | ProviderPart)[];
 };
 /** The results of the tool calls of one answer. */
 export type ToolMessage = { role: "tool"; content: readonly ToolResultPart[] };
@@ -90,9 +108,13 @@ export function isFilePart(part: unknown): part is FilePart {
 /** True for what can be kept and sent back; none at all is fine. */
 export function isProviderData(data: unknown): data is ProviderData | undefined {
   if (data === undefined) return true;
-  if (!isRecord(data) || !Object.values(data).every(isRecord)) return false;
+  return isRecord(data) && Object.values(data).every(isRecord) && isStorable(data);
+}
+
+/** True for what can be written as JSON. */
+export function isStorable(value: unknown): boolean {
   try {
-    return JSON.stringify(data) !== undefined;
+    return JSON.stringify(value) !== undefined;
   } catch {
     return false;
   }

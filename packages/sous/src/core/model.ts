@@ -2,15 +2,25 @@
 
 import { UserError } from "./errors.ts";
 import type { AssistantMessage, Message } from "./message.ts";
+import type { Effort, ProviderOptions, ToolChoice } from "./model-options.ts";
 import type { OutsideAgent } from "./outside-agent.ts";
 import type { JsonSchema } from "./schema.ts";
+import type { ProviderTool } from "./tool.ts";
 import type { Price, Usage } from "./usage.ts";
 
-/** Why the model stopped. After `length` and `content-filter` no tool call of the answer may run. */
-export type FinishReason = "stop" | "tool-calls" | "length" | "content-filter" | "other";
+/**
+ * Why the model stopped. After `length` and `content-filter` no tool call of the answer may run. `paused`: its provider runs tools
+ * of its own and wants to be asked once more to continue.
+ */
+export type FinishReason = "stop" | "tool-calls" | "length" | "content-filter" | "paused" | "other";
 
-/** A tool as a model is shown it. */
-export type ToolDefinition = { name: string; description: string; inputSchema: JsonSchema };
+/** A tool as a model is shown it. `provider` is set for one that the provider of the model defines. */
+export type ToolDefinition = {
+  name: string;
+  description: string;
+  inputSchema: JsonSchema;
+  provider?: ProviderTool | undefined;
+};
 
 /** Which run asks, for models that answer by it (the scripted one) and for logs. */
 export type ModelCaller = { runId: string; agentId: string; path: string; depth: number; turn: number };
@@ -22,7 +32,7 @@ export type ModelRequest = {
   messages: readonly Message[];
   /** The same array in every call of a run. */
   tools: readonly ToolDefinition[];
-  /** False in a closing turn: the definitions stay (the prompt cache), but the model must answer in text. */
+  /** False in a closing turn, and where the agent says so: the definitions stay (the prompt cache), but the model must answer in text. */
   mayCallTools: boolean;
   settings: ModelSettings;
   caller: ModelCaller;
@@ -30,10 +40,20 @@ export type ModelRequest = {
   readonly signal: AbortSignal;
 };
 
+/** How the model is asked. What a model does not have it may ignore. */
 export type ModelSettings = {
   maxOutputTokens: number | undefined;
-  /** Ask for JSON of this shape, where the provider can. */
+  /**
+   * The answer is to be JSON of this shape. The instructions ask for it too and the answer is checked, so use it where the
+   * provider takes a schema, and ignore it elsewhere. A `ModelError` of the kind `output_schema` has the call made again
+   * without it.
+   */
   outputSchema: JsonSchema | undefined;
+  temperature?: number | undefined;
+  effort?: Effort | undefined;
+  /** Of this turn; `auto` when unset. A closing turn is said by `mayCallTools`. */
+  toolChoice?: ToolChoice | undefined;
+  providerOptions?: ProviderOptions | undefined;
 };
 
 /** One whole answer of a model, with what it used. */
@@ -42,7 +62,12 @@ export type ModelAnswer = {
   finish: FinishReason;
   /** Undefined when the provider did not say. */
   usage: Usage | undefined;
+  /** How often the provider ran tools of its own, by their ids: it bills them besides the tokens. */
+  providerCalls?: ProviderCalls | undefined;
 };
+
+/** Calls by the id of the tool: `{ "anthropic.web_search_20250305": 2 }`. */
+export type ProviderCalls = Readonly<Record<string, number>>;
 
 /** Called for every piece of text, directly and often: do little. */
 export type OnDelta = (kind: "text" | "reasoning", text: string) => void;
@@ -58,6 +83,8 @@ export type Model = {
   readonly outside?: OutsideAgent | undefined;
   /** How often a call that failed for a passing reason is made again; 4 times when unset. */
   readonly maxRetries?: number | undefined;
+  /** Whether requests may have this tool of a provider; by default the tools of the provider in `id`. */
+  takesProviderTool?(toolId: string): boolean;
   /**
    * One attempt. Throws a `ModelError` when the provider fails or the stream ends without a proper finish; a tool call is
    * in the answer only when it arrived whole.
@@ -74,6 +101,11 @@ const MAX_LENGTH = 200;
 /** What is in front of the first slash; all of a name without one. */
 export function providerOf(name: string): string {
   return name.split("/", 1)[0] ?? "";
+}
+
+/** Whether a model can be given a tool that a provider defines. */
+export function takesProviderTool(model: Pick<Model, "id" | "takesProviderTool">, toolId: string): boolean {
+  return model.takesProviderTool?.(toolId) ?? toolId.startsWith(`${providerOf(model.id)}.`);
 }
 
 /** In front of the name of a server: `external/claude` in an agent file. */

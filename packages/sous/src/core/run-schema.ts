@@ -56,6 +56,17 @@ export const messageSchemas = once(() => {
     provider,
   });
 
+  const providerPart = z.object({
+    type: z.literal("provider"),
+    kind: z.enum(["call", "result", "note"]),
+    from: z.string(),
+    callId: z.string(),
+    toolName: z.string(),
+    value: maybe(z.unknown()),
+    isError: z.boolean().exactOptional(),
+    provider,
+  });
+
   const userMessage = z.strictObject({
     role: z.literal("user"),
     content: list(z.discriminatedUnion("type", [textPart, filePart])),
@@ -63,7 +74,7 @@ export const messageSchemas = once(() => {
 
   const assistantMessage = z.strictObject({
     role: z.literal("assistant"),
-    content: list(z.discriminatedUnion("type", [textPart, filePart, reasoningPart, toolCallPart])),
+    content: list(z.discriminatedUnion("type", [textPart, filePart, reasoningPart, toolCallPart, providerPart])),
   });
 
   const toolResultPart = z.object({
@@ -90,6 +101,7 @@ export const runSchemas = once(() => {
     "overloaded",
     "network",
     "interrupted",
+    "output_schema",
     "auth",
     "spend_limit",
     "context_length",
@@ -159,6 +171,7 @@ export const runSchemas = once(() => {
     output: amount,
     cachedInput: amount.exactOptional(),
     cacheWrite: amount.exactOptional(),
+    calls: z.record(z.string(), amount).exactOptional(),
   });
 
   const jsonSchema = z.record(z.string(), z.unknown());
@@ -171,6 +184,7 @@ export const runSchemas = once(() => {
     tier: z.enum(["observe", "confirm"]),
     effect: z.enum(["read", "idempotent", "unsafe"]),
     agent: z.string().optional(),
+    provider: z.string().optional(),
   });
 
   const tools = z.strictObject({

@@ -24,6 +24,8 @@ export type RunState = {
   readonly callIds: Set<string>;
   /** The last answer, if some of its tool calls have no result yet; undefined when the run was about to ask, or asking. */
   answer: { message: AssistantMessage; finish: FinishReason } | undefined;
+  /** How many events tell what the provider did by itself for the last answer. */
+  activity: number;
   /** What became of the calls of the last answer, by call id. */
   calls: Map<string, EarlierCall>;
   /** The last turn had begun. */
@@ -46,13 +48,18 @@ export type UnheardQuestion = {
 
 /** A call before a restart. `open`, `asked` and `denied` did not run, `started` may have, `ended` has. */
 export type EarlierCall =
-  | { state: "open" | "asked" | "started" }
+  | { state: "open" }
+  | { state: "asked"; input: unknown }
+  /** `approved`: exactly this input was allowed by the person. */
+  | { state: "started"; approved?: { readonly input: unknown } }
   | { state: "denied"; reason: string | undefined }
   | { state: "ended"; part: ToolResultPart };
 
 export type ClosingTurn = {
   reason: Extract<NoticeReason, "summary" | "wrap-up" | "output-repair">;
   isAnswered: boolean;
+  /** How its answer ended. */
+  finish?: FinishReason;
   /** What counted before it. */
   earlier: string;
   /** False when the run had not come to an answer of its own. */
@@ -101,6 +108,7 @@ class RunFold {
       lacksConsent: false,
       callIds: new Set(),
       answer: undefined,
+      activity: 0,
       calls: new Map(),
       closing: undefined,
       unsettled: undefined,
@@ -121,6 +129,7 @@ class RunFold {
     this.#lastTime = Math.max(this.#lastTime, event.time);
     switch (event.type) {
       case "turn-start":
+        if (state.answer?.finish === "paused" && toolCallsOf(state.answer.message).length === 0) this.#paused();
         state.answer = undefined;
         this.#turnSeq = event.seq;
         this.#isAsking = true;
@@ -151,16 +160,12 @@ class RunFold {
         if (this.#asked.size === 0) this.#askedSince = event.time;
         if (event.depth > 0) this.#asked.add(event.callId);
         // Others ask too: an agent outside, and the gate for one.
-        if (state.calls.has(event.callId)) state.calls.set(event.callId, { state: "asked" });
+        if (state.calls.has(event.callId)) state.calls.set(event.callId, { state: "asked", input: event.input });
         break;
       case "approval-end":
         if (this.#asked.delete(event.callId) && this.#asked.size === 0) this.#since += event.time - this.#askedSince;
         if (event.by === "nobody") state.lacksConsent = true;
-        if (state.calls.has(event.callId))
-          state.calls.set(
-            event.callId,
-            event.allowed ? { state: "started" } : { state: "denied", reason: event.reason },
-          );
+        this.#consented(event);
         break;
       case "tool-call-end": {
         const { callId, toolName, output, isError, files } = event;
@@ -200,11 +205,21 @@ class RunFold {
       case "spawn-refused":
       case "stalled":
       case "cancel":
+        break;
       case "outside-call":
+        state.activity += 1;
         break;
       default:
         event satisfies never;
     }
+  }
+
+  #consented({ callId, allowed, reason }: EventOf<"approval-end">): void {
+    const { calls } = this.#state;
+    const call = calls.get(callId);
+    if (call === undefined) return;
+    const approved = call.state === "asked" ? { approved: { input: call.input } } : {};
+    calls.set(callId, allowed ? { state: "started", ...approved } : { state: "denied", reason });
   }
 
   #answered({ message, finish, turn, usage, costUsd }: EventOf<"message-end">): void {
@@ -215,6 +230,7 @@ class RunFold {
     state.retried = noUsage();
     state.unsettled = undefined;
     state.answer = { message, finish };
+    state.activity = 0;
     state.calls = new Map();
     for (const { callId } of calls) state.callIds.add(callId);
     state.text = textOf(message);
@@ -222,12 +238,19 @@ class RunFold {
     state.answeredSeq = this.#turnSeq;
     if (state.closing !== undefined) {
       state.closing.isAnswered = true;
+      state.closing.finish = finish;
       return;
     }
     if (calls.length > 0) {
       state.emptyAnswers = 0;
       state.cutText = "";
     }
+  }
+
+  /** Its provider continues the answer: what was said stays a part of it. */
+  #paused(): void {
+    this.#state.cutText += this.#state.text;
+    this.#state.text = "";
   }
 
   #noticed(reason: NoticeReason): void {

@@ -1,37 +1,24 @@
 /** One execution of an agent: what it was started with, what it has done so far, and the tree it belongs to. */
 
 import type { AgentDefinition } from "./agent.ts";
-import type { ApprovalAnswer, ApprovalPolicy, ApprovalRequest, Hooks } from "./approval.ts";
+import type { ApprovalAnswer, ApprovalPolicy, ApprovalRequest, GivenAnswer, Hooks } from "./approval.ts";
 import type { Clock, Deadline } from "./clock.ts";
 import type { Conversation, ConversationLimits } from "./conversation.ts";
-import type { NoticeReason, PieceBody, RunIdentity, StoredBody } from "./event.ts";
+import type { NoticeReason, PieceBody, RunCall, RunIdentity, StoredBody } from "./event.ts";
 import type { Account, Budget, Holding, Lease, LimitState, OnExhausted, RunSlot } from "./limits.ts";
-import type { AssistantMessage } from "./message.ts";
-import type { FinishReason, Model, ModelSettings, ToolDefinition } from "./model.ts";
+import type { Model, ModelAnswer, ModelSettings } from "./model.ts";
 import type { RunOutcome } from "./outcome.ts";
 import type { Redactor } from "./redactor.ts";
 import type { Rights, StoredRights } from "./rights.ts";
 import type { Schema } from "./schema.ts";
 import { Scope } from "./scope.ts";
 import type { ChildControl, ChildReport, SpawnReply, SpawnRequest, SummaryMode } from "./spawn.ts";
+import { Cancelled } from "./stopped.ts";
 import type { CleanUp, Tool } from "./tool.ts";
 import type { ToolLogRecorder } from "./tool-log.ts";
+import type { ToolSet } from "./tool-set.ts";
 import type { TraceContext } from "./trace-context.ts";
 import { addCost, addUsage, noUsage, type Price, type Usage } from "./usage.ts";
-
-/** A tool ready for dispatch: its schema compiled. */
-export type ReadyTool = { readonly tool: Tool; readonly schema: Schema; readonly definition: ToolDefinition };
-
-/** The tools of a run, shared by all runs with the same definition and rights. */
-export type ToolSet = {
-  readonly byName: ReadonlyMap<string, ReadyTool>;
-  /** What the model is shown; the same array in every call. */
-  readonly definitions: readonly ToolDefinition[];
-  /** Bytes of the definitions and the instructions, for estimates. */
-  readonly bytes: number;
-  /** Subagent tools that are missing only because the run is at the deepest level. */
-  readonly isDeepest: boolean;
-};
 
 /** What a run is, apart from its task: shared by all runs of one definition under the same rights. */
 export type RunProfile = {
@@ -62,6 +49,8 @@ export type RunProfile = {
   readonly settings: ModelSettings;
   readonly output: Schema | undefined;
   readonly hooks: Hooks | undefined;
+  /** Of its definition; they bind everything below it too. */
+  readonly rules?: TreePorts["rules"];
   /** Its share of what is left, when the definition gives it one. */
   readonly budget: Budget | undefined;
 };
@@ -80,9 +69,12 @@ export type Incoming =
   | { kind: "notice"; reason: NoticeReason; text: string };
 
 /** An answer with its bill. */
-export type BilledAnswer = { message: AssistantMessage; finish: FinishReason; usage: Usage; costUsd: number | null };
+export type BilledAnswer = ModelAnswer & { usage: Usage; costUsd: number | null };
 
-/** How one turn asks: a closing turn may not call tools and may spend the reserve for last words. */
+/**
+ * How one turn asks. A closing turn may not call tools and may spend the reserve for last words; `jsonOutput` asks for the
+ * output in the shape that the agent has, if it has one.
+ */
 export type AskOptions = { closing: boolean; jsonOutput: boolean };
 
 /** What the tree offers its runs. One object for the whole tree, so a run carries no closures of its own. */
@@ -92,7 +84,7 @@ export type TreePorts = {
   /** Removes secrets from the text of a tool or a child before it is cut, stored or read by a model. */
   readonly redactor: Redactor;
   /** Every call is put to them, also one whose tool runs freely. */
-  readonly rules: Pick<ApprovalPolicy, "decide"> | undefined;
+  readonly rules: Omit<ApprovalPolicy, "ask"> | undefined;
   readonly maxDepth: number;
   readonly conversation: ConversationLimits;
   readonly onExhausted: OnExhausted;
@@ -108,6 +100,17 @@ export type TreePorts = {
   ask(run: Run, options: AskOptions): Promise<BilledAnswer>;
   /** Asks the person at the root; undefined when there is none. Clocks stop meanwhile. */
   approve(run: Run, request: ApprovalRequest): Promise<ApprovalAnswer> | undefined;
+  /** The answer that `resume` was given to this question; each is found once. */
+  givenAnswer(run: Run, request: ApprovalRequest): GivenAnswer | undefined;
+  /**
+   * Of a run with parked calls: waits until nothing below it is at work, then throws `Parked`. Returns when the run cannot wait
+   * for its answers any more, because it was stopped or its store failed.
+   */
+  park(run: Run): Promise<void>;
+  /** A run that threw `Parked` gives back whatever it holds, without an end. */
+  parked(run: Run, outcome: RunOutcome): void;
+  /** Ends the parked runs below a run that ends itself. */
+  closeParked(run: Run): void;
   spawn(run: Run, callId: string, request: SpawnRequest): Promise<SpawnReply>;
   /** `callId` is the call that uses it; undefined when a program outside of the tree does. */
   childrenOf(run: Run, callId: string | undefined): ChildControl;
@@ -204,8 +207,13 @@ export class Run {
   beats = 0;
   /** For people: what it does now. */
   waitingFor = "its first turn";
-  /** Calls about which a person was asked before a restart, and not again since. */
+  /** Calls about which a person was asked, before a restart or until later, and which have no answer. */
   openQuestions: Set<string> | undefined;
+  parkedCalls: Set<string> | undefined;
+  /** It has stopped without an end, and is resumed from the store. */
+  isParked = false;
+  /** The call of its parent that made it. */
+  call: RunCall | undefined;
   /** Ids of tool calls seen so far, so that none is used twice. */
   readonly callIds = new Set<string>();
   #work: Scope | undefined;
@@ -236,6 +244,11 @@ export class Run {
     this.usageBelow ??= noUsage();
     addUsage(this.usageBelow, usage);
     this.costBelowUsd = addCost(this.costBelowUsd, costUsd);
+  }
+
+  /** The call has no result before an answer has come: its own, or one to a run below. */
+  parkCall(callId: string): void {
+    this.parkedCalls = (this.parkedCalls ?? new Set()).add(callId);
   }
 
   /** The runs that wait for its end move again. */
@@ -274,21 +287,5 @@ export class Run {
     const usage = { ...this.usage };
     if (this.usageBelow !== undefined) addUsage(usage, this.usageBelow);
     return { usage, costUsd: addCost(this.costUsd, this.costBelowUsd) };
-  }
-}
-
-/** Why a scope was aborted: becomes the run's outcome. */
-export class Cancelled extends Error {
-  override name = "Cancelled";
-}
-
-/** The deadline of a run has passed: its own ending is `timeout`, the runs below it are cancelled. */
-export class TimedOut extends Error {
-  override name = "TimedOut";
-  readonly runId: string;
-
-  constructor(message: string, runId: string) {
-    super(message);
-    this.runId = runId;
   }
 }

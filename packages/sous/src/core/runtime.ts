@@ -1,13 +1,14 @@
 /** The library as its users see it: what a runtime is made of, what a run takes and what comes back. */
 
 import type { AgentDefinition } from "./agent.ts";
-import type { ApprovalPolicy, Approve } from "./approval.ts";
+import type { ApprovalPolicy, Approve, GivenAnswer, OpenQuestion } from "./approval.ts";
 import type { Host } from "./clock.ts";
 import type { ConversationLimits } from "./conversation.ts";
 import type { ErrorType, ModelErrorKind } from "./errors.ts";
 import type { EventListener, SousEvent } from "./event.ts";
 import type { Budget, DelegationLimits, OnExhausted, SpendingState } from "./limits.ts";
 import type { UserInput } from "./message.ts";
+import type { OptionNames } from "./options.ts";
 import type { RunStatus, StopReason } from "./outcome.ts";
 import type { OutsideAgents } from "./outside-agent.ts";
 import type { RootBudget, SharedBudget } from "./shared-budget.ts";
@@ -79,20 +80,68 @@ export type ResumeOptions = Pick<RunOptions, "signal" | "onEvent"> & {
   message?: UserInput | undefined;
   /** Raises each limit that the tree has. */
   addBudget?: Budget | undefined;
-  /** The message asks for a summary: what is said afterwards continues from the answer alone. */
-  summarizes?: boolean | undefined;
+  /** By the id of its question. Open questions without an answer here are put to `approve` again. */
+  answers?: Readonly<Record<string, GivenAnswer>> | undefined;
   /** What the tree shares with others; one that drew on a shared budget continues only with one. */
   sharedBudget?: SharedBudget | undefined;
 };
 
-/** How a new tree branches off a stored run. */
-export type ForkOptions = Pick<RunOptions, "signal" | "onEvent" | "budget" | "limits"> & {
-  /** The last turn of the run that the new one remembers; all of them when unset. */
-  afterTurn?: number | undefined;
-  agent?: AgentDefinition | undefined;
-  message?: UserInput | undefined;
-  /** As when a run is resumed. */
+/** What a message asks for. */
+export type MessageOptions = {
+  /** The message asks for a summary: what is said afterwards continues from the answer alone. */
   summarizes?: boolean | undefined;
+};
+
+/** How a new tree branches off a stored run. */
+export type ForkOptions = Pick<RunOptions, "signal" | "onEvent" | "budget" | "limits"> &
+  MessageOptions & {
+    /** The last turn of the run that the new one remembers; all of them when unset. */
+    afterTurn?: number | undefined;
+    agent?: AgentDefinition | undefined;
+    message?: UserInput | undefined;
+  };
+
+/** The names of the options, for the check of what is given. */
+export const MODEL_OPTIONS: OptionNames<ModelOptions> = { allow: true, prices: true, outside: true };
+export const RUNTIME_OPTIONS: OptionNames<RuntimeOptions> = {
+  store: true,
+  requireStore: true,
+  approve: true,
+  limits: true,
+  agents: true,
+  models: true,
+  maxConcurrentCalls: true,
+  host: true,
+};
+export const RUN_OPTIONS: OptionNames<RunOptions & ReservedId> = {
+  signal: true,
+  budget: true,
+  onExhausted: true,
+  onEvent: true,
+  conversation: true,
+  onLiveChildren: true,
+  limits: true,
+  rootId: true,
+};
+export const RESUME_OPTIONS: OptionNames<ResumeOptions & MessageOptions> = {
+  signal: true,
+  onEvent: true,
+  agent: true,
+  message: true,
+  addBudget: true,
+  answers: true,
+  summarizes: true,
+  sharedBudget: true,
+};
+export const FORK_OPTIONS: OptionNames<ForkOptions> = {
+  signal: true,
+  onEvent: true,
+  budget: true,
+  limits: true,
+  afterTurn: true,
+  agent: true,
+  message: true,
+  summarizes: true,
 };
 
 /** One agent of a finished tree; the sum over all of them is the usage of the tree. */
@@ -129,6 +178,8 @@ export type RunResult<Output = unknown> = {
   agents: AgentSummary[];
   /** Actions that needed approval when no one could be asked. */
   denied: { path: string; toolName: string; input: unknown }[];
+  /** What waits for an answer that comes later: `resume` takes it. Only of a run that stopped for that. */
+  questions: OpenQuestion[];
   error: { type: ErrorType; message: string; kind?: FailureKind } | undefined;
   /** Why not everything that happened was kept; such a tree cannot be continued. */
   lost: string | undefined;
@@ -148,6 +199,7 @@ export function withoutRun(status: RunStatus, error: NonNullable<RunResult["erro
     runId: "",
     agents: [],
     denied: [],
+    questions: [],
     error,
     lost: undefined,
   };
@@ -168,7 +220,7 @@ export class RunError extends Error {
  * A live run: await it, iterate it, talk to it. The first iteration begins with the first event of the run, also when the
  * run is over by then: earlier events are read from the store. Deltas are not stored, so it has those from its own
  * beginning on; the whole text is in `message-end`. Further iterations begin with the next event. All end with the run's
- * `run-end`. Leaving the loop does not stop the run. What is said cannot be empty.
+ * `run-end`, or with its `park`. Leaving the loop does not stop the run. What is said cannot be empty.
  */
 export type RunHandle<Output = unknown> = PromiseLike<RunResult<Output>> &
   AsyncIterable<SousEvent> & {
@@ -185,6 +237,6 @@ export type RunHandle<Output = unknown> = PromiseLike<RunResult<Output>> &
     send(path: string, message: string): Promise<string>;
     /** Every limit that holds in the tree, what is used and reserved of it, and which run holds what. */
     spending(): SpendingState;
-    /** After the end: continues the same conversation. With `summarizes`, what is said afterwards continues from the answer alone. */
-    followUp(message: UserInput, options?: { summarizes?: boolean | undefined }): RunHandle<Output>;
+    /** After the end: continues the same conversation. One that waits for an answer is continued by `resume`. */
+    followUp(message: UserInput, options?: MessageOptions): RunHandle<Output>;
   };

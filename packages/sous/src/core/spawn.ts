@@ -54,7 +54,7 @@ export type SpawnOptions = {
 /** When a child is asked for a summary after its task. */
 export type SummaryMode = "auto" | "always" | "never";
 
-/** What came of a request for a child: it ended, runs in the background, or was refused. */
+/** What came of a request for a child: it ended, runs in the background, waits for an answer, or was refused. */
 export type SpawnReply =
   /** No child was made and nothing was spent; the message is for the model. */
   | { kind: "refused"; errorType: ErrorType; message: string }
@@ -62,7 +62,12 @@ export type SpawnReply =
   | { kind: "started"; child: ChildInfo }
   /** The child is at work and reads the message before its next turn. */
   | { kind: "told"; child: ChildInfo }
-  | { kind: "ended"; report: ChildReport };
+  | { kind: "ended"; report: ChildReport }
+  /**
+   * The child waits for an answer that comes later; without a report it has not started. The call that asked for it has no
+   * result: `resume` makes it again.
+   */
+  | { kind: "parked"; report: ChildReport | undefined };
 
 /** Who a child is. `agentId` is stable over follow-ups, `runId` is one execution. */
 export type ChildInfo = {
@@ -92,7 +97,7 @@ export type ChildReport = ChildInfo & {
 
 /** How a child stands. */
 export type ChildStatus = ChildInfo & {
-  /** `waiting`: it has not started yet, because its budget or a slot is missing. */
+  /** `waiting`: for an answer that comes later; or it has not started yet, because its budget or a slot is missing. */
   status: "waiting" | "running" | RunOutcome["status"];
   background: boolean;
   turns: number;

@@ -68,6 +68,7 @@ export type RunQuery = {
   cwd?: string | undefined;
 };
 
+/** Which events of a tree to read; all of them when unset. */
 export type ReadOptions = {
   /** Only events with a greater number. */
   after?: number | undefined;
@@ -79,8 +80,9 @@ export type ReadOptions = {
 /** The right to write a tree. Only the holder of the highest number may: a process that was thought dead and wakes up is refused. */
 export type Claim = { readonly fence: number };
 
-/** The fence of the process that began a tree, and of a tree that is imported and that no process works on. */
+/** The fence of the process that began a tree. */
 export const FIRST_FENCE = 1;
+/** The fence of a tree that was imported, and that no process has claimed. */
 export const NO_OWNER = 0;
 
 /** Where events are stored and read back. `storeContract` of `sous/testing` checks one of your own. */

@@ -4,6 +4,7 @@ import type { AgentDefinition } from "./agent.ts";
 import type { RuleAnswer } from "./approval.ts";
 import { UserError } from "./errors.ts";
 import type { FilePart } from "./message.ts";
+import { checkOptions, type OptionNames } from "./options.ts";
 import type { AnySchema, JsonSchema, OutputOf } from "./schema.ts";
 import type { ChildControl, SpawnReply, SpawnRequest } from "./spawn.ts";
 
@@ -63,6 +64,16 @@ export type ToolContext = {
 /** Ends what a call has left behind. */
 export type CleanUp = () => void | PromiseLike<void>;
 
+/** What a provider needs to know of a tool that it defines itself, such as a web search. */
+export type ProviderTool = {
+  /** As the AI SDK names it: `anthropic.web_search_20250305`. */
+  readonly id: string;
+  /** The settings of the tool; sent with every request. */
+  readonly args: Readonly<Record<string, unknown>>;
+  /** The provider runs it while it answers; nothing runs here. */
+  readonly runsThere: boolean;
+};
+
 /** A tool that is ready for use, made by `tool()`. */
 export type Tool<Input = unknown> = {
   readonly name: string;
@@ -75,6 +86,8 @@ export type Tool<Input = unknown> = {
   readonly inputSchema: AnySchema<Input>;
   /** Set on a tool that hands its task to this agent: what the agent may use, the holder may pass on. */
   readonly agent?: AgentDefinition | undefined;
+  /** Set on a tool that a provider defines: only models of this provider can have it. */
+  readonly provider?: ProviderTool | undefined;
   /** A string, a `ToolResult`, or any JSON value. A throw becomes a failed result. */
   execute(input: Input, context: ToolContext): unknown;
 };
@@ -88,10 +101,23 @@ export type ToolOptions<Given extends AnySchema> = Pick<Tool, "name" | "descript
   execute(input: OutputOf<Given>, context: ToolContext): unknown;
 };
 
+const TOOL_OPTIONS: OptionNames<ToolOptions<AnySchema>> = {
+  name: true,
+  description: true,
+  displayName: true,
+  agent: true,
+  category: true,
+  tier: true,
+  effect: true,
+  inputSchema: true,
+  execute: true,
+};
+
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Defines a tool. Defaults: tier `observe`, effect `unsafe`, category `other`. */
 export function tool<Given extends AnySchema>(options: ToolOptions<Given>): Tool<OutputOf<Given>> {
+  checkOptions("tool()", options, TOOL_OPTIONS);
   checkToolName(options.name);
   if (typeof options.execute !== "function") throw new UserError(`The tool ${options.name} has no execute function`);
   if (!isSchema(options.inputSchema)) throw new UserError(`The tool ${options.name} has no inputSchema`);
@@ -108,18 +134,29 @@ export function tool<Given extends AnySchema>(options: ToolOptions<Given>): Tool
   });
 }
 
-/** An AI SDK tool as it is; its name is the key it stands under. */
+/** An AI SDK tool as it is. In a record its name is the key it stands under. */
 export type ForeignTool = {
   readonly description?: unknown;
   readonly inputSchema: unknown;
   readonly execute?: unknown;
   readonly needsApproval?: unknown;
   readonly toModelOutput?: unknown;
+  /** `provider` for one that a provider defines, such as `anthropic.tools.webSearch_20250305()`. */
+  readonly type?: unknown;
+  readonly args?: unknown;
+  readonly isProviderExecuted?: unknown;
 };
 
-/** Tools as a person gives them: a list of ours, or a record that may hold AI SDK tools. */
-// biome-ignore lint/suspicious/noExplicitAny: a list of tools with different inputs has no other common type.
-export type ToolList = readonly Tool<any>[] | { readonly [name: string]: Tool<any> | ForeignTool };
+/** An AI SDK tool that says what it is called, or a provider's, whose id does. */
+export type NamedForeignTool = ForeignTool & ({ readonly name: string } | { readonly id: string });
+
+/**
+ * Tools as a person gives them: a list, or a record by name. Both may hold ours and those of the AI SDK. In a list every tool
+ * has a name of its own. In a record the key of one of ours is its name; any other key is refused.
+ */
+export type ToolList =
+  // biome-ignore lint/suspicious/noExplicitAny: a list of tools with different inputs has no other common type.
+  readonly (Tool<any> | NamedForeignTool)[] | { readonly [name: string]: Tool<any> | ForeignTool };
 
 export type ToolInfo = Pick<Tool, "name" | "description" | "category" | "tier" | "effect"> & {
   displayName: string;

@@ -61,6 +61,7 @@ export type Totals = {
 
 type RunFacts = Pick<RunRecord, "agent" | "model" | "depth" | "startedAt">;
 
+/** The line of a run that has ended. `project` is the folder that its tree was made in. */
 export function runTally(run: RunFacts, end: EventOf<"run-end">, project: string | undefined): RunTally {
   const { agent, model, depth, startedAt } = run;
   const { status, turns, usage, costUsd, durationMs } = end;
@@ -104,6 +105,7 @@ function amount(value: number): number {
   return value > 0 && Number.isFinite(value) ? Math.min(value, Number.MAX_SAFE_INTEGER) : 0;
 }
 
+/** The line of a child that was refused. */
 export function refusalTally(refused: EventOf<"spawn-refused">, project: string | undefined): RefusalTally {
   const { depth, errorType, time } = refused;
   return { kind: "refusal", depth: depth + 1, errorType, startedAt: time, project };

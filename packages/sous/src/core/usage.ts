@@ -51,19 +51,33 @@ export function addCost(sum: number | null, more: number | null): number | null 
   return sum === null || more === null ? null : sum + more;
 }
 
-/** US dollars per million tokens. */
-export type Price = { input: number; output: number; cachedInput?: number; cacheWrite?: number };
+/** US dollars per million tokens; `calls` is US dollars for one call of a tool that the provider runs, by the id of the tool. */
+export type Price = {
+  input: number;
+  output: number;
+  cachedInput?: number;
+  cacheWrite?: number;
+  calls?: Readonly<Record<string, number>>;
+};
 
 export function isPrice(given: unknown): given is Price {
   if (typeof given !== "object" || given === null) return false;
-  const { input, output, cachedInput = 0, cacheWrite = 0 } = given as Partial<Record<keyof Price, unknown>>;
-  return [input, output, cachedInput, cacheWrite].every(
+  const { input, output, cachedInput = 0, cacheWrite = 0, calls = {} } = given as Partial<Record<keyof Price, unknown>>;
+  if (typeof calls !== "object" || calls === null) return false;
+  return [input, output, cachedInput, cacheWrite, ...Object.values(calls)].every(
     (each) => typeof each === "number" && each >= 0 && each < Number.POSITIVE_INFINITY,
   );
 }
 
-/** What a call cost, in US dollars; null when the price is unknown, or cannot be: a model may be foreign code. */
-export function costOf(usage: Readonly<Usage>, price: Price | undefined): number | null {
+/**
+ * What a call cost, in US dollars; null when the price is unknown, or cannot be: a model may be foreign code. `calls` are those that
+ * the provider made with tools of its own.
+ */
+export function costOf(
+  usage: Readonly<Usage>,
+  price: Price | undefined,
+  calls: Readonly<Record<string, number>> = {},
+): number | null {
   if (price === undefined) return null;
   const plain = usage.inputTokens - usage.cachedInputTokens - usage.cacheWriteTokens;
   const cost =
@@ -71,8 +85,16 @@ export function costOf(usage: Readonly<Usage>, price: Price | undefined): number
       usage.cachedInputTokens * (price.cachedInput ?? price.input) +
       usage.cacheWriteTokens * (price.cacheWrite ?? price.input) +
       usage.outputTokens * price.output) /
-    1_000_000;
+      1_000_000 +
+    feesOf(calls, price);
   return cost >= 0 && cost < Number.POSITIVE_INFINITY ? cost : null;
+}
+
+/** Not a number when the price of a tool is unknown. */
+function feesOf(calls: Readonly<Record<string, number>>, price: Price): number {
+  let fees = 0;
+  for (const [toolId, count] of Object.entries(calls)) fees += count * (price.calls?.[toolId] ?? Number.NaN);
+  return fees;
 }
 
 /** The length of a text in bytes of UTF-8, without encoding it. */

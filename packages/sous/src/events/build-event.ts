@@ -25,6 +25,7 @@ export function buildEvent(seq: number, time: number, who: RunIdentity, body: St
         reserved: body.reserved,
       } satisfies Required<Omit<EventOf<"turn-start">, "reservedUsd">>;
     case "message-end":
+      if (body.providerCalls !== undefined) break;
       return {
         seq,
         time,
@@ -39,7 +40,7 @@ export function buildEvent(seq: number, time: number, who: RunIdentity, body: St
         finish: body.finish,
         usage: body.usage,
         costUsd: body.costUsd,
-      } satisfies Required<EventOf<"message-end">>;
+      } satisfies Required<Omit<EventOf<"message-end">, "providerCalls">>;
     case "tool-call-start":
       return {
         seq,
@@ -78,6 +79,6 @@ export function buildEvent(seq: number, time: number, who: RunIdentity, body: St
 
 export function buildDelta(time: number, who: RunIdentity, body: DeltaBody): DeltaEvent {
   const { runId, agentId, parentId, path, depth } = who;
-  if ("limit" in body) return { time, runId, agentId, parentId, path, depth, ...body };
+  if (!("text" in body)) return { time, runId, agentId, parentId, path, depth, ...body };
   return { time, runId, agentId, parentId, path, depth, type: body.type, text: body.text };
 }

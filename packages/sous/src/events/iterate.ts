@@ -78,7 +78,7 @@ async function* earlierThenLive(
 }
 
 export type EventIteration = {
-  /** Ends the iteration for a reader that began after the last event. */
+  /** No event comes any more. Without a `run-end` the iteration ends with what is left to read. */
   finish(): void;
 };
 
@@ -108,6 +108,8 @@ class EventIterator implements AsyncIterableIterator<SousEvent, undefined>, Even
   #isDone = false;
   /** The last event has come, though perhaps not yet to a reader. */
   #hasLast = false;
+  /** No event comes any more: the iteration ends with what is left. */
+  #isFinished = false;
 
   /** Begins with the first event behind `lastSeq`. */
   constructor(options: IterateOptions, lastSeq: number) {
@@ -127,6 +129,7 @@ class EventIterator implements AsyncIterableIterator<SousEvent, undefined>, Even
       this.#characters -= charactersOf(event);
       return Promise.resolve(this.#handOut(event));
     }
+    if (this.#isFinished && this.#missedSeq === undefined) this.#end();
     if (this.#isDone) return Promise.resolve(DONE);
     const reader = Promise.withResolvers<Result>();
     this.#readers.push(reader);
@@ -140,7 +143,9 @@ class EventIterator implements AsyncIterableIterator<SousEvent, undefined>, Even
   }
 
   finish(): void {
-    if (!this.#hasLast) this.#end();
+    if (this.#hasLast) return;
+    this.#isFinished = true;
+    if (this.#buffer.length === 0 && this.#missedSeq === undefined) this.#end();
   }
 
   #receive(event: SousEvent): void {
@@ -215,6 +220,7 @@ class EventIterator implements AsyncIterableIterator<SousEvent, undefined>, Even
     if (this.#missedSeq !== undefined && this.#lastSeq >= this.#missedSeq) {
       this.#missedSeq = undefined;
       for (const event of this.#unkept.splice(0)) this.#pass(event);
+      if (this.#isFinished && this.#buffer.length === 0) this.#end();
     }
   }
 

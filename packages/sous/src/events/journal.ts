@@ -127,7 +127,7 @@ class TreeJournal implements Journal {
   delta(who: RunIdentity, body: DeltaBody): void {
     if (!this.#bus.isWatched) return;
     const time = this.#clock.lately?.() ?? this.#clock.now();
-    const event = buildDelta(time, who, "limit" in body ? body : redactPiece(body, this.#pieces(who, body.type)));
+    const event = buildDelta(time, who, "text" in body ? redactPiece(body, this.#pieces(who, body.type)) : body);
     const waiting = this.#waiting;
     if (waiting !== undefined) {
       if (waiting.shown === waiting.stored) waiting.shown = [...waiting.stored];

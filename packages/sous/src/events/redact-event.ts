@@ -90,6 +90,8 @@ function redactPart(part: Part, redactor: Redactor): Part {
       const input = redactor.value(part.input);
       return toolName === part.toolName && input === part.input ? part : { ...part, toolName, input };
     }
+    case "provider":
+      return changed(part, { toolName: redactor.text(part.toolName), value: redactor.value(part.value) });
     default:
       return part satisfies never;
   }

@@ -1,10 +1,11 @@
 /** Approval of one call: asks the person at the root. Without a person the answer is no. */
 
-import type { ApprovalAnswer, ApprovalRequest, Approve } from "../core/approval.ts";
+import type { ApprovalAnswer, ApprovalRequest, Approve, GivenAnswer } from "../core/approval.ts";
 import { messageOf } from "../core/errors.ts";
 import type { ToolCallPart } from "../core/message.ts";
 import type { Run } from "../core/run.ts";
 import { Scope, untilAborted } from "../core/scope.ts";
+import { Parked } from "../core/stopped.ts";
 import type { ToolResult } from "../core/tool.ts";
 import { asKept } from "./to-json.ts";
 import { failedResult } from "./tool-result.ts";
@@ -27,7 +28,7 @@ function agentsAbove({ parent }: Run): string[] {
   return parent === undefined ? [] : [...agentsAbove(parent), parent.profile.agentName];
 }
 
-/** Undefined when the call may run, else the failed result the model reads. */
+/** Undefined when the call may run, else the failed result the model reads. Throws `Parked` when the answer comes later. */
 export async function askConsent(
   request: ApprovalRequest,
   run: Run,
@@ -50,11 +51,39 @@ export async function askConsent(
   } catch (error) {
     const by = run.work.aborted ? "cancelled" : "nobody";
     if (by === "nobody") run.lacksConsent = true;
-    const reason = by === "cancelled" ? "the run was stopped" : `the question failed: ${messageOf(error)}`;
+    const reason = by === "cancelled" ? STOPPED : `the question failed: ${messageOf(error)}`;
     run.emit({ type: "approval-end", callId, allowed: false, by, reason });
     const metadata = by === "nobody" ? NOBODY_THERE : { error_type: "cancelled" };
-    return failedResult(`${toolName} was not allowed: ${reason}`, metadata);
+    return failedResult(failedQuestion(toolName, reason), metadata);
   }
+  if (answer === "later") {
+    run.openQuestions ??= new Set();
+    run.openQuestions.add(callId);
+    throw new Parked();
+  }
+  return recordAnswer(answer, request, run);
+}
+
+/** Why a question of a run that is stopped has no answer. */
+export const STOPPED = "the run was stopped";
+
+export function failedQuestion(toolName: string, reason: string): string {
+  return `${toolName} was not allowed: ${reason}`;
+}
+
+/** The answer that `resume` was given: stored before anything follows from it, so that it counts once. */
+export async function useAnswer(
+  answer: GivenAnswer,
+  request: ApprovalRequest,
+  run: Run,
+): Promise<ToolResult | undefined> {
+  run.openQuestions?.delete(request.callId);
+  const refusal = recordAnswer(answer, request, run);
+  await run.tree.settled(); // guard: store-before-answer
+  return refusal;
+}
+
+function recordAnswer(answer: GivenAnswer, { callId, toolName }: ApprovalRequest, run: Run): ToolResult | undefined {
   const reason = answer.allow ? undefined : answer.reason;
   run.emit({ type: "approval-end", callId, allowed: answer.allow, by: "person", reason });
   if (answer.allow) return undefined;
@@ -86,10 +115,11 @@ export async function askPerson(run: Run, request: ApprovalRequest, approve: App
   }
 }
 
-/** Throws for an answer that is neither yes nor no. */
+/** Throws for an answer that is none of the three. */
 function checked(answer: unknown): ApprovalAnswer {
+  if (answer === "later") return answer;
   const { allow, reason } = (answer ?? {}) as { allow?: unknown; reason?: unknown };
   if (allow === true) return { allow };
   if (allow === false) return { allow, reason: reason === undefined ? undefined : messageOf(reason) };
-  throw new Error("the answer must be { allow: true } or { allow: false }");
+  throw new Error('the answer must be { allow: true }, { allow: false } or "later"');
 }

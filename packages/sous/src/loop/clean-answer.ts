@@ -30,6 +30,7 @@ function cleanPart(part: Part, mayCall: boolean, usedIds: Set<string>): Part | u
       if (part.provider === undefined && part.text.trim() === "") return undefined;
       return part.text.isWellFormed() ? part : { ...part, text: part.text.toWellFormed() };
     case "file":
+    case "provider":
       return part;
     default:
       return part satisfies never;

@@ -23,13 +23,19 @@ export async function closeBelow(run: Run): Promise<void> {
     for (let closing = run.tree.closeChildren(run); closing !== undefined; closing = run.tree.closeChildren(run)) {
       await closing;
     }
+    run.tree.closeParked(run);
     run.tree.closeOrphans(run);
   } finally {
-    run.isCleanedUp = true;
-    const { cleanUps } = run;
-    run.cleanUps = undefined;
-    if (cleanUps !== undefined) await runAll(cleanUps, run);
+    await cleanUp(run);
   }
+}
+
+/** Runs the clean-ups of its tools. */
+export async function cleanUp(run: Run): Promise<void> {
+  run.isCleanedUp = true;
+  const { cleanUps } = run;
+  run.cleanUps = undefined;
+  if (cleanUps !== undefined) await runAll(cleanUps, run);
 }
 
 async function runAll(cleanUps: readonly CleanUp[], { tree }: Run): Promise<void> {

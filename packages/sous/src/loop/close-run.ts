@@ -57,9 +57,9 @@ export async function wrapUpForBudget(run: Run): Promise<void> {
 
 /** Continues a last turn that a restart interrupted. Its notice is recorded, and perhaps its answer. */
 export async function resumeClosing(run: Run, closing: ClosingTurn): Promise<Ending> {
-  const { reason, isAnswered, earlier, hasAnswer, exceeded } = closing;
+  const { reason, isAnswered, finish, earlier, hasAnswer, exceeded } = closing;
   run.isExhausted = exceeded !== undefined;
-  if (reason === "output-repair") return repairedEnding(run, isAnswered);
+  if (reason === "output-repair") return repairedEnding(run, finish);
   if (isAnswered) run.text ||= earlier;
   else await sayLast(run, earlier);
   run.scope.throwIfAborted();

@@ -2,7 +2,8 @@
 
 import { BudgetExceeded, ModelError, messageOf, StoreError, stackOf } from "../core/errors.ts";
 import type { Fault, RunOutcome, RunStatus, StopReason } from "../core/outcome.ts";
-import { type Run, TimedOut } from "../core/run.ts";
+import type { Run } from "../core/run.ts";
+import { TimedOut } from "../core/stopped.ts";
 import { truncateUtf8 } from "../core/truncate.ts";
 import { budgetEnding, cancelledSentence, wrapUpForBudget } from "./close-run.ts";
 import { asKept } from "./to-json.ts";

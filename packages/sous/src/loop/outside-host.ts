@@ -9,6 +9,7 @@ import type { Run } from "../core/run.ts";
 import type { ToolResult } from "../core/tool.ts";
 import { utf8Length } from "../core/usage.ts";
 import { approvalRequest, askConsent } from "./ask-consent.ts";
+import { decideByRules } from "./decide-by-rules.ts";
 import { checkCall, mayCallOutside, waitForTool } from "./run-tool-call.ts";
 import { ToolCallContext } from "./tool-context.ts";
 import { failedResult, toToolResult } from "./tool-result.ts";
@@ -118,7 +119,7 @@ export class RunHost implements OutsideHost, Disposable {
     const run = this.#run;
     if (!run.profile.tools.byName.has(ANYTHING) || !run.profile.rights.use.has(ANYTHING)) return false;
     const request = approvalRequest(call, call.input, run);
-    const rule = run.tree.rules?.decide(request);
+    const rule = decideByRules(request, run);
     if (rule !== undefined && rule.effect !== "ask") return rule.effect === "allow";
     return (await askConsent(request, run)) === undefined;
   }

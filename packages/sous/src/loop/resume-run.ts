@@ -8,6 +8,7 @@ import type { RunState, UnheardQuestion } from "../core/run-state.ts";
 import { costOf, noUsage, type Price, type Usage } from "../core/usage.ts";
 import { resumeClosing } from "./close-run.ts";
 import type { Ending } from "./ending.ts";
+import { recordActivity } from "./provider-activity.ts";
 import { actOn, untilEnding } from "./run-agent.ts";
 import { ToolCallContext } from "./tool-context.ts";
 
@@ -15,6 +16,7 @@ import { ToolCallContext } from "./tool-context.ts";
 export async function resumeRun(run: Run, state: RunState, work?: (run: Run) => Promise<Ending>): Promise<Ending> {
   run.emit({ type: "resume", usedMs: run.usedMs, run: resumedRun(state) });
   settleQuestion(run, state); // guard: settle-question
+  if (state.answer !== undefined) recordActivity(state.answer.message, run, state.activity);
   await callBackground(run);
   if (work !== undefined) return work(run);
   if (state.closing !== undefined) return resumeClosing(run, state.closing);

@@ -3,30 +3,47 @@
 import { toolCallsOf } from "../core/message.ts";
 import type { RunOutcome } from "../core/outcome.ts";
 import type { BilledAnswer, Run } from "../core/run.ts";
-import { closeBelow } from "./clean-up.ts";
+import { Parked } from "../core/stopped.ts";
+import { cleanUp, closeBelow } from "./clean-up.ts";
 import { completed, outOfTurns, wrappedUp } from "./close-run.ts";
 import { type Ending, endingOf, recordEnd, toOutcome } from "./ending.ts";
 import { notify, readInbox } from "./inbox.ts";
-import { type EarlierCalls, runToolCalls } from "./run-tool-call.ts";
+import { REFUSED } from "./parse-output.ts";
+import { pauseAnswer } from "./provider-activity.ts";
+import { type EarlierCalls, runToolCalls, withdrawCalls } from "./run-tool-call.ts";
 import { ORDINARY, runTurn } from "./run-turn.ts";
 
-/** Runs one agent on its conversation. Every ending is an outcome and is recorded. `work` replaces the loop. */
+/**
+ * Runs one agent on its conversation. Every ending is an outcome and is recorded, except one: a run that waits for an answer
+ * that comes later is parked, and stays open in the store. `work` replaces the loop.
+ */
 export async function runAgent(run: Run, work: (run: Run) => Promise<Ending> = untilEnding): Promise<RunOutcome> {
   const startedAt = run.tree.clock.monotonic() - run.usedMs;
+  const durationMs = () => Math.round(run.tree.clock.monotonic() - startedAt);
   let outcome: RunOutcome | undefined;
   try {
     let ending: Ending;
     try {
       ending = await work(run);
     } catch (error) {
+      if (error instanceof Parked) {
+        await cleanUp(run);
+        if (!run.scope.aborted) {
+          outcome = toOutcome({ status: "incomplete", stopReason: "consent" }, run, durationMs());
+          run.tree.parked(run, outcome);
+          return outcome;
+        }
+        // It was stopped during the clean-up.
+        withdrawCalls(run);
+      }
       ending = await endingOf(error, run);
     }
     await closeBelow(run);
-    outcome = toOutcome(ending, run, Math.round(run.tree.clock.monotonic() - startedAt));
+    outcome = toOutcome(ending, run, durationMs());
     recordEnd(run, outcome);
     return outcome;
   } finally {
-    run.tree.ended(run, outcome);
+    if (!run.isParked) run.tree.ended(run, outcome);
   }
 }
 
@@ -55,8 +72,11 @@ export async function actOn(
     await runToolCalls(calls, run, earlier);
     return undefined;
   }
-  if (finish === "content-filter")
-    return { status: "refused", fault: { type: "refused", message: "The model refused the task" } };
+  if (finish === "paused") {
+    pauseAnswer(run, message);
+    return undefined;
+  }
+  if (finish === "content-filter") return REFUSED;
   if (finish === "length") {
     run.cutText += run.text;
     run.text = "";

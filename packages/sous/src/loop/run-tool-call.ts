@@ -1,37 +1,75 @@
 /** The tool calls of one answer. Each is recorded, checked, allowed, run, and recorded with its result. */
 
 import { messageOf, StoreError, stackOf, ToolFailure } from "../core/errors.ts";
-import type { ToolCallPart, ToolResultPart } from "../core/message.ts";
+import { type ToolCallPart, type ToolResultPart, toolCallsOf } from "../core/message.ts";
 import { isRedacted } from "../core/redactor.ts";
 import { mayUse } from "../core/rights.ts";
-import type { ReadyTool, Run } from "../core/run.ts";
+import type { Run } from "../core/run.ts";
 import type { EarlierCall } from "../core/run-state.ts";
 import { askedLabels, depthMessage, isSubagentToolName } from "../core/spawn.ts";
+import { Parked } from "../core/stopped.ts";
 import type { Tool, ToolResult } from "../core/tool.ts";
 import { countsIn } from "../core/tool-log.ts";
-import { approvalRequest, askConsent, deniedByRule, NOBODY_THERE, notAllowed } from "./ask-consent.ts";
+import type { ReadyTool } from "../core/tool-set.ts";
+import {
+  approvalRequest,
+  askConsent,
+  deniedByRule,
+  failedQuestion,
+  NOBODY_THERE,
+  notAllowed,
+  STOPPED,
+  useAnswer,
+} from "./ask-consent.ts";
+import { decideByRules, hasRules } from "./decide-by-rules.ts";
 import { UNKNOWN_OUTCOME } from "./repair-history.ts";
 import { afterToolCall, beforeToolCall, orAborted } from "./run-hooks.ts";
-import { copyJson } from "./to-json.ts";
+import { copyJson, isSameJson } from "./to-json.ts";
 import { ToolCallContext } from "./tool-context.ts";
 import { boundResult, failedResult, toToolResult } from "./tool-result.ts";
 
 /** By call id: the state of each call that had begun before a restart. */
 export type EarlierCalls = ReadonlyMap<string, EarlierCall>;
 
-/** Runs the calls side by side and adds one message with their results. Throws a `StoreError` after all have stopped. */
+/**
+ * Runs the calls side by side and adds one message with their results. After all have stopped it throws a `StoreError`, or
+ * `Parked` when one of them waits for an answer that comes later.
+ */
 export async function runToolCalls(calls: readonly ToolCallPart[], run: Run, earlier?: EarlierCalls): Promise<void> {
   const running = calls.map((call) =>
     runToolCall(call, run, earlier && (earlier.get(call.callId) ?? { state: "open" })),
   );
   const settled = await Promise.allSettled(running);
-  run.conversation.add({ role: "tool", content: settled.map(resultOf) });
+  const lost = settled.find((each) => each.status === "rejected" && !(each.reason instanceof Parked));
+  if (lost?.status === "rejected") throw lost.reason;
+  if (settled.some(({ status }) => status === "rejected")) await run.tree.park(run);
+  const content = calls.map((call, index) => {
+    const each = settled[index];
+    return each?.status === "fulfilled" ? each.value : withdraw(call, run);
+  });
+  run.conversation.add({ role: "tool", content });
 }
 
-function resultOf(settled: PromiseSettledResult<ToolResultPart>): ToolResultPart {
-  if (settled.status === "rejected") throw settled.reason;
-  return settled.value;
+/** Ends the parked calls of a run that is not going to be resumed. */
+export function withdrawCalls(run: Run): void {
+  const last = run.conversation.messages.at(-1);
+  if (last?.role !== "assistant" || run.parkedCalls === undefined) return;
+  for (const call of toolCallsOf(last)) if (run.parkedCalls.has(call.callId)) withdraw(call, run);
 }
+
+/** Ends a call that waited for an answer: no answer can come any more. One of a run that is stopped ends as if it were at work. */
+function withdraw(call: ToolCallPart, run: Run): ToolResultPart {
+  const { callId, toolName } = call;
+  const isStopped = run.isParked || run.work.aborted;
+  const isAsked = run.openQuestions?.has(callId) === true;
+  run.parkedCalls?.delete(callId);
+  closeQuestions(callId, run, isStopped ? STOPPED : WITHDRAWN);
+  let result = failedResult(isStopped ? "The call was cancelled" : WITHDRAWN);
+  if (isStopped && isAsked) result = failedResult(failedQuestion(toolName, STOPPED), { error_type: "cancelled" });
+  return recordResult(call, run, { result, stack: undefined, durationMs: 0 });
+}
+
+const WITHDRAWN = "The call was not finished: it waited for an answer of the user, and none can come any more";
 
 /**
  * Rejects only with a `StoreError`: any other failure is a failed result that the model can read. `earlier` is the state of
@@ -56,7 +94,7 @@ async function runToolCall(call: ToolCallPart, run: Run, earlier?: EarlierCall):
     if (checked === undefined) {
       // Before the first await: a call of a stopped run ends before the next call begins, and a rerun relies on that.
       run.work.throwIfAborted();
-      checked = await checkCall(call, run);
+      checked = await checkCall(call, run, earlier?.state === "started" ? earlier.approved : undefined);
     }
     if ("refusal" in checked) result = checked.refusal;
     else {
@@ -66,28 +104,41 @@ async function runToolCall(call: ToolCallPart, run: Run, earlier?: EarlierCall):
     }
   } catch (error) {
     if (error instanceof StoreError) throw error; // guard: result-for-every-call
+    if (error instanceof Parked) run.parkCall(callId);
     stack = error instanceof ToolFailure ? undefined : stackOf(error);
     result = failedResult(run.work.aborted ? "The call was cancelled" : messageOf(error));
   } finally {
     working?.[Symbol.dispose]();
     context[Symbol.dispose]();
   }
+  // Its own question, or one of a child that it waits for, which its tool cannot know: the call has no result.
+  if (run.parkedCalls?.has(callId) === true) throw new Parked();
   // Asked before a restart, and it ends without another question: that one has no other end.
-  if (run.openQuestions?.delete(callId) === true) {
-    const reason = "the run was interrupted";
-    run.emit({ type: "approval-end", callId, allowed: false, by: "cancelled", reason });
-  }
+  closeQuestions(callId, run, "the run was interrupted");
   // Whole milliseconds: a fraction would be an object of its own in memory, once per call.
   const durationMs = Math.round(run.tree.clock.monotonic() - startedAt);
   return recordResult(call, run, { result, stack, durationMs });
+}
+
+/** Those about the call itself, and those about an agent outside that it hands a task to: `call_1/0`. */
+function closeQuestions(callId: string, run: Run, reason: string): void {
+  for (const asked of run.openQuestions ?? []) {
+    if (asked !== callId && !asked.startsWith(`${callId}/`)) continue;
+    run.openQuestions?.delete(asked);
+    run.emit({ type: "approval-end", callId: asked, allowed: false, by: "cancelled", reason });
+  }
 }
 
 /** A call that may run, with its parsed input, or the result that says why not. */
 type Checked = Allowed | { refusal: ToolResult };
 type Allowed = { tool: Tool; input: unknown };
 
-/** Rights, input, hook, approval, record: in this order. */
-export async function checkCall(call: ToolCallPart, run: Run): Promise<Checked> {
+/** Rights, input, hook, approval, record: in this order. `approved` is what the person allowed before a restart. */
+export async function checkCall(
+  call: ToolCallPart,
+  run: Run,
+  approved?: { readonly input: unknown },
+): Promise<Checked> {
   const { tool, schema } = findTool(call, run);
   // An input that arrives as text did not parse as JSON: no schema takes it, however generous.
   if (typeof call.input === "string") return invalidInput(["The input is not valid JSON. Make the call again."]);
@@ -96,7 +147,8 @@ export async function checkCall(call: ToolCallPart, run: Run): Promise<Checked> 
   const input = parsed.value;
   const hook = run.profile.hooks?.beforeToolCall;
   let refusal = hook && (await beforeToolCall(call, input, run));
-  if (tool.tier !== "observe" || run.tree.rules !== undefined) refusal ??= await consentTo(call, { tool, input }, run);
+  const mayBeAsked = tool.tier !== "observe" || hasRules(run) || run.openQuestions?.has(call.callId);
+  if (mayBeAsked) refusal ??= await consentTo(call, { tool, input, approved }, run);
   if (refusal !== undefined) return { refusal };
   if (!isInside(tool)) await run.tree.settled(); // guard: store-before-call
   return { tool, input };
@@ -115,16 +167,21 @@ export async function mayCallOutside(call: ToolCallPart, run: Run): Promise<bool
   return refusal === undefined;
 }
 
-/** The rules of the user first, then the tier of the tool, then the person. Undefined when the call may run. */
+/** The rules of the user first, then an answer given since, then the tier of the tool, then the person. Undefined when the call may run. */
 function consentTo(
   call: ToolCallPart,
-  { tool, input }: Allowed,
+  { tool, input, approved }: Allowed & { approved?: { readonly input: unknown } | undefined },
   run: Run,
 ): Promise<ToolResult | undefined> | ToolResult | undefined {
   const { toolName } = call;
   const request = approvalRequest(call, input, run);
-  const rule = run.tree.rules?.decide(request);
+  const rule = decideByRules(request, run);
   if (rule?.effect === "deny") return failedResult(deniedByRule(toolName, rule.reason), { error_type: "consent" });
+  const answer = run.tree.givenAnswer(run, request);
+  if (answer !== undefined) return useAnswer(answer, request, run);
+  // A question is answered once: the call that it was about is made again without another.
+  const isAnswered = approved !== undefined && run.tree.rules?.asksAgain !== true;
+  if (isAnswered && isSameJson(input, approved.input)) return undefined; // guard: answered-input
   const mustAsk = rule === undefined ? tool.tier === "confirm" : rule.effect === "ask";
   if (!mustAsk) return undefined;
   if (rule?.effect !== "ask") return askConsent(request, run);
@@ -144,8 +201,9 @@ function findTool({ toolName: name, input }: ToolCallPart, run: Run): ReadyTool 
       run.emit({ type: "spawn-refused", label, errorType: "depth_limit", message });
     throw new ToolFailure(message);
   }
-  const usable = [...tools.byName.values()].filter((each) => isUsable(each, run));
-  const isShown = tools.definitions.some((each) => each.name === name);
+  const shown = new Set(tools.definitions.map((each) => each.name));
+  const usable = [...tools.byName.values()].filter((each) => shown.has(nameOf(each)) && isUsable(each, run));
+  const isShown = shown.has(name);
   const hint = usable.length === 0 ? "You have no tools." : `Your tools: ${usable.map(nameOf).join(", ")}.`;
   throw new ToolFailure(`${isShown ? "You may not use the tool" : "Unknown tool"}: ${name}. ${hint}`);
 }

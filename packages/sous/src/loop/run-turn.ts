@@ -5,15 +5,18 @@ import { textOf } from "../core/message.ts";
 import type { FinishReason } from "../core/model.ts";
 import type { AskOptions, BilledAnswer, Run } from "../core/run.ts";
 import { cleanAnswer } from "./clean-answer.ts";
+import { recordActivity } from "./provider-activity.ts";
 import { pruneHard, pruneIfFull } from "./prune.ts";
 
-export const ORDINARY: AskOptions = { closing: false, jsonOutput: false };
+export const ORDINARY: AskOptions = { closing: false, jsonOutput: true };
 
 /** Asks once. The answer is recorded and billed, and holds only calls that may run. */
 export async function runTurn(run: Run, options: AskOptions): Promise<BilledAnswer> {
-  const { closing } = options;
+  const { closing, jsonOutput } = options;
+  const mayCall = !closing && run.profile.settings.toolChoice !== "none";
   pruneIfFull(run);
-  if (!closing) run.turns += 1;
+  // A repaired output is a turn like any other; a summary and last words are not.
+  if (!closing || jsonOutput) run.turns += 1;
   const earlierText = run.text;
   run.text = "";
   let answer: BilledAnswer;
@@ -27,13 +30,15 @@ export async function runTurn(run: Run, options: AskOptions): Promise<BilledAnsw
       throw error;
     }
   }
-  const { finish, usage, costUsd } = answer;
-  const message = cleanAnswer(answer.message, !closing && mayCallAfter(finish), run.callIds);
+  const { finish, usage, costUsd, providerCalls } = answer;
+  const message = cleanAnswer(answer.message, mayCall && mayCallAfter(finish), run.callIds);
   run.text = textOf(message);
   run.hasAnswered = true;
   run.bill(usage, costUsd);
   run.conversation.addAnswer(message, usage.estimated ? undefined : usage);
-  run.emit({ type: "message-end", turn: run.turns, message, finish, usage, costUsd });
+  const billed = providerCalls === undefined ? { usage, costUsd } : { usage, costUsd, providerCalls };
+  run.emit({ type: "message-end", turn: run.turns, message, finish, ...billed });
+  recordActivity(message, run);
   return { message, finish, usage, costUsd };
 }
 

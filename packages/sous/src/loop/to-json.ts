@@ -1,5 +1,7 @@
 /** Values as JSON: which can be stored as they are, and the JSON form of the others. */
 
+import { isDeepStrictEqual } from "node:util";
+
 /** Deeper values are refused: a recursive walk over them could overflow the stack. */
 const MAX_DEPTH = 100;
 
@@ -65,6 +67,12 @@ export function asKept(value: unknown): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** True when a store would give back the same for both. */
+export function isSameJson(one: unknown, other: unknown): boolean {
+  const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(asKept(value) ?? null));
+  return isDeepStrictEqual(plain(one), plain(other));
 }
 
 /** Throws for what has no JSON, such as a function or a circle. */

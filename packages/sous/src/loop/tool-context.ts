@@ -8,6 +8,7 @@ import type { ChildControl, SpawnReply, SpawnRequest } from "../core/spawn.ts";
 import type { CleanUp, ToolContext } from "../core/tool.ts";
 import { approvalRequest } from "./ask-consent.ts";
 import { defer } from "./clean-up.ts";
+import { decideByRules } from "./decide-by-rules.ts";
 
 export class ToolCallContext implements ToolContext, Disposable {
   readonly #call: Pick<ToolCallPart, "callId" | "toolName">;
@@ -60,7 +61,7 @@ export class ToolCallContext implements ToolContext, Disposable {
   }
 
   get rulesOn(): (input: unknown) => RuleAnswer | undefined {
-    return (input) => this.#run.tree.rules?.decide(approvalRequest(this.#call, input, this.#run));
+    return (input) => decideByRules(approvalRequest(this.#call, input, this.#run), this.#run);
   }
 
   get children(): ChildControl {

@@ -59,8 +59,9 @@ export function playOrRecord(file: string, parts: CassetteModelParts): CassetteM
     const keep = (given: CassetteReply) => recorder.add(request, words?.toRecorded(given) ?? given, words);
     try {
       const answered = await (await opening).answer(request, onDelta);
-      const { message, finish, usage } = answered;
-      keep({ message, finish, ...(usage === undefined ? {} : { usage }) });
+      const { message, finish, usage, providerCalls } = answered;
+      const billed = { ...(usage !== undefined && { usage }), ...(providerCalls !== undefined && { providerCalls }) };
+      keep({ message, finish, ...billed });
       return answered;
     } catch (error) {
       if (error instanceof ModelError) keep({ error: { kind: error.kind, message: error.message } });
@@ -87,7 +88,8 @@ export function playOrRecord(file: string, parts: CassetteModelParts): CassetteM
     const recorded = recorder?.take();
     if (recorded !== undefined) writeCassette(file, redactor.value(recorded));
   };
-  return { id: stored?.model ?? record?.id ?? "cassette/model", answer, save, [Symbol.asyncDispose]: save };
+  const id = stored?.model ?? record?.id ?? "cassette/model";
+  return { id, takesProviderTool: () => true, answer, save, [Symbol.asyncDispose]: save };
 }
 
 /** What to do about a cassette that is missing or too short. */
@@ -220,7 +222,8 @@ function withMessages(requests: readonly CassetteRequest[]): PlayedRequest[] {
 /** The answer of a reply. Throws the error that it is instead. */
 export function answerOf(reply: CassetteReply): ModelAnswer {
   if ("error" in reply) throw new ModelError(reply.error.kind, reply.error.message, { retryAfterMs: 0 });
-  return { message: reply.message, finish: reply.finish, usage: reply.usage };
+  const { message, finish, usage, providerCalls } = reply;
+  return { message, finish, usage, providerCalls };
 }
 
 /** The text where the recording has an id is that id in this run. */

@@ -7,7 +7,7 @@ import * as z from "zod";
 import { systemPrompt } from "../core/agent.ts";
 import { type ModelErrorKind, messageOf, UserError } from "../core/errors.ts";
 import { type AssistantMessage, type Message, textOf } from "../core/message.ts";
-import type { FinishReason } from "../core/model.ts";
+import type { FinishReason, ProviderCalls } from "../core/model.ts";
 import { isOutsideModel } from "../core/model.ts";
 import { list, messageSchemas, runSchemas } from "../core/run-schema.ts";
 import { once } from "../core/schema.ts";
@@ -23,8 +23,9 @@ const cassetteSchema = once(() => {
   const reply = z.union([
     z.strictObject({
       message: assistantMessage,
-      finish: z.enum(["stop", "tool-calls", "length", "content-filter", "other"]),
+      finish: z.enum(["stop", "tool-calls", "length", "content-filter", "paused", "other"]),
       usage: usage.exactOptional(),
+      providerCalls: z.record(z.string(), count).exactOptional(),
     }),
     z.strictObject({ error: z.strictObject({ kind: modelErrorKind, message: z.string() }) }),
   ]);
@@ -60,7 +61,7 @@ export type CassetteRequest = {
 };
 
 export type CassetteReply =
-  | { message: AssistantMessage; finish: FinishReason; usage?: Usage }
+  | { message: AssistantMessage; finish: FinishReason; usage?: Usage; providerCalls?: ProviderCalls }
   | { error: { kind: ModelErrorKind; message: string } };
 
 /** More than any test should need. */
@@ -146,8 +147,8 @@ function requestsOf(runs: readonly RunRecording[], prompts: RecordedPrompts): Ca
 function toReply(recorded: RecordedReply): CassetteReply | undefined {
   switch (recorded.kind) {
     case "answer": {
-      const { message, finish, usage } = recorded.event;
-      return { message, finish, usage };
+      const { message, finish, usage, providerCalls } = recorded.event;
+      return { message, finish, usage, ...(providerCalls !== undefined && { providerCalls }) };
     }
     case "failure": {
       const { kind, message } = recorded.error;

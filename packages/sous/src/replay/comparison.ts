@@ -1,8 +1,10 @@
 /** Compares a tree with a recording, event by event: one line for each path and each call, in the ids of the recording. */
 
-import type { EventOf, ShownTool, StoredEvent } from "../core/event.ts";
+import type { EventOf, StoredEvent } from "../core/event.ts";
 import { isSubagentToolName } from "../core/spawn.ts";
+import type { ShownTool } from "../core/tool-set.ts";
 import { comparableEvent, type Leniency } from "./comparable-event.ts";
+import { compared } from "./compared-events.ts";
 import { describeStep } from "./describe-step.ts";
 import { differenceInWords, firstDifference } from "./first-difference.ts";
 import { IdMap } from "./id-map.ts";
@@ -261,27 +263,6 @@ function isRuntimeFault(event: StoredEvent): boolean {
 function inWords(event: StoredEvent): string {
   if (event.type !== "run-end") return `${event.type} (${describeStep(event, 0)})`;
   return `run-end (${event.status}${event.fault === undefined ? "" : `: ${event.fault.message}`})`;
-}
-
-/** Without what only time brings, and without the question that a restart asked again. */
-function compared(events: readonly StoredEvent[]): StoredEvent[] {
-  let openTurn: number | undefined;
-  let isResumed = false;
-  const sessions = new Set<string>();
-  return events.filter((event) => {
-    // The session that a restart opened again, and what it said there.
-    if (event.type === "outside-session" && sessions.has(event.runId)) return false;
-    if (event.type === "outside-session") sessions.add(event.runId);
-    if (event.type === "notice" && event.reason === "interrupted") return false;
-    if (event.type === "message-end") openTurn = undefined;
-    if (event.type === "resume") isResumed = true;
-    if (event.type === "stalled" || event.type === "resume") return false;
-    if (event.type !== "turn-start") return true;
-    const isRepeated = isResumed && openTurn === event.turn;
-    openTurn = event.turn;
-    isResumed = false;
-    return !isRepeated;
-  });
 }
 
 /** A segment never holds a slash (`subagents/paths.ts`). */

@@ -1,9 +1,10 @@
 /** A recording while it is played: which run is which, what was asked, and whose turn it is. */
 
 import { UserError } from "../core/errors.ts";
-import type { EventOf, ShownTool, StoredEvent } from "../core/event.ts";
+import type { EventOf, StoredEvent } from "../core/event.ts";
 import { NO_REDACTION, type Redactor } from "../core/redactor.ts";
 import type { SpawnRequest } from "../core/spawn.ts";
+import type { ShownTool } from "../core/tool-set.ts";
 import { Comparison, type ComparisonOptions } from "./comparison.ts";
 import { Conductor } from "./conductor.ts";
 import type { IdMap } from "./id-map.ts";
@@ -108,8 +109,8 @@ export class Playback {
 
   /** Whether the run does nothing after this event until something comes from outside. */
   #isWaiting(event: StoredEvent): boolean {
-    if (event.type !== "tool-call-start")
-      return event.type === "turn-start" || event.type === "approval-request" || event.type === "outside-call";
+    if (event.type === "outside-call") return event.kind !== "provider";
+    if (event.type !== "tool-call-start") return event.type === "turn-start" || event.type === "approval-request";
     const run = this.runOf(event.runId);
     const result = run?.results.get(this.ids.toRecorded(event.callId));
     // A call that was stopped before it was made has its result at once.

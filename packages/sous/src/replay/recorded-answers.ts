@@ -1,8 +1,8 @@
 /** What the person, the rules and the schemas answered then, given again in a rerun. */
 
 import type { ApprovalPolicy, Approve } from "../core/approval.ts";
-import type { ShownTool } from "../core/event.ts";
 import type { JsonSchema, Parsed, Schema } from "../core/schema.ts";
+import type { ShownTool } from "../core/tool-set.ts";
 import type { Comparison } from "./comparison.ts";
 import type { Playback } from "./playback.ts";
 import type { RunRecording } from "./recording.ts";

@@ -60,14 +60,14 @@ export function recordedModel({ id, price, contextWindow }: RecordedModelFacts, 
     progress.compared = messages.length;
   }
 
-  return { id, price, contextWindow, answer };
+  return { id, price, contextWindow, takesProviderTool: () => true, answer };
 }
 
 function replyOf(reply: RecordedReply, { ids }: Playback, onDelta: OnDelta): ModelAnswer {
   switch (reply.kind) {
     case "answer": {
-      const { message, finish, usage } = reply.event;
-      return { message: ids.toActual(message), finish, usage: { ...usage } };
+      const { message, finish, usage, providerCalls } = reply.event;
+      return { message: ids.toActual(message), finish, usage: { ...usage }, providerCalls };
     }
     case "failure": {
       const { kind, message } = reply.error;

@@ -161,15 +161,17 @@ function comesBySomethingElse({ type }: StoredEvent): boolean {
   return type === "stalled" || type === "spawn-refused" || type === "truncation";
 }
 
-function isFromOutside({ type }: StoredEvent, run: RunRecording | undefined): boolean {
-  switch (type) {
+function isFromOutside(event: StoredEvent, run: RunRecording | undefined): boolean {
+  switch (event.type) {
     case "message-end":
     case "retry":
     case "tool-call-end":
     case "approval-end":
     case "outside-session":
-    case "outside-call":
       return true;
+    case "outside-call":
+      // What a provider did follows from its answer.
+      return event.kind !== "provider";
     case "approval-request":
       // An agent outside asks for itself; of a model's call it follows from the answer.
       return run !== undefined && isOutsideModel(run.start.model);

@@ -167,6 +167,7 @@ function failureOf({ end }: RunRecording): ModelError {
 function stopOf({ finish }: EventOf<"message-end">): OutsideAnswer["stop"] {
   switch (finish) {
     case "stop":
+    case "paused":
     case "tool-calls":
       return "done";
     case "length":

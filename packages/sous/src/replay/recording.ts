@@ -1,9 +1,10 @@
 /** A stored tree as something that can be played again: a pure fold from its events to what its models and tools answered. */
 
 import { type ModelErrorKind, UserError } from "../core/errors.ts";
-import type { EventOf, ShownTool, StoredEvent } from "../core/event.ts";
+import type { EventOf, StoredEvent } from "../core/event.ts";
 import { type ToolCallPart, textOf, toolCallsOf } from "../core/message.ts";
 import type { Store } from "../core/store.ts";
+import type { ShownTool } from "../core/tool-set.ts";
 import { addUsage, noUsage, type Usage, utf8Length } from "../core/usage.ts";
 
 export type Recording = {
@@ -170,6 +171,8 @@ class RunFold implements RunRecording {
   #text = "";
   /** What was said before an answer that continues after a cut. */
   #cutText = "";
+  /** The last answer is continued by the next one. */
+  #isPaused = false;
 
   constructor(start: EventOf<"run-start">, parent: RunRecording | undefined) {
     this.parent = parent;
@@ -233,8 +236,10 @@ class RunFold implements RunRecording {
   #answered(event: EventOf<"message-end">): void {
     this.#close({ kind: "answer", event }, event.turn);
     addUsage(this.#billed, event.usage);
+    if (this.#isPaused) this.#cutText += this.#text;
     this.#text = textOf(event.message);
     const calls = toolCallsOf(event.message);
+    this.#isPaused = event.finish === "paused" && calls.length === 0;
     for (const call of calls) this.calls.set(call.callId, call);
     if (calls.length > 0) this.#cutText = "";
   }

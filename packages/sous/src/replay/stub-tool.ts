@@ -32,6 +32,8 @@ export function stubAgents(options: StubOptions): (definition: AgentDefinition) 
     const made = definition.with({
       tools: definition.tools === undefined ? undefined : toTools(definition.tools).map(stubOne),
       subagents: definition.subagents?.map(stub),
+      // What they said is recorded.
+      rules: undefined,
       hooks: isLive ? definition.hooks : stubHooks(definition.hooks),
     });
     known.set(definition, made);

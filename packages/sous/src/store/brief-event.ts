@@ -32,9 +32,10 @@ export function toBrief(event: StoredEvent, start: EventOf<"run-start">, epoch: 
       >;
     }
     case "message-end": {
+      if ("providerCalls" in event) return event;
       const { type, turn, message, finish, usage, costUsd } = event;
       return { seq, start, since, type, turn, message, finish, usage, costUsd } satisfies Required<
-        Brief<"message-end">
+        Omit<Brief<"message-end">, "providerCalls">
       >;
     }
     case "tool-call-start": {

@@ -65,9 +65,10 @@ export const storedEventSchema = once(() => {
       type: z.literal("message-end"),
       turn: count,
       message: assistantMessage,
-      finish: z.enum(["stop", "tool-calls", "length", "content-filter", "other"]),
+      finish: z.enum(["stop", "tool-calls", "length", "content-filter", "paused", "other"]),
       usage,
       costUsd: money,
+      providerCalls: z.record(z.string(), count).optional(),
     }),
     event({ type: z.literal("tool-call-start"), callId: z.string(), toolName: z.string(), input: anything }),
     event({

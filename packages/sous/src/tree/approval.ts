@@ -4,8 +4,10 @@ import { rest } from "../budget/run-slots.ts";
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "../core/approval.ts";
 import { Refused } from "../core/errors.ts";
 import type { Run } from "../core/run.ts";
-import { approvalRequest, askConsent, askPerson, deniedByRule } from "../loop/ask-consent.ts";
+import { approvalRequest, askConsent, askPerson, deniedByRule, useAnswer } from "../loop/ask-consent.ts";
+import { decideByRules } from "../loop/decide-by-rules.ts";
 import type { TreeState } from "./state.ts";
+import { whyNotLater } from "./why-not-later.ts";
 
 /** Undefined when there is no person to ask. */
 export function askApproval(tree: TreeState, run: Run, request: ApprovalRequest): Promise<ApprovalAnswer> | undefined {
@@ -27,7 +29,10 @@ async function askWithoutClocks(
   for (let each = run; each.parent !== undefined; each = each.parent) waiting.push(each);
   for (const each of waiting) childTime.pause(each);
   try {
-    return await askPerson(run, request, approve);
+    const answer = await askPerson(run, request, approve);
+    const obstacle = answer === "later" ? whyNotLater(tree, run) : undefined;
+    if (obstacle !== undefined) throw new Error(`the answer comes later, and ${obstacle}`);
+    return answer;
   } catch (error) {
     // An approver that throws counts as a denial.
     if (!run.work.aborted) deny(tree, request);
@@ -48,10 +53,15 @@ export async function approveOutside(
 ): Promise<void> {
   const toolName = "subagent_delegate";
   const request = approvalRequest({ callId: `${callId}/${index}`, toolName }, input, parent);
-  const rule = parent.tree.rules?.decide(request);
-  if (rule?.effect === "allow") return;
+  const rule = decideByRules(request, parent);
   if (rule?.effect === "deny") throw new Refused("consent", deniedByRule(toolName, rule.reason));
-  const refusal = await askConsent({ ...request, reason: rule?.reason }, parent, rule?.advice);
+  const answer = parent.tree.givenAnswer(parent, request);
+  if (answer === undefined && rule?.effect === "allow") return;
+  const { reason, advice } = rule?.effect === "ask" ? rule : {};
+  const refusal =
+    answer === undefined
+      ? await askConsent({ ...request, reason }, parent, advice)
+      : await useAnswer(answer, request, parent);
   if (refusal !== undefined) throw new Refused("consent", refusal.error ?? refusal.output);
 }
 

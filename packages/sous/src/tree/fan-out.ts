@@ -1,6 +1,7 @@
 /** A fan-out from code: one agent on several inputs, as children of a root that asks no model. */
 
 import { type AgentDefinition, agent } from "../core/agent.ts";
+import type { OpenQuestion } from "../core/approval.ts";
 import { messageOf, toRefusal } from "../core/errors.ts";
 import type { FanOutTerms } from "../core/event.ts";
 import type { DelegationLimits } from "../core/limits.ts";
@@ -14,7 +15,7 @@ import type { OpenTree } from "./open.ts";
 import { ROOT_MAX_TURNS } from "./profiles.ts";
 import type { EarlierRun } from "./restore/earlier-tree.ts";
 import { toResult } from "./results.ts";
-import { runOnce } from "./root-run.ts";
+import { readQuestions, runOnce } from "./root-run.ts";
 
 /** A tree, and the root it had if it continues after a restart. */
 export type FanOutTree = { opened: OpenTree; earlier?: EarlierRun | undefined };
@@ -42,6 +43,7 @@ export async function runFanOut<Output>(
   const scope = new Scope();
   let rest = NOT_STARTED;
   let outcome: RunOutcome | undefined;
+  let questions: OpenQuestion[] = [];
   try {
     const entry = await tree.openRoot(rootId, holderOf(definition));
     const start = { runId: rootId, task: userMessage(fanOutTask(inputs)), scope, earlier };
@@ -50,14 +52,17 @@ export async function runFanOut<Output>(
         await Promise.all(Array.from({ length: atOnce }, () => work(root)));
         // Children that were stopped are replies like others, so only the scope knows.
         root.scope.throwIfAborted();
+        if (replies.some((reply) => reply?.kind === "parked")) await tree.ports.park(root);
+        root.scope.throwIfAborted();
         return { status: "completed" };
       }),
     );
     outcome = ended.outcome;
+    if (tree.isParked) questions = await readQuestions(opened);
   } catch (error) {
     rest = toReply(error);
   }
-  return inputs.map((_, index) => endedWith(outcome, toResult<Output>(replies[index] ?? rest, tree)));
+  return inputs.map((_, index) => endedWith(outcome, toResult<Output>(replies[index] ?? rest, tree, questions)));
 }
 
 /** How many of the inputs run at once: at least one, and all of them when there is no limit. */

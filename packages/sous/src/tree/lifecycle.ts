@@ -3,7 +3,8 @@
 import { setDeadline } from "../budget/deadlines.ts";
 import { textOf } from "../core/message.ts";
 import type { RunOutcome } from "../core/outcome.ts";
-import { Cancelled, Run, type TreePorts } from "../core/run.ts";
+import { Run, type TreePorts } from "../core/run.ts";
+import { Cancelled } from "../core/stopped.ts";
 import { continuedTrace } from "../core/trace-context.ts";
 import { resumeRun } from "../loop/resume-run.ts";
 import { runAgent } from "../loop/run-agent.ts";
@@ -25,6 +26,7 @@ export function makeRun(tree: TreeState, plan: RunPlan, ports: TreePorts): Run {
   const who = { runId, agentId, parentId: parent?.who.runId ?? null, path, depth };
   const about = { who, parent, task: textOf(task), profile, conversation, summary };
   const run = new Run({ ...about, scope, tree: ports, account });
+  run.call = plan.call;
   for (const message of conversation.messages) {
     if (message.role !== "assistant") continue;
     for (const part of message.content) if (part.type === "tool-call") run.callIds.add(part.callId);
@@ -96,7 +98,7 @@ function recordStart({ parts, shownTools }: TreeState, run: Run, plan: RunPlan):
     ...(summarizes === true && { summarizes }),
     timeoutMs: profile.timeoutMs,
     budget: entry.budget,
-    terms: isRoot ? termsOf(parts) : undefined,
+    terms: isRoot ? termsOf(parts, profile) : undefined,
     cwd: isRoot ? parts.settings.folder : undefined,
     ...(isRoot && run.trace !== undefined && { traceparent: run.trace.traceparent }),
   });
@@ -111,6 +113,14 @@ export function endRun({ parts, book }: TreeState, run: Run, outcome: RunOutcome
   book.ended(run, outcome);
   if (outcome?.fault !== undefined) void tellHook(run, outcome.fault.message);
   if (outcome !== undefined) run.onEnd?.(outcome);
+  release(run);
+}
+
+/** The run has stopped without an end: what it used counts, and it holds nothing. */
+export function parkRun({ parts, book }: TreeState, run: Run, outcome: RunOutcome): void {
+  run.endWaits();
+  if (run.parent !== undefined) parts.spending.childTime.end();
+  book.parked(run, outcome);
   release(run);
 }
 

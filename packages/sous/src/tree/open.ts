@@ -6,6 +6,7 @@ import { openLedger, withinBudget } from "../budget/ledger.ts";
 import { priceFor, priceOf } from "../budget/prices.ts";
 import { Slots } from "../budget/run-slots.ts";
 import { sharedBudgetClientOf } from "../budget/shared-budget-client.ts";
+import { withFees } from "../budget/tool-fees.ts";
 import type { ModelChoice } from "../core/agent.ts";
 import type { Host } from "../core/clock.ts";
 import { checkConversation, DEFAULT_CONVERSATION } from "../core/conversation.ts";
@@ -21,9 +22,11 @@ import { FIRST_FENCE, type Store } from "../core/store.ts";
 import { readTraceContext } from "../core/trace-context.ts";
 import { isUlid } from "../core/ulid.ts";
 import { createJournal } from "../events/journal.ts";
+import { ruledAgent, type TreeParts } from "./parts.ts";
 import { type ProfileSource, Profiles } from "./profiles.ts";
 import { redactorFor } from "./redaction.ts";
 import type { EarlierTree } from "./restore/earlier-tree.ts";
+import type { GivenAnswers } from "./restore/given-answers.ts";
 import { tellBudgetNear } from "./spending-state.ts";
 import { Tree } from "./tree.ts";
 
@@ -45,7 +48,15 @@ export type Shared = {
 export type TreeOptions = RunOptions & ReservedId & Pick<TreeTerms, "fanOut">;
 
 /** A stored tree that is continued: its claim, and what it had done. */
-export type Continued = { readonly rootId: string; readonly fence: number; readonly recorded: EarlierTree };
+export type Continued = {
+  readonly rootId: string;
+  readonly fence: number;
+  readonly recorded: EarlierTree;
+  readonly answers: GivenAnswers;
+};
+
+/** Of a runtime whose agents alone have rules: the tree remembers that there were some. */
+const NO_RULES: TreeParts["rules"] = { decide: () => undefined };
 
 export type OpenTree = ReturnType<typeof openTree>;
 
@@ -86,7 +97,7 @@ export function openTree(shared: Shared, continued?: Continued) {
     });
   const profiles = new Profiles({
     resolveModel: (choice) => outsideModelFor(choice, options.models?.outside) ?? models(choice),
-    priceOf: (model) => priceFor(model, options.models?.prices),
+    priceOf: (model, providerTools) => withFees(model, priceFor(model, options.models?.prices), providerTools),
     allowedModels: options.models?.allow ?? [],
     windowOf: (model) => model.contextWindow ?? priceOf(model.id)?.contextWindow,
     limits,
@@ -121,10 +132,16 @@ export function openTree(shared: Shared, continued?: Continued) {
       }),
     },
     approve: typeof options.approve === "object" ? options.approve.ask : options.approve,
-    rules: typeof options.approve === "object" ? options.approve : undefined,
-    records: { newId, ...readHistory(store, rootId), endWithLoss: loss.end },
+    rules: typeof options.approve === "object" ? options.approve : ruledAgent(options.agents ?? []) && NO_RULES,
+    records: {
+      newId,
+      ...readHistory(store, rootId),
+      endWithLoss: loss.end,
+      release: () => store.release(rootId, continued?.fence ?? FIRST_FENCE),
+    },
     fanOut: runOptions.fanOut,
     recorded: continued?.recorded,
+    answers: continued?.answers,
   });
   if (runOptions.onEvent !== undefined) journal.subscribe(runOptions.onEvent);
   // `last`: the end of the latest run of the root, which a follow-up waits for.

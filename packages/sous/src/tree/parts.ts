@@ -1,18 +1,20 @@
 /** What a tree is made of. */
 
 import type { ChildTime } from "../budget/admission.ts";
+import type { AgentDefinition } from "../core/agent.ts";
 import type { Approve } from "../core/approval.ts";
 import type { Deadlines } from "../core/clock.ts";
 import { UserError } from "../core/errors.ts";
 import type { FanOutTerms, RunOrigin, TreeTerms } from "../core/event.ts";
 import type { Account, Budget, DelegationLimits, Ledger } from "../core/limits.ts";
 import type { Message } from "../core/message.ts";
-import type { TreePorts } from "../core/run.ts";
+import type { RunProfile, TreePorts } from "../core/run.ts";
 import type { IsSampled, TraceContext } from "../core/trace-context.ts";
 import { repairHistory } from "../loop/repair-history.ts";
 import type { AskPorts } from "../model/ask-for-run.ts";
 import type { ProfileSource } from "./profiles.ts";
 import type { EarlierTree } from "./restore/earlier-tree.ts";
+import type { GivenAnswers } from "./restore/given-answers.ts";
 
 /** `open.ts` makes one set per root. */
 export type TreeParts = {
@@ -35,6 +37,8 @@ export type TreeParts = {
   readonly fanOut: FanOutTerms | undefined;
   /** What the tree had done before a restart. */
   readonly recorded: EarlierTree | undefined;
+  /** To the questions that were open then. */
+  readonly answers: GivenAnswers | undefined;
 };
 
 /** Everything that is counted: money, tokens, executions, slots, time. */
@@ -57,18 +61,35 @@ export type Records = {
   endText(runId: string): Promise<string | undefined>;
   /** Called at the end of a root whose events were not all stored. */
   endWithLoss(): void;
+  /** Gives the claim on the tree back, so that any process can resume it. */
+  release(): Promise<void>;
 };
 
 /** The settings of the tree that its root stores. */
-export function termsOf({ limits, settings, spending, fanOut, rules }: TreeParts): TreeTerms {
+export function termsOf(parts: TreeParts, { rules: own, subagents }: RunProfile): TreeTerms {
+  const { limits, settings, spending, fanOut, rules } = parts;
   const { conversation, onExhausted, onLiveChildren } = settings;
   const { sharedBudget } = spending;
   return {
     ...{ limits, conversation, onExhausted, onLiveChildren },
     ...(sharedBudget !== undefined && { sharedBudget }),
     ...(fanOut !== undefined && { fanOut }),
-    ...(rules !== undefined && { hasRules: true }),
+    ...((rules ?? own ?? ruledAgent(subagents)) !== undefined && { hasRules: true }),
   };
+}
+
+/** One of these agents, or of those they may call, that has rules of its own. */
+export function ruledAgent(
+  agents: readonly AgentDefinition[],
+  seen = new Set<AgentDefinition>(),
+): AgentDefinition | undefined {
+  for (const each of agents) {
+    if (seen.has(each)) continue;
+    seen.add(each);
+    const found = each.rules !== undefined ? each : ruledAgent(each.subagents ?? [], seen);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** Of a run that continues this one. */

@@ -10,6 +10,7 @@ import { type ControlPorts, childControl } from "../subagents/child-control.ts";
 import { askApproval, whileResting } from "./approval.ts";
 import { followUp, followUpProfile } from "./follow-up.ts";
 import { endRun } from "./lifecycle.ts";
+import { closeParked, closeParkedRun, park, parked } from "./park.ts";
 import { continueChild } from "./restore/continue-child.ts";
 import { spawn } from "./spawn.ts";
 import type { TreeState } from "./state.ts";
@@ -22,6 +23,7 @@ export function portsOf(tree: TreeState): TreePorts {
   const control: ControlPorts = {
     book,
     revive: (parent, entry, message, callId) => followUpOrContinue(tree, parent, entry, message, callId),
+    closeParked: (child, mode, callId) => closeParkedRun(tree, child, mode, callId),
     hasRevived: ({ who }, callId) => callId !== undefined && parts.recorded?.has(who.runId, callId) === true,
     whileResting,
     endText: parts.records.endText,
@@ -44,6 +46,10 @@ export function portsOf(tree: TreeState): TreePorts {
     settled: () => journal.settled(),
     ask: (run, options) => askForRun(run, options, asking),
     approve: (run, request) => askApproval(tree, run, request),
+    givenAnswer: (_run, request) => parts.answers?.take(request),
+    park: (run) => park(tree, run),
+    parked: (run, outcome) => parked(tree, run, outcome),
+    closeParked: (run) => closeParked(tree, run),
     spawn: (run, callId, request) => spawnOrContinue(tree, run, callId, request),
     childrenOf: (run, callId) => childControl(run, control, callId),
     backgroundCalls: (run) => earlierRuns?.backgroundCalls(run) ?? [],

@@ -4,13 +4,15 @@ import { type AgentDefinition, type ModelChoice, systemPrompt } from "../core/ag
 import { guardsOf } from "../core/approval.ts";
 import { Refused, UserError } from "../core/errors.ts";
 import { toTools } from "../core/foreign-tool.ts";
-import type { DelegationLimits } from "../core/limits.ts";
-import { type Model, providerOf } from "../core/model.ts";
+import { type DelegationLimits, shorterLimit } from "../core/limits.ts";
+import type { Model } from "../core/model.ts";
+import { type AskingOptions, inheritAsking } from "../core/model-options.ts";
 import { nowOrLater, type Steps, wait } from "../core/now-or-later.ts";
 import { type DeclaredRights, mayUse, type Rights } from "../core/rights.ts";
 import type { RunProfile } from "../core/run.ts";
 import type { SpawnRequest } from "../core/spawn.ts";
 import type { Tool } from "../core/tool.ts";
+import type { ToolSet } from "../core/tool-set.ts";
 import type { Price } from "../core/usage.ts";
 import { withOutput } from "../loop/parse-output.ts";
 import { narrow, narrowAgain, rootRights, toStoredRights } from "../rights/narrow.ts";
@@ -18,7 +20,10 @@ import { compileSchema } from "../schema/compile.ts";
 import { checkAllowed, checkModel, findAgent } from "../subagents/check-spawn.ts";
 import { callableAgents, DelegationTools } from "../subagents/delegation-tools.ts";
 import { CHILD_INSTRUCTIONS } from "../subagents/prompts.ts";
-import { catalogOf, forkedSet, onlyAllowed, toolSet, withoutLost } from "./tool-set.ts";
+import { ChosenModels } from "./chosen-models.ts";
+import { outputSchemaOf } from "./output-schema.ts";
+import { inherited, onlyTaken, whyNotTaken } from "./taken-tools.ts";
+import { catalogOf, checkToolChoice, forkedSet, isHidden, onlyAllowed, toolSet, withoutLost } from "./tool-set.ts";
 
 /** Turns of a root whose definition does not say. */
 export const ROOT_MAX_TURNS = 50;
@@ -26,7 +31,8 @@ const NAMED_MAX_TURNS = 100;
 
 export type ProfileParts = {
   resolveModel(choice: ModelChoice): Model | Promise<Model>;
-  priceOf(model: Model): Price | undefined;
+  /** With the fees of these tools of its provider, as far as they are known. */
+  priceOf(model: Model, providerTools: readonly string[]): Price | undefined;
   /** Models that a call may name besides those of its run's own provider. */
   allowedModels: readonly string[];
   /** Tokens the model can read and write in one call, when known. */
@@ -50,12 +56,12 @@ export class Profiles implements ProfileSource {
   readonly #delegation: DelegationTools;
   /** Children that a call did not change: by parent profile, then by definition. A promise while it is being built. */
   readonly #known = new WeakMap<RunProfile, Map<AgentDefinition | undefined, RunProfile | Promise<RunProfile>>>();
-  /** Models that were found by their name. Any other has no provider that a call could name. */
-  readonly #foundByName = new WeakSet<Model>();
+  readonly #models: ChosenModels;
 
   constructor(parts: ProfileParts) {
     this.#parts = parts;
     const { limits, now } = parts;
+    this.#models = new ChosenModels((choice) => parts.resolveModel(choice));
     this.#delegation = new DelegationTools(limits, now);
   }
 
@@ -64,14 +70,17 @@ export class Profiles implements ProfileSource {
     const own = toTools(definition.tools);
     const catalog = catalogOf(own, definition.subagents);
     const declared = declare(definition, own, catalog);
-    const model = await this.#model(definition.model, undefined);
+    const model = await this.#models.find(definition.model, undefined);
+    const wrong = whyNotTaken(own, model);
+    if (wrong !== undefined) throw new UserError(wrong);
     const made = {
       rights: rootRights({ ...declared, tools: declared.tools ?? [] }),
       own,
       catalog,
       depth: 0,
       model,
-      provider: this.#providerOf(model),
+      asking: inheritAsking(definition, undefined),
+      provider: this.#models.providerOf(model),
       instructions: definition.instructions,
       notes: definition.notes,
       maxTurns: definition.maxTurns ?? ROOT_MAX_TURNS,
@@ -115,19 +124,22 @@ export class Profiles implements ProfileSource {
   }
 
   *#buildChild(parent: RunProfile, definition: AgentDefinition | undefined): Steps<RunProfile> {
-    const own = definition?.tools === undefined ? [...parent.catalog.values()] : toTools(definition.tools);
+    const model = yield* wait(this.#models.find(definition?.model, parent.model));
+    const own = definition?.tools === undefined ? inherited(parent, model) : toTools(definition.tools);
+    const wrong = whyNotTaken(own, model);
+    if (wrong !== undefined) throw new Refused("invalid_input", wrong);
     const catalog = catalogOf(own, definition?.subagents);
     const declared = definition === undefined ? UNDECLARED : declare(definition, own, catalog);
-    const model = yield* wait(this.#model(definition?.model, parent.model));
     return yield* this.#build(
       definition ?? { subagents: parent.subagents, delegate: parent.delegate, hooks: guardsOf(parent.hooks) },
       {
+        asking: inheritAsking(definition ?? {}, definition?.model === undefined ? parent.settings : undefined),
         rights: narrow(parent.rights, declared, { tools: undefined }),
         own,
         catalog,
         depth: parent.depth + 1,
         model,
-        provider: definition?.model === undefined ? parent.provider : this.#providerOf(model),
+        provider: definition?.model === undefined ? parent.provider : this.#models.providerOf(model),
         instructions: definition === undefined ? CHILD_INSTRUCTIONS : definition.instructions,
         notes: definition === undefined ? parent.notes : definition.notes,
         maxTurns:
@@ -139,8 +151,11 @@ export class Profiles implements ProfileSource {
   /** What one call asks for besides: it can only take away, or choose among what is allowed. */
   #changed(base: RunProfile, parent: RunProfile, request: SpawnRequest): RunProfile | Promise<RunProfile> {
     const { options } = request;
-    // `subagent { agent: "x" }` has the turns of a call, `subagent_x` those of a specialist.
-    const isNamedInCall = typeof request.agent === "string" && base.maxTurns === NAMED_MAX_TURNS;
+    // `subagent { agent: "x" }` has the turns of a call, `subagent_x` those of a specialist, also where it is not shown.
+    const isNamedInCall =
+      typeof request.agent === "string" &&
+      base.maxTurns === NAMED_MAX_TURNS &&
+      !isHidden(parent.tools, `subagent_${request.agent}`);
     if (options === undefined && !isNamedInCall) return base;
     const maxTurns = options?.maxTurns ?? (isNamedInCall ? this.#parts.limits.defaultMaxTurns : base.maxTurns);
     const isPlain =
@@ -182,19 +197,22 @@ export class Profiles implements ProfileSource {
       return { ...changed, model: same, provider, price, contextWindow, instructions, notes, tools };
     }
     checkModel(model, parent.provider, this.#parts.allowedModels);
-    const chosen = model === undefined ? base.model : yield* wait(this.#model(model, parent.model));
-    const tools = allowedTools === undefined ? base.tools : onlyAllowed(base.tools, rights);
-    const { priceOf, windowOf } = this.#parts;
+    const chosen = model === undefined ? base.model : yield* wait(this.#models.find(model, parent.model));
+    const allowed = allowedTools === undefined ? base.tools : onlyAllowed(base.tools, rights);
+    const tools = model === undefined ? allowed : onlyTaken(allowed, chosen);
     const provider = model === undefined ? base.provider : parent.provider;
-    return { ...changed, model: chosen, provider, price: priceOf(chosen), contextWindow: windowOf(chosen), tools };
+    const facts = { price: this.#priceOf(chosen, tools), contextWindow: this.#parts.windowOf(chosen) };
+    return { ...changed, ...facts, model: chosen, provider, tools };
   }
 
   *#build(
     source: Pick<AgentDefinition, "subagents" | "delegate"> & Partial<AgentDefinition>,
     made: Made,
   ): Steps<RunProfile> {
-    const { own, rights, ...rest } = made;
-    const { limits, agents, priceOf, windowOf } = this.#parts;
+    const { own, rights, asking, ...rest } = made;
+    // Which tools a child inherits is known to its caller only; where the chosen one is missing, the model is free.
+    if (made.depth === 0 || source.tools !== undefined) checkToolChoice(source, own);
+    const { limits, agents, windowOf } = this.#parts;
     const subagents = source.subagents ?? [];
     const delegate = source.delegate === true;
     const canHaveChildren =
@@ -203,46 +221,41 @@ export class Profiles implements ProfileSource {
     const mayCall = own.filter((each) => mayUse(each, rights) && !(isDeepest && each.category === "subagent"));
     const callable = callableAgents(subagents, agents, rights.deny);
     const forChildren = { own: mayCall, subagents, delegate, callable, deny: rights.deny };
-    const offered = canHaveChildren && !isDeepest ? [...mayCall, ...this.#delegation.offered(forChildren)] : mayCall;
-    const output = source.outputSchema === undefined ? undefined : yield* wait(compileSchema(source.outputSchema));
+    const hasChildren = canHaveChildren && !isDeepest;
+    const tools = hasChildren ? [...mayCall, ...this.#delegation.offered(forChildren)] : mayCall;
+    const hidden = hasChildren ? this.#delegation.hidden(forChildren) : [];
+    const output = yield* outputSchemaOf(source);
     const instructions = withOutput(made.instructions, output);
+    const prompt = systemPrompt({ instructions, notes: made.notes });
+    const set = yield* toolSet({ tools, hidden, isDeepest, instructions: prompt });
     return {
       ...rest,
       instructions,
       agentName: source.name ?? "subagent",
       nickname: source.nickname,
-      price: priceOf(made.model),
+      price: this.#priceOf(made.model, set),
       contextWindow: windowOf(made.model),
-      tools: yield* toolSet(offered, isDeepest, systemPrompt({ instructions, notes: made.notes })),
+      tools: set,
       rights,
       storedRights: toStoredRights(rights),
       subagents,
       delegate,
-      timeoutMs: shorter(source.timeoutMs, made.model.outside?.timeoutMs),
-      settings: { maxOutputTokens: source.maxOutputTokens, outputSchema: undefined },
+      timeoutMs: shorterLimit(source.timeoutMs, made.model.outside?.timeoutMs),
+      settings: {
+        ...{ maxOutputTokens: source.maxOutputTokens, outputSchema: undefined },
+        ...{ ...asking, toolChoice: source.toolChoice },
+      },
       output,
       hooks: source.hooks,
+      rules: source.rules,
       budget: source.budget,
     };
   }
 
-  #model(choice: ModelChoice | undefined, inherited: Model | undefined): Model | Promise<Model> {
-    if (choice === undefined && inherited !== undefined) return inherited;
-    if (choice === undefined)
-      throw new UserError('No model: give the agent one, such as model: "anthropic/claude-sonnet-4-5"');
-    const found = this.#parts.resolveModel(choice);
-    return typeof choice === "string" ? this.#rememberName(found) : found;
-  }
-
-  /** Undefined for a model that the developer has made: a name would lead to another key. */
-  #providerOf(model: Model): string | undefined {
-    return this.#foundByName.has(model) ? providerOf(model.id) : undefined;
-  }
-
-  #rememberName(found: Model | Promise<Model>): Model | Promise<Model> {
-    if (found instanceof Promise) return found.then((model) => this.#rememberName(model));
-    this.#foundByName.add(found);
-    return found;
+  /** With the fees of those tools of the provider that the run has. */
+  #priceOf(model: Model, { definitions }: ToolSet): Price | undefined {
+    const ids = definitions.flatMap(({ provider }) => (provider?.runsThere === true ? [provider.id] : []));
+    return this.#parts.priceOf(model, ids);
   }
 }
 
@@ -250,7 +263,7 @@ export class Profiles implements ProfileSource {
 type Made = Pick<
   RunProfile,
   "rights" | "catalog" | "depth" | "model" | "provider" | "instructions" | "notes" | "maxTurns"
-> & { readonly own: readonly Tool[] };
+> & { readonly own: readonly Tool[]; readonly asking: AskingOptions };
 
 /** The same profile with fewer rights: it is not shown what it has lost. */
 export function withFewerRights(profile: RunProfile, rights: Rights): RunProfile {
@@ -276,11 +289,6 @@ function declare(
     deny,
     spawn,
   };
-}
-
-/** Undefined for no limit. */
-function shorter(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
 function ordinaryNames(tools: readonly Tool[]): string[] {

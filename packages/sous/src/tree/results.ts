@@ -1,5 +1,6 @@
 /** From ended runs to what the caller of the library gets. */
 
+import type { OpenQuestion } from "../core/approval.ts";
 import { MissingKey, ModelError, StaleOwner } from "../core/errors.ts";
 import type { RunOutcome } from "../core/outcome.ts";
 import type { Redactor } from "../core/redactor.ts";
@@ -10,7 +11,7 @@ import { addCost, addUsage, noUsage } from "../core/usage.ts";
 import type { Tree } from "./tree.ts";
 
 /** After a follow-up the figures are still those of the whole tree; the ending and what was denied are this run's own. */
-export function rootResult(run: Run, outcome: RunOutcome, tree: Tree): RunResult {
+export function rootResult(run: Run, outcome: RunOutcome, tree: Tree, questions: OpenQuestion[]): RunResult {
   const agents = tree.book.summaries(run.who.agentId);
   const usage = noUsage();
   let costUsd: number | null = 0;
@@ -29,13 +30,14 @@ export function rootResult(run: Run, outcome: RunOutcome, tree: Tree): RunResult
     runId,
     agents,
     denied: tree.denied.splice(0),
+    questions,
     lost: tree.lost,
   };
 }
 
 /** One input of a fan-out. A refused one is a failed result of its own; nothing is thrown. */
-export function toResult<Output>(reply: SpawnReply, tree: Tree): RunResult<Output> {
-  if (reply.kind === "ended") {
+export function toResult<Output>(reply: SpawnReply, tree: Tree, questions: readonly OpenQuestion[]): RunResult<Output> {
+  if ((reply.kind === "ended" || reply.kind === "parked") && reply.report !== undefined) {
     const { outcome, totalUsage, totalCostUsd, runId, agentId, path } = reply.report;
     const isBelow = (other: string) => other === path || other.startsWith(`${path}/`);
     return {
@@ -45,6 +47,7 @@ export function toResult<Output>(reply: SpawnReply, tree: Tree): RunResult<Outpu
       runId,
       agents: tree.book.summaries(agentId),
       denied: tree.denied.filter((each) => isBelow(each.path)),
+      questions: reply.kind === "parked" ? questions.filter((each) => isBelow(each.path)) : [],
       lost: tree.lost,
     } as RunResult<Output>;
   }

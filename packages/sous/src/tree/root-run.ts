@@ -1,16 +1,19 @@
 /** One run of a root while it happens and after its end: what a handle is a view of. */
 
 import { isNear, NEAR } from "../budget/funds.ts";
+import type { OpenQuestion } from "../core/approval.ts";
 import type { Deadlines } from "../core/clock.ts";
 import { ignore, UserError } from "../core/errors.ts";
 import type { SousEvent } from "../core/event.ts";
 import type { LimitState } from "../core/limits.ts";
 import type { UserMessage } from "../core/message.ts";
-import { Cancelled, type Run } from "../core/run.ts";
+import type { Run } from "../core/run.ts";
 import type { RunResult } from "../core/runtime.ts";
 import { onDispose, Scope } from "../core/scope.ts";
 import type { CancelMode } from "../core/spawn.ts";
+import { Cancelled } from "../core/stopped.ts";
 import { type EventIteration, iterateEvents, iterateSince } from "../events/iterate.ts";
+import { openQuestions, toOpenQuestion } from "../rights/open-questions.ts";
 import type { AgentEntry } from "../subagents/agent-book.ts";
 import { stopRun } from "../subagents/child-control.ts";
 import type { OpenTree } from "./open.ts";
@@ -52,7 +55,8 @@ export class RootRun {
     const { tree } = this.#opened;
     const scope = this.#scope;
     const { run, outcome } = await runOnce(this.#opened, scope, () => tree.runRoot(root, { ...beginning, scope }));
-    return { result: rootResult(run, outcome, tree), cause: run.cause };
+    const questions = tree.isParked ? await readQuestions(this.#opened) : [];
+    return { result: rootResult(run, outcome, tree, questions), cause: run.cause };
   }
 
   #finish(): void {
@@ -74,14 +78,18 @@ export class RootRun {
 
   steer(path: string, text: string): boolean {
     const live = this.#opened.tree.book.at(path)?.run;
-    live?.receive({ kind: "steer", text: textFrom(text) });
-    return live !== undefined;
+    const said = textFrom(text);
+    // One that waits for an answer that comes later is resumed from the store, and would not have read it.
+    if (live === undefined || live.isParked) return false;
+    live.receive({ kind: "steer", text: said });
+    return true;
   }
 
   cancel(path: string | undefined, mode: CancelMode): boolean {
     const { tree, rootId } = this.#opened;
     const live = path === undefined ? tree.book.get(rootId)?.run : tree.book.at(path)?.run;
     const isMeant = path !== undefined || live?.who.runId === this.id;
+    if (live?.isParked === true) return tree.closeParked(live, mode);
     if (live !== undefined && isMeant) stopRun(live, mode, tree.book);
     else if (path !== undefined || this.#isOver) return false;
     // It may be stopped before it has begun.
@@ -99,6 +107,7 @@ export class RootRun {
     const entry = tree.book.at(path);
     const parent = entry?.parent?.run;
     if (entry === undefined) throw new UserError(`No agent at ${path}`);
+    if (tree.isParked) throw new UserError(waits(this.id));
     if (entry.parent === undefined)
       throw new UserError(`${path} is the root: use steer() while it runs, then followUp()`);
     if (parent === undefined) throw new UserError(`The parent of ${path} has ended: continue the root with followUp()`);
@@ -109,9 +118,21 @@ export class RootRun {
 
   /** Starts when all runs of the tree that were asked for before it have ended. */
   followUp(task: UserMessage, summarizes: boolean | undefined): RootRun {
-    const root = this.#opened.last.then(() => this.#root);
+    const root = this.#opened.last.then(() => {
+      if (this.#opened.tree.isParked) throw new UserError(waits(this.id));
+      return this.#root;
+    });
     return new RootRun(this.#opened, root, { runId: this.#opened.newId(), task, summarizes });
   }
+}
+
+function waits(runId: string): string {
+  return `Run ${runId} waits for an answer: continue it with resume(), and give the answer in answers`;
+}
+
+/** What a parked tree waits for. */
+export async function readQuestions({ store, rootId }: Pick<OpenTree, "store" | "rootId">): Promise<OpenQuestion[]> {
+  return openQuestions(await store.read(rootId)).map(toOpenQuestion);
 }
 
 /** Links the caller's signal and watches for silence while the root runs; nothing is left behind after it. */

@@ -1,8 +1,7 @@
 /** What is recorded about the tools of runs. */
 
-import type { RunTools, ShownTool } from "../core/event.ts";
 import type { ToolDefinition } from "../core/model.ts";
-import type { ReadyTool, ToolSet } from "../core/run.ts";
+import type { ReadyTool, RunTools, ShownTool, ToolSet } from "../core/tool-set.ts";
 
 /** The tools of runs as their `run-start` describes them: each set in full once in a tree, later by its hash. */
 export class ShownTools {
@@ -16,14 +15,15 @@ export class ShownTools {
     const isNew = !this.#described.has(hash);
     this.#described.add(hash);
     const tools = isNew ? { hash, shown, bytes, isDeepest } : { hash, bytes, isDeepest };
-    if (byName.size === definitions.length) return tools;
-    return { ...tools, withheld: definitions.map(({ name }) => name).filter((name) => !byName.has(name)) };
+    const withheld = definitions.map(({ name }) => name).filter((name) => !byName.has(name));
+    return withheld.length === 0 ? tools : { ...tools, withheld };
   }
 
   #setOf({ definitions, byName }: ToolSet): { hash: string; shown: readonly ShownTool[] } {
     const known = this.#sets.get(definitions);
     if (known !== undefined) return known;
-    const described = [...byName.values()].map(describeTool);
+    const ready = definitions.flatMap(({ name }) => byName.get(name) ?? []);
+    const described = ready.map(describeTool);
     const text = described.map((each) => each.text).join(",");
     const made = { hash: shortHash(text), shown: described.map((each) => each.shown) };
     this.#sets.set(definitions, made);
@@ -44,7 +44,8 @@ function describeTool(ready: ReadyTool): Described {
   const known = descriptions.get(ready);
   if (known !== undefined) return known;
   const { category, tier, effect, agent } = ready.tool;
-  const text = JSON.stringify({ ...ready.definition, category, tier, effect, agent: agent?.name });
+  const facts = { category, tier, effect, agent: agent?.name, provider: ready.definition.provider?.id };
+  const text = JSON.stringify({ ...ready.definition, ...facts });
   // A copy: what a schema was made from may change later.
   const described: Described = { text, shown: JSON.parse(text) };
   descriptions.set(ready, described);

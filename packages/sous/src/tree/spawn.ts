@@ -7,9 +7,10 @@ import { Conversation } from "../core/conversation.ts";
 import { Refused, toRefusal } from "../core/errors.ts";
 import { type Account, type CallNeed, type RunSlot, type Started, smallerBudget } from "../core/limits.ts";
 import { type Message, userMessage } from "../core/message.ts";
-import { Cancelled, type Run, type RunProfile, type SummaryPlan } from "../core/run.ts";
+import type { Run, RunProfile, SummaryPlan } from "../core/run.ts";
 import { onDispose, Scope } from "../core/scope.ts";
 import type { ChildReport, SpawnOptions, SpawnReply, SpawnRequest } from "../core/spawn.ts";
+import { Cancelled, Parked } from "../core/stopped.ts";
 import { ToolLogRecorder } from "../core/tool-log.ts";
 import { outsideNeed } from "../loop/outside-funds.ts";
 import { outputInstructions } from "../loop/parse-output.ts";
@@ -40,17 +41,16 @@ export async function spawn(tree: TreeState, parent: Run, callId: string, reques
     const profile = await profiles.child(parent.profile, request, path);
     const { outside } = profile.model;
     if (outside !== undefined && request.approved !== true) {
-      const { serverName } = outside;
-      await approveOutside(
-        parent,
-        { callId, index: request.index },
-        { serverName, description: label, task: request.task },
-      );
+      const input = { serverName: outside.serverName, description: label, task: request.task };
+      await approveOutside(parent, { callId, index: request.index }, input);
     }
     const plan = newChild(tree, parent, callId, request, { label, path, profile });
     return await runChild(tree, plan, request.options);
   } catch (error) {
-    return refuse(tree, error, parent, { label: request.label, path });
+    if (!(error instanceof Parked)) return refuse(tree, error, parent, { label: request.label, path });
+    // Whether to hand the task to an agent outside is answered later.
+    parent.parkCall(callId);
+    return { kind: "parked", report: undefined };
   }
 }
 
@@ -120,7 +120,9 @@ export async function runChild(
     link = options.signal && stopWith(tree, run, plan, options.signal);
     const reported = payAndRun(tree, run, plan, { callId: waits === "parent" ? call?.callId : undefined });
     if (waits === "outside" && !scope.aborted) addOutsideChild(parent, run, reported);
-    return { kind: "ended", report: await reported };
+    const report = await reported;
+    if (run.isParked && call !== undefined) parent.parkCall(call.callId);
+    return { kind: run.isParked ? "parked" : "ended", report };
   } catch (error) {
     return refuse(tree, error, parent, { label: entry.label, path: entry.path, waited: run.waitedToStart });
   } finally {

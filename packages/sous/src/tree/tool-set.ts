@@ -3,23 +3,67 @@
 import type { AgentDefinition } from "../core/agent.ts";
 import { messageOf, UserError } from "../core/errors.ts";
 import { toTools } from "../core/foreign-tool.ts";
+import { MAX_TOOLS } from "../core/limits.ts";
+import { nearest } from "../core/nearest.ts";
 import { type Steps, wait } from "../core/now-or-later.ts";
 import { mayUse, type Rights } from "../core/rights.ts";
-import type { ReadyTool, ToolSet } from "../core/run.ts";
 import type { Schema } from "../core/schema.ts";
+import { isSubagentToolName } from "../core/spawn.ts";
 import type { Tool } from "../core/tool.ts";
+import type { ReadyTool, ToolSet } from "../core/tool-set.ts";
 import { compileSchema } from "../schema/compile.ts";
+import { withoutDenied } from "../subagents/delegation-tools.ts";
 
-export function* toolSet(tools: readonly Tool[], isDeepest: boolean, instructions: string | undefined): Steps<ToolSet> {
+type ToolSetRequest = {
+  readonly tools: readonly Tool[];
+  /** Can be called and are not shown. */
+  readonly hidden?: readonly Tool[] | undefined;
+  readonly isDeepest: boolean;
+  /** The system prompt, which estimates count with the tools. */
+  readonly instructions: string | undefined;
+};
+
+export function* toolSet({ tools, hidden = [], isDeepest, instructions }: ToolSetRequest): Steps<ToolSet> {
+  checkCount(tools);
   const byName = new Map<string, ReadyTool>();
-  for (const each of tools) {
+  for (const each of [...tools, ...hidden]) {
     if (byName.has(each.name)) {
       throw new UserError(`Two tools are named ${each.name}: the model could not tell them apart`);
     }
     byName.set(each.name, yield* readyTool(each));
   }
-  const definitions = [...byName.values()].map((ready) => ready.definition);
+  const definitions = [...byName.values()].slice(0, tools.length).map((ready) => ready.definition);
   return { byName, definitions, bytes: JSON.stringify(definitions).length + (instructions?.length ?? 0), isDeepest };
+}
+
+/** Before the first request: the answer of a provider would come late, and would not say which. */
+function checkCount(tools: readonly Tool[]): void {
+  if (tools.length <= MAX_TOOLS) return;
+  const names = tools.map(({ name }) => name).join(", ");
+  const shown = names.length <= MAX_NAMES ? names : `${names.slice(0, MAX_NAMES).toWellFormed()}…`;
+  throw new UserError(
+    `A request can have ${MAX_TOOLS} tools, and this agent has ${tools.length}: ${shown}. Give it fewer in tools or by deny, and the others to agents in subagents`,
+  );
+}
+
+/** Characters of the names in a message. */
+const MAX_NAMES = 4000;
+
+/** Throws a `UserError` for a choice that no call of the agent could meet. What only its rights take away is no mistake. */
+export function checkToolChoice(source: Partial<AgentDefinition>, own: readonly Tool[]): void {
+  const { name, toolChoice, delegate, subagents = [] } = source;
+  const hasChildren = delegate === true || subagents.length > 0;
+  if (toolChoice === "required" && own.length === 0 && !hasChildren)
+    throw new UserError(`toolChoice of agent ${name} is "required", and the agent has no tools`);
+  if (typeof toolChoice !== "object") return;
+  const { tool } = toolChoice;
+  if (own.some((each) => each.name === tool) || (hasChildren && isSubagentToolName(tool))) return;
+  const meant = nearest(
+    tool,
+    own.map((each) => each.name),
+  );
+  const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+  throw new UserError(`toolChoice of agent ${name} names the tool ${tool}, which the agent does not have${hint}`);
 }
 
 /** A tool that `tool()` made does not change: it is made ready once for all trees. */
@@ -29,7 +73,8 @@ function* readyTool(tool: Tool): Steps<ReadyTool> {
   const known = readyTools.get(tool);
   if (known !== undefined) return known;
   const schema = yield* inputSchemaOf(tool);
-  const definition = { name: tool.name, description: tool.description, inputSchema: schema.jsonSchema };
+  const { name, description, provider } = tool;
+  const definition = { name, description, inputSchema: schema.jsonSchema, ...(provider !== undefined && { provider }) };
   const ready = { tool, schema, definition };
   if (Object.isFrozen(tool)) readyTools.set(tool, ready);
   return ready;
@@ -48,6 +93,11 @@ function* inputSchemaOf({ name, inputSchema }: Tool): Steps<Schema> {
   throw new UserError(`The input of the tool ${name} must be an object; its schema says ${JSON.stringify(type)}`);
 }
 
+/** Whether this tool can be called and is not shown, because `subagent` names its agent. */
+export function isHidden({ byName, definitions }: ToolSet, name: string): boolean {
+  return byName.has(name) && !definitions.some((each) => each.name === name);
+}
+
 /** Those of a set that the rights name; never a tool for children. */
 export function onlyAllowed(set: ToolSet, rights: Rights): ToolSet {
   const kept = [...set.byName].filter(([name, ready]) => ready.tool.category !== "subagent" && rights.use.has(name));
@@ -57,9 +107,27 @@ export function onlyAllowed(set: ToolSet, rights: Rights): ToolSet {
 
 /** The set without what `had` allows and `rights` do not. What a fork is shown without having it stays: its prefix does not change. */
 export function withoutLost(set: ToolSet, had: Rights, rights: Rights): ToolSet {
-  const kept = [...set.byName].filter(([, { tool }]) => mayUse(tool, rights) || !mayUse(tool, had));
-  if (kept.length === set.byName.size) return set;
-  const definitions = kept.map(([, ready]) => ready.definition);
+  return narrowed(set, (ready) => {
+    if (!mayUse(ready.tool, rights) && mayUse(ready.tool, had)) return undefined;
+    const left = withoutDenied(ready.tool, rights.deny);
+    if (left === ready.tool || left === undefined) return left && ready;
+    return { ...ready, tool: left, definition: { ...ready.definition, description: left.description } };
+  });
+}
+
+export function withoutTools(set: ToolSet, stays: (ready: ReadyTool) => boolean): ToolSet {
+  return narrowed(set, (ready) => (stays(ready) ? ready : undefined));
+}
+
+/** What `leave` leaves of each tool; the set itself when that is all of it. */
+function narrowed(set: ToolSet, leave: (ready: ReadyTool) => ReadyTool | undefined): ToolSet {
+  const isShown = new Set(set.definitions.map(({ name }) => name));
+  const kept = [...set.byName].flatMap(([name, ready]): [string, ReadyTool][] => {
+    const left = leave(ready);
+    return left === undefined ? [] : [[name, left]];
+  });
+  if (kept.length === set.byName.size && kept.every(([name, ready]) => set.byName.get(name) === ready)) return set;
+  const definitions = kept.flatMap(([name, ready]) => (isShown.has(name) ? [ready.definition] : []));
   const bytes = set.bytes - JSON.stringify(set.definitions).length + JSON.stringify(definitions).length;
   return { ...set, byName: new Map(kept), definitions, bytes };
 }

@@ -8,8 +8,10 @@ import type { SpendingState } from "../core/limits.ts";
 import type { RunOutcome } from "../core/outcome.ts";
 import type { Redactor } from "../core/redactor.ts";
 import type { Run, TreePorts } from "../core/run.ts";
+import type { CancelMode } from "../core/spawn.ts";
 import type { AgentBook, AgentEntry } from "../subagents/agent-book.ts";
 import { makeRun, startRun, type Work } from "./lifecycle.ts";
+import { closeParkedRun, parkedRuns } from "./park.ts";
 import { followUpOf, historyOf, type TreeParts } from "./parts.ts";
 import type { RunPlan } from "./plan.ts";
 import { portsOf } from "./ports.ts";
@@ -45,6 +47,18 @@ export class Tree {
     return this.#state.denied;
   }
 
+  /** True when it waits for an answer that comes later: no process works on it. */
+  get isParked(): boolean {
+    return this.#state.parked.has(undefined);
+  }
+
+  /** Ends a run that waits for an answer, while others are still at work. False when none of them is any more. */
+  closeParked(run: Run, mode: CancelMode): boolean {
+    if (this.isParked) return false;
+    closeParkedRun(this.#state, run, mode);
+    return true;
+  }
+
   /** Why not everything that happened was stored. */
   get lost(): string | undefined {
     return this.#state.parts.asking.journal.degraded;
@@ -76,6 +90,7 @@ export class Tree {
     this.#startedAt = undefined;
     try {
       await Promise.all([this.ports.settled(), parts.spending.root.flushed()]);
+      if (run.isParked) await this.#leave();
       return { run, outcome };
     } catch (error) {
       // Its end could not be stored, and a caller that requires a store has to know.
@@ -84,6 +99,13 @@ export class Tree {
     } finally {
       if (this.lost !== undefined) parts.records.endWithLoss(); // guard: end-with-loss
     }
+  }
+
+  /** Nothing of the tree is at work: shows which runs wait, and lets any process resume it. */
+  async #leave(): Promise<void> {
+    const { parts } = this.#state;
+    for (const { who } of parkedRuns(this.#state)) parts.asking.journal.delta(who, { type: "park" });
+    await parts.records.release();
   }
 
   /** Begins with the task alone, with what was said before, or where the run stood when its process ended. */

@@ -1,7 +1,14 @@
 /** A tree as people read it: each run as a row of numbered messages, with calls beside their results and remarks between. */
 
 import type { EventOf, StoredEvent } from "../../core/event.ts";
-import { type AssistantMessage, type FilePart, type ToolCallPart, textOf, toolCallsOf } from "../../core/message.ts";
+import {
+  type AssistantMessage,
+  type FilePart,
+  type ProviderPart,
+  type ToolCallPart,
+  textOf,
+  toolCallsOf,
+} from "../../core/message.ts";
 import type { RunRecord } from "../../core/store.ts";
 import { countInWords, timeInWords } from "./words.ts";
 
@@ -23,7 +30,7 @@ export type MessageEntry = {
   calls: readonly CallView[];
 };
 
-export type Part = Exclude<EventOf<"message-end">["message"]["content"][number], ToolCallPart>;
+export type Part = Exclude<EventOf<"message-end">["message"]["content"][number], ToolCallPart | ProviderPart>;
 
 /** What an agent outside did by itself: no part of the conversation. */
 type Activity = { kind: "activity"; time: number; call: CallView };
@@ -99,7 +106,8 @@ function viewRun(
     say(
       "model",
       time,
-      message.content.filter((part) => part.type !== "tool-call"),
+      // What a provider did is an activity of its own.
+      message.content.filter((part) => part.type !== "tool-call" && part.type !== "provider"),
       made,
     );
   };

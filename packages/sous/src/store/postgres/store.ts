@@ -2,6 +2,7 @@
 
 import type { Clock } from "../../core/clock.ts";
 import { codeOf, StaleOwner, UserError } from "../../core/errors.ts";
+import { checkOptions, type OptionNames } from "../../core/options.ts";
 import type { SharedBudgets } from "../../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../../core/store.ts";
 import { quietClock } from "../../host.ts";
@@ -37,6 +38,11 @@ export type PostgresStoreOptions = {
   clock?: Pick<Clock, "timer"> | undefined;
 };
 
+const OPTIONS: OptionNames<PostgresStoreOptions> = {
+  ...{ connectionString: true, pool: true, schema: true, maxConnections: true, reconnectMs: true, lostFolder: true },
+  clock: true,
+};
+
 /** A store in Postgres. */
 export type PostgresStore = Store & SharedBudgets;
 
@@ -45,6 +51,7 @@ export type PostgresStore = Store & SharedBudgets;
  * used. Needs the package `pg`, which is loaded only here.
  */
 export async function openPostgresStore(options: PostgresStoreOptions = {}): Promise<PostgresStore> {
+  checkOptions("openPostgresStore()", options, OPTIONS);
   const { schema: name = "sous" } = options;
   const schema = quoteSchema(name);
   const connection = await connect(options);

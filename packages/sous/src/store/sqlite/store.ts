@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { checkWhole, checkWord, StoreError, UserError } from "../../core/errors.ts";
 import type { StoredEvent } from "../../core/event.ts";
+import { checkOptions, type OptionNames } from "../../core/options.ts";
 import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../../core/shared-budget.ts";
 import {
   type Claim,
@@ -48,6 +49,10 @@ export type SqliteStoreOptions = {
   clock?: Pick<Clock, "now" | "timer"> | undefined;
 };
 
+const OPTIONS: OptionNames<SqliteStoreOptions> = {
+  ...{ readOnly: true, synchronous: true, busyTimeoutMs: true, lostFolder: true, clock: true },
+};
+
 /** A store in a SQLite file. */
 export type SqliteStore = Store &
   SharedBudgets & {
@@ -64,6 +69,7 @@ export type SqliteStore = Store &
  * it cannot be read or written; nothing is overwritten.
  */
 export async function openSqliteStore(file: string, options: SqliteStoreOptions = {}): Promise<SqliteStore> {
+  checkOptions("openSqliteStore()", options, OPTIONS);
   const { readOnly = false, synchronous = "normal", busyTimeoutMs = 5_000, lostFolder, clock = quietClock } = options;
   checkWord("synchronous", synchronous, ["normal", "full"]);
   checkWhole("busyTimeoutMs", busyTimeoutMs, 0, 2 ** 31 - 1);

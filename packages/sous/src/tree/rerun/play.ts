@@ -116,5 +116,5 @@ function fanOutResult(results: readonly RunResult[], { events }: Playback): RunR
   const agents = results.flatMap((each) => each.agents);
   const denied = results.flatMap((each) => each.denied);
   const own = { status, stopReason, text, output, usage, costUsd, turns, durationMs, runId };
-  return { ...own, agents, denied, error: fault, lost: undefined };
+  return { ...own, agents, denied, questions: [], error: fault, lost: undefined };
 }

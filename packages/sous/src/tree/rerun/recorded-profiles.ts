@@ -1,15 +1,16 @@
 /** The profiles of a rerun: what `run-start` says of each run, with tools that play back. Nothing is worked out again. */
 
-import { type AgentDefinition, agent } from "../../core/agent.ts";
+import { type AgentDefinition, agent, RESERVED_AGENT_NAMES } from "../../core/agent.ts";
 import { Refused } from "../../core/errors.ts";
-import type { ShownTool } from "../../core/event.ts";
 import type { DelegationLimits } from "../../core/limits.ts";
 import type { Model, ToolDefinition } from "../../core/model.ts";
 import { nowOrLater, type Steps, wait } from "../../core/now-or-later.ts";
 import { outsideModel } from "../../core/outside-agent.ts";
-import type { ReadyTool, RunProfile, ToolSet } from "../../core/run.ts";
+import type { RunProfile } from "../../core/run.ts";
+import type { Schema } from "../../core/schema.ts";
 import type { SpawnRequest } from "../../core/spawn.ts";
 import type { Tool } from "../../core/tool.ts";
+import type { ReadyTool, ShownTool, ToolSet } from "../../core/tool-set.ts";
 import type { Playback } from "../../replay/playback.ts";
 import { playedInput, playedOutput } from "../../replay/recorded-answers.ts";
 import { recordedOutsideModel, unplayedAgent } from "../../replay/recorded-outside.ts";
@@ -121,6 +122,7 @@ export class RecordedProfiles implements ProfileSource {
     const all: ReadyTool[] = [];
     for (const shown of this.#parts.playback.toolsOf(run)) all.push(yield* this.#ready(shown, run));
     const callable = all.filter(({ tool }) => tools.withheld?.includes(tool.name) !== true);
+    for (const name of hiddenAgents(run, all)) callable.push(yield* this.#hidden(name));
     return {
       byName: new Map(callable.map((each) => [each.tool.name, each])),
       definitions: this.#definitionsOf(tools.hash, all),
@@ -136,17 +138,23 @@ export class RecordedProfiles implements ProfileSource {
     return known;
   }
 
+  *#hidden(agentName: string): Steps<ReadyTool> {
+    const tool = namedAgentTool(agent({ name: agentName }), { tier: "observe" });
+    const schema = yield* wait(compileSchema(tool.inputSchema));
+    return { tool, schema, definition: { name: tool.name, description: "", inputSchema: schema.jsonSchema } };
+  }
+
   *#ready(shown: ShownTool, run: RunRecording): Steps<ReadyTool> {
-    const { name, description, inputSchema } = shown;
-    const definition = { name, description, inputSchema };
+    const { name, description, inputSchema, provider: id } = shown;
+    const provider = id === undefined ? undefined : { id, args: {}, runsThere: true };
+    const definition = { name, description, inputSchema, ...(provider !== undefined && { provider }) };
     const ours = this.#toolForChildren(shown);
     const tool = { ...(ours ?? this.#parts.toolFor(shown)), tier: shown.tier };
     const isOurs = ours !== undefined || tool.inputSchema !== inputSchema;
-    return {
-      tool,
-      definition,
-      schema: isOurs ? yield* wait(compileSchema(tool.inputSchema)) : playedInput(run, shown),
-    };
+    const played = playedInput(run, shown);
+    if (!isOurs) return { tool, definition, schema: played };
+    const schema = yield* wait(compileSchema(tool.inputSchema));
+    return { tool, definition, schema: namesOnly(shown) ? inTurn(played, schema) : schema };
   }
 
   #toolForChildren({ name, category, agent: agentName, tier }: ShownTool): Tool | undefined {
@@ -158,6 +166,35 @@ export class RecordedProfiles implements ProfileSource {
     this.#recorded.add(profile);
     return profile;
   }
+}
+
+/** The tool `subagent` of an agent that may name its own agents only: who these were is not recorded, what it answered is. */
+function namesOnly({ name, inputSchema: { required } }: ShownTool): boolean {
+  return name === "subagent" && Array.isArray(required) && required.includes("agent");
+}
+
+function inTurn(first: Schema, second: Schema): Schema {
+  return {
+    jsonSchema: first.jsonSchema,
+    parse: async (value, scope) => {
+      const parsed = await first.parse(value, scope);
+      return parsed.ok ? second.parse(parsed.value, scope) : parsed;
+    },
+  };
+}
+
+/** Agents whose own tool was called and not shown, because one tool named them all. */
+function hiddenAgents({ calls, results, children }: RunRecording, shown: readonly ReadyTool[]): Set<string> {
+  const names = new Set<string>();
+  for (const { callId, toolName } of calls.values()) {
+    const [, name] = /^subagent_([A-Za-z0-9][\w-]{0,47})$/.exec(toolName) ?? [];
+    if (name === undefined || RESERVED_AGENT_NAMES.includes(name)) continue;
+    if (shown.some(({ tool }) => tool.name === toolName)) continue;
+    const answer = results.get(callId)?.output;
+    const wasCalled = answer !== undefined && !/^(?:Unknown tool|You may not use|Maximum)/.test(answer);
+    if (wasCalled || children.some(({ start }) => start.call?.callId === callId)) names.add(name);
+  }
+  return names;
 }
 
 function* withModel(profile: RunProfile | Promise<RunProfile>, model: Model): Steps<RunProfile> {

@@ -3,11 +3,12 @@
 import { type AgentDefinition, agent, type ModelChoice } from "../../core/agent.ts";
 import type { Host } from "../../core/clock.ts";
 import { UserError } from "../../core/errors.ts";
-import type { ShownTool, SousEvent, StoredEvent } from "../../core/event.ts";
+import type { SousEvent, StoredEvent } from "../../core/event.ts";
 import { type Budget, DEFAULT_LIMITS, type Ledger } from "../../core/limits.ts";
 import type { Model } from "../../core/model.ts";
 import { outsideModel } from "../../core/outside-agent.ts";
 import type { Tool } from "../../core/tool.ts";
+import type { ShownTool } from "../../core/tool-set.ts";
 import { ulidSource } from "../../core/ulid.ts";
 import { fromAiSdk, isForeignModel } from "../../model/ai-sdk.ts";
 import type { Playback } from "../../replay/playback.ts";
@@ -121,7 +122,7 @@ function toolsOf(playback: Playback, { agents, liveTools, tools = [] }: StageOpt
   return (shown) => {
     const source = isLive ? live.get(shown.name) : undefined;
     if (source !== undefined) return liveTool(source, playback);
-    const { agent: _name, ...facts } = shown;
+    const { agent: _name, provider: _id, ...facts } = shown;
     return stubTool({ ...facts, execute: () => "" }, playback);
   };
 }

@@ -144,7 +144,10 @@ export class EarlierRuns {
   /** Calls to make again for children in the background. One whose tool is gone ends here, and its parent reads so. */
   backgroundCalls(run: Run): ParentCall[] {
     const calls = new Map<string, ParentCall>();
-    for (const { call, child } of this.recorded.inBackground(run.who.runId)) {
+    // Reports arrive in the order in which the children ended, as they do without a restart.
+    const endOf = ({ child }: { child: EarlierRun }) => this.recorded.endSeqOf(child);
+    const waiting = this.recorded.inBackground(run.who.runId).sort((one, other) => endOf(one) - endOf(other));
+    for (const { call, child } of waiting) {
       // Any other tool may do more than start a child.
       if (run.profile.tools.byName.get(call.toolName)?.tool.category === "subagent") calls.set(call.callId, call);
       else this.#report(run, child);

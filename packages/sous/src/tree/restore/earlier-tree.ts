@@ -114,6 +114,11 @@ export class EarlierTree {
     return waiting;
   }
 
+  /** The number of its `run-end`; beyond all others when it has not ended. */
+  endSeqOf({ state }: EarlierRun): number {
+    return state.end?.seq ?? Number.MAX_SAFE_INTEGER;
+  }
+
   /** Children of this run that had not ended and were not asked for again. */
   orphansOf(runId: string): EarlierRun[] {
     const children = this.#runs.get(runId)?.children ?? [];

@@ -8,6 +8,7 @@ import { messageFrom } from "../../core/message.ts";
 import { readHistory } from "../../core/read-history.ts";
 import type {
   ForkOptions,
+  MessageOptions,
   ResumeOptions,
   RunHandle,
   RunOptions,
@@ -24,6 +25,7 @@ import { type OpenTree, openTree, type Shared, type TreeOptions } from "../open.
 import { rootHandle } from "../root-handle.ts";
 import { RootRun } from "../root-run.ts";
 import { type EarlierRun, EarlierTree } from "./earlier-tree.ts";
+import { GivenAnswers } from "./given-answers.ts";
 
 /** The message to a run that had ended, when none is given. Text a model reads: snapshotted. */
 export const GO_ON = "You were stopped before you had finished. Continue where you stopped.";
@@ -31,11 +33,15 @@ export const GO_ON = "You were stopped before you had finished. Continue where y
 type Parts = Omit<Shared, "runOptions">;
 
 /** Continues a tree after a crash or a stop. Finished work is not repeated. */
-export function resumeRoot<Output>(runId: string, parts: Parts, options: ResumeOptions): RunHandle<Output> {
+export function resumeRoot<Output>(
+  runId: string,
+  parts: Parts,
+  options: ResumeOptions & MessageOptions,
+): RunHandle<Output> {
   return rootHandle(runId, continuedRun(runId, parts, options));
 }
 
-async function continuedRun(runId: string, parts: Parts, options: ResumeOptions): Promise<RootRun> {
+async function continuedRun(runId: string, parts: Parts, options: ResumeOptions & MessageOptions): Promise<RootRun> {
   const record = await rootRecord(runId, parts.store);
   if (options.message === undefined && (await lastOfRoot(record, parts.store)).status === "completed")
     throw new UserError(`Run ${runId} has completed. Give it a message to continue with, or fork it.`);
@@ -52,10 +58,17 @@ async function continuedRun(runId: string, parts: Parts, options: ResumeOptions)
 export async function resumeFanOut<Output>(
   runId: string,
   parts: Parts,
-  given: { definition: AgentDefinition; inputs: readonly string[]; limit: number | undefined; runOptions: RunOptions },
+  given: {
+    definition: AgentDefinition;
+    inputs: readonly string[];
+    limit: number | undefined;
+    runOptions: RunOptions & Pick<ResumeOptions, "answers">;
+  },
 ): Promise<RunResult<Output>[]> {
   const { definition, inputs, limit, runOptions } = given;
-  const record = await rootRecord(runId, parts.store);
+  const named = await parts.store.run(runId);
+  // The results of a fan-out name the runs of its inputs.
+  const record = await rootRecord(named?.rootId ?? runId, parts.store);
   if (record.agent !== FAN_OUT) throw new UserError(`Run ${runId} is not a fan-out; use resume()`);
   if (record.task !== fanOutTask(inputs)) throw new UserError(`The fan-out ${runId} was made on other inputs`);
   if (record.endedAt !== undefined) throw new UserError(`The fan-out ${runId} has ended: nothing is left to do`);
@@ -109,10 +122,11 @@ async function openStored(
   const { fence } = await store.claim(rootId);
   try {
     const recorded = new EarlierTree(await store.read(rootId));
+    const answers = new GivenAnswers(recorded.events, options.answers);
     const { start } = recorded.root.state;
     const { signal, onEvent } = options;
     const runOptions = { ...toRunOptions(start, options, parts.options.limits), signal, onEvent };
-    const opened = openTree({ ...parts, runOptions }, { rootId, fence, recorded });
+    const opened = openTree({ ...parts, runOptions }, { rootId, fence, recorded, answers });
     const root = await opened.tree.openRoot(rootId, define(start));
     if (recorded.root.state.end === undefined) opened.tree.denied.push(...deniedIn(recorded));
     return { opened, root, earlier: recorded.root };

@@ -1,0 +1,124 @@
+/** How an agent asks its model: temperature, effort, the choice of tools, and options of the provider. */
+
+import { checkWord, UserError } from "./errors.ts";
+import { isRecord } from "./schema.ts";
+
+/** How much a model thinks before it answers. An adapter takes the nearest level that its model has. */
+export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+
+/** Whether the model must call a tool. `required` and a named tool hold until the run has made its first call. */
+export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string };
+
+/** JSON, by the name that the provider's adapter has for its options: `{ anthropic: { speed: "fast" } }`. */
+export type ProviderOptions = { readonly [provider: string]: { readonly [option: string]: unknown } };
+
+/** The options that go with the model: who inherits the model of its parent inherits these where it has none. */
+export type AskingOptions = {
+  temperature?: number | undefined;
+  effort?: Effort | undefined;
+  providerOptions?: ProviderOptions | undefined;
+};
+
+const ALL_EFFORTS: Readonly<Record<Effort, true>> = {
+  none: true,
+  minimal: true,
+  low: true,
+  medium: true,
+  high: true,
+  xhigh: true,
+  max: true,
+};
+
+/** Every `Effort`, from the least to the most. */
+export const EFFORTS = Object.keys(ALL_EFFORTS) as readonly Effort[];
+
+export const MAX_TEMPERATURE = 2;
+
+export function isTemperature(value: unknown): value is number {
+  return typeof value === "number" && value >= 0 && value <= MAX_TEMPERATURE;
+}
+
+function isToolChoice(value: unknown): value is ToolChoice {
+  if (value === "auto" || value === "none" || value === "required") return true;
+  return isRecord(value) && typeof value.tool === "string" && Object.keys(value).length === 1;
+}
+
+/** True when the model is made to call a tool. */
+export function isForced(choice: ToolChoice | undefined): boolean {
+  return choice === "required" || typeof choice === "object";
+}
+
+/** Throws a `UserError` that names the agent. */
+export function checkAsking(options: AskingOptions & { toolChoice?: ToolChoice | undefined }, name: string): void {
+  const { temperature, effort, toolChoice, providerOptions } = options;
+  if (temperature !== undefined && !isTemperature(temperature))
+    throw new UserError(`temperature of agent ${name} must be between 0 and ${MAX_TEMPERATURE}; found ${temperature}`);
+  if (effort !== undefined) checkWord(`effort of agent ${name}`, effort, EFFORTS);
+  if (toolChoice !== undefined && !isToolChoice(toolChoice))
+    throw new UserError(
+      `toolChoice of agent ${name} must be "auto", "none", "required" or { tool: "name" }; found ${inJson(toolChoice)}`,
+    );
+  if (providerOptions !== undefined) checkProviderOptions(providerOptions, `providerOptions of agent ${name}`);
+}
+
+function inJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return String(value);
+  }
+}
+
+/** Throws a `UserError` that begins with `where`. */
+export function checkProviderOptions(given: unknown, where: string): asserts given is ProviderOptions {
+  if (!isRecord(given) || !isPlain(given))
+    throw new UserError(`${where} must be an object by provider, such as { openai: { … } }`);
+  const budget = { values: MAX_VALUES };
+  for (const [provider, options] of Object.entries(given)) {
+    if (!isRecord(options) || !isPlain(options))
+      throw new UserError(`${where}: ${provider} must be an object of options`);
+    // The values are not shown: one of them may be a secret.
+    for (const [option, value] of Object.entries(options))
+      if (!isJsonValue(value, 0, budget)) throw new UserError(`${where}: ${provider}.${option} must be a JSON value`);
+  }
+}
+
+const MAX_DEPTH = 50;
+/** An object that is in many places counts in each, because it is sent in each. */
+const MAX_VALUES = 100_000;
+
+/** True for what JSON keeps as it is, within bounds. */
+function isJsonValue(value: unknown, depth: number, budget: { values: number }): boolean {
+  budget.values -= 1;
+  if (value === null || typeof value === "string" || typeof value === "boolean") return true;
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || depth > MAX_DEPTH || budget.values < 0) return false;
+  if (Array.isArray(value)) return value.every((each) => isJsonValue(each, depth + 1, budget));
+  if (!isPlain(value)) return false;
+  return Object.values(value).every((each) => each === undefined || isJsonValue(each, depth + 1, budget));
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** One over the other, option by option. */
+export function mergeProviderOptions(
+  base: ProviderOptions | undefined,
+  over: ProviderOptions | undefined,
+): ProviderOptions | undefined {
+  if (base === undefined || over === undefined) return over ?? base;
+  const merged = new Map(Object.entries(base));
+  for (const [provider, options] of Object.entries(over)) merged.set(provider, { ...merged.get(provider), ...options });
+  return Object.fromEntries(merged);
+}
+
+/** What an agent asks with: its own options, over those of the agent whose model it has. */
+export function inheritAsking(own: AskingOptions, inherited: AskingOptions | undefined): AskingOptions {
+  return {
+    temperature: own.temperature ?? inherited?.temperature,
+    effort: own.effort ?? inherited?.effort,
+    providerOptions: mergeProviderOptions(inherited?.providerOptions, own.providerOptions),
+  };
+}

@@ -1,0 +1,58 @@
+/** The answers that `resume` was given, each to one open question of the stored tree. */
+
+import type { ApprovalRequest, GivenAnswer } from "../../core/approval.ts";
+import { UserError } from "../../core/errors.ts";
+import type { StoredEvent } from "../../core/event.ts";
+import { truncateUtf8 } from "../../core/truncate.ts";
+import { isSameJson } from "../../loop/to-json.ts";
+import { type AskedQuestion, openQuestions } from "../../rights/open-questions.ts";
+
+export class GivenAnswers {
+  readonly #byCall = new Map<string, { readonly question: AskedQuestion; readonly answer: GivenAnswer }>();
+
+  /** Throws a `UserError` for an answer that is none, or to a question that is not open. */
+  constructor(events: readonly StoredEvent[], answers: Readonly<Record<string, GivenAnswer>> = {}) {
+    if (typeof answers !== "object" || answers === null || Array.isArray(answers))
+      throw new UserError("answers must be an object: the id of each question, with its answer");
+    const given = Object.entries(answers).filter(([, answer]) => answer !== undefined);
+    if (given.length === 0) return;
+    const open = new Map(openQuestions(events).map((question) => [question.id, question]));
+    for (const [id, answer] of given) {
+      const question = open.get(id);
+      if (question === undefined)
+        throw new UserError(`No open question has the id ${id}. ${inWords([...open.values()])}`);
+      this.#byCall.set(keyOf(question), { question, answer: checked(id, answer) });
+    }
+  }
+
+  /** Found once, and only for the input that the person has seen. */
+  take(request: ApprovalRequest): GivenAnswer | undefined {
+    const given = this.#byCall.get(keyOf(request));
+    if (given === undefined) return undefined;
+    this.#byCall.delete(keyOf(request));
+    const isSame = isSameJson(request.input, given.question.input); // guard: shown-input
+    return isSame || !given.answer.allow ? given.answer : undefined;
+  }
+}
+
+function inWords(open: readonly AskedQuestion[]): string {
+  if (open.length === 0) return "The run has no open questions.";
+  const named = open.slice(0, MAX_NAMED).map(({ id, action }) => `${id} (${truncateUtf8(action, MAX_ACTION).text})`);
+  const more = open.length - named.length;
+  return `Open: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}.`;
+}
+
+/** Enough to recognize a question; `questions()` has all of them. */
+const MAX_NAMED = 20;
+const MAX_ACTION = 200;
+
+function checked(id: string, answer: unknown): GivenAnswer {
+  const { allow, reason } = (answer ?? {}) as { allow?: unknown; reason?: unknown };
+  if (allow === true) return { allow };
+  if (allow === false && (reason === undefined || typeof reason === "string")) return { allow, reason };
+  throw new UserError(`The answer to ${id} must be { allow: true } or { allow: false, reason }`);
+}
+
+function keyOf({ runId, callId }: Pick<ApprovalRequest, "runId" | "callId">): string {
+  return JSON.stringify([runId, callId]);
+}
