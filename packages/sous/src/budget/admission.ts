@@ -1,9 +1,8 @@
 /** What a child pays before it may start: time, an execution, a slot and its first call. All of it or nothing. */
 
 import type { Clock, Deadline, Deadlines } from "../core/clock.ts";
-import { BudgetExceeded, UncappedAgent, UnpricedModel } from "../core/errors.ts";
+import { BudgetExceeded, UncappedAgent, UnpricedModel, UnpricedTool } from "../core/errors.ts";
 import type { Account, LimitState, StartAsk, Started } from "../core/limits.ts";
-import type { Model } from "../core/model.ts";
 import type { RunProfile } from "../core/run.ts";
 import { NEAR } from "./funds.ts";
 
@@ -37,16 +36,32 @@ function start(fee: Fee): Started | Promise<Started> {
   }
 }
 
-/** Throws an `UnpricedModel`. A promise only if the account is shared. */
-export function checkPrice({ model, price }: RunProfile, account: Account): void | Promise<void> {
-  if (price !== undefined || model.outside?.maxCostUsd !== undefined) return;
+/** Throws an `UnpricedModel`, or an `UnpricedTool`. A promise only if the account is shared. */
+export function checkPrice(profile: RunProfile, account: Account): void | Promise<void> {
+  const unknown = unpriced(profile);
+  if (unknown === undefined) return;
   const isLimited = account.limitsMoney();
-  if (isLimited instanceof Promise) return isLimited.then((is) => refuse(is, model));
-  refuse(isLimited, model);
+  if (isLimited instanceof Promise) return isLimited.then((is) => refuse(is, unknown));
+  refuse(isLimited, unknown);
 }
 
-function refuse(isLimited: boolean, { id, outside }: Model): void {
-  if (isLimited) throw outside === undefined ? new UnpricedModel(id) : new UncappedAgent(outside.serverName);
+/** Makes the error for what could cost anything. */
+function unpriced({ model, price, tools }: RunProfile): (() => Error) | undefined {
+  const { id, outside } = model;
+  if (outside !== undefined)
+    return price === undefined && outside.maxCostUsd === undefined
+      ? () => new UncappedAgent(outside.serverName)
+      : undefined;
+  if (price === undefined) return () => new UnpricedModel(id);
+  for (const { name, provider } of tools.definitions) {
+    if (provider?.runsThere === true && price.calls?.[provider.id] === undefined)
+      return () => new UnpricedTool(name, provider.id);
+  }
+  return undefined;
+}
+
+function refuse(isLimited: boolean, toError: () => Error): void {
+  if (isLimited) throw toError();
 }
 
 type ChildTimeListeners = {

@@ -2,7 +2,8 @@
 
 import type { Clock, Deadline, Deadlines } from "../core/clock.ts";
 import { BudgetExceeded } from "../core/errors.ts";
-import { type Run, TimedOut } from "../core/run.ts";
+import type { Run } from "../core/run.ts";
+import { TimedOut } from "../core/stopped.ts";
 
 /** Timers of the platform fire at once above this; a longer wait takes several timers. */
 const MAX_TIMER = 2 ** 31 - 1;

@@ -1,12 +1,16 @@
 /** Any AI SDK language model (specification V4) as a `Model`. */
 
-import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4ToolChoice } from "@ai-sdk/provider";
 import type { ForeignModel } from "../core/agent.ts";
 import { ModelError, UserError } from "../core/errors.ts";
-import type { Model, ModelRequest } from "../core/model.ts";
+import type { Model, ModelRequest, ModelSettings } from "../core/model.ts";
+import { isForced, mergeProviderOptions, type ProviderOptions, type ToolChoice } from "../core/model-options.ts";
 import { classifyError } from "./classify-error.ts";
+import { thinkingFor } from "./effort.ts";
 import { readAnswer } from "./from-stream.ts";
 import { isAccepted } from "./model-fetch.ts";
+import { nativeSchema } from "./output-schema.ts";
+import { isSchemaRefusal, misspelled, optionHint } from "./refused-options.ts";
 import { promptBuilder, toolConverter } from "./to-prompt.ts";
 
 export type AdapterOptions = {
@@ -50,16 +54,20 @@ function adapt(model: LanguageModelV4, options: AdapterOptions): Model {
   const id = options.id ?? `${model.provider.split(".")[0]}/${model.modelId}`;
   const toPrompt = promptBuilder(model.provider);
   const toTools = toolConverter(model.provider);
+  /** The provider has refused a schema: from then on the prompt alone asks for the shape. */
+  let isSchemaRefused = false;
   return {
     id,
     maxRetries: options.maxRetries,
+    takesProviderTool: (toolId) => takesTool(model.provider, toolId),
     answer: async (request, onDelta) => {
       request.signal.throwIfAborted();
       using deadline = new CallDeadline(id, options.callTimeoutMs ?? CALL_TIMEOUT_MS, request.signal);
       const { signal } = deadline;
-      const answering = openStream(toCall(request, signal), signal).then((stream) => {
+      const answering = openStream(toCall(request, signal), request.settings, signal).then((stream) => {
         deadline.isAccepted = () => true;
-        return readAnswer(stream, { id, signal, onDelta });
+        const { provider, modelId } = model;
+        return readAnswer(stream, { id, signal, onDelta, asked: { provider, modelId, tools: request.tools } });
       });
       // Not every model obeys its signal.
       return await Promise.race([answering, deadline.passed]);
@@ -67,26 +75,70 @@ function adapt(model: LanguageModelV4, options: AdapterOptions): Model {
   };
 
   function toCall(request: ModelRequest, abortSignal: AbortSignal): LanguageModelV4CallOptions {
-    const { tools, settings } = request;
+    const { tools, settings, mayCallTools } = request;
+    const { temperature, effort, outputSchema: schema, toolChoice } = settings;
+    checkNames(settings.providerOptions);
     const call: LanguageModelV4CallOptions = { prompt: toPrompt(request), abortSignal };
     if (tools.length > 0) {
       call.tools = toTools(tools);
-      call.toolChoice = { type: request.mayCallTools ? "auto" : "none" };
+      call.toolChoice = mayCallTools ? toToolChoice(toolChoice) : { type: "none" };
     }
-    if (settings.maxOutputTokens !== undefined) call.maxOutputTokens = settings.maxOutputTokens;
-    if (settings.outputSchema !== undefined) call.responseFormat = { type: "json", schema: settings.outputSchema };
-    if (options.providerOptions !== undefined) call.providerOptions = options.providerOptions;
+    const asked = { schema: schema ?? {}, hasTools: tools.length > 0, mayCallTools };
+    const native = schema === undefined || isSchemaRefused ? undefined : nativeSchema(model, asked);
+    if (native !== undefined) call.responseFormat = { type: "json", schema: native.schema };
+    if (temperature !== undefined) call.temperature = temperature;
+    const fixed = mergeProviderOptions(options.providerOptions, native?.providerOptions);
+    const given = mergeProviderOptions(fixed, settings.providerOptions);
+    const cap = settings.maxOutputTokens;
+    const isForcedCall = mayCallTools && isForced(toolChoice);
+    const thinking = thinkingFor(model, { effort, cap, providerOptions: given, isForced: isForcedCall });
+    if (thinking.reasoning !== undefined) call.reasoning = thinking.reasoning;
+    if (thinking.maxOutputTokens !== undefined) call.maxOutputTokens = thinking.maxOutputTokens;
+    const merged = mergeProviderOptions(given, thinking.providerOptions);
+    if (merged !== undefined) call.providerOptions = merged as NonNullable<AdapterOptions["providerOptions"]>;
     return call;
   }
 
-  async function openStream(call: LanguageModelV4CallOptions, signal: AbortSignal) {
+  function checkNames(given: ProviderOptions | undefined): void {
+    const wrong = given && misspelled(model.provider, given);
+    if (wrong === undefined) return;
+    const message = `providerOptions of the agent are for ${wrong.found}, which ${id} does not read; did you mean ${wrong.meant}?`;
+    throw new ModelError("invalid_request", message);
+  }
+
+  async function openStream(call: LanguageModelV4CallOptions, settings: ModelSettings, signal: AbortSignal) {
     try {
       return (await model.doStream(call)).stream;
     } catch (error) {
       signal.throwIfAborted();
-      throw classifyError(error, { id, phase: "request" });
+      const failure = classifyError(error, { id, phase: "request" });
+      const { kind, status, message } = failure;
+      if (call.responseFormat !== undefined && isSchemaRefusal(kind, error)) {
+        isSchemaRefused = true;
+        const words = `${message}. The call is made again without the schema of the output`;
+        throw new ModelError("output_schema", words, { cause: error, status, retryAfterMs: 0 });
+      }
+      const hint = optionHint(kind, error, settings);
+      throw hint === "" ? failure : new ModelError(kind, `${message}${hint}`, { cause: error, status });
     }
   }
+}
+
+function toToolChoice(choice: ToolChoice | undefined): LanguageModelV4ToolChoice {
+  return typeof choice === "object" ? { type: "tool", toolName: choice.tool } : { type: choice ?? "auto" };
+}
+
+/** Adapters that take the tools of another provider, because they speak its protocol. */
+const SPEAKS: Readonly<Record<string, string>> = { azure: "openai" };
+
+/** `provider` is as the adapter calls itself: `anthropic.messages`, `vertex.anthropic.messages`. A gateway asks whom it likes. */
+function takesTool(provider: string, toolId: string): boolean {
+  const [owner = ""] = toolId.split(".", 1);
+  const names = provider.split(".");
+  if (names[0] === "gateway") return true;
+  // The chat protocol has no tools of the provider.
+  if (owner === "openai" && (names.at(-1) === "chat" || names.at(-1) === "completion")) return false;
+  return names.includes(owner) || names.some((name) => SPEAKS[name] === owner);
 }
 
 /** Bounds the time of one call: some servers keep the connection alive and never end the answer. */

@@ -13,7 +13,9 @@ import {
   METERED_OUTPUT,
 } from "../core/limits.ts";
 import type { Model, ModelAnswer, ModelCaller, ModelRequest, ModelSettings, OnDelta } from "../core/model.ts";
+import { isForced, type ToolChoice } from "../core/model-options.ts";
 import type { AskOptions, BilledAnswer, Run, RunProfile } from "../core/run.ts";
+import type { JsonSchema } from "../core/schema.ts";
 import { Scope } from "../core/scope.ts";
 import { type Usage, utf8Length } from "../core/usage.ts";
 import { askModel, type FailedAttempt, type Question } from "./ask.ts";
@@ -58,6 +60,8 @@ class RunQuestion implements Question, ModelRequest {
   #call: Scope | undefined;
   /** Grows when an attempt begins and when it ends. */
   #attempt = 0;
+  /** The provider has refused the schema of the output in an earlier attempt. */
+  #isSchemaRefused = false;
 
   constructor(run: Run, options: AskOptions, ports: AskPorts) {
     const { profile, conversation } = run;
@@ -69,7 +73,7 @@ class RunQuestion implements Question, ModelRequest {
     this.instructions = systemPrompt(profile);
     this.messages = conversation.messages;
     this.tools = profile.tools.definitions;
-    this.mayCallTools = !options.closing;
+    this.mayCallTools = !options.closing && profile.settings.toolChoice !== "none";
     const { runId, agentId, path, depth } = run.who;
     this.caller = { runId, agentId, path, depth, turn: run.turns };
     this.settings = profile.settings;
@@ -124,14 +128,32 @@ class RunQuestion implements Question, ModelRequest {
   }
 
   ask(lease: Lease): Promise<ModelAnswer> {
-    const { settings, output } = this.#run.profile;
+    const { settings } = this.#run.profile;
     const maxOutputTokens = Number.isFinite(lease.outputCap) ? lease.outputCap : settings.maxOutputTokens;
-    const outputSchema = this.#options.jsonOutput ? output?.jsonSchema : undefined;
-    if (maxOutputTokens !== settings.maxOutputTokens || outputSchema !== undefined) {
-      this.settings = { maxOutputTokens, outputSchema };
-    }
+    const toolChoice = this.#toolChoice();
+    const outputSchema = isForced(toolChoice) ? undefined : this.#outputSchema();
+    const isOrdinary = maxOutputTokens === settings.maxOutputTokens && toolChoice === settings.toolChoice;
+    this.settings =
+      isOrdinary && outputSchema === undefined ? settings : { ...settings, maxOutputTokens, toolChoice, outputSchema };
     // A model may return any thenable.
     return Promise.resolve(this.model.answer(this, this.#listener()));
+  }
+
+  /** A forced call is made once: afterwards the model is free, or it could never come to an answer. */
+  #toolChoice(): ToolChoice | undefined {
+    const { settings, tools } = this.#run.profile;
+    const { toolChoice } = settings;
+    if (this.#options.closing) return undefined;
+    if (!isForced(toolChoice)) return toolChoice;
+    const isMade = this.#run.callIds.size > 0 || tools.definitions.length === 0;
+    const isGone = typeof toolChoice === "object" && !tools.byName.has(toolChoice.tool);
+    return isMade || isGone ? undefined : toolChoice;
+  }
+
+  /** Not where an answer that was cut continues: a model that is held to the schema would begin again. */
+  #outputSchema(): JsonSchema | undefined {
+    if (!this.#options.jsonOutput || this.#isSchemaRefused || this.#run.cutText !== "") return undefined;
+    return this.#run.profile.output?.jsonSchema;
   }
 
   /** Hears one attempt, until it ends. */
@@ -152,6 +174,7 @@ class RunQuestion implements Question, ModelRequest {
 
   onRetry({ attempt, delayMs, error, usage, costUsd }: FailedAttempt): void {
     const { kind, message } = error;
+    if (kind === "output_schema") this.#isSchemaRefused = true;
     this.#run.text = "";
     this.#run.bill(usage, costUsd);
     this.#run.holding?.takeStep();
@@ -203,11 +226,33 @@ function needOf({ conversation: { promptTokens }, profile, isExhausted }: Run, {
   // A summary or a repaired output is a whole answer; the reserve is enough to begin it.
   return isExhausted
     ? lastWordsNeed(promptTokens, profile)
-    : { ...callNeed(promptTokens, profile), minOutput: MIN_LAST_WORDS };
+    : { ...plainNeed(promptTokens, profile), minOutput: MIN_LAST_WORDS };
 }
 
 /** What an ordinary call needs. */
-export function callNeed(promptTokens: number, { settings, price }: Pick<RunProfile, "settings" | "price">): CallNeed {
+export function callNeed(promptTokens: number, profile: Pick<RunProfile, "settings" | "price" | "tools">): CallNeed {
+  const need = plainNeed(promptTokens, profile);
+  const wholeUsd = feesOfCall(profile);
+  return wholeUsd === 0 ? need : { ...need, wholeUsd };
+}
+
+/** How often a tool of the provider is expected to be used in one call, where its settings set no limit. */
+const EXPECTED_USES = 5;
+
+/** The most that a provider is expected to charge for tools of its own during one call. */
+function feesOfCall({ price, tools }: Pick<RunProfile, "price" | "tools">): number {
+  if (price?.calls === undefined) return 0;
+  let fees = 0;
+  for (const { provider } of tools.definitions) {
+    if (provider?.runsThere !== true) continue;
+    const { maxUses } = provider.args;
+    fees += (price.calls[provider.id] ?? 0) * (typeof maxUses === "number" ? maxUses : EXPECTED_USES);
+  }
+  return fees;
+}
+
+/** A call in which the provider runs no tools of its own. */
+function plainNeed(promptTokens: number, { settings, price }: Pick<RunProfile, "settings" | "price">): CallNeed {
   const outputCap = settings.maxOutputTokens ?? METERED_OUTPUT;
   return { promptTokens, outputCap, minOutput: Math.min(MIN_OUTPUT, outputCap), price };
 }

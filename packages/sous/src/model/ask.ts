@@ -90,7 +90,7 @@ export async function askModel(question: Question): Promise<BilledAnswer> {
 
 /** How long to wait before the next attempt. Throws when there is none. */
 function delayOrGiveUp({ error, usage, costUsd }: Failure, attempt: number, question: Question): number {
-  if (!(error instanceof ModelError && error.isRetryable) || attempt > (question.model.maxRetries ?? MAX_RETRIES)) {
+  if (!(error instanceof ModelError && error.isRetryable) || attempt > maxRetries(question.model, error)) {
     question.onWaste(usage, costUsd);
     throw error;
   }
@@ -105,13 +105,18 @@ function delayOrGiveUp({ error, usage, costUsd }: Failure, attempt: number, ques
   return delayMs;
 }
 
+/** A call whose schema was refused is made again without it, also for a model that is not to be tried again. */
+function maxRetries({ maxRetries = MAX_RETRIES }: Model, { kind }: ModelError): number {
+  return kind === "output_schema" ? Math.max(1, maxRetries) : maxRetries;
+}
+
 function settleAnswer(answer: ModelAnswer, lease: Lease, question: Question): BilledAnswer {
-  const { message, finish } = answer;
+  const { message, finish, providerCalls } = answer;
   const { need } = question;
   const usage = answer.usage ?? estimateUsage(need, question.receivedBytes || utf8Length(textOf(message)));
-  const costUsd = costOf(usage, need.price);
+  const costUsd = costOf(usage, need.price, providerCalls);
   lease.settle({ tokens: usage.totalTokens, costUsd }, question.lastWordsAfter(usage));
-  return { message, finish, usage, costUsd };
+  return { message, finish, usage, costUsd, providerCalls };
 }
 
 /** The answer, if it has arrived by now and is valid. */

@@ -1,7 +1,7 @@
 /** Checks an answer where it enters: a model may be foreign code, and everything behind this trusts its types. */
 
 import { ModelError } from "../core/errors.ts";
-import { isFilePart, isProviderData } from "../core/message.ts";
+import { isFilePart, isProviderData, isStorable } from "../core/message.ts";
 import type { FinishReason, ModelAnswer } from "../core/model.ts";
 import type { Usage } from "../core/usage.ts";
 
@@ -12,7 +12,9 @@ export function checkAnswer(answer: ModelAnswer, id: string): ModelAnswer {
     throw new ModelError("unknown", `${id} gave a malformed answer: ${wrong}`, { afterOutput: true });
   }
   const usage = checkUsage(answer.usage);
-  return usage === answer.usage ? answer : { ...answer, usage };
+  const providerCalls = checkProviderCalls(answer.providerCalls);
+  if (usage === answer.usage && providerCalls === answer.providerCalls) return answer;
+  return { ...answer, usage, providerCalls };
 }
 
 type Unchecked<T> = { readonly [Key in keyof T]?: unknown };
@@ -22,6 +24,7 @@ const FINISHES: Readonly<Record<FinishReason, true>> = {
   "tool-calls": true,
   length: true,
   "content-filter": true,
+  paused: true,
   other: true,
 };
 
@@ -54,9 +57,19 @@ function problemOfPart(part: AnyPart | null | undefined): string | undefined {
       return isFilePart(part)
         ? undefined
         : (textProblem(part, "mediaType") ?? textProblem(part, "data") ?? textProblem(part, "filename"));
+    case "provider":
+      return providerPartProblem(part);
     default:
       return ` has the type ${JSON.stringify(part.type)}`;
   }
+}
+
+function providerPartProblem(part: AnyPart): string | undefined {
+  const { kind, value, isError } = part;
+  if (kind !== "call" && kind !== "result" && kind !== "note") return `.kind is ${JSON.stringify(kind)}`;
+  if (isError !== undefined && typeof isError !== "boolean") return ".isError is not a boolean";
+  if (!isStorable(value)) return ".value cannot be stored";
+  return textProblem(part, "callId") ?? textProblem(part, "toolName") ?? textProblem(part, "from");
 }
 
 function textProblem(part: AnyPart, field: string): string | undefined {
@@ -84,6 +97,12 @@ function checkUsage(usage: Usage | null | undefined): Usage | undefined {
     totalTokens: total,
     estimated,
   };
+}
+
+/** Undefined for impossible counts: what is billed must be a number. */
+function checkProviderCalls(calls: ModelAnswer["providerCalls"] | null): ModelAnswer["providerCalls"] {
+  if (calls === undefined || calls === null) return undefined;
+  return Object.values(calls).every((count) => isCount(count)) ? calls : undefined;
 }
 
 function isCount(tokens: unknown): tokens is number {

@@ -102,6 +102,7 @@ function sentenceOf(kind: ModelErrorKind, facts: ErrorFacts, id: string): string
       return `The account of ${id} has no credit or quota left${status}${because}`;
     case "context_length":
       return `The conversation is too long for ${id}${status}${because}`;
+    case "output_schema":
     case "invalid_request":
       return `${id} refused the request${status}${because}${facts.status === 404 ? NOT_FOUND : ""}`;
     case "unknown":

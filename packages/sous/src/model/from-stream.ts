@@ -8,29 +8,32 @@ import type {
   LanguageModelV4File,
   LanguageModelV4StreamPart,
   LanguageModelV4ToolCall,
-  LanguageModelV4Usage,
+  LanguageModelV4ToolResult,
   SharedV4ProviderMetadata,
+  SharedV4Warning,
 } from "@ai-sdk/provider";
 import { ModelError } from "../core/errors.ts";
-import type { AssistantMessage, FilePart, ProviderData, ToolCallPart } from "../core/message.ts";
+import type { AssistantMessage, FilePart, ProviderData, ProviderPart, ToolCallPart } from "../core/message.ts";
 import type { FinishReason, ModelAnswer, OnDelta } from "../core/model.ts";
-import type { Usage } from "../core/usage.ts";
 import { answerTooLarge, MAX_ANSWER_BYTES } from "./check-answer.ts";
 import { classifyError } from "./classify-error.ts";
+import { type AskedModel, countCalls, Sources } from "./provider-calls.ts";
+import { toUsage } from "./usage-from-stream.ts";
 
 export type Reading = {
   /** `provider/model`, for messages. */
   id: string;
   signal: AbortSignal;
   onDelta: OnDelta;
+  asked: AskedModel;
 };
 
 type Stream = ReadableStream<LanguageModelV4StreamPart>;
 
 /** Throws a `ModelError` for a stream that fails or stops early, and the signal's reason when it was aborted. */
-export async function readAnswer(stream: Stream, { id, signal, onDelta }: Reading): Promise<ModelAnswer> {
+export async function readAnswer(stream: Stream, { id, signal, onDelta, asked }: Reading): Promise<ModelAnswer> {
   const reader = stream.getReader();
-  const gathered = new GatheredAnswer(id, onDelta);
+  const gathered = new GatheredAnswer(id, onDelta, asked);
   let isOpen = true;
   try {
     while (isOpen) {
@@ -73,10 +76,13 @@ class GatheredAnswer {
   readonly #reasoning = new Map<string, Block>();
   /** The calls whose input comes in pieces. */
   readonly #inputs = new Set<string>();
+  readonly #asked: AskedModel;
+  readonly #sources = new Sources();
 
-  constructor(id: string, onDelta: OnDelta) {
+  constructor(id: string, onDelta: OnDelta, asked: AskedModel) {
     this.#id = id;
     this.#onDelta = onDelta;
+    this.#asked = asked;
   }
 
   /** Ignores part types that are not used here or not yet known. */
@@ -108,8 +114,20 @@ class GatheredAnswer {
       case "tool-call":
         this.hasOutput = true;
         if (!this.#inputs.has(part.toolCallId)) this.#grow(part.input.length);
-        // A provider also answers the calls that it runs itself.
-        if (part.providerExecuted !== true) this.#parts.push(toToolCall(part));
+        this.#parts.push(part.providerExecuted === true ? this.#callThere(part) : toToolCall(part));
+        return;
+      case "tool-result":
+        // Only a provider that has made the call itself sends one. A preliminary one is followed by another.
+        if (part.preliminary === true) return;
+        this.hasOutput = true;
+        this.#grow(JSON.stringify(part.result)?.length ?? 0);
+        this.#parts.push(this.#resultThere(part));
+        return;
+      case "source":
+        this.#grow(this.#sources.add(part));
+        return;
+      case "stream-start":
+        this.#refuseDropped(part.warnings);
         return;
       case "file": {
         const file = toFile(part);
@@ -139,7 +157,41 @@ class GatheredAnswer {
       }
       content.push(part);
     }
-    return { message: { role: "assistant", content }, finish, usage: toUsage(this.finish?.usage, this.hasOutput) };
+    const note = this.#sources.note(this.finish, this.#asked);
+    if (note !== undefined) content.push(note);
+    const usage = toUsage(this.finish?.usage, this.hasOutput);
+    const providerCalls = countCalls(this.#parts, this.finish, this.#asked);
+    const answer: ModelAnswer = { message: { role: "assistant", content }, finish, usage };
+    return providerCalls === undefined ? answer : { ...answer, providerCalls };
+  }
+
+  #callThere(part: LanguageModelV4ToolCall): ProviderPart {
+    const { toolCallId: callId, toolName, input } = part;
+    const call: ProviderPart = {
+      ...{ type: "provider", kind: "call", from: this.#asked.provider, callId, toolName },
+      value: parseInput(input),
+    };
+    keepProviderData(call, part.providerMetadata);
+    return call;
+  }
+
+  #resultThere(part: LanguageModelV4ToolResult): ProviderPart {
+    const { toolCallId: callId, toolName, result: value, isError } = part;
+    const result: ProviderPart = {
+      ...{ type: "provider", kind: "result", from: this.#asked.provider, callId, toolName, value },
+      ...(isError === true && { isError }),
+    };
+    keepProviderData(result, part.providerMetadata);
+    return result;
+  }
+
+  /** An adapter leaves out tools of the provider that the model does not have, and says so here. */
+  #refuseDropped(warnings: readonly SharedV4Warning[]): void {
+    for (const warning of warnings) {
+      if (warning.type !== "unsupported" || !warning.feature.includes("provider-defined tool")) continue;
+      const why = warning.details === undefined ? "" : `: ${warning.details}`;
+      throw new ModelError("invalid_request", `${this.#id} does not take these tools (${warning.feature})${why}`);
+    }
   }
 
   #append(
@@ -168,6 +220,7 @@ class GatheredAnswer {
 
   #properFinish(): FinishReason {
     const { unified, raw } = this.finish?.finishReason ?? { unified: "interrupted", raw: undefined };
+    if (raw === PAUSED) return "paused";
     if (unified !== "error" && unified !== "interrupted") return unified; // guard: answer-needs-a-finish
     const why = raw === undefined || raw === "error" ? "" : ` (${raw})`;
     throw new ModelError("interrupted", `${this.#id} stopped before it had finished its answer${why}`, {
@@ -176,6 +229,8 @@ class GatheredAnswer {
   }
 }
 
+/** Anthropic pauses a long answer with tools of its own; asked again with what it said so far, it continues. */
+const PAUSED = "pause_turn";
 const DELTA_BYTES = 64;
 const PART_BYTES = 1024;
 
@@ -231,27 +286,4 @@ function toFile(part: LanguageModelV4File): FilePart {
   const file: FilePart = { type: "file", mediaType, data: text };
   keepProviderData(file, part.providerMetadata);
   return file;
-}
-
-/**
- * The counts of the provider. Neither a prompt nor an answer with content has zero tokens, so zeros mean that it did not
- * count: then this is undefined and the caller estimates.
- */
-function toUsage(reported: LanguageModelV4Usage | undefined, hasOutput: boolean): Usage | undefined {
-  const inputTokens = toCount(reported?.inputTokens.total);
-  const outputTokens = toCount(reported?.outputTokens.total);
-  if (reported === undefined || inputTokens === 0 || (outputTokens === 0 && hasOutput)) return undefined;
-  const cachedInputTokens = Math.min(toCount(reported.inputTokens.cacheRead), inputTokens);
-  return {
-    inputTokens,
-    outputTokens,
-    cachedInputTokens,
-    cacheWriteTokens: Math.min(toCount(reported.inputTokens.cacheWrite), inputTokens - cachedInputTokens),
-    totalTokens: inputTokens + outputTokens,
-    estimated: false,
-  };
-}
-
-function toCount(tokens: number | undefined): number {
-  return tokens !== undefined && Number.isSafeInteger(tokens) && tokens > 0 ? tokens : 0;
 }

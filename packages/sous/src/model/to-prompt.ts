@@ -4,10 +4,12 @@
  */
 
 import type {
+  JSONValue,
   LanguageModelV4FilePart,
   LanguageModelV4FunctionTool,
   LanguageModelV4Message,
   LanguageModelV4Prompt,
+  LanguageModelV4ProviderTool,
   LanguageModelV4ReasoningPart,
   LanguageModelV4TextPart,
   LanguageModelV4ToolCallPart,
@@ -20,6 +22,7 @@ import type {
   FilePart,
   Message,
   ProviderData,
+  ProviderPart,
   ReasoningPart,
   TextPart,
   ToolCallPart,
@@ -28,6 +31,7 @@ import type {
   UserMessage,
 } from "../core/message.ts";
 import type { ModelRequest, ToolDefinition } from "../core/model.ts";
+import { sendable } from "./sendable.ts";
 
 type Conversation = Pick<ModelRequest, "instructions" | "messages">;
 
@@ -37,6 +41,8 @@ type Converted = {
   prompt: LanguageModelV4Message[];
   count: number;
   last: Message | undefined;
+  /** Calls of the provider that were sent: only their results are. */
+  sentCalls: Set<string>;
 };
 
 /** A function from a request to a prompt, with a memory of the histories it has seen. `provider` as the AI SDK names it. */
@@ -47,12 +53,12 @@ export function promptBuilder(provider: string): (conversation: Conversation) =>
   return ({ instructions, messages }) => {
     let converted = known.get(messages);
     if (converted === undefined || !isContinuation(converted, instructions, messages)) {
-      converted = { instructions, prompt: systemPrompt(instructions, marksCache), count: 0, last: undefined };
+      converted = { instructions, prompt: systemPrompt(instructions, marksCache), ...NOTHING_SENT() };
       known.set(messages, converted);
     }
     for (let index = converted.count; index < messages.length; index++) {
       const message = messages[index];
-      if (message !== undefined) convert(message, converted.prompt);
+      if (message !== undefined) convert(message, converted, messages[index + 1]);
     }
     converted.count = messages.length;
     converted.last = messages.at(-1);
@@ -63,24 +69,28 @@ export function promptBuilder(provider: string): (conversation: Conversation) =>
   };
 }
 
+const NOTHING_SENT = () => ({ count: 0, last: undefined, sentCalls: new Set<string>() });
+
+type ForeignDefinition = LanguageModelV4FunctionTool | LanguageModelV4ProviderTool;
+
 /** Converts the definitions of a run once; the same array gives the same result. */
-export function toolConverter(provider: string): (tools: readonly ToolDefinition[]) => LanguageModelV4FunctionTool[] {
-  const known = new WeakMap<readonly ToolDefinition[], LanguageModelV4FunctionTool[]>();
+export function toolConverter(provider: string): (tools: readonly ToolDefinition[]) => ForeignDefinition[] {
+  const known = new WeakMap<readonly ToolDefinition[], ForeignDefinition[]>();
   return (tools) => {
     let converted = known.get(tools);
     if (converted === undefined) {
-      converted = tools.map(({ name, description, inputSchema }) => ({
-        type: "function",
-        name,
-        description,
-        inputSchema,
-      }));
-      const last = converted.at(-1);
+      converted = tools.map(toDefinition);
+      const last = converted.findLast((each) => each.type === "function");
       if (last !== undefined && takesCacheMarks(provider)) last.providerOptions = CACHE_MARK;
       known.set(tools, converted);
     }
     return converted;
   };
+}
+
+function toDefinition({ name, description, inputSchema, provider }: ToolDefinition): ForeignDefinition {
+  if (provider === undefined) return { type: "function", name, description, inputSchema };
+  return { type: "provider", id: provider.id as LanguageModelV4ProviderTool["id"], name, args: { ...provider.args } };
 }
 
 function isContinuation(converted: Converted, instructions: string | undefined, messages: readonly Message[]): boolean {
@@ -127,16 +137,19 @@ function markAt(prompt: LanguageModelV4Message[], index: number): void {
   prompt[index] = { ...message, providerOptions: CACHE_MARK };
 }
 
-function messageConverter(provider: string): (message: Message, prompt: LanguageModelV4Message[]) => void {
+/** `next` is the message behind this one, when there is one already. */
+type Convert = (message: Message, converted: Converted, next: Message | undefined) => void;
+
+function messageConverter(provider: string): Convert {
   // The chat protocol has no files in tool results: its adapters would send the bytes as JSON text.
   const hasFilesInResults = !provider.endsWith(".chat");
-  return (message, prompt) => {
+  return (message, { prompt, sentCalls }, next) => {
     switch (message.role) {
       case "user":
         prompt.push(fromUser(message));
         return;
       case "assistant": {
-        const converted = fromAssistant(message);
+        const converted = fromAssistant(sendable(message, next, { provider, sentCalls }));
         if (converted !== undefined) prompt.push(converted);
         return;
       }
@@ -168,6 +181,7 @@ function fromAssistant(message: AssistantMessage): LanguageModelV4Message | unde
 
 function toAssistantPart(part: AssistantMessage["content"][number]) {
   if (part.type === "tool-call") return toCall(part);
+  if (part.type === "provider") return toProviderPart(part);
   return part.type === "reasoning" ? toReasoning(part) : toContent(part);
 }
 
@@ -195,6 +209,18 @@ function toReasoning({ text, provider }: ReasoningPart): LanguageModelV4Reasonin
 
 function toCall({ callId, toolName, input, provider }: ToolCallPart): LanguageModelV4ToolCallPart {
   return withOptions({ type: "tool-call", toolCallId: callId, toolName, input: toInput(input) }, provider);
+}
+
+function toProviderPart(part: ProviderPart): LanguageModelV4ToolCallPart | LanguageModelV4ToolResultPart {
+  const { kind, callId: toolCallId, toolName, value, isError, provider } = part;
+  if (kind === "call")
+    return withOptions(
+      { type: "tool-call", toolCallId, toolName, input: toInput(value), providerExecuted: true },
+      provider,
+    );
+  // It came from the provider as JSON.
+  const output = { type: isError === true ? "error-json" : "json", value: value as JSONValue } as const;
+  return withOptions({ type: "tool-result", toolCallId, toolName, output }, provider);
 }
 
 /** The result as text, or with `isWithFiles` as text and files together. */

@@ -1,0 +1,33 @@
+/** What of an earlier answer a provider can be sent back. */
+
+import type { AssistantMessage, Message, ProviderPart } from "../core/message.ts";
+
+type Sending = { readonly provider: string; readonly sentCalls: Set<string> };
+
+/**
+ * The message without what its provider did, as far as this one cannot be told of it: parts of another provider, notes, a call
+ * whose result never came, and a result whose call was dropped. A provider refuses half a pair.
+ */
+export function sendable(
+  message: AssistantMessage,
+  next: Message | undefined,
+  { provider, sentCalls }: Sending,
+): AssistantMessage {
+  if (message.content.every(({ type }) => type !== "provider")) return message;
+  const results = new Set(message.content.flatMap((part) => (isThere(part, "result") ? [part.callId] : [])));
+  // The result comes in the next answer when the provider has paused, or waits for a tool of ours that it called itself.
+  const mayBeOpen = next === undefined || next.role === "assistant" || next.role === "tool";
+  const content = message.content.filter((part) => {
+    if (part.type !== "provider") return true;
+    if (part.from !== provider || part.kind === "note") return false;
+    if (part.kind === "result") return sentCalls.has(part.callId);
+    const isSent = results.has(part.callId) || mayBeOpen;
+    if (isSent) sentCalls.add(part.callId);
+    return isSent;
+  });
+  return { ...message, content };
+}
+
+function isThere(part: AssistantMessage["content"][number], kind: ProviderPart["kind"]): part is ProviderPart {
+  return part.type === "provider" && part.kind === kind;
+}
