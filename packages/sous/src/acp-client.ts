@@ -5,6 +5,7 @@ import { AcpClient } from "./acp/client.ts";
 import type { AcpPermissionPolicy } from "./acp/library-session.ts";
 import type { AcpServer } from "./acp/server-entry.ts";
 import type { Clock } from "./core/clock.ts";
+import { checkOptions, type OptionNames } from "./core/options.ts";
 import type { Programs } from "./core/process.ts";
 import { systemHost } from "./host.ts";
 import { openPrograms } from "./process/programs.ts";
@@ -24,8 +25,13 @@ export type CreateAcpClientOptions = {
   readonly clock?: Clock | undefined;
 };
 
+const OPTIONS: OptionNames<CreateAcpClientOptions> = {
+  ...{ servers: true, defaultServer: true, cwd: true, permissions: true, deadlines: true, programs: true, clock: true },
+};
+
 /** Starts nothing: a server is started when it is first used. Close the client with `dispose`, or open it with `await using`. */
 export function createAcpClient(options: CreateAcpClientOptions): AcpClient {
+  checkOptions("createAcpClient()", options, OPTIONS);
   const host = systemHost();
   const { programs = openPrograms({ environment: host.environment }), clock = host.clock, cwd = host.cwd } = options;
   const close = async (): Promise<void> => {

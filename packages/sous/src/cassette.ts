@@ -2,6 +2,7 @@
 
 import type { ModelChoice } from "./core/agent.ts";
 import type { ModelRequest } from "./core/model.ts";
+import { checkOptions, type OptionNames } from "./core/options.ts";
 import type { Store } from "./core/store.ts";
 import { systemHost } from "./host.ts";
 import { fromAiSdk, isForeignModel } from "./model/ai-sdk.ts";
@@ -27,6 +28,9 @@ export type CassetteOptions = PlayOptions & {
   environment?: Readonly<Record<string, string | undefined>> | undefined;
 };
 
+const PLAY_OPTIONS: OptionNames<PlayOptions> = { match: true };
+const CASSETTE_OPTIONS: OptionNames<CassetteOptions> = { ...PLAY_OPTIONS, record: true, environment: true };
+
 /** Saves a stored run, with everything below it, as a cassette. Texts are as they were stored, without secrets. */
 export async function saveCassette(
   store: Pick<Store, "read" | "run">,
@@ -43,6 +47,7 @@ export async function saveCassette(
  * model's answers and written when the model is disposed or saved. Throws a `UserError` when there is nothing to play.
  */
 export function cassetteModel(file: string, options: CassetteOptions = {}): CassetteModel {
+  checkOptions("cassetteModel()", options, CASSETTE_OPTIONS);
   const { record, match, environment = process.env } = options;
   return playOrRecord(file, {
     match,
@@ -54,6 +59,7 @@ export function cassetteModel(file: string, options: CassetteOptions = {}): Cass
 
 /** The script of a cassette: `scriptedModel(scriptFromCassette(file))` gives its answers, without network and without a key. */
 export function scriptFromCassette(file: string, options: PlayOptions = {}): Script {
+  checkOptions("scriptFromCassette()", options, PLAY_OPTIONS);
   const player = new CassettePlayer(readCassette(file), file, options);
   const turn = (index: number) => (request: ModelRequest) => answers(answerOf(player.play(request, index)));
   const turnsOf = (path: string) => Array.from({ length: player.length(path) }, (_, index) => turn(index));

@@ -104,8 +104,9 @@ export const EXIT_CODE_TABLE: readonly ExitCodeEntry[] = [
   {
     code: 7,
     about:
-      "An action needed consent, no one could be asked, and no rule decided. It was refused, and the run continued without it.",
-    remedy: "`--allow RULE` for what `denied` of the JSON result lists, or `permissions` in the configuration.",
+      "An action needed consent, no one could be asked, and no rule decided. It was refused, and the run continued without it. With `--park`: questions wait for an answer.",
+    remedy:
+      "`--allow RULE` for what `denied` of the JSON result lists, or `permissions` in the configuration. `sous resume ID --approve N` or `--deny N` for what `questions` lists.",
   },
   { code: 8, about: "A recording does not match what happened now.", remedy: "The first step that differs is named." },
   { code: 129, about: "Ended by a hang-up (HUP): the terminal was closed.", remedy: "`sous resume` continues it." },

@@ -35,6 +35,12 @@ export function describeAction(
   };
 }
 
+/** The same in one line: who wants to use which tool, and on what. */
+export function actionLine(request: ApprovalRequest, options: ActionTextOptions = {}): string {
+  const { title, lines } = describeAction(request, { ...options, width: Number.POSITIVE_INFINITY });
+  return lines.length === 0 ? title : `${title}: ${lines.join(" ")}`;
+}
+
 /** The command, the path, the host: shown whole, whatever its length. */
 function mainLines(action: Action, columns: number): string[] {
   switch (action.kind) {

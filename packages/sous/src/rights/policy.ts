@@ -182,11 +182,12 @@ function relativeTo(root: string, matcher: RulePattern): RulePattern {
   };
 }
 
-/** Without `ask` there is no approver, and what no rule allows is refused. */
+/** For a person and a database that may be another's: what it says was allowed is asked about again. Without `ask` no one is asked. */
 export function createConsent({ decide }: Pick<Policy, "decide">, ask?: Approve): ApprovalPolicy {
-  if (ask === undefined) return { decide };
+  if (ask === undefined) return { decide, asksAgain: true };
   return {
     decide,
+    asksAgain: true,
     ask: (request, signal) => {
       // An answer that was remembered while this question was queued answers it too.
       const answer = decide(request);

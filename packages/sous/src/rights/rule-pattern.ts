@@ -71,7 +71,8 @@ function toolPattern(toolName: string): RulePattern {
   }
   const isFor = (name: string): boolean => matchesGlob(toolName, name);
   // `subagent_*` is every agent that has a name, by whichever tool it is called.
-  const isForAgent = (name = ""): boolean => name !== "" && isFor(`subagent_${name}`);
+  // `subagent` is every child that a call starts, with a definition or without, by whichever tool.
+  const isForAgent = (name = ""): boolean => toolName === "subagent" || (name !== "" && isFor(`subagent_${name}`));
   return {
     scope: "tool",
     isFor,

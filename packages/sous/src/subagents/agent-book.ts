@@ -26,7 +26,7 @@ export type AgentEntry = {
   lastRunId: string;
   /** Its session with an agent outside. */
   sessionId: string | undefined;
-  /** While it is alive, and before that while it is queued. */
+  /** While it is alive, before that while it is queued, and while it waits for an answer that comes later. */
   run: Run | undefined;
   status: RunOutcome["status"] | "running";
   turns: number;
@@ -137,6 +137,21 @@ export class AgentBook {
     this.count(entry, outcome);
   }
 
+  /** The run has stopped without an end. What it used counts from now on. */
+  parked(run: Run, outcome: RunOutcome): void {
+    this.ended(run, outcome);
+    const entry = this.#byId.get(run.who.agentId);
+    if (entry !== undefined) entry.run = run;
+  }
+
+  /** A parked run has an end after all. */
+  closed(run: Run, outcome: RunOutcome): void {
+    const entry = this.#byId.get(run.who.agentId);
+    if (entry === undefined) return;
+    entry.run = undefined;
+    entry.status = outcome.status;
+  }
+
   /** Adds what one ended run of the agent used. */
   count(entry: AgentEntry, outcome: RunOutcome | undefined): void {
     entry.status = outcome?.status ?? "failed";
@@ -236,7 +251,7 @@ export function childInfo(entry: AgentEntry): ChildInfo {
 
 export function childStatus(entry: AgentEntry): ChildStatus {
   const { run, isBackground: background } = entry;
-  const turns = entry.turns + (run?.turns ?? 0);
-  const isWaiting = run !== undefined && run.holding === undefined;
+  const turns = entry.turns + (run === undefined || run.isParked ? 0 : run.turns);
+  const isWaiting = run !== undefined && (run.holding === undefined || run.isParked);
   return { ...childInfo(entry), status: isWaiting ? "waiting" : entry.status, background, turns };
 }

@@ -1,9 +1,10 @@
 /** Children that run while their parent continues: their reports reach it exactly once. */
 
 import { messageOf } from "../core/errors.ts";
-import { type BackgroundChild, Cancelled, type Run } from "../core/run.ts";
+import type { BackgroundChild, Run } from "../core/run.ts";
 import { untilAborted } from "../core/scope.ts";
 import type { ChildReport } from "../core/spawn.ts";
+import { Cancelled } from "../core/stopped.ts";
 import { toToolResult } from "./report.ts";
 
 /** Registers the child and delivers its report when it ends, unless a call already waits for the report. */
@@ -47,7 +48,9 @@ export async function takeReports(
     // A child that never started has no report: its parent reads a notice.
     const ended = Promise.all(waiting.map((child) => child.ended.catch(() => undefined)));
     const reports = await untilAborted(ended, parent.scope);
-    for (const child of waiting) parent.background?.delete(child.run.who.agentId);
+    // The call that waits has no result before the answer has come: it is made again then.
+    if (callId !== undefined && waiting.some(({ run }) => run.isParked)) parent.parkCall(callId);
+    for (const child of waiting) if (!child.run.isParked) parent.background?.delete(child.run.who.agentId);
     return [...arrived, ...reports.filter((report) => report !== undefined)];
   } catch (error) {
     // The wait was stopped: the reports arrive as messages, also those of children that have ended meanwhile.
@@ -76,18 +79,36 @@ export async function nextReport(parent: Run): Promise<boolean> {
   }
   while (background.size > 0) {
     if (parent.isWrappingUp || (parent.inbox !== undefined && parent.inbox.length > 0)) return true;
-    using wait = waitForOne(parent, background);
-    await untilAborted(nextNews(parent, background, wait), parent.scope);
+    const atWork = [...background.values()].filter(({ run }) => !run.isParked);
+    if (atWork.length === 0) {
+      await parent.tree.park(parent);
+      parent.scope.throwIfAborted();
+      continue;
+    }
+    using wait = waitForOne(parent, atWork);
+    await untilAborted(nextNews(parent, atWork, wait), parent.scope);
   }
   return parent.inbox !== undefined && parent.inbox.length > 0;
 }
 
+/** Waits until no child of the run is at work. Those that are parked wait for an answer. */
+export async function untilChildrenRest(parent: Run): Promise<void> {
+  for (;;) {
+    const atWork = [...(parent.background?.values() ?? [])].filter(({ run }) => !run.isParked);
+    if (atWork.length === 0 && parent.openChildren === 0) return;
+    using _wait = waitForAll(parent, atWork, undefined);
+    const rest: Promise<unknown> =
+      atWork.length > 0
+        ? Promise.allSettled(atWork.map((child) => child.ended))
+        : new Promise<void>((resolve) => {
+            parent.onChildless = resolve;
+          });
+    await untilAborted(rest, parent.work);
+  }
+}
+
 /** The end of a child, or a message from outside. */
-function nextNews(
-  parent: Run,
-  children: ReadonlyMap<string, BackgroundChild>,
-  wait: Disposable | undefined,
-): Promise<void> {
+function nextNews(parent: Run, children: readonly BackgroundChild[], wait: Disposable | undefined): Promise<void> {
   return new Promise((resolve) => {
     const onNews = () => {
       if (parent.onIncoming === onNews) parent.onIncoming = undefined;
@@ -95,7 +116,7 @@ function nextNews(
       resolve();
     };
     parent.onIncoming = onNews;
-    for (const child of children.values()) child.ended.then(onNews, onNews);
+    for (const child of children) child.ended.then(onNews, onNews);
   });
 }
 
@@ -117,9 +138,9 @@ function waitForAll(
 }
 
 /** For the ledger: the parent waits until one of them has ended. */
-function waitForOne(parent: Run, children: ReadonlyMap<string, BackgroundChild>): Disposable | undefined {
+function waitForOne(parent: Run, children: readonly BackgroundChild[]): Disposable | undefined {
   const wait = parent.holding?.wait();
-  if (wait !== undefined) for (const { run } of children.values()) addWait(run, wait);
+  if (wait !== undefined) for (const { run } of children) addWait(run, wait);
   return wait;
 }
 
@@ -158,7 +179,7 @@ async function stopChildren(parent: Run): Promise<void> {
 function deliverAtEnd(parent: Run, child: BackgroundChild): void {
   child.ended.then(
     (report) => {
-      if (child.isDelivered) return;
+      if (child.isDelivered || child.run.isParked) return;
       child.isDelivered = true;
       parent.background?.delete(report.agentId);
       deliverReport(parent, report);

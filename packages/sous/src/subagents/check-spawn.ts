@@ -8,16 +8,24 @@ import type { Rights } from "../core/rights.ts";
 import type { Run } from "../core/run.ts";
 import { depthMessage, isSubagentToolName, type SpawnRequest } from "../core/spawn.ts";
 
-/** Throws `Refused` with the known names, the most similar first. */
+/** Of many names, as many as help. */
+const MAX_NAMES = 20;
+
+/** Throws `Refused` with known names, the most similar first. */
 export function findAgent(name: string, callable: readonly AgentDefinition[]): AgentDefinition {
   const found = callable.find((each) => each.name === name);
   if (found !== undefined) return found;
-  const names = nearestFirst(
-    name,
-    callable.map((each) => each.name),
-  );
-  const known = names.length === 0 ? "No agents are defined." : `Known: ${names.join(", ")}.`;
-  throw new Refused("invalid_input", `Unknown agent: ${name}. ${known}`);
+  throw new Refused("invalid_input", whyUnknown(name, callable) ?? "");
+}
+
+/** The sentence about a name that none of them has; undefined when one has it. */
+export function whyUnknown(name: string, callable: readonly AgentDefinition[]): string | undefined {
+  const known = callable.map((each) => each.name);
+  if (known.includes(name)) return undefined;
+  if (known.length === 0) return `Unknown agent: ${name}. No agents are defined.`;
+  const names = nearestFirst(name, known);
+  const more = names.length > MAX_NAMES ? `, and ${names.length - MAX_NAMES} more` : "";
+  return `Unknown agent: ${name}. Known: ${names.slice(0, MAX_NAMES).join(", ")}${more}.`;
 }
 
 /** For configuration and definitions; a call of the model may ask for less. */

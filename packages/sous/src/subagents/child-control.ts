@@ -1,13 +1,16 @@
 /** The control that a run has over its own children only. */
 
-import { Cancelled, type Run } from "../core/run.ts";
+import type { Run } from "../core/run.ts";
 import type { CancelMode, ChildControl, SpawnReply } from "../core/spawn.ts";
+import { Cancelled } from "../core/stopped.ts";
 import { type AgentBook, type AgentEntry, childInfo, childStatus, deliver } from "./agent-book.ts";
 import { takeReports, untilEnded } from "./background-children.ts";
 
 /** What the tree supplies. */
 export type ControlPorts = {
   book: AgentBook;
+  /** Ends a child that waits for an answer that comes later. */
+  closeParked(child: Run, mode: CancelMode, callId: string | undefined): void;
   /** Starts a finished child again with a further message. */
   revive(parent: Run, entry: AgentEntry, message: string, callId: string | undefined): Promise<SpawnReply>;
   /** True when this call has revived a child before a restart. */
@@ -32,6 +35,7 @@ export function childControl(parent: Run, ports: ControlPorts, callId: string | 
       if (entry === undefined) return unknownChild(agentId);
       if (message.trim() === "")
         return { kind: "refused", errorType: "invalid_input", message: "message cannot be empty" };
+      if (entry.run?.isParked === true) return waitsForAnswer(entry);
       if (entry.status !== "running" || ports.hasRevived(parent, callId))
         return ports.revive(parent, entry, message, callId);
       deliver(entry, { kind: "steer", text: message, callId });
@@ -42,13 +46,16 @@ export function childControl(parent: Run, ports: ControlPorts, callId: string | 
       const entry = own(agentId);
       if (entry === undefined) return undefined;
       const child = parent.background?.get(agentId);
-      if (entry.run !== undefined) stopRun(entry.run, mode, book, callId);
+      if (entry.run?.isParked === true) ports.closeParked(entry.run, mode, callId);
+      else if (entry.run !== undefined) stopRun(entry.run, mode, book, callId);
       if (child !== undefined) await ports.whileResting(parent, () => untilEnded(parent, child, callId));
       return childStatus(entry);
     },
     async report(agentId) {
       const entry = own(agentId);
-      return entry === undefined || entry.status === "running" ? undefined : ports.endText(entry.lastRunId);
+      return entry === undefined || entry.status === "running" || entry.run?.isParked
+        ? undefined
+        : ports.endText(entry.lastRunId);
     },
   };
 }
@@ -74,6 +81,11 @@ export function stopRun(run: Run, mode: CancelMode, book: AgentBook, callId?: st
 function isBelow(run: Run, ancestor: Run): boolean {
   for (let above = run.parent; above !== undefined; above = above.parent) if (above === ancestor) return true;
   return false;
+}
+
+function waitsForAnswer({ label }: AgentEntry): SpawnReply {
+  const message = `${label} waits until the user has answered a question, and reads no messages before.`;
+  return { kind: "refused", errorType: "consent", message };
 }
 
 function unknownChild(agentId: string): SpawnReply {

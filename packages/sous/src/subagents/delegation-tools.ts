@@ -1,11 +1,12 @@
 /** The tools for children that a run is offered, and the agents that calls may name. */
 
 import type { AgentDefinition } from "../core/agent.ts";
-import { DEFAULT_LIMITS, type DelegationLimits } from "../core/limits.ts";
+import { DEFAULT_LIMITS, type DelegationLimits, MAX_AGENT_TOOLS } from "../core/limits.ts";
 import { type Tool, tool } from "../core/tool.ts";
 import { utf8Length } from "../core/usage.ts";
 import { cancelTool, listTool, reportTool, sendTool, waitTool } from "./child-tools.ts";
-import { type InputLimits, spawnInputSchema, toSpawnRequest } from "./input.ts";
+import { findAgentsTool } from "./find-agents.ts";
+import { type InputLimits, namedInputSchema, spawnInputSchema, toSpawnRequest } from "./input.ts";
 import { namedAgentTool } from "./named-agent.ts";
 import { parallelTool } from "./parallel.ts";
 import { AGENTS_OF_SUBAGENT, agentList, DESCRIPTIONS } from "./prompts.ts";
@@ -42,13 +43,33 @@ export class DelegationTools {
    * Leaves out tools that are denied, that the run already has, or that need a child when none can be started. A run that
    * can start a child can read the rest of its report.
    */
-  offered({ own, subagents, delegate, callable, deny }: Delegating): Tool[] {
-    const mayUse = (each: Tool): boolean => !deny.has(each.name) && !own.some(({ name }) => name === each.name);
-    const named = subagents.map((each) => this.#toolOf(each)).filter(mayUse);
-    const starting = delegate ? namingAgents(this.#startingTools().filter(mayUse), callable) : [];
+  offered(delegating: Delegating): Tool[] {
+    const { own, subagents, delegate, callable, deny } = delegating;
+    const mayUse = usableBeside(delegating);
+    const isTogether = this.#isTogether(delegating);
+    const named = isTogether ? [] : subagents.map((each) => this.#toolOf(each)).filter(mayUse);
+    const nameable = delegate ? callable : isTogether ? callableAgents(subagents, [], deny) : [];
+    const make: Make = delegate ? () => this.#startingTools() : (agents) => [namedOnlyTool(this.#limits, agents)];
+    const starting = delegate || isTogether ? namingAgents(make, nameable, mayUse) : [];
     const hasOwn = own.some(({ category }) => category === "subagent");
     if (!hasOwn && named.length === 0 && starting.length === 0) return [];
     return [...named, ...starting, ...(delegate ? FOLLOW_UP_TOOLS : [reportTool]).filter(mayUse)];
+  }
+
+  /**
+   * `subagent_scout` where `subagent` names scout: not shown, and there for a call that an earlier part of the conversation
+   * leads to, or that began before a restart.
+   */
+  hidden(delegating: Delegating): Tool[] {
+    if (!this.#isTogether(delegating)) return [];
+    return delegating.subagents.map((each) => this.#toolOf(each)).filter(usableBeside(delegating));
+  }
+
+  /** Whether one tool names the agents of the definition. Where it is denied, each has its own tool. */
+  #isTogether(delegating: Delegating): boolean {
+    const { subagents, deny } = delegating;
+    const count = callableAgents(subagents, [], deny).length;
+    return count > MAX_AGENT_TOOLS && usableBeside(delegating)(subagentTool);
   }
 
   #startingTools(): readonly Tool[] {
@@ -62,6 +83,12 @@ export class DelegationTools {
     this.#named.set(definition, known);
     return known;
   }
+}
+
+type MayUse = (candidate: Pick<Tool, "name">) => boolean;
+
+function usableBeside({ own, deny }: Delegating): MayUse {
+  return ({ name }) => !deny.has(name) && !own.some((each) => each.name === name);
 }
 
 /** The tool for one task to one child. `limits` are those that its description names. */
@@ -79,14 +106,50 @@ function subagentToolFor(limits: InputLimits): Tool {
 
 export const subagentTool: Tool = subagentToolFor(DEFAULT_LIMITS);
 
-/** Only the first tool has the list; the second refers to it. */
-function namingAgents(tools: readonly Tool[], agents: readonly AgentDefinition[]): readonly Tool[] {
-  const list = agentList(agents, utf8Length);
+/** For an agent that has many subagents and may start no other children: `agent` must be one of them. */
+function namedOnlyTool(limits: InputLimits, agents: readonly AgentDefinition[]): Tool {
+  return tool({
+    name: "subagent",
+    description: DESCRIPTIONS.named,
+    category: "subagent",
+    effect: "idempotent",
+    inputSchema: namedInputSchema(limits, agents),
+    execute: async (input, context) => toToolResult(await context.spawn(toSpawnRequest(input))),
+  }) as Tool;
+}
+
+/** Makes the tools that start children, for these agents. */
+type Make = (agents: readonly AgentDefinition[]) => readonly Tool[];
+
+/** Only the first tool has the list; the second refers to it. Of many agents there is more to find than the list has. */
+function namingAgents(make: Make, agents: readonly AgentDefinition[], mayUse: MayUse): readonly Tool[] {
+  const tools = make(agents).filter(mayUse);
+  if (tools.length === 0) return [];
+  const finding = agents.length > MAX_AGENT_TOOLS ? [findAgentsTool(agents)].filter(mayUse) : [];
+  const list = agentList(agents, { bytesOf: utf8Length, canFind: finding.length > 0 });
   if (list === undefined) return tools;
-  return tools.map((each, index) => ({
+  const naming = tools.map((each, index) => ({
     ...each,
     description: index === 0 ? `${each.description}\n\n${list}` : `${each.description} ${AGENTS_OF_SUBAGENT}`,
   }));
+  const all = [...naming, ...finding];
+  for (const each of all) made.set(each, { make, agents, mayUse });
+  return all;
+}
+
+/** What a tool was made from whose text names agents. */
+type Naming = { readonly make: Make; readonly agents: readonly AgentDefinition[]; readonly mayUse: MayUse };
+const made = new WeakMap<Tool, Naming>();
+
+/** The tool without the agents that are denied now; undefined when it goes with them. */
+export function withoutDenied(given: Tool, deny: ReadonlySet<string>): Tool | undefined {
+  const naming = made.get(given);
+  if (naming === undefined) return given;
+  const { make, agents, mayUse } = naming;
+  const left = agents.filter(({ name }) => !deny.has(`subagent_${name}`));
+  if (left.length === agents.length) return given;
+  const stillUsed: MayUse = (each) => !deny.has(each.name) && mayUse(each);
+  return namingAgents(make, left, stillUsed).find(({ name }) => name === given.name);
 }
 
 /** Those of the definition first, each name once. A denied `subagent_scout` is denied by its name, too. */

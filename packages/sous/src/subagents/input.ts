@@ -1,9 +1,11 @@
 /** What `subagent` and `parallel_subagent` take: the schemas of their input, and the request they make of it. */
 
 import * as z from "zod";
+import type { AgentDefinition } from "../core/agent.ts";
 import type { DelegationLimits } from "../core/limits.ts";
 import type { StandardSchema } from "../core/schema.ts";
 import { type SpawnRequest, SUMMARY_PROMPT, type SummaryMode } from "../core/spawn.ts";
+import { whyUnknown } from "./check-spawn.ts";
 import type { ParallelSubagentInput, SubagentInput } from "./input-types.ts";
 import { describedSchema, type SentenceSchema, sentenceSchema } from "./sentence-schema.ts";
 
@@ -79,11 +81,27 @@ const SENTENCES = {
   "*": `Allowed: ${Object.keys(spawnShape.shape).join(", ")}.`,
 };
 
-const spawnSchema: SentenceSchema<SubagentInput> = sentenceSchema(spawnShape, SENTENCES);
-const parallelSchema: SentenceSchema<ParallelSubagentInput> = sentenceSchema(parallelShape, {
-  ...SENTENCES,
-  "*": `Allowed: ${Object.keys(parallelShape.shape).join(", ")}; in a task ${Object.keys(spawnShape.shape).slice(0, -1).join(", ")}.`,
+/** What `subagent_<name>` calls it. */
+const TASK = { name: "task_prompt", other: "task" };
+
+const spawnSchema: SentenceSchema<SubagentInput> = sentenceSchema(spawnShape, SENTENCES, TASK);
+const parallelSchema: SentenceSchema<ParallelSubagentInput> = sentenceSchema(
+  parallelShape,
+  {
+    ...SENTENCES,
+    "*": `Allowed: ${Object.keys(parallelShape.shape).join(", ")}; in a task ${Object.keys(spawnShape.shape).slice(0, -1).join(", ")}.`,
+  },
+  TASK,
+);
+
+const namedShape = spawnShape.pick({ label: true, task_prompt: true, agent: true, summary_prompt: true }).required({
+  agent: true,
 });
+const namedSchema: SentenceSchema<SubagentInput> = sentenceSchema(
+  namedShape,
+  { ...SENTENCES, "*": `Allowed: ${Object.keys(namedShape.shape).join(", ")}.` },
+  TASK,
+);
 
 export function spawnInputSchema(limits: InputLimits): StandardSchema<SubagentInput> {
   return describedSchema(spawnSchema, descriptions(limits));
@@ -91,6 +109,22 @@ export function spawnInputSchema(limits: InputLimits): StandardSchema<SubagentIn
 
 export function parallelInputSchema(limits: InputLimits): StandardSchema<ParallelSubagentInput> {
   return describedSchema(parallelSchema, descriptions(limits));
+}
+
+/** Of a tool that hands tasks to these agents and to no other child. */
+export function namedInputSchema(
+  limits: InputLimits,
+  agents: readonly AgentDefinition[],
+): StandardSchema<SubagentInput> {
+  const described = describedSchema(namedSchema, descriptions(limits));
+  const standard = described["~standard"];
+  const validate: typeof standard.validate = async (value) => {
+    const result = await standard.validate(value);
+    if (result.issues !== undefined) return result;
+    const problem = whyUnknown(result.value.agent ?? "", agents);
+    return problem === undefined ? result : { issues: [{ message: problem }] };
+  };
+  return { "~standard": { ...standard, validate } } as StandardSchema<SubagentInput>;
 }
 
 export function toSpawnRequest(input: SubagentInput, index = 0): SpawnRequest {

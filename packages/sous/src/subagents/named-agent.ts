@@ -10,6 +10,7 @@ import {
 } from "../core/agent.ts";
 import { UserError } from "../core/errors.ts";
 import { DEFAULT_LIMITS } from "../core/limits.ts";
+import { checkOptions, type OptionNames } from "../core/options.ts";
 import { isSuccess } from "../core/outcome.ts";
 import type { StandardSchema } from "../core/schema.ts";
 import type { ChildReport, SpawnReply } from "../core/spawn.ts";
@@ -48,6 +49,8 @@ const taskInput: StandardSchema<NamedAgentInput> = sentenceSchema(
       .describe("Everything the agent must know: it sees nothing else."),
   }),
   { task: "task cannot be empty", "*": "Allowed: task." },
+  // What `subagent` calls it.
+  { name: "task", other: "task_prompt" },
 );
 
 /** The tool that hands its task to this agent. Asks first, unless its holder listed the agent as its own. */
@@ -151,8 +154,12 @@ export type SubagentFactory = {
   createReadOnly(definition: FactoryDefinition): Tool;
 };
 
+const FACTORY_OPTIONS: OptionNames<FactoryOptions> = { model: true, registry: true, stores: true };
+
 /** Makes specialists' tools from one model and one registry. They ask before they run, unless a rule allows them. */
 export function subagentFactory(options: FactoryOptions, start?: StartRun): SubagentFactory {
+  checkOptions("subagentFactory()", options, FACTORY_OPTIONS);
+  if (options.registry === undefined) throw new UserError("subagentFactory() needs a registry of tools");
   const make = (definition: FactoryDefinition, keep: (candidate: Tool) => boolean): Tool => {
     const { model, stores } = options;
     const hooks = stores === undefined ? definition.hooks : storingHooks(stores, definition.hooks);

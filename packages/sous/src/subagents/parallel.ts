@@ -138,6 +138,9 @@ function toDone(label: string, reply: SpawnReply): Done {
     throw new Error("A parallel task cannot run in the background");
   if (reply.kind === "refused")
     return withoutChild(label, reply.message, reply.errorType === "cancelled" ? reply.errorType : undefined);
+  // The call has no result before the answer has come, and this task is no reason to stop the others.
+  if (reply.kind === "parked")
+    return { result: { label, success: true, output: "", duration_ms: 0 }, report: undefined };
   const { report } = reply;
   const result: ParallelResult = { label, success: true, output: reportText(report), ...reportMetadata(report) };
   if (isSuccess(report.outcome)) return { result, report };

@@ -147,6 +147,7 @@ function advance({ progress, contexts }: Tracked, event: SousEvent): boolean {
     case "steer":
     case "notice":
     case "report":
+    case "park":
       return false;
     default:
       return event satisfies never;

@@ -1,5 +1,7 @@
 /** What models read about the tools for children. Snapshotted: a changed word here changes behaviour. */
 
+import { oneLine, shortened } from "../core/clean-text.ts";
+
 export const DESCRIPTIONS = {
   subagent:
     "Hand a self-contained task to a subagent with its own conversation. It sees only task_prompt, not your history, works with some of your tools, and answers with one bounded report. Use it for work whose details you do not need to keep. To run several at once use parallel_subagent.",
@@ -11,6 +13,9 @@ export const DESCRIPTIONS = {
   cancel: "Stop a subagent you started. wrap-up lets it say what it has; stop ends it at once.",
   list: "List the subagents you started, with their state.",
   spawn: "Hand a self-contained task to a subagent with its own conversation and get its answer.",
+  named:
+    "Hand a self-contained task to one of your agents, which has its own instructions and conversation. It sees only task_prompt, not your history, and answers with one bounded report.",
+  find: "Find agents by what they do: those whose names and descriptions have the words of the query, the best first. subagent takes their names as agent.",
   delegate: "Hand a task to an external agent and get its answer.",
 } as const;
 
@@ -27,19 +32,30 @@ export function describeNamedAgent(name: string): string {
 export const AGENTS_OF_SUBAGENT = "agent is one of those that subagent lists.";
 
 const MAX_LIST_BYTES = 8192;
+/** Kept for the line about those that are left out. */
+const NOTICE_BYTES = 200;
 const MAX_SENTENCE = 200;
 
-/** The agents that a call may name, with the first sentence of each; undefined when there are none. */
-export function agentList(agents: readonly AgentFacts[], bytesOf: (text: string) => number): string | undefined {
+type AgentListOptions = {
+  readonly bytesOf: (text: string) => number;
+  /** Whether `agents_find` is there to find those that are left out. */
+  readonly canFind: boolean;
+};
+
+/** The agents that a call may name, with the first sentence of each, within 8 KB; undefined when there are none. */
+export function agentList(agents: readonly AgentFacts[], options: AgentListOptions): string | undefined {
   if (agents.length === 0) return undefined;
+  const { bytesOf, canFind } = options;
   const lines = ["Agents that agent can name:"];
-  let left = MAX_LIST_BYTES - 200;
-  for (const [index, { name, description = "" }] of agents.entries()) {
-    const about = firstSentence(description);
-    const line = about === "" ? `- ${name}` : `- ${name}: ${about}`;
+  let left = MAX_LIST_BYTES - NOTICE_BYTES;
+  for (const [index, each] of agents.entries()) {
+    const line = agentLine(each, firstSentence(oneLine(each.description)));
     left -= bytesOf(line) + 1;
     if (left < 0) {
-      lines.push(`- and ${agents.length - index} more; an unknown name is answered with the whole list`);
+      const how = canFind
+        ? "agents_find finds them by what they do"
+        : "an unknown name is answered with those most like it";
+      lines.push(`- and ${agents.length - index} more; ${how}`);
       break;
     }
     lines.push(line);
@@ -47,14 +63,13 @@ export function agentList(agents: readonly AgentFacts[], bytesOf: (text: string)
   return lines.join("\n");
 }
 
-type AgentFacts = { readonly name: string; readonly description?: string | undefined };
+export type AgentFacts = { readonly name: string; readonly description?: string | undefined };
 
-function firstSentence(description: string): string {
-  const text = description
-    .slice(0, 10 * MAX_SENTENCE)
-    .replace(/\s+/g, " ")
-    .trim();
+export function agentLine({ name }: AgentFacts, about: string): string {
+  return about === "" ? `- ${name}` : `- ${name}: ${about}`;
+}
+
+function firstSentence(text: string): string {
   const end = /[.!?](?= |$)/.exec(text)?.index;
-  const sentence = end === undefined ? text : text.slice(0, end + 1);
-  return sentence.length <= MAX_SENTENCE ? sentence : `${sentence.slice(0, MAX_SENTENCE).toWellFormed()}…`;
+  return shortened(end === undefined ? text : text.slice(0, end + 1), MAX_SENTENCE);
 }

@@ -3,6 +3,7 @@
 import * as z from "zod";
 import { type AgentDefinition, agent, type ModelChoice } from "../core/agent.ts";
 import { UserError } from "../core/errors.ts";
+import { checkOptions, type OptionNames } from "../core/options.ts";
 import { type OutsideAgents, outsideModel } from "../core/outside-agent.ts";
 import type { StandardSchema } from "../core/schema.ts";
 import { type Tool, type ToolContext, type ToolRegistry, type ToolResult, tool } from "../core/tool.ts";
@@ -24,6 +25,11 @@ export type SubagentToolsOptions = {
   serverName?: string | undefined;
   agentId?: string | undefined;
   systemPrompt?: string | undefined;
+};
+
+const OPTIONS: OptionNames<SubagentToolsOptions> = {
+  ...{ model: true, client: true, callbacks: true, defaultMaxTurns: true, maxDepth: true },
+  ...{ serverName: true, agentId: true, systemPrompt: true },
 };
 
 const DEFAULT_MAX_TURNS = 10;
@@ -66,6 +72,7 @@ export function addSubagentTools(
   depth: number,
   start: StartRun,
 ): void {
+  checkOptions("registerSubagentTools()", options, OPTIONS);
   const { model, client } = options;
   if (model === undefined && client === undefined)
     throw new UserError("registerSubagentTools needs a model, a client, or both");

@@ -69,6 +69,9 @@ export function toToolResult(reply: SpawnReply): ToolResult {
         data: reply.report,
       };
     }
+    case "parked":
+      // Not read by the model: the call has no result before the answer has come.
+      return { success: true, output: "The subagent waits for an answer of the user." };
     default:
       return reply satisfies never;
   }

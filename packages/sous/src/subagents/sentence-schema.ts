@@ -11,17 +11,24 @@ export type SentenceSchema<Value> = StandardSchema<Value> & {
   readonly "~standard": { readonly jsonSchema: { input(): JsonSchema } };
 };
 
+/** A field that may be given under another name, too; the JSON Schema shows `name` only. */
+export type Alias = { readonly name: string; readonly other: string };
+
 /** Wraps a zod object. Converted to JSON Schema once, when a tool with it is first offered. */
 export function sentenceSchema<Shape extends z.ZodType>(
   shape: Shape,
   sentences: Sentences,
+  alias?: Alias,
 ): SentenceSchema<z.infer<Shape>> {
   const jsonSchema = once(() => z.toJSONSchema(shape, { io: "input" }) as JsonSchema);
   return {
     "~standard": {
       version: 1,
       vendor: "sous",
-      validate(value: unknown) {
+      validate(given: unknown) {
+        const value = alias === undefined ? given : renamed(given, alias);
+        if (value === DIFFER)
+          return { issues: [{ message: `${alias?.name} and ${alias?.other} are two names of one field: give one` }] };
         const result = shape.safeParse(value);
         if (result.success) return { value: result.data };
         return { issues: result.error.issues.map((issue) => ({ message: toSentence(issue, value, sentences) })) };
@@ -29,6 +36,23 @@ export function sentenceSchema<Shape extends z.ZodType>(
       jsonSchema: { input: jsonSchema },
     },
   } as SentenceSchema<z.infer<Shape>>;
+}
+
+const DIFFER = Symbol("differ");
+
+/** The input with the field under its own name, also in the entries of lists; `DIFFER` when both names say different things. */
+function renamed(value: unknown, alias: Alias): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    const all = value.map((each) => renamed(each, alias));
+    return all.includes(DIFFER) ? DIFFER : all;
+  }
+  const { name, other } = alias;
+  const { [other]: text, tasks, ...rest } = value as Record<string, unknown>;
+  if (text !== undefined && rest[name] !== undefined && text !== rest[name]) return DIFFER;
+  const inner = renamed(tasks, alias);
+  if (inner === DIFFER) return DIFFER;
+  return { ...rest, ...(text !== undefined && { [name]: text }), ...(tasks !== undefined && { tasks: inner }) };
 }
 
 /** The same schema with descriptions that depend on the tree; they also apply to fields of list entries. */

@@ -85,6 +85,9 @@ class LifecycleFold implements LifecycleLog {
       case "tool-call-end":
         this.#callEnd(event);
         break;
+      case "park":
+        this.#park(event);
+        break;
       case "spawn-refused":
         this.#refused(event);
         break;
@@ -158,6 +161,15 @@ class LifecycleFold implements LifecycleLog {
       status: completionStatus(status),
     });
     this.#ended.push({ ...head, conversationId: runId, time });
+  }
+
+  /** Its process is done with it; the process that resumes it says how it ends. */
+  #park(event: EventOf<"park">): void {
+    const { runId, depth, time } = event;
+    const label = this.#labelOf(event, this.#runs.get(runId));
+    this.#runs.delete(runId);
+    for (const key of this.#fanOuts.keys()) if (key.startsWith(`${runId} `)) this.#fanOuts.delete(key);
+    if (depth > 0) this.#say("info", "subagent.park", time, { label, depth });
   }
 
   #callStart(event: EventOf<"tool-call-start">): void {

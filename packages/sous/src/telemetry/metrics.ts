@@ -1,6 +1,6 @@
 /** Counts what happens in trees: a fold over events that writes to a meter. */
 
-import type { EventListener, EventOf, SousEvent } from "../core/event.ts";
+import type { EventListener, EventOf, RunIdentity, SousEvent } from "../core/event.ts";
 import { isOutsideModel } from "../core/model.ts";
 import { errorTypeOf } from "../core/outcome.ts";
 import { countEnd } from "./ended-run.ts";
@@ -66,6 +66,9 @@ class MetricsFold {
         break;
       case "run-end":
         this.#end(event, run);
+        break;
+      case "park":
+        if (run !== undefined) this.#leave(event);
         break;
       case "spawn-refused":
         // guard: refused-is-no-execution
@@ -149,7 +152,7 @@ class MetricsFold {
   }
 
   #end(event: EventOf<"run-end">, run: LiveRun | undefined): void {
-    const { runId, agentId, depth, usage, costUsd } = event;
+    const { depth, usage, costUsd } = event;
     const errorType = errorTypeOf(event);
     const agent = run?.agent ?? OTHER;
     countEnd(this.#meter, { ...event, agent, model: run?.model.model ?? OTHER, errorType });
@@ -161,6 +164,11 @@ class MetricsFold {
     // A call that was stopped before its answer was recorded is counted in the end alone.
     const restUsd = costUsd === null ? null : costUsd - run.costUsd;
     charge(run, depth, usage.totalTokens - run.tokens, restUsd);
+    this.#leave(event);
+  }
+
+  /** It is no longer at work here. One that waits for an answer has not ended: the process that resumes it counts its end. */
+  #leave({ runId, agentId, depth }: RunIdentity): void {
     this.#live.delete(runId);
     this.#unheard.delete(runId);
     this.#countActive(depth, -1); // guard: active-until-every-end

@@ -1,7 +1,7 @@
 /** What was said, asked and returned, as the semantic conventions write it: JSON of at most 8 KB an attribute. */
 
 import type { EventOf } from "../core/event.ts";
-import type { AssistantMessage, UserMessage } from "../core/message.ts";
+import type { AssistantMessage, ProviderPart, UserMessage } from "../core/message.ts";
 import type { FinishReason } from "../core/model.ts";
 import { truncateUtf8 } from "../core/truncate.ts";
 import { utf8Length } from "../core/usage.ts";
@@ -67,12 +67,13 @@ export function said(role: "user" | "assistant" | "system", text: string): Conte
   return { role, parts: [textPart(text)] };
 }
 
-/** Why a model stopped, in the words of the conventions; `other` is ours. */
+/** Why a model stopped, in the words of the conventions; `paused` and `other` are ours. */
 export const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
   stop: "stop",
   "tool-calls": "tool_call",
   length: "length",
   "content-filter": "content_filter",
+  paused: "paused",
   other: "other",
 };
 
@@ -103,9 +104,17 @@ function partOf(part: (UserMessage | AssistantMessage)["content"][number]): Part
       return { type: "file", mime_type: part.mediaType };
     case "tool-call":
       return { type: "tool_call", id: part.callId, name: part.toolName, arguments: part.input };
+    case "provider":
+      return providerPart(part);
     default:
       return part satisfies never;
   }
+}
+
+/** The conventions have no type for sources. */
+function providerPart({ kind, callId, toolName, value }: ProviderPart): Part {
+  if (kind === "result") return { type: "tool_call_response", id: callId, response: value };
+  return { type: kind === "call" ? "tool_call" : "sources", id: callId, name: toolName, arguments: value };
 }
 
 /** At most `maxBytes` together with the words that say how much is missing. */

@@ -75,6 +75,7 @@ export function noteOnSpan(span: OpenSpan | undefined, event: SousEvent, content
     case "tool-call-end":
     case "outside-call":
     case "run-end":
+    case "park":
     case "text-delta":
     case "reasoning-delta":
       break;

@@ -3,6 +3,7 @@
 import type { Context, Link, SpanContext, TracerProvider } from "@opentelemetry/api";
 import type { EventListener, EventOf, ResumedRun, RunIdentity, RunOrigin } from "../core/event.ts";
 import { isOutsideModel } from "../core/model.ts";
+import { checkOptions, type OptionNames } from "../core/options.ts";
 import { completionStatus, errorTypeOf } from "../core/outcome.ts";
 import { spanIdOf, traceIdOf } from "../core/trace-context.ts";
 import { noUsage, usageWithout } from "../core/usage.ts";
@@ -31,11 +32,16 @@ export type TraceOptions = {
   baggage?: string | undefined;
 };
 
+const OPTIONS: OptionNames<TraceOptions> = {
+  ...{ tracerProvider: true, captureContent: true, redact: true, observationType: true, parent: true, baggage: true },
+};
+
 /**
  * A listener that makes spans of the events it hears, of any number of trees: give it to a run as `onEvent`. Never throws. A
  * span is exported when it ends: the process that ends a run exports its span, and a run that never ends has none.
  */
 export function traceRuns(options: TraceOptions = {}): EventListener {
+  checkOptions("traceRuns()", options, OPTIONS);
   const fold = new SpanFold(options);
   return (event) => {
     // They are many, and on no span.
@@ -105,6 +111,10 @@ class SpanFold {
         break;
       case "run-end":
         this.#endRun(run, event);
+        break;
+      case "park":
+        // Not ended here: the process that ends the run exports its span.
+        this.#runs.delete(event.runId);
         break;
       case "approval-end":
         if (!event.allowed) run.denied.add(event.callId);

@@ -34,6 +34,7 @@ export function checkMessages(messages: readonly Message[]): string[] {
           if (!part.output.isWellFormed()) problem(`has a result of ${part.callId} that is not well-formed Unicode`);
           break;
         case "file":
+        case "provider":
           break;
         default:
           part satisfies never;
@@ -41,7 +42,10 @@ export function checkMessages(messages: readonly Message[]): string[] {
     }
   }
   if (messages[0]?.role !== "user") problems.push("the history does not begin with a user message");
-  if (messages.at(-1)?.role === "assistant") problems.push("the history ends with the model's own message");
+  // A provider that has paused continues its own message.
+  const isPaused = messages.at(-1)?.content.some(({ type }) => type === "provider") === true;
+  if (messages.at(-1)?.role === "assistant" && !isPaused)
+    problems.push("the history ends with the model's own message");
   if (open.size > 0) problems.push(`the history ends while ${[...open].join(", ")} has no result`);
   return problems;
 }

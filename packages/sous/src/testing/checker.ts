@@ -212,7 +212,7 @@ class History {
 
   #outsideCall(run: RunState, event: EventOf<"outside-call">): void {
     const { callId, phase } = event;
-    if (!run.hasSession) this.problem(event, "comes before the session of its run");
+    if (!run.hasSession && event.kind !== "provider") this.problem(event, "comes before the session of its run");
     if (phase === "start") {
       if (run.outsideCalls.has(callId)) this.problem(event, "begins twice");
       run.outsideCalls.add(callId);

@@ -13,6 +13,7 @@ const scriptSchema = once(() => {
     "overloaded",
     "network",
     "interrupted",
+    "output_schema",
     "auth",
     "context_length",
     "invalid_request",

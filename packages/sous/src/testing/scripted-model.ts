@@ -12,6 +12,7 @@ import type { Clock } from "../core/clock.ts";
 import { ModelError } from "../core/errors.ts";
 import type { AssistantMessage, Message } from "../core/message.ts";
 import type { FinishReason, Model, ModelAnswer, ModelRequest, OnDelta } from "../core/model.ts";
+import { checkOptions, type OptionNames } from "../core/options.ts";
 import { addUsage, noUsage, type Price, type Usage } from "../core/usage.ts";
 import { systemClock } from "../host.ts";
 import { findLines, type Script, type ScriptLines, type ScriptTurn } from "./script.ts";
@@ -31,6 +32,10 @@ export type ScriptedModelOptions = {
   schedule?: (path: string) => Promise<void> | undefined;
   /** Sees every request as it arrives, before it is answered. */
   onRequest?: (request: ModelRequest) => void;
+};
+
+const OPTIONS: OptionNames<ScriptedModelOptions> = {
+  ...{ id: true, price: true, contextWindow: true, clock: true, schedule: true, onRequest: true },
 };
 
 /** One request as the model saw it. */
@@ -65,7 +70,10 @@ export function scriptedModel(
   ...given: readonly (ScriptTurn | Script | ScriptedModelOptions | undefined)[]
 ): ScriptedModel {
   const [first, second] = given;
-  if (first !== undefined && isScript(first)) return modelOf(first, (second ?? {}) as ScriptedModelOptions);
+  if (first !== undefined && isScript(first)) {
+    checkOptions("scriptedModel()", second ?? {}, OPTIONS);
+    return modelOf(first, (second ?? {}) as ScriptedModelOptions);
+  }
   return modelOf({ "**": given as readonly ScriptTurn[] }, {});
 }
 
@@ -108,6 +116,7 @@ function modelOf(script: Script, options: ScriptedModelOptions): ScriptedModel {
     contextWindow,
     requests,
     reported,
+    takesProviderTool: () => true,
     answer,
     get requestCount() {
       return requestCount;
@@ -116,7 +125,7 @@ function modelOf(script: Script, options: ScriptedModelOptions): ScriptedModel {
 }
 
 /** How far an agent has come that asks this model for the first time: more than nothing after a restart. */
-function doneBefore({ caller, mayCallTools, messages }: ModelRequest): Pick<Progress, "turns" | "calls"> {
+function doneBefore({ caller, mayCallTools, settings, messages }: ModelRequest): Pick<Progress, "turns" | "calls"> {
   const idStart = callIdOf(caller.path, "");
   let calls = 0;
   for (const message of messages) {
@@ -126,8 +135,9 @@ function doneBefore({ caller, mayCallTools, messages }: ModelRequest): Pick<Prog
       calls = Math.max(calls, Number(part.callId.slice(idStart.length)) || 0);
     }
   }
-  // A closing turn has the number of the turn before it.
-  return { turns: Math.max(0, mayCallTools ? caller.turn - 1 : caller.turn), calls };
+  // A summary and last words have the number of the turn before them; a repair of the output has its own.
+  const isCounted = mayCallTools || settings.outputSchema !== undefined || settings.toolChoice === "none";
+  return { turns: Math.max(0, isCounted ? caller.turn - 1 : caller.turn), calls };
 }
 
 /** Histories only grow, so the record remembers how long this one was instead of copying it. */

@@ -8,7 +8,6 @@ import type { Clock, Host } from "../../core/clock.ts";
 import type { Configuration, PermissionRule } from "../../core/configuration.ts";
 import { UnpricedModel } from "../../core/errors.ts";
 import type { GuardPaths } from "../../core/guarded-files.ts";
-import { isOutsideModel, providerOf, whyNotNamed } from "../../core/model.ts";
 import type { Programs } from "../../core/process.ts";
 import type { RunOptions, RunResult, RuntimeOptions } from "../../core/runtime.ts";
 import type { Store } from "../../core/store.ts";
@@ -25,14 +24,17 @@ import { overheard } from "../run/log.ts";
 import { openForRun, storageOf } from "../stored/database.ts";
 import type { RunFlags } from "../table/run-flags.ts";
 import { inertLine } from "../terminal/text.ts";
+import { agentFiles } from "./agent-files.ts";
 import { guardPaths } from "./guards.ts";
 import { budgetOf, limitsOf } from "./limits.ts";
 import { modelSource } from "./models.ts";
 import { type RightsMode, rulesByMode } from "./modes.ts";
+import type { NestedNoteBook } from "./nested-notes.ts";
+import { readNotes } from "./notes.ts";
 import { lateClient, outsideAgents, serverSecrets } from "./outside.ts";
 import { openProjectPrograms } from "./programs.ts";
-import { findTrust, loadAgents, readConfiguration, trustWarning } from "./project.ts";
-import { ROOT_NAME, readNotes, rootAndAgents } from "./root.ts";
+import { findTrust, readConfiguration, trustWarning, userNotes } from "./project.ts";
+import { rootAndAgents, rootFile, withModelOf } from "./root.ts";
 import { commandReading, lineOf, policyFor, withAgentRules } from "./rules.ts";
 import { openTelemetry, type RunTelemetry } from "./telemetry.ts";
 import { narrowConfiguration, narrowRights, readOuterLimits, withinOuter } from "./within.ts";
@@ -45,6 +47,8 @@ export type ApplicationRequest = ProcessContext & {
   readonly mode?: (() => RightsMode) | undefined;
   /** The trace of a root that starts now; when unset that of the variables. */
   readonly trace?: Host["trace"];
+  /** Of a run that continues: the name of its root, which is its agent if there is a file of it. */
+  readonly rootName?: string | undefined;
   /** The store of a run that continues; the caller opened it. */
   readonly store?: Store | undefined;
   /** Of the process, when several applications share it; the caller opened it. */
@@ -110,18 +114,22 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
   const trust = flags.isBare ? undefined : await knownTrust(request);
   const project = trust?.state === "trusted" ? trust : undefined;
   const { configuration: given, warnings } = await readConfiguration({ flags, cwd, env, project });
-  const configuration = narrowConfiguration(given, outer);
-  const { agentServers } = configuration;
+  const narrowed = narrowConfiguration(given, outer);
+  const { agentServers } = narrowed;
   for (const warning of warnings) request.warn(inertLine(warning, 1000));
+  const files = await agentFiles(request, project, narrowed, request.warn);
+  const chosen = rootFile(files, request);
+  const configuration = chosen === undefined ? narrowed : withModelOf(chosen, narrowed, flags);
   const storage = storageOf(flags.storage, configuration);
   await using opened = new AsyncDisposableStack();
   const store = request.store ?? opened.use(await openForRun(storage));
   const programs = await openProjectPrograms(request, project, opened);
   const guards = await guardPaths(guardRequest(request, configuration), configuration, trust);
-  const files = onProviderOf(await agentFiles(request, project, configuration), configuration, request.warn);
   const bounds = { heldRules: trust?.heldRules ?? [], guards, agents: files };
   const commands = await openCommands(programs, env);
-  const tools = await toolsOf(request, configuration, { programs, guards, commands });
+  const nested = await openNested(project, { store, files, warn: request.warn });
+  const builtIn = await toolsOf(request, configuration, { programs, guards, commands });
+  const tools = nested?.tools(builtIn) ?? builtIn;
   const rulesFor = (allowsAll: boolean): Policy => {
     const policy = policyFor({ env, flags: { rights: { ...flags.rights, allowsAll } } }, configuration, bounds);
     return withAgentRules(policy, files, { allowsAll, ...commandReading(request, configuration, guards) });
@@ -140,8 +148,12 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
   const { isSampled } = telemetry;
   const host = systemHost({ cwd, environment: { ...env, ...secrets }, isSampled, trace: request.trace });
   const outside = outsideAgents(agentServers, opened.use(lateClient(agentServers, { programs, cwd })));
-  const notes = await readNotes({ cwd, now: host.clock.now(), programs, project, warn: request.warn });
-  const { root, agents } = await rootAndAgents({ configuration, tools, files, rights: flags.rights, notes, outside });
+  const userFile = flags.isBare ? undefined : userNotes(env);
+  const hasNested = nested !== undefined;
+  const place = { cwd, now: host.clock.now(), programs, project, userFile, hasNested };
+  const notes = await readNotes({ ...place, warn: request.warn });
+  const { rights } = flags;
+  const { root, agents } = await rootAndAgents({ configuration, tools, files, rights, notes, outside, chosen });
   const options: RuntimeOptions = {
     host,
     agents,
@@ -154,7 +166,10 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
   const lives = opened.move();
   return {
     configuration,
-    runtime: withinOuter(overheard(runtimeOn(models.resolve, options), telemetry.onEvent), outer),
+    runtime: withinOuter(
+      overheard(overheard(runtimeOn(models.resolve, options), telemetry.onEvent), nested?.onEvent),
+      outer,
+    ),
     clock: host.clock,
     agent: root,
     tools,
@@ -179,13 +194,14 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
       return input === action.input ? shown : { ...shown, rule: undefined };
     },
     remember: (rule, asked) => rules.remember(rule, lineOf(asked)),
-    ruleOn: (toolName) => rules.decide({ ...AS_ROOT, toolName, input: {}, cwd })?.effect,
+    ruleOn: (toolName) =>
+      rules.decide({ ...NOT_MADE, path: root.name, agent: root.name, toolName, input: {}, cwd })?.effect,
     [Symbol.asyncDispose]: () => lives.disposeAsync(),
   };
 }
 
 /** A call of the root that has not been made. */
-const AS_ROOT = { runId: "", path: ROOT_NAME, agent: ROOT_NAME, above: [], callId: "" };
+const NOT_MADE = { runId: "", above: [], callId: "" };
 
 /** Warns when nothing of the project is read. Without a person to ask, lost trust ends the command. */
 async function knownTrust({ cwd, env, ask, warn }: ApplicationRequest): Promise<ProjectTrust> {
@@ -199,6 +215,35 @@ async function knownTrust({ cwd, env, ask, warn }: ApplicationRequest): Promise<
     );
   if (warning !== undefined) warn(inertLine(warning, 1000));
   return trust;
+}
+
+type NestedRequest = {
+  readonly store: Store | undefined;
+  readonly files: readonly AgentFile[];
+  readonly warn: (line: string) => void;
+};
+
+/** The notes of sub-folders; undefined when there are none to read. */
+async function openNested(
+  project: ProjectTrust | undefined,
+  { store, files, warn }: NestedRequest,
+): Promise<NestedNoteBook | undefined> {
+  if (project === undefined || project.nested.length === 0) return undefined;
+  const [{ readNested }, { NestedNoteBook }] = await Promise.all([
+    import("../../config/trust/nested-notes.ts"),
+    import("./nested-notes.ts"),
+  ]);
+  const { byFolder, changed } = await readNested(project.root, project.nested);
+  if (changed.length > 0)
+    warn(
+      inertLine(
+        `notes of folders have changed since the project was trusted, so agents do not read them (${changed.join(", ")}); sous trust shows them and asks`,
+        1000,
+      ),
+    );
+  if (byFolder.size === 0) return undefined;
+  const without = files.filter(({ notes }) => !notes).map(({ name }) => name);
+  return new NestedNoteBook({ root: project.root, notes: byFolder, store, without });
 }
 
 function guardRequest({ cwd, env, flags, optionFiles = [] }: ApplicationRequest, configuration: Configuration) {
@@ -239,17 +284,6 @@ async function openCommands(programs: Programs, env: ApplicationRequest["env"]):
   return new BackgroundCommands(programs, createRedactor(secretsOf(env)));
 }
 
-async function agentFiles(
-  request: ApplicationRequest,
-  project: ProjectTrust | undefined,
-  { agentServers }: Configuration,
-) {
-  const { agents, problems } = await loadAgents(request, project ?? { files: [] }, Object.keys(agentServers));
-  for (const { code, file, line, message } of problems)
-    request.warn(`${inertLine(file)}:${line}: ${code}: ${inertLine(message, 300)}`);
-  return agents;
-}
-
 /** For the tools that write. Rules let a guarded file be written only when a person has said yes to it. */
 function writeInProject({ cwd, env }: ProcessContext, guards: GuardPaths): AroundWrite | undefined {
   const stateFolder = userFolderIfAny("state", env);
@@ -258,26 +292,4 @@ function writeInProject({ cwd, env }: ProcessContext, guards: GuardPaths): Aroun
     if (guardOfFile(file, guards) === undefined) return write();
     return writeTrusted({ cwd, stateFolder }, { file, content }, write);
   };
-}
-
-/**
- * A project was trusted to be read, not to choose whose server gets a task and which key pays for it: an agent of it that
- * names another provider runs on the model of its caller, unless the user's configuration lists that model.
- */
-function onProviderOf(
-  files: readonly AgentFile[],
-  { model, models }: Pick<Configuration, "model" | "models">,
-  warn: (line: string) => void,
-): AgentFile[] {
-  const own = model === undefined ? undefined : providerOf(model);
-  return files.map((file) => {
-    // An agent of others is asked about whenever it is called, also in a file that is trusted.
-    const { scope, model: named } = file;
-    if (scope !== "project" || named === undefined || named === "inherit" || isOutsideModel(named)) return file;
-    if (whyNotNamed(named, own, models.allow) === undefined) return file;
-    const where = `${file.file}:${file.origins.fields.model?.line ?? 1}`;
-    const why = "a project may only choose a model of your provider, or one that models.allow lists";
-    warn(inertLine(`${where}: the model ${named} is ignored: ${why}`, 300));
-    return { ...file, model: undefined };
-  });
 }

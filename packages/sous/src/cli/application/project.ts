@@ -4,6 +4,7 @@
  */
 
 import { join } from "node:path";
+import { folderNamed } from "../../config/agents/folders.ts";
 import { type LoadedAgents, loadAgentFiles } from "../../config/agents/load.ts";
 import {
   type FlagSetting,
@@ -12,6 +13,7 @@ import {
   type ProjectSettings,
 } from "../../config/load-configuration.ts";
 import { type ProjectTrust, trustOf } from "../../config/trust/trust.ts";
+import type { Configuration } from "../../core/configuration.ts";
 import { checkPattern } from "../../rights/rule-pattern.ts";
 import { type ProcessContext, userFolder, userFolderIfAny } from "../files/paths.ts";
 import type { RunFlags } from "../table/run-flags.ts";
@@ -21,7 +23,8 @@ import { inertLine } from "../terminal/text.ts";
 export async function findTrust({ cwd, env }: ProcessContext): Promise<ProjectTrust> {
   const stateFolder = userFolderIfAny("state", env);
   if (stateFolder === undefined) {
-    return { root: cwd, state: "unknown", present: [], problem: undefined, files: [], changes: [], heldRules: [] };
+    const nothing = { present: [], problem: undefined, files: [], changes: [], heldRules: [], nested: [] };
+    return { root: cwd, state: "unknown", ...nothing };
   }
   return trustOf({ cwd, stateFolder });
 }
@@ -37,15 +40,22 @@ export function trustWarning({ root, state, present, problem, changes }: Project
   return `the files of the project ${root} are not read (${present.join(", ")}), because it is not trusted; sous trust shows them and asks`;
 }
 
-/** The user's agents, and the project's when it is trusted. `servers` are the names in `agent_servers`, when they are known. */
+/**
+ * The user's agents, those of folders that the user's settings name, and the project's when it is trusted. `servers` are the
+ * names in `agent_servers`, when they are known.
+ */
 export async function loadAgents(
   context: ProcessContext,
   trust: Pick<ProjectTrust, "files">,
   servers: readonly string[] | undefined,
+  { alsoRead, ignoreHooks }: Configuration["agents"] = { alsoRead: [], ignoreHooks: [] },
 ): Promise<LoadedAgents> {
+  const own = userFolderIfAny("config", context.env) === undefined ? [] : [userAgents(context)];
+  const also = alsoRead.map((each) => folderNamed(each, context.env.HOME ?? "/"));
   return loadAgentFiles({
     servers,
-    userFolders: userFolderIfAny("config", context.env) === undefined ? [] : [userAgents(context)],
+    ignoreHooks,
+    userFolders: [...own, ...also],
     projectFiles: trust.files,
     checkRule: checkPattern,
   });
@@ -53,6 +63,12 @@ export async function loadAgents(
 
 export function userAgents({ env }: Pick<ProcessContext, "env">): string {
   return join(userFolder("config", env), "agents");
+}
+
+/** What the user wants agents to know in every project. Undefined without a home. */
+export function userNotes(env: ProcessContext["env"]): string | undefined {
+  const folder = userFolderIfAny("config", env);
+  return folder === undefined ? undefined : join(folder, "AGENTS.md");
 }
 
 export type ConfigurationRequest = ProcessContext & {

@@ -2,9 +2,10 @@
 
 import { isAbsolute, relative } from "node:path";
 import type { AgentFile } from "../../config/agents/file.ts";
-import type { ApprovalRequest, RuleAnswer } from "../../core/approval.ts";
+import { type ApprovalRequest, type RuleAnswer, stricter } from "../../core/approval.ts";
 import type { Configuration, PermissionRule } from "../../core/configuration.ts";
 import type { GuardPaths } from "../../core/guarded-files.ts";
+import { fileRules } from "../../rights/file-rules.ts";
 import { createPolicy, type Policy, type PolicyOptions } from "../../rights/policy.ts";
 import { checkPattern } from "../../rights/rule-pattern.ts";
 import { usageError } from "../exit-codes.ts";
@@ -83,34 +84,12 @@ export function withAgentRules(
   files: readonly AgentFile[],
   { allowsAll, ...reading }: Reading & { allowsAll: boolean },
 ): Policy {
-  const rulesOf = new Map(
-    files.map(({ name, rules: given, only, deny, file }) => {
-      // A tool that is denied as a whole is denied to redirections of the terminal, too.
-      const denied = deny.map((tool): PermissionRule => ({ effect: "deny", pattern: tool, origin: file }));
-      const rules = [...given, ...denied.filter(({ pattern }) => /^(?:write|read)_file$/.test(pattern))];
-      return [
-        name,
-        {
-          rules: createPolicy({ rules, allowsAll: allowsAll && rules.length > 0, ...reading }),
-          only: createPolicy({ rules: only, ...reading }),
-          limited: new Set(only.map(({ pattern }) => pattern.split("(", 1)[0] ?? "")),
-          origin: only[0]?.origin ?? "",
-        },
-      ] as const;
-    }),
-  );
+  const rulesOf = new Map(files.map((file) => [file.name, fileRules(file, { allowsAll, ...reading })] as const));
   const decide = (given: ApprovalRequest): RuleAnswer | undefined => {
     const request = { ...given, agent: lineOf(given) };
-    const files = fileRequests(request, policy);
     let answer = policy.decide(request);
     for (const [index, name] of [given.agent, ...given.above].entries()) {
-      const file = rulesOf.get(name);
-      if (file === undefined) continue;
-      const isOutside = (asked: ApprovalRequest): boolean =>
-        file.limited.has(asked.toolName) && file.only.decide(asked)?.effect !== "allow";
-      if ([request, ...files].some(isOutside))
-        return { effect: "deny", reason: `not among the calls that the file allows (${file.origin})` };
-      const own = file.rules.decide(request);
+      const own = rulesOf.get(name)?.decide(request);
       if (index === 0 || own?.effect !== "allow") answer = stricter(answer, own);
     }
     return answer;
@@ -120,28 +99,12 @@ export function withAgentRules(
     decide,
     remember: (rule, line) => {
       policy.remember(rule, line);
-      for (const name of new Set(line.split("/"))) rulesOf.get(name)?.rules.remember(rule, line);
+      for (const name of new Set(line.split("/"))) rulesOf.get(name)?.remember(rule, line);
     },
   };
-}
-
-/** What a command does with files by itself, as calls of the tools that do the same. */
-function fileRequests(request: ApprovalRequest, { explain }: Policy): ApprovalRequest[] {
-  const used = request.toolName === "terminal" ? (explain(request).reading?.files ?? []) : [];
-  return used.flatMap(({ kind, paths }) =>
-    paths.map((path) => ({ ...request, toolName: kind === "write" ? "write_file" : "read_file", input: { path } })),
-  );
 }
 
 /** The asking agent for remembered answers: the names from the root down. No name has a slash. */
 export function lineOf({ above, agent }: Pick<ApprovalRequest, "above" | "agent">): string {
   return [...above, agent].join("/");
-}
-
-function stricter(one: RuleAnswer | undefined, other: RuleAnswer | undefined): RuleAnswer | undefined {
-  for (const effect of ["deny", "ask", "allow"] as const) {
-    if (one?.effect === effect) return one;
-    if (other?.effect === effect) return other;
-  }
-  return undefined;
 }

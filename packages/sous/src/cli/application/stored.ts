@@ -14,7 +14,6 @@ import { tell } from "../terminal/output.ts";
 import { inertLine } from "../terminal/text.ts";
 import { type Application, type ApplicationRequest, openApplication } from "./open.ts";
 import { readConfiguration } from "./project.ts";
-import { ROOT_NAME } from "./root.ts";
 
 export type StoredTree = { readonly start: RunStart; readonly events: readonly StoredEvent[]; readonly store: Store };
 
@@ -26,12 +25,13 @@ export type StoredAssembly = AsyncDisposable & {
   isLogged: boolean;
 };
 
-type ResumeRequest = Pick<ApplicationRequest, "flags" | "cwd" | "env" | "optionFiles">;
+type ResumeRequest = Pick<ApplicationRequest, "flags" | "cwd" | "env" | "optionFiles"> &
+  Partial<Pick<ApplicationRequest, "ask">>;
 
 /** Throws a `CommandError` when the run had tools or agents that only a program can have. */
 export async function assembleStored(
   stored: StoredTree,
-  { flags, cwd, env, optionFiles }: ResumeRequest,
+  { flags, cwd, env, optionFiles, ask }: ResumeRequest,
 ): Promise<StoredAssembly> {
   const { start, events, store } = stored;
   if (start.model === DEMO_MODEL) {
@@ -44,7 +44,7 @@ export async function assembleStored(
   // The run names its model, so none has to be chosen.
   const known = { ...flags, model: flags.model ?? start.model };
   await using opened = new AsyncDisposableStack();
-  const request = { flags: known, cwd, env, ask: undefined, store, optionFiles, warn: tell };
+  const request = { flags: known, rootName: start.agent, cwd, env, ask, store, optionFiles, warn: tell };
   const application = opened.use(await openApplication(request));
   checkAgents(events, application.agents);
   const { clock, runtime, configuration } = application;
@@ -79,9 +79,12 @@ function checkAgents(events: readonly StoredEvent[], agents: readonly AgentDefin
   for (const event of events) if (event.type === "run-start" && event.depth > 0) names.add(event.agent);
   // One that subagent_delegate started is not from a file: its session says which agent it is.
   for (const known of ["subagent", OUTSIDE_PROVIDER, ...agents.map(({ name }) => name)]) names.delete(known);
-  if (names.size === 0) return;
-  const shown = [...names].map((name) => inertLine(name, 80)).join(", ");
-  throw new CommandError(
+  if (names.size > 0) throw notHere([...names]);
+}
+
+function notHere(names: readonly string[]): CommandError {
+  const shown = names.map((name) => inertLine(name, 80)).join(", ");
+  return new CommandError(
     `This run had agents that are not here now: ${shown}. Put back the file of each (sous agents list shows those there are), or continue the run in code: resume(runId, { store, agent, agents }) of the library takes their definitions.`,
   );
 }
@@ -91,8 +94,10 @@ async function rootOf(start: RunStart, { agent: root, tools: all, agents }: Appl
   const had = { nickname, instructions, notes, model, maxTurns, timeoutMs };
   const tools = Array.isArray(root.tools) ? (root.tools as readonly Tool[]) : [];
   checkTools(start, all);
-  const known = name === ROOT_NAME ? root : agents.find((each) => each.name === name);
+  const known = name === root.name ? root : agents.find((each) => each.name === name);
   if (known !== undefined) return known.with({ ...had, ...withinRights(known, tools, start.rights) });
+  // The command line gives every root notes. This one was of a file, whose rules are not stored.
+  if (notes !== undefined) throw notHere([name]);
   const { agent } = await import("../../core/agent.ts");
   const names = new Set([...start.rights.use, ...start.rights.delegate]);
   const delegate = start.rights.spawn && root.delegate;

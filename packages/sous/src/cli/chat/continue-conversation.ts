@@ -43,7 +43,7 @@ export class EarlierChats {
 
   /** The newest ones, numbered as they are shown from now on. */
   async list(): Promise<readonly ListedChat[]> {
-    this.#listed = await listChats(this.#store(), this.#parts.cwd);
+    this.#listed = await listChats(this.#store(), this.#parts.cwd, this.#parts.application.agent.name);
     return this.#listed;
   }
 
@@ -61,6 +61,7 @@ export class EarlierChats {
       throw new CommandError("/resume takes a number of the list, an ID, or last, and --here");
     return findConversation(this.#store(), name, name === "last" ? await this.list() : await this.known(), {
       cwd: this.#parts.cwd,
+      agent: this.#parts.application.agent.name,
       elsewhere: names.length < words.length ? "take" : "refuse",
       takenBy: (id) => `/resume ${id} --here`,
     });

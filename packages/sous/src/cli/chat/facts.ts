@@ -1,6 +1,7 @@
 /** What slash commands tell: tools, agents, what was spent and what may be spent. */
 
 import type { AgentDefinition } from "../../core/agent.ts";
+import { MAX_AGENT_TOOLS } from "../../core/limits.ts";
 import type { Application } from "../application/open.ts";
 import type { Style } from "../terminal/style.ts";
 import { breakLine, cost, cutToWidth, duration, inertLine, plural, tokens } from "../terminal/text.ts";
@@ -23,6 +24,9 @@ export const DELEGATION_TOOLS: readonly (readonly [name: string, about: string])
   ["subagent_cancel", "stop a child"],
 ];
 
+/** Beside them, where there are many agents. */
+const FIND_AGENTS = ["agents_find", "find one of many agents by what it does"] as const;
+
 export function toolLines(
   agent: AgentDefinition,
   { configuration, ruleOn }: Pick<Application, "configuration" | "ruleOn">,
@@ -34,7 +38,10 @@ export function toolLines(
     return [name, `${askingOf(name, tier, ruleOn)}${description}`];
   });
   const denied = new Set(agent.deny ?? []);
-  const rows = [...own, ...(agent.delegate === true ? DELEGATION_TOOLS : [])].filter(([name]) => !denied.has(name));
+  const finding = (agent.subagents ?? []).length > MAX_AGENT_TOOLS ? [FIND_AGENTS] : [];
+  const rows = [...own, ...(agent.delegate === true ? [...DELEGATION_TOOLS, ...finding] : [])].filter(
+    ([name]) => !denied.has(name),
+  );
   if (agent.delegate !== true) return twoColumns(rows, columns, style);
   const { maxDepth } = configuration.agent.subagent;
   return [...twoColumns(rows, columns, style), `Children may have children down to depth ${maxDepth}.`];

@@ -1,6 +1,6 @@
 /** The keys that answer a question of a run. */
 
-import type { ApprovalAnswer } from "../../core/approval.ts";
+import type { GivenAnswer } from "../../core/approval.ts";
 import type { Application } from "../application/open.ts";
 import type { Style } from "../terminal/style.ts";
 import { inertLine } from "../terminal/text.ts";
@@ -66,7 +66,7 @@ export class QuestionKeys {
     return true;
   }
 
-  answer(answer: ApprovalAnswer, word = answer.allow ? "allowed once" : "not allowed"): void {
+  answer(answer: GivenAnswer, word = answer.allow ? "allowed once" : "not allowed"): void {
     const { questions, application } = this.#parts;
     const settle = questions.answering(application.clock.monotonic());
     if (settle === undefined) return;
@@ -89,7 +89,7 @@ export class QuestionKeys {
     this.answer({ allow: true }, `allowed for ${inertLine(first.request.agent, 60)} from now on`);
   }
 
-  #tell({ allow }: ApprovalAnswer, word: string): void {
+  #tell({ allow }: GivenAnswer, word: string): void {
     const { questions, style, say } = this.#parts;
     const { first } = questions;
     if (first === undefined) return;

@@ -39,9 +39,9 @@ const MAX_LISTED = 10;
 /** Bounds copies of copies; a damaged database may claim more. */
 const MAX_COPIES = 20;
 
-/** The newest conversations of a folder, the one with the newest message first. Runs of other agents do not count. */
-export async function listChats(store: Store, cwd: string): Promise<ListedChat[]> {
-  const found = await listConversations(store, { agent: ROOT_NAME, cwd, limit: MAX_LISTED, offset: 0 });
+/** The newest conversations of a folder with this agent, the one with the newest message first. */
+export async function listChats(store: Store, cwd: string, agent = ROOT_NAME): Promise<ListedChat[]> {
+  const found = await listConversations(store, { agent, cwd, limit: MAX_LISTED, offset: 0 });
   return Promise.all(
     found.map(async ({ first, last, messages }) => {
       const { rootId } = last;
@@ -67,7 +67,7 @@ export async function findConversation(
   store: Store,
   given: string,
   listed: readonly ListedChat[],
-  search: RunSearch,
+  { agent: expected = ROOT_NAME, ...search }: RunSearch & { readonly agent?: string },
 ): Promise<RunRecord> {
   const number = /^\d{1,2}$/.test(given) ? Number(given) : given === "last" ? 1 : undefined;
   const [chosen] = number === undefined ? [] : listed.slice(Math.max(0, number - 1), number);
@@ -77,10 +77,13 @@ export async function findConversation(
   const { rootId, parentId, agent } = record;
   const [id, root] = [inertLine(record.id, 60), inertLine(rootId, 60)];
   if (parentId !== null) throw new CommandError(`${id} is a child; continue its root: sous chat --resume ${root}`);
-  if (agent !== ROOT_NAME)
+  if (agent !== expected) {
+    const other = inertLine(agent, 60);
+    const chat = agent === ROOT_NAME ? "sous chat" : `sous chat --agent ${other}`;
     throw new CommandError(
-      `${id} is a run of the agent ${inertLine(agent, 60)}, not a conversation; sous resume ${id} continues it`,
+      `${id} is a run of the agent ${other}, and not of ${inertLine(expected, 60)}; sous resume ${id} continues it, or ${chat} --resume ${id}`,
     );
+  }
   const last = lastOf((await store.tree(rootId)).filter((each) => each.parentId === null));
   if (last.status === "running") throw new CommandError(`Another process works on ${inertLine(last.id, 60)}`);
   return last;

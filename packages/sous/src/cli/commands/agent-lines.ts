@@ -50,6 +50,7 @@ export function rightsLines(
     ["max_turns", String(maxTurns.value ?? 100), maxTurns.from],
     ["timeout", timeoutMs.value === undefined ? "none" : duration(timeoutMs.value), timeoutMs.from],
     ["max_output_tokens", String(maxOutputTokens.value ?? "not set"), maxOutputTokens.from],
+    ...rights.asking.map(({ key, value, from }): RightsRow => [key, value, from]),
     ...limits.map((limit): RightsRow => {
       const { unit, limit: max, from, setting } = limit;
       return [limitName(limit), `at most ${amountOf(unit, max)}`, `${from} (${setting})`];

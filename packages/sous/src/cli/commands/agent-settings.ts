@@ -1,7 +1,8 @@
-/** What `sous agents` needs of the configuration: the limits of children, and the servers that agents may name. */
+/** What `sous agents` needs of the configuration: the limits of children, the servers that agents may name, folders and hooks. */
 
 import type { LoadedConfiguration } from "../../config/load-configuration.ts";
 import type { ProjectTrust } from "../../config/trust/trust.ts";
+import type { Configuration } from "../../core/configuration.ts";
 import type { LimitState } from "../../core/limits.ts";
 import { ConfigurationError, whereIs } from "../../core/problem.ts";
 import { readConfiguration } from "../application/project.ts";
@@ -42,13 +43,13 @@ export async function configuredLimits(
   }
 }
 
-/** Their names; undefined when the configuration has mistakes, so that an agent is not blamed for them. */
-export async function configuredServers(
+/** Undefined when it has mistakes, so that an agent is not blamed for them. */
+export async function configurationFor(
   context: ProcessContext,
   trust: ProjectTrust,
-): Promise<readonly string[] | undefined> {
+): Promise<Configuration | undefined> {
   try {
-    return Object.keys((await settingsFor(context, trust)).configuration.agentServers);
+    return (await settingsFor(context, trust)).configuration;
   } catch (error) {
     if (error instanceof ConfigurationError) return undefined;
     throw error;

@@ -1,18 +1,20 @@
-/** `sous agents list | show | check | new`: which agent files there are, what they may do, and what is wrong with them. */
+/** `sous agents list | show | check | new | import`: which agent files there are, what they may do, and what is wrong with them. */
 
 import { lstat, mkdir } from "node:fs/promises";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { basename, join, relative, resolve } from "node:path";
 import type { AgentFile, AgentProblem, ReadAgent } from "../../config/agents/file.ts";
-import { dialectOf } from "../../config/agents/load.ts";
+import { placeOf } from "../../config/agents/folders.ts";
 import { readAgentFile } from "../../config/agents/read.ts";
 import { checkCallSize, toEffectiveRights } from "../../config/agents/rights.ts";
 import { OUR_TOOLS } from "../../config/agents/tools.ts";
 import { MAX_AGENT_BYTES, readSmallFile } from "../../config/read-file.ts";
 import { projectRoot } from "../../config/trust/files.ts";
 import type { ProjectTrust } from "../../config/trust/trust.ts";
+import type { Configuration } from "../../core/configuration.ts";
 import { messageOf } from "../../core/errors.ts";
 import { nearest } from "../../core/nearest.ts";
 import { checkPattern } from "../../rights/rule-pattern.ts";
+import { notesLine, onProviderOf } from "../application/agent-files.ts";
 import { findTrust, loadAgents, trustWarning, userAgents } from "../application/project.ts";
 import { CommandError, EXIT, usageError } from "../exit-codes.ts";
 import { writePrivate } from "../files/file-access.ts";
@@ -23,7 +25,8 @@ import { AGENTS } from "../table/setup-entries.ts";
 import { type Output, openOutput, printJson, tell } from "../terminal/output.ts";
 import { inertLine, plural } from "../terminal/text.ts";
 import { agentLines, type ConfiguredLimit, problemLines, rightsLines } from "./agent-lines.ts";
-import { configuredLimits, configuredServers } from "./agent-settings.ts";
+import { configurationFor, configuredLimits } from "./agent-settings.ts";
+import { importAgents } from "./agents-import.ts";
 
 const COMMAND = "sous agents";
 
@@ -35,6 +38,8 @@ export async function agents(parameters: readonly string[]): Promise<number> {
   const output = openOutput(process.stdout, values);
   const request: Request = { output, isJson: values.json, isUser: values.user };
   if (values.user && action !== "new") throw usageError("--user belongs to sous agents new");
+  if ((values.yes || values.from !== undefined) && action !== "import")
+    throw usageError("--from and --yes belong to sous agents import");
   switch (action) {
     case "list":
       refusePositionals(`${COMMAND} list`, names);
@@ -45,9 +50,14 @@ export async function agents(parameters: readonly string[]): Promise<number> {
       return check(names, request);
     case "new":
       return begin(oneName("new", names), request);
+    case "import":
+      refusePositionals(`${COMMAND} import`, names);
+      return importAgents(processContext(), { from: values.from, isYes: values.yes, isJson: values.json, output });
     default: {
       const found = action === undefined ? "" : `; found ${quoted(action)}`;
-      throw usageError(`${COMMAND} takes list, show NAME, check [FILE …] or new NAME${found}. See ${COMMAND} --help.`);
+      throw usageError(
+        `${COMMAND} takes list, show NAME, check [FILE …], new NAME or import${found}. See ${COMMAND} --help.`,
+      );
     }
   }
 }
@@ -63,8 +73,12 @@ async function load(): Promise<Loaded> {
   const trust = await findTrust(processContext());
   const warning = trustWarning(trust);
   if (warning !== undefined) tell(`warning: ${inertLine(warning, 1000)}`);
-  const servers = await configuredServers(processContext(), trust);
-  return { ...(await loadAgents(processContext(), trust, servers)), warning, trust };
+  const configuration = await configurationFor(processContext(), trust);
+  const servers = configuration && Object.keys(configuration.agentServers);
+  const { agents: found, problems } = await loadAgents(processContext(), trust, servers, configuration?.agents);
+  // Without a model of the user's own it is not known whose models an agent may name.
+  const models = configuration?.model === undefined ? [] : onProviderOf(found, configuration).problems;
+  return { agents: found, problems: [...problems, ...models], warning, trust };
 }
 
 type Loaded = Awaited<ReturnType<typeof loadAgents>> & { warning: string | undefined; trust: ProjectTrust };
@@ -86,10 +100,19 @@ async function list({ output, isJson }: Request): Promise<number> {
       warnings: warning === undefined ? [] : [warning],
     });
   } else if (found.length > 0) output.print(agentLines(found, output));
-  else output.printText(`There are no agents. ${COMMAND} new NAME begins one.`);
+  else output.printText(noAgents(problems));
   if (problems.length > 0)
     tell(`${plural(problems.length, "problem")}: ${COMMAND} check shows ${problems.length === 1 ? "it" : "them"}`);
   return EXIT.ok;
+}
+
+/** Files that give no agent are not nothing. */
+function noAgents(problems: readonly AgentProblem[]): string {
+  const files = new Set(problems.map(({ file }) => file)).size;
+  if (files === 0) return `There are no agents. ${COMMAND} new NAME begins one.`;
+  const what =
+    files === 1 ? "one file is there and cannot be used as it is" : `${files} files cannot be used as they are`;
+  return `No agent is loaded: ${what}.`;
 }
 
 async function show(name: string, { output, isJson }: Request): Promise<number> {
@@ -123,15 +146,15 @@ async function check(files: readonly string[], request: Pick<Request, "output" |
     return report([...problems, ...sizes], request, found.length === 0 ? NONE_READ : undefined);
   }
   const trust = await findTrust(processContext());
-  const servers = await configuredServers(processContext(), trust);
-  const read = await Promise.all(files.map((file) => readNamedFile(file, servers)));
+  const configuration = await configurationFor(processContext(), trust);
+  const read = await Promise.all(files.map((file) => readNamedFile(file, configuration)));
   const found = read.map(({ agent }) => agent).filter((agent) => agent !== undefined);
   const sizes = callSizeProblems(found, await limitsOf(trust));
   return report([...read.flatMap(({ problems }) => problems), ...sizes], request);
 }
 
 /** One file that a person has named, whatever is trusted. Throws a `CommandError` when it cannot be read. */
-async function readNamedFile(given: string, servers: readonly string[] | undefined): Promise<ReadAgent> {
+async function readNamedFile(given: string, configuration: Configuration | undefined): Promise<ReadAgent> {
   const cwd = process.cwd();
   const path = resolve(cwd, given);
   const read = await readSmallFile(path, MAX_AGENT_BYTES);
@@ -141,10 +164,11 @@ async function readNamedFile(given: string, servers: readonly string[] | undefin
   return readAgentFile({
     file: shown,
     text: read.bytes,
-    dialect: dialectOf(dirname(path)),
+    ...placeOf(path),
     scope: "project",
     checkRule: checkPattern,
-    servers,
+    servers: configuration && Object.keys(configuration.agentServers),
+    ignoreHooks: configuration?.agents.ignoreHooks,
   });
 }
 
@@ -163,14 +187,22 @@ function callSizeProblems(agents: readonly AgentFile[], limits: readonly Configu
 
 const NONE_READ = `No agent file was read. ${COMMAND} check FILE looks at any file.`;
 
+/** Those of one file together, in the order in which files were read. */
+function byFile(problems: readonly AgentProblem[]): AgentProblem[] {
+  return [...Map.groupBy(problems, ({ file }) => file).values()].flat();
+}
+
 function report(
-  problems: readonly AgentProblem[],
+  found: readonly AgentProblem[],
   { output, isJson }: Pick<Request, "output" | "isJson">,
   otherwise = "The agent files have no mistakes.",
 ): number {
+  const problems = byFile(found);
   if (isJson) printJson({ schema: "sous.agents-check.v1", problems });
   else if (problems.length > 0) output.print(problemLines(problems, output));
   else output.printText(otherwise);
+  const line = notesLine(problems);
+  if (!isJson && problems.length > 1 && line !== undefined) tell(line.replace(/: sous agents check$/, ""));
   return problems.some(({ severity }) => severity === "error") ? EXIT.configuration : EXIT.ok;
 }
 
@@ -243,6 +275,14 @@ max_turns: 20
 timeout: 5m
 # The longest answer of one call, in tokens. Where a budget is set, each call reserves this much, 4096 without the line.
 # max_output_tokens: 2000
+# How freely it answers, from 0 to 2; the provider's own without the line.
+# temperature: 0.2
+# How much its model thinks: none, minimal, low, medium, high, xhigh or max.
+# effort: high
+# required, or a tool by its name: until its first call the model must call one. auto without the line; none forbids tools.
+# tool_choice: required
+# Options of a provider, by its name. Only in a file of your own: without effect in a project.
+# provider_options: { openai: { serviceTier: flex } }
 # true lets it have children of its own.
 delegate: false
 # false: it does not read the notes of the project (AGENTS.md). The folder, the day and the system are always told.

@@ -7,6 +7,7 @@ import type { RunResult } from "../../core/runtime.ts";
 import type { RunRecord } from "../../core/store.ts";
 import { systemClock } from "../../host.ts";
 import { type Application, type ApplicationRequest, openApplication } from "../application/open.ts";
+import { ROOT_NAME } from "../application/root.ts";
 import type { Chat } from "../chat/chat.ts";
 import { askFirstRun, keyLines } from "../chat/first-run.ts";
 import { InteractiveChat } from "../chat/interactive-chat.ts";
@@ -19,8 +20,8 @@ import { EXIT, usageError } from "../exit-codes.ts";
 import { processContext, thisFolder, userFolderIfAny } from "../files/paths.ts";
 import { openRunLog, openScreenLog, overheard, type RunLog, type RunLogOptions } from "../run/log.ts";
 import { progressStyle } from "../run/watch.ts";
-import { databaseFlags, sameDatabase } from "../stored/database.ts";
-import { isElsewhere } from "../stored/find-run.ts";
+import { databaseFlags, findDatabase, openRuns, sameDatabase } from "../stored/database.ts";
+import { findToRead, isElsewhere } from "../stored/find-run.ts";
 import { readOptions, refusePositionals } from "../table/options.ts";
 import { CHAT } from "../table/run-entries.ts";
 import { type RunFlags, readRunFlags } from "../table/run-flags.ts";
@@ -46,16 +47,28 @@ export async function chat(parameters: readonly string[]): Promise<number> {
     throw usageError("--continue is the newest conversation, --resume another: give one of them");
   if (values.here && !values.continue && values.resume === undefined)
     throw usageError("--here is about an earlier conversation: give --continue or --resume ID with it");
-  const request: ChatRequest = {
+  const request = await withItsAgent({
     flags: readRunFlags(values),
     display: values,
     earlier: values.resume ?? (values.continue ? "last" : undefined),
     isHere: values.here,
     logFile: values["log-file"],
-  };
+  });
   const output = openOutput(process.stdout, request.display);
   const isLive = process.stdin.isTTY === true && output.style.isLive;
   return isLive ? chatInTerminal(request, output) : chatInLines(request, output);
+}
+
+/** A conversation that is named by its id continues with the agent it was with. */
+async function withItsAgent(request: ChatRequest): Promise<ChatRequest> {
+  const { earlier, flags } = request;
+  if (flags.agent !== undefined || flags.storage.isEphemeral || !/^\w{6,}$/.test(earlier ?? "")) return request;
+  await using store = await openRuns(await findDatabase(databaseFlags(flags), processContext()), "read").catch(
+    () => undefined,
+  );
+  const found = store && (await findToRead(store, earlier ?? "").catch(() => undefined));
+  if (found === undefined || found.agent === ROOT_NAME) return request;
+  return { ...request, flags: { ...flags, agent: found.agent } };
 }
 
 /** Alone, `--resume` is `--resume list`. */
@@ -130,8 +143,9 @@ function withLog(application: Application, log: RunLog | undefined): Application
 
 function greeting({ agent, agents }: Application): string {
   const model = typeof agent.model === "string" ? agent.model : "";
+  const who = agent.name === ROOT_NAME ? "" : `, as ${agent.name}`;
   const named = agents.length === 0 ? "" : `, ${agents.length} ${agents.length === 1 ? "agent" : "agents"}`;
-  return `sous  ${model}${named}  /help lists what can be typed`;
+  return `sous  ${model}${who}${named}  /help lists what can be typed`;
 }
 
 /** Without a model a person at a terminal is shown what can be done; the number is the code to end with. */
@@ -178,14 +192,18 @@ function historyOf({ storage }: RunFlags): Promise<History> {
   return openHistory(folder === undefined ? undefined : join(folder, "chat-history"));
 }
 
-async function findEarlier({ store }: Application, request: ChatRequest): Promise<RunRecord | typeof LIST | undefined> {
+async function findEarlier(
+  { store, agent }: Application,
+  request: ChatRequest,
+): Promise<RunRecord | typeof LIST | undefined> {
   const { earlier: given, isHere } = request;
   if (given === undefined) return undefined;
   if (store === undefined) throw usageError("--ephemeral stores nothing, so there is nothing to continue");
   if (given === LIST) return LIST;
   const cwd = thisFolder();
-  return findConversation(store, given, await listChats(store, cwd), {
+  return findConversation(store, given, await listChats(store, cwd, agent.name), {
     cwd,
+    agent: agent.name,
     elsewhere: isHere ? "take" : "refuse",
     takenBy: (id) => `sous chat --resume ${id} --here${sameDatabase(databaseFlags(request.flags))}`,
   });

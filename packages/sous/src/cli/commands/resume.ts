@@ -4,13 +4,14 @@ import type { AgentDefinition } from "../../core/agent.ts";
 import type { EventListener, EventOf, StoredEvent } from "../../core/event.ts";
 import type { Budget } from "../../core/limits.ts";
 import { foldRunState } from "../../core/run-state.ts";
-import type { RunHandle, RunResult } from "../../core/runtime.ts";
+import type { ResumeOptions, RunHandle, RunResult } from "../../core/runtime.ts";
 import type { RunRecord, Store } from "../../core/store.ts";
 import { assembleStored, type StoredAssembly } from "../application/stored.ts";
 import { CommandError, usageError } from "../exit-codes.ts";
 import { processContext, thisFolder } from "../files/paths.ts";
 import { endingSentence, exitCodeOfRun, raisedResume, raiseOf } from "../run/ending.ts";
 import { openRunLog, overheard } from "../run/log.ts";
+import { answerLater, answersOf } from "../run/questions.ts";
 import { progressStyle, watchRun } from "../run/watch.ts";
 import {
   type DatabaseFlags,
@@ -47,6 +48,10 @@ export async function resume(parameters: readonly string[]): Promise<number> {
     seconds: flags.limits.seconds,
     maxTurns: flags.limits.maxTurns,
   };
+  const typedAnswers = { approve: values.approve ?? [], deny: values.deny ?? [] };
+  const isAnswered = typedAnswers.approve.length + typedAnswers.deny.length > 0;
+  if (isAnswered && how.isFork)
+    throw usageError("--approve and --deny answer the questions of the run itself, and not of a copy");
   if (how.at !== undefined && !how.isFork)
     throw usageError("--at requires --fork: without it a run continues from its last turn");
   const progress = openOutput(process.stderr, values);
@@ -60,7 +65,11 @@ export async function resume(parameters: readonly string[]): Promise<number> {
   };
   const stored = await chooseRun(store, given, how, search);
   const file = values["log-file"];
-  await using assembled = await assembleStored({ ...stored, store }, { flags, ...context, optionFiles: [file] });
+  const { openQuestions } = await import("../../rights/open-questions.ts");
+  const answers = isAnswered ? answersOf(typedAnswers, openQuestions(stored.events)) : {};
+  // One answer is none to the other questions: those stay open.
+  const ask = values.park || isAnswered ? answerLater : undefined;
+  await using assembled = await assembleStored({ ...stored, store }, { flags, ...context, ask, optionFiles: [file] });
   const note = folderNote(stored.record, search);
   if (note !== undefined) tell(note);
   using log = await openRunLog({ flags: flags.log, file, env: process.env, enabled: assembled.isLogged });
@@ -70,7 +79,8 @@ export async function resume(parameters: readonly string[]): Promise<number> {
     clock: assembled.clock,
     style,
     earlier: how.isFork ? [] : stored.events,
-    start: (onEvent) => continueRun({ ...assembled, runtime }, stored, how, { onEvent, signal: interrupt.signal }),
+    start: (onEvent) =>
+      continueRun({ ...assembled, runtime }, stored, { ...how, answers }, { onEvent, signal: interrupt.signal }),
   });
   log?.settle(result.lost === undefined);
   if (values.json) printJson(resultJson(result));
@@ -111,6 +121,8 @@ export type Continuation = {
   /** From now on, however long it took before. */
   seconds: number | undefined;
   maxTurns: number | undefined;
+  /** To its open questions. */
+  answers?: ResumeOptions["answers"];
 };
 
 export type ResumeSearch = Pick<RunSearch, "cwd" | "elsewhere"> & {
@@ -171,6 +183,7 @@ export function continueRun(
     agent: agent.with({ maxTurns, timeoutMs: time.timeoutMs }),
     ...watch,
     addBudget,
+    answers: how.answers,
   });
 }
 

@@ -9,6 +9,7 @@ import { endingSentence, exitCodeOfRun } from "../run/ending.ts";
 import { type Stops, watchHeadless } from "../run/headless.ts";
 import { openRunLog } from "../run/log.ts";
 import { failureBefore, openOutlet, type RunOutput, runOutput } from "../run/output.ts";
+import { answerLater } from "../run/questions.ts";
 import { isInlineSchema, likelyFormat, type RunRequest, readOutputSchema, readRunRequest } from "../run/request.ts";
 import { readTask } from "../run/task.ts";
 import { databaseFlags, warnOfLoss } from "../stored/database.ts";
@@ -75,7 +76,8 @@ async function perform(request: RunRequest, output: RunOutput, stops: Stops): Pr
   stop.throwIfAborted();
   const schemaFile = outputSchema === undefined || isInlineSchema(outputSchema) ? undefined : outputSchema;
   const optionFiles = [file, schemaFile];
-  const opening = openApplication({ flags, cwd: process.cwd(), env, ask: undefined, optionFiles, warn: tell });
+  const ask = request.parks ? answerLater : undefined;
+  const opening = openApplication({ flags, cwd: process.cwd(), env, ask, optionFiles, warn: tell });
   await using application = await openUnlessStopped(opening, stop);
   const enabled = application.configuration.agent.subagent.telemetryEnabled;
   using log = await openRunLog({ flags: flags.log, file, env, enabled });

@@ -1,9 +1,11 @@
 /** `sous trust`: shows what a project wants, and on a yes lets sous read it. `--revoke` takes it back. */
 
 import { type ProjectSnapshot, readProject } from "../../config/trust/files.ts";
+import { MAX_NESTED } from "../../config/trust/nested-notes.ts";
 import { reviewProject } from "../../config/trust/review.ts";
 import { trust as giveTrust, revoke } from "../../config/trust/trust.ts";
 import { isOutsideModel } from "../../core/model.ts";
+import { findNested } from "../application/nested-notes.ts";
 import { findTrust } from "../application/project.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
 import { processContext, userFolder } from "../files/paths.ts";
@@ -27,20 +29,24 @@ export async function trust(parameters: readonly string[]): Promise<number> {
     output.printText(wasTrusted ? `${root} is no longer trusted.` : `${root} was not trusted.`);
     return EXIT.ok;
   }
-  const { root, state, present, changes } = await findTrust(context);
-  if (present.length === 0 && state !== "changed") {
+  const { root, state, present, changes, nested: before } = await findTrust(context);
+  const { notes, left } = await findNested(root);
+  if (present.length === 0 && notes.length === 0 && state === "unknown") {
     output.printText(`${inertLine(root, 1000)} has no files for sous: there is nothing to trust.`);
     return EXIT.ok;
   }
   const snapshot = await readProject(root);
+  const nestedNow = state === "trusted" ? nestedChanges(before, notes) : [];
   output.print([
     ...reviewLines(root, snapshot, output),
+    ...section("Notes of folders, for agents that work in them", nestedLines(notes, left, output), MAX_NESTED + 1),
     ...section(
       "What has changed since it was trusted",
-      changes.map((change) => inertLine(change, 1000)),
+      [...changes, ...nestedNow].map((change) => inertLine(change, 1000)),
     ),
   ]);
-  if (state === "trusted") {
+  const nested = notes.map(({ path, sha256 }) => ({ path, sha256 }));
+  if (state === "trusted" && nestedNow.length === 0) {
     output.printText("It is trusted already.");
     return EXIT.ok;
   }
@@ -49,7 +55,7 @@ export async function trust(parameters: readonly string[]): Promise<number> {
     return EXIT.failed;
   }
   // Trusts what was shown, even if the files have changed since.
-  await giveTrust(root, snapshot, { stateFolder: userFolder("state", context.env), at: new Date() });
+  await giveTrust(root, snapshot, { stateFolder: userFolder("state", context.env), at: new Date(), nested });
   output.printText("Trusted, until one of these files changes.");
   return EXIT.ok;
 }
@@ -81,14 +87,30 @@ function reviewLines(root: string, snapshot: ProjectSnapshot, { style: { paint }
   ];
 }
 
-function section(title: string, lines: readonly string[]): string[] {
-  if (lines.length === 0) return [];
-  const rest = lines.length - MAX_LINES;
+type NestedFile = { readonly path: string; readonly sha256: string; readonly bytes: number };
+
+function nestedLines(notes: readonly NestedFile[], left: string | undefined, { style: { paint } }: Output): string[] {
+  const lines = notes.map(({ path, bytes }) => `${inertLine(path, 1000)}  ${paint("dim", plural(bytes, "byte"))}`);
+  return left === undefined ? lines : [...lines, left];
+}
+
+/** Of a project that is trusted: those that agents would not read as they are now. */
+function nestedChanges(before: readonly Pick<NestedFile, "path" | "sha256">[], now: readonly NestedFile[]): string[] {
+  const known = new Map(before.map(({ path, sha256 }) => [path, sha256]));
+  const found = new Set(now.map(({ path }) => path));
   return [
-    `${title}:`,
-    ...lines.slice(0, MAX_LINES).map((line) => `  ${line}`),
-    ...(rest > 0 ? [`  and ${rest} more`] : []),
+    ...now.flatMap(({ path, sha256 }) => {
+      if (!known.has(path)) return [`added ${path}`];
+      return known.get(path) === sha256 ? [] : [`changed ${path}`];
+    }),
+    ...before.filter(({ path }) => !found.has(path)).map(({ path }) => `removed ${path}`),
   ];
+}
+
+function section(title: string, lines: readonly string[], max = MAX_LINES): string[] {
+  if (lines.length === 0) return [];
+  const rest = lines.length - max;
+  return [`${title}:`, ...lines.slice(0, max).map((line) => `  ${line}`), ...(rest > 0 ? [`  and ${rest} more`] : [])];
 }
 
 async function isAgreed(): Promise<boolean> {

@@ -81,7 +81,7 @@ async function checkAgents(
 ): Promise<Check> {
   const name = "agents";
   const servers = configuration && Object.keys(configuration.agentServers);
-  const { agents, problems } = await loadAgents(question, trust, servers);
+  const { agents, problems } = await loadAgents(question, trust, servers, configuration?.agents);
   const found =
     agents.length === 0 ? "no agent files" : `${agents.length}: ${agents.map((each) => each.name).join(", ")}`;
   const [first] = problems;

@@ -1,5 +1,6 @@
 /** `sous replay --list`: the runs of a database, newest first, three lines each. */
 
+import type { OpenQuestion } from "../../core/approval.ts";
 import type { ReplayRequest } from "../commands/replay.ts";
 import { shortFolder, thisFolder } from "../files/paths.ts";
 import { isThere, noDatabase, openRuns } from "../stored/database.ts";
@@ -47,7 +48,24 @@ export async function replayList(replay: ReplayRequest): Promise<number> {
 
 async function list({ values, file }: ReplayRequest, query: ConversationQuery): Promise<ListedConversation[]> {
   await using store = await openRuns(file, "read");
-  return values.roots ? await listConversations(store, query) : (await store.list(query)).map(alone);
+  const found = values.roots ? await listConversations(store, query) : (await store.list(query)).map(alone);
+  if (found.every(({ last }) => last.status !== "interrupted")) return found;
+  const { openQuestions } = await import("../../rights/open-questions.ts");
+  // Runs of one tree are listed side by side: it is read once.
+  const trees = new Map<string, Promise<readonly OpenQuestion[]>>();
+  const questionsOf = (rootId: string): Promise<readonly OpenQuestion[]> => {
+    const known = trees.get(rootId) ?? Promise.resolve(store.read(rootId)).then(openQuestions);
+    trees.set(rootId, known);
+    return known;
+  };
+  return Promise.all(
+    found.map(async (entry) => {
+      const { status, rootId, path, parentId } = entry.last;
+      if (status !== "interrupted") return entry;
+      const open = await questionsOf(rootId);
+      return { ...entry, questions: open.filter((each) => parentId === null || each.path === path).length };
+    }),
+  );
 }
 
 function nothingFound({ values, file }: ReplayRequest): string {
@@ -66,7 +84,7 @@ export function listLines(entries: readonly ListedConversation[], sheet: Sheet, 
 type Sheet = Pick<Output, "columns" | "style">;
 
 function entryLines(entry: ListedConversation, { columns, style }: Sheet, here: string | undefined): string[] {
-  const { first, last, messages, durationMs, ...sums } = entry;
+  const { first, last, messages, durationMs, questions = 0, ...sums } = entry;
   const { glyphs, paint } = style;
   const { status, stopReason, startedAt } = last;
   const record = { ...first, ...sums, status, stopReason };
@@ -79,6 +97,7 @@ function entryLines(entry: ListedConversation, { columns, style }: Sheet, here: 
     statusWords(record),
     messages === 1 ? "" : plural(messages, "message"),
     record.lost === undefined ? "" : "not stored to its end",
+    questions === 0 ? "" : `${plural(questions, "open question")}`,
     plural(record.turns, "turn"),
     tokens(record.usage.totalTokens, record.usage.estimated),
     cost(record.costUsd),

@@ -269,6 +269,12 @@ function partLines(part: Message["content"][number], view: MessageView): string[
       const head = `${paint("cyan", `${glyphs.back} ${inertLine(part.toolName, 80)}`)}${isBad}`;
       return [head, ...indented([...textLines(part.output, view, 6), ...files], 2)];
     }
+    case "provider": {
+      const isBad = part.isError === true ? paint("red", " failed") : "";
+      const sign = part.kind === "call" ? glyphs.arrow : glyphs.back;
+      const head = `${paint("cyan", `${sign} ${inertLine(part.toolName, 80)}`)} (at the provider)${isBad}`;
+      return [head, ...indented(textLines(inputText(part.value), view, 6), 2)];
+    }
     default:
       return part satisfies never;
   }

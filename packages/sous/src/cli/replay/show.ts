@@ -1,15 +1,17 @@
 /** `sous replay --id`, `--tree` and `--rerun`: one run, one of its requests to the model, its tree, or the tree played again. */
 
 import { systemPrompt } from "../../core/agent.ts";
+import type { OpenQuestion } from "../../core/approval.ts";
 import type { EventOf, StoredEvent } from "../../core/event.ts";
 import { readHistory } from "../../core/read-history.ts";
 import type { RunRecord, Store } from "../../core/store.ts";
 import type { ReplayRequest } from "../commands/replay.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
 import { changeTo, thisFolder } from "../files/paths.ts";
+import { questionsSentence } from "../run/questions.ts";
 import { type DatabaseFlags, eventsOf, openRuns, sameDatabase } from "../stored/database.ts";
 import { findToRead } from "../stored/find-run.ts";
-import { eventJson, messageJson, runJson } from "../stored/run-json.ts";
+import { eventJson, messageJson, questionJson, runJson } from "../stored/run-json.ts";
 import { catchInterrupts } from "../terminal/interrupts.ts";
 import { printJson } from "../terminal/output.ts";
 import { inert, inertLine, plural } from "../terminal/text.ts";
@@ -36,8 +38,10 @@ async function showRun({ values, flags, output }: ReplayRequest, { store, record
     here: thisFolder(),
     database: sameDatabase(flags),
   });
+  const open = (await questionsOf(store, record)).filter(({ path }) => path === record.path);
   if (!values.json) {
     output.print(showLines(shown, viewOf(output, values.full)));
+    if (open.length > 0) output.print(["", ...questionsSentence(open, record.rootId, flags).split("\n")]);
     return;
   }
   const start = events.find((event) => event.type === "run-start");
@@ -54,9 +58,17 @@ async function showRun({ values, flags, output }: ReplayRequest, { store, record
       output: end?.output ?? null,
     },
     children: children.map(({ id }) => id),
+    questions: open.map(questionJson),
     messages: shown.messages.map((message, index) => messageJson(message, index + 1)),
     events: events.map(eventJson),
   });
+}
+
+/** Of the whole tree; none while a process works on it. */
+async function questionsOf(store: Store, record: RunRecord | undefined): Promise<OpenQuestion[]> {
+  if (record?.status !== "interrupted") return [];
+  const { openQuestions } = await import("../../rights/open-questions.ts");
+  return openQuestions(await store.read(record.rootId));
 }
 
 function originJson(start: EventOf<"run-start"> | undefined): unknown {
@@ -121,8 +133,14 @@ export async function replayTree(replay: ReplayRequest): Promise<number> {
   await using store = await openRuns(replay.file, "read");
   const { rootId } = await findToRead(store, values.id ?? "");
   const records = await store.tree(rootId);
+  const open = await questionsOf(store, records[0]);
   if (values.json) {
-    printJson({ schema: "sous.tree.v1", root_id: rootId, runs: records.map(runJson) });
+    printJson({
+      schema: "sous.tree.v1",
+      root_id: rootId,
+      runs: records.map(runJson),
+      questions: open.map(questionJson),
+    });
     return 0;
   }
   const tree = new RunTree(output.style.glyphs.arrow);
@@ -132,6 +150,8 @@ export async function replayTree(replay: ReplayRequest): Promise<number> {
   const root = records.find(({ id }) => id === rootId);
   if (root?.lost !== undefined)
     output.print(["", `It is not stored to its end, so it cannot be resumed: ${inertLine(root.lost)}`]);
+  else if (root?.status === "interrupted" && open.length > 0)
+    output.print(["", questionsSentence(open, rootId, flags)].flatMap((text) => text.split("\n")));
   else if (root?.status === "interrupted")
     output.print(["", `It was interrupted. Continue it: ${resumeCommand(root, flags)}`]);
   return 0;

@@ -1,10 +1,12 @@
 /** How a run ended, in one sentence, with the command that continues it. */
 
 import type { RunResult } from "../../core/runtime.ts";
+import { kindOf, readAction } from "../../rights/action.ts";
 import { EXIT, exitCodeOf } from "../exit-codes.ts";
 import { type DatabaseFlags, sameDatabase } from "../stored/database.ts";
 import { inertLine, plural } from "../terminal/text.ts";
 import { describeInput } from "../view/plain-lines.ts";
+import { questionsSentence } from "./questions.ts";
 
 /** The exit code of a run that began; `whenCancelled` says what stopped it. */
 export function exitCodeOfRun(result: RunResult, whenCancelled: number): number {
@@ -28,6 +30,7 @@ export function endingSentence(result: RunResult, facts: EndingFacts): string | 
     case "completed":
       return undefined;
     case "incomplete":
+      if (result.questions.length > 0) return questionsSentence(result.questions, result.runId, flags);
       return result.stopReason === "consent" ? consentSentence(result.denied) : TURNS;
     case "cancelled": {
       const command = `sous resume ${result.runId}${sameDatabase(flags)}`;
@@ -68,8 +71,19 @@ function consentSentence(denied: RunResult["denied"]): string {
   });
   const more = denied.length > MAX_SHOWN ? `, and ${denied.length - MAX_SHOWN} more` : "";
   const actions = plural(denied.length, "action");
-  return `error: ${actions} needed consent and no one could be asked: ${shown.join(", ")}${more}. --allow 'tool(pattern)' allows some, --yes all that no rule denies.`;
+  return `error: ${actions} needed consent and no one could be asked: ${shown.join(", ")}${more}. --allow '${ruleFor(denied)}' allows what no rule asks about, --yes all that no rule denies.`;
 }
+
+/** The rule that allows the first of them, where one word is enough to say it. */
+function ruleFor([first]: RunResult["denied"]): string {
+  if (first === undefined || kindOf(first.toolName) !== "agents") return "tool(pattern)";
+  const { toolName, input } = first;
+  const action = readAction({ ...NOWHERE, toolName, input });
+  const [name = ""] = action.kind === "agents" ? action.names : [];
+  return /^[A-Za-z0-9][\w-]{0,47}$/.test(name) ? `subagent(${name})` : "subagent";
+}
+
+const NOWHERE = { runId: "", path: "", agent: "", above: [], callId: "", cwd: "/" };
 
 /** What a stored run that reached a limit is continued with. */
 type Raise = {

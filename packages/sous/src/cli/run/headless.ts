@@ -3,6 +3,7 @@
 import type { AgentDefinition } from "../../core/agent.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { EventListener } from "../../core/event.ts";
+import { toTools } from "../../core/foreign-tool.ts";
 import type { UserInput } from "../../core/message.ts";
 import { type RunHandle, type RunResult, withoutRun } from "../../core/runtime.ts";
 import type { Application } from "../application/open.ts";
@@ -79,14 +80,12 @@ const LEFT: RunResult = withoutRun("cancelled", {
 
 async function startFacts({ agent, agents, configuration }: Application): Promise<Omit<StreamStart, "runId">> {
   const { default: manifest } = await import("../../../package.json", { with: { type: "json" } });
-  const { tools = [] } = agent;
-  const isList = (given: typeof tools): given is Extract<typeof tools, readonly unknown[]> => Array.isArray(given);
   return {
     path: agent.name,
     version: manifest.version,
     model: configuration.model ?? null,
     cwd: process.cwd(),
-    tools: isList(tools) ? tools.map(({ name }) => name) : Object.keys(tools),
+    tools: toTools(agent.tools).map(({ name }) => name),
     agents: agents.map(({ name }) => name),
   };
 }

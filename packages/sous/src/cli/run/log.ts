@@ -114,6 +114,7 @@ export function overheard(runtime: Runtime, listener: EventListener | undefined)
     fanOut: (definition, inputs, options) => runtime.fanOut(definition, inputs, both(options)),
     resume: (runId, options) => runtime.resume(runId, both(options)),
     fork: (runId, options) => runtime.fork(runId, both(options)),
+    questions: (runId) => runtime.questions(runId),
   };
 }
 

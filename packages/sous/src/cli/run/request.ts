@@ -22,6 +22,8 @@ export type RunRequest = {
   /** A file, or the schema itself. */
   readonly outputSchema: string | undefined;
   readonly logFile: string | undefined;
+  /** What needs approval is left open. */
+  readonly parks: boolean;
 };
 
 /** Throws a `CommandError` about the first mistake. */
@@ -40,6 +42,7 @@ export function readRunRequest(parameters: readonly string[]): RunRequest {
     display: values,
     outputSchema: values["output-schema"],
     logFile: values["log-file"],
+    parks: values.park,
   };
 }
 

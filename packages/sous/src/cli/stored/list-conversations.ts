@@ -17,6 +17,8 @@ export type ListedConversation = {
   readonly costUsd: number | null;
   /** How long it was at work; undefined while it is. */
   readonly durationMs: number | undefined;
+  /** How many of its questions have no answer, where that was looked up. */
+  readonly questions?: number | undefined;
 };
 
 export type ConversationQuery = Pick<RunQuery, "status" | "since" | "cwd"> & {

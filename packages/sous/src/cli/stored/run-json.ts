@@ -1,5 +1,6 @@
 /** Runs and events as scripts read them: snake_case names; what models and tools wrote is left as it is. */
 
+import type { OpenQuestion } from "../../core/approval.ts";
 import type { SousEvent } from "../../core/event.ts";
 import type { LimitState } from "../../core/limits.ts";
 import type { Message } from "../../core/message.ts";
@@ -38,12 +39,13 @@ export function runJson(record: RunRecord): Record<string, unknown> {
 
 /** All messages of a conversation as one run: the id and the task of the first, the status of the latest, the sums of all. */
 export function conversationJson(conversation: ListedConversation): Record<string, unknown> {
-  const { first, last, messages, durationMs, ...sums } = conversation;
+  const { first, last, messages, durationMs, questions = 0, ...sums } = conversation;
   const { status, stopReason, endedAt } = last;
   return {
     ...runJson({ ...first, ...sums, status, stopReason, endedAt }),
     duration_ms: durationMs ?? null,
     messages,
+    open_questions: questions,
     last_run_id: last.id,
     last_started_at: timestamp(last.startedAt),
   };
@@ -64,9 +66,14 @@ export function resultJson(result: RunResult): Record<string, unknown> {
     duration_ms: Math.round(result.durationMs),
     agents: result.agents.map((agent) => withSnakeCase({ ...agent, durationMs: Math.round(agent.durationMs) })),
     denied: result.denied.map(({ path, toolName, input }) => ({ path, tool_name: toolName, input })),
+    questions: result.questions.map(questionJson),
     error: result.error === undefined ? null : { type: result.error.type, message: result.error.message },
     lost: result.lost ?? null,
   };
+}
+
+export function questionJson({ id, path, toolName, input, action }: OpenQuestion): Record<string, unknown> {
+  return { id, path, tool_name: toolName, input, action };
 }
 
 /** RFC 3339; null when it is unknown, or when a damaged database holds a number that is not a date. */
@@ -93,6 +100,10 @@ function partJson(part: Message["content"][number]): Record<string, unknown> {
       const { callId, toolName, output, isError, files = [] } = part;
       const result = { type: part.type, call_id: callId, tool_name: toolName, output, is_error: isError };
       return files.length === 0 ? result : { ...result, files: files.map(partJson) };
+    }
+    case "provider": {
+      const { kind, callId, toolName, value, isError = false } = part;
+      return { type: part.type, kind, call_id: callId, tool_name: toolName, value, is_error: isError };
     }
     default:
       return part satisfies never;

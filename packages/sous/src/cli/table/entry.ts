@@ -15,11 +15,11 @@ export type OptionEntry = {
   readonly about: string;
 };
 
-/** `A,B` and `RULE` may be given more than once. */
+/** `A,B`, `RULE`, `QID` and `QID[=WHY]` may be given more than once. */
 export type ValueName =
-  | ("FILE" | "SCHEMA" | "ID" | "[ID]" | "ID ID" | "P/M" | "FORMAT" | "LEVEL" | "S" | "GROUP")
+  | ("FILE" | "SCHEMA" | "ID" | "[ID]" | "ID ID" | "P/M" | "FORMAT" | "LEVEL" | "S" | "GROUP" | "NAME")
   | ("N" | "TURN" | "USD" | "TIME" | "WHEN" | "AGE")
-  | ("A,B" | "RULE");
+  | ("A,B" | "RULE" | "QID" | "QID[=WHY]");
 
 /** What a shell can look up: files, stored runs, agents. */
 export type Offer = "file" | "run" | "agent";
@@ -31,6 +31,7 @@ export const OFFERS: Readonly<Partial<Record<ValueName, Offer>>> = {
   ID: "run",
   "[ID]": "run",
   "ID ID": "run",
+  NAME: "agent",
 };
 
 export type OptionGroup = { readonly title: string; readonly options: readonly OptionEntry[] };

@@ -35,6 +35,12 @@ export const RESULT_JSON: readonly JsonField[] = [
   field("denied[].path", "string", "The agent that wanted it."),
   field("denied[].tool_name", "string", "The tool."),
   field("denied[].input", "any", "What the tool would have got."),
+  field("questions", "object[]", "What waits for an answer: `sous resume --approve` and `--deny` give it."),
+  field("questions[].id", "string", "What names it there."),
+  field("questions[].path", "string", "The agent that asks."),
+  field("questions[].tool_name", "string", "The tool."),
+  field("questions[].input", "any", "What the tool would get."),
+  field("questions[].action", "string", "The same in one line, for a person."),
   field("error", "object | null", "Null when nothing failed."),
   field(
     "error.type",

@@ -122,6 +122,8 @@ const NUMBERS = {
 const LISTS = {
   "A,B": (given: string) => given.split(/[\s,]+/).filter((name) => name !== ""),
   RULE: (given: string) => [given],
+  QID: (given: string) => [given],
+  "QID[=WHY]": (given: string) => [given],
 } as const satisfies Partial<Record<ValueName, (given: string) => string[]>>;
 
 function readWhole(given: string, { name, allows }: OptionEntry): number {

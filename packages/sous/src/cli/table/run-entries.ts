@@ -42,6 +42,11 @@ const ALLOW = {
 
 const YES = { name: "yes", about: "allow everything that no rule denies" } as const satisfies OptionEntry;
 
+const PARK = {
+  name: "park",
+  about: "leave open what needs approval: the run stops, and sous resume --approve answers",
+} as const satisfies OptionEntry;
+
 const TOOLS = {
   name: "tools",
   value: "A,B",
@@ -65,9 +70,15 @@ const RIGHTS = {
   options: [TOOLS, DENY_TOOLS, NO_DELEGATE, ALLOW, YES],
 } as const satisfies OptionGroup;
 
+const AGENT = {
+  name: "agent",
+  value: "NAME",
+  about: "run this agent of a file instead of sous itself, with its tools, rights and model",
+} as const satisfies OptionEntry;
+
 const STORAGE = {
   title: "model, files and runs",
-  options: [MODEL, CONFIG, BARE, DB_PATH, EPHEMERAL, REQUIRE_STORE],
+  options: [AGENT, MODEL, CONFIG, BARE, DB_PATH, EPHEMERAL, REQUIRE_STORE],
 } as const satisfies OptionGroup;
 
 const LOG_FILE = {
@@ -178,7 +189,7 @@ export const RUN = {
     },
     STORAGE,
     LIMITS,
-    RIGHTS,
+    { ...RIGHTS, options: [...RIGHTS.options, PARK] },
     SHOW,
   ],
 } as const satisfies CommandEntry;
@@ -200,14 +211,27 @@ export const RESUME = {
   text: [
     "What is finished is not done again. The answer is on stdout, progress on stderr, and the exit code is that of the run. Two processes cannot continue one run.",
     'ID is a whole id, at least 6 characters of its beginning, or "last". Without one it is the newest run that was interrupted.',
+    "The open questions of a run that was made with --park are answered by --approve and --deny; what is still open then stays open.",
     "A run belongs to the folder it was made in. In another folder it is refused unless --here is given.",
   ],
   usage: ["resume [ID] [options]"],
-  examples: ["sous resume", "sous resume 01K2F8Q6ZV --add-budget 0.50", "sous resume last --fork --at 2"],
+  examples: [
+    "sous resume",
+    "sous resume 01K2F8Q6ZV --add-budget 0.50",
+    "sous resume last --approve 17 --deny '23=not on a Friday'",
+    "sous resume last --fork --at 2",
+  ],
   offers: "run",
   groups: oneGroup(
     { name: "last", about: "the newest run of this folder, whatever its status" },
     HERE,
+    {
+      name: "approve",
+      value: "QID",
+      about: "allow what this open question is about; all for all of them; may be repeated",
+    },
+    { name: "deny", value: "QID[=WHY]", about: "do not allow it; the model reads why; may be repeated" },
+    PARK,
     { name: "fork", about: "continue in a copy that belongs to this folder, and leave the run as it is" },
     { name: "at", value: "TURN", allows: "0", about: "with --fork: continue after this turn" },
     { name: "add-budget", value: "USD", about: "raise its limit of money by this, such as 0.50" },

@@ -10,6 +10,8 @@ import type { RUN } from "./run-entries.ts";
 export type RunFlags = {
   readonly configFile: string | undefined;
   readonly model: string | undefined;
+  /** The name of the agent that is the root. */
+  readonly agent: string | undefined;
   /** `isRequired` fails when the run cannot be stored. */
   readonly storage: { dbPath: string | undefined; isEphemeral: boolean; isRequired: boolean };
   /** Reads no file of the project. */
@@ -45,12 +47,17 @@ export type RunRights = {
 /** Of a command that has all of these options, or some. */
 export function readRunFlags(values: Partial<OptionValues<typeof RUN>>): RunFlags {
   const isEphemeral = values.ephemeral ?? false;
-  const isRequired = values["require-store"] ?? false;
+  const parks = values.park ?? false;
+  if (parks && isEphemeral)
+    throw usageError("--ephemeral stores nothing, and --park leaves its questions in the store");
+  // What is not stored could not be answered.
+  const isRequired = (values["require-store"] ?? false) || parks;
   if (isRequired && isEphemeral)
     throw usageError("--ephemeral stores nothing, and --require-store wants the run stored");
   return {
     configFile: values.config,
     model: values.model,
+    agent: values.agent,
     storage: { dbPath: values["db-path"], isEphemeral, isRequired },
     isBare: values.bare ?? false,
     limits: {

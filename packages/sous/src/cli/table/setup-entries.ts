@@ -4,20 +4,29 @@ import { CONFIG, type CommandEntry, DB_PATH, DISPLAY, JSON_OPTION, MODEL, oneGro
 
 export const AGENTS = {
   name: "agents",
-  about: "list, show and check agent files, or begin a new one",
+  about: "list, show, check and import agent files, or begin a new one",
   text: [
     "An agent file is Markdown with a few keys at its top. Those of Claude Code, gemini-cli and opencode are read unchanged. Files of a project count only after sous trust.",
   ],
-  usage: ["agents list", "agents show NAME", "agents check [FILE …]", "agents new NAME [--user]"],
+  usage: [
+    "agents list",
+    "agents show NAME",
+    "agents check [FILE …]",
+    "agents new NAME [--user]",
+    "agents import [--from S] [--yes]",
+  ],
   examples: ["sous agents list", "sous agents new scout", "sous agents show scout"],
   words: [
     { name: "list", about: "every agent that is found, and where" },
     { name: "show", about: "one agent: its tools and rights, and where each came from", offers: "agent" },
     { name: "check", about: "what is wrong with the agent files", offers: "file" },
     { name: "new", about: "write a first file for an agent" },
+    { name: "import", about: "copy your agents of Claude Code, gemini-cli and opencode" },
   ],
   groups: oneGroup(
     { name: "user", about: "with new: among your own agents, not those of the project" },
+    { name: "from", value: "S", words: ["claude", "gemini", "opencode"], about: "with import: of this program only" },
+    { name: "yes", about: "with import: copy what is new without asking, replace nothing" },
     JSON_OPTION,
     ...DISPLAY,
   ),
@@ -71,7 +80,7 @@ export const TRUST = {
   name: "trust",
   about: "let sous read the settings and agents of this folder",
   text: [
-    "Before that the settings, agent files and notes of a project are not read, and none of its programs is started; tools read its other files all the same. Trust is for this folder as it is now: when one of these files changes, it must be given again. Until then what the project denied or asked about still holds, and a command that cannot ask ends with 3.",
+    "Before that the settings, agent files and notes of a project are not read, and none of its programs is started; tools read its other files all the same. Trust is for this folder as it is now: when one of these files changes, it must be given again; a note of a sub-folder that changes is only not read. Until then what the project denied or asked about still holds, and a command that cannot ask ends with 3.",
   ],
   usage: ["trust [--yes]", "trust --revoke"],
   examples: ["sous trust", "sous trust --revoke"],

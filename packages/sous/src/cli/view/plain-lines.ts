@@ -53,6 +53,9 @@ export function plainLine(event: SousEvent, tree: RunTree, { glyphs, paint }: St
       return undefined;
     case "resume":
       return say("continues where it was interrupted");
+    case "park":
+      // Of those that wait for its answer nothing new is said.
+      return node.activity.startsWith("wants: ") ? say("waits for an answer that comes later") : undefined;
     case "steer":
       return say(`is told: ${inertLine(event.text)}`);
     case "budget-wait":

@@ -202,6 +202,14 @@ export class RunTree {
         node.costUsd = event.costUsd;
         node.activity = inertLine(event.fault?.message ?? event.text);
         break;
+      case "park":
+        // What it wants stays in sight.
+        dropWaiting(node);
+        node.status = "incomplete";
+        node.stopReason = "consent";
+        node.endedAt = event.time;
+        node.asks = false;
+        break;
       case "budget-warning":
         node.activity = inertLine(event.message);
         break;
@@ -216,6 +224,8 @@ export class RunTree {
         break;
       case "resume":
         node.status = "running";
+        node.stopReason = undefined;
+        node.endedAt = undefined;
         node.startedAt = event.time - event.usedMs;
         break;
       default:

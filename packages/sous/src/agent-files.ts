@@ -1,0 +1,116 @@
+/** The tools of the command line and the agents of files, for programs: with the programs and the variables of this machine. */
+
+import { stat } from "node:fs/promises";
+import { isAbsolute, resolve } from "node:path";
+import { toDefinition } from "./config/agents/definition.ts";
+import type { AgentDialect, AgentProblem } from "./config/agents/file.ts";
+import { dialectOf } from "./config/agents/folders.ts";
+import { loadAgentFiles } from "./config/agents/load.ts";
+import type { AgentDefinition } from "./core/agent.ts";
+import { UserError } from "./core/errors.ts";
+import { nearest } from "./core/nearest.ts";
+import { checkOptions, type OptionNames } from "./core/options.ts";
+import type { Tool } from "./core/tool.ts";
+import { systemHost } from "./host.ts";
+import { openPrograms } from "./process/programs.ts";
+import { fileRules } from "./rights/file-rules.ts";
+import { checkPattern } from "./rights/rule-pattern.ts";
+import { builtInTools as allTools } from "./tools/built-in.ts";
+
+/** A tool of the command line by its name. */
+export type BuiltInToolName =
+  | "read_file"
+  | "list_files"
+  | "glob"
+  | "grep"
+  | "write_file"
+  | "edit_file"
+  | "terminal"
+  | "fetch";
+
+/** Which tools, and where they work. */
+export type BuiltInToolsOptions = {
+  /** The workspace that files cannot leave; the working directory of the run when unset. */
+  readonly root?: string | undefined;
+  /** Only these; all when unset. */
+  readonly only?: readonly BuiltInToolName[] | undefined;
+  /** How long one command of `terminal` may take; 120,000 when unset. */
+  readonly terminalTimeoutMs?: number | undefined;
+  /** Hosts that `fetch` may be redirected to without a question. */
+  readonly allowHosts?: readonly string[] | undefined;
+};
+
+const TOOLS_OPTIONS: OptionNames<BuiltInToolsOptions> = {
+  ...{ root: true, only: true, terminalTimeoutMs: true, allowHosts: true },
+};
+
+/**
+ * The tools of the command line under the same rights: `write_file`, `edit_file`, `terminal` and `fetch` ask before they run, and
+ * without `approve` they are refused. Throws a `UserError` for a name that no tool has.
+ */
+export function builtInTools(options: BuiltInToolsOptions = {}): Tool[] {
+  checkOptions("builtInTools()", options, TOOLS_OPTIONS);
+  const { root, only, terminalTimeoutMs, allowHosts } = options;
+  const { environment } = systemHost();
+  const programs = openPrograms({ environment });
+  const tools = allTools({ root, programs, terminalTimeoutMs, environment, allowHosts });
+  if (only === undefined) return tools;
+  const names = tools.map(({ name }) => name);
+  const unknown = only.find((name) => !names.includes(name));
+  if (unknown !== undefined) {
+    const meant = nearest(unknown, names);
+    const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+    throw new UserError(`No built-in tool is called ${JSON.stringify(unknown)}${hint} (there are ${names.join(", ")})`);
+  }
+  return tools.filter(({ name }) => only.some((each) => each === name));
+}
+
+/** Where agent files are, and what their agents may use. */
+export type LoadAgentsOptions = {
+  readonly folder: string;
+  /** Whose keys and names of tools the files use; by default as the name of the folder says (`.claude/agents`), else our own. */
+  readonly dialect?: AgentDialect | undefined;
+  /** The tools that files may name, by our names; the built-in ones when unset. */
+  readonly tools?: readonly Tool[] | undefined;
+};
+
+const LOAD_OPTIONS: OptionNames<LoadAgentsOptions> = { folder: true, dialect: true, tools: true };
+
+/** Agents from files, and what was found wrong with the files. */
+export type AgentsFromFiles = {
+  /** Can be called by others. A file with an error has none. */
+  readonly agents: readonly AgentDefinition[];
+  /** Are only run as roots: those that opencode calls `primary`. */
+  readonly primary: readonly AgentDefinition[];
+  readonly problems: readonly AgentProblem[];
+};
+
+/**
+ * Reads a folder of agent files as the command line does. What a file denies, asks about or limits holds here too: it is in the
+ * `tools`, `deny` and `rules` of its definition. The folder counts as the user's own, so a file may also allow something.
+ * Throws a `UserError` when there is no such folder.
+ */
+export async function loadAgents(given: string | LoadAgentsOptions): Promise<AgentsFromFiles> {
+  const options: LoadAgentsOptions = typeof given === "string" ? { folder: given } : given;
+  checkOptions("loadAgents()", options, LOAD_OPTIONS);
+  const { folder, dialect, tools = builtInTools() } = options;
+  if (typeof folder !== "string") throw new UserError("loadAgents() needs folder, the path of a folder of agent files");
+  const path = resolve(folder);
+  const isFolder = await stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
+  if (!isFolder) throw new UserError(`There is no folder of agent files at ${path}`);
+  const { HOME = "" } = systemHost().environment;
+  const reading = { home: isAbsolute(HOME) ? HOME : undefined };
+  const { agents, problems } = await loadAgentFiles({
+    userFolders: [{ path, dialect: dialect ?? dialectOf(path) }],
+    projectFiles: [],
+    checkRule: checkPattern,
+  });
+  const define = (isCallable: boolean): AgentDefinition[] =>
+    agents
+      .filter(({ callable = true }) => callable === isCallable)
+      .map((file) => toDefinition(file, { tools, delegates: true, rules: fileRules(file, reading) }));
+  return { agents: define(true), primary: define(false), problems };
+}
