@@ -8,6 +8,7 @@ import { runCraftedRows } from "../test/figures/b8-crafted-rows.ts";
 import { measureSharedPostgres } from "../test/figures/h1-shared-postgres.ts";
 import { runRivals, runSleepers } from "../test/figures/kill-rivals.ts";
 import { runOutsideKills } from "../test/figures/outside-kills.ts";
+import { runParkKills } from "../test/figures/park-kills.ts";
 import { runCrashSchedules } from "../test/figures/r1-crashes.ts";
 import { runFaultSchedules } from "../test/figures/r1-schedules.ts";
 import { runKills } from "../test/figures/r2-kills.ts";
@@ -97,6 +98,13 @@ const FIGURES: readonly Figure[] = [
     async measure() {
       const figure = await runOutsideKills({ kills: 50 });
       return { figure, isReached: figure.broken.length === 0 && figure.places.length === 50 };
+    },
+  },
+  {
+    name: "G7 50 kills of processes on a tree that parks, between all steps",
+    async measure() {
+      const figure = await runParkKills({ kills: 50 });
+      return { figure, isReached: figure.broken.length === 0 && figure.kills === 50 };
     },
   },
   {

@@ -58,6 +58,7 @@ export const STORED = {
     finish: "required",
     usage: "required",
     costUsd: "required",
+    providerCalls: "optional",
   },
   "tool-call-start": { callId: "required", toolName: "required", input: "required" },
   "tool-call-end": {
@@ -127,4 +128,5 @@ export const DELTAS = {
   "reasoning-delta": { text: "required" },
   "budget-wait": { limit: "required" },
   "budget-near": { limit: "required" },
+  park: {},
 } satisfies FieldsOf<DeltaEvent["type"]>;

@@ -40,19 +40,24 @@ test("every package is pinned by its content and no registry is named", () => {
 /** The agents of `npm run interop`. Some have install scripts, so they are not installed with the rest, and without scripts. */
 const PEERS = join(packageFolder, "interop/peers");
 
-test("the peers of npm run interop are pinned by their content, without a registry, and run no script", () => {
-  const { packages } = JSON.parse(readFileSync(join(PEERS, "package-lock.json"), "utf8")) as {
-    packages: Record<string, Locked>;
-  };
-  const bad = Object.entries(packages).filter(
-    ([path, { integrity, resolved }]) => path !== "" && (integrity === undefined || resolved !== undefined),
-  );
-  assert.deepEqual(bad, []);
-  assert.match(readFileSync(join(PEERS, ".npmrc"), "utf8"), /^ignore-scripts=true$/m);
-});
+/** What builds the site of the documentation. */
+const SITE = join(rootFolder, "site");
+
+for (const [name, folder] of Object.entries({ "the peers of npm run interop": PEERS, "what builds the site": SITE })) {
+  test(`${name}: every package is pinned by its content, without a registry, and runs no script`, () => {
+    const { packages } = JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8")) as {
+      packages: Record<string, Locked>;
+    };
+    const bad = Object.entries(packages).filter(
+      ([path, { integrity, resolved }]) => path !== "" && (integrity === undefined || resolved !== undefined),
+    );
+    assert.deepEqual(bad, []);
+    assert.match(readFileSync(join(folder, ".npmrc"), "utf8"), /^ignore-scripts=true$/m);
+  });
+}
 
 test("every direct dependency has one exact version", () => {
-  const loose = [rootFolder, packageFolder, join(rootFolder, "tools/node-22"), PEERS].flatMap((folder) => {
+  const loose = [rootFolder, packageFolder, join(rootFolder, "tools/node-22"), PEERS, SITE].flatMap((folder) => {
     const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
     const versions = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.optionalDependencies };
     return Object.entries<string>(versions).filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version));

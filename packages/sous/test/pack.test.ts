@@ -16,10 +16,9 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { promisify } from "node:util";
-import { buildPackage } from "../../../scripts/build.ts";
-import { packedManifest } from "../../../scripts/packed-manifest.ts";
 import { brokenLinks } from "../../../scripts/packed-pages.ts";
-import { packageFolder, readManifest, rootFolder } from "./source-files.ts";
+import { packedSous } from "./packed-sous.ts";
+import { readManifest, rootFolder } from "./source-files.ts";
 
 const fixtures = join(import.meta.dirname, "pack-fixtures");
 const platform = `node-linux-${process.arch}`;
@@ -37,12 +36,14 @@ const others = [
   ...["@opentelemetry/api", "@opentelemetry/sdk-trace"],
 ];
 
+const INSTALL_MS = 120_000;
+
 let tarball: string;
 const folder = join(temporary, "installed");
 const packed = join(folder, "node_modules/sous");
 
 before(async () => {
-  tarball = await pack(join(temporary, "stage"));
+  ({ tarball } = await packedSous());
   makeFolder();
   // Each Node installs once, and asks all packages of the folder whether they are for it: the oldest now, the newest later.
   const [oldest] = Object.values(nodes);
@@ -54,7 +55,7 @@ test("the package holds what was built, its manifest, documentation and licence"
   const rest = stdout
     .trim()
     .split("\n")
-    .filter((file) => !/^package\/(dist\/.+\.(js|d\.ts)|docs\/.+\.md)$/.test(file));
+    .filter((file) => !/^package\/(dist\/.+\.(js|d\.ts)|docs\/.+\.md|docs\/llms\.txt)$/.test(file));
   assert.deepEqual(rest.sort(), [
     "package/CHANGELOG.md",
     "package/LICENSE",
@@ -68,7 +69,8 @@ test("no link in a page of the package leads to a file that the package does not
   const pages = readdirSync(packed, { recursive: true, encoding: "utf8" }).filter((path) =>
     /^[^/]+\.md$|^docs\//.test(path),
   );
-  const markdown = pages.filter((path) => path.endsWith(".md"));
+  const markdown = pages.filter((path) => /\.md$|llms\.txt$/.test(path));
+  assert.ok(markdown.includes("docs/llms.txt"));
   assert.ok(markdown.includes("README.md") && markdown.length > 60, `${markdown.length} pages`);
   assert.deepEqual(
     markdown.flatMap((page) => brokenLinks(packed, page)),
@@ -162,18 +164,6 @@ suite("installed beside other packages", () => {
   });
 });
 
-/** Builds and packs into a folder of its own, so that a build in the work tree is neither used nor disturbed. */
-async function pack(stage: string): Promise<string> {
-  mkdirSync(stage);
-  await buildPackage(stage);
-  const manifest = packedManifest(readFileSync(join(packageFolder, "package.json"), "utf8"));
-  writeFileSync(join(stage, "package.json"), manifest);
-  const { stdout } = await start("npm", ["pack", "--ignore-scripts", "--json"], stage);
-  const filename: unknown = JSON.parse(stdout)[0]?.filename;
-  assert.ok(typeof filename === "string");
-  return join(stage, filename);
-}
-
 /** An empty project with all fixtures. */
 function makeFolder(): void {
   mkdirSync(folder);
@@ -182,9 +172,15 @@ function makeFolder(): void {
   writeFileSync(join(folder, "readme.ts"), readmeExample());
 }
 
+/** npm waits five minutes for an answer that does not come. */
+const PATIENCE = ["--fetch-timeout=15000", "--fetch-retries=3", "--fetch-retry-mintimeout=1000"];
+
+/** From npm's cache alone where that is enough. Else the registry is asked, which must answer in time. */
 async function install(packages: readonly string[], node = process.execPath): Promise<void> {
-  const flags = ["--prefer-offline", "--engine-strict", "--no-audit", "--no-fund", "--loglevel=error"];
-  await start("npm", ["install", ...flags, ...packages], folder, { node });
+  const flags = ["--engine-strict", "--no-audit", "--no-fund", "--loglevel=error", ...PATIENCE];
+  const from = (where: string): Promise<Output> =>
+    start("npm", ["install", where, ...flags, ...packages], folder, { node, timeout: INSTALL_MS });
+  await from("--offline").catch(() => from("--prefer-offline"));
 }
 
 function readmeExample(): string {
@@ -233,20 +229,21 @@ function binary(name: string, command = name): string {
 
 type Output = { stdout: string; stderr: string };
 
-type StartOptions = { node?: string; extra?: Record<string, string> };
+type StartOptions = { node?: string; extra?: Record<string, string>; timeout?: number };
 
 /** Runs a command as if by hand: with one Node first on the path, and nothing left of the test runner or of npm. */
 async function start(file: string, parameters: string[], cwd: string, options: StartOptions = {}): Promise<Output> {
-  const { node = process.execPath, extra = {} } = options;
+  const { node = process.execPath, extra = {}, timeout } = options;
   const isOurs = (name: string): boolean =>
     /^(npm_(package|lifecycle|command|execpath|node)|NODE_(?!COMPILE_CACHE)|INIT_CWD)/.test(name);
   const inherited = Object.entries(process.env).filter(([name]) => !isOurs(name) && name !== "npm_config_local_prefix");
   const PATH = [dirname(node), process.env.PATH].join(delimiter);
   const env = { ...Object.fromEntries(inherited), PATH, ...extra };
   try {
-    return await promisify(execFile)(file, parameters, { cwd, env, encoding: "utf8" });
+    return await promisify(execFile)(file, parameters, { cwd, env, timeout, killSignal: "SIGKILL", encoding: "utf8" });
   } catch (error) {
-    const { stdout = "", stderr = "" } = error as Partial<Output>;
-    throw new Error(`${file} ${parameters.join(" ")} failed:\n${stdout}${stderr}`, { cause: error });
+    const { stdout = "", stderr = "", killed = false } = error as Partial<Output & { killed: boolean }>;
+    const how = killed ? `did not end within ${timeout} ms` : "failed";
+    throw new Error(`${file} ${parameters.join(" ")} ${how}:\n${stdout}${stderr}`, { cause: error });
   }
 }

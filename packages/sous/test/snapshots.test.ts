@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { agent } from "../src/core/agent.ts";
+import type { SousEvent } from "../src/core/event.ts";
 import { SUMMARY_HEAD } from "../src/core/rebuild-conversation.ts";
 import { type Tool, ToolRegistry } from "../src/core/tool.ts";
 import { NOTICES } from "../src/loop/inbox.ts";
@@ -22,6 +23,7 @@ import { assertGolden } from "./cli/golden.ts";
 import { DELTAS, HEAD, STORED } from "./event-fields.ts";
 import { ALLOW, fakeClient, registryWith } from "./requirements/embedding.ts";
 import { openStage, type Stage, simpleTool } from "./requirements/support.ts";
+import { openTown } from "./resume/parking.ts";
 import { liveEverything } from "./store/make-golden-journal.ts";
 
 const folder = join(import.meta.dirname, "snapshots");
@@ -60,7 +62,7 @@ test("events have the fields that were promised, and no others", async () => {
   const stage = await eventfulTree();
   const described: Record<string, Record<string, string>> = { ...STORED, ...DELTAS };
   const seen = new Set<string>();
-  const others = [...(await crowdedTree()).events, ...(await outsideTree()).events];
+  const others = [...(await crowdedTree()).events, ...(await outsideTree()).events, ...(await parkedEvents())];
   for (const { type, ...event } of [...stage.events, ...others]) {
     seen.add(type);
     const own = described[type] ?? {};
@@ -84,6 +86,14 @@ test("events have the fields that were promised, and no others", async () => {
   const unseen = Object.keys(described).filter((type) => !seen.has(type));
   assert.deepEqual(unseen, [], "the trees show every type");
 });
+
+/** A question whose answer comes later. */
+async function parkedEvents(): Promise<readonly SousEvent[]> {
+  const { events } = await openTown({ script: { lead: [calls("pay")] } })
+    .process()
+    .run();
+  return events;
+}
 
 /** Two children, and a budget that pays for the first call of one. */
 async function crowdedTree(): Promise<ReturnType<typeof openStage>> {

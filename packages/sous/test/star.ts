@@ -43,10 +43,12 @@ const DOORS = new Set([
   "embed.ts",
   "replay.ts",
   "testing.ts",
+  "store.ts",
   "sqlite.ts",
   "postgres.ts",
   "acp.ts",
   "otel.ts",
+  "tools.ts",
 ]);
 const MANIFEST = "../package.json";
 

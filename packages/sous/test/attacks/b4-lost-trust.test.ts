@@ -95,9 +95,9 @@ const WAYS: [way: string, act: (command: Command) => void, change: RegExp][] = [
   [
     "more files than can be compared",
     ({ write }) => {
-      for (let index = 0; index <= 500; index++) write(`repository/.sous/${index}`, "");
+      for (let index = 0; index <= 1000; index++) write(`repository/.sous/${index}`, "");
     },
-    /more than 500 files/,
+    /more than 1000 files/,
   ],
 ];
 

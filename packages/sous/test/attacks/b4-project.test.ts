@@ -204,7 +204,7 @@ suite("B4.3: a trusted project adds and narrows", () => {
       };
       const { result, warnings } = await command.run(script, { yes: true }, { env });
       assert.deepEqual([canary.asked, result.agents.length], [[], 2]);
-      assert.match(warnings.join("\n"), /spy\.md:4: the model openai-chat\/any is ignored/);
+      assert.match(warnings.join("\n"), /spy\.md:4: SOUS-A005: the model openai-chat\/any is ignored/);
     });
   }
 

@@ -5,9 +5,9 @@ import { lstat, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { loadAgents } from "../../src/cli/application/project.ts";
-import { toDefinitions } from "../../src/cli/application/root.ts";
 import { withAgentRules } from "../../src/cli/application/rules.ts";
 import { agents as agentsCommand } from "../../src/cli/commands/agents.ts";
+import { toDefinition } from "../../src/config/agents/definition.ts";
 import { readAgentFile } from "../../src/config/agents/read.ts";
 import { readProject } from "../../src/config/trust/files.ts";
 import type { ApprovalRequest } from "../../src/core/approval.ts";
@@ -95,6 +95,27 @@ test("show tells every limit of the configuration that holds for an agent, and w
   assert.deepEqual(rights.maxOutputTokens.value, 2000);
   const from = { setting: "agent.subagent.max_total_cost", from: `${file}:1` };
   assert.deepEqual(limits[1], { of: "children", unit: "cost_usd", limit: 2, ...from });
+});
+
+test("show tells how the model is asked, and of provider_options only for whom they are", async () => {
+  const lines = "temperature: 0.2\neffort: high\ntool_choice: grep\nprovider_options:\n  openai:\n    user: s3cret";
+  await using here = await stage({ "config/sous/agents/writer.md": writer(lines) });
+  const shown = await here.run("agents", "show", "writer");
+  for (const row of [/temperature +0\.2 /, /effort +high /, /tool_choice +grep /, /provider_options +for openai /])
+    assert.match(shown.stdout, row);
+  const json = await here.run("agents", "show", "writer", "--json");
+  const { asking } = JSON.parse(json.stdout).rights;
+  assert.deepEqual(
+    asking.map(({ key, value }: { key: string; value: string }) => [key, value]),
+    [
+      ["temperature", "0.2"],
+      ["effort", "high"],
+      ["tool_choice", "grep"],
+      ["provider_options", "for openai"],
+    ],
+  );
+  const listed = await here.run("agents", "list", "--json");
+  for (const { stdout, stderr } of [shown, json, listed]) assert.doesNotMatch(stdout + stderr, /s3cret/);
 });
 
 test("check warns of an agent whose call takes more than a quarter of the tokens of all children", async () => {
@@ -262,7 +283,7 @@ test("C1: agents of files become definitions with the tools there are", async ()
   const env = { XDG_CONFIG_HOME: join(here.path, "config") };
   const { agents } = await loadAgents({ cwd: here.root, env }, await readProject(here.root), []);
   const notes = { facts: "Facts.", whole: "Facts and notes." };
-  const [a, b] = toDefinitions(agents, { tools: readOnlyTools(), delegates: true, notes });
+  const [a, b] = agents.map((file) => toDefinition(file, { tools: readOnlyTools(), delegates: true, notes }));
   const names = (definition: typeof a) =>
     Array.isArray(definition?.tools) ? definition.tools.map(({ name }) => name) : undefined;
   assert.deepEqual([a?.name, names(a), a?.model, a?.maxTurns], ["a", ["read_file"], undefined, 3]);

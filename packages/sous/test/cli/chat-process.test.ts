@@ -48,6 +48,36 @@ suite("sous chat at a terminal", () => {
     }
   });
 
+  test("A3: --agent talks to an agent of a file with the tools of its file, and --resume continues with it", async () => {
+    const looks = { calls: [{ tool: "read_file", input: { path: "pay.ts" } }] };
+    const writes = { calls: [{ tool: "terminal", input: { command: "touch made" } }] };
+    await using place = await folder({ reader: [looks, writes, { text: "Hello from the file." }] });
+    const file = join(place.env.XDG_CONFIG_HOME ?? "", "sous/agents/reader.md");
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, agentFile("reader", "nickname: Reader of files\ntools: [read_file]"));
+    {
+      using command = new CommandInTerminal(["chat", ...MODEL, "--agent", "reader"], place);
+      await command.screen.until("script/script.json, as reader");
+      command.type("the first question\r");
+      await command.screen.until("Hello from the file.\n(");
+      assert.equal(existsSync(join(place.cwd, "made")), false);
+      command.type("\u0004");
+      assert.equal(await command.ended, 0);
+    }
+    await writeFile(join(place.cwd, "script.json"), JSON.stringify({ reader: [{ text: "And again." }] }));
+    using command = new CommandInTerminal(["chat", ...MODEL, "--agent", "reader", "--resume", "last"], place);
+    await command.screen.until("Continuing: the first question");
+    command.type("more\r");
+    await command.screen.until("And again.\n(");
+  });
+
+  test("A3: --agent with an unknown name ends with 2 before it draws", async () => {
+    await using place = await folder(HELLO);
+    using command = new CommandInTerminal(["chat", ...MODEL, "--agent", "reder"], place);
+    assert.equal(await command.ended, 2);
+    assert.match(command.screen.written, /Unknown agent reder/);
+  });
+
   test("offers the earlier conversations with --resume alone, and continues the one that is chosen", async () => {
     await using place = await folder(HELLO);
     {

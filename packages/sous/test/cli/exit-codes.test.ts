@@ -246,7 +246,9 @@ const CODES: Record<string, number[]> = {
 };
 
 const RESULT_KEYS =
-  "schema status result output stop_reason run_id turns usage cost_usd duration_ms agents denied error lost".split(" ");
+  "schema status result output stop_reason run_id turns usage cost_usd duration_ms agents denied questions error lost".split(
+    " ",
+  );
 const HEAD_KEYS = "n ts run_id agent_id parent_id path depth type".split(" ");
 
 let folder: ScriptFolder;

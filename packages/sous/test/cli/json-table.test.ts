@@ -1,6 +1,7 @@
 /** The reference of `--json` and `stream-json` is what real commands print: exactly these fields, with these types. */
 
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { after, suite, test } from "node:test";
 import { ERROR_JSON, INIT_JSON, type JsonField, LINE_JSON, RESULT_JSON } from "../../src/cli/table/json-table.ts";
 import { runInProcess } from "./in-process.ts";
@@ -17,6 +18,7 @@ after(async () => (await place)[Symbol.asyncDispose]());
 const ENDINGS: readonly [what: string, flags: readonly string[], code: number][] = [
   ["a tree with a value", ["--model", "script/tree.json", "--output-schema", '{"type":"object"}'], 0],
   ["a refused action", ["--model", "script/denied.json"], 7],
+  ["a question that waits", ["--model", "script/denied.json", "--park"], 7],
   ["a broken script", ["--model", "script/gone.json"], 1],
   ["a missing key", ["--model", "anthropic/claude-sonnet-4-5"], 4],
 ];
@@ -90,7 +92,8 @@ test("J1: a command that cannot do what it was asked prints an error with the fi
 
 async function ask(flags: readonly string[]) {
   const { path: cwd } = await place;
-  return runInProcess({ cwd, parameters: ["run", "Look around", "--quiet", "--ephemeral", ...flags] });
+  const storage = flags.includes("--park") ? ["--db-path", join(cwd, "runs.db")] : ["--ephemeral"];
+  return runInProcess({ cwd, parameters: ["run", "Look around", "--quiet", ...storage, ...flags] });
 }
 
 /** Every field with its type, by its path. What the reference calls `any` is not looked into. */

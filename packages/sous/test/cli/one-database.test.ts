@@ -68,6 +68,7 @@ test("a database is opened only where the one rule has chosen its file", () => {
     "cli/stored/database.ts",
   ]);
   assert.deepEqual(openers(/\bfindDatabase\(/), [
+    "cli/commands/chat.ts",
     "cli/commands/metrics.ts",
     "cli/commands/replay.ts",
     "cli/commands/resume.ts",

@@ -166,6 +166,7 @@ suite("together", () => {
         "duration_ms",
         "agents",
         "denied",
+        "questions",
         "error",
         "lost",
       ]);

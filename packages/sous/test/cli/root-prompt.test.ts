@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { folderFacts, folderNotes, rootPrompt } from "../../src/cli/application/root.ts";
+import { noteText } from "../../src/cli/application/nested-notes.ts";
+import { folderFacts, folderNotes } from "../../src/cli/application/notes.ts";
+import { rootPrompt } from "../../src/cli/application/root.ts";
 import { assertGolden } from "./golden.ts";
 
 const NOON = new Date(2026, 10, 16, 12).getTime();
@@ -12,8 +14,11 @@ test("what the agents of the command line are told is as it was promised; UPDATE
     "the root": rootPrompt(["subagent", "parallel_subagent", "subagent_scout"]),
     "the root without children": rootPrompt([]),
     "the root with one agent to call": rootPrompt(["subagent_scout"]),
+    "the root with many agents to call": rootPrompt(["subagent", "parallel_subagent", "agents_find"]),
     "every agent": folderNotes(facts, undefined),
     "every agent of a project with notes": folderNotes(facts, "Run npm test before you say it works.\n"),
+    "every agent of a project with notes of sub-folders": folderNotes(facts, undefined, { hasNested: true }),
+    "the end of a result in such a folder": noteText({ path: "packages/web/AGENTS.md", text: "Use tabs." }),
   };
   const lines = Object.entries(texts).flatMap(([who, text]) => [`--- ${who}`, "", text, ""]);
   assertGolden("root-prompt.txt", lines, join(import.meta.dirname, "../snapshots"));

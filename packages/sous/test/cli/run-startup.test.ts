@@ -106,6 +106,7 @@ async function opened(path: string, script: object, warn: (line: string) => void
     format: "text",
     prompt: "Go.",
     outputSchema: undefined,
+    parks: false,
     logFile: undefined,
     display: { color: "never", ascii: false },
   };

@@ -166,6 +166,6 @@ suite("the tools for children name the agents that can be called", () => {
     const [many] = offered(500);
     const [none] = offered(0);
     assert.ok((many?.description.length ?? 0) - (none?.description.length ?? 0) <= 8192);
-    assert.match(many?.description ?? "", /\n- and \d+ more; an unknown name is answered with the whole list$/);
+    assert.match(many?.description ?? "", /\n- and \d+ more; agents_find finds them by what they do$/);
   });
 });

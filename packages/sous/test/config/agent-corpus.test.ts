@@ -40,6 +40,9 @@ function inShort(dialect: AgentDialect, name: string, scope: AgentScope): object
     output_schema: agent.outputSchema ?? null,
     description: agent.description ?? null,
     instructions: agent.instructions,
+    ...(rights.asking.length > 0 && {
+      asking: rights.asking.map(({ key, value, from }) => `${key} ${value} ${place(from)}`),
+    }),
     problems: said,
   };
 }

@@ -33,6 +33,7 @@ suite("agents of files", () => {
       [
         ["a", "sous", "project", ".sous/agents/a.md"],
         ["b", "claude", "project", ".claude/agents/b.md"],
+        ["f", "claude", "project", ".claude/agents/deeper/f.md"],
         ["c", "gemini", "project", ".gemini/agents/c.md"],
         ["d", "opencode", "project", ".opencode/agent/d.md"],
         ["e", "opencode", "project", ".opencode/agents/e.md"],
@@ -40,14 +41,15 @@ suite("agents of files", () => {
     );
   });
 
-  test("C1: without a name in the file are named for the file, and an OpenCode agent always is", async () => {
+  test("C1: without a name in the file are named for the file, and the name in a file wins in every dialect", async () => {
     const unnamed = "---\ndescription: Reads.\n---\nDo it.\n";
     await using project = await temporaryTree({
       ".sous/agents/one.md": unnamed,
       ".claude/agents/two.md": unnamed,
       ".gemini/agents/three.md": unnamed,
       ".opencode/agent/four.md": unnamed,
-      ".opencode/agent/five.md": file("another"),
+      ".opencode/agent/five.md": file("five-by-name"),
+      ".opencode/agent/team/six.md": unnamed,
       ".claude/agents/six.md": file("another"),
     });
     const { agents } = await loadAgentFiles({ userFolders: [], projectFiles: (await readProject(project.path)).files });
@@ -58,8 +60,9 @@ suite("agents of files", () => {
         [".claude/agents/six.md", "another"],
         [".claude/agents/two.md", "two"],
         [".gemini/agents/three.md", "three"],
-        [".opencode/agent/five.md", "five"],
+        [".opencode/agent/five.md", "five-by-name"],
         [".opencode/agent/four.md", "four"],
+        [".opencode/agent/team/six.md", "team-six"],
       ],
     );
   });
@@ -142,21 +145,25 @@ suite("agents of files", () => {
     );
     assert.deepEqual(
       problems.map(({ file, severity }) => [file, severity]),
-      ["huge", "nul", "plain"].map((name) => [`.sous/agents/${name}.md`, "error"]),
+      [
+        [".sous/agents/huge.md", "error"],
+        [".sous/agents/nul.md", "error"],
+        [".sous/agents/plain.md", "warning"],
+      ],
     );
   });
 
-  test("are at most 200", async () => {
+  test("are at most 500, and the first that is left out is named", async () => {
     await using project = await temporaryTree(
       Object.fromEntries(
-        Array.from({ length: 203 }, (_, index) => [`.sous/agents/a${1000 + index}.md`, file(`a${1000 + index}`)]),
+        Array.from({ length: 503 }, (_, index) => [`.sous/agents/a${1000 + index}.md`, file(`a${1000 + index}`)]),
       ),
     );
     const { agents, problems } = await loadAgentFiles({
       userFolders: [],
       projectFiles: (await readProject(project.path)).files,
     });
-    assert.equal(agents.length, 200);
+    assert.equal(agents.length, 500);
     assert.equal(problems.length, 1);
   });
 });

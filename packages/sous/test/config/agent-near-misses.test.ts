@@ -210,7 +210,11 @@ suite("B4.6: front matter of strangers is refused quickly and with its line", ()
     assert.equal(agent, undefined);
     assert.equal(problems.length, 1);
   });
-  test("names that the runtime needs", () => {
+  test("no name", () => {
+    for (const name of ["", " ", "<agent-name>", "{{name}}"]) assert.equal(named(name), undefined, name);
+  });
+
+  test("names that the runtime needs get another one", () => {
     for (const name of [
       "spawn",
       "delegate",
@@ -221,14 +225,9 @@ suite("B4.6: front matter of strangers is refused quickly and with its line", ()
       "report",
       "sous",
       "subagent",
-      "a b",
-      "-x",
-      "",
-    ]) {
-      const text = `---\nname: ${JSON.stringify(name)}\n---\nDo it.\n`;
-      const { agent } = readAgentFile({ file: "agents/x.md", text, dialect: "sous", scope: "user" });
-      assert.equal(agent, undefined, name);
-    }
+      " report ",
+    ])
+      assert.equal(named(name), `${name.trim()}-agent`);
   });
 });
 
@@ -281,4 +280,75 @@ suite("of what is not understood a message repeats the beginning", () => {
     assert.equal(nickname("the \n\t scout"), "the scout");
     assert.equal(nickname(long), long.slice(0, 100));
   });
+});
+
+function named(name: string): string | undefined {
+  const text = `---\nname: ${JSON.stringify(name)}\n---\nDo it.\n`;
+  return readAgentFile({ file: "agents/x.md", text, dialect: "sous", scope: "user" }).agent?.name;
+}
+
+suite("front matter that is not YAML", () => {
+  const LOST = [
+    "- tools: Read",
+    "**tools:** Read",
+    "* `tools`: Read",
+    "\u00a0tools: Read",
+    "\ufefftools: Read",
+    "\uff1a tools\uff1a Read",
+    "> disallowedTools: Bash",
+    "1. **permissionMode**: plan",
+    "?tools: Read",
+  ];
+  for (const line of LOST)
+    test(`a restriction is not read as part of a text: ${JSON.stringify(line)}`, () => {
+      const { agent, problems } = readAgentFile({
+        file: "agents/probe.md",
+        text: `---\nname: probe\ndescription: Use it. Example: this\n${line}\n---\nDo it.\n`,
+        dialect: "claude",
+        scope: "project",
+      });
+      assert.equal(agent, undefined);
+      assert.match(problems[0]?.message ?? "", /looks like a setting and stands inside description/);
+    });
+
+  for (const end of ["\u2028", "\u2029", "\u0085", "\v", "\f"])
+    test(`a line that ends for editors only hides no restriction: ${JSON.stringify(end)}`, () => {
+      const fronts = [
+        `description: One${end}tools: Read`,
+        `tools: Read${end}description: It may: Write, Edit`,
+        `description: One # two${end}tools: Read`,
+        `description: "One${end}  tools:Read"`,
+      ];
+      for (const front of fronts) {
+        const { agent } = readAgentFile({
+          file: "agents/probe.md",
+          text: `---\nname: probe\n${front}\n---\nDo it.\n`,
+          dialect: "claude",
+          scope: "project",
+        });
+        assert.equal(agent, undefined, front);
+      }
+    });
+
+  test("what stands behind the end of the document is not left out", () => {
+    for (const dialect of DIALECTS) assert.equal(read(dialect, "...\nmax_turns: 1\nsteps: 1").agent, undefined);
+  });
+
+  test("words that only look like a setting stay text", () => {
+    const text = "---\nname: probe\ndescription: Use it: now\n\n- Context: a test\n  user: hi: there\n---\nDo it.\n";
+    assert.ok(readAgentFile({ file: "agents/probe.md", text, dialect: "claude", scope: "project" }).agent);
+  });
+});
+
+test("a permission that lost its indentation keeps an agent from being loaded", () => {
+  for (const line of [
+    "bash: deny",
+    "edit: ask",
+    "write: false",
+    "bash: { '*': deny }",
+    "task: deny",
+    "\u00a0bash: deny",
+  ])
+    assert.equal(read("opencode", `permission:\n${line}`).agent, undefined, line);
+  assert.ok(read("opencode", "task: Write the tests.").agent);
 });

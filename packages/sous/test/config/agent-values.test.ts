@@ -185,3 +185,108 @@ suite("permissions of opencode for parts of what a tool does", () => {
     ]);
   });
 });
+
+suite("how a model is asked", () => {
+  const asking = ({ agent }: ReadAgent) => {
+    const { temperature, effort, toolChoice, providerOptions } = agent ?? {};
+    return JSON.parse(JSON.stringify({ temperature, effort, toolChoice, providerOptions }));
+  };
+
+  const READ: readonly [AgentDialect, front: string, expected: object][] = [
+    [
+      "sous",
+      "temperature: 0.2\neffort: high\ntool_choice: required",
+      { temperature: 0.2, effort: "high", toolChoice: "required" },
+    ],
+    ["sous", 'temperature: "0.2"', { temperature: 0.2 }],
+    ["sous", "temperature: 0\neffort: None", { temperature: 0, effort: "none" }],
+    ["sous", "tool_choice: grep", { toolChoice: { tool: "grep" } }],
+    ["sous", "tool_choice: { tool: grep }", { toolChoice: { tool: "grep" } }],
+    ["sous", "temperature:\neffort:\ntool_choice:\nprovider_options:", {}],
+    ["claude", "effort: max", { effort: "max" }],
+    ["gemini", "temperature: 2", { temperature: 2 }],
+    ["opencode", "temperature: 0.1\nreasoningEffort: xhigh", { temperature: 0.1, effort: "xhigh" }],
+    ["opencode", "variant: low", { effort: "low" }],
+    ["opencode", "options:\n  reasoningEffort: low", { effort: "low" }],
+  ];
+  for (const [dialect, front, expected] of READ) {
+    test(`${dialect}: ${JSON.stringify(front)}`, () => {
+      const found = read(dialect, front);
+      assert.deepEqual(asking(found), expected);
+      assert.deepEqual(said(found), []);
+    });
+  }
+
+  for (const value of ["Bash", "nothing", "false", "[grep]", "{ tool: grep, more: 1 }", "{ type: tool }"]) {
+    test(`tool_choice: ${value} may be meant as a restriction, so the agent is not loaded`, () => {
+      const found = read("sous", `tool_choice: ${value}`, "user");
+      assert.equal(found.agent, undefined);
+      assert.deepEqual(said(found), ["error SOUS-A003 3:14 tool_choice is auto, none, required or a tool of sous"]);
+    });
+  }
+
+  const WARNED: readonly [AgentDialect, front: string, message: string][] = [
+    ["sous", "temperature: hot", "3:14 temperature is a number from 0 to 2, so this one has no effect"],
+    ["sous", "temperature: 7", "3:14 temperature is a number from 0 to 2, so this one has no effect"],
+    ["gemini", "temperature: -1", "3:14 temperature is a number from 0 to 2, so this one has no effect"],
+    ["sous", "temperature: .nan", "3:14 temperature is a number from 0 to 2, so this one has no effect"],
+    [
+      "claude",
+      "effort: 7",
+      "3:9 effort is one of none, minimal, low, medium, high, xhigh, max, so this one has no effect",
+    ],
+    [
+      "sous",
+      "tools: [grep]\ntool_choice: glob",
+      "4:14 tool_choice names glob, which the agent does not have, so it has no effect",
+    ],
+  ];
+  for (const [dialect, front, message] of WARNED) {
+    test(`${dialect}: ${JSON.stringify(front)} is a warning`, () => {
+      const found = read(dialect, front);
+      assert.deepEqual(said(found), [`warning SOUS-A003 ${message}`]);
+      assert.notEqual(found.agent, undefined);
+    });
+  }
+
+  test("an effort that is almost one of them is suggested", () => {
+    assert.deepEqual(
+      read("sous", "effort: hihg").problems.map(({ fix }) => fix),
+      ["did you mean high?"],
+    );
+  });
+
+  test("options that opencode hands to a provider have no effect besides the effort", () => {
+    const found = read("opencode", "options:\n  reasoningEffort: low\n  store: true");
+    assert.deepEqual(asking(found), { effort: "low" });
+    assert.deepEqual(said(found), [
+      "warning SOUS-A005 3:1 options has no effect here: options of the provider are not passed on",
+    ]);
+  });
+
+  test("provider_options count in a file of the user, and never in one of a project", () => {
+    const front = "provider_options:\n  anthropic:\n    mcpServers: [{ type: url, url: https://example.org, name: x }]";
+    const own = read("sous", front, "user");
+    assert.deepEqual(said(own), []);
+    assert.deepEqual(Object.keys(own.agent?.providerOptions ?? {}), ["anthropic"]);
+    assert.doesNotMatch(JSON.stringify(own.agent?.origins), /example/, "the values are not shown");
+    const project = read("sous", front);
+    assert.equal(project.agent?.providerOptions, undefined);
+    assert.deepEqual(said(project), [
+      "warning SOUS-A007 3:1 provider_options has no effect in a file of a project: such options can send what the agent reads elsewhere",
+    ]);
+    for (const dialect of ["claude", "gemini", "opencode"] as const)
+      assert.equal(read(dialect, front, "user").agent?.providerOptions, undefined, dialect);
+  });
+
+  test("provider_options that are not options by provider keep the agent from being loaded", () => {
+    for (const [value, message] of [
+      ["[a]", "provider_options must be an object by provider, such as { openai: { … } }"],
+      ["{ openai: fast }", "provider_options: openai must be an object of options"],
+    ]) {
+      const found = read("sous", `provider_options: ${value}`, "user");
+      assert.equal(found.agent, undefined);
+      assert.deepEqual(said(found), [`error SOUS-A003 3:19 ${message}`]);
+    }
+  });
+});

@@ -39,6 +39,7 @@ export const DEFAULT_CONFIGURATION: Configuration = {
   permissions: [],
   models: { allow: [] },
   prices: {},
+  agents: { alsoRead: [], ignoreHooks: [] },
   agentServers: {},
   telemetry: { metricsPort: undefined, otlpEndpoint: undefined, capturesContent: false },
 };

@@ -200,7 +200,7 @@ test("E3: all mistakes of all sources are told at once, each with its location a
 
 test("E3: an unknown key is told with what was meant, wherever it belongs", async () => {
   const meant: [yaml: string, fix: string][] = [
-    ["agents: {}", "did you mean agent?"],
+    ["agnt: {}", "did you mean agent?"],
     ["max_depth: 3", "did you mean agent.subagent.max_depth?"],
     ["agent: { max-turns: 3 }", "did you mean agent.max_turns?"],
     ["agent.max_turns: 3", "write agent.max_turns as nested keys, one below the other"],

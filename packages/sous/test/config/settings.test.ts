@@ -316,6 +316,36 @@ const TABLE: Record<string, Row> = {
     ],
     read: ({ models }) => models.allow,
   },
+  "agents.also_read": {
+    good: [
+      ["[]", []],
+      [
+        '["~/.claude/agents", /srv/agents, "claude:~/team agents"]',
+        ["~/.claude/agents", "/srv/agents", "claude:~/team agents"],
+      ],
+    ],
+    bad: [
+      ["~/.claude/agents", /must be a list/],
+      ["[agents]", /must be a folder that begins with/],
+      ["[../agents]", /must be a folder that begins with/],
+      ['["codex:/srv/agents"]', /must be a folder that begins with/],
+      ['["/srv/a\\nb"]', /must be a folder that begins with/],
+      ["[1]", /must be a folder that begins with/],
+    ],
+    read: ({ agents }) => agents.alsoRead,
+  },
+  "agents.ignore_hooks": {
+    good: [
+      ["[]", []],
+      ["[reviewer, .claude/agents/]", ["reviewer", ".claude/agents/"]],
+    ],
+    bad: [
+      ["reviewer", /must be a list/],
+      ['[""]', /must be the name of an agent, a file or a folder/],
+      ["[1]", /must be the name of an agent, a file or a folder/],
+    ],
+    read: ({ agents }) => agents.ignoreHooks,
+  },
   prices: {
     good: [
       ["{ ollama/llama3.2: { input: 0, output: 0 } }", { "ollama/llama3.2": { input: 0, output: 0 } }],
@@ -452,9 +482,17 @@ suite("E1: the variable of each says the same:", () => {
   }
 });
 
-test("E1: only rules, models, prices and servers have no variable", () => {
+test("E1: only rules, models, prices, agents and servers have no variable", () => {
   const without = ALL_SETTINGS.filter((setting) => variableOf(setting) === undefined).map(({ key }) => key);
-  assert.deepEqual(without, ["permissions", "models.allow", "prices", "agent_servers", "mcp_servers"]);
+  assert.deepEqual(without, [
+    "permissions",
+    "models.allow",
+    "prices",
+    "agents.also_read",
+    "agents.ignore_hooks",
+    "agent_servers",
+    "mcp_servers",
+  ]);
 });
 
 test("E2: nothing set is as the requirements say", async () => {

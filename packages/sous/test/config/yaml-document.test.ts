@@ -123,6 +123,7 @@ suite("B4.6: it is refused in bounded time, with its line, when it has", () => {
     ["an unknown escape", 'a: 1\nb: "\\q"', 2, /escape/],
     ["half a million unknown escapes", `"${"\\q".repeat(499_000)}"`, 1, /escape/],
     ["a second document", "a: 1\n---\nb: 2", 2, /more than one document/],
+    ["a second document without dashes", "a: 1\n...\nb: 2", 3, /more than one document/],
     ["a NUL", "a: 1\nb: \u0000", 2, /U\+0000/],
     ["an escape byte", "a: \u001b[2J", 1, /U\+001B/],
     ["bytes that are not UTF-8", Buffer.from([0x61, 0x3a, 0x31, 0x0a, 0x62, 0x3a, 0xff]), 2, /not UTF-8/],

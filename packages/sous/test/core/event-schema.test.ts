@@ -142,13 +142,22 @@ function refusal(value: unknown): string | undefined {
 function isOfItsKind(event: object, place: Place, value: unknown): boolean {
   const found = place.reduce((at: unknown, step) => (at as Record<string | number, unknown>)[step], event);
   const field = String(place.at(-1));
+  if (place.includes("value")) return true;
   if (value === null) return ["parentId", "costUsd", "tokens", "seconds", "executions", "maxTokens"].includes(field);
   if (Array.isArray(found)) return Array.isArray(value);
   // A record of anything takes a record of anything; an empty budget is one without limits.
-  if (["provider", "budget", "children"].includes(field)) return typeof value === "object" && !Array.isArray(value);
+  if (field === "calls" || field === "providerCalls")
+    return typeof value === "object" && Object.values(value).every(isWhole);
+  if (["provider", "budget", "children"].includes(field) && typeof found === "object")
+    return typeof value === "object" && !Array.isArray(value);
   if (field === "parentId") return typeof value === "string";
   if (typeof found === "number") return value === 0.5;
   return typeof found === typeof value && typeof value !== "object";
+}
+
+/** Counts and prices by a name. */
+function isWhole(value: unknown): boolean {
+  return Number.isInteger(value);
 }
 
 function inOrderOf(order: readonly string[]): (left: string, right: string) => number {

@@ -38,7 +38,7 @@ export const EVERY_EVENT: Whole = {
     label: "lead",
     task: { role: "user", content: [text, file] },
     model: "scripted/model",
-    price: { input: 3, output: 15, cachedInput: 0.3, cacheWrite: 3.75 },
+    price: { input: 3, output: 15, cachedInput: 0.3, cacheWrite: 3.75, calls: { "scripted.web_search": 0.01 } },
     contextWindow: 200_000,
     tools: {
       hash: "0123456789abcdef",
@@ -51,6 +51,7 @@ export const EVERY_EVENT: Whole = {
           tier: "observe",
           effect: "idempotent",
           agent: "scout",
+          provider: "scripted.web_search",
         },
       ],
       bytes: 120,
@@ -118,11 +119,16 @@ export const EVERY_EVENT: Whole = {
         text,
         file,
         { type: "tool-call", callId: "call_1", toolName: "grep", input: { pattern: "x", deep: [{ a: 1 }] }, provider },
+        {
+          ...{ type: "provider", kind: "result", from: "scripted", callId: "ws_1", toolName: "web_search" },
+          ...{ value: [{ url: "https://example.org" }], isError: true, provider },
+        },
       ],
     },
     finish: "tool-calls",
     usage,
     costUsd: 0.01,
+    providerCalls: { "scripted.web_search": 2 },
   },
   "tool-call-start": { ...head, type: "tool-call-start", callId: "call_1", toolName: "grep", input: { pattern: "x" } },
   "tool-call-end": {

@@ -57,6 +57,7 @@ suite("K1: the reference is generated from the code and has", () => {
       "reasoning-delta": true,
       "budget-wait": true,
       "budget-near": true,
+      park: true,
     };
     assert.deepEqual(
       Object.keys(types).filter((type) => !headings("events.md").includes(type)),

@@ -9,6 +9,8 @@ import { CODE_BLOCK, codeBlocks, isGenerated, type Page, pages, regionOf } from 
 
 const MAX_README_LINES = 20;
 const FENCE = "```";
+/** A block that shows all that an example prints: `<!-- output: examples/NAME/expected.txt -->` before it. */
+const OUTPUT_BLOCK = /(<!-- output: (examples\/[\w/-]+\.txt) -->\s*```text\n)[^`]*```/g;
 
 suite("K1: the code in the docs is code that runs; UPDATE_SNAPSHOTS=1 copies it again", () => {
   for (const page of pages().filter((each) => !isGenerated(each))) {
@@ -36,6 +38,30 @@ test("every region of an example is shown somewhere", () => {
       .filter((snippet) => !shown.has(snippet)),
   );
   assert.deepEqual(unused, []);
+});
+
+test("a page whose code has `await using`, which Node 22 does not know, says so", () => {
+  const silent = pages().filter(
+    (page) =>
+      codeBlocks(page).some(({ code }) => /^\s*(?:await )?using /m.test(code)) &&
+      !page.text.includes("`await using` needs Node 24 or a compiler"),
+  );
+  assert.deepEqual(
+    silent.map(({ path }) => path),
+    [],
+  );
+});
+
+test("what a page says an example prints is what it prints; UPDATE_SNAPSHOTS=1 copies it again", () => {
+  for (const { path, text } of pages()) {
+    const updated = text.replaceAll(OUTPUT_BLOCK, (_whole, head: string, file: string) => {
+      return `${head}${readFileSync(join(rootFolder, file), "utf8")}${FENCE}`;
+    });
+    if (process.env.UPDATE_SNAPSHOTS === "1" && updated !== text) writeFileSync(join(rootFolder, path), updated);
+    else assert.equal(text, updated, path);
+    const marked = text.matchAll(/^<!-- output: /gm);
+    assert.equal([...text.matchAll(OUTPUT_BLOCK)].length, [...marked].length, `a block for each in ${path}`);
+  }
 });
 
 suite("the check refuses", () => {

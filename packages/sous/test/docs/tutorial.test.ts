@@ -5,9 +5,9 @@ import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, suite, test } from "node:test";
+import { after, before, suite, test } from "node:test";
 import { promisify } from "node:util";
-import { builtSous } from "../built-sous.ts";
+import { packedSous } from "../packed-sous.ts";
 import { rootFolder } from "../source-files.ts";
 import { codeBlocks } from "./markdown-files.ts";
 
@@ -17,11 +17,11 @@ const code = codeBlocks({ path, text }).map((block) => block.code);
 const printed = [...text.matchAll(/```text\n(.*?)```/gs)].map(([, output = ""]) => output);
 
 const folder = mkdtempSync(join(tmpdir(), "sous-tutorial-"));
-symlinkSync(join(rootFolder, "node_modules"), join(folder, "node_modules"));
 writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
 after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 
-suite("K1: the first tutorial works on the first try", () => {
+suite("K1: the first tutorial works on the first try, from the packed tarball", () => {
+  before(async () => symlinkSync(join((await packedSous()).project, "node_modules"), join(folder, "node_modules")));
   const [agent = "", tool = "", ...rest] = code;
   const programs: [step: string, program: string][] = [
     ["an agent", agent],
@@ -38,8 +38,8 @@ suite("K1: the first tutorial works on the first try", () => {
       const file = join(folder, `step-${index + 1}.ts`);
       writeFileSync(file, program);
       const { PATH = "", NODE_COMPILE_CACHE } = process.env;
-      const env = { PATH, NODE_COMPILE_CACHE, ...builtSous };
-      const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=sous-source", file], { env });
+      const env = { PATH, NODE_COMPILE_CACHE };
+      const { stdout } = await promisify(execFile)(process.execPath, [file], { env });
       assert.equal(stdout, printed[index]);
     });
   }

@@ -73,7 +73,7 @@ function planOf(seed: number): (world: World) => Plan {
   const prices = seed % 3 === 0 ? undefined : { "scripted/model": price };
   return (world) => {
     const plan = faultPlan(world);
-    return { ...plan, runtime: { ...plan.runtime, prices } };
+    return { ...plan, runtime: { ...plan.runtime, models: { prices } } };
   };
 }
 

@@ -6,10 +6,11 @@ import { type } from "arktype";
 import * as v from "valibot";
 import * as z from "zod";
 import { agent } from "../../src/core/agent.ts";
+import { ModelError } from "../../src/core/errors.ts";
 import { textOf } from "../../src/core/message.ts";
 import type { ModelRequest } from "../../src/core/model.ts";
 import type { AnySchema } from "../../src/core/schema.ts";
-import { calls, says, stopsAtLength } from "../../src/testing/steps.ts";
+import { calls, refuses, says, stopsAtLength } from "../../src/testing/steps.ts";
 import { openStage, simpleTool } from "../requirements/support.ts";
 
 const Hits = z.object({ hits: z.array(z.string()).min(1) });
@@ -24,6 +25,16 @@ suite("an answer with a schema", () => {
     assert.match(instructions, /^Find it\.\n\nWhen you are done, answer with nothing but JSON .*"minItems":1/s);
   });
 
+  test("a schema that JSON cannot say is a UserError that names the agent", async () => {
+    for (const outputSchema of [z.object({ at: z.date() }), z.object({ n: z.bigint() })]) {
+      const stage = openStage({ scout: [says("{}")] });
+      await assert.rejects(stage.run(agent({ name: "scout", model: stage.model, outputSchema })), {
+        name: "UserError",
+        message: /^The output schema of the agent scout cannot be used: .* cannot be represented in JSON Schema$/,
+      });
+    }
+  });
+
   test("may stand in a fence", async () => {
     const stage = openStage({ scout: [says('```json\n{"hits":["a"]}\n```')] });
     const { output } = await stage.run(agent({ name: "scout", model: stage.model, outputSchema: Hits }));
@@ -36,7 +47,7 @@ suite("an answer with a schema", () => {
     assert.deepEqual(output, { hits: ["a", "b"] });
   });
 
-  test("that does not match is repaired in one turn without tools, outside the turns", async () => {
+  test("that does not match is repaired in one more turn without tools, also beyond maxTurns", async () => {
     const asked: ModelRequest["settings"][] = [];
     const stage = openStage(
       { scout: [calls("look"), says('{"hits":[]}'), says('{"hits":["b.ts:2"]}')] },
@@ -50,15 +61,19 @@ suite("an answer with a schema", () => {
       tools: [simpleTool("look")],
     });
     const { status, output, turns } = await stage.run(scout);
-    assert.deepEqual([status, output, turns], ["completed", { hits: ["b.ts:2"] }, 2]);
+    assert.deepEqual([status, output, turns], ["completed", { hits: ["b.ts:2"] }, 3]);
+    assert.deepEqual(
+      stage.eventsOf("turn-start").map(({ turn }) => turn),
+      [1, 2, 3],
+    );
     const repair = stage.requestsOf("scout").at(-1);
     assert.equal(repair?.mayCallTools, false);
     const last = repair?.messages.at(-1);
     assert.match(textOf(last?.role === "user" ? last : { content: [] }), /^Your answer does not match .*\nhits: /s);
     assert.deepEqual(
       asked.map(({ outputSchema }) => outputSchema !== undefined),
-      [false, false, true],
-      "the provider is asked for JSON where it can",
+      [true, true, true],
+      "every turn asks for the shape",
     );
   });
 
@@ -70,6 +85,66 @@ suite("an answer with a schema", () => {
     assert.deepEqual([status, error?.type, text, output], ["failed", "model", "Still nothing.", undefined]);
     assert.match(error?.message ?? "", /^The answer does not match the output schema: it is not JSON/);
     assert.equal(stage.model.requestCount, 2);
+  });
+
+  test("that is refused in the repair ends as refused", async () => {
+    const stage = openStage({ scout: [says("No JSON."), [says("I will not."), refuses()]] });
+    const { status, error } = await stage.run(agent({ name: "scout", model: stage.model, outputSchema: Hits }));
+    assert.deepEqual([status, error?.type], ["refused", "refused"]);
+  });
+
+  test("that is cut in the repair fails as cut", async () => {
+    const stage = openStage({ scout: [says("No JSON."), [says('{"hits":["a'), stopsAtLength()]] });
+    const { status, error } = await stage.run(agent({ name: "scout", model: stage.model, outputSchema: Hits }));
+    assert.deepEqual([status, error?.type], ["failed", "model"]);
+    assert.match(error?.message ?? "", /^The answer was cut at the output limit before its JSON was complete/);
+  });
+
+  test("that begins again after a cut is taken as it is", async () => {
+    const stage = openStage({ scout: [[says('{"hits":["a"'), stopsAtLength()], says('{"hits":["b"]}')] });
+    const { status, output } = await stage.run(agent({ name: "scout", model: stage.model, outputSchema: Hits }));
+    assert.deepEqual([status, output], ["completed", { hits: ["b"] }]);
+  });
+
+  test("is asked for in no turn whose tool call is forced, nor in last words", async () => {
+    const asked: ModelRequest["settings"][] = [];
+    const stage = openStage(
+      { scout: [calls("look"), calls("look"), says("Nothing yet.")] },
+      { model: { onRequest: ({ settings }) => asked.push({ ...settings }) } },
+    );
+    const scout = agent({
+      ...{ name: "scout", model: stage.model, outputSchema: Hits, tools: [simpleTool("look")] },
+      ...{ maxTurns: 2, toolChoice: "required" },
+    });
+    await stage.run(scout);
+    assert.deepEqual(
+      asked.map(({ outputSchema, toolChoice }) => [outputSchema !== undefined, toolChoice]),
+      [
+        [false, "required"],
+        [true, undefined],
+      ],
+    );
+  });
+
+  test("is asked for without the schema when a model refuses it, also when nothing else is tried again", async () => {
+    const asked: boolean[] = [];
+    const inner = openStage({ scout: [says('{"hits":["a"]}')] });
+    const model = {
+      id: "test/picky",
+      maxRetries: 0,
+      answer: async (...given: Parameters<typeof inner.model.answer>) => {
+        const [request] = given;
+        asked.push(request.settings.outputSchema !== undefined);
+        if (request.settings.outputSchema !== undefined) throw new ModelError("output_schema", "No schemas, please");
+        return inner.model.answer(...given);
+      },
+    };
+    const { status, output } = await inner.run(agent({ name: "scout", model, outputSchema: Hits }));
+    assert.deepEqual([status, output, asked], ["completed", { hits: ["a"] }, [true, false]]);
+    assert.deepEqual(
+      inner.eventsOf("retry").map(({ kind }) => kind),
+      ["output_schema"],
+    );
   });
 
   test("that is longer than two million characters is not parsed", async () => {

@@ -89,7 +89,7 @@ test("empty blocks are dropped, but an encrypted thought without words is kept",
   ]);
 });
 
-test("parts of unknown types, and what the provider ran itself, are passed over", async () => {
+test("parts of unknown types are passed over, and what the provider ran itself is no call of ours", async () => {
   const { message } = await answerOf([
     { type: "brand-new" } as unknown as LanguageModelV4StreamPart,
     { type: "custom", kind: "anthropic.message_start" },
@@ -98,7 +98,11 @@ test("parts of unknown types, and what the provider ran itself, are passed over"
     { type: "ping" },
     finish(),
   ]);
-  assert.deepEqual(message.content, []);
+  const there = { type: "provider", from: "stub.chat", callId: "c1", toolName: "web_search" };
+  assert.deepEqual(message.content, [
+    { ...there, kind: "call", value: { city: "Bern" } },
+    { ...there, kind: "result", value: { hits: 3 } },
+  ]);
 });
 
 test("arguments that are not JSON stay a string, none at all are an empty object", async () => {
@@ -269,7 +273,8 @@ test("an empty answer may have cost no output tokens", async () => {
 });
 
 test("the request carries tools, choice, cap and shape, and nothing that was not asked for", async () => {
-  const model = stubModel([finish()]);
+  // As models of @ai-sdk/openai-compatible say that they take a schema.
+  const model = Object.assign(stubModel([finish()]), { supportsStructuredOutputs: true });
   const stop = new AbortController();
   const { signal } = stop;
   await fromAiSdk(model).answer(request({ signal, task: "Hi" }), () => {});

@@ -247,9 +247,9 @@ test("Anthropic gets at most four cache marks: system, tools, the end of this pr
     ],
   );
   assert.deepEqual(
-    toolConverter(ANTHROPIC)([{ ...WEATHER, name: "a" }, WEATHER]).map(({ name, providerOptions }) => [
-      name,
-      providerOptions,
+    toolConverter(ANTHROPIC)([{ ...WEATHER, name: "a" }, WEATHER]).map((each) => [
+      each.name,
+      "providerOptions" in each ? each.providerOptions : undefined,
     ]),
     [
       ["a", undefined],

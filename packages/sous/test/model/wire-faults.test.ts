@@ -309,7 +309,8 @@ suite("C5: one answer has a size", () => {
         for (let count = 0; count < 1000; count++) controller.enqueue(piece);
         parts += 1000;
       };
-      const reading = { id: "deaf/m", signal: new AbortController().signal, onDelta: () => {} };
+      const asked = { provider: "deaf", modelId: "m", tools: [] };
+      const reading = { id: "deaf/m", signal: new AbortController().signal, onDelta: () => {}, asked };
       await assert.rejects(readAnswer(new ReadableStream({ pull }), reading), /is larger than 32 MB/);
       assert.ok(parts < 600_000, String(parts));
     });

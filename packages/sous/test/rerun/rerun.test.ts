@@ -138,6 +138,21 @@ suite("G4: a rerun gives the recorded stream", () => {
     assert.deepEqual([given.result.output, rebuilt.result.output], [output, output]);
   });
 
+  test("of a run whose provider refused the output schema, and whose answer had to be repaired", async () => {
+    const outputSchema = { type: "object", properties: { hits: { type: "number" } }, required: ["hits"] };
+    const stage = openStage({
+      lead: [fails("output_schema", { retryAfterMs: 0 }), says('{"hits":"many"}'), says('{"hits":3}')],
+    });
+    const lead = stage.lead({ outputSchema, delegate: false });
+    const { runId, output, turns } = await stage.run(lead);
+    assert.deepEqual(
+      [output, turns, stage.eventsOf("retry").map(({ kind }) => kind)],
+      [{ hits: 3 }, 2, ["output_schema"]],
+    );
+    const [given, rebuilt] = await rerunBothWays(stage, runId, [lead]);
+    assert.deepEqual([given.result.output, rebuilt.result.output], [output, output]);
+  });
+
   test("of results with files, metadata, errors and cut texts", async () => {
     const long = "é".repeat(60_000);
     const picture = { type: "file", mediaType: "image/png", data: "aGk=" } as const;

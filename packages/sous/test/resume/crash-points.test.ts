@@ -23,7 +23,19 @@ const looksTwice: Script[string] = (request: ModelRequest) => {
   return seen.length < 2 ? calls("look", { place: seen.length }) : says(`Seen ${seen.length}.`);
 };
 
+const outputSchema = { type: "object", properties: { hits: { type: "number" } }, required: ["hits"] };
+
 const scenarios: Record<string, Scenario> = {
+  "an answer whose schema the provider refuses, and that has to be repaired": {
+    script: {
+      lead: ({ messages, settings }) => {
+        if (messages.length === 1 && settings.outputSchema !== undefined)
+          return fails("output_schema", { retryAfterMs: 0 });
+        return says(messages.length === 1 ? '{"hits":"many"}' : '{"hits":3}');
+      },
+    },
+    agent: { outputSchema },
+  },
   "one agent with a tool": { script: { lead: looksTwice }, tools: look },
   "several calls in one answer": {
     script: {

@@ -17,7 +17,15 @@ import { openMemoryStore } from "../../src/store/memory.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { checkHistory } from "../../src/testing/checker.ts";
 import { EVERY_EVENT } from "../core/every-event.ts";
-import { liveContinued, liveEverything, liveFanOut, liveOutside, liveTraced } from "./make-golden-journal.ts";
+import {
+  liveContinued,
+  liveEverything,
+  liveFanOut,
+  liveOutside,
+  liveProvider,
+  liveShape,
+  liveTraced,
+} from "./make-golden-journal.ts";
 
 const folder = join(import.meta.dirname, "../golden");
 
@@ -71,6 +79,14 @@ const JOURNALS: Record<string, { rootId: string; folded: Folded[] }> = {
       ["lead/claude", "completed", 1, 0, 940, "ua"],
     ],
   },
+  "provider-1.json": {
+    rootId: "01KDVDNA00QBZA1NYAVN0XS303",
+    folded: [["lead", "completed", 2, 0, 1063, "uaa"]],
+  },
+  "shape-1.json": {
+    rootId: "01KDVDNA00DQ6C5T3W6KSRC406",
+    folded: [["lead", "completed", 2, 0, 203, "uaua"]],
+  },
   "traced-1.json": {
     rootId: "01KDVDNA00CQBDRSDG60XJHNSN",
     folded: [
@@ -82,7 +98,7 @@ const JOURNALS: Record<string, { rootId: string; folded: Folded[] }> = {
 
 test("there is one golden journal for every version of the events", () => {
   const versions = Array.from({ length: EVENT_SCHEMA_VERSION }, (_, index) => `${index + 1}.json`);
-  const names = ["continued", "fan-out", "journal", "outside", "traced"].flatMap((name) =>
+  const names = ["continued", "fan-out", "journal", "outside", "provider", "shape", "traced"].flatMap((name) =>
     versions.map((version) => `${name}-${version}`),
   );
   assert.deepEqual(readdirSync(folder), names);
@@ -134,7 +150,7 @@ for (const [name, { rootId, folded }] of Object.entries(JOURNALS)) {
 
 suite("everything an event can hold", () => {
   test("is in the latest golden journal", () => {
-    const latest = ["continued", "journal", "fan-out", "outside", "traced"].map((name) =>
+    const latest = ["continued", "journal", "fan-out", "outside", "provider", "shape", "traced"].map((name) =>
       join(folder, `${name}-${EVENT_SCHEMA_VERSION}.json`),
     );
     // What is missing here was added without a new version: raise EVENT_SCHEMA_VERSION and add a golden journal.
@@ -144,7 +160,8 @@ suite("everything an event can hold", () => {
   test("is still written by the runtime", async () => {
     const lived = [
       ...[await liveEverything(), await liveFanOut(), await liveOutside()],
-      ...[await liveTraced(), await liveContinued()],
+      ...[await liveTraced(), await liveContinued(), await liveProvider()],
+      await liveShape(),
     ];
     assert.deepEqual(lackedBy(lived.flatMap(eventsIn)), []);
   });
@@ -198,6 +215,8 @@ function wordsOf(event: StoredEvent): string[] {
       return [`${event.allowed ? "allowed" : "not allowed"} by ${event.by}`];
     case "message-end":
       return [`finishes by ${event.finish}`];
+    case "retry":
+      return [`asks again after ${event.kind}`];
     case "truncation":
       return [`cuts a ${event.subject}`];
     default:
@@ -211,6 +230,7 @@ const WORDS = [
   ...["timeout", "cancelled", "refused", "failed"].map((ending) => `ends ${ending}`),
   ...["summary", "output-repair", "wrap-up", "empty-answer", "cut-answer", "no-report"].map((why) => `notice ${why}`),
   ...["allowed by person", "not allowed by person", "not allowed by nobody", "not allowed by cancelled"],
-  ...["stop", "tool-calls", "length", "content-filter", "other"].map((finish) => `finishes by ${finish}`),
+  ...["stop", "tool-calls", "length", "content-filter", "paused", "other"].map((finish) => `finishes by ${finish}`),
+  ...["overloaded", "interrupted", "output_schema"].map((kind) => `asks again after ${kind}`),
   ...["report", "tool-result"].map((subject) => `cuts a ${subject}`),
 ];

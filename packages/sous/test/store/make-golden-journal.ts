@@ -1,5 +1,5 @@
 /**
- * A tree in which everything happens that can, lived by the runtime: it wrote `test/golden/journal-1.json`. A fan-out is a tree of its own: `fan-out-1.json`, and so is a child outside: `outside-1.json`, and a root in a trace: `traced-1.json`. One that continues another is `continued-1.json`.
+ * A tree in which everything happens that can, lived by the runtime: it wrote `test/golden/journal-1.json`. A fan-out is a tree of its own: `fan-out-1.json`, and so is a child outside: `outside-1.json`, a root in a trace: `traced-1.json`, one whose provider runs tools of its own: `provider-1.json`, and one whose provider refused a schema: `shape-1.json`. One that continues another is `continued-1.json`.
  *
  *   node --conditions=sous-source -p "import('./test/store/make-golden-journal.ts').then((made) => made.liveEverything())"
  *
@@ -243,6 +243,23 @@ export async function liveTraced(): Promise<string> {
   return exportTree(elsewhere, runId, "json");
 }
 
+/** The exported tree of a run whose provider refused the schema of the output, and whose answer had to be repaired. */
+export async function liveShape(): Promise<string> {
+  const world = createWorld({ seed: 11, lateness: 0 });
+  const store = openMemoryStore();
+  const refused = new ModelError("output_schema", "scripted/model refused the request (HTTP 400)", {
+    ...{ status: 400, retryAfterMs: 0 },
+  });
+  const lead = agent({
+    name: "lead",
+    model: scriptedModel({ lead: [fails(refused), says("Three."), says('{"hits":3}')] }, { clock: world.clock }),
+    outputSchema: { type: "object", required: ["hits"], properties: { hits: { type: "number" } } },
+  });
+  const runtime = createRuntime({ host: world.host, store });
+  const { runId } = await world.run(() => runtime.run(lead, "Count the walls."));
+  return exportTree(store, runId, "json");
+}
+
 /** A branch of another tree, which one process made, and another sent a further message: it died between two attempts. */
 export async function liveContinued(): Promise<string> {
   const leadIn = (world: World, ...first: Step[]) =>
@@ -341,4 +358,43 @@ function idIn(messages: readonly Message[], words: string): string {
 
 function fileOf(events: readonly StoredEvent[]): unknown {
   return JSON.parse(JSON.stringify({ format: "sous-tree", version: 1, events }));
+}
+
+/** The exported tree of a root whose provider searches by itself, pauses, and continues. */
+export async function liveProvider(): Promise<string> {
+  const world = createWorld({ seed: 10, lateness: 0 });
+  const store = openMemoryStore();
+  const there = { type: "provider", from: "scripted", callId: "ws_1", toolName: "web_search", provider } as const;
+  const usage = { ...noUsage(), inputTokens: 900, outputTokens: 40, totalTokens: 940 };
+  const search: AssistantMessage["content"] = [
+    { type: "text", text: "I search." },
+    { ...there, kind: "call", value: { query: "walls" } },
+    { ...there, kind: "result", value: [{ url: "https://example.org/walls" }], isError: true },
+    { ...there, kind: "note", value: { sources: [{ url: "https://example.org/walls" }] } },
+  ];
+  const searching: Step = {
+    step: "answer",
+    answer: {
+      message: { role: "assistant", content: search },
+      finish: "paused",
+      usage,
+      providerCalls: { "scripted.web_search": 1 },
+    },
+  };
+  const webSearch = {
+    type: "provider",
+    id: "scripted.web_search",
+    args: {},
+    inputSchema: {},
+    isProviderExecuted: true,
+  };
+  const lead = agent({
+    name: "lead",
+    model: scriptedModel({ lead: [searching, says("A wall.")] }, { clock: world.clock }),
+    tools: { web_search: webSearch },
+  });
+  const prices = { "scripted/model": { ...price, calls: { "scripted.web_search": 0.01 } } };
+  const runtime = createRuntime({ host: world.host, store, models: { prices } });
+  const { runId } = await world.run(() => runtime.run(lead, "Find walls."));
+  return exportTree(store, runId, "json");
 }

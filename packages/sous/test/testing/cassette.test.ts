@@ -57,6 +57,20 @@ async function play(definition: AgentDefinition, task = "Where is it?"): Promise
 }
 
 suite("G6: a stored run saved as a cassette", () => {
+  test("keeps that a provider refused the schema of the output, and the repair", async () => {
+    const outputSchema = { type: "object", properties: { hits: { type: "number" } }, required: ["hits"] };
+    const stage = openStage({ lead: [fails("output_schema"), says("Three."), says('{"hits":3}')] });
+    const recorded = await stage.run(stage.lead({ outputSchema, delegate: false }), "Where is it?");
+    const file = newFile();
+    await saveCassette(stage.store, recorded.runId, file);
+    const kinds: string[] = [];
+    const definition = leadOn(scriptedModel(scriptFromCassette(file)), { outputSchema, delegate: false, tools: [] });
+    const played = await run(definition, "Where is it?", {
+      onEvent: (event) => event.type === "retry" && kinds.push(event.kind),
+    });
+    assert.deepEqual([played.output, played.turns, kinds], [recorded.output, recorded.turns, ["output_schema"]]);
+  });
+
   test("is played by the scripted model, with the recorded answers, thoughts, failures and usage", async () => {
     const { file, recorded } = await savedRun();
     const model = scriptedModel(scriptFromCassette(file));

@@ -3,15 +3,15 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { nowOrLater } from "../../src/core/now-or-later.ts";
-import type { ToolSet } from "../../src/core/run.ts";
 import { type Tool, tool } from "../../src/core/tool.ts";
+import type { ToolSet } from "../../src/core/tool-set.ts";
 import { ShownTools } from "../../src/tree/shown-tools.ts";
 import { toolSet } from "../../src/tree/tool-set.ts";
 
 const look: Tool = tool({ name: "look", description: "Looks.", inputSchema: { type: "object" }, execute: () => "" });
 
 function setOf(...tools: Tool[]): ToolSet {
-  const set = nowOrLater(toolSet(tools, false, undefined));
+  const set = nowOrLater(toolSet({ tools, isDeepest: false, instructions: undefined }));
   assert.ok(!(set instanceof Promise));
   return set;
 }

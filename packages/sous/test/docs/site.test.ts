@@ -1,0 +1,150 @@
+/** The site and `llms.txt` are made from the pages and from the lists of `docs/README.md`. `npm run interop -- site` builds it. */
+
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, test } from "node:test";
+import { isPacked, packedText, rewriteLinks, targetOf } from "../../../../scripts/packed-pages.ts";
+import { addressOf } from "../../../../scripts/site/address.ts";
+import { deadTargets } from "../../../../scripts/site/built-site.ts";
+import { fullText, packedLlms, siteLlms } from "../../../../scripts/site/llms.ts";
+import { type SidebarItem, sidebarOf } from "../../../../scripts/site/sidebar.ts";
+import { entriesOf, parseSiteMap, readSiteMap } from "../../../../scripts/site/site-map.ts";
+import { sitePages, siteText } from "../../../../scripts/site/site-pages.ts";
+import { rootFolder } from "../source-files.ts";
+
+const pages = sitePages(rootFolder);
+const sections = readSiteMap(rootFolder);
+const temporary = mkdtempSync(join(tmpdir(), "sous-site-"));
+after(() => rmSync(temporary, { recursive: true, force: true, maxRetries: 5 }));
+
+test("every page of the site is in its sidebar, and the sidebar leads to pages only", () => {
+  const listed = linksOf(sidebarOf(sections)).map((link) => link.split("#", 1)[0]);
+  const addresses = pages.map(({ address }) => `/${address.replace(/index\.md$|\.md$/, "")}`);
+  assert.deepEqual(differences(["/", ...listed], addresses), NONE);
+  assert.equal(new Set(addresses).size, pages.length, "two pages have one address");
+});
+
+test("every link of a page of the site leads to a page of the site", () => {
+  const addresses = new Set([...pages.map(({ address }) => address), "llms.txt"]);
+  const dead: string[] = [];
+  for (const { address, text } of pages.filter(({ source }) => source.endsWith(".md"))) {
+    rewriteLinks(text, (link) => {
+      if (!addresses.has(targetOf(address, link))) dead.push(`${address}: ${link}`);
+      return link;
+    });
+  }
+  assert.deepEqual(dead, []);
+});
+
+test("a link to a file that is no page becomes text, a link to nothing stays, and one to an example names its file", () => {
+  const site = { root: rootFolder, addresses: new Set(pages.map(({ address }) => address)) };
+  const text = [
+    "[a](../../LICENSE) [b](no-such-page.md) [c](../../examples/how-to-server/server.ts) [d](../../README.md#install)",
+    "[e](../../examples/how-to-server/no-such.ts) [f](../../examples/how-to-server/expected.txt)",
+    "[g](../reference/errors/README.md) [h](https://example.org/x.md) [i](#here)",
+  ].join("\n");
+  assert.equal(
+    siteText(text, "docs/how-to/patterns.md", site),
+    [
+      "a [b](no-such-page.md) [c](../examples/how-to-server.md#serverts) [d](../overview.md#install)",
+      "[e](../../examples/how-to-server/no-such.ts) [f](../examples/how-to-server.md#what-it-prints)",
+      "[g](../reference/errors/index.md) [h](https://example.org/x.md) [i](#here)",
+    ].join("\n"),
+  );
+});
+
+test("links of the packed readme lead to the site when the manifest has its address, those of other pages stay", () => {
+  const text = "[a](docs/README.md) [b](docs/how-to/patterns.md#x) [c](SECURITY.md) [d](LICENSE) [e](ARCHITECTURE.md)";
+  assert.equal(packedText(text, "README.md"), text.replace("[e](ARCHITECTURE.md)", "e"));
+  const site = "https://example.org/sous/";
+  assert.equal(
+    packedText(text, "README.md", site),
+    `[a](${site}) [b](${site}how-to/patterns.html#x) [c](${site}security.html) [d](LICENSE) e`,
+  );
+  assert.equal(packedText("[a](patterns.md)", "docs/how-to/x.md", site), "[a](patterns.md)");
+});
+
+test("the lists of a page become sections, groups, and pages below others", () => {
+  const home = [
+    ...["# Home", "## Words", "No list.", "## How-to: reach a goal", "In code:"],
+    "- [One](how-to/one.md#part): first,\n  of two\n- [Errors](errors/README.md), see [two](two.md)",
+  ].join("\n\n");
+  const read = (): string => "[E1](E1.md) [again](E1.md) [web](https://example.org) [out](../two.md)";
+  const page = (title: string, path: string) => ({ title, path, about: "", below: [] });
+  assert.deepEqual(parseSiteMap(home, read), [
+    {
+      title: "How-to: reach a goal",
+      groups: [
+        {
+          title: "In code",
+          entries: [
+            { ...page("One", "docs/how-to/one.md"), heading: "part", about: "first, of two" },
+            {
+              ...page("Errors", "docs/errors/README.md"),
+              below: [page("two", "docs/two.md"), page("E1", "docs/errors/E1.md")],
+            },
+          ],
+        },
+      ],
+    },
+  ]);
+  assert.throws(() => parseSiteMap("## A\n\n- no link\n", read), /An item of docs\/README.md has no link: no link/);
+});
+
+test("docs/llms.txt is current, and lists every page of the package once", () => {
+  const text = readFileSync(join(rootFolder, "docs/llms.txt"), "utf8");
+  assert.equal(text, packedLlms(rootFolder), "run npm run docs");
+  const listed = [...text.matchAll(/^- \[[^\]]+\]\(([^)]+)\)/gm)].map(([, link = ""]) =>
+    targetOf("docs/llms.txt", link),
+  );
+  assert.deepEqual(
+    listed.filter((path) => !existsSync(join(rootFolder, path))),
+    [],
+  );
+  const packed = pages.map(({ source }) => source).filter((path) => isPacked(path) && path !== "docs/README.md");
+  assert.deepEqual(differences(listed, packed), NONE);
+  assert.equal(listed.length, new Set(listed).size);
+});
+
+test("llms.txt of the site lists every page with its address, and llms-full.txt has the text of all", () => {
+  const listed = [...siteLlms(rootFolder).matchAll(/^- \[[^\]]+\]\(([^)#]+)/gm)].map(([, address = ""]) => address);
+  const others = pages.map(({ address }) => address).filter((address) => address !== "index.md");
+  assert.deepEqual(differences(listed, others), NONE);
+  const full = fullText(rootFolder, pages);
+  assert.deepEqual(
+    pages.filter(({ address }) => !full.includes(`<!-- ${address} -->`)),
+    [],
+  );
+  assert.ok(entriesOf(sections).every(({ path }) => addressOf(path).endsWith(".md")));
+});
+
+test("a link of a built page to a missing page, file or heading is found", () => {
+  write("index.html", '<a href="/a.html#one"> <a href="/a.html#two"> <a href="#x"> <p id="x"> <a href="/sub/">');
+  write("a.html", '<h2 id="one"> <a href="./b.html"> <a href="style.css"> <a href="https://example.org/c.html#d">');
+  write("sub/index.html", '<a href="../a.html#one"> <a href="../missing.css">');
+  const found = ["a.html: ./b.html", "a.html: style.css", "index.html: /a.html#two", "sub/index.html: ../missing.css"];
+  assert.deepEqual(deadTargets(temporary).sort(), found);
+  write("a.html", '<a href="/base/index.html#x"> <a href="/index.html"> <h2 id="one">');
+  assert.ok(deadTargets(temporary, "/base/").includes("a.html: /index.html"));
+  assert.ok(!deadTargets(temporary, "/base/").includes("a.html: /base/index.html#x"));
+});
+
+const NONE = { notListed: [], notPages: [] };
+
+function differences(listed: readonly (string | undefined)[], pages: readonly string[]) {
+  return {
+    notListed: pages.filter((page) => !listed.includes(page)),
+    notPages: listed.filter((each) => each === undefined || !pages.includes(each)),
+  };
+}
+
+function linksOf(items: readonly SidebarItem[]): string[] {
+  return items.flatMap(({ link, items = [] }) => [...(link === undefined ? [] : [link]), ...linksOf(items)]);
+}
+
+function write(path: string, html: string): void {
+  mkdirSync(dirname(join(temporary, path)), { recursive: true });
+  writeFileSync(join(temporary, path), html);
+}

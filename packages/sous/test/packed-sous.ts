@@ -1,0 +1,110 @@
+/** The package as it is published, for tests that use it as a stranger does. It is packed once for all tests of a run. */
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { promisify } from "node:util";
+import { buildPackage } from "../../../scripts/build.ts";
+import { packedManifest } from "../../../scripts/packed-manifest.ts";
+import { packageFolder, rootFolder } from "./source-files.ts";
+
+export type PackedSous = {
+  readonly tarball: string;
+  /** A folder with `node_modules`: sous from the tarball, everything else as links to the packages of this repository. */
+  readonly project: string;
+};
+
+let packed: Promise<PackedSous> | undefined;
+
+export function packedSous(): Promise<PackedSous> {
+  packed ??= packOnce();
+  return packed;
+}
+
+const POLL_MS = 50;
+
+/** The first process of a run packs, and the others wait for it. */
+async function packOnce(): Promise<PackedSous> {
+  const shared = process.env.SOUS_TEST_SHARED ?? ownFolder();
+  const done = join(shared, "packed");
+  const failed = join(shared, "packing-failed");
+  // The claim stays, so that no later process packs again.
+  if (isMine(join(shared, "packing-claim"))) {
+    try {
+      const work = join(shared, "packing");
+      mkdirSync(work);
+      await fill(work);
+      renameSync(work, done);
+    } catch (error) {
+      writeFileSync(failed, String(error));
+      throw error;
+    }
+  }
+  while (!existsSync(done)) {
+    if (existsSync(failed)) throw new Error(`Another test could not pack sous: ${readFileSync(failed, "utf8")}`);
+    await pause(POLL_MS);
+  }
+  return { tarball: join(done, "stage", tarballIn(join(done, "stage"))), project: join(done, "project") };
+}
+
+/** For a test file that runs without `npm test`. */
+function ownFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "sous-packed-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return folder;
+}
+
+function isMine(claim: string): boolean {
+  try {
+    mkdirSync(claim);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/** Builds into a folder of its own, so that a build in the work tree is neither used nor disturbed. */
+async function fill(work: string): Promise<void> {
+  const [stage, project] = [join(work, "stage"), join(work, "project")];
+  mkdirSync(stage);
+  await buildPackage(stage);
+  const manifest = packedManifest(readFileSync(join(packageFolder, "package.json"), "utf8"));
+  writeFileSync(join(stage, "package.json"), manifest);
+  await promisify(execFile)("npm", ["pack", "--ignore-scripts"], { cwd: stage });
+  await install(join(stage, tarballIn(stage)), project);
+}
+
+function tarballIn(stage: string): string {
+  const name = readdirSync(stage).find((file) => file.endsWith(".tgz"));
+  assert.ok(name !== undefined, "npm pack has written a tarball");
+  return name;
+}
+
+/** Without a registry. What npm itself makes of the tarball is seen in `pack.test.ts`. */
+async function install(tarball: string, project: string): Promise<void> {
+  const modules = join(project, "node_modules");
+  mkdirSync(join(modules, ".bin"), { recursive: true });
+  writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  await promisify(execFile)("tar", ["-xzf", tarball, "-C", modules]);
+  renameSync(join(modules, "package"), join(modules, "sous"));
+  symlinkSync("../sous/dist/cli/main.js", join(modules, ".bin/sous"));
+  const ours = new Set(["sous", "clone-command"]);
+  for (const name of readdirSync(join(rootFolder, "node_modules"))) {
+    if (name.startsWith(".") || ours.has(name)) continue;
+    symlinkSync(join(rootFolder, "node_modules", name), join(modules, name));
+  }
+}
