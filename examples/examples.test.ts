@@ -1,39 +1,134 @@
-/** Every example runs as a program of its own, without a key, and prints what is kept beside it. */
+/**
+ * Every example runs as a program of its own, without a key, on the package that is published, and prints what is in the file
+ * beside it. A new folder is covered without being named here.
+ */
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { test } from "node:test";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, suite, test } from "node:test";
 import { promisify } from "node:util";
-import { builtSous } from "../packages/sous/test/built-sous.ts";
+import { packedSous } from "../packages/sous/test/packed-sous.ts";
+import { type PostgresServer, startPostgresServer } from "../packages/sous/test/store/postgres-server.ts";
 
+const start = promisify(execFile);
 const folders = readdirSync(import.meta.dirname, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map((entry) => entry.name);
+
+/** A project outside of the repository, with nothing of it but the examples and the tarball. */
+const project = mkdtempSync(join(tmpdir(), "sous-examples-"));
+let installed: string;
+let server: PostgresServer | undefined;
+
+before(async () => {
+  installed = (await packedSous()).project;
+  symlinkSync(join(installed, "node_modules"), join(project, "node_modules"));
+  writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  for (const folder of folders) cpSync(join(import.meta.dirname, folder), join(project, folder), { recursive: true });
+});
+after(async () => {
+  await server?.[Symbol.asyncDispose]();
+  rmSync(project, { recursive: true, force: true, maxRetries: 5 });
+});
 
 test("the ladder has its ten steps", () => {
   const steps = folders.filter((name) => /^\d/.test(name)).map((name) => name.slice(0, 2));
   assert.deepEqual(steps, ["01", "02", "03", "04", "05", "06", "07", "08", "09", "10"]);
 });
 
-for (const folder of folders) {
-  test(`${folder} prints what it promises; UPDATE_SNAPSHOTS=1 promises anew`, async () => {
-    const actual = await runExample(folder);
-    const expected = join(import.meta.dirname, folder, "expected.txt");
-    if (process.env.UPDATE_SNAPSHOTS === "1") writeFileSync(expected, actual);
-    assert.equal(actual, readFileSync(expected, "utf8"));
+test("the examples import sous from the tarball, and no file of the repository", async () => {
+  const line = 'console.log(import.meta.resolve("sous"), import.meta.resolve("sous/testing"))';
+  writeFileSync(join(project, "resolve.ts"), line);
+  const { stdout } = await start(process.execPath, ["resolve.ts"], { cwd: project });
+  const dist = `file://${join(installed, "node_modules/sous/dist")}`;
+  assert.equal(stdout.trim(), `${dist}/index.js ${dist}/testing.js`);
+  const outside = folders.flatMap((folder) =>
+    filesOf(folder).filter((file) => readFileSync(file, "utf8").includes('"../../')),
+  );
+  assert.deepEqual(outside, []);
+});
+
+suite("from the packed tarball", { concurrency: 2 }, () => {
+  for (const folder of folders) {
+    test(`${folder} prints what it promises; UPDATE_SNAPSHOTS=1 writes it again`, async () => {
+      const actual = await runExample(folder);
+      const expected = join(import.meta.dirname, folder, "expected.txt");
+      if (process.env.UPDATE_SNAPSHOTS === "1") writeFileSync(expected, actual);
+      assert.equal(actual, readFileSync(expected, "utf8"));
+    });
+  }
+});
+
+const RESOLUTIONS = {
+  nodenext: { module: "nodenext" },
+  bundler: { module: "esnext", moduleResolution: "bundler" },
+};
+
+for (const [name, resolution] of Object.entries(RESOLUTIONS)) {
+  test(`all examples type-check with strict and ${name} against the declarations of the package`, async () => {
+    assert.equal(await typeCheck(resolution, folders), "");
   });
 }
 
-/** Nothing of the environment but the path and the compiled sources: an example that needs a key fails here. */
-async function runExample(folder: string): Promise<string> {
-  const { PATH = "", NODE_COMPILE_CACHE, TMPDIR, SOUS_TEST_SHARED } = process.env;
-  const { stdout, stderr } = await promisify(execFile)(
-    process.execPath,
-    ["--conditions=sous-source", join(import.meta.dirname, folder, "main.ts")],
-    { env: { PATH, NODE_COMPILE_CACHE, TMPDIR, SOUS_TEST_SHARED, ...builtSous }, timeout: 60_000 },
+test("a wrong type in an example is found", async () => {
+  const wrong = join(project, "wrong-type");
+  cpSync(join(import.meta.dirname, "01-one-agent"), wrong, { recursive: true });
+  writeFileSync(join(wrong, "main.ts"), 'import { agent } from "sous";\nexport const one = agent({ name: 1 });\n');
+  for (const resolution of Object.values(RESOLUTIONS)) {
+    assert.match(await typeCheck(resolution, ["wrong-type"]), /Type 'number' is not assignable to type 'string'/);
+  }
+});
+
+/** The complaints of the compiler, as a project of a stranger would hear them. */
+async function typeCheck(resolution: Record<string, string>, include: readonly string[]): Promise<string> {
+  const compilerOptions = {
+    ...resolution,
+    strict: true,
+    target: "esnext",
+    lib: ["esnext"],
+    types: ["node"],
+    noEmit: true,
+    allowImportingTsExtensions: true,
+    skipLibCheck: false,
+  };
+  const folder = mkdtempSync(join(project, "types-"));
+  const config = { compilerOptions, include: include.map((name) => join(project, name)) };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+  const tsc = join(project, "node_modules/typescript/bin/tsc");
+  const options = { cwd: project, env: { ...process.env, GOGC: "off" }, encoding: "utf8" } as const;
+  const said = await start(process.execPath, [tsc, "-p", folder, "--singleThreaded"], options).then(
+    ({ stdout }) => stdout,
+    ({ stdout, message }) => stdout || message,
   );
+  // What declarations of others get wrong is not ours: those of the AI SDK name types of browsers.
+  const complaints = said.split(/^(?=\S)/m) as string[];
+  return complaints.filter((each) => !/^\S*node_modules\/(?!sous\/)/.test(each)).join("");
+}
+
+/** Nothing of the environment but the path: an example that needs a key fails here. */
+async function runExample(folder: string): Promise<string> {
+  const { PATH = "", TMPDIR = tmpdir() } = process.env;
+  const { stdout, stderr } = await start(process.execPath, ["main.ts"], {
+    cwd: join(project, folder),
+    env: { PATH, TMPDIR, NODE_COMPILE_CACHE: join(dirname(installed), "compiled"), ...(await databaseFor(folder)) },
+    timeout: 60_000,
+  });
   assert.equal(stderr, "");
   return stdout;
+}
+
+/** An example that names DATABASE_URL gets a server of its own. */
+async function databaseFor(folder: string): Promise<Record<string, string>> {
+  if (!filesOf(folder).some((file) => readFileSync(file, "utf8").includes("DATABASE_URL"))) return {};
+  server ??= await startPostgresServer();
+  return { DATABASE_URL: server.connectionString() };
+}
+
+function filesOf(folder: string): string[] {
+  return readdirSync(join(import.meta.dirname, folder), { recursive: true, encoding: "utf8" })
+    .filter((name) => /\.m?[jt]s$/.test(name))
+    .map((name) => join(import.meta.dirname, folder, name));
 }

@@ -1,4 +1,7 @@
-/** An answer that is a value: checked against a schema, repaired once, typed. */
+/**
+ * An answer that is a value: checked against a schema, repaired once, typed. Providers that take a schema are sent it in every
+ * turn, so a repair is seldom needed there.
+ */
 
 import { agent, RunError, run } from "sous";
 import { says, scriptedModel } from "sous/testing";

@@ -15,11 +15,9 @@ const visits = join(folder, "visits.txt");
 process.argv[3] = visits;
 writeFileSync(visits, "");
 
-const worker = spawn(
-  process.execPath,
-  ["--conditions=sous-source", join(import.meta.dirname, "worker.ts"), file, visits],
-  { stdio: ["ignore", "pipe", "inherit"] },
-);
+const worker = spawn(process.execPath, [...process.execArgv, join(import.meta.dirname, "worker.ts"), file, visits], {
+  stdio: ["ignore", "pipe", "inherit"],
+});
 const [id] = await once(worker.stdout, "data");
 const runId = String(id).trim();
 

@@ -1,10 +1,9 @@
-/** Keeping runs in Postgres: open the store, look at what is kept, go on after a stop, forget what is old. */
+/** Runs in Postgres: open the store, query it, continue a run, delete what is old. The server is named in DATABASE_URL. */
 
 import { Pool } from "pg";
 import { agent, resume, run } from "sous";
 import { openPostgresStore } from "sous/postgres";
 import { calls, says, scriptedModel } from "sous/testing";
-import { startPostgresServer } from "../../packages/sous/test/store/postgres-server.ts";
 
 const model = scriptedModel({
   lead: [
@@ -14,10 +13,6 @@ const model = scriptedModel({
   ],
   "lead/scout": [says("fetch.ts")],
 });
-
-// This example brings a server along; yours is named in DATABASE_URL.
-await using server = await startPostgresServer();
-process.env.DATABASE_URL = server.connectionString();
 
 // #region open
 await using store = await openPostgresStore({ connectionString: process.env.DATABASE_URL });
