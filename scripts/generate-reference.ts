@@ -1,5 +1,5 @@
 /**
- * Writes `docs/reference/` from the code. With `--check` it writes nothing and fails when a page is out of date.
+ * Writes `docs/reference/` from the code, and `docs/llms.txt` from the lists of `docs/README.md`. With `--check` it writes nothing and fails when a page is out of date.
  *
  *   npm run docs
  *   npm run docs -- --check
@@ -15,12 +15,17 @@ import { errorPages } from "./reference/error-pages.ts";
 import { eventsPage } from "./reference/events-page.ts";
 import { exitCodesPage } from "./reference/exit-codes-page.ts";
 import { jsonPage } from "./reference/json-page.ts";
+import { limitsPage } from "./reference/limits-page.ts";
 import { providersPage } from "./reference/providers-page.ts";
 import { telemetryPage } from "./reference/telemetry-page.ts";
 import { toolResultsPage } from "./reference/tool-results-page.ts";
 import { toolsPage } from "./reference/tools-page.ts";
+import { LLMS_FILE } from "./site/address.ts";
+import { packedLlms } from "./site/llms.ts";
 
-export const referenceFolder: string = resolve(import.meta.dirname, "../docs/reference");
+const root: string = resolve(import.meta.dirname, "..");
+export const referenceFolder: string = join(root, "docs/reference");
+const llmsFile: string = join(root, LLMS_FILE);
 
 /** The pages by file name. */
 export async function referencePages(): Promise<Map<string, string>> {
@@ -34,6 +39,7 @@ export async function referencePages(): Promise<Map<string, string>> {
     ["events.md", eventsPage()],
     ["json-output.md", jsonPage()],
     ["providers.md", providersPage()],
+    ["stability-and-limits.md", limitsPage()],
     ["telemetry.md", telemetryPage()],
     ["tools.md", await toolsPage()],
     ["tool-results.md", toolResultsPage()],
@@ -62,8 +68,10 @@ async function main(): Promise<void> {
   const pages = await referencePages();
   const outdated = outdatedPages(pages, referenceFolder);
   if (process.argv.includes("--check")) {
-    if (outdated.length === 0) return;
-    console.error(`Out of date in docs/reference: ${outdated.join(", ")}. Run npm run docs.`);
+    const isListCurrent = existsSync(llmsFile) && readFileSync(llmsFile, "utf8") === packedLlms(root);
+    const all = [...outdated.map((name) => `docs/reference/${name}`), ...(isListCurrent ? [] : [LLMS_FILE])];
+    if (all.length === 0) return;
+    console.error(`Out of date: ${all.join(", ")}. Run npm run docs.`);
     process.exitCode = 1;
     return;
   }
@@ -73,6 +81,8 @@ async function main(): Promise<void> {
     mkdirSync(dirname(join(referenceFolder, name)), { recursive: true });
     writeFileSync(join(referenceFolder, name), text);
   }
+  // After the pages: it has their first sentences.
+  writeFileSync(llmsFile, packedLlms(root));
 }
 
 if (process.argv[1] === import.meta.filename) await main();

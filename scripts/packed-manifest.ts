@@ -6,7 +6,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 
-const ENGINES = { node: ">=22.18" };
+export const ENGINES = { node: ">=22.18" };
 
 /** As it is published. */
 export function packedManifest(text: string): string {

@@ -2,26 +2,43 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
+import { builtAddressOf, LLMS_FILE } from "./site/address.ts";
 
 const PAGES = ["README.md", "SECURITY.md", "CHANGELOG.md"];
 const ALSO_PACKED = ["LICENSE", "package.json"];
 
-/** Copies them from the root of the repository. */
+/** Whether the package has a file of the repository, besides code. */
+export function isPacked(path: string): boolean {
+  const isPage = path.startsWith("docs/") && path.endsWith(".md");
+  return isPage || path === LLMS_FILE || PAGES.includes(path) || ALSO_PACKED.includes(path);
+}
+
+/**
+ * Copies them from the root of the repository. npm shows the readme on a page of its own, where relative links lead to nothing:
+ * once the manifest names the address of the site as `homepage`, they lead there.
+ */
 export function copyPages(root: string, target: string): void {
+  const { homepage } = JSON.parse(readFileSync(join(root, "packages/sous/package.json"), "utf8"));
   const docs = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".md"))
     .map((path) => join("docs", path));
-  const pages = [...PAGES, ...docs];
-  const packed = new Set([...pages, ...ALSO_PACKED]);
+  const pages = [...PAGES, ...docs, LLMS_FILE];
   rmSync(join(target, "docs"), { recursive: true, force: true });
   for (const page of pages) {
     mkdirSync(dirname(join(target, page)), { recursive: true });
     const text = forPackage(readFileSync(join(root, page), "utf8"));
-    writeFileSync(
-      join(target, page),
-      replaceLinks(text, (link) => packed.has(targetOf(page, link))),
-    );
+    writeFileSync(join(target, page), packedText(text, page, homepage));
   }
+}
+
+export function packedText(text: string, page: string, homepage?: string): string {
+  return rewriteLinks(text, (link) => {
+    const path = targetOf(page, link);
+    if (!isPacked(path)) return undefined;
+    if (homepage === undefined || page !== "README.md" || !path.endsWith(".md")) return link;
+    const [, heading] = link.split("#");
+    return new URL(`${builtAddressOf(path)}${heading === undefined ? "" : `#${heading}`}`, homepage).href;
+  });
 }
 
 /** From `<!-- repository -->` on a page is for people with a clone, up to `<!-- package`; what that comment holds is in its place. */
@@ -32,27 +49,33 @@ export function forPackage(text: string): string {
 /** The relative links of a page that lead to nothing in a folder. */
 export function brokenLinks(folder: string, page: string): string[] {
   const broken: string[] = [];
-  replaceLinks(readFileSync(join(folder, page), "utf8"), (link) => {
+  rewriteLinks(readFileSync(join(folder, page), "utf8"), (link) => {
     if (!existsSync(join(folder, targetOf(page, link)))) broken.push(`${page}: ${link}`);
-    return true;
+    return link;
   });
   return broken;
 }
 
-/** Links to the web and to headings of the same page stay, and so does everything in blocks of code. */
-function replaceLinks(text: string, isKept: (link: string) => boolean): string {
+/**
+ * The page with other links; a link that becomes undefined is plain text. Links to the web and to headings of the same page
+ * stay, and so does everything in blocks of code.
+ */
+export function rewriteLinks(text: string, rewrite: (link: string) => string | undefined): string {
   const parts = text.split(/(^```.*?^```)/ms);
   return parts
     .map((part, index) =>
       index % 2 === 1
         ? part
-        : part.replaceAll(/\[([^\]]*)\]\(([^)\s]+)\)/g, (whole: string, words: string, link: string) =>
-            /^(\w+:|#)/.test(link) || isKept(link) ? whole : words,
-          ),
+        : part.replaceAll(/\[([^\]]*)\]\(([^)\s]+)\)/g, (whole: string, words: string, link: string) => {
+            if (/^(\w+:|#)/.test(link)) return whole;
+            const other = rewrite(link);
+            return other === undefined ? words : `[${words}](${other})`;
+          }),
     )
     .join("");
 }
 
-function targetOf(page: string, link: string): string {
+/** The file that a link of a page leads to. */
+export function targetOf(page: string, link: string): string {
   return normalize(join(dirname(page), link.split("#", 1)[0] ?? ""));
 }

@@ -43,23 +43,29 @@ export const AGENT_FILES_EXPLAINED: Record<AgentFileCode, Explained> = {
     causes: [
       "You may not read the file, or it is larger than 128 KB.",
       "It is a link that leads out of its folder, or no file at all.",
-      "There are more than 200 agent files: the first 200 are read.",
+      "There are more than 500 agent files: the first 500 are read.",
+      "A folder is reached through a link, or a folder of `agents.also_read` is not there.",
     ],
     remedy: "Put the file itself into the folder, and move away what is no agent.",
   },
   "SOUS-A002": {
-    example: "# Scout\n\nAnswer with file:line.\n",
+    example:
+      "---\nname: scout\ndescription: Finds code: names and uses\ntools: [read_file]\n---\nAnswer with file:line.\n",
     causes: [
-      "The file does not begin with a line of three dashes, or the settings are not closed by one.",
-      "What stands between the dashes is not YAML.",
+      "A text is not YAML, most often because of a colon in the description: it is read as plain text, and this is a warning.",
+      "A list, a map or a restriction is not YAML: the agent is not loaded.",
+      "A line looks like a setting and stands inside a text that is not YAML: the agent is not loaded.",
+      "A setting stands behind a character that ends a line for some editors and not for YAML: the agent is not loaded.",
+      "The file does not begin with a line of three dashes, which is a warning, or the settings are not closed by one.",
     ],
-    remedy: "`sous agents new NAME` writes a file with the right beginning.",
+    remedy:
+      "Put the description in quotes, or write `description: |` and indent the lines below it. `sous agents new NAME` writes a file with the right beginning.",
   },
   "SOUS-A003": {
     example: file("max_turns: many"),
     causes: [
       "A value has the wrong type, or is too small or too large.",
-      "A name is taken, or is not one that an agent can have.",
+      "A name is taken. One that models cannot call, such as `Code Reviewer`, becomes a word that they can, and this is a warning.",
     ],
     remedy:
       "The message says what is allowed. A limit that is not understood keeps the agent from being loaded; a text that is not understood is left out.",

@@ -15,10 +15,12 @@ const DOORS: Record<string, { door: string; page: string | undefined }> = {
   sous: { door: "index.ts", page: undefined },
   "sous/embed": { door: "embed.ts", page: "delegation" },
   "sous/replay": { door: "replay.ts", page: "replay" },
+  "sous/store": { door: "store.ts", page: "stores" },
   "sous/sqlite": { door: "sqlite.ts", page: "stores" },
   "sous/postgres": { door: "postgres.ts", page: "stores" },
   "sous/acp": { door: "acp.ts", page: "agent-servers" },
   "sous/otel": { door: "otel.ts", page: "traces" },
+  "sous/tools": { door: "tools.ts", page: "tools-and-files" },
   "sous/testing": { door: "testing.ts", page: "testing" },
 };
 
@@ -57,7 +59,7 @@ const PAGES: readonly ApiPage[] = [
     title: "Ask for approval",
     intro:
       "What is asked before a `confirm` tool runs. [Ask before a tool runs](../../how-to/ask-before-a-tool-runs.md).",
-    names: ["Approve", "ApprovalRequest", "ApprovalAnswer", "ApprovalPolicy", "RuleAnswer"],
+    names: ["Approve", "ApprovalRequest", "ApprovalAnswer", "ApprovalPolicy", "RuleAnswer", "OpenQuestion"],
   },
   {
     file: "delegation",
@@ -123,6 +125,13 @@ const PAGES: readonly ApiPage[] = [
     title: "Trace and measure runs",
     intro:
       "Everything of `sous/otel`: runs as spans and metrics of OpenTelemetry. [See traces](../../how-to/see-traces.md), [metrics and alerts](../../how-to/metrics-and-alerts.md), [every span, attribute and metric](../telemetry.md).",
+    names: [],
+  },
+  {
+    file: "tools-and-files",
+    title: "Built-in tools, agent files, AI SDK tools",
+    intro:
+      "Everything of `sous/tools`. [AI SDK models and tools](../../how-to/use-ai-sdk-models-and-tools.md), [Agent files in code](../../how-to/agent-files-in-code.md).",
     names: [],
   },
   {
@@ -205,6 +214,7 @@ function describe(name: string, specifier: string, found: readonly Exported[]): 
   if (defaults !== undefined) parts.push(`Defaults: ${inWords(defaults)}.`);
   const example = isType ? undefined : exampleOf(name);
   if (example !== undefined) parts.push(`For example, in ${example.file}:`, code(example.text));
+  if (example?.text.includes("await using")) parts.push("`await using` needs Node 24 or a compiler.");
   return { name, specifier, isType, text: parts.join("\n\n") };
 }
 

@@ -18,6 +18,34 @@ const ABOUT: Record<ProviderName, string> = {
   "github-copilot": "GitHub Copilot, with a token of an account that has it",
 };
 
+const OPTION_ROWS: readonly string[][] = [
+  [
+    "`anthropic`",
+    "up to 1; none while it thinks, and none since Claude Opus 4.7 and Sonnet 5",
+    "`effort` and adaptive thinking; a budget of thinking before Claude 4.6; none before Claude 3.7",
+    "since Claude 4.1; closed objects without references, at most 10 optional properties",
+  ],
+  [
+    "`openai`, `openai-chat`",
+    "none for models that think",
+    "`reasoning_effort`; none for GPT-4 and before",
+    "since GPT-4o, for an object: strict where all properties are required and every keyword is known, else not strict",
+  ],
+  [
+    "`google`",
+    "yes",
+    "`thinkingLevel`; a budget of thinking for Gemini 2.5; none before",
+    "Gemini; with tools since Gemini 3",
+  ],
+  ["all others", "yes", "`reasoning_effort`", "in turns without tools"],
+  [
+    "models of the AI SDK",
+    "as the adapter does",
+    "`reasoning`",
+    "as above for these providers; of others where the model says `supportsStructuredOutputs`, in turns without tools",
+  ],
+];
+
 export function providersPage(): string {
   return page(
     "Reference: models and providers",
@@ -39,7 +67,18 @@ export function providersPage(): string {
       ),
       "## Models of the AI SDK",
       wrap(
-        "In code, `model` also takes a language model of the AI SDK with specification v4: those are the provider packages of AI SDK 7, such as `@ai-sdk/anthropic` 4. Older packages (specification v2 or v3) are refused with a sentence that says so: update the provider package. Settings that an agent does not have, such as temperature, reasoning effort and headers, are set there, with the AI SDK's own `wrapLanguageModel` and `defaultSettingsMiddleware`.",
+        "In code, `model` also takes a language model of the AI SDK with specification v4: those are the provider packages of AI SDK 7, such as `@ai-sdk/anthropic` 4. Older packages (specification v2 or v3) are refused with a sentence that says so: update the provider package. Settings that an agent does not have, such as headers, are set there, with the AI SDK's own `wrapLanguageModel` and `defaultSettingsMiddleware`.",
+      ),
+      "## Options of an agent",
+      wrap(
+        "`temperature`, `effort`, `toolChoice` and `providerOptions` of `agent()` are put into the words of the provider. A model that is known not to take one is asked without it; [how to set them](../how-to/model-options.md). `effort` is the nearest level that the model has. Thinking is paid from the answer: where the answer has a cap, thinking stays below it.",
+      ),
+      table(["provider", "`temperature`", "`effort`", "`outputSchema` goes to the provider"], OPTION_ROWS),
+      wrap(
+        "`required`, or one named tool, as `toolChoice` holds until the run has made its first call; then the model is free. Anthropic's models do not think in a turn whose call is forced. An agent that has the model of its parent has its temperature, effort and provider options too, where it says nothing itself.",
+      ),
+      wrap(
+        "The instructions ask for the shape of the output in every case, and the answer is checked. An answer of another shape is repaired in one more turn, which `turns` counts. A provider that refuses the schema is asked again without it: an event `retry` of the kind `output_schema`. A refusal ends as `refused`; an answer that is cut at the output limit continues in the next turn.",
       ),
       "## Prices",
       wrap(

@@ -1,4 +1,4 @@
-/** Declarations as the reference shows them: types whole, functions and classes without what is inside their bodies. */
+/** Declarations as the reference shows them: types and constants whole, functions and classes without what is inside their bodies. */
 
 import { type Declaration, docBefore, type Source, textOf } from "./source.ts";
 
@@ -6,6 +6,7 @@ export function signatureOf(source: Source, declaration: Declaration): string {
   switch (declaration.type) {
     case "TSTypeAliasDeclaration":
     case "TSDeclareFunction":
+    case "VariableDeclaration":
       return textOf(source, declaration);
     case "FunctionDeclaration":
       return `${source.text.slice(declaration.start, declaration.body?.start).trim()};`;

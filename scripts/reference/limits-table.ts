@@ -1,0 +1,222 @@
+/** Every limit that a user can meet, with the values of the code. */
+
+import { ALL_SETTINGS } from "../../packages/sous/src/config/settings.ts";
+import { DEFAULT_CONVERSATION } from "../../packages/sous/src/core/conversation.ts";
+import { DEFAULT_LIMITS, METERED_OUTPUT } from "../../packages/sous/src/core/limits.ts";
+import { constant } from "./constant.ts";
+
+const bytes = (value: number): string =>
+  value >= 1024 * 1024 && value % (1024 * 1024) === 0
+    ? `${value / 1024 / 1024} MiB`
+    : value >= 1024 && value % 1024 === 0
+      ? `${value / 1024} KiB`
+      : `${count(value)} bytes`;
+const seconds = (ms: number): string => (ms >= 60_000 ? `${ms / 60_000} min` : `${ms / 1000} s`);
+const count = (value: number): string => value.toLocaleString("en");
+/** The default of a setting, so that the page and the configuration cannot differ. */
+const setting = (key: string): number => {
+  const found = ALL_SETTINGS.find((each) => each.key === key)?.default;
+  if (typeof found !== "number") throw new Error(`The setting ${key} has no number as default`);
+  return found;
+};
+const link = (key: string): string => `[\`${key}\`](config.md#${key.replaceAll(".", "")})`;
+
+type Row = [what: string, limit: string, beyond: string, change: string];
+
+export const LIMITS: Record<string, Row[]> = {
+  Delegation: [
+    [
+      "depth of the tree; the root is 0",
+      count(DEFAULT_LIMITS.maxDepth),
+      "the call is refused",
+      change("agent.subagent.max_depth", "limits.maxDepth"),
+    ],
+    [
+      "children at work at once",
+      count(DEFAULT_LIMITS.maxConcurrent),
+      "they wait, or are refused (`onFull`)",
+      change("agent.subagent.max_concurrent", "limits.maxConcurrent"),
+    ],
+    [
+      "bytes of a report",
+      count(DEFAULT_LIMITS.outputMaxSize),
+      "it is summed up or cut; the whole text can be fetched",
+      change("agent.subagent.output_max_size", "limits.outputMaxSize"),
+    ],
+    ["children of one tree", "none", "", "`budget.executions`, `--max-agents`"],
+  ],
+  Turns: [
+    [
+      "turns of a root",
+      count(constant("tree/profiles.ts", "ROOT_MAX_TURNS")),
+      "`incomplete`, `turns`",
+      `${link("agent.max_turns")}, \`maxTurns\``,
+    ],
+    [
+      "turns of a child with a definition",
+      count(constant("tree/profiles.ts", "NAMED_MAX_TURNS")),
+      "`incomplete`, `turns`",
+      "`maxTurns`, `max_turns` of its file",
+    ],
+    [
+      "turns of a child made up by a call",
+      count(DEFAULT_LIMITS.defaultMaxTurns),
+      "`incomplete`, `turns`",
+      change("agent.subagent.default_max_turns", "limits.defaultMaxTurns"),
+    ],
+    [
+      "turns that a call may ask for",
+      count(constant("subagents/input.ts", "MAX_CALL_TURNS")),
+      "the call is refused",
+      "",
+    ],
+    ["`maxTurns` at most", count(constant("core/agent.ts", "MAX_TURNS")), "a `UserError`", ""],
+  ],
+  "Model calls": [
+    [
+      "calls of one model at once",
+      count(constant("model/governor.ts", "DEFAULT_CALLS_AT_ONCE")),
+      "they wait",
+      `${link("provider.max_concurrent_calls")}, \`maxConcurrentCalls\``,
+    ],
+    [
+      "attempts after a passing failure",
+      count(constant("model/ask.ts", "MAX_RETRIES")),
+      "the run fails",
+      link("provider.max_retries"),
+    ],
+    ["pause that a provider may ask for", seconds(constant("model/ask.ts", "MAX_RETRY_AFTER_MS")), "the run fails", ""],
+    [
+      "silence of a server",
+      seconds(constant("model/resolve.ts", "SILENCE_MS")),
+      "the attempt fails, and is repeated",
+      link("provider.timeout"),
+    ],
+    [
+      "one call in all",
+      seconds(constant("model/ai-sdk.ts", "CALL_TIMEOUT_MS")),
+      "the run fails",
+      link("provider.call_timeout"),
+    ],
+    [
+      "output tokens where tokens or money are limited",
+      count(METERED_OUTPUT),
+      "the answer is cut off by the provider",
+      "`maxOutputTokens`",
+    ],
+    ["size of an answer", bytes(constant("model/check-answer.ts", "MAX_ANSWER_BYTES")), "the run fails", ""],
+    [
+      "characters of an answer that must be JSON",
+      count(constant("loop/parse-output.ts", "MAX_LENGTH")),
+      "it does not match its schema",
+      "",
+    ],
+  ],
+  Conversation: [
+    [
+      "tokens of a conversation",
+      count(DEFAULT_CONVERSATION.maxTokens),
+      `its oldest turns are dropped at ${DEFAULT_CONVERSATION.pruneThreshold * 100} %: [Long conversations](../explanation/long-conversations.md)`,
+      `${link("agent.conversation.max_tokens")}, \`conversation.maxTokens\``,
+    ],
+    [
+      "turns that stay",
+      count(DEFAULT_CONVERSATION.minRetainTurns),
+      "",
+      `${link("agent.conversation.min_retain_turns")}, \`conversation.minRetainTurns\``,
+    ],
+  ],
+  Tools: [
+    [
+      "result of a tool",
+      `${count(constant("core/truncate.ts", "MAX_RESULT_BYTES"))} bytes`,
+      "cut in the middle, and it says so",
+      "",
+    ],
+    [
+      "`read_file`",
+      `${count(constant("tools/read-file.ts", "MAX_LINES"))} lines, ${bytes(constant("tools/read-file.ts", "MAX_BYTES"))}`,
+      "the rest by its line numbers",
+      "",
+    ],
+    [
+      "`grep`: matches, size of a file",
+      `${count(constant("tools/grep.ts", "MAX_MATCHES"))}, ${bytes(constant("tools/grep.ts", "MAX_FILE_BYTES"))}`,
+      "it says that there are more; larger files are skipped",
+      "",
+    ],
+    ["`glob`: files", count(constant("tools/glob.ts", "MAX_FILES")), "it says that there are more", ""],
+    [
+      "files and folders that one search visits",
+      count(constant("tools/walk.ts", "MAX_ENTRIES")),
+      "it says that it stopped",
+      "",
+    ],
+    ["`write_file`, `edit_file`", bytes(constant("tools/file-target.ts", "MAX_WRITTEN_BYTES")), "refused", ""],
+    [
+      "`terminal`: one command",
+      seconds(constant("tools/built-in.ts", "DEFAULT_TERMINAL_TIMEOUT_MS")),
+      "it is ended",
+      link("tools.terminal.timeout"),
+    ],
+    [
+      "`terminal`: commands in the background",
+      count(constant("tools/terminal-background.ts", "MAX_COMMANDS")),
+      "refused",
+      "",
+    ],
+    [
+      "`fetch`: page, time",
+      `${bytes(constant("tools/fetch-page.ts", "MAX_BYTES"))}, ${seconds(constant("tools/fetch.ts", "DEFAULT_TIMEOUT_MS"))}`,
+      "cut, or failed",
+      "",
+    ],
+  ],
+  "Files and input": [
+    [
+      "standard input of `sous run`",
+      `${count(constant("cli/run/task.ts", "MAX_STDIN_BYTES"))} bytes`,
+      "exit code 2",
+      "",
+    ],
+    ["agent file", bytes(constant("config/read-file.ts", "MAX_AGENT_BYTES")), "`SOUS-A…`", ""],
+    [
+      "configuration file",
+      `${count(constant("config/read-file.ts", "MAX_CONFIGURATION_BYTES"))} bytes`,
+      "`SOUS-C…`",
+      "",
+    ],
+    [
+      "exported tree that is imported",
+      `${count(constant("store/import/tree.ts", "MAX_LENGTH"))} characters`,
+      "refused",
+      "",
+    ],
+  ],
+  "Events and stores": [
+    [
+      "events that wait for a reader of a handle",
+      `${count(constant("events/iterate.ts", "DEFAULT_LIMITS", "events"))}, or ${count(constant("events/iterate.ts", "DEFAULT_LIMITS", "characters"))} characters`,
+      "deltas are left out; stored events are read from the store",
+      "",
+    ],
+    [
+      "claim of a process that is gone, on another machine",
+      seconds(constant("store/sqlite/claims.ts", "LEASE_MS")),
+      "then another process may resume its runs",
+      "",
+    ],
+    [
+      "lines of the totals in one answer",
+      count(constant("core/totals.ts", "DEFAULT_TALLIES")),
+      "ask again with `mark`",
+      "`limit`",
+    ],
+    ["one event in SQLite", bytes(constant("store/sqlite/schema.ts", "MAX_VALUE_BYTES")), "the write fails", ""],
+  ],
+};
+
+function change(key: string, option: string): string {
+  setting(key);
+  return `${link(key)}, \`${option}\``;
+}

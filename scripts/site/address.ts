@@ -1,0 +1,22 @@
+/** Where the files of the repository are on the site. */
+
+/** A file in the folder of an example. */
+export const EXAMPLE: RegExp = /^examples\/([^/]+)\/(.+)$/;
+/** Written by `npm run docs`. */
+export const LLMS_FILE = "docs/llms.txt";
+
+/** Where a file is on the site, if it is there. Files of an example are parts of one page. */
+export function addressOf(path: string): string {
+  const [, example] = EXAMPLE.exec(path) ?? [];
+  if (example !== undefined) return `examples/${example}.md`;
+  if (path === "README.md") return "overview.md";
+  const below = path.startsWith("docs/") ? path.slice("docs/".length) : path;
+  if (!below.includes("/") && path !== "docs/README.md") return below === path ? below.toLowerCase() : below;
+  return below.replace(/(^|\/)README\.md$/, "$1index.md");
+}
+
+/** The built page, without the address of the site: `how-to/patterns.html`, `reference/errors/`. */
+export function builtAddressOf(path: string): string {
+  const address = addressOf(path);
+  return address.endsWith("index.md") ? address.slice(0, -"index.md".length) : address.replace(/\.md$/, ".html");
+}
