@@ -3,6 +3,7 @@
 import { visibleJson } from "../core/clean-text.ts";
 import { UserError } from "../core/errors.ts";
 import type { EventListener, EventOf, SousEvent, StoredEvent } from "../core/event.ts";
+import { checkOptions, type OptionNames } from "../core/options.ts";
 import { completionStatus, isSuccess } from "../core/outcome.ts";
 
 /** Where the lines of a log go, and how they look. */
@@ -26,7 +27,8 @@ export type LifecycleLog = {
 
 /** What becomes of children, one line a fact: give its `onEvent` to the run. For one tree, or several after each other. */
 export function createLifecycleLog(options: LifecycleLogOptions): LifecycleLog {
-  checkOptions(options);
+  checkOptions("createLifecycleLog()", options, OPTIONS);
+  checkValues(options);
   if (options.enabled === false) return { onEvent: () => {}, settle: () => {} };
   return new LifecycleFold(options);
 }
@@ -35,7 +37,9 @@ const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
 const FORMATS: readonly string[] = ["json", "pretty"];
 
-function checkOptions({ write, format = "json", level = "info" }: LifecycleLogOptions): void {
+const OPTIONS: OptionNames<LifecycleLogOptions> = { write: true, format: true, level: true, enabled: true };
+
+function checkValues({ write, format = "json", level = "info" }: LifecycleLogOptions): void {
   if (typeof write !== "function") throw new UserError("createLifecycleLog needs write, a function that takes a line");
   if (!FORMATS.includes(format)) throw new UserError(`format is one of ${FORMATS.join(", ")}; found ${format}`);
   if (!LEVELS.includes(level)) throw new UserError(`level is one of ${LEVELS.join(", ")}; found ${level}`);

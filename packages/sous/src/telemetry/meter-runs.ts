@@ -2,6 +2,7 @@
 
 import type { MeterProvider } from "@opentelemetry/api";
 import type { EventListener } from "../core/event.ts";
+import { checkOptions, type OptionNames } from "../core/options.ts";
 import { measureRuns } from "./metrics.ts";
 import { metrics } from "./otel-api.ts";
 import { otelMeter } from "./otel-meter.ts";
@@ -12,10 +13,14 @@ export type MeterOptions = {
   meterProvider?: MeterProvider | undefined;
 };
 
+const OPTIONS: OptionNames<MeterOptions> = { meterProvider: true };
+
 /**
  * A listener that measures the runs it hears, of any number of trees: give it to runs as `onEvent`. One for a process, because
  * each counts what is active by itself.
  */
-export function meterRuns({ meterProvider }: MeterOptions = {}): EventListener {
+export function meterRuns(options: MeterOptions = {}): EventListener {
+  checkOptions("meterRuns()", options, OPTIONS);
+  const { meterProvider } = options;
   return measureRuns(otelMeter((meterProvider ?? metrics.getMeterProvider()).getMeter("sous")));
 }

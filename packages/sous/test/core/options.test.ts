@@ -15,6 +15,8 @@ import { createRuntime, fanOut, fork, registerSubagentTools, resume, run, subage
 import { openMemoryStore } from "../../src/store/memory.ts";
 import { openPostgresStore } from "../../src/store/postgres/store.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { createLifecycleLog } from "../../src/telemetry/log.ts";
+import { meterRuns } from "../../src/telemetry/meter-runs.ts";
 import { traceRuns } from "../../src/telemetry/spans.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { says } from "../../src/testing/steps.ts";
@@ -112,6 +114,12 @@ const WRONG: readonly [name: string, call: () => unknown, message: string | RegE
   ["scriptedModel()", () => scriptedModel({ "**": [says("Done.")] }, { prices: {} } as Any), /did you mean price\?$/],
   ["cassetteModel()", () => cassetteModel("x.json", { recorded: "x" } as Any), /did you mean record\?$/],
   ["scriptFromCassette()", () => scriptFromCassette("x.json", { mach: "turn" } as Any), /did you mean match\?$/],
+  ["meterRuns()", () => meterRuns({ meterProviders: {} } as Any), /did you mean meterProvider\?$/],
+  [
+    "createLifecycleLog()",
+    () => createLifecycleLog({ write: () => {}, levels: "info" } as Any),
+    /did you mean level\?$/,
+  ],
   ["traceRuns()", () => traceRuns({ captureContents: true } as Any), /did you mean captureContent\?$/],
   [
     "createAcpClient()",
