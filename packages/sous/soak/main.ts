@@ -29,6 +29,7 @@ import { traceSyncs } from "../test/figures/sync-trace.ts";
 import { runTelemetryTrees } from "../test/figures/telemetry.ts";
 import { measureMutants } from "../test/mutation/measure.ts";
 import { tryCommands } from "../test/rights/shell-trial.ts";
+import { MANY_AGENT_FILES } from "./agent-files.ts";
 import { PLANTED } from "./planted.ts";
 import { STRANGE_TEXTS } from "./r16.ts";
 import { STORE_FAULTS } from "./r17.ts";
@@ -107,6 +108,7 @@ const FIGURES: readonly Figure[] = [
       return { figure, isReached: figure.broken.length === 0 && figure.kills === 50 };
     },
   },
+  MANY_AGENT_FILES,
   {
     name: "R4 10,000 races of 64",
     async measure(seed) {

@@ -1,7 +1,7 @@
 /** An agent is a definition: a frozen value that says who it is, what it may use and how long it may take. */
 
 import type { ApprovalPolicy, Hooks } from "./approval.ts";
-import { checkWhole, UserError } from "./errors.ts";
+import { checkWhole, foundWords, UserError } from "./errors.ts";
 import { toTools } from "./foreign-tool.ts";
 import { type Budget, checkBudget } from "./limits.ts";
 import type { Model } from "./model.ts";
@@ -162,7 +162,7 @@ function checkAgent(options: AgentOptions): void {
   for (const field of ["nickname", "description", "instructions", "notes"] as const) {
     const text: unknown = options[field];
     if (text !== undefined && typeof text !== "string")
-      throw new UserError(`${field} of agent ${name} must be text; found ${describe(text)}`);
+      throw new UserError(`${field} of agent ${name} must be text; found ${foundWords(text)}`);
   }
   if (maxTurns !== undefined && !(Number.isInteger(maxTurns) && maxTurns >= 1 && maxTurns <= MAX_TURNS)) {
     throw new UserError(`maxTurns of agent ${name} must be between 1 and ${MAX_TURNS}; found ${maxTurns}`);
@@ -186,7 +186,7 @@ function checkSubagents(subagents: AgentOptions["subagents"], name: string): voi
   const names = new Set<string>();
   for (const [index, child] of (subagents ?? []).entries()) {
     if (typeof child?.with !== "function")
-      throw new UserError(`subagents of agent ${name}: ${index} is ${describe(child)} and not made by agent()`);
+      throw new UserError(`subagents of agent ${name}: ${index} is ${foundWords(child)} and not made by agent()`);
     if (RESERVED_AGENT_NAMES.includes(child.name)) {
       throw new UserError(
         `An agent called ${child.name} cannot be a subagent: subagent_${child.name} is a tool of the runtime. Choose another name.`,
@@ -195,10 +195,6 @@ function checkSubagents(subagents: AgentOptions["subagents"], name: string): voi
     if (names.has(child.name)) throw new UserError(`Two subagents of agent ${name} are called ${child.name}`);
     names.add(child.name);
   }
-}
-
-function describe(found: unknown): string {
-  return typeof found === "object" && found !== null ? "an object" : String(found);
 }
 
 /** What a model reads before the first message: the instructions of its agent, and the notes that follow them. */

@@ -269,3 +269,9 @@ function inWords(found: unknown): string {
 
 /** For `.catch`: the failure is handled elsewhere. */
 export function ignore(): void {}
+
+/** What was given instead of what was expected, for a message. */
+export function foundWords(found: unknown): string {
+  if (found instanceof Promise) return "a promise, which must be awaited first,";
+  return typeof found === "object" && found !== null ? "an object" : String(found);
+}

@@ -1,6 +1,6 @@
 /** AI SDK tools as they are: given a name and turned into ours. */
 
-import { ToolFailure, UserError } from "./errors.ts";
+import { foundWords, ToolFailure, UserError } from "./errors.ts";
 import type { FilePart } from "./message.ts";
 import { isRecord } from "./schema.ts";
 import {
@@ -17,10 +17,10 @@ import {
 export function toTools(list: ToolList | undefined, whose = "tools"): Tool[] {
   const isList = Array.isArray(list);
   if (list !== undefined && !isList && !isPlainRecord(list))
-    throw new UserError(`${whose} must be a list or a record of tools; found ${describe(list)}`);
+    throw new UserError(`${whose} must be a list or a record of tools; found ${foundWords(list)}`);
   return Object.entries(list ?? {}).map(([key, given]: [string, unknown]) => {
     if (!isRecord(given) || !("inputSchema" in given))
-      throw new UserError(`${whose}: ${key} is ${describe(given)} and not a tool`);
+      throw new UserError(`${whose}: ${key} is ${foundWords(given)} and not a tool`);
     if (isOurs(given)) {
       if (isList || key === given.name) return given;
       throw new UserError(
@@ -44,11 +44,6 @@ function isPlainRecord(list: unknown): boolean {
   if (!isRecord(list)) return false;
   const prototype: unknown = Object.getPrototypeOf(list);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
-}
-
-function describe(found: unknown): string {
-  if (found instanceof Promise) return "a promise, which must be awaited first,";
-  return typeof found === "object" && found !== null ? "an object" : String(found);
 }
 
 const VERSION = /_\d{8}$/;

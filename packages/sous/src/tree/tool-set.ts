@@ -1,6 +1,7 @@
 /** The tools of a run, ready for dispatch, and which of them its children are shown. */
 
 import type { AgentDefinition } from "../core/agent.ts";
+import { shortened } from "../core/clean-text.ts";
 import { messageOf, UserError } from "../core/errors.ts";
 import { toTools } from "../core/foreign-tool.ts";
 import { MAX_TOOLS } from "../core/limits.ts";
@@ -39,8 +40,7 @@ export function* toolSet({ tools, hidden = [], isDeepest, instructions }: ToolSe
 /** Before the first request: the answer of a provider would come late, and would not say which. */
 function checkCount(tools: readonly Tool[]): void {
   if (tools.length <= MAX_TOOLS) return;
-  const names = tools.map(({ name }) => name).join(", ");
-  const shown = names.length <= MAX_NAMES ? names : `${names.slice(0, MAX_NAMES).toWellFormed()}…`;
+  const shown = shortened(tools.map(({ name }) => name).join(", "), MAX_NAMES);
   throw new UserError(
     `A request can have ${MAX_TOOLS} tools, and this agent has ${tools.length}: ${shown}. Give it fewer in tools or by deny, and the others to agents in subagents`,
   );

@@ -48,7 +48,7 @@ suite("sous chat at a terminal", () => {
     }
   });
 
-  test("A3: --agent talks to an agent of a file with the tools of its file, and --resume continues with it", async () => {
+  test("C1: --agent talks to an agent of a file with the tools of its file, and --resume continues with it", async () => {
     const looks = { calls: [{ tool: "read_file", input: { path: "pay.ts" } }] };
     const writes = { calls: [{ tool: "terminal", input: { command: "touch made" } }] };
     await using place = await folder({ reader: [looks, writes, { text: "Hello from the file." }] });
@@ -71,7 +71,7 @@ suite("sous chat at a terminal", () => {
     await command.screen.until("And again.\n(");
   });
 
-  test("A3: --agent with an unknown name ends with 2 before it draws", async () => {
+  test("C1: --agent with an unknown name ends with 2 before it draws", async () => {
     await using place = await folder(HELLO);
     using command = new CommandInTerminal(["chat", ...MODEL, "--agent", "reder"], place);
     assert.equal(await command.ended, 2);

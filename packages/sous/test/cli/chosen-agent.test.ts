@@ -14,8 +14,8 @@ const FILES = {
 };
 const PRIMARY = "---\ndescription: Builds.\nmode: primary\npermission:\n  bash: deny\n---\nYou build.\n";
 
-suite("A3: the root is the agent that was chosen", () => {
-  test("A3: it has the instructions, tools and turns of its file, and its name is in the paths", async () => {
+suite("C1: the root is the agent that was chosen", () => {
+  test("C1: it has the instructions, tools and turns of its file, and its name is in the paths", async () => {
     await using here = await agentStage(FILES);
     const { starts } = await here.run({ reviewer: DONE }, "--agent", "reviewer");
     const [start] = starts;
@@ -28,7 +28,7 @@ suite("A3: the root is the agent that was chosen", () => {
     assert.match(start?.notes ?? "", /^You work in /);
   });
 
-  test("A3: a tool that its file forces and an option takes away is not forced", async () => {
+  test("C1: a tool that its file forces and an option takes away is not forced", async () => {
     await using here = await agentStage({
       "config/sous/agents/forced.md": agentFile(
         "forced",
@@ -41,7 +41,7 @@ suite("A3: the root is the agent that was chosen", () => {
     }
   });
 
-  test("A3: options take away and give nothing", async () => {
+  test("C1: options take away and give nothing", async () => {
     await using here = await agentStage(FILES);
     const shown = async (...options: string[]) => {
       const { starts } = await here.run({ "**": DONE }, "--agent", ...options);
@@ -55,7 +55,7 @@ suite("A3: the root is the agent that was chosen", () => {
     assert.deepEqual(await shown("reviewer", "--deny-tools", "grep", "--max-turns", "3"), [["read_file"], false, 3]);
   });
 
-  test("A3: what its file denies is denied to its children, and it calls other agents", async () => {
+  test("C1: what its file denies is denied to its children, and it calls other agents", async () => {
     await using here = await agentStage(FILES);
     const { starts, results } = await here.run(
       {
@@ -76,7 +76,7 @@ suite("A3: the root is the agent that was chosen", () => {
     assert.equal(refused.length, 2);
   });
 
-  test("A3: the rules of its file hold for it, also with --yes", async () => {
+  test("C1: the rules of its file hold for it, also with --yes", async () => {
     await using here = await agentStage({ ...FILES, "project/secret.txt": "s" });
     const { results } = await here.run(
       { strict: [calls("read_file", { path: "secret.txt" }), ...DONE] },
@@ -87,7 +87,7 @@ suite("A3: the root is the agent that was chosen", () => {
     assert.match(results[0]?.output ?? "", /^A rule of the user does not allow this call of read_file: deny read_file/);
   });
 
-  test("A3: a primary agent of opencode is run so, and no one calls it", async () => {
+  test("C1: a primary agent of opencode is run so, and no one calls it", async () => {
     await using here = await agentStage({ ...FILES, "project/.opencode/agent/build.md": PRIMARY });
     await here.trust();
     const asked = await here.run({
@@ -99,7 +99,7 @@ suite("A3: the root is the agent that was chosen", () => {
     assert.equal(starts[0]?.rights.use.includes("terminal"), false);
   });
 
-  test("A3: an unknown name is a usage error with the nearest", async () => {
+  test("C1: an unknown name is a usage error with the nearest", async () => {
     await using here = await agentStage(FILES);
     await assert.rejects(here.run({ sous: DONE }, "--agent", "reviwer"), (error) => {
       assert.match(messageOf(error), /^Unknown agent reviwer; did you mean reviewer\? sous agents list shows /);

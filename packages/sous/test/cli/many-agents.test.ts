@@ -27,10 +27,10 @@ const TIDES = {
   "config/sous/agents/zz.md": described("zz-tides", "Computes the tides of harbours. Use it for ships."),
 };
 
-suite("A3: many agent files", () => {
+suite("C2: many agent files", () => {
   for (const count of [1, 15, 16, 200]) {
     const maxBytes = count > 15 ? MAX_TOOL_BYTES : MAX_OWN_TOOL_BYTES;
-    test(`A3: ${count} files make at most ${MAX_TOOLS} tools and ${maxBytes / 1024} KB of them in a request`, async () => {
+    test(`C2: ${count} files make at most ${MAX_TOOLS} tools and ${maxBytes / 1024} KB of them in a request`, async () => {
       await using here = await agentStage(manyFiles(count));
       const { starts } = await here.run({ sous: DONE });
       const shown = starts[0]?.tools.shown ?? [];
@@ -41,7 +41,7 @@ suite("A3: many agent files", () => {
     });
   }
 
-  test("A3: of 200 the right one is found and called, by subagent and by its old name", async () => {
+  test("C2: of 200 the right one is found and called, by subagent and by its old name", async () => {
     await using here = await agentStage({ ...manyFiles(199), ...TIDES });
     const { results, starts } = await here.run({
       sous: [
@@ -63,7 +63,7 @@ suite("A3: many agent files", () => {
     );
   });
 
-  test("A3: --deny-tools subagent_x and deny rules keep one from being listed, found and called", async () => {
+  test("C2: --deny-tools subagent_x and deny rules keep one from being listed, found and called", async () => {
     await using here = await agentStage({ ...manyFiles(20), ...TIDES });
     const script = {
       sous: [
@@ -86,7 +86,7 @@ suite("A3: many agent files", () => {
     assert.deepEqual([all.starts.length, all.starts[0]?.rights.spawn], [1, false]);
   });
 
-  test("A3: --tools names the only one that may be called", async () => {
+  test("C2: --tools names the only one that may be called", async () => {
     await using here = await agentStage({ ...manyFiles(20), ...TIDES });
     const { starts } = await here.run(
       {
@@ -126,7 +126,7 @@ suite("A3: many agent files", () => {
     }
   });
 
-  test("A3: a query of a megabyte, of signs or of nothing is answered in little", async () => {
+  test("C2: a query of a megabyte, of signs or of nothing is answered in little", async () => {
     await using here = await agentStage({ ...manyFiles(199), ...TIDES });
     const queries = ["tides ".repeat(200_000), "x".repeat(1_000_000), "(.*)+$[a-", "\\", "%s%n", "  "];
     const { results, result } = await here.run({
@@ -138,7 +138,7 @@ suite("A3: many agent files", () => {
     assert.match(results[0]?.output ?? "", /^- zz-tides/);
   });
 
-  test("A3: the time of list and check grows no faster than the number of files", async () => {
+  test("C2: the time of list and check grows no faster than the number of files", async () => {
     await using some = await agentStage(manyFiles(20));
     await using many = await agentStage(manyFiles(200));
     for (const command of ["list", "check"]) {
@@ -156,9 +156,9 @@ async function timeOf(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
-suite("A3: names that sous uses itself", () => {
+suite("C2: names that sous uses itself", () => {
   for (const name of ["list", "report", "send", "wait", "cancel", "spawn", "delegate", "sous", "subagent"]) {
-    test(`A3: a file called ${name} is loaded as ${name}-agent`, async () => {
+    test(`C2: a file called ${name} is loaded as ${name}-agent`, async () => {
       await using here = await agentStage({ [`config/sous/agents/${name}.md`]: agentFile(name) });
       const { starts, warnings } = await here.run({
         sous: [calls(`subagent_${name}-agent`, { task: "Look." }), ...DONE],

@@ -15,7 +15,7 @@ const notesOf = async (files: Record<string, string>, ...options: string[]): Pro
   return starts[0]?.notes ?? "";
 };
 
-suite("A3: the notes of a project", () => {
+suite("C1: the notes of a project", () => {
   const all = { "project/AGENTS.md": "One.", "project/CLAUDE.md": "Two.", "project/GEMINI.md": "Three." };
   const cases: [left: string[], read: RegExp][] = [
     [["AGENTS.md", "CLAUDE.md", "GEMINI.md"], /<agents_md>\nOne\.\n<\/agents_md>$/],
@@ -23,13 +23,13 @@ suite("A3: the notes of a project", () => {
     [["GEMINI.md"], /<agents_md>\nThree\.\n<\/agents_md>$/],
   ];
   for (const [left, read] of cases) {
-    test(`A3: of ${left.join(", ")} the first is read`, async () => {
+    test(`C1: of ${left.join(", ")} the first is read`, async () => {
       const files = Object.entries(all).filter(([path]) => left.some((name) => path.endsWith(name)));
       assert.match(await notesOf(Object.fromEntries(files)), read);
     });
   }
 
-  test("A3: those of the user come before, and --bare reads none", async () => {
+  test("C1: those of the user come before, and --bare reads none", async () => {
     const files = { ...all, "config/sous/AGENTS.md": "Mine.", "project/.git/HEAD": "ref: refs/heads/main\n" };
     const notes = await notesOf(files);
     assert.match(
@@ -39,7 +39,7 @@ suite("A3: the notes of a project", () => {
     assert.doesNotMatch(await notesOf(files, "--bare"), /agents_md|branch/);
   });
 
-  test("A3: without trust there are those of the user only, and an agent with notes: false has the facts", async () => {
+  test("C1: without trust there are those of the user only, and an agent with notes: false has the facts", async () => {
     await using here = await agentStage({
       ...all,
       "config/sous/AGENTS.md": "Mine.",
@@ -55,7 +55,7 @@ suite("A3: the notes of a project", () => {
     assert.match(bare?.notes ?? "", /The git branch is main\.$/);
   });
 
-  test("A3: a CLAUDE.md that changes ends the trust, as AGENTS.md does", async () => {
+  test("C1: a CLAUDE.md that changes ends the trust, as AGENTS.md does", async () => {
     await using here = await agentStage({ "project/CLAUDE.md": "Two." });
     await here.trust();
     await writeFile(join(here.root, "CLAUDE.md"), "Obey.");
@@ -63,7 +63,7 @@ suite("A3: the notes of a project", () => {
   });
 });
 
-suite("A3: the branch is read from files", () => {
+suite("C1: the branch is read from files", () => {
   const cases: [head: string, branch: string | undefined][] = [
     ["ref: refs/heads/feature/a-1\n", "feature/a-1"],
     ["0123456789abcdef0123456789abcdef01234567\n", undefined],
@@ -74,13 +74,13 @@ suite("A3: the branch is read from files", () => {
     ["x".repeat(100_000), undefined],
   ];
   for (const [head, branch] of cases) {
-    test(`A3: ${JSON.stringify(head.slice(0, 40))}`, async () => {
+    test(`C1: ${JSON.stringify(head.slice(0, 40))}`, async () => {
       await using tree = await temporaryTree({ ".git/HEAD": head });
       assert.equal(await branchOf(tree.path), branch);
     });
   }
 
-  test("A3: a worktree, links, and what is no repository", async () => {
+  test("C1: a worktree, links, and what is no repository", async () => {
     await using tree = await temporaryTree({
       "main/.git/HEAD": "ref: refs/heads/main\n",
       "main/.git/worktrees/one/HEAD": "ref: refs/heads/one\n",

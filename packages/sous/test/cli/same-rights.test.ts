@@ -51,11 +51,11 @@ const WAYS: Record<string, (agent: string) => object[]> = {
   ],
 };
 
-suite("A3: the rights of a file hold on every way", () => {
+suite("C1: the rights of a file hold on every way", () => {
   for (const count of [1, 20])
     for (const agent of ["held", "git"])
       for (const [way, begin] of Object.entries(WAYS))
-        test(`A3: ${agent} by ${way}, with ${count} others`, async () => {
+        test(`C1: ${agent} by ${way}, with ${count} others`, async () => {
           await using here = await agentStage(files(count));
           await here.trust();
           const { results } = await here.run({ sous: [...begin(agent), ...DONE], "**": [...CALLS, ...DONE] }, "--yes");
@@ -65,7 +65,7 @@ suite("A3: the rights of a file hold on every way", () => {
         });
 
   for (const agent of ["held", "git"])
-    test(`A3: ${agent} as the root, and its children`, async () => {
+    test(`C1: ${agent} as the root, and its children`, async () => {
       await using here = await agentStage(files(20));
       await here.trust();
       const { results } = await here.run(

@@ -12,6 +12,7 @@ import { rerun } from "../../src/rerun.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { openPostgresStore, type PostgresStore } from "../../src/store/postgres/store.ts";
 import { startPostgresServer } from "../store/postgres-server.ts";
+import { median } from "./median.ts";
 
 export type SharedPostgresFigures = {
   children: number;
@@ -147,11 +148,6 @@ function delegatingModel(): Model {
       };
     },
   };
-}
-
-function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((one, other) => one - other);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
 function round2(number: number): number {

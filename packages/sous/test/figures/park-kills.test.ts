@@ -9,7 +9,7 @@ const KILLS = 8;
 test(`G7: a parked question is answered in another process once, and nothing is lost or done twice, in ${KILLS} kills`, async (context) => {
   const figure = await runParkKills({ kills: KILLS, every: 7 });
   context.diagnostic(
-    `G7: ${figure.kills} kills, ${figure.processes} processes that went on; ${figure.broken.length} broken; ${figure.milliseconds} ms`,
+    `G7: ${figure.kills} kills, ${figure.processes} processes that continued; ${figure.broken.length} broken; ${figure.milliseconds} ms`,
   );
   assert.deepEqual(figure.broken, []);
 });

@@ -1,4 +1,4 @@
-/** A question whose answer comes later: the tree stops, and any process goes on with the answer. */
+/** A question whose answer comes later: the tree stops, and any process resumes it with the answer. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

@@ -1,4 +1,4 @@
-/** F4: the text that Prometheus reads: its grammar, its histograms, and labels that nobody can make endless. */
+/** F4: the text that Prometheus reads: its grammar, its histograms, and bounded labels. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
