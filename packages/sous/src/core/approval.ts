@@ -1,7 +1,7 @@
 /** Who decides about a tool call before it runs: rules, the person at the root, and the hooks of an agent. */
 
 import type { SousEvent } from "./event.ts";
-import type { ToolResult } from "./tool.ts";
+import type { ToolOrigin, ToolResult } from "./tool.ts";
 
 /** One call before it runs, the same for the rules and for the person. */
 export type ApprovalRequest = {
@@ -14,12 +14,16 @@ export type ApprovalRequest = {
   readonly above: readonly string[];
   readonly callId: string;
   readonly toolName: string;
+  /** Where the tool comes from, when it is a server's. */
+  readonly origin?: ToolOrigin | undefined;
   /** The parsed input: exactly what would run. */
   readonly input: unknown;
   /** The working directory where it would run. */
   readonly cwd: string;
-  /** Why a rule has the person asked, where the rule says so; shown with the action. */
+  /** Why the person is asked, where a rule or the tool says so; shown with the action. */
   readonly reason?: string | undefined;
+  /** The tool itself asks, for this reason: a rule that allows is no answer to it, one that denies is. */
+  readonly isFromTool?: true | undefined;
 };
 
 /**
@@ -30,6 +34,9 @@ export type ApprovalAnswer = GivenAnswer | "later";
 
 /** An answer that decides. */
 export type GivenAnswer = { allow: true } | { allow: false; reason?: string | undefined };
+
+/** An answer that `resume` was given; `toolReason` is what the tool itself had asked about. */
+export type LateAnswer = { readonly answer: GivenAnswer; readonly toolReason: string | undefined };
 
 /** A question without an answer in a stored tree. */
 export type OpenQuestion = {

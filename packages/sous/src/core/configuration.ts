@@ -66,6 +66,45 @@ export type AgentServer = {
   readonly origin?: string | undefined;
 };
 
+/** A server of tools that speaks MCP. */
+export type McpServer = {
+  readonly name: string;
+  readonly transport: McpTransport;
+  /** From its start, or the first request, to its list of tools. */
+  readonly startTimeoutMs: number;
+  /** Of one call. */
+  readonly callTimeoutMs: number;
+  /** Which of its tools are offered, as it names them; may hold `*`. Undefined is all. */
+  readonly tools: readonly string[] | undefined;
+  /** Which are not, in the same way. */
+  readonly deny: readonly string[];
+  /** The agents that get its tools, by name; `sous` is the root. Undefined is every agent that may use them. */
+  readonly agents: readonly string[] | undefined;
+  readonly isDisabled: boolean;
+  /** Why it cannot be started as it is written, such as a variable that is not set; it is disabled then. For people. */
+  readonly problem?: string | undefined;
+  /** Whose file names it. */
+  readonly scope: "user" | "project";
+  /** For people: the file and line it came from. */
+  readonly origin?: string | undefined;
+};
+
+/** Of a server whose entry does not say. */
+export const MCP_TIMEOUTS = { startTimeoutMs: 30_000, callTimeoutMs: 120_000 } as const;
+
+/** How a server is reached: a program that is started, or an address. `http` tries SSE when the server knows nothing newer. */
+export type McpTransport =
+  | {
+      readonly type: "stdio";
+      readonly command: string;
+      readonly args: readonly string[];
+      /** Besides the few variables that every program gets. */
+      readonly env: Readonly<Record<string, string>>;
+      /** Undefined is the workspace. */
+      readonly cwd: string | undefined;
+    }
+  | { readonly type: "http" | "sse"; readonly url: string; readonly headers: Readonly<Record<string, string>> };
+
 /** What leaves the process besides logs. Only the user's own configuration has it. */
 export type TelemetrySettings = {
   /** Of the endpoint for Prometheus; 0 is any free one, undefined is none. */
@@ -112,5 +151,7 @@ export type Configuration = {
   };
   /** By name, those of the user first. */
   readonly agentServers: Readonly<Record<string, AgentServer>>;
+  /** By name, those of the user first; those that are disabled among them. */
+  readonly mcpServers: Readonly<Record<string, McpServer>>;
   readonly telemetry: TelemetrySettings;
 };

@@ -5,6 +5,20 @@ export class ToolFailure extends Error {
   override name = "ToolFailure";
 }
 
+/**
+ * Thrown by a tool before it has done anything: the person must allow the call first, whatever rules allow, because of something
+ * the tool has found out by itself. When they do, `onAllow` is called and the tool is called once more.
+ */
+export class ConsentNeeded extends ToolFailure {
+  override name = "ConsentNeeded";
+  readonly onAllow: () => void | Promise<void>;
+
+  constructor(reason: string, onAllow: () => void | Promise<void>) {
+    super(reason);
+    this.onAllow = onAllow;
+  }
+}
+
 /** For the person who runs the program: printed without a stack. */
 export class UserError extends Error {
   override name = "UserError";

@@ -155,7 +155,14 @@ export type StoredBody =
       isError?: boolean | undefined;
     }
   /** A tool needs approval: exactly this would run. */
-  | { type: "approval-request"; callId: string; toolName: string; input: unknown }
+  | {
+      type: "approval-request";
+      callId: string;
+      toolName: string;
+      input: unknown;
+      /** Why the tool itself asks, whatever rules allow. */
+      toolReason?: string | undefined;
+    }
   /** The answer, and who gave it. */
   | {
       type: "approval-end";
@@ -237,8 +244,20 @@ export type PieceBody =
   /** A piece of the model's thinking. */
   | { type: "reasoning-delta"; text: string };
 
+/** How far a call is, as its tool says: one short line without secrets, and numbers where they are known. */
+export type ToolProgress = {
+  type: "tool-progress";
+  callId: string;
+  toolName: string;
+  text: string;
+  done?: number | undefined;
+  total?: number | undefined;
+};
+
 export type DeltaBody =
   | PieceBody
+  /** A call that runs says how far it is. */
+  | ToolProgress
   /** The tree stops without an end, because an answer comes later: `resume` continues the run. */
   | { type: "park" }
   /** The run waits for this limit, to start or to continue, until its next event. */

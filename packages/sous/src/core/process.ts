@@ -17,9 +17,17 @@ export type ProgramRequest = {
   /** Standard error by itself, for output that is parsed; the order of the two is lost then. */
   readonly separateErrors?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
+  /**
+   * Called with the end of the output so far, at most `WATCHED_LENGTH` characters of it, while it grows: four times a second
+   * at most, and never for a program that ends before that. Must not throw.
+   */
+  readonly onOutput?: ((end: string) => void) | undefined;
   /** Stops the program and everything it has started. */
   readonly signal?: AbortSignal | undefined;
 };
+
+/** How much of the output someone who watches is given at once. */
+export const WATCHED_LENGTH = 16 * 1024;
 
 /** What a stream said: all of it, or its head and its tail. */
 export type ProgramOutput = { readonly head: string; readonly tail: string; readonly droppedBytes: number };
@@ -66,6 +74,10 @@ export type TalkRequest = Pick<ProgramRequest, "program" | "args" | "cwd" | "env
   readonly maxLineBytes: number;
   /** Of standard error; the head and the tail are kept. */
   readonly maxErrorBytes: number;
+  /** Waiting for a line does not keep our process alive: the caller has a timer while it needs one. */
+  readonly isQuiet?: boolean | undefined;
+  /** Called as soon as a line is found to be too long, which may be before its end. */
+  readonly onLongLine?: (() => void) | undefined;
 };
 
 /** A program that runs in the background. */

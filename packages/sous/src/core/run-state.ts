@@ -1,5 +1,6 @@
 /** What an interrupted run was in the middle of: a pure fold over its events. */
 
+import { type EarlierCall, noteAnswer, noteQuestion } from "./earlier-call.ts";
 import type { EventOf, NoticeReason, StoredEvent } from "./event.ts";
 import type { Spent } from "./limits.ts";
 import { type AssistantMessage, type ToolResultPart, textOf, toolCallsOf } from "./message.ts";
@@ -45,15 +46,6 @@ export type UnheardQuestion = {
   /** What the books have counted for it since the restart. */
   charged?: Spent;
 };
-
-/** A call before a restart. `open`, `asked` and `denied` did not run, `started` may have, `ended` has. */
-export type EarlierCall =
-  | { state: "open" }
-  | { state: "asked"; input: unknown }
-  /** `approved`: exactly this input was allowed by the person. */
-  | { state: "started"; approved?: { readonly input: unknown } }
-  | { state: "denied"; reason: string | undefined }
-  | { state: "ended"; part: ToolResultPart };
 
 export type ClosingTurn = {
   reason: Extract<NoticeReason, "summary" | "wrap-up" | "output-repair">;
@@ -160,12 +152,12 @@ class RunFold {
         if (this.#asked.size === 0) this.#askedSince = event.time;
         if (event.depth > 0) this.#asked.add(event.callId);
         // Others ask too: an agent outside, and the gate for one.
-        if (state.calls.has(event.callId)) state.calls.set(event.callId, { state: "asked", input: event.input });
+        noteQuestion(state.calls, event);
         break;
       case "approval-end":
         if (this.#asked.delete(event.callId) && this.#asked.size === 0) this.#since += event.time - this.#askedSince;
         if (event.by === "nobody") state.lacksConsent = true;
-        this.#consented(event);
+        noteAnswer(state.calls, event);
         break;
       case "tool-call-end": {
         const { callId, toolName, output, isError, files } = event;
@@ -212,14 +204,6 @@ class RunFold {
       default:
         event satisfies never;
     }
-  }
-
-  #consented({ callId, allowed, reason }: EventOf<"approval-end">): void {
-    const { calls } = this.#state;
-    const call = calls.get(callId);
-    if (call === undefined) return;
-    const approved = call.state === "asked" ? { approved: { input: call.input } } : {};
-    calls.set(callId, allowed ? { state: "started", ...approved } : { state: "denied", reason });
   }
 
   #answered({ message, finish, turn, usage, costUsd }: EventOf<"message-end">): void {

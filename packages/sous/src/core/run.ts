@@ -1,10 +1,10 @@
 /** One execution of an agent: what it was started with, what it has done so far, and the tree it belongs to. */
 
 import type { AgentDefinition } from "./agent.ts";
-import type { ApprovalAnswer, ApprovalPolicy, ApprovalRequest, GivenAnswer, Hooks } from "./approval.ts";
+import type { ApprovalAnswer, ApprovalPolicy, ApprovalRequest, Hooks, LateAnswer } from "./approval.ts";
 import type { Clock, Deadline } from "./clock.ts";
 import type { Conversation, ConversationLimits } from "./conversation.ts";
-import type { NoticeReason, PieceBody, RunCall, RunIdentity, StoredBody } from "./event.ts";
+import type { NoticeReason, PieceBody, RunCall, RunIdentity, StoredBody, ToolProgress } from "./event.ts";
 import type { Account, Budget, Holding, Lease, LimitState, OnExhausted, RunSlot } from "./limits.ts";
 import type { Model, ModelAnswer, ModelSettings } from "./model.ts";
 import type { RunOutcome } from "./outcome.ts";
@@ -90,8 +90,10 @@ export type TreePorts = {
   readonly onExhausted: OnExhausted;
   readonly onLiveChildren: "wait" | "cancel";
   emit(run: Run, body: StoredBody): void;
-  /** Shows a piece of what an agent says; not stored. */
-  show(run: Run, piece: PieceBody): void;
+  /** Shows a piece of what an agent says, or how far one of its calls is; not stored. */
+  show(run: Run, piece: PieceBody | ToolProgress): void;
+  /** True when someone would see what is shown and not stored. */
+  readonly isWatched: boolean;
   /** The run waits for this limit. */
   waitForBudget(run: Run, limit: LimitState): void;
   /** Undefined when everything recorded so far is stored. Awaited before every outside effect. */
@@ -101,7 +103,7 @@ export type TreePorts = {
   /** Asks the person at the root; undefined when there is none. Clocks stop meanwhile. */
   approve(run: Run, request: ApprovalRequest): Promise<ApprovalAnswer> | undefined;
   /** The answer that `resume` was given to this question; each is found once. */
-  givenAnswer(run: Run, request: ApprovalRequest): GivenAnswer | undefined;
+  givenAnswer(run: Run, request: ApprovalRequest): LateAnswer | undefined;
   /**
    * Of a run with parked calls: waits until nothing below it is at work, then throws `Parked`. Returns when the run cannot wait
    * for its answers any more, because it was stopped or its store failed.

@@ -176,8 +176,8 @@ export type RunResult<Output = unknown> = {
   durationMs: number;
   runId: string;
   agents: AgentSummary[];
-  /** Actions that needed approval when no one could be asked. */
-  denied: { path: string; toolName: string; input: unknown }[];
+  /** Actions that needed approval when no one could be asked; `toolReason` is why the tool itself asked, whatever rules allow. */
+  denied: { path: string; toolName: string; input: unknown; toolReason?: string | undefined }[];
   /** What waits for an answer that comes later: `resume` takes it. Only of a run that stopped for that. */
   questions: OpenQuestion[];
   error: { type: ErrorType; message: string; kind?: FailureKind } | undefined;

@@ -7,6 +7,7 @@ import type { FilePart } from "./message.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
 import type { AnySchema, JsonSchema, OutputOf } from "./schema.ts";
 import type { ChildControl, SpawnReply, SpawnRequest } from "./spawn.ts";
+import type { TraceContext } from "./trace-context.ts";
 
 /** What a tool is about; shown to people. */
 export type ToolCategory = "read" | "edit" | "search" | "execute" | "memory" | "vfs" | "task" | "subagent" | "other";
@@ -59,6 +60,13 @@ export type ToolContext = {
    * waits for it, up to 5 seconds. For a run that has ended it is done at once. What it throws is ignored.
    */
   defer(cleanUp: CleanUp): void;
+  /**
+   * Says how far the call is, for people who watch: one line, and numbers where they are known. It is shown and not stored, no
+   * model reads it, and of many in a short time some are left out.
+   */
+  progress(text: string, done?: number, total?: number): void;
+  /** The trace that the call belongs to, for what it asks of other programs; undefined when there is none. */
+  readonly trace: TraceContext | undefined;
 };
 
 /** Ends what a call has left behind. */
@@ -72,6 +80,13 @@ export type ProviderTool = {
   readonly args: Readonly<Record<string, unknown>>;
   /** The provider runs it while it answers; nothing runs here. */
   readonly runsThere: boolean;
+};
+
+/** Where a tool comes from, when it is a server's: people are shown `github › create_issue`. */
+export type ToolOrigin = {
+  readonly server: string;
+  /** As the server calls it. */
+  readonly tool: string;
 };
 
 /** A tool that is ready for use, made by `tool()`. */
@@ -88,12 +103,17 @@ export type Tool<Input = unknown> = {
   readonly agent?: AgentDefinition | undefined;
   /** Set on a tool that a provider defines: only models of this provider can have it. */
   readonly provider?: ProviderTool | undefined;
+  /** Set on a tool of a server, such as one of MCP. */
+  readonly origin?: ToolOrigin | undefined;
   /** A string, a `ToolResult`, or any JSON value. A throw becomes a failed result. */
   execute(input: Input, context: ToolContext): unknown;
 };
 
 /** What `tool()` takes: the safe defaults may be left out. */
-export type ToolOptions<Given extends AnySchema> = Pick<Tool, "name" | "description" | "displayName" | "agent"> & {
+export type ToolOptions<Given extends AnySchema> = Pick<
+  Tool,
+  "name" | "description" | "displayName" | "agent" | "origin"
+> & {
   category?: ToolCategory;
   tier?: ToolTier;
   effect?: ToolEffect;
@@ -106,6 +126,7 @@ const TOOL_OPTIONS: OptionNames<ToolOptions<AnySchema>> = {
   description: true,
   displayName: true,
   agent: true,
+  origin: true,
   category: true,
   tier: true,
   effect: true,
@@ -130,6 +151,7 @@ export function tool<Given extends AnySchema>(options: ToolOptions<Given>): Tool
     effect: options.effect ?? "unsafe",
     inputSchema: options.inputSchema as AnySchema<OutputOf<Given>>,
     agent: options.agent,
+    origin: options.origin,
     execute: options.execute,
   });
 }

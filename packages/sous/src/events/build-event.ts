@@ -1,6 +1,6 @@
 /** One flat object per event: who, when and what. */
 
-import type { DeltaBody, DeltaEvent, EventOf, RunIdentity, StoredBody, StoredEvent } from "../core/event.ts";
+import type { DeltaBody, DeltaEvent, EventOf, PieceBody, RunIdentity, StoredBody, StoredEvent } from "../core/event.ts";
 
 /**
  * The kinds that every turn has are written out: literals take half the time of a spread, 0.5 µs less per turn of 9 µs.
@@ -79,6 +79,10 @@ export function buildEvent(seq: number, time: number, who: RunIdentity, body: St
 
 export function buildDelta(time: number, who: RunIdentity, body: DeltaBody): DeltaEvent {
   const { runId, agentId, parentId, path, depth } = who;
-  if (!("text" in body)) return { time, runId, agentId, parentId, path, depth, ...body };
+  if (!isPiece(body)) return { time, runId, agentId, parentId, path, depth, ...body };
   return { time, runId, agentId, parentId, path, depth, type: body.type, text: body.text };
+}
+
+export function isPiece(body: DeltaBody): body is PieceBody {
+  return body.type === "text-delta" || body.type === "reasoning-delta";
 }

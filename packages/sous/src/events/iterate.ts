@@ -239,6 +239,7 @@ function charactersOf(event: SousEvent): number {
   switch (event.type) {
     case "text-delta":
     case "reasoning-delta":
+    case "tool-progress":
       return event.text.length;
     case "tool-call-end":
       return event.output.length;

@@ -14,9 +14,9 @@ import type {
 } from "../core/event.ts";
 import { NO_REDACTION, type Redactor } from "../core/redactor.ts";
 import type { Store } from "../core/store.ts";
-import { buildDelta, buildEvent } from "./build-event.ts";
+import { buildDelta, buildEvent, isPiece } from "./build-event.ts";
 import { type Bus, createBus } from "./bus.ts";
-import { redactBody, redactPiece } from "./redact-event.ts";
+import { redactBody, redactPiece, redactProgress } from "./redact-event.ts";
 
 export type JournalOptions = {
   store: Pick<Store, "isImmediate" | "append">;
@@ -127,7 +127,7 @@ class TreeJournal implements Journal {
   delta(who: RunIdentity, body: DeltaBody): void {
     if (!this.#bus.isWatched) return;
     const time = this.#clock.lately?.() ?? this.#clock.now();
-    const event = buildDelta(time, who, "text" in body ? redactPiece(body, this.#pieces(who, body.type)) : body);
+    const event = buildDelta(time, who, this.#redactDelta(who, body));
     const waiting = this.#waiting;
     if (waiting !== undefined) {
       if (waiting.shown === waiting.stored) waiting.shown = [...waiting.stored];
@@ -137,6 +137,11 @@ class TreeJournal implements Journal {
     } else {
       this.#bus.publish(event);
     }
+  }
+
+  #redactDelta(who: RunIdentity, body: DeltaBody): DeltaBody {
+    if (isPiece(body)) return redactPiece(body, this.#pieces(who, body.type));
+    return body.type === "tool-progress" ? redactProgress(body, this.#redactor) : body;
   }
 
   /** A run streams an answer and its thoughts, each of them piece by piece. */

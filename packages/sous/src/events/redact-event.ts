@@ -1,6 +1,6 @@
 /** An event without the secrets that its texts may hold. */
 
-import type { PieceBody, RunStart, StoredBody } from "../core/event.ts";
+import type { PieceBody, RunStart, StoredBody, ToolProgress } from "../core/event.ts";
 import type { AssistantMessage, FilePart, Message, TextPart, ToolResultPart, UserMessage } from "../core/message.ts";
 import type { RunOutcome } from "../core/outcome.ts";
 import type { Redactor } from "../core/redactor.ts";
@@ -22,8 +22,12 @@ export function redactBody(body: StoredBody, redactor: Redactor): StoredBody {
       const message = redactAnswer(body.message, redactor);
       return message === body.message ? body : { ...body, message };
     }
-    case "tool-call-start":
     case "approval-request": {
+      const { toolName, input, toolReason } = body;
+      const shown = changed(body, { toolName: redactor.text(toolName), input: redactor.value(input) });
+      return toolReason === undefined ? shown : changed(shown, { toolReason: redactor.text(toolReason) });
+    }
+    case "tool-call-start": {
       const toolName = redactor.text(body.toolName);
       const input = redactor.value(body.input);
       return toolName === body.toolName && input === body.input ? body : { ...body, toolName, input };
@@ -66,6 +70,11 @@ export function redactBody(body: StoredBody, redactor: Redactor): StoredBody {
 export function redactPiece(body: PieceBody, redact: (piece: string) => string): PieceBody {
   const text = redact(body.text);
   return text === body.text ? body : { type: body.type, text };
+}
+
+/** Each line is whole: the next one does not continue it. */
+export function redactProgress(body: ToolProgress, redactor: Redactor): ToolProgress {
+  return changed(body, { toolName: redactor.text(body.toolName), text: redactor.text(body.text) });
 }
 
 function redactAnswer(message: AssistantMessage, redactor: Redactor): AssistantMessage {

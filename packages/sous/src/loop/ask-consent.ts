@@ -21,7 +21,9 @@ export function approvalRequest(
 ): ApprovalRequest {
   const { runId, path } = run.who;
   const { agentName: agent } = run.profile;
-  return { runId, path, agent, above: agentsAbove(run), callId, toolName, input, cwd: run.tree.cwd };
+  const origin = run.profile.tools.byName.get(toolName)?.tool.origin;
+  const request = { runId, path, agent, above: agentsAbove(run), callId, toolName, input, cwd: run.tree.cwd };
+  return origin === undefined ? request : { ...request, origin };
 }
 
 function agentsAbove({ parent }: Run): string[] {
@@ -34,9 +36,13 @@ export async function askConsent(
   run: Run,
   advice = "Continue without it",
 ): Promise<ToolResult | undefined> {
-  const { callId, toolName, input, reason: why } = request;
+  const { callId, toolName, input, isFromTool = false } = request;
+  // Only for the person: a tool may quote what no model should read.
+  const why = isFromTool ? undefined : request.reason;
+  const toolReason = isFromTool ? request.reason : undefined;
   run.openQuestions?.delete(callId);
-  run.emit({ type: "approval-request", callId, toolName, input: asKept(input) });
+  const asked = { callId, toolName, input: asKept(input), ...(toolReason !== undefined && { toolReason }) };
+  run.emit({ type: "approval-request", ...asked });
   const question = run.tree.approve(run, request);
   if (question === undefined) {
     run.lacksConsent = true;

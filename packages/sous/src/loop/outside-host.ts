@@ -9,8 +9,9 @@ import type { Run } from "../core/run.ts";
 import type { ToolResult } from "../core/tool.ts";
 import { utf8Length } from "../core/usage.ts";
 import { approvalRequest, askConsent } from "./ask-consent.ts";
+import { checkCall, mayCallOutside } from "./check-call.ts";
 import { decideByRules } from "./decide-by-rules.ts";
-import { checkCall, mayCallOutside, waitForTool } from "./run-tool-call.ts";
+import { waitForTool } from "./execute-tool.ts";
 import { ToolCallContext } from "./tool-context.ts";
 import { failedResult, toToolResult } from "./tool-result.ts";
 
@@ -143,6 +144,7 @@ export class RunHost implements OutsideHost, Disposable {
       const checked = await checkCall(call, run);
       if ("refusal" in checked) return checked.refusal;
       run.work.throwIfAborted();
+      // Our own tools, which are all it is lent, never ask by themselves.
       return toToolResult(await waitForTool(checked.tool, checked.tool.execute(checked.input, context), run));
     } catch (error) {
       return failedResult(run.work.aborted ? "The call was cancelled" : messageOf(error));

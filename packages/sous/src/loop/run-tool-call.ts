@@ -1,32 +1,20 @@
 /** The tool calls of one answer. Each is recorded, checked, allowed, run, and recorded with its result. */
 
+import type { EarlierCall } from "../core/earlier-call.ts";
 import { messageOf, StoreError, stackOf, ToolFailure } from "../core/errors.ts";
 import { type ToolCallPart, type ToolResultPart, toolCallsOf } from "../core/message.ts";
 import { isRedacted } from "../core/redactor.ts";
-import { mayUse } from "../core/rights.ts";
 import type { Run } from "../core/run.ts";
-import type { EarlierCall } from "../core/run-state.ts";
-import { askedLabels, depthMessage, isSubagentToolName } from "../core/spawn.ts";
 import { Parked } from "../core/stopped.ts";
-import type { Tool, ToolResult } from "../core/tool.ts";
+import type { ToolResult } from "../core/tool.ts";
 import { countsIn } from "../core/tool-log.ts";
-import type { ReadyTool } from "../core/tool-set.ts";
-import {
-  approvalRequest,
-  askConsent,
-  deniedByRule,
-  failedQuestion,
-  NOBODY_THERE,
-  notAllowed,
-  STOPPED,
-  useAnswer,
-} from "./ask-consent.ts";
-import { decideByRules, hasRules } from "./decide-by-rules.ts";
+import { failedQuestion, NOBODY_THERE, notAllowed, STOPPED } from "./ask-consent.ts";
+import { type Checked, checkCall } from "./check-call.ts";
+import { executeTool } from "./execute-tool.ts";
 import { UNKNOWN_OUTCOME } from "./repair-history.ts";
-import { afterToolCall, beforeToolCall, orAborted } from "./run-hooks.ts";
-import { copyJson, isSameJson } from "./to-json.ts";
+import { boundFiles } from "./result-files.ts";
 import { ToolCallContext } from "./tool-context.ts";
-import { boundResult, failedResult, toToolResult } from "./tool-result.ts";
+import { boundResult, failedResult } from "./tool-result.ts";
 
 /** By call id: the state of each call that had begun before a restart. */
 export type EarlierCalls = ReadonlyMap<string, EarlierCall>;
@@ -94,13 +82,13 @@ async function runToolCall(call: ToolCallPart, run: Run, earlier?: EarlierCall):
     if (checked === undefined) {
       // Before the first await: a call of a stopped run ends before the next call begins, and a rerun relies on that.
       run.work.throwIfAborted();
-      checked = await checkCall(call, run, earlier?.state === "started" ? earlier.approved : undefined);
+      const isAsked = earlier?.state === "started" || earlier?.state === "asked";
+      checked = await checkCall(call, run, isAsked ? earlier.approved : undefined);
     }
     if ("refusal" in checked) result = checked.refusal;
     else {
       run.work.throwIfAborted();
-      result = toToolResult(await waitForTool(checked.tool, checked.tool.execute(checked.input, context), run));
-      if (run.profile.hooks?.afterToolCall) result = await afterToolCall(call, checked.input, result, run);
+      result = await executeTool(checked, call, context, run);
     }
   } catch (error) {
     if (error instanceof StoreError) throw error; // guard: result-for-every-call
@@ -129,140 +117,6 @@ function closeQuestions(callId: string, run: Run, reason: string): void {
   }
 }
 
-/** A call that may run, with its parsed input, or the result that says why not. */
-type Checked = Allowed | { refusal: ToolResult };
-type Allowed = { tool: Tool; input: unknown };
-
-/** Rights, input, hook, approval, record: in this order. `approved` is what the person allowed before a restart. */
-export async function checkCall(
-  call: ToolCallPart,
-  run: Run,
-  approved?: { readonly input: unknown },
-): Promise<Checked> {
-  const { tool, schema } = findTool(call, run);
-  // An input that arrives as text did not parse as JSON: no schema takes it, however generous.
-  if (typeof call.input === "string") return invalidInput(["The input is not valid JSON. Make the call again."]);
-  const parsed = await orAborted(schema.parse(forTool(call.input, tool), run.work), run);
-  if (!parsed.ok) return invalidInput(parsed.problems);
-  const input = parsed.value;
-  const hook = run.profile.hooks?.beforeToolCall;
-  let refusal = hook && (await beforeToolCall(call, input, run));
-  const mayBeAsked = tool.tier !== "observe" || hasRules(run) || run.openQuestions?.has(call.callId);
-  if (mayBeAsked) refusal ??= await consentTo(call, { tool, input, approved }, run);
-  if (refusal !== undefined) return { refusal };
-  if (!isInside(tool)) await run.tree.settled(); // guard: store-before-call
-  return { tool, input };
-}
-
-/**
- * Whether a call may be made that is not ours to make: an agent outside makes it by itself, so its input need not be what our
- * tool of that name takes. Throws a `ToolFailure` for a tool that the run may not use.
- */
-export async function mayCallOutside(call: ToolCallPart, run: Run): Promise<boolean> {
-  const { tool } = findTool(call, run);
-  const { input } = call;
-  let refusal = run.profile.hooks?.beforeToolCall && (await beforeToolCall(call, input, run));
-  refusal ??= await consentTo(call, { tool, input }, run);
-  if (refusal === undefined) await run.tree.settled();
-  return refusal === undefined;
-}
-
-/** The rules of the user first, then an answer given since, then the tier of the tool, then the person. Undefined when the call may run. */
-function consentTo(
-  call: ToolCallPart,
-  { tool, input, approved }: Allowed & { approved?: { readonly input: unknown } | undefined },
-  run: Run,
-): Promise<ToolResult | undefined> | ToolResult | undefined {
-  const { toolName } = call;
-  const request = approvalRequest(call, input, run);
-  const rule = decideByRules(request, run);
-  if (rule?.effect === "deny") return failedResult(deniedByRule(toolName, rule.reason), { error_type: "consent" });
-  const answer = run.tree.givenAnswer(run, request);
-  if (answer !== undefined) return useAnswer(answer, request, run);
-  // A question is answered once: the call that it was about is made again without another.
-  const isAnswered = approved !== undefined && run.tree.rules?.asksAgain !== true;
-  if (isAnswered && isSameJson(input, approved.input)) return undefined; // guard: answered-input
-  const mustAsk = rule === undefined ? tool.tier === "confirm" : rule.effect === "ask";
-  if (!mustAsk) return undefined;
-  if (rule?.effect !== "ask") return askConsent(request, run);
-  return askConsent({ ...request, reason: rule.reason }, run, rule.advice);
-}
-
-/** Enforced here as well as by not showing the tool: a model may call what it was never shown. */
-function findTool({ toolName: name, input }: ToolCallPart, run: Run): ReadyTool {
-  const { tools } = run.profile;
-  const ready = tools.byName.get(name);
-  if (ready !== undefined && isUsable(ready, run)) return ready;
-  // A fork is shown the tools of its parent, so it may be shown some that are too deep for it.
-  const isTooDeep = tools.isDeepest || (ready !== undefined && run.who.depth >= run.tree.maxDepth);
-  if (isTooDeep && isSubagentToolName(name)) {
-    const message = depthMessage(run.tree.maxDepth, run.who.depth);
-    for (const label of askedLabels(name, input))
-      run.emit({ type: "spawn-refused", label, errorType: "depth_limit", message });
-    throw new ToolFailure(message);
-  }
-  const shown = new Set(tools.definitions.map((each) => each.name));
-  const usable = [...tools.byName.values()].filter((each) => shown.has(nameOf(each)) && isUsable(each, run));
-  const isShown = shown.has(name);
-  const hint = usable.length === 0 ? "You have no tools." : `Your tools: ${usable.map(nameOf).join(", ")}.`;
-  throw new ToolFailure(`${isShown ? "You may not use the tool" : "Unknown tool"}: ${name}. ${hint}`);
-}
-
-function isUsable({ tool }: ReadyTool, { profile, who, tree }: Run): boolean {
-  // guard: rights-at-dispatch
-  return mayUse(tool, profile.rights) && (tool.category !== "subagent" || who.depth < tree.maxDepth);
-}
-
-function nameOf({ tool }: ReadyTool): string {
-  return tool.name;
-}
-
-/** A copy of the input, because a tool may change it and the message must stay. Subagent tools only read. */
-function forTool(input: unknown, { category }: Tool): unknown {
-  return category === "subagent" ? input : copyJson(input);
-}
-
-/** True for a call without an outside effect. A child that it starts is stored together with the call, before the child acts. */
-function isInside({ effect, category, name }: Tool): boolean {
-  if (category !== "subagent" || effect !== "idempotent") return effect === "read";
-  // To stop a child is to stop what it does outside.
-  return name !== "subagent_cancel";
-}
-
-function invalidInput(problems: readonly string[]): Checked {
-  return { refusal: failedResult(problems.join("; "), { error_type: "invalid_input" }) };
-}
-
-/** How long a tool may ignore its signal. */
-const GRACE_MS = 1000;
-
-/** Waits for a tool. A tool that is still at work some time after its run was stopped is left behind. */
-export function waitForTool({ category }: Tool, work: unknown, { work: scope, tree }: Run): unknown {
-  // A subagent tool waits until its children have stopped.
-  if (category === "subagent") return work;
-  return new Promise((resolve, reject) => {
-    let grace: Disposable | undefined;
-    const onAbort = (reason: unknown) => {
-      grace = tree.clock.timer(GRACE_MS, () => reject(reason));
-    };
-    const stopWaiting = () => {
-      scope.unlisten(onAbort);
-      grace?.[Symbol.dispose]();
-    };
-    scope.listen(onAbort);
-    Promise.resolve(work).then(
-      (result) => {
-        stopWaiting();
-        resolve(result);
-      },
-      (error: unknown) => {
-        stopWaiting();
-        reject(error);
-      },
-    );
-  });
-}
-
 /** A call without a recorded result may have had its effect, so it is made again only if its tool may be repeated. */
 function answerEarlier(earlier: EarlierCall, { toolName, input }: ToolCallPart, run: Run): Checked | undefined {
   if (earlier.state === "denied") return { refusal: failedResult(notAllowed(toolName, earlier.reason)) };
@@ -282,8 +136,9 @@ const LOST_INPUT =
 type Ended = { result: ToolResult; stack: string | undefined; durationMs: number };
 
 /** Records the end of a call and makes the part that the model reads. */
-function recordResult(call: ToolCallPart, run: Run, { result, stack, durationMs }: Ended): ToolResultPart {
+function recordResult(call: ToolCallPart, run: Run, { result: given, stack, durationMs }: Ended): ToolResultPart {
   const { callId, toolName } = call;
+  const result = boundFiles(given);
   const { metadata } = result;
   const { output, isError } = boundResult(result, call, run);
   const files = result.documents?.map((file) => run.tree.redactor.file(file));

@@ -6,7 +6,9 @@ import type { Run } from "../core/run.ts";
 import { Scope } from "../core/scope.ts";
 import type { ChildControl, SpawnReply, SpawnRequest } from "../core/spawn.ts";
 import type { CleanUp, ToolContext } from "../core/tool.ts";
+import type { TraceContext } from "../core/trace-context.ts";
 import { approvalRequest } from "./ask-consent.ts";
+import { CallProgress } from "./call-progress.ts";
 import { defer } from "./clean-up.ts";
 import { decideByRules } from "./decide-by-rules.ts";
 
@@ -14,6 +16,7 @@ export class ToolCallContext implements ToolContext, Disposable {
   readonly #call: Pick<ToolCallPart, "callId" | "toolName">;
   readonly #run: Run;
   #scope: Scope | undefined;
+  #progress: CallProgress | "ended" | undefined;
 
   constructor(run: Run, call: Pick<ToolCallPart, "callId" | "toolName">) {
     this.#run = run;
@@ -77,7 +80,21 @@ export class ToolCallContext implements ToolContext, Disposable {
     return (cleanUp) => defer(this.#run, cleanUp);
   }
 
+  get trace(): TraceContext | undefined {
+    return this.#run.tree.traceOf(this.#run);
+  }
+
+  get progress(): (text: string, done?: number, total?: number) => void {
+    return (text, done, total) => {
+      if (this.#progress === "ended" || !this.#run.tree.isWatched) return;
+      this.#progress ??= new CallProgress(this.#run, this.#call);
+      this.#progress.say(text, done, total);
+    };
+  }
+
   [Symbol.dispose](): void {
+    if (this.#progress instanceof CallProgress) this.#progress[Symbol.dispose]();
+    this.#progress = "ended";
     this.#scope?.[Symbol.dispose]();
   }
 }

@@ -32,6 +32,7 @@ import type {
 } from "../core/message.ts";
 import type { ModelRequest, ToolDefinition } from "../core/model.ts";
 import { sendable } from "./sendable.ts";
+import { notShown, takesFile } from "./takes-file.ts";
 
 type Conversation = Pick<ModelRequest, "instructions" | "messages">;
 
@@ -154,8 +155,11 @@ function messageConverter(provider: string): Convert {
         return;
       }
       case "tool":
-        prompt.push({ role: "tool", content: message.content.map((result) => toResult(result, hasFilesInResults)) });
-        if (!hasFilesInResults) prompt.push(...filesOf(message));
+        prompt.push({
+          role: "tool",
+          content: message.content.map((result) => toResult(result, hasFilesInResults, provider)),
+        });
+        if (!hasFilesInResults) prompt.push(...filesOf(message, provider));
         return;
       default:
         message satisfies never;
@@ -186,11 +190,11 @@ function toAssistantPart(part: AssistantMessage["content"][number]) {
 }
 
 /** The files of the results as a message of their own, each named after the call it belongs to. */
-function filesOf(message: ToolMessage): LanguageModelV4Message[] {
+function filesOf(message: ToolMessage, provider: string): LanguageModelV4Message[] {
   const content: ContentPart[] = [];
   for (const { toolName, callId, files = [] } of message.content) {
     if (files.length > 0) content.push({ type: "text", text: `Files of the result of ${toolName} (${callId}):` });
-    content.push(...files.map(toContent));
+    content.push(...files.map((file) => toTaken(file, provider)));
   }
   return content.length === 0 ? [] : [{ role: "user", content }];
 }
@@ -224,7 +228,7 @@ function toProviderPart(part: ProviderPart): LanguageModelV4ToolCallPart | Langu
 }
 
 /** The result as text, or with `isWithFiles` as text and files together. */
-function toResult(result: ToolResultPart, isWithFiles: boolean): LanguageModelV4ToolResultPart {
+function toResult(result: ToolResultPart, isWithFiles: boolean, provider: string): LanguageModelV4ToolResultPart {
   const { callId: toolCallId, toolName, output: text, isError, files = [] } = result;
   if (!isWithFiles || files.length === 0) {
     return {
@@ -234,7 +238,7 @@ function toResult(result: ToolResultPart, isWithFiles: boolean): LanguageModelV4
       output: { type: isError ? "error-text" : "text", value: text },
     };
   }
-  const value = files.map(toFile);
+  const value = files.map((file) => toTaken(file, provider));
   if (text !== "") value.unshift({ type: "text", text });
   return { type: "tool-result", toolCallId, toolName, output: { type: "content", value } };
 }
@@ -263,6 +267,13 @@ function toFile(file: FilePart): ContentPart {
     return { type: "text", text: filename === undefined ? text : `${filename}:\n${text}` };
   }
   return withOptions({ type: "file", mediaType, data, ...(filename === undefined ? {} : { filename }) }, file.provider);
+}
+
+/** The file of a tool, or a line that says that the model does not take it: no tool knows who reads its result. */
+function toTaken(file: FilePart, provider: string): ContentPart {
+  const part = toFile(file);
+  if (part.type === "text" || takesFile(provider, file.mediaType)) return part;
+  return { type: "text", text: notShown(file) };
 }
 
 const TEXT_TYPES = /^(text\/|application\/(json|xml|yaml|toml|javascript|x-sh)\b)/;

@@ -1,5 +1,6 @@
 /** The variables a program gets: a short list of harmless ones, what was named for it, and nothing else of ours. */
 
+import { loadsCode, PASSED_ON } from "../core/variables.ts";
 import { WITHIN_VARIABLE } from "../core/within.ts";
 
 /** By this variable everything that a program has started is found again, also in a process group of its own. */
@@ -22,7 +23,7 @@ export function cleanEnvironment({ ours, named, imposed, mark }: EnvironmentPart
   for (const name of PASSED_ON) add(clean, name, ours[name]);
   // A sous that a program of ours starts is as limited as we are.
   add(clean, WITHIN_VARIABLE, ours[WITHIN_VARIABLE]);
-  for (const [name, value] of Object.entries(named)) if (!LOADER.test(name)) add(clean, name, value);
+  for (const [name, value] of Object.entries(named)) if (!loadsCode(name)) add(clean, name, value);
   for (const [name, value] of Object.entries(imposed)) add(clean, name, value);
   clean[MARK_VARIABLE] = `${outerMark(ours)}${mark}`;
   // Node's pipes are sockets. A bash that finds one at its input, and no shell around it, takes itself for a remote login and runs ~/.bashrc.
@@ -35,16 +36,6 @@ export function outerMark(ours: Variables): string {
   const outer = ours[MARK_VARIABLE] ?? "";
   return /^(?:[0-9a-f]{32}-\d+\/){1,16}$/.test(outer) ? outer : "";
 }
-
-/** Names, not patterns: anything can stand behind a name that only begins like one of these. PATH, HOME and SHELL are imposed. */
-const PASSED_ON: readonly string[] = (
-  "USER LOGNAME TERM TZ TMPDIR LANG LANGUAGE LC_ALL LC_ADDRESS LC_COLLATE LC_CTYPE LC_IDENTIFICATION " +
-  "LC_MEASUREMENT LC_MESSAGES LC_MONETARY LC_NAME LC_NUMERIC LC_PAPER LC_TELEPHONE LC_TIME"
-).split(" ");
-
-/** What makes a program load or start code before its own; not even a name that was given on purpose gets through. */
-const LOADER =
-  /^(?:LD_.*|DYLD_.*|_RLD.*|NODE_OPTIONS|NODE_PATH|BASH_ENV|BASH_FUNC_.*|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|PS4|PYTHONSTARTUP|PYTHONHOME|PYTHONPATH|PERL5OPT|PERL5LIB|PERL5DB|RUBYOPT|RUBYLIB|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|GCONV_PATH|GLIBC_TUNABLES|GIT_(?:SSH|SSH_COMMAND|EXTERNAL_DIFF|EXEC_PATH|PROXY_COMMAND|ASKPASS|EDITOR|SEQUENCE_EDITOR|PAGER|TEMPLATE_DIR|DIR|CONFIG_(?:COUNT|KEY_.*|VALUE_.*|PARAMETERS)))$/;
 
 function add(clean: Record<string, string>, name: string, value: string | undefined): void {
   if (value !== undefined && !value.includes("\0") && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) clean[name] = value;

@@ -1,12 +1,16 @@
 /** The output of a program line by line: the program waits while its output is not read, and no line can fill the memory. */
 
 import type { Socket } from "node:net";
+import { ignore } from "../core/errors.ts";
+import type { TalkRequest } from "../core/process.ts";
 import { textOf } from "./output.ts";
 import type { Outlet } from "./running-program.ts";
 
+type ReaderOptions = Pick<TalkRequest, "maxLineBytes" | "isQuiet" | "onLongLine">;
+
 /**
  * Reads nothing before a line is asked for, and at most one chunk ahead of the reader. While a reader waits, the process stays
- * alive. A loop over the lines may be left and another begun: it continues with the next line.
+ * alive, unless the request is quiet. A loop over the lines may be left and another begun: it continues with the next line.
  */
 export class LineReader implements AsyncIterable<string> {
   readonly #splitter: LineSplitter;
@@ -17,9 +21,13 @@ export class LineReader implements AsyncIterable<string> {
   #lateBytes: number | undefined;
   #isAtEnd = false;
   #wake = () => {};
+  readonly #isQuiet: boolean;
+  readonly #onLongLine: () => void;
 
-  constructor(maxLineBytes: number) {
+  constructor({ maxLineBytes, isQuiet = false, onLongLine = ignore }: ReaderOptions) {
     this.#splitter = new LineSplitter(maxLineBytes);
+    this.#isQuiet = isQuiet;
+    this.#onLongLine = onLongLine;
     this.#reading = this.#read();
   }
 
@@ -38,7 +46,9 @@ export class LineReader implements AsyncIterable<string> {
   /** The bytes are copied: the chunk may be used again after the call. */
   add(chunk: Buffer): void {
     this.#bytes += chunk.length;
+    const droppedBefore = this.#splitter.dropped;
     for (const line of this.#splitter.split(chunk)) this.#lines.push(line);
+    if (this.#splitter.dropped > droppedBefore) this.#onLongLine();
     if (this.#lateBytes !== undefined) this.#addLate(chunk.length);
     else if (this.#lines.length > 0) this.#stream?.pause();
     if (this.#lines.length > 0) this.#wake();
@@ -71,7 +81,7 @@ export class LineReader implements AsyncIterable<string> {
   async #more(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
-    this.#stream?.ref();
+    if (!this.#isQuiet) this.#stream?.ref();
     this.#stream?.resume();
     await promise;
     this.#stream?.unref();

@@ -10,7 +10,10 @@ export class HeadAndTail {
   #headBytes = 0;
   #tailBytes = 0;
 
-  constructor(maxBytes: number) {
+  readonly #onAdd: (() => void) | undefined;
+
+  constructor(maxBytes: number, onAdd?: () => void) {
+    this.#onAdd = onAdd;
     const half = Math.max(1, Math.ceil(maxBytes / 2));
     this.#head = Buffer.allocUnsafe(half);
     this.#tail = Buffer.allocUnsafe(half);
@@ -34,6 +37,7 @@ export class HeadAndTail {
       this.#tailBytes += copied;
       from += copied;
     }
+    this.#onAdd?.();
   }
 
   read(): ProgramOutput {

@@ -9,18 +9,22 @@ import type { ProgramRequest } from "../core/process.ts";
 import { HeadAndTail } from "./output.ts";
 import { type OutputPipe, openOutputPipe } from "./output-pipe.ts";
 import { type Launch, type Outlet, RunningProgram } from "./running-program.ts";
+import { WatchedOutput } from "./watched-output.ts";
 
 export type StartRequest = Pick<ProgramRequest, "program" | "args" | "cwd">;
 
 export async function startProgram(request: ProgramRequest, launch: Launch): Promise<RunningProgram> {
-  const output = new HeadAndTail(request.maxOutputBytes);
+  const watched = new WatchedOutput(request, launch.clock);
+  const output = watched.kept;
   const errors = request.separateErrors ? new HeadAndTail(request.maxOutputBytes) : undefined;
   const pipe = request.separateErrors ? undefined : await openOutputPipe((chunk) => output.add(chunk));
   const stdio: StdioOptions = pipe === undefined ? ["ignore", "pipe", "pipe"] : ["ignore", pipe.writer, pipe.writer];
   const { child, known } = await spawnInto(pipe, stdio, request, launch);
   // A pipe of ours is read where it was opened, and says nothing to `collect`.
   const outlets = [...collect(pipe?.reader ?? child.stdout, output), ...collect(child.stderr, errors ?? output)];
-  return new RunningProgram({ child, known, output, errors, outlets }, request, launch);
+  const program = new RunningProgram({ child, known, output, errors, outlets }, request, launch);
+  void program.exited.then(() => watched[Symbol.dispose]());
+  return program;
 }
 
 /** Hands the pipe on, or closes it when the program cannot be started: then throws a `ToolFailure`. */

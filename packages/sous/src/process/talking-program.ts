@@ -17,7 +17,7 @@ const CLOSE_GRACE_MS = 500;
 
 export async function startTalk(request: TalkRequest, launch: Launch): Promise<OpenTalk> {
   const errors = new HeadAndTail(request.maxErrorBytes);
-  const lines = new LineReader(request.maxLineBytes);
+  const lines = new LineReader(request);
   const pipe = await openOutputPipe((chunk) => lines.add(chunk));
   const ours = pipe === undefined ? undefined : lines.attach(pipe.reader);
   const { child, known } = await spawnInto(pipe, ["pipe", pipe?.writer ?? "pipe", "pipe"], request, launch);

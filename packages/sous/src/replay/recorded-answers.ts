@@ -31,18 +31,22 @@ export function recordedConsent(playback: Playback): Approve | ApprovalPolicy | 
 /** Undefined when no one could be asked then. */
 function recordedApprove(playback: Playback): Approve | undefined {
   const { recording, conductor, ids } = playback;
-  const wasThere = [...recording.runs.values()].some(({ asked, consents }) =>
+  const hadPerson = (asked: RunRecording["asked"], consents: RunRecording["consents"]): boolean =>
     [...asked.keys()].some((callId) => {
       const consent = consents.get(callId);
       return consent?.by !== "nobody" || consent.reason?.startsWith(FAILED) === true;
-    }),
+    });
+  const wasThere = [...recording.runs.values()].some(
+    ({ asked, consents, toolAsked, toolConsents }) => hadPerson(asked, consents) || hadPerson(toolAsked, toolConsents),
   );
   if (!wasThere) return undefined;
   return async (request, signal) => {
     const run = playback.runOf(request.runId);
     const callId = ids.toRecorded(request.callId);
-    if (run?.asked.has(callId) !== true) return { allow: false, reason: "no one was asked then" };
-    const consent = run.consents.get(callId);
+    const [asked, consents] =
+      request.isFromTool === true ? [run?.toolAsked, run?.toolConsents] : [run?.asked, run?.consents];
+    if (asked?.has(callId) !== true) return { allow: false, reason: "no one was asked then" };
+    const consent = consents?.get(callId);
     await conductor.turn(consent?.by === "cancelled" ? undefined : consent, signal);
     if (consent?.by === "nobody") throw new Error(consent.reason?.slice(FAILED.length));
     return consent?.allowed === true ? { allow: true } : { allow: false, reason: consent?.reason };
@@ -55,7 +59,7 @@ export function playedInput(run: RunRecording, { name, inputSchema }: ShownTool)
   for (const { callId, toolName, input } of run.calls.values()) {
     if (toolName !== name) continue;
     const result = run.results.get(callId);
-    const asked = run.asked.get(callId);
+    const asked = run.asked.get(callId) ?? run.toolAsked.get(callId);
     if (result?.metadata?.error_type === "invalid_input")
       verdicts.set(JSON.stringify(input), { ok: false, problems: [result.output] });
     else if (asked !== undefined) verdicts.set(JSON.stringify(input), { ok: true, value: asked.input });

@@ -6,6 +6,7 @@ import { type ToolCallPart, textOf, toolCallsOf } from "../core/message.ts";
 import type { Store } from "../core/store.ts";
 import type { ShownTool } from "../core/tool-set.ts";
 import { addUsage, noUsage, type Usage, utf8Length } from "../core/usage.ts";
+import { ConsentFold } from "./consent-fold.ts";
 
 export type Recording = {
   readonly rootId: string;
@@ -32,6 +33,9 @@ export type RunRecording = {
   readonly results: ReadonlyMap<string, EventOf<"tool-call-end">>;
   readonly asked: ReadonlyMap<string, EventOf<"approval-request">>;
   readonly consents: ReadonlyMap<string, EventOf<"approval-end">>;
+  /** The same for what tools asked by themselves. */
+  readonly toolAsked: ReadonlyMap<string, EventOf<"approval-request">>;
+  readonly toolConsents: ReadonlyMap<string, EventOf<"approval-end">>;
   /** How the calls that an agent outside made by itself ended, by call id. */
   readonly outsideEnds: ReadonlyMap<string, EventOf<"outside-call">>;
   /** Who started it: always a run that was there before. */
@@ -159,8 +163,11 @@ class RunFold implements RunRecording {
   readonly questions: RecordedQuestion[] = [];
   readonly calls = new Map<string, ToolCallPart>();
   readonly results = new Map<string, EventOf<"tool-call-end">>();
-  readonly asked = new Map<string, EventOf<"approval-request">>();
-  readonly consents = new Map<string, EventOf<"approval-end">>();
+  readonly #consent = new ConsentFold();
+  readonly asked = this.#consent.asked;
+  readonly consents = this.#consent.consents;
+  readonly toolAsked = this.#consent.toolAsked;
+  readonly toolConsents = this.#consent.toolConsents;
   readonly outsideEnds = new Map<string, EventOf<"outside-call">>();
   readonly parent: RunRecording | undefined;
   readonly children: RunFold[] = [];
@@ -204,10 +211,8 @@ class RunFold implements RunRecording {
         if (event.phase === "end") this.outsideEnds.set(event.callId, event);
         break;
       case "approval-request":
-        this.asked.set(event.callId, event);
-        break;
       case "approval-end":
-        this.consents.set(event.callId, event);
+        this.#consent.add(event);
         break;
       case "notice":
         if (event.reason === "cut-answer") this.#cutText += this.#text;

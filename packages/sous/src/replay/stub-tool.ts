@@ -2,7 +2,7 @@
 
 import { type AgentDefinition, agent } from "../core/agent.ts";
 import type { Hooks } from "../core/approval.ts";
-import { ignore } from "../core/errors.ts";
+import { ConsentNeeded, ignore } from "../core/errors.ts";
 import type { EventOf, StoredEvent } from "../core/event.ts";
 import { toTools } from "../core/foreign-tool.ts";
 import { textOf } from "../core/message.ts";
@@ -56,11 +56,16 @@ export function stubAgents(options: StubOptions): (definition: AgentDefinition) 
 /** The same tool as the model sees it; it does nothing. */
 export function stubTool(source: Tool, playback: Playback): Tool {
   const { conductor, ids } = playback;
+  const agreed = new Set<string>();
   return Object.freeze({
     ...source,
     execute(_input: unknown, context: ToolContext): ToolResult | Promise<ToolResult> {
       const run = playback.runOf(context.runId);
       const callId = ids.toRecorded(context.callId);
+      const asked = run?.toolAsked.get(callId);
+      const key = `${context.runId} ${callId}`;
+      if (run !== undefined && asked !== undefined && !agreed.has(key))
+        return askAgain(run, asked, context, { playback, onAllow: () => void agreed.add(key) });
       const children = run?.children.filter(({ start }) => start.call?.callId === callId) ?? [];
       const recorded = run && recordedResult(run, callId);
       const doneAt = recorded?.seq ?? Number.POSITIVE_INFINITY;
@@ -76,6 +81,20 @@ export function stubTool(source: Tool, playback: Playback): Tool {
         .then(() => conductor.turn(recorded, undefined))
         .then(() => result);
     },
+  });
+}
+
+/** The tool asked by itself before it did anything: so does its stub, when it is its turn. */
+function askAgain(
+  run: RunRecording,
+  asked: EventOf<"approval-request">,
+  { signal }: ToolContext,
+  { playback, onAllow }: { playback: Playback; onAllow: () => void },
+): Promise<never> {
+  const question = new ConsentNeeded(asked.toolReason ?? "", onAllow);
+  if (neededNoTime(run, asked)) throw question;
+  return playback.conductor.turn(asked, signal).then(() => {
+    throw question;
   });
 }
 
@@ -168,7 +187,8 @@ function replayHooks(playback: Playback): Hooks {
       const run = playback.runOf(call.runId);
       const callId = ids.toRecorded(call.callId);
       const recorded = run && recordedResult(run, callId);
-      if (run === undefined || recorded === undefined || run.asked.has(callId)) return undefined;
+      if (run === undefined || recorded === undefined || run.asked.has(callId) || run.toolAsked.has(callId))
+        return undefined;
       const made = run.children.some(({ start }) => start.call?.callId === callId);
       if (made || isSubagentToolName(call.toolName)) return undefined;
       const result = ids.toActual(toToolResult(recorded, cutOf(run, callId)));

@@ -28,17 +28,23 @@ export function describeAction(
   const action = readAction(request, options);
   const columns = Math.max(MIN_WIDTH, width);
   return {
-    title: `${visible(request.path)} wants to use ${visible(request.toolName)}`,
+    title: `${visible(request.path)} wants to use ${toolWords(request)}`,
     lines: [...mainLines(action, columns), ...fieldLines(action, request.input, columns)],
     why: request.reason === undefined ? [] : textLines(`asked because ${request.reason}`, columns),
     rule: { effect: "allow", pattern: `${request.toolName}(=${action.exact})`, origin: "an answer in this chat" },
   };
 }
 
-/** The same in one line: who wants to use which tool, and on what. */
+/** `github › create_issue` for a tool of a server, which has chosen both names. */
+function toolWords({ toolName, origin }: Pick<ApprovalRequest, "toolName" | "origin">): string {
+  return origin === undefined ? visible(toolName) : `${visible(origin.server)} › ${visible(origin.tool)}`;
+}
+
+/** The same in one line: who wants to use which tool, on what, and why the person is asked. */
 export function actionLine(request: ApprovalRequest, options: ActionTextOptions = {}): string {
-  const { title, lines } = describeAction(request, { ...options, width: Number.POSITIVE_INFINITY });
-  return lines.length === 0 ? title : `${title}: ${lines.join(" ")}`;
+  const { title, lines, why } = describeAction(request, { ...options, width: Number.POSITIVE_INFINITY });
+  const action = lines.length === 0 ? title : `${title}: ${lines.join(" ")}`;
+  return why.length === 0 ? action : `${action} (${why.join(" ")})`;
 }
 
 /** The command, the path, the host: shown whole, whatever its length. */

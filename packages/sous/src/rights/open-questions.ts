@@ -3,11 +3,17 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ApprovalRequest, OpenQuestion } from "../core/approval.ts";
 import type { EventOf, StoredEvent } from "../core/event.ts";
+import { readMcpName } from "../core/mcp-names.ts";
 import { isOutsideModel } from "../core/model.ts";
+import type { ToolOrigin } from "../core/tool.ts";
 import { actionLine } from "./action-text.ts";
 
 /** One that was asked, and who asked it. */
-export type AskedQuestion = OpenQuestion & Pick<ApprovalRequest, "runId" | "callId">;
+export type AskedQuestion = OpenQuestion &
+  Pick<ApprovalRequest, "runId" | "callId"> & {
+    /** Why the tool itself asks; undefined when a rule or its tier has the person asked. */
+    readonly toolReason: string | undefined;
+  };
 
 /** In the order they were asked first. `events` are all of the tree, in order. */
 export function openQuestions(events: Iterable<StoredEvent>): AskedQuestion[] {
@@ -21,8 +27,8 @@ export function openQuestions(events: Iterable<StoredEvent>): AskedQuestion[] {
       if (!isOutsideModel(event.model)) open.set(event.runId, new Map());
     } else if (event.type === "approval-request") {
       const before = ofRun?.get(event.callId);
-      // Asked again after a restart: still the same question, unless its input has changed.
-      const isSame = before !== undefined && isDeepStrictEqual(before.asked.input, event.input);
+      // Asked again after a restart: still the same question, unless what it is about has changed.
+      const isSame = before !== undefined && isSameQuestion(before.asked, event);
       ofRun?.set(event.callId, { id: isSame ? before.id : String(event.seq), asked: event });
     } else if (event.type === "approval-end") ofRun?.delete(event.callId);
     else if (event.type === "tool-call-end") closeCall(event.callId, ofRun);
@@ -31,10 +37,23 @@ export function openQuestions(events: Iterable<StoredEvent>): AskedQuestion[] {
   const asked = [...open.values()].flatMap((ofRun) => [...ofRun.values()]);
   return asked
     .sort((one, other) => Number(one.id) - Number(other.id))
-    .map(({ id, asked: { runId, path, callId, toolName, input } }) => {
-      const request = { runId, path, ...whoAsks(runId, starts), callId, toolName, input };
-      return { id, runId, callId, path, toolName, input, action: actionLine(request) };
+    .map(({ id, asked: { runId, path, callId, toolName, input, toolReason } }) => {
+      const who = { ...whoAsks(runId, starts), origin: originOf(toolName) };
+      const action = actionLine({ runId, path, ...who, callId, toolName, input, reason: toolReason });
+      return { id, runId, callId, path, toolName, input, action, toolReason };
     });
+}
+
+type Question = EventOf<"approval-request">;
+
+function isSameQuestion(one: Question, other: Question): boolean {
+  return one.toolReason === other.toolReason && isDeepStrictEqual(one.input, other.input);
+}
+
+/** As far as the name of the tool says it. */
+function originOf(toolName: string): ToolOrigin | undefined {
+  const { server, tool } = readMcpName(toolName) ?? {};
+  return server === undefined || tool === undefined ? undefined : { server, tool };
 }
 
 /** Without the ids of the runtime. */

@@ -192,7 +192,8 @@ export function createConsent({ decide }: Pick<Policy, "decide">, ask?: Approve)
       // An answer that was remembered while this question was queued answers it too.
       const answer = decide(request);
       if (answer?.effect === "deny") return { allow: false, reason: answer.reason };
-      return answer?.effect === "allow" ? { allow: true } : ask(request, signal);
+      const isAllowed = answer?.effect === "allow" && request.isFromTool !== true;
+      return isAllowed ? { allow: true } : ask(request, signal);
     },
   };
 }

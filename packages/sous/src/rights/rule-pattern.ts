@@ -1,6 +1,7 @@
 /** The pattern of a rule: `terminal(git status*)`, `write_file(.env*)`, `fetch(example.com)`, or a tool alone. */
 
 import { matchesGlob, matchesPath, mayStart, pathNames, wildcardSegments } from "../core/glob.ts";
+import { readMcpName } from "../core/mcp-names.ts";
 import { outsideName } from "../core/outside-agent.ts";
 import { type Action, type ActionKind, kindOf, namedAgent, readHost } from "./action.ts";
 import { compileCommandPattern } from "./command-pattern.ts";
@@ -69,7 +70,10 @@ function toolPattern(toolName: string): RulePattern {
       touches: (action) => action.kind === "agents" && action.names.includes(agent),
     };
   }
-  const isFor = (name: string): boolean => matchesGlob(toolName, name);
+  // `mcp__github` is every tool of that server, as in agent files and options.
+  const server = readMcpName(toolName);
+  const whole = server !== undefined && server.tool === undefined ? `mcp__${server.server}__*` : toolName;
+  const isFor = (name: string): boolean => matchesGlob(toolName, name) || matchesGlob(whole, name);
   // `subagent_*` is every agent that has a name, by whichever tool it is called.
   // `subagent` is every child that a call starts, with a definition or without, by whichever tool.
   const isForAgent = (name = ""): boolean => toolName === "subagent" || (name !== "" && isFor(`subagent_${name}`));

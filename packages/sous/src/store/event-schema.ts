@@ -99,7 +99,13 @@ export const storedEventSchema = once(() => {
       output: z.string().optional(),
       isError: z.boolean().optional(),
     }),
-    event({ type: z.literal("approval-request"), callId: z.string(), toolName: z.string(), input: anything }),
+    event({
+      type: z.literal("approval-request"),
+      callId: z.string(),
+      toolName: z.string(),
+      input: anything,
+      toolReason: z.string().optional(),
+    }),
     event({
       type: z.literal("approval-end"),
       callId: z.string(),

@@ -133,6 +133,7 @@ function advance({ progress, contexts }: Tracked, event: SousEvent): boolean {
     case "outside-session":
     case "text-delta":
     case "reasoning-delta":
+    case "tool-progress":
     case "budget-wait":
     case "budget-near":
     case "approval-request":

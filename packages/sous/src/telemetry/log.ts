@@ -76,6 +76,7 @@ class LifecycleFold implements LifecycleLog {
       // First, because they come by the hundred.
       case "text-delta":
       case "reasoning-delta":
+      case "tool-progress":
         break;
       case "run-start":
         this.#start(event);

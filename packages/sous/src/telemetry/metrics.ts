@@ -54,7 +54,7 @@ class MetricsFold {
 
   readonly onEvent = (event: SousEvent): void => {
     // Pieces of answers come by the hundred, and only the first of each counts.
-    if (isPiece(event) && this.#unheard.size === 0 && this.#stalled === 0) return;
+    if (isFrequent(event) && this.#unheard.size === 0 && this.#stalled === 0) return;
     const run = this.#live.get(event.runId);
     if (run?.isStalled === true) this.#setStalled(run, false);
     switch (event.type) {
@@ -90,6 +90,7 @@ class MetricsFold {
       case "stalled":
         if (run !== undefined) this.#setStalled(run, true);
         break;
+      case "tool-progress":
       case "tool-call-start":
       case "tool-call-end":
       case "outside-session":
@@ -237,8 +238,8 @@ class MetricsFold {
   }
 }
 
-function isPiece({ type }: SousEvent): boolean {
-  return type === "text-delta" || type === "reasoning-delta";
+function isFrequent({ type }: SousEvent): boolean {
+  return type === "text-delta" || type === "reasoning-delta" || type === "tool-progress";
 }
 
 function charge(run: LiveRun, depth: number, tokens: number, costUsd: number | null): void {

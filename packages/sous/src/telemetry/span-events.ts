@@ -6,7 +6,7 @@ import type { OpenSpan } from "./open-span.ts";
 import { type ContentWriter, cutText } from "./span-content.ts";
 
 /** Events that are neither a span nor a piece of text. */
-export type NotedEvent = Exclude<SousEvent, { type: "run-start" | "text-delta" | "reasoning-delta" }>;
+export type NotedEvent = Exclude<SousEvent, { type: "run-start" | "text-delta" | "reasoning-delta" | "tool-progress" }>;
 
 const MAX_MESSAGE_BYTES = 1024;
 
@@ -78,6 +78,7 @@ export function noteOnSpan(span: OpenSpan | undefined, event: SousEvent, content
     case "park":
     case "text-delta":
     case "reasoning-delta":
+    case "tool-progress":
       break;
     default:
       event satisfies never;

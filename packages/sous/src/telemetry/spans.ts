@@ -45,7 +45,7 @@ export function traceRuns(options: TraceOptions = {}): EventListener {
   const fold = new SpanFold(options);
   return (event) => {
     // They are many, and on no span.
-    if (event.type === "text-delta" || event.type === "reasoning-delta") return;
+    if (event.type === "text-delta" || event.type === "reasoning-delta" || event.type === "tool-progress") return;
     try {
       fold.add(event);
     } catch (error) {

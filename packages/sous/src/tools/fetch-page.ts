@@ -3,16 +3,14 @@
  * address that was checked, again on every redirect. Bytes, time and redirects are bounded; no cookie, key or proxy is used.
  */
 
-import { lookup as systemLookup } from "node:dns/promises";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { isIP, type LookupFunction } from "node:net";
+import { isIP } from "node:net";
 import { pipeline, type Readable, Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { ToolFailure } from "../core/errors.ts";
-import { hostOf, isPublicAddress, readFetchUrl } from "./address.ts";
-
-export type Resolve = (host: string) => Promise<readonly string[]>;
+import { hostOf, isPublicAddress, readFetchUrl } from "../machine/address.ts";
+import { type Addresses, isRedirect, only, type Resolve, resolveHere } from "../machine/checked-address.ts";
 
 /** How the network is reached. */
 export type Network = {
@@ -40,7 +38,7 @@ const MAX_REDIRECTS = 5;
 const PORTS = new Set([80, 443, 8080, 8443]);
 
 export const publicNetwork: Omit<Network, "mayFollow"> = {
-  resolve: async (host) => (await systemLookup(host, { all: true })).map(({ address }) => address),
+  resolve: resolveHere,
   mayConnect: (address, port) => isPublicAddress(address) && PORTS.has(port),
 };
 
@@ -78,10 +76,6 @@ function parsed(text: string): URL {
   return read.url;
 }
 
-function isRedirect(status: number): boolean {
-  return status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
-}
-
 /** Where a redirect leads. Throws for one that is not followed. */
 export function redirected(from: URL, location: string, network: Network): URL {
   const target = URL.parse(location, from.href);
@@ -97,8 +91,6 @@ export function redirected(from: URL, location: string, network: Network): URL {
   }
   return to;
 }
-
-type Addresses = readonly [string, ...string[]];
 
 /** All addresses of a name must be allowed: which one is used is not chosen here. */
 async function checkedAddresses(url: URL, network: Network, signal: AbortSignal): Promise<Addresses> {
@@ -160,15 +152,6 @@ function ask(url: URL, addresses: Addresses, signal: AbortSignal): Promise<Reply
   request.on("error", (error) => reject(signal.aborted ? signal.reason : unreachable(url.host, error)));
   request.end();
   return promise;
-}
-
-/** Answers every question for an address with the ones that were checked. */
-function only(addresses: Addresses): LookupFunction {
-  const all = addresses.map((address) => ({ address, family: isIP(address) }));
-  return (_host, { all: wantsAll }, callback) => {
-    if (wantsAll) callback(null, all);
-    else callback(null, addresses[0], isIP(addresses[0]));
-  };
 }
 
 async function readBody(message: IncomingMessage, url: URL): Promise<{ body: Buffer; isCut: boolean }> {

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { ToolFailure } from "../core/errors.ts";
 import { type Tool, type ToolResult, tool } from "../core/tool.ts";
-import { hostMatches } from "./address.ts";
+import { hostMatches } from "../machine/address.ts";
 import type { Network } from "./fetch-page.ts";
 
 const DEFAULT_TIMEOUT_MS = 30_000;

@@ -1,8 +1,9 @@
 /** `terminal`: a command of the shell in the workspace, with a time limit and bounded output, also in the background. */
 
 import { z } from "zod";
+import { plainText } from "../core/clean-text.ts";
 import { ToolFailure } from "../core/errors.ts";
-import type { ProgramRequest, Programs } from "../core/process.ts";
+import { type ProgramRequest, type Programs, WATCHED_LENGTH } from "../core/process.ts";
 import type { Redactor } from "../core/redactor.ts";
 import { type Tool, type ToolContext, type ToolResult, tool } from "../core/tool.ts";
 import { createRedactor } from "../secrets/redact.ts";
@@ -52,7 +53,9 @@ export function terminalTool({ programs, root, timeoutMs, environment = process.
       const limitMs = call.timeout === undefined ? undefined : Math.ceil(call.timeout * 1000);
       const request = await requestFor({ command: command ?? "", cwd: call.cwd, root, programs }, context);
       if (call.background) return background.start({ ...request, timeoutMs: limitMs }, context);
-      return runCommand(programs, { ...request, timeoutMs: limitMs ?? timeoutMs, signal: context.signal }, redactor);
+      const { signal, progress } = context;
+      const onOutput = (end: string): void => progress(lastLine(end, redactor));
+      return runCommand(programs, { ...request, timeoutMs: limitMs ?? timeoutMs, signal, onOutput }, redactor);
     },
   });
 }
@@ -106,4 +109,11 @@ async function runCommand(programs: Programs, request: ProgramRequest, redactor:
   // The run was stopped: it ends with that reason, and the output is not read.
   if (result.stopped === "cancelled") request.signal?.throwIfAborted();
   return endedResult(result, request.timeoutMs, redactor);
+}
+
+/** The last whole line that says something: in one that is cut or not finished, a secret would not be known as one. */
+function lastLine(output: string, redactor: Redactor): string {
+  const lines = redactor.text(plainText(output)).split("\n");
+  const isCut = output.length >= WATCHED_LENGTH;
+  return lines.slice(isCut ? 1 : 0, -1).findLast((line) => line.trim() !== "") ?? "";
 }

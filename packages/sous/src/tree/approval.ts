@@ -55,7 +55,7 @@ export async function approveOutside(
   const request = approvalRequest({ callId: `${callId}/${index}`, toolName }, input, parent);
   const rule = decideByRules(request, parent);
   if (rule?.effect === "deny") throw new Refused("consent", deniedByRule(toolName, rule.reason));
-  const answer = parent.tree.givenAnswer(parent, request);
+  const answer = parent.tree.givenAnswer(parent, request)?.answer;
   if (answer === undefined && rule?.effect === "allow") return;
   const { reason, advice } = rule?.effect === "ask" ? rule : {};
   const refusal =
@@ -65,8 +65,8 @@ export async function approveOutside(
   if (refusal !== undefined) throw new Refused("consent", refusal.error ?? refusal.output);
 }
 
-function deny({ denied }: TreeState, { path, toolName, input }: ApprovalRequest): void {
-  denied.push({ path, toolName, input });
+function deny({ denied }: TreeState, { path, toolName, input, isFromTool, reason }: ApprovalRequest): void {
+  denied.push({ path, toolName, input, ...(isFromTool === true && { toolReason: reason }) });
 }
 
 /** A run that waits for a child or a person holds no slot, so that those it waits for can have one. */

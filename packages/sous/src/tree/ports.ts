@@ -42,6 +42,9 @@ export function portsOf(tree: TreeState): TreePorts {
       journal.append(run.who, body);
     },
     show: (run, piece) => journal.delta(run.who, piece),
+    get isWatched() {
+      return journal.isWatched;
+    },
     waitForBudget: (run, limit) => tellBudgetWait(run, limit, journal),
     settled: () => journal.settled(),
     ask: (run, options) => askForRun(run, options, asking),

@@ -22,7 +22,7 @@ import { callableAgents, DelegationTools } from "../subagents/delegation-tools.t
 import { CHILD_INSTRUCTIONS } from "../subagents/prompts.ts";
 import { ChosenModels } from "./chosen-models.ts";
 import { outputSchemaOf } from "./output-schema.ts";
-import { inherited, onlyTaken, whyNotTaken } from "./taken-tools.ts";
+import { inherited, onlyTaken, whyNotTaken, withoutOthers } from "./taken-tools.ts";
 import { catalogOf, checkToolChoice, forkedSet, isHidden, onlyAllowed, toolSet, withoutLost } from "./tool-set.ts";
 
 /** Turns of a root whose definition does not say. */
@@ -134,7 +134,7 @@ export class Profiles implements ProfileSource {
       definition ?? { subagents: parent.subagents, delegate: parent.delegate, hooks: guardsOf(parent.hooks) },
       {
         asking: inheritAsking(definition ?? {}, definition?.model === undefined ? parent.settings : undefined),
-        rights: narrow(parent.rights, declared, { tools: undefined }),
+        rights: narrow(parent.rights, withoutOthers(declared, parent), { tools: undefined }),
         own,
         catalog,
         depth: parent.depth + 1,

@@ -2,6 +2,7 @@
 
 import type { RunOutcome } from "../core/outcome.ts";
 import type { Run } from "../core/run.ts";
+import type { RunResult } from "../core/runtime.ts";
 import { RunListeners } from "../events/bus.ts";
 import { AgentBook } from "../subagents/agent-book.ts";
 import type { TreeParts } from "./parts.ts";
@@ -15,7 +16,7 @@ export type TreeState = {
   readonly parts: TreeParts;
   readonly book: AgentBook;
   /** Calls that needed a person when there was none. */
-  readonly denied: { path: string; toolName: string; input: unknown }[];
+  readonly denied: RunResult["denied"];
   /** Runs that wait for an answer that comes later, by the run above them. */
   readonly parked: Map<Run | undefined, ParkedRun[]>;
   /** Set when the tree continues after a restart. */

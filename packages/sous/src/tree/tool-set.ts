@@ -1,7 +1,7 @@
 /** The tools of a run, ready for dispatch, and which of them its children are shown. */
 
 import type { AgentDefinition } from "../core/agent.ts";
-import { shortened } from "../core/clean-text.ts";
+import { oneLine, shortened } from "../core/clean-text.ts";
 import { messageOf, UserError } from "../core/errors.ts";
 import { toTools } from "../core/foreign-tool.ts";
 import { MAX_TOOLS } from "../core/limits.ts";
@@ -41,10 +41,26 @@ export function* toolSet({ tools, hidden = [], isDeepest, instructions }: ToolSe
 function checkCount(tools: readonly Tool[]): void {
   if (tools.length <= MAX_TOOLS) return;
   const shown = shortened(tools.map(({ name }) => name).join(", "), MAX_NAMES);
+  const servers = serverCounts(tools);
+  if (servers !== "")
+    throw new UserError(
+      `A request can have ${MAX_TOOLS} tools, and this agent has ${tools.length}, of these from servers: ${servers}. Choose fewer by tools of the server in mcp_servers, or give the server to one agent in subagents. All: ${shown}`,
+    );
   throw new UserError(
     `A request can have ${MAX_TOOLS} tools, and this agent has ${tools.length}: ${shown}. Give it fewer in tools or by deny, and the others to agents in subagents`,
   );
 }
+
+/** `github 90, linear 40`: most first. */
+function serverCounts(tools: readonly Tool[]): string {
+  const counts = new Map<string, number>();
+  for (const { origin } of tools)
+    if (origin !== undefined) counts.set(origin.server, (counts.get(origin.server) ?? 0) + 1);
+  const most = [...counts].sort(([, one], [, other]) => other - one).slice(0, MAX_SERVERS);
+  return most.map(([server, count]) => `${shortened(oneLine(server), 60)} ${count}`).join(", ");
+}
+
+const MAX_SERVERS = 10;
 
 /** Characters of the names in a message. */
 const MAX_NAMES = 4000;

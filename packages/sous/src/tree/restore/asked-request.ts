@@ -29,6 +29,7 @@ class ListeningContext implements ToolContext {
   readonly depth: number;
   readonly maxDepth: number;
   readonly rulesOn: ToolContext["rulesOn"] = () => undefined;
+  readonly trace = undefined;
   readonly children: ChildControl = NO_CHILDREN;
   readonly spawn: ToolContext["spawn"];
 
@@ -48,6 +49,8 @@ class ListeningContext implements ToolContext {
 
   /** A tool for children leaves nothing else behind. */
   defer(): void {}
+
+  progress(): void {}
 }
 
 /** A good ending, so that a tool that stops at the first failure asks for all it would ask for. */

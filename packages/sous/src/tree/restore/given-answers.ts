@@ -1,6 +1,6 @@
 /** The answers that `resume` was given, each to one open question of the stored tree. */
 
-import type { ApprovalRequest, GivenAnswer } from "../../core/approval.ts";
+import type { ApprovalRequest, GivenAnswer, LateAnswer } from "../../core/approval.ts";
 import { UserError } from "../../core/errors.ts";
 import type { StoredEvent } from "../../core/event.ts";
 import { truncateUtf8 } from "../../core/truncate.ts";
@@ -26,12 +26,13 @@ export class GivenAnswers {
   }
 
   /** Found once, and only for the input that the person has seen. */
-  take(request: ApprovalRequest): GivenAnswer | undefined {
+  take(request: ApprovalRequest): LateAnswer | undefined {
     const given = this.#byCall.get(keyOf(request));
     if (given === undefined) return undefined;
     this.#byCall.delete(keyOf(request));
     const isSame = isSameJson(request.input, given.question.input); // guard: shown-input
-    return isSame || !given.answer.allow ? given.answer : undefined;
+    if (!isSame && given.answer.allow) return undefined;
+    return { answer: given.answer, toolReason: given.question.toolReason };
   }
 }
 

@@ -212,15 +212,17 @@ function endOfTurn(events: readonly StoredEvent[], at: number | undefined): { be
   return { before: next?.seq ?? Number.POSITIVE_INFINITY, turn: at };
 }
 
-function deniedIn({ events, root }: EarlierTree): { path: string; toolName: string; input: unknown }[] {
+function deniedIn({ events, root }: EarlierTree): RunResult["denied"] {
   const asked = new Map<string, EventOf<"approval-request">>();
-  const denied: { path: string; toolName: string; input: unknown }[] = [];
+  const denied: RunResult["denied"] = [];
   for (const event of events) {
     if (event.seq < root.state.start.seq) continue;
     if (event.type === "approval-request") asked.set(`${event.runId} ${event.callId}`, event);
     if (event.type !== "approval-end" || event.by !== "nobody") continue;
     const question = asked.get(`${event.runId} ${event.callId}`);
-    if (question !== undefined) denied.push({ path: event.path, toolName: question.toolName, input: question.input });
+    if (question === undefined) continue;
+    const { toolName, input, toolReason } = question;
+    denied.push({ path: event.path, toolName, input, ...(toolReason !== undefined && { toolReason }) });
   }
   return denied;
 }

@@ -54,6 +54,30 @@ function isPublicV6(groups: readonly number[]): boolean {
   return !(a === 0x3fff && b < 0x1000);
 }
 
+/** Addresses of the machine's own link, and services of clouds that give keys to every program that asks from here. */
+const METADATA_V4: readonly [network: readonly number[], bits: number][] = [
+  [[169, 254, 0, 0], 16],
+  [[168, 63, 129, 16], 32],
+  [[100, 100, 100, 200], 32],
+];
+
+/** True for addresses that hold keys of the machine, however they are spelled. */
+export function isMetadataAddress(address: string): boolean {
+  if (isIPv4(address)) return isMetadataV4(address.split(".").map(Number));
+  const [plain = ""] = address.split("%");
+  if (!isIPv6(plain)) return false;
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groupsOf(plain);
+  if (a >> 6 === 0xfe80 >> 6) return true;
+  if (a === 0xfd00 && b === 0xec2) return true;
+  if (a === 0x2002) return isMetadataV4([b >> 8, b & 255, c >> 8, c & 255]);
+  const holdsV4 = (a | b | c | d | e) === 0 || (a === 0x64 && b === 0xff9b && (c | d | e | f) === 0);
+  return holdsV4 && isMetadataV4([g >> 8, g & 255, h >> 8, h & 255]);
+}
+
+function isMetadataV4(bytes: readonly number[]): boolean {
+  return METADATA_V4.some(([network, bits]) => numberOf(bytes) >>> (32 - bits) === numberOf(network) >>> (32 - bits));
+}
+
 /** The eight groups of an address that is known to be one. */
 function groupsOf(address: string): number[] {
   const [head = "", tail] = address.split("::");

@@ -1,0 +1,125 @@
+/** Whether a call may run: rights, input, hooks, rules, and the person. */
+
+import { ToolFailure } from "../core/errors.ts";
+import type { ToolCallPart } from "../core/message.ts";
+import { mayUse } from "../core/rights.ts";
+import type { Run } from "../core/run.ts";
+import { askedLabels, depthMessage, isSubagentToolName } from "../core/spawn.ts";
+import type { Tool, ToolResult } from "../core/tool.ts";
+import type { ReadyTool } from "../core/tool-set.ts";
+import { approvalRequest, askConsent, deniedByRule, useAnswer } from "./ask-consent.ts";
+import { decideByRules, hasRules } from "./decide-by-rules.ts";
+import { beforeToolCall, orAborted } from "./run-hooks.ts";
+import { copyJson, isSameJson } from "./to-json.ts";
+import { failedResult } from "./tool-result.ts";
+
+/** A call that may run, with its parsed input, or the result that says why not. */
+export type Checked = Allowed | { refusal: ToolResult };
+/** `agreedTo` is what the tool had asked about by itself before a restart, and the person has allowed since. */
+export type Allowed = { tool: Tool; input: unknown; agreedTo?: string | undefined };
+
+/** Rights, input, hook, approval, record: in this order. `approved` is what the person allowed before a restart. */
+export async function checkCall(
+  call: ToolCallPart,
+  run: Run,
+  approved?: { readonly input: unknown },
+): Promise<Checked> {
+  const { tool, schema } = findTool(call, run);
+  // An input that arrives as text did not parse as JSON: no schema takes it, however generous.
+  if (typeof call.input === "string") return invalidInput(["The input is not valid JSON. Make the call again."]);
+  const parsed = await orAborted(schema.parse(forTool(call.input, tool), run.work), run);
+  if (!parsed.ok) return invalidInput(parsed.problems);
+  const input = parsed.value;
+  const hook = run.profile.hooks?.beforeToolCall;
+  const refusal = hook && (await beforeToolCall(call, input, run));
+  if (refusal !== undefined) return { refusal };
+  const mayBeAsked = tool.tier !== "observe" || hasRules(run) || run.openQuestions?.has(call.callId);
+  const consent = mayBeAsked ? await consentTo(call, { tool, input, approved }, run) : undefined;
+  if (consent?.refusal !== undefined) return { refusal: consent.refusal };
+  if (!isInside(tool)) await run.tree.settled(); // guard: store-before-call
+  return consent?.agreedTo === undefined ? { tool, input } : { tool, input, agreedTo: consent.agreedTo };
+}
+
+/**
+ * Whether a call may be made that is not ours to make: an agent outside makes it by itself, so its input need not be what our
+ * tool of that name takes. Throws a `ToolFailure` for a tool that the run may not use.
+ */
+export async function mayCallOutside(call: ToolCallPart, run: Run): Promise<boolean> {
+  const { tool } = findTool(call, run);
+  const { input } = call;
+  const refusal = run.profile.hooks?.beforeToolCall && (await beforeToolCall(call, input, run));
+  if (refusal !== undefined) return false;
+  const isAllowed = (await consentTo(call, { tool, input }, run)).refusal === undefined;
+  if (isAllowed) await run.tree.settled();
+  return isAllowed;
+}
+
+/** Without a refusal the call may run. */
+type Consent = { readonly refusal?: ToolResult | undefined; readonly agreedTo?: string | undefined };
+
+/** The rules of the user first, then an answer given since, then the tier of the tool, then the person. */
+async function consentTo(
+  call: ToolCallPart,
+  { tool, input, approved }: Allowed & { approved?: { readonly input: unknown } | undefined },
+  run: Run,
+): Promise<Consent> {
+  const { toolName } = call;
+  const request = approvalRequest(call, input, run);
+  const rule = decideByRules(request, run);
+  if (rule?.effect === "deny")
+    return { refusal: failedResult(deniedByRule(toolName, rule.reason), { error_type: "consent" }) };
+  const given = run.tree.givenAnswer(run, request);
+  if (given !== undefined) return { refusal: await useAnswer(given.answer, request, run), agreedTo: given.toolReason };
+  // A question is answered once: the call that it was about is made again without another.
+  const isAnswered = approved !== undefined && run.tree.rules?.asksAgain !== true;
+  if (isAnswered && isSameJson(input, approved.input)) return {}; // guard: answered-input
+  const mustAsk = rule === undefined ? tool.tier === "confirm" : rule.effect === "ask";
+  if (!mustAsk) return {};
+  if (rule?.effect !== "ask") return { refusal: await askConsent(request, run) };
+  return { refusal: await askConsent({ ...request, reason: rule.reason }, run, rule.advice) };
+}
+
+/** Enforced here as well as by not showing the tool: a model may call what it was never shown. */
+function findTool({ toolName: name, input }: ToolCallPart, run: Run): ReadyTool {
+  const { tools } = run.profile;
+  const ready = tools.byName.get(name);
+  if (ready !== undefined && isUsable(ready, run)) return ready;
+  // A fork is shown the tools of its parent, so it may be shown some that are too deep for it.
+  const isTooDeep = tools.isDeepest || (ready !== undefined && run.who.depth >= run.tree.maxDepth);
+  if (isTooDeep && isSubagentToolName(name)) {
+    const message = depthMessage(run.tree.maxDepth, run.who.depth);
+    for (const label of askedLabels(name, input))
+      run.emit({ type: "spawn-refused", label, errorType: "depth_limit", message });
+    throw new ToolFailure(message);
+  }
+  const shown = new Set(tools.definitions.map((each) => each.name));
+  const usable = [...tools.byName.values()].filter((each) => shown.has(nameOf(each)) && isUsable(each, run));
+  const isShown = shown.has(name);
+  const hint = usable.length === 0 ? "You have no tools." : `Your tools: ${usable.map(nameOf).join(", ")}.`;
+  throw new ToolFailure(`${isShown ? "You may not use the tool" : "Unknown tool"}: ${name}. ${hint}`);
+}
+
+function isUsable({ tool }: ReadyTool, { profile, who, tree }: Run): boolean {
+  // guard: rights-at-dispatch
+  return mayUse(tool, profile.rights) && (tool.category !== "subagent" || who.depth < tree.maxDepth);
+}
+
+function nameOf({ tool }: ReadyTool): string {
+  return tool.name;
+}
+
+/** A copy of the input, because a tool may change it and the message must stay. Subagent tools only read. */
+function forTool(input: unknown, { category }: Tool): unknown {
+  return category === "subagent" ? input : copyJson(input);
+}
+
+/** True for a call without an outside effect. A child that it starts is stored together with the call, before the child acts. */
+export function isInside({ effect, category, name }: Tool): boolean {
+  if (category !== "subagent" || effect !== "idempotent") return effect === "read";
+  // To stop a child is to stop what it does outside.
+  return name !== "subagent_cancel";
+}
+
+function invalidInput(problems: readonly string[]): Checked {
+  return { refusal: failedResult(problems.join("; "), { error_type: "invalid_input" }) };
+}
