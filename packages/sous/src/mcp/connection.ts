@@ -1,0 +1,231 @@
+/** One connection to a server: the handshake, its list of tools, and calls. Every wait has an end. */
+
+import { pathToFileURL } from "node:url";
+import type { Client, Progress } from "@modelcontextprotocol/client";
+import type { McpServer } from "../core/configuration.ts";
+import { ignore, messageOf, ToolFailure } from "../core/errors.ts";
+import { isRecord } from "../core/schema.ts";
+import { type ReadDefinitions, shownName } from "./definitions.ts";
+import type { McpGround } from "./ground.ts";
+import { ANY_RESULT, listTools, NO_LIMIT_MS } from "./list-tools.ts";
+import { loadSdk, type Sdk } from "./sdk.ts";
+import { TimeLimit, unlessAborted } from "./time-limit.ts";
+import { type Way, waysTo } from "./transport.ts";
+import { endWords, stderrHint, tailOf, wordsOf } from "./words.ts";
+
+/** How often a server may have its list read again. */
+const MAX_RELISTS = 20;
+
+/** What `tools/call` is sent with. */
+export type McpCall = {
+  readonly tool: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly meta: Readonly<Record<string, unknown>>;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: Progress) => void;
+};
+
+/** The server ended, or the connection to it, while something was asked. */
+export class ConnectionLost extends ToolFailure {
+  override name = "ConnectionLost";
+}
+
+export class McpConnection {
+  readonly listed: ReadDefinitions;
+  readonly handshakeMs: number;
+  readonly #server: McpServer;
+  readonly #ground: McpGround;
+  readonly #client: Client;
+  readonly #way: Way;
+  /** Resolves when nothing can be asked any more. */
+  readonly closed: Promise<void>;
+  #relists = 0;
+
+  private constructor({ server, ground, client, way, closed }: Opened, listed: ReadDefinitions, handshakeMs: number) {
+    this.#server = server;
+    this.#ground = ground;
+    this.#client = client;
+    this.#way = way;
+    this.closed = closed;
+    this.listed = listed;
+    this.handshakeMs = handshakeMs;
+  }
+
+  /** Rejects with a `ToolFailure` that names the server, a `UserError` without the SDK, or the reason of the signal. */
+  static async open(server: McpServer, ground: McpGround, signal: AbortSignal): Promise<McpConnection> {
+    const sdk = await loadSdk();
+    const { clock, checkSchema = ignore } = ground;
+    const begun = clock.monotonic();
+    using limit = new TimeLimit(clock, server.startTimeoutMs, signal);
+    let way: Way | undefined;
+    try {
+      const opened = await connect(server, ground, sdk, limit.signal);
+      way = opened.way;
+      const listed = await listTools(opened.client, server, checkSchema, limit.signal);
+      const connection = new McpConnection(opened, listed, clock.monotonic() - begun);
+      connection.#watchChanges();
+      return connection;
+    } catch (error) {
+      await way?.transport.close().catch(ignore);
+      signal.throwIfAborted();
+      if (error instanceof StartFailure && !limit.isOver) throw error;
+      const errors = error instanceof StartFailure ? error.stderrTail : tailOf(way?.program?.errors ?? "");
+      const late = limit.isOver ? `it did not answer within ${server.startTimeoutMs / 1000} seconds` : undefined;
+      throw new StartFailure(server, late ?? wordsOf(error), errors);
+    }
+  }
+
+  /** What it calls itself; unknown once it is closed. */
+  get identity(): { serverName: string | undefined; version: string | undefined } {
+    const { name, version } = this.#client.getServerVersion() ?? {};
+    return { serverName: name && shownName(name), version: version && shownName(version) };
+  }
+
+  get stderrTail(): string {
+    return tailOf(this.#way.program?.errors ?? "");
+  }
+
+  /** The result as it came. Rejects with a `ToolFailure` in words, or with the reason of the signal. */
+  async call({ tool, input, meta, signal, onProgress }: McpCall): Promise<Record<string, unknown>> {
+    const { callTimeoutMs: limitMs, name } = this.#server;
+    using limit = new TimeLimit(this.#ground.clock, limitMs, signal);
+    const params = { name: tool, arguments: input, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
+    const options = { signal: limit.signal, timeout: NO_LIMIT_MS, onprogress: onProgress };
+    try {
+      return await this.#client.request({ method: "tools/call", params }, ANY_RESULT, options);
+    } catch (error) {
+      // Both have the same error in the SDK.
+      signal.throwIfAborted();
+      if (limit.isOver) throw new ToolFailure(tooLate(name, shownName(tool), limitMs));
+      if (this.#isLost(error)) throw new ConnectionLost(await this.#lossWords());
+      throw new ToolFailure(
+        `The MCP server ${name} could not run ${shownName(tool)}: ${failureWords(this.#server, error)}`,
+      );
+    }
+  }
+
+  /** Ends the server, if it is a program. Never rejects. */
+  async close(): Promise<void> {
+    const { endSession } = this.#way;
+    if (endSession !== undefined) await this.#briefly(endSession());
+    await this.#client.close().catch(ignore);
+    await this.#way.transport.close().catch(ignore);
+  }
+
+  async #briefly(work: Promise<void>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    using _ = this.#ground.clock.timer(GOODBYE_MS, resolve);
+    await Promise.race([work.catch(ignore), promise]);
+  }
+
+  /** A server that forgot our session answers 404: nothing can be asked in it any more. */
+  #isLost(error: unknown): boolean {
+    const code = isRecord(error) ? error.code : undefined;
+    if (code === "CONNECTION_CLOSED" || code === "SEND_FAILED" || this.#client.transport === undefined) return true;
+    if (this.#way.program !== undefined) return error instanceof ToolFailure;
+    const status = isRecord(error) && isRecord(error.data) ? error.data.status : undefined;
+    return status === 404;
+  }
+
+  async #lossWords(): Promise<string> {
+    await this.close();
+    const how = endWords(this.#way) ?? "lost our session";
+    return `The MCP server ${this.#server.name} ${how} during the call${stderrHint(this.stderrTail)}; whether the call had an effect is not known`;
+  }
+
+  /** Only what was seen last is noted: a run that is under way keeps the definitions it began with. */
+  #watchChanges(): void {
+    this.#client.setNotificationHandler("notifications/tools/list_changed", () => {
+      if (this.#relists >= MAX_RELISTS) return;
+      this.#relists += 1;
+      void this.#noteChange().catch(ignore);
+    });
+  }
+
+  async #noteChange(): Promise<void> {
+    using limit = new TimeLimit(this.#ground.clock, this.#server.startTimeoutMs, NEVER);
+    const { checkSchema = ignore } = this.#ground;
+    const { definitions } = await listTools(this.#client, this.#server, checkSchema, limit.signal);
+    await this.#ground.pins.noteSeen(this.#server, definitions);
+  }
+}
+
+const NEVER = new AbortController().signal;
+const GOODBYE_MS = 1000;
+
+/** A server that could not be started or reached, or has no list of tools. */
+export class StartFailure extends ToolFailure {
+  override name = "StartFailure";
+  readonly stderrTail: string;
+
+  constructor(server: McpServer, why: string, stderrTail: string) {
+    const isProgram = server.transport.type === "stdio";
+    super(
+      `The MCP server ${server.name} could not be ${isProgram ? "started" : "reached"}: ${why}${stderrHint(stderrTail)}`,
+    );
+    this.stderrTail = stderrTail;
+  }
+}
+
+type Opened = { server: McpServer; ground: McpGround; client: Client; way: Way; closed: Promise<void> };
+
+/** Takes the first way that works. Another one is tried only where the server says that it does not know the first. */
+async function connect(server: McpServer, ground: McpGround, sdk: Sdk, signal: AbortSignal): Promise<Opened> {
+  const ways = waysTo(server, ground, sdk);
+  for (const [index, make] of ways.entries()) {
+    const way = make();
+    const client = new sdk.Client({ name: "sous", version: "1" }, { capabilities: { roots: {} } });
+    client.onerror = ignore;
+    client.setRequestHandler("roots/list", () => ({
+      roots: [{ uri: pathToFileURL(ground.cwd).href, name: "workspace" }],
+    }));
+    const { promise: closed, resolve } = Promise.withResolvers<void>();
+    client.onclose = resolve;
+    try {
+      // Not every step of a connection listens to the signal.
+      await unlessAborted(signal, client.connect(way.transport, { signal, timeout: NO_LIMIT_MS }));
+      return { server, ground, client, way, closed };
+    } catch (error) {
+      const status = statusOf(error);
+      // What we end ourselves did not end by itself.
+      const hasStopped = signal.aborted || way.program?.result === undefined;
+      await client.close().catch(ignore);
+      await way.transport.close().catch(ignore);
+      if (isUnknownThere(status) && index + 1 < ways.length) continue;
+      const ended = endWords(way);
+      const why = ended === undefined || hasStopped ? failureWords(server, error) : `it ${ended}`;
+      throw new StartFailure(server, why, tailOf(way.program?.errors ?? ""));
+    }
+  }
+  throw new Error("Unreachable: there is always a way to try");
+}
+
+/** Access and limits: a server that answers so knows what was asked. */
+const KNOWN_THERE: ReadonlySet<number> = new Set([401, 402, 403, 407, 408, 425, 429]);
+
+function isUnknownThere(status: number | undefined): boolean {
+  return status !== undefined && status >= 400 && status < 500 && !KNOWN_THERE.has(status);
+}
+
+function failureWords(server: McpServer, error: unknown): string {
+  const status = server.transport.type === "stdio" ? undefined : statusOf(error);
+  if (status !== 401 && status !== 403) {
+    const words = wordsOf(error);
+    return status === undefined || words.includes(String(status)) ? words : `${words} (status ${status})`;
+  }
+  const host = server.transport.type === "stdio" ? "" : new URL(server.transport.url).host;
+  return `${host} refused access (${status}). Set the header for it: headers: { Authorization: "Bearer \${TOKEN}" }`;
+}
+
+function statusOf(error: unknown): number | undefined {
+  if (!isRecord(error)) return undefined;
+  const data = isRecord(error.data) ? error.data.status : undefined;
+  const found = data ?? error.code;
+  if (typeof found === "number" && found >= 100 && found < 600) return found;
+  const [, written] = /(?:status code|HTTP) \(?([1-5][0-9]{2})/.exec(messageOf(error)) ?? [];
+  return written === undefined ? undefined : Number(written);
+}
+
+function tooLate(server: string, tool: string, limitMs: number): string {
+  return `The MCP server ${server} did not finish ${tool} within ${limitMs / 1000} seconds: the call was cancelled, and whether it had an effect is not known`;
+}

@@ -1,0 +1,117 @@
+/** What a server gave back for a call, as the result of a tool. Nothing it names is opened. */
+
+import { oneLine, shortened } from "../core/clean-text.ts";
+import type { FilePart } from "../core/message.ts";
+import { isRecord } from "../core/schema.ts";
+import type { ToolResult } from "../core/tool.ts";
+
+/** Of one picture, sound or document, as base64; of all together. */
+const MAX_FILE = 7 * 1024 * 1024;
+const MAX_FILES = 20;
+const MAX_PARTS = 1000;
+const MAX_WORDS = 200;
+
+/** What providers take. Others are named in the text and left out. */
+const MEDIA_TYPES: ReadonlySet<string> = new Set([
+  ...["image/png", "image/jpeg", "image/gif", "image/webp"],
+  ...["audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp3", "audio/ogg", "audio/flac", "audio/aac", "audio/webm"],
+  "application/pdf",
+]);
+
+/** The texts in their order, the files beside them, and `structuredContent` as data. */
+export function toToolResult(answer: Readonly<Record<string, unknown>>): ToolResult {
+  const { content = [], structuredContent, isError = false, task } = answer;
+  if (isRecord(task))
+    return failed("The server made a task of the call, which is not supported: it was not waited for");
+  if (!Array.isArray(content)) return failed("What the server answered is not a result of a tool");
+  const documents: FilePart[] = [];
+  const lines = content.slice(0, MAX_PARTS).map((part) => readPart(part, documents));
+  if (content.length > MAX_PARTS) lines.push(`[${content.length - MAX_PARTS} more parts were left out]`);
+  const texts = lines.filter((line) => line !== "");
+  const isStructured = structuredContent !== undefined && structuredContent !== null;
+  const data = isStructured ? jsonOf(structuredContent) : "";
+  if (data === undefined) return failed("What the server answered is nested too deeply to be read");
+  if (isStructured && !texts.some(isJsonText)) texts.push(data);
+  const text = texts.join("\n");
+  const files = documents.length > 0 && { documents };
+  if (isError === true)
+    return { ...failed(text === "" ? "The server says only that the call failed" : text), ...files };
+  return {
+    success: true,
+    output: text === "" && documents.length === 0 ? "done" : text,
+    ...(isStructured && { data: structuredContent }),
+    ...files,
+  };
+}
+
+function failed(error: string): ToolResult {
+  return { success: false, output: "", error };
+}
+
+/** Undefined for what is nested so deeply that nothing can walk through it. */
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Servers with structured content should say the same as text; then it is not said twice. */
+function isJsonText(text: string): boolean {
+  try {
+    return isRecord(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
+
+/** A line of text for every part; empty for a file that stands beside the text. */
+function readPart(part: unknown, documents: FilePart[]): string {
+  if (!isRecord(part)) return "[a part that is not one of the protocol was left out]";
+  const { type, text, resource } = part;
+  switch (type) {
+    case "text":
+      return typeof text === "string" ? text : "[a text that is none was left out]";
+    case "image":
+    case "audio":
+      return addFile(part.data, part.mimeType, documents, type);
+    case "resource":
+      return isRecord(resource) ? readResource(resource, documents) : "[a resource that is none was left out]";
+    case "resource_link":
+      return `[link to ${named(part.name)}: ${named(part.uri)}; it was not opened]`;
+    default:
+      return `[a part of the type ${named(type)} was left out]`;
+  }
+}
+
+function readResource({ uri, text, blob, mimeType }: Record<string, unknown>, documents: FilePart[]): string {
+  if (typeof text === "string") return `[resource ${named(uri)}]\n${text}`;
+  const problem = addFile(blob, mimeType, documents, "resource");
+  return problem === "" ? `[resource ${named(uri)} is attached]` : `[resource ${named(uri)}] ${problem}`;
+}
+
+/** Empty when it was added. */
+function addFile(data: unknown, mimeType: unknown, documents: FilePart[], what: string): string {
+  const mediaType = typeof mimeType === "string" ? (mimeType.toLowerCase().split(";")[0] ?? "").trim() : "";
+  if (typeof data !== "string" || data === "") return `[${what} without data was left out]`;
+  if (!MEDIA_TYPES.has(mediaType)) return `[${what} of the type ${named(mimeType)} was left out: ${sizeOf(data)}]`;
+  if (data.length > MAX_FILE || documents.length >= MAX_FILES)
+    return `[${what} was left out: ${sizeOf(data)}, too much]`;
+  if (!isBase64(data)) return `[${what} that is not base64 was left out]`;
+  documents.push({ type: "file", mediaType, data });
+  return "";
+}
+
+function sizeOf(base64: string): string {
+  return `about ${Math.ceil((base64.length * 3) / 4 / 1024)} KB`;
+}
+
+/** What is not base64 could be an address, which a provider would open. */
+function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
+}
+
+function named(value: unknown): string {
+  return typeof value === "string" && value !== "" ? shortened(oneLine(value), MAX_WORDS) : "(no name)";
+}

@@ -1,0 +1,152 @@
+/** Tools as a server lists them, made safe for models and people: every string of a server is a stranger's. */
+
+import { createHash } from "node:crypto";
+import { cleanText, oneLine, shortened } from "../core/clean-text.ts";
+import type { McpServer } from "../core/configuration.ts";
+import { messageOf } from "../core/errors.ts";
+import { matchesGlob } from "../core/glob.ts";
+import { isRecord, type JsonSchema } from "../core/schema.ts";
+import type { McpDefinition } from "./pins.ts";
+
+/** Of a description, and of any text in a schema. */
+const MAX_TEXT = 2048;
+const MAX_SCHEMA = 64 * 1024;
+const MAX_DEPTH = 64;
+const MAX_TOOLS = 200;
+/** MCP allows 128. */
+const MAX_NAME = 256;
+/** Of sentences about one server. */
+const MAX_NOTES = 20;
+const MAX_SHOWN_NAME = 80;
+
+/** Throws for a schema that the runtime could not use. */
+export type CheckSchema = (schema: JsonSchema) => void;
+
+export type ReadDefinitions = {
+  readonly definitions: readonly McpDefinition[];
+  /** One sentence for each tool that was left out. */
+  readonly notes: readonly string[];
+};
+
+/** The tools that the settings of the server choose, at most 200. What cannot be used is left out by itself. */
+export function readDefinitions(server: McpServer, listed: readonly unknown[], check: CheckSchema): ReadDefinitions {
+  const notes: string[] = [];
+  const found = new Map<string, McpDefinition>();
+  let tooMany = 0;
+  for (const tool of listed) {
+    const name = isRecord(tool) ? tool.name : undefined;
+    if (typeof name !== "string" || name === "" || name.length > MAX_NAME) {
+      notes.push(`A tool of the MCP server ${server.name} was left out: it has no name that can be used`);
+    } else if (isChosen(server, name)) {
+      if (found.has(name)) notes.push(leftOut(server, name, "another tool of the server has the same name"));
+      else if (found.size >= MAX_TOOLS) tooMany += 1;
+      else {
+        const read = readDefinition(name, tool as Record<string, unknown>, check);
+        if (typeof read === "string") notes.push(leftOut(server, name, read));
+        else found.set(name, read);
+      }
+    }
+  }
+  const rest = Math.max(0, notes.length - MAX_NOTES);
+  return {
+    definitions: [...found.values()],
+    notes: [
+      ...notes.slice(0, MAX_NOTES),
+      ...(rest === 0 ? [] : [`${rest} more tools of the MCP server ${server.name} were left out`]),
+      ...(tooMany === 0 ? [] : [tooManyWords(server, tooMany)]),
+    ],
+  };
+}
+
+/** By the name that the server gives it. */
+function isChosen({ tools, deny }: McpServer, name: string): boolean {
+  const isOffered = tools === undefined || tools.some((pattern) => matchesGlob(pattern, name));
+  return isOffered && !deny.some((pattern) => matchesGlob(pattern, name));
+}
+
+function leftOut(server: McpServer, tool: string, why: string): string {
+  return `The tool ${shownName(tool)} of the MCP server ${server.name} was left out: ${why}`;
+}
+
+function tooManyWords({ name }: McpServer, count: number): string {
+  return `The MCP server ${name} has more than ${MAX_TOOLS} tools, ${count} were left out: choose with its setting tools`;
+}
+
+/** The name of a tool or server for people. */
+export function shownName(name: string): string {
+  return shortened(oneLine(name), MAX_SHOWN_NAME);
+}
+
+/** A sentence for a tool that cannot be used. */
+function readDefinition(
+  name: string,
+  { description = "", inputSchema = {} }: Record<string, unknown>,
+  check: CheckSchema,
+): McpDefinition | string {
+  if (typeof description !== "string") return "its description is not a text";
+  if (!isRecord(inputSchema)) return "its input schema is not an object";
+  try {
+    const sha256 = hashOf([name, description, sorted(inputSchema)]);
+    const schema = cleanSchema(inputSchema);
+    check(schema);
+    return { name, description: bounded(description), inputSchema: schema, sha256 };
+  } catch (error) {
+    return `its input schema cannot be used (${shortened(oneLine(messageOf(error)), 200)})`;
+  }
+}
+
+/** Whether the runtime can use what was stored: another version of it may have stored it. */
+export function usable(definition: McpDefinition, check: CheckSchema): boolean {
+  try {
+    check(definition.inputSchema);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function bounded(text: string): string {
+  return shortened(cleanText(text.slice(0, 2 * MAX_TEXT)), MAX_TEXT);
+}
+
+function hashOf(value: unknown): string {
+  return createHash("sha256").update(JSON.stringify(value)).digest("hex");
+}
+
+/** With the keys of every object in order: a server may write them in another one each time. */
+function sorted(value: unknown, depth = 0): unknown {
+  if (depth > MAX_DEPTH) throw new Error(`it is nested deeper than ${MAX_DEPTH} levels`);
+  if (Array.isArray(value)) return value.map((each) => sorted(each, depth + 1));
+  if (!isRecord(value)) return value;
+  const keys = Object.keys(value).toSorted();
+  // In an object, so that it is not the same as a list of pairs.
+  return { pairs: keys.map((key) => [key, sorted(value[key], depth + 1)]) };
+}
+
+function cleanSchema(schema: JsonSchema): JsonSchema {
+  const { type = "object", ...rest } = schema;
+  if (type !== "object") throw new Error("its type must be object");
+  const cleaned = cleanValue({ type, ...rest }) as JsonSchema;
+  if (JSON.stringify(cleaned).length > MAX_SCHEMA) throw new Error(`it is larger than ${MAX_SCHEMA / 1024} KB`);
+  return cleaned;
+}
+
+const FOR_READERS: ReadonlySet<string> = new Set(["description", "title", "$comment"]);
+
+/** Texts for readers are cleaned and cut. Names and values would mean something else then, so they must be clean already. */
+function cleanValue(value: unknown): unknown {
+  if (typeof value === "string") return checkedText(value);
+  if (Array.isArray(value)) return value.map(cleanValue);
+  if (!isRecord(value)) return value;
+  const entries = Object.entries(value).map(([key, each]): [string, unknown] => {
+    const isText = FOR_READERS.has(key) && typeof each === "string";
+    return [checkedText(key), isText ? bounded(each) : cleanValue(each)];
+  });
+  return Object.fromEntries(entries);
+}
+
+function checkedText(text: string): string {
+  if (text.length > MAX_TEXT) throw new Error(`a name or value in it is longer than ${MAX_TEXT} characters`);
+  if (cleanText(text) !== text) throw new Error("a name or value in it holds invisible characters");
+  return text;
+}

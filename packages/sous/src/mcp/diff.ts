@@ -1,0 +1,122 @@
+/** What has changed in a tool since it was approved, for the person who decides. */
+
+import { shownName } from "./definitions.ts";
+import type { McpDefinition } from "./pins.ts";
+
+const MAX_LINE = 200;
+
+type Room = { readonly lines: number; readonly bytes: number };
+
+/** Of what was approved: it is known, and must not take the room of what is new. */
+const OLD: Room = { lines: 20, bytes: 1500 };
+/** Of what is new; a question has 8 KB for everything. */
+const ASKED: Room = { lines: 60, bytes: 5500 };
+/** Where there is no question, and all of it should be seen. */
+export const WHOLE: Room = { lines: Number.POSITIVE_INFINITY, bytes: 200_000 };
+
+/**
+ * Lines with `-` for what was approved and `+` for what the server says now. Lines are broken and not cut: what is new may stand
+ * at the end of a long one. What does not fit is counted.
+ */
+export function describeChange(approved: McpDefinition, now: McpDefinition, room: Room = ASKED): string {
+  const parts = [
+    changeOf("name", shownName(approved.name), shownName(now.name)),
+    changeOf("description", approved.description, now.description),
+    changeOf("input schema", pretty(approved), pretty(now)),
+  ].filter(({ old, fresh }) => old.length + fresh.length > 0);
+  if (parts.length === 0) return "The change is in a part that is too long to be shown.";
+  const left = { old: OLD, fresh: room };
+  return parts
+    .flatMap(({ what, old, fresh }) => {
+      const [before, after] = [fitting(old, left.old), fitting(fresh, left.fresh)];
+      left.old = before.room;
+      left.fresh = after.room;
+      const rest = after.left === 0 ? [] : [`+ (${after.left} more new lines: sous mcp check shows them)`];
+      return [
+        `${what}:`,
+        ...before.lines.map((line) => `- ${line}`),
+        ...(before.left === 0 ? [] : [`- (${before.left} more lines)`]),
+        ...after.lines.map((line) => `+ ${line}`),
+        ...rest,
+      ];
+    })
+    .join("\n");
+}
+
+function pretty({ inputSchema }: McpDefinition): string {
+  return JSON.stringify(inputSchema, undefined, 2);
+}
+
+function changeOf(what: string, before: string, after: string): Lines & { readonly what: string } {
+  return { what, ...withoutSame(linesOf(before), linesOf(after)) };
+}
+
+function linesOf(text: string): string[] {
+  return text.split("\n").flatMap((line) => {
+    const letters = [...line];
+    const count = Math.max(1, Math.ceil(letters.length / MAX_LINE));
+    return Array.from({ length: count }, (_, at) => letters.slice(at * MAX_LINE, (at + 1) * MAX_LINE).join(""));
+  });
+}
+
+type Fitting = { readonly lines: readonly string[]; readonly left: number; readonly room: Room };
+
+/** The first of them, as many as there is room for, and the room that is left. */
+function fitting(lines: readonly string[], room: Room): Fitting {
+  let bytes = 0;
+  const full = lines.findIndex((line, index) => {
+    bytes += Buffer.byteLength(line) + "+ \n".length;
+    return bytes > room.bytes || index >= room.lines;
+  });
+  const count = full === -1 ? lines.length : full;
+  return {
+    lines: lines.slice(0, count),
+    left: lines.length - count,
+    room: { lines: room.lines - count, bytes: room.bytes - bytes },
+  };
+}
+
+type Lines = { readonly old: readonly string[]; readonly fresh: readonly string[] };
+
+/** Of the comparison below, which takes the product of both lengths. */
+const MAX_COMPARED = 1_000_000;
+
+/** Lines that stand in both, in the same order, are left out: nothing that has changed may hide between them. */
+function withoutSame(old: readonly string[], fresh: readonly string[]): Lines {
+  const start = sameLines(old, fresh);
+  const end = sameLines(old.slice(start).toReversed(), fresh.slice(start).toReversed());
+  const middle = { old: old.slice(start, old.length - end), fresh: fresh.slice(start, fresh.length - end) };
+  return middle.old.length * middle.fresh.length > MAX_COMPARED ? middle : withoutLongestCommon(middle);
+}
+
+function withoutLongestCommon({ old, fresh }: Lines): Lines {
+  const width = fresh.length + 1;
+  // How many lines are common from this line of each to the end.
+  const common = new Uint32Array((old.length + 1) * width);
+  const at = (one: number, other: number): number => common[one * width + other] ?? 0;
+  for (let one = old.length - 1; one >= 0; one--) {
+    for (let other = fresh.length - 1; other >= 0; other--) {
+      const isSame = old[one] === fresh[other];
+      common[one * width + other] = isSame
+        ? at(one + 1, other + 1) + 1
+        : Math.max(at(one + 1, other), at(one, other + 1));
+    }
+  }
+  const left: { old: string[]; fresh: string[] } = { old: [], fresh: [] };
+  let [one, other] = [0, 0];
+  while (one < old.length || other < fresh.length) {
+    if (one < old.length && other < fresh.length && old[one] === fresh[other]) {
+      one += 1;
+      other += 1;
+    } else if (other === fresh.length || (one < old.length && at(one + 1, other) >= at(one, other + 1))) {
+      left.old.push(old[one++] ?? "");
+    } else left.fresh.push(fresh[other++] ?? "");
+  }
+  return left;
+}
+
+/** How many lines are the same from the start. */
+function sameLines(one: readonly string[], other: readonly string[]): number {
+  const different = one.findIndex((line, index) => line !== other[index]);
+  return different === -1 ? Math.min(one.length, other.length) : different;
+}

@@ -1,0 +1,123 @@
+/**
+ * Stands between the SDK and a transport. A request of ours whose answer cannot come any more, or is no answer, fails at once in
+ * words and not by its time limit; and a server that asks without end is not answered without end.
+ */
+
+import type { JSONRPCMessage, Transport, TransportSendOptions } from "@modelcontextprotocol/client";
+import { isRecord } from "../core/schema.ts";
+
+/** Of requests of the server that we have not answered yet. */
+const MAX_ASKED = 64;
+/** JSON-RPC: an error of the implementation. */
+const FAILED_HERE = -32099;
+
+/** Others, such as logs, cost nothing but their parsing. */
+const HEARD: ReadonlySet<unknown> = new Set([
+  ...["notifications/progress", "notifications/tools/list_changed", "notifications/cancelled"],
+]);
+
+type RequestId = string | number;
+
+export class GuardedTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly #inner: Transport;
+  /** Our requests without an answer. */
+  readonly #open = new Set<RequestId>();
+  /** Requests of the server without an answer. */
+  readonly #asked = new Set<RequestId>();
+
+  constructor(inner: Transport) {
+    this.#inner = inner;
+  }
+
+  get sessionId(): string | undefined {
+    return this.#inner.sessionId;
+  }
+
+  async start(): Promise<void> {
+    this.#inner.onmessage = (message: JSONRPCMessage) => this.#receive(message);
+    this.#inner.onclose = () => this.onclose?.();
+    this.#inner.onerror = (error) => this.onerror?.(error);
+    await this.#inner.start();
+  }
+
+  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    if ("method" in message && "id" in message) return await this.#ask(message, message.id, options);
+    if ("id" in message && message.id !== undefined) this.#asked.delete(message.id);
+    if (isCancellation(message)) this.#open.delete(message.params.requestId);
+    await this.#inner.send(message, options);
+  }
+
+  async close(): Promise<void> {
+    await this.#inner.close();
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#inner.setProtocolVersion?.(version);
+  }
+
+  /** Every open request gets this as the answer of the server. */
+  failOpen(words: string): void {
+    for (const id of [...this.#open]) this.#fail(id, words);
+  }
+
+  async #ask(message: JSONRPCMessage, id: RequestId, options?: TransportSendOptions): Promise<void> {
+    this.#open.add(id);
+    try {
+      const onRequestStreamEnd = () => this.#fail(id, "the connection was lost before the answer came");
+      await this.#inner.send(message, { ...options, onRequestStreamEnd });
+    } catch (error) {
+      this.#open.delete(id);
+      throw error;
+    }
+  }
+
+  #receive(message: JSONRPCMessage): void {
+    if ("method" in message) {
+      if (this.#mayPass(message)) this.onmessage?.(message);
+      return;
+    }
+    const id = this.#openId("id" in message ? message.id : undefined);
+    // Late, doubled, or for something that was never asked.
+    if (id === undefined) return;
+    if (!isAnswer(message)) {
+      this.#fail(id, "its answer was not one of the protocol");
+    } else {
+      this.#open.delete(id);
+      this.onmessage?.({ ...message, id });
+    }
+  }
+
+  /** Requests pass until too many wait, and notifications that we need. What does not pass is never answered. */
+  #mayPass(message: JSONRPCMessage & { method: string }): boolean {
+    if (!("id" in message)) return HEARD.has(message.method);
+    const { id } = message;
+    const isNew = (typeof id === "string" || typeof id === "number") && !this.#asked.has(id);
+    if (!isNew || this.#asked.size >= MAX_ASKED) return false;
+    this.#asked.add(id);
+    return true;
+  }
+
+  /** Ours are numbers; some servers answer with texts. */
+  #openId(given: unknown): RequestId | undefined {
+    const id = typeof given === "string" && String(Number(given)) === given ? Number(given) : given;
+    return typeof id === "number" && this.#open.has(id) ? id : undefined;
+  }
+
+  #fail(id: RequestId, message: string): void {
+    if (!this.#open.delete(id)) return;
+    this.onmessage?.({ jsonrpc: "2.0", id, error: { code: FAILED_HERE, message } });
+  }
+}
+
+function isAnswer(message: object): boolean {
+  if ("result" in message) return isRecord(message.result);
+  const { code, message: words } = "error" in message && isRecord(message.error) ? message.error : {};
+  return Number.isInteger(code) && typeof words === "string";
+}
+
+function isCancellation(message: object): message is { params: { requestId: RequestId } } {
+  return "method" in message && message.method === "notifications/cancelled";
+}

@@ -1,0 +1,126 @@
+/** The calls of one client: which tool they are for, how many are at work, their progress, their ends. */
+
+import type { CallToolResult, ProtocolError, ServerContext, Tool } from "@modelcontextprotocol/server";
+import type { Clock } from "../core/clock.ts";
+import { traceIn } from "../core/trace-context.ts";
+import { ServedProgress } from "./serve-progress.ts";
+import type { ServedAgents } from "./served-agents.ts";
+
+export type CallsOptions = {
+  readonly agents: ServedAgents;
+  readonly clock: Clock;
+  /** Ends all of them. */
+  readonly signal: AbortSignal;
+};
+
+type CallRequest = { readonly name: string; readonly arguments?: Readonly<Record<string, unknown>> | undefined };
+
+/** Each is a tree of runs of its own. */
+const MAX_CALLS = 16;
+const MAX_TASK = 100_000;
+const WRONG_REQUEST = -32602;
+
+const INPUT_SCHEMA = {
+  type: "object" as const,
+  properties: {
+    task: {
+      type: "string",
+      minLength: 1,
+      maxLength: MAX_TASK,
+      description:
+        "What to do, in full: the goal, the places to look, and the form of the answer. The agent knows the folder and nothing of this conversation.",
+    },
+  },
+  required: ["task"],
+  additionalProperties: false,
+};
+
+export class ServedCalls {
+  readonly #options: CallsOptions;
+  readonly #ErrorOf: typeof ProtocolError;
+  readonly #live = new Set<Promise<unknown>>();
+
+  constructor(options: CallsOptions, ErrorOf: typeof ProtocolError) {
+    this.#options = options;
+    this.#ErrorOf = ErrorOf;
+  }
+
+  list(): Tool[] {
+    const { tools, outputSchema } = this.#options.agents;
+    return tools.map(({ name, title, description, isReadOnly }) => ({
+      name,
+      title,
+      description,
+      inputSchema: INPUT_SCHEMA,
+      outputSchema: { ...outputSchema, type: "object" as const },
+      annotations: {
+        title,
+        readOnlyHint: isReadOnly,
+        destructiveHint: !isReadOnly,
+        idempotentHint: false,
+        // Whatever its tools are, a provider reads the task.
+        openWorldHint: true,
+      },
+    }));
+  }
+
+  async call({ name, arguments: given = {} }: CallRequest, { mcpReq }: ServerContext): Promise<CallToolResult> {
+    const { agents, clock, signal } = this.#options;
+    if (!agents.tools.some((tool) => tool.name === name))
+      throw new this.#ErrorOf(WRONG_REQUEST, `Unknown tool ${shown(name)}: tools/list names those there are`);
+    const mistake = mistakeIn(given);
+    if (mistake !== undefined) return refusal(mistake);
+    if (this.#live.size >= MAX_CALLS)
+      return refusal(`${MAX_CALLS} calls are at work, and there can be no more at once: call again when one has ended`);
+    const meta: Readonly<Record<string, unknown>> = mcpReq._meta ?? {};
+    using progress = progressOf(mcpReq, clock);
+    const work = agents.call(name, String(given.task), {
+      // The SDK ends a call that the client cancels; one whose id was used twice only the end of the service ends.
+      signal: AbortSignal.any([mcpReq.signal, signal]),
+      trace: traceIn(meta),
+      show: (line) => progress?.show(line),
+    });
+    this.#live.add(work);
+    try {
+      const { text, data, isError } = await work;
+      return { content: [{ type: "text", text }], structuredContent: { ...data }, ...(isError && { isError }) };
+    } finally {
+      this.#live.delete(work);
+    }
+  }
+
+  /** Resolves when none is at work. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#live);
+  }
+}
+
+/** For the model that called, which can mend it. */
+function refusal(text: string): CallToolResult {
+  return { content: [{ type: "text", text }], isError: true };
+}
+
+function mistakeIn({ task, ...rest }: Readonly<Record<string, unknown>>): string | undefined {
+  const [strange] = Object.keys(rest);
+  if (strange !== undefined) return `Unknown argument ${shown(strange)}: this tool takes task, and nothing else`;
+  if (typeof task !== "string") return "The argument task is missing or not a text: say there what is to be done";
+  if (task.trim() === "") return "The argument task is empty: say there what is to be done";
+  if (task.length > MAX_TASK)
+    return `The argument task has ${task.length} characters, and may have ${MAX_TASK}: name files instead of quoting them`;
+  return undefined;
+}
+
+/** Undefined when the client wants none. */
+function progressOf({ _meta, notify }: ServerContext["mcpReq"], clock: Clock): ServedProgress | undefined {
+  const progressToken = _meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  return new ServedProgress({
+    clock,
+    send: (progress, message) =>
+      notify({ method: "notifications/progress", params: { progressToken, progress, message } }),
+  });
+}
+
+function shown(name: string): string {
+  return JSON.stringify(name.slice(0, 80));
+}

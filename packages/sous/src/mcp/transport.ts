@@ -1,0 +1,89 @@
+/** How a server is reached: the transports of one attempt, in the order they are tried. */
+
+import type { ReconnectionScheduler, Transport } from "@modelcontextprotocol/client";
+import type { Clock } from "../core/clock.ts";
+import type { McpServer } from "../core/configuration.ts";
+import { ToolFailure } from "../core/errors.ts";
+import { hostOf } from "../machine/address.ts";
+import type { McpGround } from "./ground.ts";
+import { GuardedTransport } from "./guarded-transport.ts";
+import { fetchFor } from "./http-fetch.ts";
+import type { Sdk } from "./sdk.ts";
+import { StdioTransport } from "./stdio-transport.ts";
+
+/** A transport that is not started yet. */
+export type Way = {
+  readonly transport: GuardedTransport;
+  /** Set for a program. */
+  readonly program?: StdioTransport | undefined;
+  /** Tells a server that keeps a session that it is over; for HTTP only. */
+  readonly endSession?: (() => Promise<void>) | undefined;
+};
+
+export function waysTo(server: McpServer, ground: McpGround, sdk: Sdk): readonly (() => Way)[] {
+  switch (server.transport.type) {
+    case "stdio":
+      return [() => programWay(server, ground)];
+    case "http":
+      return [() => httpWay(server, ground, sdk), () => sseWay(server, ground, sdk)];
+    case "sse":
+      return [() => sseWay(server, ground, sdk)];
+    default:
+      return server.transport satisfies never;
+  }
+}
+
+function programWay({ transport }: McpServer, { programs, cwd, environment }: McpGround): Way {
+  if (transport.type !== "stdio") throw new Error("Unreachable: a program is reached by stdio");
+  const program = new StdioTransport(programs, {
+    program: transport.command,
+    args: transport.args,
+    cwd: transport.cwd ?? cwd,
+    environment: { ...transport.env, ...environment },
+  });
+  const guarded = new GuardedTransport(program);
+  program.onLongMessage = () => guarded.failOpen("it sent a message of more than 10 MB, which was not read");
+  return { transport: guarded, program };
+}
+
+function httpWay(server: McpServer, ground: McpGround, sdk: Sdk): Way {
+  const { url, fetch } = webAccess(server, ground, () => {});
+  const inner = new sdk.StreamableHTTPClientTransport(url, {
+    fetch,
+    redirectPolicy: "follow",
+    onInsufficientScope: "throw",
+    reconnectionScheduler: reconnections(ground.clock),
+  });
+  return { transport: new GuardedTransport(inner as Transport), endSession: () => inner.terminateSession() };
+}
+
+const MAX_RECONNECTIONS = 1000;
+const MIN_DELAY_MS = 100;
+
+/** The server says when: not at once without end, and an idle stream does not keep us alive. */
+function reconnections(clock: Clock): ReconnectionScheduler {
+  let count = 0;
+  return (reconnect, delayMs) => {
+    count += 1;
+    if (count > MAX_RECONNECTIONS) return undefined;
+    const timer = clock.timer(Math.max(delayMs, MIN_DELAY_MS), reconnect, true);
+    return () => timer[Symbol.dispose]();
+  };
+}
+
+function sseWay(server: McpServer, ground: McpGround, sdk: Sdk): Way {
+  // All answers come in one stream: without it the connection is over.
+  const { url, fetch } = webAccess(server, ground, () => void inner.close());
+  const inner = new sdk.SSEClientTransport(url, { fetch, redirectPolicy: "follow" });
+  return { transport: new GuardedTransport(inner as Transport) };
+}
+
+function webAccess({ transport, scope }: McpServer, { mayReach }: McpGround, onStreamEnd: () => void) {
+  if (transport.type === "stdio") throw new Error("Unreachable: a program has no address");
+  const url = URL.parse(transport.url);
+  if (url === null) throw new ToolFailure("its url is not an address");
+  const isOwn = scope === "user";
+  const mayBeLocal = isOwn || mayReach?.(hostOf(url)) === true;
+  const { headers } = transport;
+  return { url, fetch: fetchFor({ url, headers, mayBeLocal, isOwn, onStreamEnd }) };
+}

@@ -1,0 +1,32 @@
+/** What a server said or did, in words for people and models. */
+
+import { oneLine, plainText, shortened } from "../core/clean-text.ts";
+import { messageOf } from "../core/errors.ts";
+import type { Way } from "./transport.ts";
+
+const MAX_WORDS = 500;
+const MAX_TAIL = 2000;
+
+/** What went wrong, as one short line: the server may have written it. */
+export function wordsOf(error: unknown): string {
+  return shortened(oneLine(messageOf(error)), MAX_WORDS);
+}
+
+export function tailOf(errors: string): string {
+  return plainText(errors).trim().slice(-MAX_TAIL);
+}
+
+/** The line of standard error that says why, as far as one can tell. */
+export function stderrHint(tail: string): string {
+  const lines = tail.split("\n").map((line) => line.trim());
+  // After an error Node writes where it was thrown, and its own version last.
+  const said = lines.findLast((line) => /^(?:\w{0,40}error|\w{0,40}exception)\b/i.test(line)) ?? lines.at(-1) ?? "";
+  return said === "" ? "" : `; it said: ${shortened(said, 200)}`;
+}
+
+/** How a program ended; undefined while it runs, and for a server that is none. */
+export function endWords({ program }: Way): string | undefined {
+  if (program?.result === undefined) return undefined;
+  const { exitCode, endedBy } = program.result;
+  return typeof exitCode === "number" ? `ended with exit code ${exitCode}` : `ended by ${endedBy ?? "a signal"}`;
+}
