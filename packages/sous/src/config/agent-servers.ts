@@ -14,7 +14,7 @@ import {
   TEXT_BY_NAME,
   TEXTS,
 } from "./group-types.ts";
-import type { ResolvedServer } from "./resolve-settings.ts";
+import type { ResolvedServer, ServerRules } from "./resolve-settings.ts";
 import { type Complaint, duration, money, type ValueType, word } from "./value-type.ts";
 
 const DAY = 86_400;
@@ -22,6 +22,12 @@ const TIMEOUT_SECONDS = 30 * 60;
 
 export const AGENT_SERVERS_ABOUT =
   "Agents of others that speak ACP, by name, as Zed and JetBrains write them: command, args, env, default_mode, default_model (or model), and timeout (30m) and max_cost (US dollars a prompt) for sous. A project may not set env, default_mode, timeout and max_cost.";
+
+/** Variables carry keys; a mode may skip questions; a price that is too low would get an agent past a limit of money. */
+export const AGENT_SERVER_RULES: ServerRules = {
+  shortName: outsideName,
+  usersFields: ["env", "default_mode", "max_cost", "timeout"],
+};
 
 /** `custom` is a command. The others are installed by an editor, which alone knows their command. */
 const INSTALLED = ["registry", "extension"] as const;

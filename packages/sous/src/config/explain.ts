@@ -63,9 +63,9 @@ function showValue({ type, isSecret }: Setting, value: unknown): string {
 
 /** What the reference says about a setting, too. */
 export function settingFacts(setting: Setting): SettingFacts {
-  const { description, type, default: fallback, project, isLater } = setting;
+  const { description, type, default: fallback, project } = setting;
   return {
-    description: isLater ? `${description} It has no effect in this version.` : description,
+    description,
     allowed: type.allowed,
     fallback: fallback === undefined ? "not set" : type.show(fallback),
     variable: variableOf(setting),

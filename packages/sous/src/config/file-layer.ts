@@ -85,8 +85,18 @@ function locationIn(
   part: "key" | "value",
 ): ProblemLocation {
   const { line, column } = document.at(path, part);
-  return { kind: "file", file, line, column, source: linesAround(lines, line) };
+  const source = linesAround(lines, line).filter(({ text, number }) => !mayShowValues(path, text, number === line));
+  return { kind: "file", file, line, column, source };
 }
+
+/** Variables and headers of servers hold keys under any name: of a mistake beside them only its own line is shown. */
+function mayShowValues(path: readonly (string | number)[], text: string, isOwn: boolean): boolean {
+  if (!HAVE_VALUES.has(path[0])) return false;
+  return !isOwn || path.some((step) => VALUES.test(String(step))) || VALUES.test(text);
+}
+
+const HAVE_VALUES: ReadonlySet<unknown> = new Set([SETTINGS.mcpServers.key, SETTINGS.agentServers.key]);
+const VALUES = /env|header/i;
 
 function unknownKey(path: readonly string[], { opened }: Collection): Problem {
   const name = path.at(-1) ?? "";

@@ -1,4 +1,4 @@
-/** Settings that are groups by name, checked field by field: what any group is, and the servers of MCP. */
+/** Settings that are groups by name, checked field by field. */
 
 import { nearest } from "../core/nearest.ts";
 import { isRecord, type JsonSchema } from "../core/schema.ts";
@@ -6,18 +6,6 @@ import { type Complaint, complaint, type ValueType } from "./value-type.ts";
 
 export type ServerFields = Readonly<Record<string, unknown>>;
 export type Servers = Readonly<Record<string, ServerFields>>;
-
-export function mcpServers(): ValueType<Servers> {
-  const allowed = "servers by name, each with command or url";
-  return groupsOf({
-    allowed,
-    advice: allowed,
-    name: { pattern: /^[A-Za-z0-9][\w-]{0,63}$/, wants: "a name of letters, digits, - and _" },
-    fields: MCP_FIELDS,
-    needed: { oneOf: ["command", "url"] },
-    toValue: (given) => given,
-  });
-}
 
 /** Its schema, and what is wrong with a value; undefined when nothing is. */
 export type Field = {
@@ -41,18 +29,6 @@ export const TEXT_BY_NAME: Field = field(
   "texts by name",
   (value) => isRecord(value) && Object.values(value).every((each) => typeof each === "string"),
 );
-const TRANSPORTS: readonly unknown[] = ["stdio", "http", "sse"];
-const TRANSPORT = field({ enum: TRANSPORTS }, "stdio, http or sse", (value) => TRANSPORTS.includes(value));
-
-const MCP_FIELDS: Fields = {
-  command: TEXT,
-  args: TEXTS,
-  env: TEXT_BY_NAME,
-  url: TEXT,
-  headers: TEXT_BY_NAME,
-  type: TRANSPORT,
-};
-
 /** A field of a type that settings have, too. */
 export function fieldOf(type: ValueType<unknown>): Field {
   return {

@@ -4,11 +4,12 @@ import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import type { Configuration } from "../core/configuration.ts";
 import { nearest } from "../core/nearest.ts";
 import { type ConfigurationCode, ConfigurationError, type Problem, type ProblemLocation } from "../core/problem.ts";
-import { toAgentServers } from "./agent-servers.ts";
+import { AGENT_SERVER_RULES, toAgentServers } from "./agent-servers.ts";
 import { hideSecrets, type Layer, type LayerEntry } from "./layer.ts";
 import { MAX_CONFIGURATION_BYTES, readSmallFile } from "./read-file.ts";
 import { type CheckRule, createResolver, type Resolved, type Resolver } from "./resolve-settings.ts";
 import { ALL_SETTINGS, SETTINGS, variableOf } from "./settings.ts";
+import { MCP_SERVER_RULES, toMcpServers } from "./to-mcp-servers.ts";
 import type { Setting } from "./value-type.ts";
 
 export type ConfigurationSources = {
@@ -16,6 +17,8 @@ export type ConfigurationSources = {
   readonly userFile: string | undefined;
   /** Only of a folder that is trusted, as it was compared: nothing is looked for here. */
   readonly project?: ProjectSettings | undefined;
+  /** The same for its `.mcp.json`, whose mistakes are told and stop nothing: it is written for other programs. */
+  readonly mcpFile?: ProjectSettings | undefined;
   /** `--config`, which goes before SOUS_CONFIG; both stand in for the user's file and must exist. */
   readonly configFlagFile?: string | undefined;
   readonly env: Environment;
@@ -44,26 +47,37 @@ export type LoadedConfiguration = {
 export async function loadConfiguration(sources: ConfigurationSources): Promise<LoadedConfiguration> {
   const { env, flags = [], checkRule = () => undefined } = sources;
   const environment = readEnvironment(env);
-  const [user, project] = await Promise.all([readUserFile(sources), readProject(sources)]);
-  const layers = [flagLayer(flags), environment.layer, project.layer, user.layer];
+  const [user, project, mcp] = await Promise.all([readUserFile(sources), readProject(sources), readMcp(sources)]);
+  // Of two servers with one name, the user's goes before the project's, and that of its own settings before that of `.mcp.json`.
+  const layers = [flagLayer(flags), environment.layer, mcp.layer, project.layer, user.layer];
   const resolver = createResolver(
     layers.filter((layer) => layer !== undefined),
     checkRule,
   );
   // The file lies in the folder `.sous` of the project.
   const root = sources.project && dirname(dirname(resolve(sources.cwd, sources.project.file)));
-  const configuration = build(resolver, env, root);
+  const mcpRoot = sources.mcpFile && dirname(resolve(sources.cwd, sources.mcpFile.file));
+  const configuration = build(resolver, { env, cwd: sources.cwd, projectRoot: root ?? mcpRoot });
   const problems = [...user.problems, ...project.problems, ...resolver.problems];
   if (problems.length > 0) throw new ConfigurationError(inOrder(problems));
   return {
     configuration,
     origins: resolver.resolved,
-    warnings: [...environment.warnings, ...(project.warnings ?? []), ...resolver.warnings],
+    warnings: [
+      ...[...environment.warnings, ...(project.warnings ?? []), ...(mcp.warnings ?? [])],
+      ...resolver.warnings,
+    ],
   };
 }
 
-function build(from: Resolver, env: Environment, projectRoot: string | undefined): Configuration {
-  const configuration: Configuration = {
+type Surroundings = {
+  readonly env: Environment;
+  readonly cwd: string;
+  readonly projectRoot: string | undefined;
+};
+
+function build(from: Resolver, { env, cwd, projectRoot }: Surroundings): Configuration {
+  return {
     model: from.optional(SETTINGS.model),
     provider: {
       baseUrl: from.optional(SETTINGS.baseUrl),
@@ -113,15 +127,18 @@ function build(from: Resolver, env: Environment, projectRoot: string | undefined
     models: { allow: from.valueOf(SETTINGS.allowModels) },
     prices: from.valueOf(SETTINGS.prices),
     agents: { alsoRead: from.valueOf(SETTINGS.alsoRead), ignoreHooks: from.valueOf(SETTINGS.ignoreHooks) },
-    agentServers: toAgentServers(from.servers(SETTINGS.agentServers), from.warnings),
+    agentServers: toAgentServers(from.servers(SETTINGS.agentServers, AGENT_SERVER_RULES), from.warnings),
+    mcpServers: toMcpServers(
+      from.servers(SETTINGS.mcpServers, MCP_SERVER_RULES),
+      { env, cwd, projectRoot, readable: from.valueOf(SETTINGS.mcpVariables) },
+      from.warnings,
+    ),
     telemetry: {
       metricsPort: from.optional(SETTINGS.metricsPort),
       otlpEndpoint: from.optional(SETTINGS.otlpEndpoint),
       capturesContent: from.valueOf(SETTINGS.captureContent),
     },
   };
-  from.servers(SETTINGS.mcpServers);
-  return configuration;
 }
 
 /** `~/…` in a file, where no shell has seen it. */
@@ -149,10 +166,21 @@ async function readUserFile({ userFile, configFlagFile, env, cwd }: Configuratio
 async function readProject({ project, cwd }: ConfigurationSources): Promise<FileSource> {
   if (project === undefined) return { problems: [] };
   const file = nameOf(resolve(cwd, project.file), cwd);
-  // What lies outside was not looked at when the project was trusted.
-  if (project.content === undefined)
-    return { problems: [], warnings: [`${file} is ignored: it is a link that leads out of the project, or no file`] };
+  if (project.content === undefined) return { problems: [], warnings: [leadsOut(file)] };
   return readLayer(project.content, file, "project");
+}
+
+async function readMcp({ mcpFile, cwd }: ConfigurationSources): Promise<FileSource> {
+  if (mcpFile === undefined) return { problems: [] };
+  const file = nameOf(resolve(cwd, mcpFile.file), cwd);
+  if (mcpFile.content === undefined) return { problems: [], warnings: [leadsOut(file)] };
+  const { readMcpFile } = await import("./mcp-file.ts");
+  return { problems: [], ...readMcpFile(mcpFile.content, file) };
+}
+
+/** What lies outside was not looked at when the project was trusted. */
+function leadsOut(file: string): string {
+  return `${file} is ignored: it is a link that leads out of the project, or no file`;
 }
 
 type FileRequest = {

@@ -1,6 +1,5 @@
 /** From layers to values: the highest layer that may speak wins, every layer is checked, and no problem is reported twice. */
 
-import { outsideName } from "../core/outside-agent.ts";
 import type { ConfigurationCode, Problem } from "../core/problem.ts";
 import type { ServerFields, Servers } from "./group-types.ts";
 import { hideSecrets, type Layer, type LayerEntry, type Origin } from "./layer.ts";
@@ -24,11 +23,24 @@ export type Resolver = {
   /** Those of the user, then those of the project. */
   rules(setting: Given<readonly GivenRule[]>): readonly ResolvedRule[];
   /** Those of the user, then those of the project. */
-  servers(setting: Given<Servers>): readonly ResolvedServer[];
+  servers(setting: Given<Servers>, rules: ServerRules): readonly ResolvedServer[];
 };
 
 /** One entry, and where it is. */
-export type ResolvedServer = { readonly name: string; readonly server: ServerFields; readonly origin: string };
+export type ResolvedServer = {
+  readonly name: string;
+  readonly server: ServerFields;
+  readonly origin: string;
+  readonly isProject: boolean;
+};
+
+/** What a project may add to a setting of servers. */
+export type ServerRules = {
+  /** Rules and agent files know a server by it: `Claude-Code` must not answer for `claude code`. */
+  shortName(name: string): string;
+  /** Fields that a project may not give to a server. */
+  readonly usersFields: readonly string[];
+};
 
 type ResolvedRule = GivenRule & { readonly origin: string; readonly isProject: boolean };
 
@@ -63,8 +75,6 @@ export function createResolver(layers: readonly Layer[], checkRule: CheckRule): 
 
   function keep(setting: Setting, value: unknown, origin: Origin, behind: Resolved["behind"]): void {
     resolved.set(setting.key, { setting, value, origin, behind });
-    if (setting.isLater && origin !== DEFAULT)
-      warnings.push(`${origin.where}: ${setting.key} has no effect in this version`);
   }
 
   function entriesFor({ key }: Setting): { name: Layer["name"]; entry: LayerEntry }[] {
@@ -99,8 +109,7 @@ export function createResolver(layers: readonly Layer[], checkRule: CheckRule): 
       const value = readEntry(setting, entry)?.value;
       if (value === undefined) continue;
       const isProject = name === "project";
-      const earlier = parts.map(({ taken }) => taken);
-      const { taken, ignored } = isProject ? narrow(value, entry, earlier) : { taken: value, ignored: [] };
+      const { taken, ignored } = isProject ? narrow(value, entry, parts) : { taken: value, ignored: [] };
       for (const each of ignored) ignore(each, setting);
       parts.push({ taken, entry, isProject });
     }
@@ -122,12 +131,15 @@ export function createResolver(layers: readonly Layer[], checkRule: CheckRule): 
       keep(setting, rules, together(parts.filter(({ taken }) => taken.length > 0)), []);
       return rules;
     },
-    servers(setting) {
-      const parts = partsOf(setting, addedServers);
+    servers(setting, rules) {
+      const parts = partsOf(setting, (wanted, entry, earlier) => addedServers(wanted, entry, earlier, rules));
       const all: Servers = Object.assign(Object.create(null), ...parts.map(({ taken }) => taken));
       keep(setting, all, together(parts.filter(({ taken }) => Object.keys(taken).length > 0)), []);
-      return parts.flatMap(({ taken, entry }) =>
-        Object.entries(taken).map(([name, server]) => ({ name, server, origin: entry.origin([name]).where })),
+      return parts.flatMap(({ taken, entry, isProject }) =>
+        Object.entries(taken).map(([name, server]) => ({
+          ...{ name, server, isProject },
+          origin: entry.origin([name]).where,
+        })),
       );
     },
   };
@@ -137,7 +149,7 @@ export function createResolver(layers: readonly Layer[], checkRule: CheckRule): 
 type Part<Value> = { readonly taken: Value; readonly entry: LayerEntry; readonly isProject: boolean };
 
 /** What a project may add; `earlier` is what lower layers said. */
-type Narrow<Value> = (wanted: Value, entry: LayerEntry, earlier: readonly Value[]) => Narrowed<Value>;
+type Narrow<Value> = (wanted: Value, entry: LayerEntry, earlier: readonly Part<Value>[]) => Narrowed<Value>;
 type Narrowed<Value> = { readonly taken: Value; readonly ignored: readonly Ignored[] };
 
 /** The origin of a value that several layers add to. */
@@ -241,29 +253,29 @@ function narrowingRules(rules: readonly GivenRule[], entry: LayerEntry): Narrowe
   return { taken, ignored };
 }
 
-/**
- * What a project may not give to a server. Variables and headers carry keys; a mode may skip questions; a price that is too low
- * would get an agent past a limit of money.
- */
-const USERS_FIELDS: readonly string[] = ["env", "headers", "default_mode", "max_cost", "timeout"];
-
-/** Its servers with names that the user does not have, and without what only the user may set. */
-function addedServers(wanted: Servers, entry: LayerEntry, users: readonly Servers[]): Narrowed<Servers> {
+/** Its servers with names that no lower layer has, and without what only the user may set. */
+function addedServers(
+  wanted: Servers,
+  entry: LayerEntry,
+  earlier: readonly Part<Servers>[],
+  { shortName, usersFields }: ServerRules,
+): Narrowed<Servers> {
   const taken: Record<string, ServerFields> = Object.create(null);
   const ignored: Ignored[] = [];
-  // Rules and agent files know a server by its short name, too: `Claude-Code` must not answer for `claude code`.
-  const usersNames = new Set(users.flatMap((servers) => Object.keys(servers).map(outsideName)));
   for (const [name, server] of Object.entries(wanted)) {
     const origin = entry.origin([name]);
-    if (usersNames.has(outsideName(name))) {
-      ignored.push({ what: name, why: "your own configuration has a server of this name", origin });
+    const isSame = (other: string): boolean => shortName(other) === shortName(name);
+    const owner = earlier.find((part) => Object.keys(part.taken).some(isSame));
+    if (owner !== undefined) {
+      const whose = owner.isProject ? "the project's own configuration" : "your own configuration";
+      ignored.push({ what: name, why: `${whose} has a server of this name`, origin });
       continue;
     }
-    for (const field of USERS_FIELDS.filter((each) => Object.hasOwn(server, each))) {
+    for (const field of usersFields.filter((each) => Object.hasOwn(server, each))) {
       const why = "a project may not set it for a server";
       ignored.push({ what: `${name}.${field}`, why, origin: entry.origin([name, field]) });
     }
-    taken[name] = Object.fromEntries(Object.entries(server).filter(([field]) => !USERS_FIELDS.includes(field)));
+    taken[name] = Object.fromEntries(Object.entries(server).filter(([field]) => !usersFields.includes(field)));
   }
   return { taken, ignored };
 }

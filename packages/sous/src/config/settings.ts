@@ -3,7 +3,7 @@
 import { DEFAULT_CONVERSATION } from "../core/conversation.ts";
 import { AGENT_SERVERS_ABOUT, agentServers } from "./agent-servers.ts";
 import { ALSO_READ_ABOUT, agentFolders, agentNames, IGNORE_HOOKS_ABOUT } from "./agent-settings.ts";
-import { mcpServers } from "./group-types.ts";
+import { MCP_SERVERS_ABOUT, MCP_VARIABLES_ABOUT, mcpServers } from "./mcp-servers.ts";
 import {
   address,
   hosts,
@@ -246,10 +246,8 @@ export const SETTINGS = {
   alsoRead: given("agents.also_read", agentFolders(), [], "never", ALSO_READ_ABOUT),
   ignoreHooks: given("agents.ignore_hooks", agentNames(), [], "never", IGNORE_HOOKS_ABOUT),
   agentServers: given("agent_servers", agentServers(), {}, "add", AGENT_SERVERS_ABOUT),
-  mcpServers: {
-    ...given("mcp_servers", mcpServers(), {}, "add", "Servers of tools that speak MCP, by name."),
-    isLater: true,
-  },
+  mcpServers: given("mcp_servers", mcpServers(), {}, "add", MCP_SERVERS_ABOUT),
+  mcpVariables: given("mcp_variables", variableNames(), [], "never", MCP_VARIABLES_ABOUT),
   metricsPort: optional(
     "metrics.port",
     whole({ least: 0, most: 65_535 }),

@@ -44,8 +44,6 @@ export type Setting<Value = unknown> = {
   readonly project: ProjectScope;
   /** Its value is never shown. */
   readonly isSecret?: true;
-  /** Checked, and without effect in this version; setting it gives a warning. */
-  readonly isLater?: true;
 };
 
 /** A setting that always has a value. */

@@ -1,6 +1,7 @@
 /** The keys about how an agent asks its model. A temperature or an effort that is not understood is a warning: it takes no rights. */
 
 import { messageOf } from "../../core/errors.ts";
+import { readMcpName } from "../../core/mcp-names.ts";
 import {
   checkProviderOptions,
   EFFORTS,
@@ -56,13 +57,19 @@ export const readToolChoice: KeyReader = (draft, key) => {
   if (given === null) return;
   const word = isRecord(given) && Object.keys(given).length === 1 ? given.tool : given;
   if (word === "auto" || word === "none" || word === "required") draft.set("toolChoice", word, [key]);
-  else if (typeof word === "string" && OUR_TOOLS.includes(word)) draft.set("toolChoice", { tool: word }, [key], word);
+  else if (typeof word === "string" && (OUR_TOOLS.includes(word) || isMcpTool(word)))
+    draft.set("toolChoice", { tool: word }, [key], word);
   else {
     const meant = typeof word === "string" ? nearest(word, OUR_TOOLS) : undefined;
     const fix = meant === undefined ? `write \`${key}: required\`` : `did you mean ${meant}?`;
     draft.refuse("SOUS-A003", [key], `${key} is auto, none, required or a tool of sous`, fix);
   }
 };
+
+/** Whether the server has it is known when a run begins. */
+function isMcpTool(word: string): boolean {
+  return readMcpName(word)?.tool !== undefined && !word.includes("*");
+}
 
 /** At the end, when it is known which tools the agent has. */
 export function warnOfChoice(draft: AgentDraft): void {

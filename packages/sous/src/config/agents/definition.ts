@@ -5,6 +5,7 @@ import { oneLine, shortened } from "../../core/clean-text.ts";
 import type { ToolChoice } from "../../core/model-options.ts";
 import type { Tool } from "../../core/tool.ts";
 import type { AgentFile } from "./file.ts";
+import { deniedNames, denies, grants } from "./mcp-entries.ts";
 
 /** What the file cannot know. */
 export type Passed = {
@@ -22,8 +23,11 @@ export function toDefinition(file: AgentFile, { tools, delegates, notes, rules }
   return agent({
     ...described(file, notes),
     model: file.model === "inherit" ? undefined : file.model,
-    tools: file.tools === undefined ? undefined : tools.filter(({ name }) => file.tools?.includes(name)),
-    deny: file.deny,
+    tools: file.tools === undefined ? undefined : tools.filter(({ name }) => grants(file, name)),
+    deny: deniedNames(
+      file,
+      tools.map(({ name }) => name),
+    ),
     delegate: file.delegate && delegates,
     maxTurns: file.maxTurns,
     toolChoice: choiceAmong(file, tools),
@@ -53,8 +57,8 @@ export function described(file: AgentFile, notes: Passed["notes"]) {
 
 /** Undefined where it would force a tool that the agent does not have here: options of a command may take tools away. */
 export function choiceAmong(file: AgentFile, tools: readonly Tool[]): ToolChoice | undefined {
-  const { toolChoice, tools: listed, deny } = file;
-  const left = tools.filter(({ name }) => (listed?.includes(name) ?? true) && !deny.includes(name));
+  const { toolChoice } = file;
+  const left = tools.filter(({ name }) => grants(file, name) && !denies(file, name));
   if (toolChoice === "required") return left.length > 0 || file.delegate ? toolChoice : undefined;
   if (typeof toolChoice !== "object") return toolChoice;
   return left.some(({ name }) => name === toolChoice.tool) ? toolChoice : undefined;

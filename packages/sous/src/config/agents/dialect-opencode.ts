@@ -1,12 +1,12 @@
 /** Agent files of opencode, below `.opencode/agent` and `.opencode/agents`. Without a name an agent is called by its path. */
 
-import type { PermissionEffect } from "../../core/configuration.ts";
 import { matchesGlob } from "../../core/glob.ts";
 import { nearest } from "../../core/nearest.ts";
 import { isRecord } from "../../core/schema.ts";
 import { readEffort, readTemperature, setEffort } from "./asking.ts";
 import { type AgentDraft, isEffect, type KeyReader, type KeyReaders, warnOfAllow } from "./draft.ts";
 import { hasNoEffect, isIgnored, readDescription, readMaxTurns, readModel, readName } from "./fields.ts";
+import { decideServers, isServerTool, type OpencodeStatement, type StatementPath, said } from "./opencode-servers.ts";
 import { rulePatterns } from "./tool-list.ts";
 import { ASKING_TOOLS, meaningOf, namesOf } from "./tools.ts";
 
@@ -81,16 +81,6 @@ export const OPENCODE_KEYS: KeyReaders = {
 };
 
 /** What an agent of opencode may do: `tools` and `permission` as one list of statements, of which the last that matches holds. */
-type Path = readonly (string | number)[];
-type Statement = {
-  /** A name or a pattern of names. */
-  readonly tool: string;
-  /** Of what the call is about; `*` is every call. */
-  readonly input: string;
-  readonly effect: PermissionEffect;
-  readonly path: Path;
-};
-
 /** What opencode asks about as one thing, and the tools of ours that do it. */
 const GROUPS: readonly { names: readonly string[]; tools: readonly string[] }[] = [
   { names: ["read"], tools: ["read_file"] },
@@ -111,10 +101,11 @@ export function readOpencodeRights(draft: AgentDraft): void {
     decide(draft, group.tools, own);
   }
   decideChildren(draft, statements);
+  decideServers(draft, statements);
 }
 
-function decide(draft: AgentDraft, tools: readonly string[], own: readonly Statement[]): void {
-  const isWhole = ({ input }: Statement) => input === "*";
+function decide(draft: AgentDraft, tools: readonly string[], own: readonly OpencodeStatement[]): void {
+  const isWhole = ({ input }: OpencodeStatement) => input === "*";
   // A name that is denied stays denied, whatever a sibling of its group says later.
   const denied = own.find((each) => each.effect === "deny" && isWhole(each) && !each.tool.includes("*"));
   const isRefined = own.some((each) => !isWhole(each) && each.tool === denied?.tool);
@@ -131,7 +122,12 @@ function decide(draft: AgentDraft, tools: readonly string[], own: readonly State
 }
 
 /** Everything is denied but what the exceptions open. */
-function openParts(draft: AgentDraft, tool: string, base: Statement, exceptions: readonly Statement[]): void {
+function openParts(
+  draft: AgentDraft,
+  tool: string,
+  base: OpencodeStatement,
+  exceptions: readonly OpencodeStatement[],
+): void {
   const openings = exceptions.filter(({ effect }) => effect !== "deny");
   const patterns = openings.flatMap((opening) =>
     (rulePatterns(tool, opening.input, "allow") ?? [])
@@ -159,8 +155,8 @@ function openParts(draft: AgentDraft, tool: string, base: Statement, exceptions:
 function closeParts(
   draft: AgentDraft,
   tool: string,
-  base: Statement | undefined,
-  exceptions: readonly Statement[],
+  base: OpencodeStatement | undefined,
+  exceptions: readonly OpencodeStatement[],
 ): void {
   if (base !== undefined) draft.grant(tool, base.path, said(base));
   const isHeard = base?.effect === "ask" || draft.source.scope === "user";
@@ -168,7 +164,7 @@ function closeParts(
   for (const exception of exceptions) if (exception.effect !== "allow") closePart(draft, tool, exception);
 }
 
-function closePart(draft: AgentDraft, tool: string, exception: Statement): void {
+function closePart(draft: AgentDraft, tool: string, exception: OpencodeStatement): void {
   const { effect, input, path } = exception;
   const patterns = rulePatterns(tool, input, "deny");
   if (patterns?.every((pattern) => isReadable(draft, pattern)))
@@ -185,18 +181,14 @@ function isReadable({ source }: AgentDraft, pattern: string): boolean {
   return source.checkRule?.(pattern) === undefined;
 }
 
-function warnOfPattern(draft: AgentDraft, tool: string, { path, input }: Statement): void {
+function warnOfPattern(draft: AgentDraft, tool: string, { path, input }: OpencodeStatement): void {
   const what = rulePatterns(tool, input, "deny") === undefined ? "a pattern" : JSON.stringify(input.slice(0, 60));
   const message = `${tool} cannot be limited by ${what} here: it is left out`;
   draft.warn("SOUS-A006", path, message, "allow or deny it as a whole");
 }
 
-function said({ tool, input, effect }: Statement): string {
-  return `${tool}${input === "*" ? "" : ` ${input}`}: ${effect}`;
-}
-
 /** Only what is said of `task` itself gives it; any restriction of it takes it away. */
-function decideChildren(draft: AgentDraft, statements: readonly Statement[]): void {
+function decideChildren(draft: AgentDraft, statements: readonly OpencodeStatement[]): void {
   const own = statements.filter(({ tool }) => tool === "task");
   const denied = own.find(({ effect }) => effect === "deny");
   const [first] = own;
@@ -212,7 +204,7 @@ function decideChildren(draft: AgentDraft, statements: readonly Statement[]): vo
     );
 }
 
-function readTools(draft: AgentDraft): Statement[] {
+function readTools(draft: AgentDraft): OpencodeStatement[] {
   const { tools } = draft.settings;
   if (tools === undefined || tools === null) return [];
   if (!isRecord(tools)) {
@@ -232,7 +224,7 @@ function readTools(draft: AgentDraft): Statement[] {
   });
 }
 
-function readPermission(draft: AgentDraft): Statement[] {
+function readPermission(draft: AgentDraft): OpencodeStatement[] {
   const key = Object.hasOwn(draft.settings, "permission") ? "permission" : "permissions";
   const permission = draft.settings[key];
   if (permission === undefined || permission === null) return [];
@@ -246,7 +238,13 @@ function readPermission(draft: AgentDraft): Statement[] {
   });
 }
 
-function toStatement(draft: AgentDraft, tool: string, input: string, effect: unknown, path: Path): Statement[] {
+function toStatement(
+  draft: AgentDraft,
+  tool: string,
+  input: string,
+  effect: unknown,
+  path: StatementPath,
+): OpencodeStatement[] {
   if (isEffect(effect)) return checkTool(draft, { tool, input: input === "**" ? "*" : input, effect, path });
   draft.refuse(
     "SOUS-A003",
@@ -258,9 +256,9 @@ function toStatement(draft: AgentDraft, tool: string, input: string, effect: unk
 }
 
 /** An unknown name is harmless when it allows; when it restricts it may be meant for a tool we have. */
-function checkTool(draft: AgentDraft, statement: Statement): Statement[] {
+function checkTool(draft: AgentDraft, statement: OpencodeStatement): OpencodeStatement[] {
   const { tool, effect, path } = statement;
-  if (/[*?]/.test(tool) || meaningOf(tool, "opencode") !== "unknown") return [statement];
+  if (/[*?]/.test(tool) || meaningOf(tool, "opencode") !== "unknown" || isServerTool(draft, tool)) return [statement];
   const meant = nearest(tool, namesOf("opencode"));
   const fix = meant === undefined ? "remove it, or leave it for the other program" : `did you mean ${meant}?`;
   if (effect === "allow" || meant === undefined)

@@ -19,6 +19,8 @@ import {
   readTimeout,
   readTimeoutMinutes,
 } from "./fields.ts";
+import { watchedEntry } from "./mcp-entries.ts";
+import { readMcpServers } from "./mcp-servers.ts";
 import { slugOf } from "./names.ts";
 import { readDenyList, readToolList } from "./tool-list.ts";
 import { ASKING_TOOLS, CHANGING_TOOLS, meaningOf, OUR_TOOLS } from "./tools.ts";
@@ -50,7 +52,7 @@ function readRule(draft: AgentDraft, path: readonly (string | number)[], value: 
     return;
   }
   const [, tool = ""] = /^([A-Za-z0-9_-]+)(\(.*\))?$/s.exec(pattern) ?? [];
-  if (!OUR_TOOLS.includes(tool)) {
+  if (!OUR_TOOLS.includes(tool) && !/^mcp__[A-Za-z0-9_*-]+$/.test(pattern)) {
     const meant = nearest(tool, OUR_TOOLS);
     const fix = meant === undefined ? `use one of ${OUR_TOOLS.join(", ")}` : `did you mean ${meant}?`;
     draft.refuse(
@@ -71,6 +73,8 @@ export const SOUS_KEYS: KeyReaders = {
   description: readDescription,
   tools: readToolList,
   deny: readDenyList,
+  mcp_servers: readMcpServers,
+  mcpServers: readMcpServers,
   permissions: readPermissions,
   delegate: readDelegate,
   model: readModel,
@@ -179,8 +183,10 @@ function denyWatched(draft: AgentDraft, path: readonly (string | number)[], matc
   }
   for (const meaning of meanings) {
     if (meaning === "children") draft.children(false, path, `hook for ${matcher}`);
-    else if (typeof meaning === "object") draft.deny(meaning.tool, path, `hook for ${matcher}`);
+    else if (typeof meaning === "object" && "tool" in meaning) draft.deny(meaning.tool, path, `hook for ${matcher}`);
   }
+  for (const name of names.filter((each) => each.trim().startsWith("mcp")))
+    draft.deny(watchedEntry(name.trim()), path, `hook for ${matcher}`);
   draft.warn(
     "SOUS-A007",
     path,
@@ -207,7 +213,7 @@ export const CLAUDE_KEYS: KeyReaders = {
   background: hasNoEffect("the caller of the agent decides whether it waits"),
   effort: readEffort,
   initialPrompt: hasNoEffect("the agent gets its task from its caller"),
-  mcpServers: hasNoEffect("servers are not started from agent files"),
+  mcpServers: readMcpServers,
   memory: hasNoEffect("agents keep no memory between runs"),
   skills: hasNoEffect("skills are not loaded"),
 };
@@ -251,8 +257,8 @@ export const GEMINI_KEYS: KeyReaders = {
   max_turns: readMaxTurns,
   timeout_mins: readTimeoutMinutes,
   temperature: readTemperature,
-  mcpServers: hasNoEffect("servers are not started from agent files"),
-  mcp_servers: hasNoEffect("servers are not started from agent files"),
+  mcpServers: readMcpServers,
+  mcp_servers: readMcpServers,
   policy: refusePolicy,
   agent_card_url: refuseRemote,
   agent_card_json: refuseRemote,

@@ -3,6 +3,7 @@
 import type { PermissionEffect, PermissionRule } from "../../core/configuration.ts";
 import type { AgentFileCode } from "../../core/problem.ts";
 import type { AgentFile, AgentProblem, AgentSource, FieldOrigin, FrontMatter } from "./file.ts";
+import { denies } from "./mcp-entries.ts";
 
 type Path = readonly (string | number)[];
 type Field =
@@ -196,8 +197,9 @@ export class AgentDraft {
     return this.#tools === undefined ? undefined : [...this.#tools.keys()];
   }
 
+  /** Of a pattern: whether all of it is. */
   isDenied(tool: string): boolean {
-    return this.#deny.has(tool);
+    return denies({ deny: [...this.#deny.keys()] }, tool);
   }
 
   get isEmpty(): boolean {

@@ -166,7 +166,7 @@ function isLostPermission({ settings, source }: AgentDraft, key: string): boolea
   const value = settings[key];
   const isRight = typeof value === "boolean" || isEffect(value) || isRecord(value);
   const meaning = meaningOf(key.replace(/[^\w-]+/g, ""), source.dialect);
-  return isRight && (typeof meaning === "object" || meaning === "children");
+  return isRight && ((typeof meaning === "object" && "tool" in meaning) || meaning === "children");
 }
 
 /** One line for all of them: many files carry a version, an author and tags. */

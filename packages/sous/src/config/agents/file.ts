@@ -23,6 +23,8 @@ export type AgentSource = {
   readonly checkRule?: ((pattern: string) => string | undefined) | undefined;
   /** The names in `agent_servers`, for `model: external/NAME`; undefined when they are not known. */
   readonly servers?: readonly string[] | undefined;
+  /** The names in `mcp_servers` and `.mcp.json`; undefined when they are not known. */
+  readonly mcpServers?: readonly string[] | undefined;
   /** The setting `agents.ignore_hooks`: names of agents, and files and folders as they are named to people. */
   readonly ignoreHooks?: readonly string[] | undefined;
 };
@@ -47,9 +49,9 @@ export type AgentFile = {
   readonly nickname: string | undefined;
   readonly description: string | undefined;
   readonly instructions: string;
-  /** Exactly these tools of ours; undefined is what its parent passes on. */
+  /** Exactly these tools of ours, and these entries for tools of MCP servers (`mcp-entries.ts`); undefined is what its parent passes on. */
   readonly tools: readonly string[] | undefined;
-  /** Tools of ours that neither the agent nor anything below it may use. */
+  /** Tools that neither the agent nor anything below it may use, in the same way. */
   readonly deny: readonly string[];
   /** For the calls of this agent. Deny wins over ask, and ask over allow; together with other rules the stricter holds. */
   readonly rules: readonly PermissionRule[];

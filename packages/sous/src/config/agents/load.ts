@@ -5,8 +5,9 @@ import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, join, posix } from "node:path";
 import { visibleText } from "../../core/clean-text.ts";
 import { messageOf } from "../../core/errors.ts";
+import { readRegular } from "../../machine/read-regular.ts";
 import { MAX_AGENT_BYTES } from "../read-file.ts";
-import { NOTES_NAMES, type ProjectFile, readRegular, realInside } from "../trust/files.ts";
+import { NOTES_NAMES, type ProjectFile, realInside } from "../trust/files.ts";
 import type { AgentFile, AgentProblem, AgentScope, AgentSource } from "./file.ts";
 import { type AgentFolder, type AgentPlace, dialectOf, PROJECT_FOLDERS, placeIn } from "./folders.ts";
 
@@ -18,6 +19,7 @@ type AgentFolders = {
   /** What is wrong with the pattern of a rule. */
   readonly checkRule?: AgentSource["checkRule"];
   readonly servers?: AgentSource["servers"];
+  readonly mcpServers?: AgentSource["mcpServers"];
   readonly ignoreHooks?: AgentSource["ignoreHooks"];
 };
 
@@ -30,7 +32,7 @@ const MAX_DEPTH = 16;
 
 /** Never throws. The user's agents win over the project's, and within each ours over those of other programs. */
 export async function loadAgentFiles(folders: AgentFolders): Promise<LoadedAgents> {
-  const { checkRule, servers, ignoreHooks } = folders;
+  const { checkRule, servers, mcpServers, ignoreHooks } = folders;
   const problems: AgentProblem[] = [];
   const found = await findAll(folders, problems);
   for (const { file } of found.slice(MAX_FILES, MAX_FILES + 1))
@@ -45,7 +47,7 @@ export async function loadAgentFiles(folders: AgentFolders): Promise<LoadedAgent
     const text = await source.read();
     if (typeof text === "string") problems.push(about(source.file, `the file cannot be read: ${text}`, "error"));
     if (typeof text === "string" || isPlainReadme(source.file, text)) continue;
-    const read = readAgentFile({ ...source, text, checkRule, servers, ignoreHooks });
+    const read = readAgentFile({ ...source, text, checkRule, servers, mcpServers, ignoreHooks });
     problems.push(...read.problems);
     if (read.agent === undefined) continue;
     const winner = agents.get(read.agent.name);

@@ -8,6 +8,8 @@ import { AgentDraft, type KeyReaders } from "./draft.ts";
 import { judgeUnknownKey, setName, warnOfUnknownKeys } from "./fields.ts";
 import type { AgentDialect, AgentSource, ReadAgent } from "./file.ts";
 import { readFrontMatter } from "./front-matter.ts";
+import { covers } from "./mcp-entries.ts";
+import { grantServers, isThere } from "./mcp-servers.ts";
 import { CHANGING_TOOLS, OUR_TOOLS } from "./tools.ts";
 
 const KEYS: Readonly<Record<AgentDialect, KeyReaders>> = {
@@ -33,6 +35,7 @@ export function readAgentFile(source: AgentSource): ReadAgent {
   warnOfUnknownKeys(draft, Object.keys(readers));
   if (dialect === "opencode") readOpencodeRights(draft);
   if (dialect === "gemini") geminiDefaults(draft);
+  grantServers(draft);
   complete(draft);
   warnOfLoss(draft);
   if (dialect === "sous") warnOfChoice(draft);
@@ -59,10 +62,10 @@ function complete(draft: AgentDraft): void {
 function warnOfLoss(draft: AgentDraft): void {
   const { settings } = draft;
   const { dialect } = draft.source;
-  const had = draft.granted ?? OUR_TOOLS;
+  const had = (draft.granted ?? OUR_TOOLS).filter((tool) => isThere(draft, tool));
   const taken = had.filter((tool) => draft.isDenied(tool));
   const isPlan = settings.permissionMode === "plan" && dialect === "claude";
-  const lost = isPlan ? taken.filter((tool) => CHANGING_TOOLS.includes(tool)) : [];
+  const lost = isPlan ? taken.filter((tool) => CHANGING_TOOLS.some((each) => covers(each, tool))) : [];
   if (lost.length > 0)
     draft.warn(
       "SOUS-A007",

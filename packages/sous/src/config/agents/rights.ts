@@ -1,8 +1,9 @@
 /** What an agent of a file may really do among the tools there are, and where each right comes from. */
 
-import type { PermissionEffect } from "../../core/configuration.ts";
+import type { McpServer, PermissionEffect } from "../../core/configuration.ts";
 import { METERED_OUTPUT } from "../../core/limits.ts";
 import type { AgentFile, AgentProblem, FieldOrigin } from "./file.ts";
+import { concernsServer, covers, coversAnyForm, serverEntry } from "./mcp-entries.ts";
 
 type EffectiveTool = {
   readonly tool: string;
@@ -37,11 +38,20 @@ export type EffectiveRights = {
 const INHERITED = "inherited";
 const UNSET = "default";
 
-/** `available` is what its parent could pass on; deny wins. */
-export function toEffectiveRights(agent: AgentFile, available: readonly string[]): EffectiveRights {
+/** `available` is what its parent could pass on; deny wins. Tools of `servers` are told by entries: which there are is not known here. */
+export function toEffectiveRights(
+  agent: AgentFile,
+  available: readonly string[],
+  servers: readonly Pick<McpServer, "name" | "agents" | "isDisabled">[] = [],
+): EffectiveRights {
   const { fields } = agent.origins;
   return {
-    tools: available.map((tool) => effectiveTool(agent, tool)),
+    tools: [
+      ...available.map((tool) => effectiveTool(agent, tool)),
+      ...servers
+        .filter(({ isDisabled, agents }) => !isDisabled && (agents?.includes(agent.name) ?? true))
+        .flatMap(({ name }) => effectiveEntries(agent, name)),
+    ],
     rules: [
       ...agent.only.map(({ pattern, origin }) => ({ effect: "only" as const, pattern, from: origin })),
       ...agent.rules.map(({ effect, pattern, origin }) => ({ effect, pattern, from: origin })),
@@ -72,11 +82,25 @@ function askingOf(agent: AgentFile): EffectiveRights["asking"] {
 
 function effectiveTool(agent: AgentFile, tool: string): EffectiveTool {
   const { tools, deny, fields } = agent.origins;
-  const isDenied = agent.deny.includes(tool);
-  if (isDenied) return { tool, isAllowed: false, from: lineOf(agent, deny[tool]) ?? UNSET };
+  const denied = agent.deny.find((entry) => coversAnyForm(entry, tool));
+  if (denied !== undefined) return { tool, isAllowed: false, from: lineOf(agent, deny[denied]) ?? UNSET };
   if (agent.tools === undefined) return { tool, isAllowed: true, from: INHERITED };
-  const isListed = agent.tools.includes(tool);
-  return { tool, isAllowed: isListed, from: lineOf(agent, isListed ? tools[tool] : fields.tools) ?? UNSET };
+  const listed = agent.tools.find((entry) => covers(entry, tool));
+  const origin = listed === undefined ? fields.tools : tools[listed];
+  return { tool, isAllowed: listed !== undefined, from: lineOf(agent, origin) ?? UNSET };
+}
+
+/** What the file says about one server: each entry that it grants, and each that it denies. */
+function effectiveEntries(agent: AgentFile, server: string): EffectiveTool[] {
+  const whole = serverEntry(server);
+  const isAbout = (entry: string): boolean => concernsServer(entry, server);
+  const granted = agent.tools === undefined ? [whole] : agent.tools.filter(isAbout);
+  const denied = agent.deny.filter((entry) => isAbout(entry) && !covers(entry, whole));
+  const shown = granted.length === 0 ? [whole] : granted;
+  return [
+    ...shown.map((entry) => effectiveTool(agent, entry)),
+    ...denied.filter((entry) => !shown.includes(entry)).map((entry) => effectiveTool(agent, entry)),
+  ];
 }
 
 function lineOf({ file }: AgentFile, origin: FieldOrigin | undefined): string | undefined {

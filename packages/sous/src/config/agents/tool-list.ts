@@ -3,6 +3,7 @@
 import type { PermissionEffect } from "../../core/configuration.ts";
 import { nearest } from "../../core/nearest.ts";
 import type { AgentDraft } from "./draft.ts";
+import { denyingEntry, EVERY_MCP_TOOL } from "./mcp-entries.ts";
 import { meaningOf, namesOf, OUR_TOOLS } from "./tools.ts";
 
 type Path = readonly (string | number)[];
@@ -45,8 +46,9 @@ const MAX_NAMED = 20;
 function grantEntry(draft: AgentDraft, { path, said, name, specifier }: Entry): void {
   const meaning = meaningOf(name, draft.source.dialect);
   if (typeof meaning === "object") {
-    draft.grant(meaning.tool, path, said);
-    if (specifier !== undefined) limitTool(draft, meaning.tool, specifier, path);
+    const tool = "mcp" in meaning ? meaning.mcp : meaning.tool;
+    draft.grant(tool, path, said);
+    if (specifier !== undefined) limitTool(draft, tool, specifier, path);
     return;
   }
   if (meaning === "children") {
@@ -82,9 +84,11 @@ export function readDenyList(draft: AgentDraft, key: string): void {
   const entries = readEntries(draft, key) ?? [];
   for (const { path, said, name, specifier } of entries) {
     const meaning = meaningOf(name, draft.source.dialect);
-    if (name === "*") for (const tool of OUR_TOOLS) draft.deny(tool, path, said);
-    else if (typeof meaning === "object") denyTool(draft, meaning.tool, { path, said, name, specifier });
-    else if (meaning === "children") draft.children(false, path, said);
+    if (name === "*") for (const tool of [...OUR_TOOLS, EVERY_MCP_TOOL]) draft.deny(tool, path, said);
+    else if (typeof meaning === "object") {
+      const tool = "mcp" in meaning ? denyingEntry(meaning.mcp) : meaning.tool;
+      denyTool(draft, tool, { path, said, name, specifier });
+    } else if (meaning === "children") draft.children(false, path, said);
     else if (meaning === "unknown" && !/^mcp/i.test(name))
       draft.refuse("SOUS-A006", path, `there is no tool ${said} that could be denied`, suggestion(draft, name));
   }

@@ -2,6 +2,7 @@
 
 import type { AgentDialect } from "./file.ts";
 import { normalKey } from "./known-keys.ts";
+import { EVERY_MCP_TOOL, mcpEntry } from "./mcp-entries.ts";
 
 /** The built-in tools of the command line. */
 export const OUR_TOOLS: readonly string[] = [
@@ -16,17 +17,19 @@ export const OUR_TOOLS: readonly string[] = [
 ];
 
 /** Tools that ask before they run. */
-export const ASKING_TOOLS: readonly string[] = ["write_file", "edit_file", "terminal", "fetch"];
-/** Tools that change something. `fetch` is not among them. */
-export const CHANGING_TOOLS: readonly string[] = ["write_file", "edit_file", "terminal"];
+export const ASKING_TOOLS: readonly string[] = ["write_file", "edit_file", "terminal", "fetch", EVERY_MCP_TOOL];
+/** Tools that change something, or may: what a server does is not known. `fetch` is not among them. */
+export const CHANGING_TOOLS: readonly string[] = ["write_file", "edit_file", "terminal", EVERY_MCP_TOOL];
 
-/** What a name stands for: a tool of ours, the right to have children, a tool that only the other program has, or nothing. */
-export type ToolMeaning = { tool: string } | "children" | "elsewhere" | "unknown";
+/** What a name stands for: a tool of ours or of MCP servers, the right to have children, a tool that only the other program has, or nothing. */
+export type ToolMeaning = { tool: string } | { mcp: string } | "children" | "elsewhere" | "unknown";
 
 export function meaningOf(name: string, dialect: AgentDialect): ToolMeaning {
   const names = NAMES[dialect];
   const ours = Object.hasOwn(names, name) ? names[name] : undefined;
   if (ours !== undefined) return ours === CHILDREN ? "children" : { tool: ours };
+  const mcp = mcpEntry(name, dialect);
+  if (mcp !== undefined) return { mcp };
   if (ELSEWHERE[dialect].includes(name) || FOREIGN.test(name)) return "elsewhere";
   return "unknown";
 }
@@ -44,7 +47,7 @@ export function isToolWord(word: string): boolean {
 const DIALECTS: readonly AgentDialect[] = ["sous", "claude", "gemini", "opencode"];
 
 const CHILDREN = "(children)";
-/** Tools of MCP servers and of plugins. */
+/** Tools of plugins, and names that only begin like those of servers. */
 const FOREIGN = /^(mcp_|discovered_tool_)/;
 
 const CLAUDE: Readonly<Record<string, string>> = {

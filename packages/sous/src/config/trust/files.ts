@@ -1,10 +1,10 @@
 /** The files of a project that can have an effect on sous, as one snapshot with one fingerprint. */
 
 import { createHash } from "node:crypto";
-import { constants } from "node:fs";
-import { lstat, open, readdir, readlink, realpath } from "node:fs/promises";
+import { lstat, readdir, readlink, realpath } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import { codeOf, messageOf, UserError } from "../../core/errors.ts";
+import { readRegular } from "../../machine/read-regular.ts";
 import { dialectOf, PROJECT_FOLDERS, placeIn } from "../agents/folders.ts";
 
 /** Notes for agents: the first of these that is there is read, and no other. File tools write them when a person has said yes. */
@@ -130,24 +130,6 @@ function inWords<T>(path: string, work: Promise<T>): Promise<T> {
 function tooMuch(what: string): UserError {
   return new UserError(
     `This project cannot be trusted: ${what}. Keep only configuration in .sous and the agent folders.`,
-  );
-}
-
-/** The whole file. Throws when it is a link, not a file, or larger than it may be. */
-export async function readRegular(path: string, maxBytes: number): Promise<Buffer> {
-  // Without blocking: what was a file a moment ago may be a pipe now.
-  await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  const found = await file.stat();
-  if (!found.isFile()) throw new Error("it is not a file");
-  const content = Buffer.alloc(Math.min(found.size, maxBytes) + 1);
-  let length = 0;
-  while (length < content.length) {
-    const { bytesRead } = await file.read(content, length, content.length - length, length);
-    if (bytesRead === 0) return content.subarray(0, length);
-    length += bytesRead;
-  }
-  throw new Error(
-    length > maxBytes ? `it is larger than ${Math.floor(maxBytes / 1024)} KB` : "it grows while it is read",
   );
 }
 

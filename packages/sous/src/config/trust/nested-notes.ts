@@ -1,8 +1,9 @@
 /** Notes of sub-folders: read when they are what a person has seen, each by its own hash. */
 
 import { join, posix } from "node:path";
+import { readRegular } from "../../machine/read-regular.ts";
 import { toNotes } from "../agents/load.ts";
-import { type FileHash, hashesOf, NOTES_NAMES, readRegular } from "./files.ts";
+import { type FileHash, hashesOf, NOTES_NAMES } from "./files.ts";
 
 /** A larger file is no note. */
 const MAX_FILE_BYTES = 256 * 1024;

@@ -1,11 +1,11 @@
 /** The private file that says which projects are trusted, and as what. */
 
-import { randomBytes } from "node:crypto";
-import { chmod, lstat, mkdir, open, rename, rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
-import { codeOf, messageOf, UserError } from "../../core/errors.ts";
-import { type FileHash, readRegular } from "./files.ts";
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+import { messageOf, UserError } from "../../core/errors.ts";
+import { changeLocked, replaceFile, whyNotOurs } from "../../machine/private-file.ts";
+import { readRegular } from "../../machine/read-regular.ts";
+import type { FileHash } from "./files.ts";
 
 /** One project, by its real path. */
 export type TrustRecord = {
@@ -24,8 +24,6 @@ export type NarrowingRule = { readonly effect: "ask" | "deny"; readonly pattern:
 
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_RECORDS = 5000;
-/** No process holds the lock for longer. */
-const STALE_MS = 10_000;
 
 function trustFile(stateFolder: string): string {
   return join(stateFolder, "trust.json");
@@ -34,12 +32,9 @@ function trustFile(stateFolder: string): string {
 /** Throws a `UserError` when the file is there and not one that only we can have written. */
 export async function readTrustRecords(stateFolder: string): Promise<TrustRecord[]> {
   const file = trustFile(stateFolder);
-  const found = await lstat(file).catch(() => undefined);
-  if (found === undefined) return [];
-  if (!found.isFile()) throw new UserError(`${file} is not a file of sous: remove it, then trust the project again`);
-  const isForeign = process.getuid !== undefined && found.uid !== process.getuid();
-  if (isForeign || (found.mode & 0o022) !== 0)
-    throw new UserError(`${file} can be written by others, so it is not believed: remove it, then trust again`);
+  if ((await lstat(file).catch(() => undefined)) === undefined) return [];
+  const problem = await whyNotOurs(file);
+  if (problem !== undefined) throw new UserError(`${file} ${problem}: remove it, then trust the project again`);
   try {
     return parse(await readRegular(file, MAX_BYTES));
   } catch (error) {
@@ -87,57 +82,12 @@ export async function changeTrustRecords(
 ): Promise<void> {
   const file = trustFile(stateFolder);
   try {
-    await makePrivateFolder(stateFolder);
-    await using _lock = await lock(`${file}.lock`);
-    const projects = change(await readTrustRecords(stateFolder)).slice(-MAX_RECORDS);
-    await replace(file, `${JSON.stringify({ version: 1, projects }, undefined, 2)}\n`);
+    await changeLocked(file, async () => {
+      const projects = change(await readTrustRecords(stateFolder)).slice(-MAX_RECORDS);
+      await replaceFile(file, `${JSON.stringify({ version: 1, projects }, undefined, 2)}\n`);
+    });
   } catch (error) {
     if (error instanceof UserError) throw error;
     throw new UserError(`${file} cannot be written: ${messageOf(error)}`, { cause: error });
   }
-}
-
-/** Folder by folder: Node's own way of making them all never ends where nothing can be made, as below `/proc`. */
-async function makePrivateFolder(folder: string): Promise<void> {
-  const found = await lstat(folder).catch(() => undefined);
-  if (found?.isDirectory() === true) return chmod(folder, 0o700);
-  if (found !== undefined) throw new UserError(`${folder} is not a folder: remove it, or set XDG_STATE_HOME`);
-  await makeFolders(folder);
-}
-
-async function makeFolders(folder: string): Promise<void> {
-  if (dirname(folder) === folder || (await lstat(folder).catch(() => undefined)) !== undefined) return;
-  await makeFolders(dirname(folder));
-  await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "EEXIST") throw error;
-  });
-}
-
-async function lock(file: string): Promise<AsyncDisposable> {
-  for (const deadline = Date.now() + STALE_MS; ; await wait(20)) {
-    try {
-      await (await open(file, "wx", 0o600)).close();
-      return { [Symbol.asyncDispose]: () => rm(file, { force: true }) };
-    } catch (error) {
-      if (codeOf(error) !== "EEXIST") throw error;
-      const heldSince = await stat(file).then(
-        ({ mtimeMs }) => mtimeMs,
-        () => Date.now(),
-      );
-      if (Date.now() - heldSince > STALE_MS || Date.now() > deadline) await rm(file, { force: true });
-    }
-  }
-}
-
-async function replace(file: string, text: string): Promise<void> {
-  const draft = `${file}.${randomBytes(6).toString("hex")}`;
-  try {
-    await using handle = await open(draft, "wx", 0o600);
-    await handle.writeFile(text);
-    await handle.sync();
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  }
-  await rename(draft, file);
 }

@@ -5,13 +5,28 @@ import type { ReadAgent } from "../agents/file.ts";
 import { dialectOf, PROJECT_FOLDERS, placeIn } from "../agents/folders.ts";
 import { isPlainReadme } from "../agents/load.ts";
 import { readAgentFile } from "../agents/read.ts";
+import { openMcpFile } from "../mcp-file.ts";
+import { normalFields } from "../mcp-servers.ts";
+import { variablesIn } from "../mcp-variables.ts";
 import { readYaml } from "../yaml/document.ts";
 import type { ProjectFile, ProjectSnapshot } from "./files.ts";
 
 export type ProjectReview = {
   readonly agents: readonly ReadAgent[];
   /** Programs and addresses, each with the file and the name it stands under. */
-  readonly servers: readonly { readonly file: string; readonly name: string; readonly runs: string }[];
+  readonly servers: readonly NamedServer[];
+};
+
+type NamedServer = {
+  readonly file: string;
+  readonly name: string;
+  readonly runs: string;
+  /** The folder it wants to start in; undefined is the project. */
+  readonly cwd: string | undefined;
+  /** The names of the variables and headers that it sets: `npm_config_registry` makes `npx` start another program. */
+  readonly sets: readonly string[];
+  /** The names of the variables that it asks for. */
+  readonly variables: readonly string[];
 };
 
 const MAX_YAML = 1024 * 1024;
@@ -30,17 +45,9 @@ function readAgent({ path, content }: ProjectFile): ReadAgent[] {
 
 function serversOf({ path, content }: ProjectFile): ProjectReview["servers"] {
   if (content === undefined) return [];
-  if (path === ".mcp.json") return named(path, parseJson(content.toString("utf8")), ["mcpServers", "servers"]);
+  if (path === ".mcp.json") return named(path, openMcpFile(content, path).value, ["mcpServers", "servers"]);
   if (path !== ".sous/config.yaml") return [];
   return named(path, readYaml(content, { file: path, maxBytes: MAX_YAML }).value, ["mcp_servers", "agent_servers"]);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function named(file: string, value: unknown, keys: readonly string[]): ProjectReview["servers"] {
@@ -48,16 +55,34 @@ function named(file: string, value: unknown, keys: readonly string[]): ProjectRe
   return keys.flatMap((key) => {
     const servers = Object.hasOwn(value, key) ? value[key] : undefined;
     if (!isRecord(servers)) return [];
-    return Object.entries(servers).map(([name, server]) => ({ file, name, runs: runsOf(server) }));
+    return Object.entries(servers).map(([name, server]) => ({
+      ...{ file, name, runs: runsOf(server), ...surroundingsOf(server) },
+      variables: variablesIn(textsIn(server)),
+    }));
   });
 }
 
+/** Without values of variables and headers, which may be keys. */
 function runsOf(server: unknown): string {
   if (!isRecord(server)) return "?";
-  const { command, args, url } = server;
+  const { command, args, url } = normalFields(server);
   const words = [command, ...(Array.isArray(args) ? args : []), ...(command === undefined ? [url] : [])];
+  // Blanks would push what follows out of sight.
   return words
     .filter((word) => word !== undefined)
     .map(String)
-    .join(" ");
+    .join(" ")
+    .replace(/\s+/g, " ");
+}
+
+function surroundingsOf(server: unknown): Pick<NamedServer, "cwd" | "sets"> {
+  const { cwd, env, headers } = isRecord(server) ? normalFields(server) : {};
+  const names = [env, headers].flatMap((each) => (isRecord(each) ? Object.keys(each) : []));
+  return { cwd: cwd === undefined ? undefined : String(cwd), sets: names };
+}
+
+/** Every text of a server, however deep. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }

@@ -1,0 +1,216 @@
+/** `mcp_servers`: servers of tools as Claude Code, Cursor, VS Code, gemini-cli and opencode write them, with a few fields of ours. */
+
+import { mcpServerPart } from "../core/mcp-names.ts";
+import { isRecord } from "../core/schema.ts";
+import { DURATION_PATTERN, parseDuration } from "../core/units.ts";
+import {
+  type Field,
+  type Fields,
+  field,
+  fieldOf,
+  groupsOf,
+  type ServerFields,
+  type Servers,
+  TEXT,
+  TEXTS,
+} from "./group-types.ts";
+import { type Complaint, complaint, flag, type ValueType } from "./value-type.ts";
+
+export const MCP_SERVERS_ABOUT =
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what people write.
+  "Servers of tools that speak MCP, by name, as in .mcp.json: command, args, env and cwd, or url and headers; type (stdio, http, sse). Of ours: tools and deny (names of its tools, * allowed), agents (only these get its tools; sous is the root), timeout of a call (2m), start_timeout (30s), disabled. ${NAME} and ${NAME:-x} stand for variables.";
+export const MCP_VARIABLES_ABOUT =
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what people write.
+  "Variables that a project's MCP servers may read as ${NAME}. Without it, a project reads only HOME, PATH, USER and the like.";
+
+const DAY_MS = 86_400_000;
+/** Each is a program: more are a mistake, or an attack on the machine. */
+export const MAX_SERVERS = 100;
+
+/** Types that start a program. */
+const STDIO = ["stdio", "local"];
+const HTTP = ["http", "streamable-http", "streamableHttp", "streamable_http", "remote"];
+const TYPES: readonly unknown[] = [...STDIO, ...HTTP, "sse"];
+
+/** opencode writes the program and its arguments as one list. */
+const COMMAND: Field = {
+  schema: { anyOf: [TEXT.schema, { ...TEXTS.schema, minItems: 1 }] },
+  complain: (value) =>
+    Array.isArray(value) && value.length > 0 && value[0] !== "" ? TEXTS.complain(value) : TEXT.complain(value),
+};
+
+/** People write `PORT: 3000`. A number that has lost digits would be another text. */
+const SCALAR = { type: ["string", "number", "boolean"] };
+const isScalar = (value: unknown): boolean =>
+  typeof value === "string" ||
+  typeof value === "boolean" ||
+  (typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER);
+const ARGUMENTS: Field = field(
+  { type: "array", items: SCALAR },
+  "a list of texts",
+  (value) => Array.isArray(value) && value.every(isScalar),
+);
+const SCALARS_BY_NAME: Field = field(
+  { type: "object", additionalProperties: SCALAR },
+  "texts by name",
+  (value) => isRecord(value) && Object.values(value).every(isScalar),
+);
+
+const LIMIT: Field = {
+  schema: { type: ["number", "string"], exclusiveMinimum: 0, pattern: DURATION_PATTERN.source },
+  complain(value) {
+    const time = toMs(value);
+    if (time === undefined) return { kind: "type", message: "must be a time such as 90s or 5m" };
+    return time > 0 && time <= DAY_MS ? undefined : { kind: "range", message: "must be more than 0 and at most 24h" };
+  },
+};
+
+/**
+ * A number means milliseconds to Claude Code, gemini-cli and opencode, and seconds to us, Cline and Roo. No call is meant to end
+ * within a second, so less than 1000 are seconds.
+ */
+export function toMs(value: unknown): number | undefined {
+  if (typeof value === "string") return parseDuration(value);
+  if (typeof value !== "number" || Number.isNaN(value)) return undefined;
+  return value < 1000 ? value * 1000 : value;
+}
+
+const OURS: Fields = {
+  command: COMMAND,
+  args: ARGUMENTS,
+  env: SCALARS_BY_NAME,
+  cwd: TEXT,
+  url: TEXT,
+  headers: SCALARS_BY_NAME,
+  type: field({ enum: TYPES }, "stdio, http or sse", (value) => TYPES.includes(value)),
+  timeout: LIMIT,
+  start_timeout: LIMIT,
+  disabled: fieldOf(flag()),
+  tools: TEXTS,
+  deny: TEXTS,
+  agents: TEXTS,
+};
+
+/** How others write the same. */
+const ALIASES: Readonly<Record<string, string>> = {
+  environment: "env",
+  httpUrl: "url",
+  serverUrl: "url",
+  includeTools: "tools",
+  enabledTools: "tools",
+  allowedTools: "tools",
+  enabled_tools: "tools",
+  excludeTools: "deny",
+  disabledTools: "deny",
+  disabled_tools: "deny",
+};
+
+/** Fields of other programs that mean nothing here. Those that allow calls there allow none here. */
+const WITHOUT_EFFECT: readonly string[] = [
+  ...[
+    "alwaysAllow",
+    "alwaysLoad",
+    "autoApprove",
+    "auth",
+    "authProviderType",
+    "description",
+    "dev",
+    "envFile",
+    "gallery",
+  ],
+  ...["headersHelper", "name", "oauth", "sandbox", "sandboxEnabled", "title", "trust", "version"],
+];
+
+const FIELDS: Fields = {
+  ...OURS,
+  enabled: fieldOf(flag()),
+  ...Object.fromEntries(Object.entries(ALIASES).map(([name, ours]) => [name, OURS[ours] ?? TEXT])),
+  ...Object.fromEntries(WITHOUT_EFFECT.map((name) => [name, field({}, "anything", () => true)])),
+};
+
+/** Of a server in a file: those that change something here, and the others. Null is how some programs write nothing. */
+export function splitFields(server: ServerFields): { readonly used: ServerFields; readonly unused: readonly string[] } {
+  const isUsed = (name: string): boolean => Object.hasOwn(FIELDS, name) && !WITHOUT_EFFECT.includes(name);
+  return {
+    used: Object.fromEntries(Object.entries(server).filter(([name, value]) => isUsed(name) && value !== null)),
+    unused: Object.keys(server).filter((name) => !isUsed(name)),
+  };
+}
+
+const ADDRESSES = ["url", ...Object.keys(ALIASES).filter((name) => ALIASES[name] === "url")];
+
+export function mcpServers(): ValueType<Servers> {
+  const allowed = "servers by name, each with command or url";
+  const type = groupsOf<ServerFields>({
+    allowed,
+    advice: allowed,
+    name: {
+      pattern: /^[A-Za-z0-9@_][\w .:+()@/-]{0,99}$/,
+      wants: "a name of letters, digits, spaces and . _ : + ( ) @ / -, of at most 100 characters",
+    },
+    fields: FIELDS,
+    needed: {
+      oneOf: ["command", "url"],
+      or: {
+        schema: { anyOf: ADDRESSES.slice(1).map((name) => ({ required: [name] })) },
+        accepts: (given) => ADDRESSES.some((name) => Object.hasOwn(given, name)),
+      },
+    },
+    complainOfNames,
+    toValue: (given) => given,
+  });
+  return {
+    ...type,
+    jsonSchema: { ...type.jsonSchema, maxProperties: MAX_SERVERS },
+    read(given) {
+      if (isRecord(given) && Object.keys(given).length > MAX_SERVERS)
+        return complaint("range", `must be at most ${MAX_SERVERS} servers`);
+      const read = type.read(given);
+      if ("complaints" in read) return read;
+      const complaints = Object.entries(read.value).flatMap(([name, server]) => complainOfTransport(name, server));
+      return complaints.length > 0 ? { complaints } : read;
+    },
+  };
+}
+
+/** Names of tools have the part of the server in them, so it must lead to one server. */
+function complainOfNames(names: readonly string[]): Complaint[] {
+  const first = new Map<string, string>();
+  return names.flatMap((name): Complaint[] => {
+    const part = mcpServerPart(name);
+    const other = first.get(part);
+    first.set(part, other ?? name);
+    if (other === undefined) return [];
+    const message = `has the same short name as ${other}: tools of both would be mcp__${part}__…`;
+    return [{ kind: "range", path: [name], message, fix: "give one of them another name" }];
+  });
+}
+
+function complainOfTransport(name: string, server: ServerFields): Complaint[] {
+  const { command, url, type } = normalFields(server);
+  const complain = (message: string, fix: string): Complaint[] => [{ kind: "range", path: [name], message, fix }];
+  if (command !== undefined && url !== undefined)
+    return complain("has command and url: a server is started or reached, not both", "remove one of them");
+  if (STDIO.some((each) => each === type) && command === undefined)
+    return complain(`is of the type ${type} and has no command`, "write command, or type: http");
+  if (typeof type === "string" && !STDIO.includes(type) && url === undefined)
+    return complain(`is of the type ${type} and has no url`, "write url, or type: stdio");
+  return [];
+}
+
+/** The fields by our names. What denies adds up; of other fields that are there twice, ours holds. */
+export function normalFields(server: ServerFields): ServerFields {
+  const fields: Record<string, unknown> = { ...server };
+  for (const [name, ours] of Object.entries(ALIASES)) {
+    if (!Object.hasOwn(server, name)) continue;
+    if (ours === "deny") fields.deny = [...texts(fields.deny), ...texts(server[name])];
+    else fields[ours] ??= server[name];
+  }
+  const { command } = fields;
+  if (!Array.isArray(command)) return fields;
+  return { ...fields, command: command[0], args: [...command.slice(1), ...texts(fields.args)] };
+}
+
+export function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
