@@ -4,6 +4,7 @@ import { isAbsolute, join } from "node:path";
 import type { ToolCallContent, ToolCallLocation, ToolKind } from "@agentclientprotocol/sdk";
 import { plainText } from "../core/clean-text.ts";
 import type { RunIdentity } from "../core/event.ts";
+import { readMcpName } from "../core/mcp-names.ts";
 import { askedLabels } from "../core/spawn.ts";
 import { truncateUtf8 } from "../core/truncate.ts";
 import { oneLine } from "./one-line.ts";
@@ -53,7 +54,13 @@ export function titleOf({ depth, path }: Pick<RunIdentity, "depth" | "path">, wh
 
 export function callTitle(who: Pick<RunIdentity, "depth" | "path">, toolName: string, input: unknown): string {
   const about = toolName === "parallel_subagent" ? askedLabels(toolName, input).join(", ") : aboutInput(input);
-  return titleOf(who, `${toolName} ${about}`);
+  return titleOf(who, `${toolWords(toolName)} ${about}`);
+}
+
+/** `github › create_issue` for a tool of a server, else its name. */
+function toolWords(toolName: string): string {
+  const { server, tool } = readMcpName(toolName) ?? {};
+  return server === undefined || tool === undefined ? toolName : `${server} › ${tool}`;
 }
 
 /** The fields that say what a call is about, best first. */

@@ -117,6 +117,8 @@ export class UpdateMap {
         return event.allowed
           ? [{ sessionUpdate: "tool_call_update", toolCallId: callIdOf(event), status: "in_progress" }]
           : [];
+      case "tool-progress":
+        return isShownOtherwise(event.toolName) ? [] : [progress(event)];
       case "tool-call-end":
         return [ending(event, event.isError || !isShownOtherwise(event.toolName) ? event.output : "")];
       case "outside-call":
@@ -194,6 +196,18 @@ function ofChild(event: SousEvent): SessionUpdate[] {
 /** The change that a call made stays in sight, and a child is shown by itself. */
 function isShownOtherwise(toolName: string): boolean {
   return kindOf(toolName) === "edit" || isSubagentToolName(toolName);
+}
+
+/** Replaced by the next one, and at last by the result. */
+function progress(event: EventOf<"tool-progress">): SessionUpdate {
+  const { text, done, total } = event;
+  const count = done === undefined ? "" : `${done}${total === undefined ? "" : `/${total}`}`;
+  return {
+    sessionUpdate: "tool_call_update",
+    toolCallId: callIdOf(event),
+    status: "in_progress",
+    content: resultContent(`${count} ${text}`.trim()),
+  };
 }
 
 function ending(event: RunIdentity & { callId: string; isError?: boolean | undefined }, output: string): SessionUpdate {

@@ -5,6 +5,7 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf, UserError } from "../core/errors.ts";
 import type { RunResult } from "../core/runtime.ts";
 import { traceIn } from "../core/trace-context.ts";
+import { editorServers } from "./editor-servers.ts";
 import { promptText } from "./serve-prompt.ts";
 import { configOptions, modelOptionId, modeOptionId, stateOf } from "./serve-state.ts";
 import { type SessionClient, SessionView } from "./serve-view.ts";
@@ -75,7 +76,9 @@ export class ServedSessions {
       place.cwd,
       clock,
     );
-    const opening = { cwd: place.cwd, sessionId, isReplayed, ignored: ignoredIn(place) };
+    const { servers: mcpServers, problems } = editorServers(place.mcpServers ?? []);
+    const ignored = [...problems, ...ignoredIn(place)];
+    const opening = { cwd: place.cwd, sessionId, isReplayed, mcpServers, ignored };
     const session = await agent.open(opening, view).catch((error: unknown) => this.#refuse(error, FAILED));
     id = session.id;
     await view.drain();
@@ -241,13 +244,9 @@ export class ServedSessions {
   }
 }
 
-function ignoredIn({ mcpServers = [], additionalDirectories = [] }: Place): string[] {
-  return [
-    ...(mcpServers.length > 0 ? ["The MCP servers of the editor are not used: sous does not support MCP yet"] : []),
-    ...(additionalDirectories.length > 0
-      ? ["Further folders are not used: a session of sous works in one folder, so open another session for them"]
-      : []),
-  ];
+function ignoredIn({ additionalDirectories = [] }: Place): string[] {
+  if (additionalDirectories.length === 0) return [];
+  return ["Further folders are not used: a session of sous works in one folder, so open another session for them"];
 }
 
 /** What the prompt took in the whole tree. The protocol has no field for it yet; `quota` is what other agents use. */

@@ -1,5 +1,6 @@
 /** The application behind the protocol: which sessions there are, and what one of them does. */
 
+import type { McpServer } from "../core/configuration.ts";
 import { UserError } from "../core/errors.ts";
 import type { RunResult } from "../core/runtime.ts";
 import type { TraceContext } from "../core/trace-context.ts";
@@ -20,6 +21,8 @@ export type ServedOpening = {
   readonly sessionId: string | undefined;
   /** What was said is shown again. */
   readonly isReplayed: boolean;
+  /** Servers whose tools the session may use, besides those that are configured. */
+  readonly mcpServers: readonly McpServer[];
   /** What the client wants and sous does not do, in words. */
   readonly ignored: readonly string[];
 };

@@ -31,6 +31,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import("./commands/doctor.ts")).doctor,
   config: async () => (await import("./commands/config.ts")).config,
   demo: async () => (await import("./commands/demo.ts")).demo,
+  mcp: async () => (await import("./commands/mcp.ts")).mcp,
   metrics: async () => (await import("./commands/metrics.ts")).metrics,
   permissions: async () => (await import("./commands/permissions.ts")).permissions,
   replay: async () => (await import("./commands/replay.ts")).replay,

@@ -1,7 +1,8 @@
-/** The servers of `agent_servers` as a command reads them, and the programs that start them. */
+/** Servers as a command reads them, of agents and of tools, and the programs that start them. */
 
-import type { AgentServer } from "../../core/configuration.ts";
+import type { AgentServer, Configuration } from "../../core/configuration.ts";
 import type { Programs } from "../../core/process.ts";
+import { mcpSecrets } from "../application/mcp.ts";
 import { serverSecrets } from "../application/outside.ts";
 import { surroundingProjects } from "../application/programs.ts";
 import { findTrust, readConfiguration, trustWarning } from "../application/project.ts";
@@ -12,19 +13,27 @@ import { inertLine } from "../terminal/text.ts";
 
 export type ServerOptions = { readonly config: string | undefined; readonly bare: boolean };
 
-/** With those of the project when it is trusted. Warns about what is ignored. From now on their keys are not shown. */
-export async function configuredServers(
+/** With the servers of the project when it is trusted. Warns about what is ignored. From now on their keys are not shown. */
+export async function configurationOfServers(
   { config, bare }: ServerOptions,
   context: ProcessContext,
-): Promise<Readonly<Record<string, AgentServer>>> {
+): Promise<Configuration> {
   const trust = bare ? undefined : await findTrust(context);
   const project = trust?.state === "trusted" ? trust : undefined;
   const { configuration, warnings } = await readConfiguration({ flags: { configFile: config }, ...context, project });
   const untrusted = trust && trustWarning(trust);
   for (const line of untrusted === undefined ? warnings : [untrusted, ...warnings])
     tell(`warning: ${inertLine(line, 1000)}`);
-  alsoHide(serverSecrets(configuration.agentServers));
-  return configuration.agentServers;
+  const { agentServers, mcpServers } = configuration;
+  alsoHide({ ...serverSecrets(agentServers), ...mcpSecrets(Object.values(mcpServers)) });
+  return configuration;
+}
+
+export async function configuredServers(
+  options: ServerOptions,
+  context: ProcessContext,
+): Promise<Configuration["agentServers"]> {
+  return (await configurationOfServers(options, context)).agentServers;
 }
 
 /** No program of a project starts a server. */
@@ -39,6 +48,6 @@ export async function openServerPrograms(context: ProcessContext): Promise<Progr
 }
 
 /** `npx -y claude-agent-acp`, for people. */
-export function commandLine({ command, args }: AgentServer): string {
+export function commandLine({ command, args }: Pick<AgentServer, "command" | "args">): string {
   return [command, ...args].map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word))).join(" ");
 }

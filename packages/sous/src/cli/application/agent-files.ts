@@ -15,8 +15,7 @@ export async function agentFiles(
   configuration: Configuration,
   warn: (line: string) => void,
 ): Promise<readonly AgentFile[]> {
-  const { agentServers, agents: settings } = configuration;
-  const found = await loadAgents(context, project ?? { files: [] }, Object.keys(agentServers), settings);
+  const found = await loadAgents(context, project ?? { files: [] }, configuration);
   const { agents, problems } = onProviderOf(found.agents, configuration);
   const line = notesLine([...found.problems, ...problems]);
   if (line !== undefined) warn(line);

@@ -1,43 +1,41 @@
 /** From flags, configuration and files to the runtime that `sous run` and `sous chat` use. Everything is loaded late. */
 
 import type { AgentFile } from "../../config/agents/file.ts";
-import { type ProjectTrust, writeTrusted } from "../../config/trust/trust.ts";
+import type { ProjectTrust } from "../../config/trust/trust.ts";
 import type { AgentDefinition } from "../../core/agent.ts";
 import type { ApprovalRequest, Approve, RuleAnswer } from "../../core/approval.ts";
 import type { Clock, Host } from "../../core/clock.ts";
-import type { Configuration, PermissionRule } from "../../core/configuration.ts";
+import type { Configuration, McpServer, PermissionRule } from "../../core/configuration.ts";
 import { UnpricedModel } from "../../core/errors.ts";
-import type { GuardPaths } from "../../core/guarded-files.ts";
+import { isOutsideModel } from "../../core/model.ts";
 import type { Programs } from "../../core/process.ts";
 import type { RunOptions, RunResult, RuntimeOptions } from "../../core/runtime.ts";
 import type { Store } from "../../core/store.ts";
 import type { Tool } from "../../core/tool.ts";
-import { guardOfFile } from "../../rights/guarded-writes.ts";
 import { createConsent, type Policy } from "../../rights/policy.ts";
 import type { Runtime } from "../../runtime.ts";
-import type { BackgroundCommands } from "../../tools/terminal-background.ts";
-import type { AroundWrite } from "../../tools/write-file.ts";
-import { CommandError, EXIT } from "../exit-codes.ts";
-import { type ProcessContext, userFolderIfAny } from "../files/paths.ts";
+import type { ProcessContext } from "../files/paths.ts";
 import { alsoHide, withoutValuesIn } from "../files/without-secrets.ts";
 import { overheard } from "../run/log.ts";
 import { openForRun, storageOf } from "../stored/database.ts";
 import type { RunFlags } from "../table/run-flags.ts";
 import { inertLine } from "../terminal/text.ts";
 import { agentFiles } from "./agent-files.ts";
+import { builtInFor, openCommands } from "./built-in.ts";
 import { guardPaths } from "./guards.ts";
 import { budgetOf, limitsOf } from "./limits.ts";
-import { modelSource } from "./models.ts";
+import { mcpSecrets, neededServers, openServerTools, withEditors } from "./mcp.ts";
+import { type ModelSource, modelSource } from "./models.ts";
 import { type RightsMode, rulesByMode } from "./modes.ts";
 import type { NestedNoteBook } from "./nested-notes.ts";
 import { readNotes } from "./notes.ts";
 import { lateClient, outsideAgents, serverSecrets } from "./outside.ts";
 import { openProjectPrograms } from "./programs.ts";
-import { findTrust, readConfiguration, trustWarning, userNotes } from "./project.ts";
-import { rootAndAgents, rootFile, withModelOf } from "./root.ts";
+import { knownTrust, readConfiguration, userNotes } from "./project.ts";
+import { ROOT_NAME, rootAndAgents, rootFile, withModelOf } from "./root.ts";
 import { commandReading, lineOf, policyFor, withAgentRules } from "./rules.ts";
 import { openTelemetry, type RunTelemetry } from "./telemetry.ts";
-import { narrowConfiguration, narrowRights, readOuterLimits, withinOuter } from "./within.ts";
+import { allowanceInside, narrowConfiguration, narrowRights, readOuterLimits, withinOuter } from "./within.ts";
 
 export type ApplicationRequest = ProcessContext & {
   readonly flags: RunFlags;
@@ -53,6 +51,10 @@ export type ApplicationRequest = ProcessContext & {
   readonly store?: Store | undefined;
   /** Of the process, when several applications share it; the caller opened it. */
   readonly telemetry?: RunTelemetry | undefined;
+  /** MCP servers of the editor that a session belongs to. */
+  readonly mcpServers?: readonly McpServer[] | undefined;
+  /** Aborting it ends the wait for MCP servers, and the servers; the opening rejects. */
+  readonly signal?: AbortSignal | undefined;
   /** Files that other options name, where they are given, such as the log: no tool writes them. */
   readonly optionFiles?: readonly (string | undefined)[] | undefined;
   /** One line for a person: what was ignored, and what to do about it. */
@@ -111,7 +113,7 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
   const warn = (line: string) => asked.warn(`warning: ${line}`);
   const request = { ...asked, flags: narrowRights(asked.flags, outer), warn };
   const { flags, cwd, env, ask } = request;
-  const trust = flags.isBare ? undefined : await knownTrust(request);
+  const trust = flags.isBare ? undefined : await knownTrust(request, ask !== undefined);
   const project = trust?.state === "trusted" ? trust : undefined;
   const { configuration: given, warnings } = await readConfiguration({ flags, cwd, env, project });
   const narrowed = narrowConfiguration(given, outer);
@@ -119,7 +121,8 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
   for (const warning of warnings) request.warn(inertLine(warning, 1000));
   const files = await agentFiles(request, project, narrowed, request.warn);
   const chosen = rootFile(files, request);
-  const configuration = chosen === undefined ? narrowed : withModelOf(chosen, narrowed, flags);
+  const ofFile = chosen === undefined ? narrowed : withModelOf(chosen, narrowed, flags);
+  const configuration = { ...ofFile, mcpServers: withEditors(ofFile.mcpServers, request.mcpServers) };
   const storage = storageOf(flags.storage, configuration);
   await using opened = new AsyncDisposableStack();
   const store = request.store ?? opened.use(await openForRun(storage));
@@ -128,20 +131,30 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
   const bounds = { heldRules: trust?.heldRules ?? [], guards, agents: files };
   const commands = await openCommands(programs, env);
   const nested = await openNested(project, { store, files, warn: request.warn });
-  const builtIn = await toolsOf(request, configuration, { programs, guards, commands });
-  const tools = nested?.tools(builtIn) ?? builtIn;
+  const builtIn = await builtInFor(request, configuration, { programs, guards, commands });
+  const users = { rights: flags.rights, rootName: chosen?.name ?? ROOT_NAME, chosen, files };
+  const models = await modelSource({ cwd, env, programs }, configuration);
+  const needed = neededServers(configuration, users);
+  if (needed.length > 0) await checkBefore(configuration.model, models);
+  const served = await openServerTools(needed, request, {
+    programs,
+    allowHosts: configuration.tools.fetch.allowHosts,
+    allowance: allowanceInside(configuration, outer),
+    opened,
+  });
+  const tools = [...(nested?.tools(builtIn) ?? builtIn), ...served];
   const rulesFor = (allowsAll: boolean): Policy => {
     const policy = policyFor({ env, flags: { rights: { ...flags.rights, allowsAll } } }, configuration, bounds);
     return withAgentRules(policy, files, { allowsAll, ...commandReading(request, configuration, guards) });
   };
   const { mode } = request;
   const rules = mode === undefined ? rulesFor(flags.rights.allowsAll) : rulesByMode({ mode, rulesFor, tools });
-  const [{ systemHost }, { runtimeOn }, models] = await Promise.all([
-    import("../../host.ts"),
-    import("../../runtime.ts"),
-    modelSource({ cwd, env, programs }, configuration),
-  ]);
-  const secrets = { ...models.secrets, ...serverSecrets(agentServers) };
+  const [{ systemHost }, { runtimeOn }] = await Promise.all([import("../../host.ts"), import("../../runtime.ts")]);
+  const secrets = {
+    ...models.secrets,
+    ...serverSecrets(agentServers),
+    ...mcpSecrets(Object.values(configuration.mcpServers)),
+  };
   alsoHide(secrets);
   const settings = configuration.telemetry;
   const telemetry = request.telemetry ?? opened.use(await openTelemetry({ settings, env, say: asked.warn }));
@@ -191,7 +204,9 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
     describe: (action, columns) => {
       const input = withoutValuesIn(action.input);
       const shown = rules.describe({ ...action, input }, columns);
-      return input === action.input ? shown : { ...shown, rule: undefined };
+      // Nor can a rule answer what a tool asks by itself.
+      const isWhole = input === action.input && action.isFromTool !== true;
+      return isWhole ? shown : { ...shown, rule: undefined };
     },
     remember: (rule, asked) => rules.remember(rule, lineOf(asked)),
     ruleOn: (toolName) =>
@@ -203,18 +218,9 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
 /** A call of the root that has not been made. */
 const NOT_MADE = { runId: "", above: [], callId: "" };
 
-/** Warns when nothing of the project is read. Without a person to ask, lost trust ends the command. */
-async function knownTrust({ cwd, env, ask, warn }: ApplicationRequest): Promise<ProjectTrust> {
-  const trust = await findTrust({ cwd, env });
-  const warning = trustWarning(trust);
-  const isLost = trust.state === "changed" || trust.problem !== undefined;
-  if (isLost && ask === undefined)
-    throw new CommandError(
-      inertLine(`${warning}. No one can be asked: run sous trust, or use --bare to run without the project`, 2000),
-      EXIT.configuration,
-    );
-  if (warning !== undefined) warn(inertLine(warning, 1000));
-  return trust;
+/** A missing key is said before servers are waited for. An agent outside is not a model that could be looked at. */
+async function checkBefore(model: string | undefined, { resolve }: Pick<ModelSource, "resolve">): Promise<void> {
+  if (model !== undefined && !isOutsideModel(model)) await resolve(model);
 }
 
 type NestedRequest = {
@@ -253,43 +259,5 @@ function guardRequest({ cwd, env, flags, optionFiles = [] }: ApplicationRequest,
     configFile: flags.configFile,
     dbPath: storageOf(flags.storage, configuration).dbPath,
     optionFiles,
-  };
-}
-
-async function toolsOf(
-  { cwd, env, flags }: ApplicationRequest,
-  configuration: Configuration,
-  { programs, guards, commands }: { programs: Programs; guards: GuardPaths; commands: BackgroundCommands },
-): Promise<Tool[]> {
-  const { builtInTools } = await import("../../tools/built-in.ts");
-  const aroundWrite = flags.isBare ? undefined : writeInProject({ cwd, env }, guards);
-  const { terminal, fetch } = configuration.tools;
-  return builtInTools({
-    root: cwd,
-    programs,
-    writes: { guards, aroundWrite },
-    terminalTimeoutMs: terminal.timeoutMs,
-    environment: env,
-    allowHosts: fetch.allowHosts,
-    background: commands,
-  });
-}
-
-async function openCommands(programs: Programs, env: ApplicationRequest["env"]): Promise<BackgroundCommands> {
-  const [{ BackgroundCommands }, { createRedactor }, { secretsOf }] = await Promise.all([
-    import("../../tools/terminal-background.ts"),
-    import("../../secrets/redact.ts"),
-    import("../../secrets/variables.ts"),
-  ]);
-  return new BackgroundCommands(programs, createRedactor(secretsOf(env)));
-}
-
-/** For the tools that write. Rules let a guarded file be written only when a person has said yes to it. */
-function writeInProject({ cwd, env }: ProcessContext, guards: GuardPaths): AroundWrite | undefined {
-  const stateFolder = userFolderIfAny("state", env);
-  if (stateFolder === undefined) return undefined;
-  return async (file, content, write) => {
-    if (guardOfFile(file, guards) === undefined) return write();
-    return writeTrusted({ cwd, stateFolder }, { file, content }, write);
   };
 }

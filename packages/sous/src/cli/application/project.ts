@@ -4,6 +4,7 @@
  */
 
 import { join } from "node:path";
+import type { AgentSource } from "../../config/agents/file.ts";
 import { folderNamed } from "../../config/agents/folders.ts";
 import { type LoadedAgents, loadAgentFiles } from "../../config/agents/load.ts";
 import {
@@ -15,6 +16,7 @@ import {
 import { type ProjectTrust, trustOf } from "../../config/trust/trust.ts";
 import type { Configuration } from "../../core/configuration.ts";
 import { checkPattern } from "../../rights/rule-pattern.ts";
+import { CommandError, EXIT } from "../exit-codes.ts";
 import { type ProcessContext, userFolder, userFolderIfAny } from "../files/paths.ts";
 import type { RunFlags } from "../table/run-flags.ts";
 import { inertLine } from "../terminal/text.ts";
@@ -40,25 +42,50 @@ export function trustWarning({ root, state, present, problem, changes }: Project
   return `the files of the project ${root} are not read (${present.join(", ")}), because it is not trusted; sous trust shows them and asks`;
 }
 
+type TrustRequest = ProcessContext & { readonly warn: (line: string) => void };
+
+/** Warns when nothing of the project is read. Without a person to ask, lost trust ends the command. */
+export async function knownTrust({ cwd, env, warn }: TrustRequest, canAsk: boolean): Promise<ProjectTrust> {
+  const trust = await findTrust({ cwd, env });
+  const warning = trustWarning(trust);
+  const isLost = trust.state === "changed" || trust.problem !== undefined;
+  if (isLost && !canAsk)
+    throw new CommandError(
+      inertLine(`${warning}. No one can be asked: run sous trust, or use --bare to run without the project`, 2000),
+      EXIT.configuration,
+    );
+  if (warning !== undefined) warn(inertLine(warning, 1000));
+  return trust;
+}
+
 /**
- * The user's agents, those of folders that the user's settings name, and the project's when it is trusted. `servers` are the
- * names in `agent_servers`, when they are known.
+ * The user's agents, those of folders that the user's settings name, and the project's when it is trusted. Without a
+ * configuration it is not known which servers there are.
  */
 export async function loadAgents(
   context: ProcessContext,
   trust: Pick<ProjectTrust, "files">,
-  servers: readonly string[] | undefined,
-  { alsoRead, ignoreHooks }: Configuration["agents"] = { alsoRead: [], ignoreHooks: [] },
+  configuration: Pick<Configuration, "agents" | "agentServers" | "mcpServers"> | undefined,
 ): Promise<LoadedAgents> {
+  const { alsoRead, ignoreHooks } = configuration?.agents ?? { alsoRead: [], ignoreHooks: [] };
   const own = userFolderIfAny("config", context.env) === undefined ? [] : [userAgents(context)];
   const also = alsoRead.map((each) => folderNamed(each, context.env.HOME ?? "/"));
   return loadAgentFiles({
-    servers,
+    ...serverNames(configuration),
     ignoreHooks,
     userFolders: [...own, ...also],
     projectFiles: trust.files,
     checkRule: checkPattern,
   });
+}
+
+/** What an agent file may name; both are unknown without a configuration. */
+export function serverNames(
+  configuration: Pick<Configuration, "agentServers" | "mcpServers"> | undefined,
+): Pick<AgentSource, "servers" | "mcpServers"> {
+  if (configuration === undefined) return {};
+  const { agentServers, mcpServers } = configuration;
+  return { servers: Object.keys(agentServers), mcpServers: Object.keys(mcpServers) };
 }
 
 export function userAgents({ env }: Pick<ProcessContext, "env">): string {
@@ -85,6 +112,7 @@ export async function readConfiguration(request: ConfigurationRequest): Promise<
   return loadConfiguration({
     userFile: userConfigurationFile(env),
     project: project && settingsOf(project),
+    mcpFile: project && mcpFileOf(project),
     configFlagFile: flags.configFile,
     env,
     flags: flagSettings(flags),
@@ -112,6 +140,12 @@ function settingsOf({ root, files }: Pick<ProjectTrust, "root" | "files">): Proj
   const [folder, file] = [".sous", ".sous/config.yaml"];
   const found = files.find(({ path }) => path === file || path === folder);
   return found && { file: join(root, file), content: found.path === file ? found.content : undefined };
+}
+
+/** The same for its servers. */
+function mcpFileOf({ root, files }: Pick<ProjectTrust, "root" | "files">): ProjectSettings | undefined {
+  const found = files.find(({ path }) => path === ".mcp.json");
+  return found && { file: join(root, found.path), content: found.content };
 }
 
 /** Undefined without a home. */

@@ -2,6 +2,7 @@
 
 import { choiceAmong, described, toDefinition } from "../../config/agents/definition.ts";
 import type { AgentFile } from "../../config/agents/file.ts";
+import { concernsServer, covers, deniedNames, givenEntry, grants } from "../../config/agents/mcp-entries.ts";
 import { type AgentDefinition, agent } from "../../core/agent.ts";
 import type { Configuration } from "../../core/configuration.ts";
 import { MissingKey } from "../../core/errors.ts";
@@ -12,6 +13,7 @@ import type { Tool } from "../../core/tool.ts";
 import { usageError } from "../exit-codes.ts";
 import type { RunFlags, RunRights } from "../table/run-flags.ts";
 import { inertLine } from "../terminal/text.ts";
+import { isFor, isReserved } from "./mcp.ts";
 import type { RunNotes } from "./notes.ts";
 
 /** The name of the root in paths, events and rules. */
@@ -54,7 +56,7 @@ export function withModelOf(
 }
 
 /** The file of the agent with this name. Throws a usage error when there is none. */
-function chooseAgent(files: readonly AgentFile[], name: string): AgentFile {
+export function chooseAgent(files: readonly AgentFile[], name: string): AgentFile {
   const found = files.find((each) => each.name === name);
   if (found !== undefined) return found;
   const names = files.map((each) => each.name);
@@ -72,18 +74,35 @@ export async function rootAndAgents(parts: RootParts): Promise<{ root: AgentDefi
   const choice = chooseTools(
     {
       tools: parts.tools,
+      servers: Object.keys(configuration.mcpServers),
       agents: files.map(({ name }) => name),
       hasServers: outside !== undefined,
       maxChildren: settings.subagent.maxExecutions,
     },
     rights,
   );
+  const { mcpServers } = configuration;
   // Options take away from what the file of the root gives it.
-  const tools = choice.tools.filter(({ name }) => chosen?.tools?.includes(name) ?? true);
+  const tools = choice.tools.filter(
+    (each) => grants({ tools: chosen?.tools }, each.name) && isFor(chosen?.name ?? ROOT_NAME, each, mcpServers),
+  );
   const delegates = choice.delegates && (chosen?.delegate ?? true);
-  const deny = [...new Set([...choice.deny, ...(chosen?.deny ?? [])])];
-  // The root cannot pass on what it may not use: agent files do not widen the options.
-  const agents = files.map((file) => toDefinition(file, { tools, delegates, notes }));
+  const denied = deniedNames(
+    { deny: chosen?.deny ?? [] },
+    choice.tools.map(({ name }) => name),
+  );
+  const deny = [...new Set([...choice.deny, ...denied])];
+  // The root cannot pass on what it may not use: agent files do not widen the options. Servers that name their agents are theirs.
+  const reserved = choice.tools.filter((each) => isReserved(each, mcpServers));
+  const agents = files.map((file) => {
+    const passed = tools.filter((each) => !isReserved(each, mcpServers));
+    const ofServers = reserved.filter((each) => isFor(file.name, each, mcpServers));
+    const definition = toDefinition(file, { tools: [...passed, ...ofServers], delegates, notes });
+    // A file without a list has what its caller has, which is not the same here.
+    return file.tools === undefined && reserved.length > 0
+      ? definition.with({ tools: [...passed, ...ofServers] })
+      : definition;
+  });
   if (model === undefined)
     throw new MissingKey(
       "No model is chosen: give --model provider/model, set SOUS_MODEL, or write model: in the configuration",
@@ -136,6 +155,8 @@ type ToolChoice = {
 
 type ToolOffer = {
   readonly tools: readonly Tool[];
+  /** The names of MCP servers, also of those that are not started. */
+  readonly servers: readonly string[];
   /** The names of agents that can be called. */
   readonly agents: readonly string[];
   /** Whether there are agents of others. */
@@ -154,22 +175,39 @@ const FIND = "agents_find";
 const COMPANIONS = [FIND, "subagent_send", "subagent_report", "subagent_wait", "subagent_cancel", "subagent_list"];
 
 /** Throws a usage error for a name that no tool has. `--tools` is the exact list: what starts children must be named. */
-function chooseTools({ tools, agents, hasServers, maxChildren }: ToolOffer, rights: RunRights): ToolChoice {
+function chooseTools({ tools, servers, agents, hasServers, maxChildren }: ToolOffer, rights: RunRights): ToolChoice {
   const { tools: only, denyTools, noDelegate } = rights;
   const starting = [...GENERIC, ...agents.map((name) => `subagent_${name}`), ...(hasServers ? [DELEGATE] : [])];
   const known = [...tools.map(({ name }) => name), ...starting, ...COMPANIONS];
-  const unknown = [...(only ?? []), ...denyTools].find((name) => !known.includes(name));
-  if (unknown !== undefined) throw usageError(unknownTool(unknown, known));
+  const isKnown = (given: string): boolean => known.some((name) => isAmong([given], name));
+  const denied = denyTools.find((given) => !isKnown(given) && serverOf(given, servers) === undefined);
+  const unknown = only?.find((given) => !isKnown(given)) ?? denied;
+  if (unknown !== undefined) throw usageError(unknownTool(unknown, known, serverOf(unknown, servers)));
   const left = starting.filter((name) => (only?.includes(name) ?? true) && !denyTools.includes(name));
   const isOff = noDelegate || maxChildren === 0 || denyTools.includes("subagent") || left.length === 0;
+  const deniedTools = tools.map(({ name }) => name).filter((name) => isAmong(denyTools, name));
   return {
-    tools: tools.filter(({ name }) => only?.includes(name) ?? true),
+    tools: tools.filter(({ name }) => only === undefined || isAmong(only, name)),
     delegates: !isOff,
-    deny: isOff ? denyTools : [...new Set([...denyTools, ...starting.filter((name) => !left.includes(name))])],
+    deny: [
+      ...new Set([...denyTools, ...deniedTools, ...(isOff ? [] : starting.filter((name) => !left.includes(name)))]),
+    ],
   };
 }
 
-function unknownTool(name: string, known: readonly string[]): string {
+/** `mcp__github` and `mcp__github__get_*` are several. A tool may be named as its server calls it, as in agent files. */
+function isAmong(given: readonly string[], name: string): boolean {
+  return given.some((each) => covers(givenEntry(each), name));
+}
+
+/** The configured server that a name speaks of. */
+function serverOf(given: string, servers: readonly string[]): string | undefined {
+  return servers.find((name) => concernsServer(givenEntry(given), name));
+}
+
+function unknownTool(name: string, known: readonly string[], server: string | undefined): string {
+  if (server !== undefined)
+    return `The MCP server ${inertLine(server, 60)} offers no tool ${inertLine(name, 80)} here; sous mcp check ${JSON.stringify(server)} shows its tools`;
   const meant = nearest(name, known);
   const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
   return `Unknown tool ${inertLine(name, 80)}${hint === "" ? ";" : hint} there are ${inertLine(known.join(", "), 2000)}`;

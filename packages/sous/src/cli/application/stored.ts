@@ -3,6 +3,7 @@
 import type { AgentDefinition } from "../../core/agent.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { RunStart, StoredEvent } from "../../core/event.ts";
+import { readMcpName } from "../../core/mcp-names.ts";
 import { OUTSIDE_PROVIDER, providerOf, whyNotNamed } from "../../core/model.ts";
 import { mayUse } from "../../core/rights.ts";
 import type { Store } from "../../core/store.ts";
@@ -25,13 +26,13 @@ export type StoredAssembly = AsyncDisposable & {
   isLogged: boolean;
 };
 
-type ResumeRequest = Pick<ApplicationRequest, "flags" | "cwd" | "env" | "optionFiles"> &
+type ResumeRequest = Pick<ApplicationRequest, "flags" | "cwd" | "env" | "optionFiles" | "signal"> &
   Partial<Pick<ApplicationRequest, "ask">>;
 
 /** Throws a `CommandError` when the run had tools or agents that only a program can have. */
 export async function assembleStored(
   stored: StoredTree,
-  { flags, cwd, env, optionFiles, ask }: ResumeRequest,
+  { flags, cwd, env, optionFiles, signal, ask }: ResumeRequest,
 ): Promise<StoredAssembly> {
   const { start, events, store } = stored;
   if (start.model === DEMO_MODEL) {
@@ -44,7 +45,7 @@ export async function assembleStored(
   // The run names its model, so none has to be chosen.
   const known = { ...flags, model: flags.model ?? start.model };
   await using opened = new AsyncDisposableStack();
-  const request = { flags: known, rootName: start.agent, cwd, env, ask, store, optionFiles, warn: tell };
+  const request = { flags: known, rootName: start.agent, cwd, env, ask, store, optionFiles, signal, warn: tell };
   const application = opened.use(await openApplication(request));
   checkAgents(events, application.agents);
   const { clock, runtime, configuration } = application;
@@ -83,7 +84,7 @@ function checkAgents(events: readonly StoredEvent[], agents: readonly AgentDefin
 }
 
 function notHere(names: readonly string[]): CommandError {
-  const shown = names.map((name) => inertLine(name, 80)).join(", ");
+  const shown = listed(names);
   return new CommandError(
     `This run had agents that are not here now: ${shown}. Put back the file of each (sous agents list shows those there are), or continue the run in code: resume(runId, { store, agent, agents }) of the library takes their definitions.`,
   );
@@ -122,9 +123,18 @@ function withinRights(
 function checkTools({ rights }: RunStart, tools: readonly Tool[]): void {
   const missing = new Set([...rights.use, ...rights.delegate]);
   for (const { name } of tools) missing.delete(name);
+  const served = [...missing].filter((name) => readMcpName(name) !== undefined);
+  for (const name of served) missing.delete(name);
+  // A server may be down for a while, and the model can do without.
+  if (served.length > 0)
+    tell(`warning: this run had tools that no MCP server offers now, so it continues without them: ${listed(served)}`);
   if (missing.size === 0) return;
-  const shown = [...missing].map((name) => inertLine(name, 80)).join(", ");
+  const shown = listed([...missing]);
   throw new CommandError(
     `This run had tools that the command line does not have: ${shown}. Continue it in code: resume(runId, { store, agent }) of the library takes their definitions.`,
   );
+}
+
+function listed(names: readonly string[]): string {
+  return inertLine(names.join(", "), 1000);
 }

@@ -56,6 +56,17 @@ export function narrowConfiguration(given: Configuration, outer: OutsideAllowanc
   };
 }
 
+/** For a program that serves all runs of a tree, and may be sous: one level below the root, and the limits of the tree. */
+export function allowanceInside({ agent }: Configuration, outer: OutsideAllowance | undefined): OutsideAllowance {
+  return {
+    depth: (outer?.depth ?? 0) + 1,
+    maxDepth: outer?.maxDepth ?? agent.subagent.maxDepth,
+    tokens: agent.maxTokensTotal,
+    costUsd: agent.budget,
+    seconds: agent.timeout,
+  };
+}
+
 function smaller(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }

@@ -1,6 +1,6 @@
 /** The keys that answer a question of a run. */
 
-import type { GivenAnswer } from "../../core/approval.ts";
+import type { ApprovalRequest, GivenAnswer } from "../../core/approval.ts";
 import type { Application } from "../application/open.ts";
 import type { Style } from "../terminal/style.ts";
 import { inertLine } from "../terminal/text.ts";
@@ -95,6 +95,10 @@ export class QuestionKeys {
     if (first === undefined) return;
     const status = allow ? "completed" : "cancelled";
     const action = inertLine(first.action.lines.join(" "), 200);
-    say([`${style.glyphs.status[status]} ${word}: ${inertLine(first.request.toolName, 80)}  ${action}`]);
+    say([`${style.glyphs.status[status]} ${word}: ${wordsOf(first.request)}  ${action}`]);
   }
+}
+
+function wordsOf({ toolName, origin }: ApprovalRequest): string {
+  return inertLine(origin === undefined ? toolName : `${origin.server} › ${origin.tool}`, 80);
 }

@@ -10,12 +10,12 @@ import { OUR_TOOLS } from "../../config/agents/tools.ts";
 import { MAX_AGENT_BYTES, readSmallFile } from "../../config/read-file.ts";
 import { projectRoot } from "../../config/trust/files.ts";
 import type { ProjectTrust } from "../../config/trust/trust.ts";
-import type { Configuration } from "../../core/configuration.ts";
+import type { Configuration, McpServer } from "../../core/configuration.ts";
 import { messageOf } from "../../core/errors.ts";
 import { nearest } from "../../core/nearest.ts";
 import { checkPattern } from "../../rights/rule-pattern.ts";
 import { notesLine, onProviderOf } from "../application/agent-files.ts";
-import { findTrust, loadAgents, trustWarning, userAgents } from "../application/project.ts";
+import { findTrust, loadAgents, serverNames, trustWarning, userAgents } from "../application/project.ts";
 import { CommandError, EXIT, usageError } from "../exit-codes.ts";
 import { writePrivate } from "../files/file-access.ts";
 import { processContext } from "../files/paths.ts";
@@ -26,6 +26,7 @@ import { type Output, openOutput, printJson, tell } from "../terminal/output.ts"
 import { inertLine, plural } from "../terminal/text.ts";
 import { agentLines, type ConfiguredLimit, problemLines, rightsLines } from "./agent-lines.ts";
 import { configurationFor, configuredLimits } from "./agent-settings.ts";
+import { agentTemplate } from "./agent-template.ts";
 import { importAgents } from "./agents-import.ts";
 
 const COMMAND = "sous agents";
@@ -74,14 +75,18 @@ async function load(): Promise<Loaded> {
   const warning = trustWarning(trust);
   if (warning !== undefined) tell(`warning: ${inertLine(warning, 1000)}`);
   const configuration = await configurationFor(processContext(), trust);
-  const servers = configuration && Object.keys(configuration.agentServers);
-  const { agents: found, problems } = await loadAgents(processContext(), trust, servers, configuration?.agents);
+  const { agents: found, problems } = await loadAgents(processContext(), trust, configuration);
   // Without a model of the user's own it is not known whose models an agent may name.
   const models = configuration?.model === undefined ? [] : onProviderOf(found, configuration).problems;
-  return { agents: found, problems: [...problems, ...models], warning, trust };
+  const mcpServers = Object.values(configuration?.mcpServers ?? {});
+  return { agents: found, problems: [...problems, ...models], warning, trust, mcpServers };
 }
 
-type Loaded = Awaited<ReturnType<typeof loadAgents>> & { warning: string | undefined; trust: ProjectTrust };
+type Loaded = Awaited<ReturnType<typeof loadAgents>> & {
+  warning: string | undefined;
+  trust: ProjectTrust;
+  mcpServers: readonly McpServer[];
+};
 
 /** None, after one line, when the configuration has mistakes. */
 async function limitsOf(trust: ProjectTrust): Promise<readonly ConfiguredLimit[]> {
@@ -116,7 +121,7 @@ function noAgents(problems: readonly AgentProblem[]): string {
 }
 
 async function show(name: string, { output, isJson }: Request): Promise<number> {
-  const { agents: found, problems, trust } = await load();
+  const { agents: found, problems, trust, mcpServers } = await load();
   const agent = found.find((each) => each.name === name);
   if (agent === undefined) {
     const broken = problems.filter(({ file, severity }) => severity === "error" && basename(file) === `${name}.md`);
@@ -129,7 +134,7 @@ async function show(name: string, { output, isJson }: Request): Promise<number> 
       `Unknown agent ${quoted(name)}. ${meant === undefined ? `${COMMAND} list shows all.` : `Did you mean ${meant}?`}`,
     );
   }
-  const rights = toEffectiveRights(agent, OUR_TOOLS);
+  const rights = toEffectiveRights(agent, OUR_TOOLS, mcpServers);
   const limits = await limitsOf(trust);
   if (isJson) {
     const { instructions } = agent;
@@ -167,7 +172,7 @@ async function readNamedFile(given: string, configuration: Configuration | undef
     ...placeOf(path),
     scope: "project",
     checkRule: checkPattern,
-    servers: configuration && Object.keys(configuration.agentServers),
+    ...serverNames(configuration),
     ignoreHooks: configuration?.agents.ignoreHooks,
   });
 }
@@ -249,48 +254,4 @@ function agentJson(agent: AgentFile): object {
   const { name, nickname = null, description = null, tools = null, model = "inherit" } = agent;
   const { deny, delegate, dialect, scope, file } = agent;
   return { name, nickname, description, tools, deny, model, delegate, dialect, scope, file };
-}
-
-/** The file that `sous agents new` writes: every key with what it is for, and the dangerous ones left out. */
-export function agentTemplate(name: string): string {
-  return `---
-# How it is called: @${name} in chat, subagent_${name} for models.
-name: ${name}
-# How people see it; its name without the line.
-# nickname: The ${name}
-# Models read this to choose.
-description: What it is good at, and when to call it.
-# Exactly these tools. Without the line: whatever its caller may pass on. Empty: none.
-tools: [read_file, grep, glob]
-# Never these, for it and everything below it.
-# deny: [terminal]
-# Rules for single calls: ask or deny. In a project nothing can be allowed.
-# permissions:
-#   - deny: "write_file(.env*)"
-# provider/model, or inherit, sonnet, opus, haiku, or external/NAME for an agent of agent_servers.
-model: inherit
-# How many turns one call may take; 100 without the line.
-max_turns: 20
-# How long one call may take, such as 90s, 5m or 2h; as long as it needs without the line.
-timeout: 5m
-# The longest answer of one call, in tokens. Where a budget is set, each call reserves this much, 4096 without the line.
-# max_output_tokens: 2000
-# How freely it answers, from 0 to 2; the provider's own without the line.
-# temperature: 0.2
-# How much its model thinks: none, minimal, low, medium, high, xhigh or max.
-# effort: high
-# required, or a tool by its name: until its first call the model must call one. auto without the line; none forbids tools.
-# tool_choice: required
-# Options of a provider, by its name. Only in a file of your own: without effect in a project.
-# provider_options: { openai: { serviceTier: flex } }
-# true lets it have children of its own.
-delegate: false
-# false: it does not read the notes of the project (AGENTS.md). The folder, the day and the system are always told.
-# notes: false
-# A JSON Schema that its answer must match; text without the line.
-# output_schema: { type: object, properties: { found: { type: boolean } }, required: [found] }
----
-Say what the agent should do, what it should leave alone, and what its answer should look like.
-Answer with file:line only.
-`;
 }

@@ -25,7 +25,7 @@ import { findToRead, isElsewhere } from "../stored/find-run.ts";
 import { readOptions, refusePositionals } from "../table/options.ts";
 import { CHAT } from "../table/run-entries.ts";
 import { type RunFlags, readRunFlags } from "../table/run-flags.ts";
-import { catchInterrupts } from "../terminal/interrupts.ts";
+import { catchInterrupts, openUnlessInterrupted } from "../terminal/interrupts.ts";
 import { type Display, type Output, openOutput, tell } from "../terminal/output.ts";
 
 const COMMAND = "sous chat";
@@ -220,13 +220,16 @@ async function chatInLines(request: ChatRequest, output: Output): Promise<number
       (asked) => unlogged.describe(asked, output.columns - 4),
       () => void lines.answer(questions),
     );
-    await using unlogged = await openApplication({
+    const stop = AbortSignal.any([interrupts.signal, interrupts.wrapUp]);
+    const opening = openApplication({
       flags,
       ...processContext(),
       ask: isPerson ? questions.ask : undefined,
       optionFiles: [logFile],
+      signal: stop,
       warn: tell,
     });
+    await using unlogged = await openUnlessInterrupted(opening, interrupts);
     using log = await openRunLog({ flags: flags.log, ...logOptions(request, unlogged) });
     const application = withLog(unlogged, log);
     const earlier = await findEarlier(application, request);
@@ -237,7 +240,6 @@ async function chatInLines(request: ChatRequest, output: Output): Promise<number
       if (earlier === LIST) await chat.list();
       return undefined;
     };
-    const stop = AbortSignal.any([interrupts.signal, interrupts.wrapUp]);
     await plainChat({ application, output, progress, cwd: process.cwd(), lines, begin, stop }, (chat) => {
       const end = (mode: "last-words" | "stop") => () => {
         chat.cancelAll(mode);

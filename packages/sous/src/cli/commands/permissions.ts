@@ -38,9 +38,9 @@ export async function permissions(parameters: readonly string[]): Promise<number
     configuration,
     trust,
   );
-  const { agentServers, agents: settings } = configuration;
+  const { agentServers } = configuration;
   const files = trust.state === "trusted" ? trust : { files: [] };
-  const { agents } = await loadAgents(context, files, Object.keys(agentServers), settings);
+  const { agents } = await loadAgents(context, files, configuration);
   const bounds = { heldRules: trust.heldRules, guards, agents };
   const policy = policyFor({ flags: { rights }, env: context.env }, configuration, bounds);
   const who = { runId: "", path: ROOT_NAME, agent: ROOT_NAME, callId: "", above: [] };

@@ -26,7 +26,7 @@ import { resultJson } from "../stored/run-json.ts";
 import { readOptions, refusePositionals } from "../table/options.ts";
 import { RESUME } from "../table/run-entries.ts";
 import { readRunFlags } from "../table/run-flags.ts";
-import { catchInterrupts } from "../terminal/interrupts.ts";
+import { catchInterrupts, openUnlessInterrupted } from "../terminal/interrupts.ts";
 import { openOutput, printJson, tell } from "../terminal/output.ts";
 import { inert, inertLine } from "../terminal/text.ts";
 import { treeLines } from "../view/tree-lines.ts";
@@ -69,7 +69,8 @@ export async function resume(parameters: readonly string[]): Promise<number> {
   const answers = isAnswered ? answersOf(typedAnswers, openQuestions(stored.events)) : {};
   // One answer is none to the other questions: those stay open.
   const ask = values.park || isAnswered ? answerLater : undefined;
-  await using assembled = await assembleStored({ ...stored, store }, { flags, ...context, ask, optionFiles: [file] });
+  const request = { flags, ...context, ask, optionFiles: [file], signal: interrupt.signal };
+  await using assembled = await openUnlessInterrupted(assembleStored({ ...stored, store }, request), interrupt);
   const note = folderNote(stored.record, search);
   if (note !== undefined) tell(note);
   using log = await openRunLog({ flags: flags.log, file, env: process.env, enabled: assembled.isLogged });

@@ -77,7 +77,7 @@ async function perform(request: RunRequest, output: RunOutput, stops: Stops): Pr
   const schemaFile = outputSchema === undefined || isInlineSchema(outputSchema) ? undefined : outputSchema;
   const optionFiles = [file, schemaFile];
   const ask = request.parks ? answerLater : undefined;
-  const opening = openApplication({ flags, cwd: process.cwd(), env, ask, optionFiles, warn: tell });
+  const opening = openApplication({ flags, cwd: process.cwd(), env, ask, optionFiles, signal: stop, warn: tell });
   await using application = await openUnlessStopped(opening, stop);
   const enabled = application.configuration.agent.subagent.telemetryEnabled;
   using log = await openRunLog({ flags: flags.log, file, env, enabled });

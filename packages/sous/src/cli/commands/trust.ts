@@ -76,14 +76,17 @@ function reviewLines(root: string, snapshot: ProjectSnapshot, { style: { paint }
     const outside = isOutsideModel(model) ? `, works as ${inertLine(model)}, with tools of its own` : "";
     return [`${paint("bold", inertLine(agent.name))}: ${tools}${denied}${outside}`];
   });
-  const serverLines = review.servers.map(
-    ({ file, name, runs }) => `${paint("yellow", inertLine(runs, 1000))}  (${inertLine(name)} in ${file})`,
-  );
+  const serverLines = review.servers.map(({ file, name, runs, cwd, sets, variables }) => {
+    const where = cwd === undefined ? "" : `, in the folder ${inertLine(cwd, 300)}`;
+    const gives = sets.length === 0 ? "" : `, sets ${inertLine(sets.join(", "), 1000)}`;
+    const asks = variables.length === 0 ? "" : `, asks for ${inertLine(variables.join(", "), 300)}`;
+    return `${paint("yellow", inertLine(runs, 1000))}  (${inertLine(name, 100)} in ${file}${where}${gives}${asks})`;
+  });
   return [
     `${paint("bold", inertLine(root, 1000))}`,
     ...section("Files that sous would read", fileLines),
     ...section("Agents it would have", agentLines),
-    ...section("Programs and addresses it names", serverLines),
+    ...section("Programs and addresses it names", serverLines, serverLines.length),
   ];
 }
 

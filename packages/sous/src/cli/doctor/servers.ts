@@ -1,10 +1,17 @@
-/** The checks of `sous doctor` about agents of others: each server is started, asked for its abilities, and ended. */
+/** The checks of `sous doctor` about servers, of agents and of tools: each is started, asked for its abilities, and ended. */
 
-import type { Configuration } from "../../core/configuration.ts";
+import type { Configuration, McpServer } from "../../core/configuration.ts";
+import { UserError } from "../../core/errors.ts";
+import type { CheckedMcpServer } from "../../mcp/open.ts";
 import { type CheckedServer, checkServer } from "../acp/check-server.ts";
 import { openServerPrograms } from "../acp/servers.ts";
+import { mcpSecrets } from "../application/mcp.ts";
+import { serverSecrets } from "../application/outside.ts";
 import type { ProcessContext } from "../files/paths.ts";
-import { type Check, ok, problem } from "./machine.ts";
+import { alsoHide } from "../files/without-secrets.ts";
+import { checkServer as checkMcp } from "../mcp/servers.ts";
+import { plural } from "../terminal/text.ts";
+import { type Check, ok, problem, warning } from "./machine.ts";
 
 /** Slow servers take 5 seconds; a broken one must not hold up the rest. */
 const START_MS = 15_000;
@@ -13,11 +20,42 @@ export async function checkServers(
   configuration: Configuration | undefined,
   context: ProcessContext,
 ): Promise<Check[]> {
-  const servers = Object.values(configuration?.agentServers ?? {});
-  if (servers.length === 0) return [];
+  const agents = Object.values(configuration?.agentServers ?? {});
+  const tools = Object.values(configuration?.mcpServers ?? {}).filter(({ isDisabled }) => !isDisabled);
+  if (configuration === undefined || agents.length + tools.length === 0) return [];
+  // What a server prints when it fails may hold its keys.
+  alsoHide({ ...serverSecrets(configuration.agentServers), ...mcpSecrets(tools) });
   await using programs = await openServerPrograms(context);
   const options = { programs, cwd: context.cwd, opensSession: false, startMs: START_MS };
-  return (await Promise.all(servers.map((server) => checkServer(server, options)))).map(toCheck);
+  const { allowHosts } = configuration.tools.fetch;
+  const checks = [
+    ...agents.map(async (server) => toCheck(await checkServer(server, options))),
+    ...tools.map(async (server) => {
+      const startTimeoutMs = Math.min(server.startTimeoutMs, START_MS);
+      const checked = checkMcp({ ...server, startTimeoutMs }, context, { programs, allowHosts });
+      return await checked.then(
+        (found) => toolCheck(server, found),
+        (error: unknown) => cannotCheck(server, error),
+      );
+    }),
+  ];
+  return await Promise.all(checks);
+}
+
+function toolCheck({ name: server }: McpServer, { problem: wrong, tools, handshakeMs = 0 }: CheckedMcpServer): Check {
+  const name = `tools of ${server}`;
+  const more = `sous mcp check ${JSON.stringify(server)} shows more`;
+  if (wrong !== undefined) return problem(name, wrong, more);
+  const changed = tools.filter(({ state }) => state === "changed").length;
+  const found = `${plural(tools.length, "tool")}, answers after ${Math.round(handshakeMs)} ms`;
+  if (changed === 0) return ok(name, found);
+  return warning(name, `${found}; ${changed} changed since they were approved, and ask before they are used`, more);
+}
+
+/** The package of the protocol is missing, or what was approved cannot be read: the other checks still say what they found. */
+function cannotCheck({ name }: McpServer, error: unknown): Check {
+  if (!(error instanceof UserError)) throw error;
+  return problem(`tools of ${name}`, "they cannot be checked", error.message);
 }
 
 function toCheck({ server, answer, problem: wrong }: CheckedServer): Check {

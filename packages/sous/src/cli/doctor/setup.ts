@@ -80,8 +80,7 @@ async function checkAgents(
   configuration: Configuration | undefined,
 ): Promise<Check> {
   const name = "agents";
-  const servers = configuration && Object.keys(configuration.agentServers);
-  const { agents, problems } = await loadAgents(question, trust, servers, configuration?.agents);
+  const { agents, problems } = await loadAgents(question, trust, configuration);
   const found =
     agents.length === 0 ? "no agent files" : `${agents.length}: ${agents.map((each) => each.name).join(", ")}`;
   const [first] = problems;

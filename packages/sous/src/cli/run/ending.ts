@@ -65,13 +65,24 @@ const TURNS = "warning: the run is out of turns, so its answer is not complete: 
 const MAX_SHOWN = 5;
 
 function consentSentence(denied: RunResult["denied"]): string {
-  const shown = denied.slice(0, MAX_SHOWN).map(({ path, toolName, input }) => {
-    const what = describeInput(input);
-    return `${inertLine(toolName, 60)}${what === "" ? "" : ` ${what}`} (${inertLine(path, 120)})`;
-  });
+  const [ofTool] = denied.filter(({ toolReason }) => toolReason !== undefined);
+  if (ofTool !== undefined) return toolSentence(ofTool, denied.length - 1);
+  const shown = denied.slice(0, MAX_SHOWN).map(actionOf);
   const more = denied.length > MAX_SHOWN ? `, and ${denied.length - MAX_SHOWN} more` : "";
   const actions = plural(denied.length, "action");
   return `error: ${actions} needed consent and no one could be asked: ${shown.join(", ")}${more}. --allow '${ruleFor(denied)}' allows what no rule asks about, --yes all that no rule denies.`;
+}
+
+/** No rule answers what a tool asks by itself, and neither does `--yes`. */
+function toolSentence(denied: RunResult["denied"][number], others: number): string {
+  const why = inertLine(denied.toolReason ?? "", 400).replace(/\.$/, "");
+  const more = others === 0 ? "" : ` ${plural(others, "other action")} needed consent too: denied of --json lists all.`;
+  return `error: ${actionOf(denied)} needs an answer of a person, whatever rules allow: ${why}. Use it once in sous chat, and answer the question there.${more}`;
+}
+
+function actionOf({ path, toolName, input }: RunResult["denied"][number]): string {
+  const what = describeInput(input);
+  return `${inertLine(toolName, 60)}${what === "" ? "" : ` ${what}`} (${inertLine(path, 120)})`;
 }
 
 /** The rule that allows the first of them, where one word is enough to say it. */

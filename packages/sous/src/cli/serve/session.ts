@@ -47,7 +47,7 @@ export async function openSession(
   view: SessionView,
   parts: ServeParts,
 ): Promise<ServedSession> {
-  const { cwd, sessionId, isReplayed } = opening;
+  const { cwd, sessionId, isReplayed, mcpServers } = opening;
   const { flags, env, store, telemetry } = parts;
   await checkFolder(cwd, parts);
   const stored = sessionId === undefined ? undefined : await storedChat(sessionId, cwd, parts);
@@ -60,8 +60,8 @@ export async function openSession(
   const ask: Approve = (asked, signal) => askClient(application, view, asked, signal);
   const mode = (): RightsMode => rights.mode;
   const trace = (): TraceContext | undefined => prompted.trace ?? readTraceContext(env);
-  const sinks = { telemetry, warn, trace };
-  const application: Application = await openApplication({ flags, cwd, env, ask, mode, store, ...sinks });
+  const given = { telemetry, warn, trace, mcpServers };
+  const application: Application = await openApplication({ flags, cwd, env, ask, mode, store, ...given });
   for (const sentence of opening.ignored) warn(`warning: ${sentence}`);
   for (const event of stored?.events ?? []) {
     if (isReplayed) view.replay(event);

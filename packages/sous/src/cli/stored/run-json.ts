@@ -65,7 +65,12 @@ export function resultJson(result: RunResult): Record<string, unknown> {
     cost_usd: result.costUsd,
     duration_ms: Math.round(result.durationMs),
     agents: result.agents.map((agent) => withSnakeCase({ ...agent, durationMs: Math.round(agent.durationMs) })),
-    denied: result.denied.map(({ path, toolName, input }) => ({ path, tool_name: toolName, input })),
+    denied: result.denied.map(({ path, toolName, input, toolReason }) => ({
+      path,
+      tool_name: toolName,
+      input,
+      ...(toolReason !== undefined && { tool_reason: toolReason }),
+    })),
     questions: result.questions.map(questionJson),
     error: result.error === undefined ? null : { type: result.error.type, message: result.error.message },
     lost: result.lost ?? null,

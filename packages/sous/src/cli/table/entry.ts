@@ -17,7 +17,7 @@ export type OptionEntry = {
 
 /** `A,B`, `RULE`, `QID` and `QID[=WHY]` may be given more than once. */
 export type ValueName =
-  | ("FILE" | "SCHEMA" | "ID" | "[ID]" | "ID ID" | "P/M" | "FORMAT" | "LEVEL" | "S" | "GROUP" | "NAME")
+  | ("FILE" | "FOLDER" | "SCHEMA" | "ID" | "[ID]" | "ID ID" | "P/M" | "FORMAT" | "LEVEL" | "S" | "GROUP" | "NAME")
   | ("N" | "TURN" | "USD" | "TIME" | "WHEN" | "AGE")
   | ("A,B" | "RULE" | "QID" | "QID[=WHY]");
 
@@ -27,6 +27,7 @@ export type Offer = "file" | "run" | "agent";
 /** What a shell offers for a value. */
 export const OFFERS: Readonly<Partial<Record<ValueName, Offer>>> = {
   FILE: "file",
+  FOLDER: "file",
   SCHEMA: "file",
   ID: "run",
   "[ID]": "run",

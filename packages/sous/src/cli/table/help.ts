@@ -2,6 +2,7 @@
 
 import { ACP } from "./acp-entry.ts";
 import type { CommandEntry, OptionEntry, OptionGroup } from "./entry.ts";
+import { MCP } from "./mcp-entry.ts";
 import { METRICS_COMMAND } from "./metrics-entry.ts";
 import { REPLAY } from "./replay-entry.ts";
 import { CHAT, DEMO, RESUME, RUN } from "./run-entries.ts";
@@ -98,6 +99,7 @@ export const COMMAND_TABLE: readonly CommandEntry[] = [
   METRICS_COMMAND,
   AGENTS,
   ACP,
+  MCP,
   CONFIG_COMMAND,
   PERMISSIONS,
   TRUST,

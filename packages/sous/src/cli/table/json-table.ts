@@ -35,6 +35,7 @@ export const RESULT_JSON: readonly JsonField[] = [
   field("denied[].path", "string", "The agent that wanted it."),
   field("denied[].tool_name", "string", "The tool."),
   field("denied[].input", "any", "What the tool would have got."),
+  field("denied[].tool_reason", "string", "Only where the tool itself asked: why. No rule allows it."),
   field("questions", "object[]", "What waits for an answer: `sous resume --approve` and `--deny` give it."),
   field("questions[].id", "string", "What names it there."),
   field("questions[].path", "string", "The agent that asks."),

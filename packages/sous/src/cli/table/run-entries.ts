@@ -21,7 +21,7 @@ const MAX_TURNS = {
   about: "turns of the root (default 50)",
 } as const satisfies OptionEntry;
 
-const LIMITS = {
+export const LIMITS = {
   title: "limits",
   options: [
     MAX_TURNS,
@@ -65,7 +65,7 @@ const NO_DELEGATE = {
   about: "no children: all tools but those that start them",
 } as const satisfies OptionEntry;
 
-const RIGHTS = {
+export const RIGHTS = {
   title: "rights",
   options: [TOOLS, DENY_TOOLS, NO_DELEGATE, ALLOW, YES],
 } as const satisfies OptionGroup;

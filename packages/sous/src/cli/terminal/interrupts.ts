@@ -1,5 +1,7 @@
 /** Signals that stop a command, and how long a stop is waited for. */
 
+import { CommandError } from "../exit-codes.ts";
+
 export type Interrupts = Disposable & {
   /** Aborts when the work has to stop now. */
   readonly signal: AbortSignal;
@@ -86,6 +88,16 @@ export async function openUnlessStopped<T extends AsyncDisposable>(opening: Prom
     throw error;
   } finally {
     stop.removeEventListener("abort", refuse);
+  }
+}
+
+/** Waits for `opening`, which listens to the signals itself. Throws a `CommandError` with the code of the signal that came. */
+export async function openUnlessInterrupted<T>(opening: Promise<T>, interrupts: Interrupts): Promise<T> {
+  try {
+    return await opening;
+  } catch (error) {
+    const reason = interrupts.reason();
+    throw reason === undefined ? error : new CommandError(`Stopped by ${reason}`, interrupts.exitCode());
   }
 }
 

@@ -9,11 +9,13 @@ export function inert(text: string): string {
 
 /** The same as one line, cut to about `maxLength` units. */
 export function inertLine(text: string, maxLength = 400): string {
-  // Reads twice as much, because characters that are removed do not count.
+  // Reads twice as much, because characters that are removed do not count. What is not read is never left out in silence.
   const line = inert(text.slice(0, maxLength * 2))
     .replace(/\s+/g, " ")
     .trim();
-  return line.length <= maxLength ? line : `${line.slice(0, maxLength).toWellFormed()}...`;
+  return line.length <= maxLength && text.length <= maxLength * 2
+    ? line
+    : `${line.slice(0, maxLength).toWellFormed()}...`;
 }
 
 /** `0.4s`, `58s`, `1m12s`, `2h05m`. */

@@ -44,10 +44,11 @@ function headLine(root: RunNode, { now, columns, frame, style, limits }: LiveVie
   const time = duration(endOf(root, now) - root.startedAt);
   const room = Math.max(1, columns - time.length - 4);
   const below = descendants(root);
-  const waits = root.waitsFor && waitWords(asItStands(root.waitsFor, limits), room - displayWidth(root.label) - 2);
+  const left = Math.max(0, room - displayWidth(root.label) - 2);
+  const waits = root.waitsFor && waitWords(asItStands(root.waitsFor, limits), left);
   const what =
     below.length === 0
-      ? `${root.label}  ${waits ?? root.activity + root.result}`
+      ? `${root.label}  ${waits ?? activityWithin(root.activity, root.result, left, glyphs.more)}`
       : `sous  ${countWords(below, glyphs.dot)}`;
   const text = fitToWidth(what, room, glyphs.more);
   return `${glyphOf(root, frame, style)} ${text} ${paint("dim", time)}`;
@@ -164,10 +165,15 @@ function paintActivity(node: RunNode, columns: number, { style, limits }: LiveVi
     const words = waitWords(asItStands(node.waitsFor, limits), columns);
     return paint("dim", cutToWidth(words, columns, glyphs.more));
   }
-  const result = cutToWidth(node.result, columns, glyphs.more);
-  const activity = cutToWidth(activityOf(node), columns - displayWidth(result), glyphs.more) + result;
+  const activity = activityWithin(activityOf(node), node.result, columns, glyphs.more);
   if (node.asks) return paint("yellow", activity);
   return node.status === "running" || node.status === "completed" ? activity : paint(colourOf(node.status), activity);
+}
+
+/** The activity is cut first: what came of it, or how far it is, is newer. */
+function activityWithin(activity: string, result: string, columns: number, more: string): string {
+  const end = cutToWidth(result, columns, more);
+  return cutToWidth(activity, columns - displayWidth(end), more) + end;
 }
 
 /** Metrics that are still zero are left out. */

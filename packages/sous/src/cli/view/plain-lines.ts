@@ -1,6 +1,7 @@
 /** What happens, one line each, for a pipe, a log or a screen reader: nothing moves and nothing is drawn over. */
 
-import type { SousEvent } from "../../core/event.ts";
+import type { SousEvent, ToolProgress } from "../../core/event.ts";
+import { readMcpName } from "../../core/mcp-names.ts";
 import type { OutsideCall } from "../../core/outside-agent.ts";
 import { isSubagentToolName } from "../../core/spawn.ts";
 import { countsIn, describeCounts } from "../../core/tool-log.ts";
@@ -69,6 +70,8 @@ export function plainLine(event: SousEvent, tree: RunTree, { glyphs, paint }: St
     case "report":
     case "text-delta":
     case "reasoning-delta":
+    // Ten a second would flood a log: what the call gave is said at its end.
+    case "tool-progress":
       return undefined;
     default:
       return event satisfies never;
@@ -95,6 +98,18 @@ export function describeInput(input: unknown): string {
 export function describeOutsideCall({ name, title, input }: Pick<OutsideCall, "name" | "title" | "input">): string {
   const about = title === name ? describeInput(input) : inertLine(title, 120);
   return `${inertLine(name, 80)}  ${about}`.trim();
+}
+
+/** `github › create_issue` for a tool of a server, else its name. */
+export function toolWords(toolName: string): string {
+  const { server, tool } = readMcpName(toolName) ?? {};
+  return inertLine(server === undefined || tool === undefined ? toolName : `${server} › ${tool}`, 80);
+}
+
+/** `3/10 Compiling`: what a call that runs says of itself. */
+export function describeProgress({ text, done, total }: Pick<ToolProgress, "text" | "done" | "total">): string {
+  const count = done === undefined ? "" : `${done}${total === undefined ? "" : `/${total}`}`;
+  return `${count} ${inertLine(text, 60)}`.trim();
 }
 
 export type CallEnd = {

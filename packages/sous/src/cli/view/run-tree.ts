@@ -7,7 +7,7 @@ import type { RunStatus, StopReason } from "../../core/outcome.ts";
 import { isSubagentToolName } from "../../core/spawn.ts";
 import { addCost } from "../../core/usage.ts";
 import { duration, inertLine } from "../terminal/text.ts";
-import { describeInput, describeOutput, describeOutsideCall } from "./plain-lines.ts";
+import { describeInput, describeOutput, describeOutsideCall, describeProgress, toolWords } from "./plain-lines.ts";
 
 export type RunNode = {
   readonly id: string;
@@ -83,7 +83,7 @@ export class RunTree {
       node.heardAt = event.time;
       const before = node.activity;
       this.#update(node, event);
-      if (node.activity !== before && !isCallEnd(event)) node.result = "";
+      if (node.activity !== before && !hasResult(event)) node.result = "";
       if (event.type !== "budget-near") node.waitsFor = event.type === "budget-wait" ? event.limit : undefined;
     } else if (event.type === "budget-wait" && event.parentId !== null)
       this.#add(event, { ...startNode(event, "", 0), status: "waiting", waitsFor: event.limit });
@@ -133,7 +133,7 @@ export class RunTree {
         node.costUsd = addCost(node.costUsd, event.costUsd);
         break;
       case "tool-call-start":
-        this.#calls.set(event.callId, `${inertLine(event.toolName, 80)}  ${describeInput(event.input)}`.trimEnd());
+        this.#calls.set(event.callId, `${toolWords(event.toolName)}  ${describeInput(event.input)}`.trimEnd());
         node.toolCount += 1;
         node.activity = isSubagentToolName(event.toolName)
           ? "waits for what it delegated"
@@ -146,9 +146,13 @@ export class RunTree {
           if (!event.isError) node.activity = "has what it delegated";
           break;
         }
-        node.activity = this.#calls.get(event.callId) ?? inertLine(event.toolName, 80);
+        node.activity = this.#calls.get(event.callId) ?? toolWords(event.toolName);
         node.result = `  ${this.#arrow} ${describeOutput(event)}`;
         this.#calls.delete(event.callId);
+        break;
+      case "tool-progress":
+        node.activity = this.#calls.get(event.callId) ?? toolWords(event.toolName);
+        node.result = `: ${describeProgress(event)}`;
         break;
       case "outside-call":
         // Not counted: a count that grows here and falls back at the end would be of other calls than that of the result.
@@ -162,7 +166,8 @@ export class RunTree {
         break;
       case "approval-request":
         node.asks = true;
-        node.activity = `wants: ${inertLine(event.toolName, 80)}  ${describeInput(event.input)}`.trimEnd();
+        node.activity = `wants: ${toolWords(event.toolName)}  ${describeInput(event.input)}`.trimEnd();
+        if (event.toolReason !== undefined) node.activity += ` (${inertLine(event.toolReason, 200)})`;
         break;
       case "approval-end":
         node.asks = false;
@@ -241,7 +246,8 @@ export class RunTree {
   }
 }
 
-function isCallEnd(event: SousEvent): boolean {
+function hasResult(event: SousEvent): boolean {
+  if (event.type === "tool-progress") return true;
   return event.type === "tool-call-end" || (event.type === "outside-call" && event.phase === "end");
 }
 

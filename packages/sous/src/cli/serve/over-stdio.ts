@@ -1,0 +1,63 @@
+/** A protocol over standard input and output, until the client is gone or a signal comes. */
+
+import { EXIT } from "../exit-codes.ts";
+import { catchInterrupts, patienceAfter } from "../terminal/interrupts.ts";
+import { tell } from "../terminal/output.ts";
+
+/** After the last word: telemetry may take most of it, and an idle connection would keep the process alive. */
+const MAX_EXIT_MS = 950;
+
+/** What a protocol reads and writes. */
+export type Pipe = {
+  readonly input: AsyncIterable<Uint8Array>;
+  /** Writes one line with its end; resolves when the reader can take more. */
+  readonly write: (line: string) => Promise<void>;
+  /** One sentence for the log of the client. */
+  readonly warn: (sentence: string) => void;
+  /** Aborts when the client is gone or a signal has come: everything ends then. */
+  readonly signal: AbortSignal;
+};
+
+export type StdioService<Served extends AsyncDisposable> = {
+  open(): Promise<Served>;
+  /** Resolves when all that was begun has ended. */
+  serve(served: Served, pipe: Pipe): Promise<void>;
+};
+
+/** Returns the exit code. */
+export async function serveOverStdio<Served extends AsyncDisposable>(service: StdioService<Served>): Promise<number> {
+  using interrupts = catchInterrupts();
+  const gone = new AbortController();
+  using output = protocolOutput(() => gone.abort());
+  const signal = AbortSignal.any([interrupts.signal, gone.signal]);
+  using patience = patienceAfter(signal);
+  await using served = await service.open();
+  // The runs are cancelled now, and not waited for much longer.
+  process.stdin.once("end", () => gone.abort());
+  const pipe: Pipe = { input: process.stdin, write: output.write, warn: tell, signal };
+  await patience.wait(service.serve(served, pipe));
+  process.stdin.destroy();
+  setTimeout(() => process.exit(), MAX_EXIT_MS).unref();
+  return interrupts.reason() === undefined ? EXIT.ok : interrupts.exitCode();
+}
+
+type ProtocolOutput = Disposable & { write(line: string): Promise<void> };
+
+/** Only the protocol writes to standard output: what anything else prints there goes to standard error. */
+function protocolOutput(onGone: () => void): ProtocolOutput {
+  const { stdout } = process;
+  const own = Object.getOwnPropertyDescriptor(stdout, "write");
+  const write = stdout.write.bind(stdout);
+  stdout.write = process.stderr.write.bind(process.stderr);
+  stdout.on("error", onGone);
+  return {
+    write: (line) =>
+      new Promise((resolve, reject) => {
+        write(line, (error) => (error ? reject(error) : resolve()));
+      }),
+    [Symbol.dispose]() {
+      if (own !== undefined) Object.defineProperty(stdout, "write", own);
+      stdout.off("error", onGone);
+    },
+  };
+}
