@@ -19,6 +19,7 @@ const DOORS: Record<string, { door: string; page: string | undefined }> = {
   "sous/sqlite": { door: "sqlite.ts", page: "stores" },
   "sous/postgres": { door: "postgres.ts", page: "stores" },
   "sous/acp": { door: "acp.ts", page: "agent-servers" },
+  "sous/mcp": { door: "mcp.ts", page: "mcp-servers" },
   "sous/otel": { door: "otel.ts", page: "traces" },
   "sous/tools": { door: "tools.ts", page: "tools-and-files" },
   "sous/testing": { door: "testing.ts", page: "testing" },
@@ -118,6 +119,13 @@ const PAGES: readonly ApiPage[] = [
     title: "Use agents of other programs",
     intro:
       "Everything of `sous/acp`: agents that speak the Agent Client Protocol. [Delegate to Claude Code](../../how-to/delegate-to-claude-code.md), [Three agents, one tree](../../tutorials/05-three-agents-one-tree.md).",
+    names: [],
+  },
+  {
+    file: "mcp-servers",
+    title: "Use tools of MCP servers",
+    intro:
+      "Everything of `sous/mcp`: servers that are started or reached, and their tools. Needs `@modelcontextprotocol/client`.",
     names: [],
   },
   {

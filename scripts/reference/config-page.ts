@@ -8,8 +8,6 @@ import { CONFIGURATION_CODES } from "../../packages/sous/src/core/problem.ts";
 import { OTEL_VARIABLES } from "../../packages/sous/src/telemetry/otlp-settings.ts";
 import { page, prose, table, wrap } from "./markdown.ts";
 
-const USED = ALL_SETTINGS.filter(({ isLater }) => !isLater);
-
 export function configPage(): string {
   return page(
     "Reference: configuration",
@@ -18,12 +16,15 @@ export function configPage(): string {
       wrap(
         "A setting comes from a flag, else from a variable, else from the file of the project, else from the file of the user, else it has its default. `--config FILE` or `SOUS_CONFIG` stands in for the user's file. The file of a project is read only after `sous trust`, and may only add and narrow: what it may not say is ignored with a warning. A time is a number of seconds, or a text such as `90s`, `5m`, `2h`; `null` unsets what has no default. Unknown keys are mistakes. `sous config explain KEY` says where a value comes from, `sous config check` finds every mistake at once, and `sous config schema` prints a JSON Schema for editors.",
       ),
-      ...[...new Set(USED.map(groupOf))].map(groupSection),
-      "## Without effect in this version",
+      ...[...new Set(ALL_SETTINGS.map(groupOf))].map(groupSection),
+      "## `.mcp.json`",
       wrap(
-        "These are planned. A file may have them: they are checked, and a warning says that they have no effect yet.",
+        "The MCP servers of a trusted project, below `mcpServers` or `servers`, with the fields of `mcp_servers`; comments and trailing commas are read. Fields of other programs have no effect, also those that allow calls there, and one warning names them. A mistake costs only the server it is in. Of two servers with one name, yours goes before that of `.sous/config.yaml`, and that before the one of `.mcp.json`. A number as `timeout` or `start_timeout` is seconds below 1000, else milliseconds, as other programs write it.",
       ),
-      ...ALL_SETTINGS.filter(({ isLater }) => isLater).map(describe),
+      wrap(
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what people write.
+        "`${NAME}` and `${NAME:-x}` in `command`, `args`, `env`, `cwd`, `url` and `headers` stand for variables; `${env:NAME}`, `${workspaceFolder}` and `${userHome}` are read, too. In your own configuration any variable is filled in. In the files of a project only those are that `mcp_variables` lists, and those that every program gets, such as `HOME`, `PATH`, `USER` and `LANG`: a repository must not send your keys to its own address. A server that lacks a variable is not started, and a warning says which.",
+      ),
       "## Other variables",
       table(
         ["variable", "meaning"],
@@ -54,7 +55,7 @@ function groupOf({ key }: Setting): string {
 }
 
 function groupSection(group: string): string {
-  const settings = USED.filter((setting) => groupOf(setting) === group);
+  const settings = ALL_SETTINGS.filter((setting) => groupOf(setting) === group);
   const title = group === "At the top" ? group : `\`${group}\``;
   return [`## ${title}`, ...settings.map(describe)].join("\n\n");
 }

@@ -33,7 +33,7 @@ export function jsonPage(): string {
       fields(INIT_JSON),
       "### Events",
       wrap(
-        "Every other line is one of the [events](events.md), with its fields in snake_case. Events that are stored have `seq`, which counts without gaps within the tree. `text-delta`, `reasoning-delta`, `budget-wait` and `budget-near` are not stored, have no `seq`, and are dropped for a reader that is too slow. A reader that closes the pipe stops the run at its next event.",
+        "Every other line is one of the [events](events.md), with its fields in snake_case. Events that are stored have `seq`, which counts without gaps within the tree. `text-delta`, `reasoning-delta`, `tool-progress`, `budget-wait` and `budget-near` are not stored, have no `seq`, and are dropped for a reader that is too slow. A reader that closes the pipe stops the run at its next event.",
       ),
       "### The line `result`",
       wrap("It has the fields of the result."),

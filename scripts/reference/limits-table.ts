@@ -193,6 +193,17 @@ export const LIMITS: Record<string, Row[]> = {
       "",
     ],
   ],
+  "Agents as MCP tools": [
+    ["calls at work at once", count(constant("mcp/serve-calls.ts", "MAX_CALLS")), "an error result", ""],
+    ["`task` of a call", `${count(constant("mcp/serve-calls.ts", "MAX_TASK"))} characters`, "an error result", ""],
+    [
+      "report",
+      `${count(constant("core/truncate.ts", "MAX_RESULT_BYTES"))} bytes`,
+      "cut in the middle, and it says so; the whole is stored",
+      "",
+    ],
+    ["one message", bytes(constant("cli/commands/mcp-serve.ts", "MAX_LINE_BYTES")), "skipped, with an error", ""],
+  ],
   "Events and stores": [
     [
       "events that wait for a reader of a handle",

@@ -12,7 +12,6 @@ import { runParkKills } from "../test/figures/park-kills.ts";
 import { runCrashSchedules } from "../test/figures/r1-crashes.ts";
 import { runFaultSchedules } from "../test/figures/r1-schedules.ts";
 import { runKills } from "../test/figures/r2-kills.ts";
-import { REAL_COMMAND, runOrphanKills } from "../test/figures/r3-orphans.ts";
 import { runProcessRaces } from "../test/figures/r4-processes.ts";
 import { type RaceFigures, runLedgerRaces } from "../test/figures/r4-races.ts";
 import { openSharedRace } from "../test/figures/r4-shared.ts";
@@ -31,6 +30,7 @@ import { measureMutants } from "../test/mutation/measure.ts";
 import { tryCommands } from "../test/rights/shell-trial.ts";
 import { MANY_AGENT_FILES } from "./agent-files.ts";
 import { PLANTED } from "./planted.ts";
+import { ORPHANS } from "./r3.ts";
 import { STRANGE_TEXTS } from "./r16.ts";
 import { STORE_FAULTS } from "./r17.ts";
 
@@ -80,20 +80,7 @@ const FIGURES: readonly Figure[] = [
       return { figure: { full, normal }, isReached: full.unsynced === 0 && normal.unsynced === normal.acknowledged };
     },
   },
-  {
-    name: "R3 1,000 kills of processes with programs running",
-    async measure(seed) {
-      const figure = await runOrphanKills({ seed, kills: 1_000 });
-      return { figure, isReached: figure.orphans.length === 0 };
-    },
-  },
-  {
-    name: "R3 200 kills of sous run with programs running",
-    async measure(seed) {
-      const figure = await runOrphanKills({ seed, kills: 200, ...REAL_COMMAND });
-      return { figure, isReached: figure.orphans.length === 0 };
-    },
-  },
+  ...ORPHANS,
   {
     name: "D5 50 kills in the middle of a delegation to an agent outside",
     async measure() {

@@ -82,7 +82,7 @@ export const STORED = {
     output: "optional",
     isError: "optional",
   },
-  "approval-request": { callId: "required", toolName: "required", input: "required" },
+  "approval-request": { callId: "required", toolName: "required", input: "required", toolReason: "optional" },
   "approval-end": { callId: "required", allowed: "required", by: "required", reason: "required" },
   "budget-warning": { message: "required" },
   retry: {
@@ -126,6 +126,13 @@ export const STORED = {
 export const DELTAS = {
   "text-delta": { text: "required" },
   "reasoning-delta": { text: "required" },
+  "tool-progress": {
+    callId: "required",
+    toolName: "required",
+    text: "required",
+    done: "optional",
+    total: "optional",
+  },
   "budget-wait": { limit: "required" },
   "budget-near": { limit: "required" },
   park: {},

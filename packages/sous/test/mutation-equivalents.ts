@@ -101,7 +101,7 @@ export const EQUIVALENTS: readonly Equivalent[] = [
   },
   {
     path: "cli/commands/chat.ts",
-    line: "await using unlogged = await openApplication({",
+    line: "await using unlogged = await openUnlessInterrupted(opening, interrupts);",
     before: "await using",
     after: "const",
     why: "the process ends next, which closes the database, and the guard of its programs ends them",

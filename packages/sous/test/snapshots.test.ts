@@ -223,7 +223,10 @@ async function eventfulTree(): Promise<Stage> {
   const poor = agent({ name: "poor", budget: { tokens: 3000 } });
   const tools = [
     simpleTool("look"),
-    simpleTool("big", () => "x".repeat(200_000)),
+    simpleTool("big", (_, { progress }) => {
+      progress("writes", 1, 2);
+      return "x".repeat(200_000);
+    }),
     simpleTool("write", undefined, { tier: "confirm" }),
   ];
   const handle = stage.start(stage.lead({ tools, subagents: [poor] }), "Look around.", {

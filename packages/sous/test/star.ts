@@ -28,9 +28,13 @@ const OWNER: Record<string, string> = {
   yaml: "config",
 };
 
-/** What else folders may import: secrets are hidden where texts enter, and the clock of the machine is a default at the doors. */
+/**
+ * What else folders may import: secrets are hidden where texts enter, addresses and private files have one set of rules, and the
+ * clock of the machine is a default at the doors.
+ */
 const SHARED: Record<string, readonly string[]> = {
   "secrets/": ["config", "tools"],
+  "machine/": ["config", "mcp", "tools"],
   "host.ts": ["process", "store", "testing"],
 };
 
@@ -47,6 +51,7 @@ const DOORS = new Set([
   "sqlite.ts",
   "postgres.ts",
   "acp.ts",
+  "mcp.ts",
   "otel.ts",
   "tools.ts",
 ]);

@@ -48,6 +48,8 @@ export type Mock = AsyncDisposable & {
   readonly url: string;
   /** Adds the turns of a root whose task begins with `task`. */
   script(task: string, turns: readonly Turn[]): void;
+  /** The requests of models of ours whose first message begins with `task`, oldest first. */
+  requestsFor(task: string): ChatCompletionRequest[];
   /** The texts of users in the requests that one agent has sent with tools, oldest first. */
   heardBy(name: OutsideName | typeof LEAD): string[][];
 };
@@ -56,15 +58,16 @@ export async function startMock(): Promise<Mock> {
   const server = new LLMock({ port: 0, host: "127.0.0.1", logLevel: "silent" });
   server.addFixtures([...titles(), ...answers()]);
   await server.start();
+  const requests = () => server.getRequests().map(({ body }) => body as ChatCompletionRequest);
   return {
     url: server.url,
     script: (task, turns) => {
       for (const fixture of turnsOf(task, turns)) server.prependFixture(fixture);
     },
+    requestsFor: (task) =>
+      requests().filter((request) => callerOf(request) === LEAD && firstAsked(request).startsWith(task)),
     heardBy: (name) =>
-      server
-        .getRequests()
-        .map(({ body }) => body as ChatCompletionRequest)
+      requests()
         .filter((request) => hasTools(request) && callerOf(request) === name)
         .map((request) => request.messages.filter(({ role }) => role === "user").map(({ content }) => textIn(content))),
     [Symbol.asyncDispose]: () => server.stop(),

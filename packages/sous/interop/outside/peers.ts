@@ -12,7 +12,7 @@ type Locked = Record<string, { version?: string; optional?: boolean }>;
 /** Installs what is missing. The sentence when that cannot be done. */
 export function installPeers(): string | undefined {
   if (isInstalled()) return undefined;
-  console.log("installing the peers of npm run interop (1.1 GB)");
+  console.log("installing the peers of npm run interop (1.2 GB)");
   const npm = process.env.npm_execpath;
   const [program, first] = npm === undefined ? ["npm", []] : [process.execPath, [npm]];
   // Not `npm ci`: it wants the packages of all other platforms in the lockfile, and not all of them are to be had.

@@ -52,6 +52,20 @@ suite("events as updates of a session", () => {
     assert.deepEqual(costs, [{ amount: 0.25, currency: "USD" }, undefined, undefined]);
   });
 
+  test("progress of a call is its content while it runs, and its result replaces it", () => {
+    const story = new Story();
+    story.starts("sous", 0, "go");
+    story.calls("sous", 1, "terminal", { command: "make" });
+    story.progresses("sous", 2, "terminal", { text: "cc `main`.c", done: 3, total: 10 });
+    story.progresses("sous", 3, "write_file", { text: "its change stays in sight" });
+    assert.deepEqual(
+      updatesOf(story).flatMap((update) =>
+        update.sessionUpdate === "tool_call_update" ? [[update.status, update.content]] : [],
+      ),
+      [["in_progress", [{ type: "content", content: { type: "text", text: "```\n3/10 cc `main`.c\n```" } }]]],
+    );
+  });
+
   test("what an agent outside does is shown below the path of its child", () => {
     const story = new Story();
     story.tell("sous/claude", 1, { ...outsideCall, phase: "start", title: "ls -la" });

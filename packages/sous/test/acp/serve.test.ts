@@ -319,12 +319,14 @@ suite("sous acp serve", () => {
     const cwd = await place.project("trouble", {
       sous: [{ error: { kind: "invalid_request", message: "The script does not want to" } }, { text: "Now." }],
     });
-    const server: McpServer = { name: "files", command: "/bin/true", args: [], env: [] };
+    const server: McpServer = { type: "http", name: "files", url: "ftp://files.example/", headers: [] };
     const { sessionId } = await zed.agent.request("session/new", { cwd, mcpServers: [server] });
     await assert.rejects(say(zed, sessionId, "one"), /The script does not want to/);
     const notice = zed.updates(sessionId).find(({ sessionUpdate }) => sessionUpdate === "notice");
-    assert.match(JSON.stringify(notice), /The MCP servers of the editor are not used/);
-    assert.match(zed.stderr(), /The MCP servers of the editor are not used/);
+    assert.match(JSON.stringify(notice), /of the editor is not used: its address is not one of http or https/);
+    assert.match(zed.stderr(), /The MCP server "files" of the editor is not used/);
+    const strange = { name: "files", command: 7 } as unknown as McpServer;
+    await assert.rejects(zed.agent.request("session/new", { cwd, mcpServers: [strange] }), { code: -32602 });
     assert.equal((await say(zed, sessionId, "two")).stopReason, "end_turn");
   });
 

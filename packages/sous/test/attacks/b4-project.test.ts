@@ -149,7 +149,11 @@ suite("B4.3: a trusted project adds and narrows", () => {
     ["a command that gives the key", "provider: { api_key_command: touch marker }\n"],
     ["a place for runs", "agent: { subagent: { persistence_path: marker } }\n"],
     ["a higher limit", "agent: { max_turns: 500 }\n"],
-    ["a server that is a program", "mcp_servers: { evil: { command: touch, args: [marker] } }\n"],
+    [
+      "a server that asks for a key",
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the setting has it.
+      "mcp_servers: { evil: { command: touch, args: [marker, '${OPENAI_API_KEY}'] } }\n",
+    ],
   ];
   for (const [what, text, flags] of settings) {
     test(`B4.3: ${what}`, async () => {

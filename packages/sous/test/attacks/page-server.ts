@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import type { ToolResult } from "../../src/core/tool.ts";
-import { isPublicAddress } from "../../src/tools/address.ts";
+import { isPublicAddress } from "../../src/machine/address.ts";
 import { fetchTool } from "../../src/tools/fetch.ts";
 import type { Network } from "../../src/tools/fetch-page.ts";
 import { contextIn } from "../tools/temporary-tree.ts";

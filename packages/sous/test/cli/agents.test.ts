@@ -281,7 +281,7 @@ test("C1: agents of files become definitions with the tools there are", async ()
     "project/.sous/agents/b.md": "---\nname: b\ndescription: B.\ndeny: [grep]\n---\n",
   });
   const env = { XDG_CONFIG_HOME: join(here.path, "config") };
-  const { agents } = await loadAgents({ cwd: here.root, env }, await readProject(here.root), []);
+  const { agents } = await loadAgents({ cwd: here.root, env }, await readProject(here.root), undefined);
   const notes = { facts: "Facts.", whole: "Facts and notes." };
   const [a, b] = agents.map((file) => toDefinition(file, { tools: readOnlyTools(), delegates: true, notes }));
   const names = (definition: typeof a) =>

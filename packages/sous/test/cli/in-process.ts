@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   config: async () => (await import("../../src/cli/commands/config.ts")).config,
   demo: async () => (await import("../../src/cli/commands/demo.ts")).demo,
   doctor: async () => (await import("../../src/cli/commands/doctor.ts")).doctor,
+  mcp: async () => (await import("../../src/cli/commands/mcp.ts")).mcp,
   metrics: async () => (await import("../../src/cli/commands/metrics.ts")).metrics,
   permissions: async () => (await import("../../src/cli/commands/permissions.ts")).permissions,
   replay: async () => (await import("../../src/cli/commands/replay.ts")).replay,

@@ -60,7 +60,7 @@ suite("start-up loads what is needed", { concurrency: true }, () => {
       const folders = new Set([...loaded].map((path) => path.split("/")[0]));
       assert.deepEqual(
         [...folders].sort(),
-        ["cli", "config", "core", "host.ts", "rights", "secrets", "store", "zod"],
+        ["cli", "config", "core", "host.ts", "machine", "rights", "secrets", "store", "zod"],
         parameters.join(" "),
       );
     }
@@ -76,7 +76,7 @@ suite("start-up loads what is needed", { concurrency: true }, () => {
     taken.close();
     assert.ok(loaded.has("telemetry/metrics-endpoint.ts"));
     const folders = new Set([...loaded].map((path) => path.split("/")[0]));
-    const allowed = ["cli", "config", "core", "host.ts", "rights", "secrets", "store", "telemetry", "zod"];
+    const allowed = ["cli", "config", "core", "host.ts", "machine", "rights", "secrets", "store", "telemetry", "zod"];
     assert.deepEqual([...folders].sort(), allowed);
   });
 
@@ -90,6 +90,26 @@ suite("start-up loads what is needed", { concurrency: true }, () => {
     assert.ok(loaded.has("cli/application/outside.ts"));
     const acp = [...loaded].filter((path) => path.startsWith("acp") || path.startsWith("@agentclientprotocol"));
     assert.deepEqual(acp, []);
+  });
+
+  test("nothing of MCP for a run that may use no tool of a server, and all of it for one that may", async () => {
+    const answers = join(folder, "mcp.json");
+    writeFileSync(answers, JSON.stringify({ sous: [{ text: "Done." }] }));
+    const loadedWith = async (servers: object) => {
+      const home = mkdtempSync(join(folder, "mcp-"));
+      mkdirSync(join(home, "sous"));
+      writeFileSync(join(home, "sous/config.yaml"), JSON.stringify(servers));
+      const env = { XDG_CONFIG_HOME: home, XDG_STATE_HOME: home, XDG_DATA_HOME: home };
+      const loaded = await loadedBy(["run", "Go", "--model", `script/${answers}`, "--ephemeral"], env);
+      assert.ok(loaded.has("runtime.ts"));
+      return [...loaded].filter((path) => /^(?:mcp\/|mcp\.ts|@modelcontextprotocol\/)/.test(path));
+    };
+    const toy = { command: process.execPath, args: [join(import.meta.dirname, "meeting-mcp-server.mjs"), folder] };
+    assert.deepEqual(await loadedWith({}), []);
+    const unused = { off: { ...toy, disabled: true }, others: { ...toy, agents: ["another"] } };
+    assert.deepEqual(await loadedWith({ mcp_servers: unused }), []);
+    const used = await loadedWith({ mcp_servers: { toy } });
+    assert.ok(used.includes("mcp/open.ts") && used.includes("@modelcontextprotocol/client"), used.join());
   });
 
   test("F2: nothing of telemetry for a run that sends and serves nothing", async () => {

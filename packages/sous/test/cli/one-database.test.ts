@@ -44,8 +44,8 @@ const SHOWN: Record<string, { line: string; input?: string; prints?: RegExp }> =
   doctor: { line: "sous doctor --json", prints: /"found": "[^"]*mine\/runs\.db/ },
 };
 
-/** They answer others until they are stopped: `acp-serve.test.ts` and `metrics.test.ts` try them. */
-const ASKED = ["acp", "metrics"];
+/** They answer others until they are stopped: `acp-serve.test.ts`, `mcp-serve.test.ts` and `metrics.test.ts` try them. */
+const ASKED = ["acp", "mcp", "metrics"];
 
 test("every command that has a database is tried here, and takes the options that choose it", () => {
   const optionsOf = ({ groups }: (typeof COMMAND_TABLE)[number]) =>
@@ -78,7 +78,7 @@ test("a database is opened only where the one rule has chosen its file", () => {
   assert.deepEqual(openers(/\bopenForRun\(/), [
     "cli/application/open.ts",
     "cli/commands/demo.ts",
-    "cli/serve/agent.ts",
+    "cli/serve/shared-parts.ts",
     "cli/stored/database.ts",
   ]);
 });

@@ -105,6 +105,49 @@ suite("the live region", () => {
   });
 });
 
+test("how far a call of a root is stays in sight, however long its command is", () => {
+  const story = new Story();
+  story.starts("lead", 0, "go");
+  story.calls("lead", 1, "terminal", { command: "make all of it and everything else too" });
+  story.progresses("lead", 2, "terminal", { text: "cc main.c" });
+  const tree = new RunTree("→");
+  for (const event of story.events) tree.apply(event);
+  const [line = ""] = liveLines(tree, { now: START + 3000, columns: 50, maxLines: 5, frame: 0, style: LIVE });
+  assert.match(line, /lead {2}terminal {2}make.*…: cc main\.c/);
+  assert.ok(displayWidth(line) <= 50);
+});
+
+test("a call that runs says how far it is behind what it does, until its result", () => {
+  const story = new Story();
+  story.starts("lead", 0, "go");
+  story.starts("lead/scout", 1, "build");
+  story.calls("lead/scout", 2, "terminal", { command: "make" });
+  const rows: string[] = [];
+  const tree = new RunTree("→");
+  const renderer = startRenderer(
+    { write: (text: string) => void rows.push(text) } as never,
+    PLAIN,
+    new VirtualClock(0),
+  );
+  const activity = () => {
+    for (const event of story.events.splice(0)) {
+      tree.apply(event);
+      renderer.onEvent(event);
+    }
+    const [, node] = tree.all();
+    return `${node?.activity}${node?.result}`;
+  };
+  assert.equal(activity(), "terminal  make");
+  rows.length = 0;
+  story.progresses("lead/scout", 3, "terminal", { text: "cc \u001b[31mmain.c\nld", done: 3, total: 10 });
+  assert.equal(activity(), "terminal  make: 3/10 cc main.c ld");
+  story.progresses("lead/scout", 4, "terminal", { text: "", done: 4 });
+  assert.equal(activity(), "terminal  make: 4");
+  assert.deepEqual(rows, [], "a log is not flooded");
+  story.gets("lead/scout", 5, "terminal", "built");
+  assert.equal(activity(), "terminal  make  → built");
+});
+
 suite("a child that waits to start", () => {
   const labels = (tree: RunTree): string[] =>
     (tree.roots[0]?.children ?? []).map(({ label, status }) => `${label} ${status}`);

@@ -80,6 +80,24 @@ test("a value that was typed is a mistake of usage, one in a file or a variable 
   assert.equal(codeOf(at("flag", "SOUS-C003"), at("variable", "SOUS-C003")), 3);
 });
 
+test("an action that its tool asked about is named with the reason, and no rule is offered for it", () => {
+  const denied = [
+    { path: "sous", toolName: "write_file", input: { path: "x.txt" } },
+    {
+      path: "sous/scout",
+      toolName: "mcp__github__post",
+      input: {},
+      toolReason: "its description\u001b[31m has changed",
+    },
+  ];
+  const result = { ...withoutRun("failed", { type: "consent", message: "" }), status: "incomplete", denied } as const;
+  const sentence = endingSentence({ ...result, stopReason: "consent" } as never, FACTS) ?? "";
+  assert.equal(
+    sentence,
+    "error: mcp__github__post (sous/scout) needs an answer of a person, whatever rules allow: its description has changed. Use it once in sous chat, and answer the question there. 1 other action needed consent too: denied of --json lists all.",
+  );
+});
+
 test("actions that lacked consent are named, five of them, and the others are counted", () => {
   const sentence = (count: number) => {
     const denied = Array.from({ length: count }, (_, index) => {

@@ -1,6 +1,6 @@
 /** A tree of runs told in events by hand: what the screens under test are drawn from. */
 
-import type { SousEvent, StoredBody } from "../../src/core/event.ts";
+import type { SousEvent, StoredBody, ToolProgress } from "../../src/core/event.ts";
 import type { LimitState } from "../../src/core/limits.ts";
 import { userMessage } from "../../src/core/message.ts";
 import type { RunOutcome } from "../../src/core/outcome.ts";
@@ -96,6 +96,16 @@ export class Story {
   /** Live events are not numbered. */
   limit(path: string, seconds: number, type: "budget-wait" | "budget-near", limit: LimitState): void {
     this.#add({ ...identity(path), time: START + seconds * 1000, type, limit });
+  }
+
+  progresses(
+    path: string,
+    seconds: number,
+    toolName: string,
+    said: Pick<ToolProgress, "text" | "done" | "total">,
+  ): void {
+    const head = { ...identity(path), time: START + seconds * 1000 };
+    this.#add({ ...head, type: "tool-progress", callId: `${path} ${toolName}`, toolName, ...said });
   }
 
   tell(path: string, seconds: number, body: StoredBody): void {

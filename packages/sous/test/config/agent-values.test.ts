@@ -119,7 +119,7 @@ test("a rule that allows and is not understood is told, and the agent is loaded 
 suite("a list of tools that are denied", () => {
   test("may be a star for all of them", () => {
     const { agent } = read("sous", 'deny: "*"');
-    assert.deepEqual(agent?.deny, OUR_TOOLS);
+    assert.deepEqual(agent?.deny, [...OUR_TOOLS, "mcp__*"]);
   });
 
   test("may name the tool for children, which then wins over the permission to have them", () => {

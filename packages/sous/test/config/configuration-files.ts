@@ -13,6 +13,8 @@ import { ConfigurationError, type Problem } from "../../src/core/problem.ts";
 export type Given = {
   user?: string | Uint8Array;
   project?: string | Uint8Array;
+  /** The `.mcp.json` of the project. */
+  mcp?: string | Uint8Array;
   env?: Record<string, string>;
   flags?: ConfigurationSources["flags"];
   configFlagFile?: string;
@@ -26,8 +28,8 @@ export class ConfigurationFolder {
     return join(this.path, name);
   }
 
-  /** Files are named as in the folder: `user.yaml`, `project.yaml`. */
-  async load({ user, project, env = {}, flags, configFlagFile, checkRule }: Given): Promise<LoadedConfiguration> {
+  /** Files are named as in the folder: `user.yaml`, `project.yaml`, `.mcp.json`. */
+  async load({ user, project, mcp, env = {}, flags, configFlagFile, checkRule }: Given): Promise<LoadedConfiguration> {
     for (const [name, text] of Object.entries({ "user.yaml": user, "project.yaml": project })) {
       if (text === undefined) rmSync(this.file(name), { force: true });
       else writeFileSync(this.file(name), text);
@@ -35,6 +37,7 @@ export class ConfigurationFolder {
     return loadConfiguration({
       userFile: this.file("user.yaml"),
       project: project === undefined ? undefined : { file: this.file("project.yaml"), content: Buffer.from(project) },
+      mcpFile: mcp === undefined ? undefined : { file: this.file(".mcp.json"), content: Buffer.from(mcp) },
       configFlagFile,
       env,
       flags,

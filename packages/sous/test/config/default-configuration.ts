@@ -41,5 +41,6 @@ export const DEFAULT_CONFIGURATION: Configuration = {
   prices: {},
   agents: { alsoRead: [], ignoreHooks: [] },
   agentServers: {},
+  mcpServers: {},
   telemetry: { metricsPort: undefined, otlpEndpoint: undefined, capturesContent: false },
 };

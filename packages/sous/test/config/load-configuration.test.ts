@@ -44,12 +44,6 @@ suite("E1: flag, variable, project, user, default: the first that speaks wins", 
   });
 });
 
-test("E1: a setting without effect in this version is told by a warning, wherever it is set", async () => {
-  const user = "mcp_servers: { files: { command: mcp-files } }";
-  const { warnings } = await folder.load({ user });
-  assert.deepEqual(warnings, ["user.yaml:1: mcp_servers has no effect in this version"]);
-});
-
 test("E1: an empty variable is unset, and an empty group says nothing", async () => {
   const { configuration } = await folder.load({
     user: "agent:\n  subagent:\n",
@@ -226,8 +220,8 @@ test("E3: what might be a key is in no message, no picture and no line", async (
     { user: `provider:\n  api_key_env: ${canary}\n` },
     { user: `provider:\n  api_key_command: [${canary}]\n` },
     { user: `provider:\n  base_url: http://me:${canary}@example.com\n` },
-    { user: `mcp_servers: { one: { command: x, env: { TOKEN: "${canary}", A: 1 } } }\n` },
-    { user: `mcp_servers:\n  one:\n    url: x\n    headers:\n      Authorization: Bearer ${canary}\n      X: 1\n` },
+    { user: `mcp_servers: { one: { command: x, env: { TOKEN: "${canary}", A: [1] } } }\n` },
+    { user: `mcp_servers:\n  one:\n    url: x\n    headers:\n      Authorization: Bearer ${canary}\n      X: [1]\n` },
     { env: { SOUS_PROVIDER_API_KEY_ENV: canary } },
     { env: { SOUS_PROVIDER_BASE_URL: `http://me:${canary}@example.com` } },
   ];

@@ -74,6 +74,7 @@ suite("B4.3: it has no effect when a project sets", () => {
       'permissions: allow "terminal(*)" is ignored',
     ],
     ["a server of the user's name", "mcp_servers: { mine: { command: ./evil } }", "mcp_servers: mine is ignored"],
+    ["which variables its servers may read", "mcp_variables: [AWS_SECRET_ACCESS_KEY]", "mcp_variables is ignored"],
     [
       "an agent of the user's name",
       "agent_servers: { claude: { command: ./evil } }",
@@ -99,19 +100,6 @@ suite("B4.3: it has no effect when a project sets", () => {
       assert.ok(told[0]?.startsWith(`project.yaml:2: ${warning}`), told.join("\n"));
     });
   }
-
-  test("headers and variables of a server it adds", async () => {
-    const { origins, warnings } = await folder.load({
-      user: USER,
-      project: "mcp_servers:\n  theirs:\n    command: x\n    env: { LD_PRELOAD: ./evil.so }\n    headers: { A: b }\n",
-    });
-    assert.deepEqual(JSON.parse(JSON.stringify(origins.get("mcp_servers")?.value)), {
-      mine: { command: "my-server" },
-      theirs: { command: "x" },
-    });
-    assert.ok(warnings.some((line) => line.startsWith("project.yaml:4: mcp_servers: theirs.env is ignored")));
-    assert.ok(warnings.some((line) => line.startsWith("project.yaml:5: mcp_servers: theirs.headers is ignored")));
-  });
 
   test("variables, a mode, a time and a price of an agent it adds", async () => {
     const { configuration, warnings } = await folder.load({
@@ -169,7 +157,7 @@ test("B4.3: a file of a project that is a link out of it is not read", async () 
 test("B4.3: every setting that could reach a key, an address or a file of the user is closed to projects", () => {
   const open = ALL_SETTINGS.filter(({ project }) => project !== "never").map(({ key }) => key);
   assert.deepEqual(
-    open.filter((key) => /^provider|^telemetry|^metrics|path|enabled|host|url|key/.test(key)),
+    open.filter((key) => /^provider|^telemetry|^metrics|path|enabled|host|url|key|variables/.test(key)),
     [],
   );
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, suite, test } from "node:test";
 import { configurationSchema } from "../../src/config/explain.ts";
 import { ALL_SETTINGS, variableOf } from "../../src/config/settings.ts";
-import type { AgentServer, Configuration } from "../../src/core/configuration.ts";
+import type { AgentServer, Configuration, McpServer } from "../../src/core/configuration.ts";
 import { assertGolden } from "../cli/golden.ts";
 import { ConfigurationFolder } from "./configuration-files.ts";
 import { DEFAULT_CONFIGURATION } from "./default-configuration.ts";
@@ -57,6 +57,19 @@ const server = (name: string, given: Partial<AgentServer>): AgentServer => ({
   model: undefined,
   timeoutMs: 1_800_000,
   maxCostUsd: undefined,
+  origin: "user.yaml:1",
+  ...given,
+});
+
+const mcp = (name: string, given: Pick<McpServer, "transport"> & Partial<McpServer>): McpServer => ({
+  name,
+  startTimeoutMs: 30_000,
+  callTimeoutMs: 120_000,
+  tools: undefined,
+  deny: [],
+  agents: undefined,
+  isDisabled: false,
+  scope: "user",
   origin: "user.yaml:1",
   ...given,
 });
@@ -405,11 +418,68 @@ const TABLE: Record<string, Row> = {
     read: ({ agentServers }) => ({ ...agentServers }),
   },
   mcp_servers: {
-    good: [["{ one: { command: x, args: [y], env: { A: b } }, two: { url: http://x, type: http } }", undefined]],
+    good: [
+      ["{}", {}],
+      [
+        "{ one: { command: x, args: [y], env: { A: b } }, two: { url: http://x, type: http } }",
+        {
+          one: mcp("one", { transport: { type: "stdio", command: "x", args: ["y"], env: { A: "b" }, cwd: "/" } }),
+          two: mcp("two", { transport: { type: "http", url: "http://x", headers: {} } }),
+        },
+      ],
+      [
+        "{ one: { command: [x, y], args: [z], type: local, environment: { A: b }, timeout: 5m, start_timeout: 5, enabled: false } }",
+        {
+          one: mcp("one", {
+            transport: { type: "stdio", command: "x", args: ["y", "z"], env: { A: "b" }, cwd: "/" },
+            ...{ callTimeoutMs: 300_000, startTimeoutMs: 5000, isDisabled: true },
+          }),
+        },
+      ],
+      [
+        '{ "github.com/x/y": { url: https://x, headers: { A: b }, type: sse, includeTools: [a, "b*"], deny: [c], disabledTools: [d], agents: [sous] } }',
+        {
+          "github.com/x/y": mcp("github.com/x/y", {
+            transport: { type: "sse", url: "https://x", headers: { A: "b" } },
+            ...{ tools: ["a", "b*"], deny: ["c", "d"], agents: ["sous"] },
+          }),
+        },
+      ],
+      [
+        "{ ms: { httpUrl: http://x, timeout: 60000 }, s: { serverUrl: http://x, timeout: 60, type: streamable-http } }",
+        {
+          ms: mcp("ms", { transport: { type: "http", url: "http://x", headers: {} }, callTimeoutMs: 60_000 }),
+          s: mcp("s", { transport: { type: "http", url: "http://x", headers: {} }, callTimeoutMs: 60_000 }),
+        },
+      ],
+    ],
     bad: [
+      ["[x]", /servers by name/],
+      ["{ one: x }", /must have command or url/],
+      ["{ one: { args: [] } }", /must have command or url/],
       ["{ one: { command: x, args: y } }", /must be a list of texts/],
-      ["{ one: { command: x, env: { A: 1 } } }", /must be texts by name/],
+      ["{ one: { command: [] } }", /must be a text/],
+      ["{ one: { command: x, env: { A: [1] } } }", /must be texts by name/],
       ["{ one: { url: x, type: ws } }", /must be stdio, http or sse/],
+      ["{ one: { command: x, url: y } }", /mcp_servers\.one has command and url/],
+      ["{ one: { command: x, httpUrl: y } }", /has command and url/],
+      ["{ one: { command: x, type: http } }", /is of the type http and has no url/],
+      ["{ one: { url: http://x, type: stdio } }", /is of the type stdio and has no command/],
+      ["{ one: { comand: x, url: http://x } }", /mcp_servers\.one\.comand is not known/],
+      ["{ one: { command: x, timeout: 0 } }", /must be more than 0 and at most 24h/],
+      ["{ one: { command: x, timeout: 2d } }", /must be more than 0 and at most 24h/],
+      ["{ one: { command: x, timeout: long } }", /must be a time such as/],
+      ["{ one: { command: x, disabled: maybe } }", /must be true or false/],
+      ['{ "a b": { command: x }, a_b: { command: y } }', /has the same short name as a b/],
+      ['{ "\\e[31m": { command: x } }', /must be a name of letters/],
+    ],
+    read: ({ mcpServers }) => ({ ...mcpServers }),
+  },
+  mcp_variables: {
+    good: [["[GITHUB_TOKEN, OTHER]", undefined]],
+    bad: [
+      ["GITHUB_TOKEN", /must be a list/],
+      ["[ghp-123]", /must be the name of a variable/],
     ],
   },
   "metrics.port": {

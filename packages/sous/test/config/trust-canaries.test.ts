@@ -92,7 +92,7 @@ suite("B4.1: before trust no file of a hostile repository is opened and no progr
       assert.equal(trust.state, "unknown");
       assert.equal(trust.root, hostile.root);
       assert.match(trustWarning(trust) ?? "", /AGENTS\.md/);
-      assert.deepEqual(await loadAgents(place, trust, []), { agents: [], problems: [] });
+      assert.deepEqual(await loadAgents(place, trust, undefined), { agents: [], problems: [] });
     }
     assert.deepEqual(hostile.opened(), []);
   });
@@ -125,7 +125,7 @@ suite("B4.1: before trust no file of a hostile repository is opened and no progr
     const look = async (name: string) => {
       const place = { cwd: join(hostile.path, name), env };
       const trust = await findTrust(place);
-      return { trust, loaded: await loadAgents(place, trust, []) };
+      return { trust, loaded: await loadAgents(place, trust, undefined) };
     };
     // Once before, so that no module is loaded while bytes are counted.
     await look("empty");

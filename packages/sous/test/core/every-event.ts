@@ -156,7 +156,14 @@ export const EVERY_EVENT: Whole = {
     output: "3 failed",
     isError: true,
   },
-  "approval-request": { ...head, type: "approval-request", callId: "call_1", toolName: "write", input: ["x"] },
+  "approval-request": {
+    ...head,
+    type: "approval-request",
+    callId: "call_1",
+    toolName: "write",
+    input: ["x"],
+    toolReason: "Its description has changed.",
+  },
   "approval-end": { ...head, type: "approval-end", callId: "call_1", allowed: false, by: "person", reason: "No." },
   "budget-warning": { ...head, type: "budget-warning", message: "Token limit exceeded: 1200/1000" },
   retry: {

@@ -55,6 +55,7 @@ suite("K1: the reference is generated from the code and has", () => {
       "run-end": true,
       "text-delta": true,
       "reasoning-delta": true,
+      "tool-progress": true,
       "budget-wait": true,
       "budget-near": true,
       park: true,

@@ -1,7 +1,8 @@
-/** R3 in small: sixteen kills. The whole figure and its planted faults are `npm run soak -- R3`. */
+/** R3 in small: twenty kills. The whole figure and its planted faults are `npm run soak -- R3`. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
+import { MCP_COMMAND } from "./r3-mcp.ts";
 import { type OrphanFigure, REAL_COMMAND, runOrphanKills } from "./r3-orphans.ts";
 
 const FIXED = 12;
@@ -20,6 +21,13 @@ suite("R3: two seconds after INT, TERM and KILL nothing is left of what a run ha
     const figure = await runOrphanKills({ seed: Math.floor(Math.random() * 2 ** 31), kills: FRESH, ...REAL_COMMAND });
     context.diagnostic(inWords(figure));
     assert.deepEqual(figure.orphans, []);
+  });
+
+  test(`R3: two seconds after INT, TERM and KILL nothing is left of MCP servers that ignore TERM, in ${FRESH} kills of a fresh seed`, async (context) => {
+    const figure = await runOrphanKills({ seed: Math.floor(Math.random() * 2 ** 31), kills: FRESH, ...MCP_COMMAND });
+    context.diagnostic(inWords(figure));
+    assert.deepEqual(figure.orphans, []);
+    assert.ok(figure.processes > FRESH, inWords(figure));
   });
 });
 

@@ -46,14 +46,20 @@ const ENDINGS: readonly [Ending, ...Ending[]] = ["INT", "INT twice", "INT, then 
 /** The real command. Its first INT lets a run finish what it has begun, so only the second ends it. */
 export const REAL_COMMAND: Pick<OrphanOptions, "victim" | "endings"> = {
   endings: ["INT twice", "INT, then KILL", "TERM", "KILL", "KILL"],
-  victim({ folder, stateFolder, commands }) {
-    const calls = commands.map((input) => ({ tool: "terminal", input }));
-    writeFileSync(join(folder, "answers.json"), JSON.stringify({ sous: [{ calls }, { ending: "hangs" }] }));
-    const flags = ["--model", "script/answers.json", "--yes", "--output-format", "stream-json"];
-    const home = { HOME: folder, XDG_STATE_HOME: stateFolder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
-    return { program: process.execPath, args: [MAIN, "run", "Run them.", ...flags], environment: home };
-  },
+  victim: (order) => realCommand(order, (input) => ({ tool: "terminal", input })),
 };
+
+/** `sous run` with a model that makes one call for each command. */
+export function realCommand(
+  { folder, stateFolder, commands }: OrphanOrder,
+  toCall: (command: OrphanOrder["commands"][number], index: number) => { tool: string; input: object },
+): ReturnType<Victim> {
+  const calls = commands.map(toCall);
+  writeFileSync(join(folder, "answers.json"), JSON.stringify({ sous: [{ calls }, { ending: "hangs" }] }));
+  const flags = ["--model", "script/answers.json", "--yes", "--output-format", "stream-json"];
+  const home = { HOME: folder, XDG_STATE_HOME: stateFolder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+  return { program: process.execPath, args: [MAIN, "run", "Run them.", ...flags], environment: home };
+}
 
 /** Each touches a file of its own when everything it starts is there. */
 type Shape = (ready: string) => string;

@@ -158,6 +158,35 @@ const PICTURE: Message = {
   ],
 };
 
+test("a file of a tool that a model does not take is one line that says so, in the result or behind it", () => {
+  const withFile = (mediaType: string): Message => ({
+    role: "tool",
+    content: [
+      {
+        type: "tool-result",
+        callId: "c1",
+        toolName: "record",
+        output: "Recorded",
+        isError: false,
+        files: [{ type: "file", mediaType, data: "AAAA", filename: "a.bin" }],
+      },
+    ],
+  });
+  const sent = (provider: string, mediaType: string): string =>
+    JSON.stringify(toPrompt([withFile(mediaType)], provider));
+  const line = "[The file a.bin (audio/wav, 1 KB) is not shown: this model does not take files of this type.]";
+  for (const provider of [ANTHROPIC, "openai.responses", "openai.chat", "someone.else"]) {
+    assert.ok(sent(provider, "audio/wav").includes(line), provider);
+    assert.ok(!sent(provider, "audio/wav").includes("AAAA"), provider);
+    for (const odd of ["image/svg+xml", "image/tiff", "application/zip", "video/mp4"])
+      assert.ok(sent(provider, odd).includes(`(${odd}, 1 KB) is not shown`), `${provider} ${odd}`);
+    for (const taken of ["image/png", "image/jpeg", "image/*", "application/pdf"])
+      assert.ok(sent(provider, taken).includes("AAAA"), `${provider} ${taken}`);
+  }
+  for (const taken of ["audio/wav", "video/mp4", "image/png"])
+    assert.ok(sent("google.generative-ai", taken).includes("AAAA"), taken);
+});
+
 test("files of a tool result are part of the result where the protocol has them", () => {
   assert.deepEqual(toPrompt([PICTURE], ANTHROPIC)[0]?.content, [
     {

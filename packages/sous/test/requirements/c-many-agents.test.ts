@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { type AgentDefinition, type AgentOptions, agent } from "../../src/core/agent.ts";
 import type { StoredEvent } from "../../src/core/event.ts";
+import { mcpServerPart } from "../../src/core/mcp-names.ts";
 import { NO_OWNER } from "../../src/core/store.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";
 import type { Script } from "../../src/testing/script.ts";
@@ -263,6 +264,20 @@ suite("C1: a request has at most 120 tools", () => {
       /^UserError: A request can have 120 tools, and this agent has 121: tool_0, .*tool_120\. Give it fewer in tools or by deny, and the others to agents in subagents$/,
     );
     assert.equal(stage.model.requests.length, 1);
+  });
+
+  test("C1: where servers have too many, it names them with their counts and the setting that chooses fewer", async () => {
+    const stage = openStage({ lead: [says("Done.")] });
+    const of = (server: string, count: number) =>
+      Array.from({ length: count }, (_, index) => {
+        const name = `mcp__${mcpServerPart(server)}__tool_${index}`;
+        return simpleTool(name, undefined, { origin: { server, tool: `tool_${index}` } });
+      });
+    const all = [...tools(11), ...of("linear", 30), ...of("git\u001b[31mhub", 80)];
+    await assert.rejects(
+      stage.run(stage.lead({ delegate: false, tools: all })),
+      /^UserError: A request can have 120 tools, and this agent has 121, of these from servers: github 80, linear 30\. Choose fewer by tools of the server in mcp_servers, .* All: tool_0, /,
+    );
   });
 
   test("C1: a child with more is refused, and its parent reads why", async () => {

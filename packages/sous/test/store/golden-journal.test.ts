@@ -18,6 +18,7 @@ import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { checkHistory } from "../../src/testing/checker.ts";
 import { EVERY_EVENT } from "../core/every-event.ts";
 import {
+  liveAsked,
   liveContinued,
   liveEverything,
   liveFanOut,
@@ -32,8 +33,12 @@ const folder = join(import.meta.dirname, "../golden");
 /** Path, status, turns, calls, tokens, and who spoke in the conversation: user, assistant, tool. */
 type Folded = [path: string, status: string, turns: number, toolCount: number, tokens: number, roles: string];
 
-/** Four entries per version; an entry and its file are never changed again. */
+/** The entries of each version; an entry and its file are never changed again. */
 const JOURNALS: Record<string, { rootId: string; folded: Folded[] }> = {
+  "asked-1.json": {
+    rootId: "01KDVDNA006M09NB4VWTZN283S",
+    folded: [["lead", "completed", 2, 1, 113, "uata"]],
+  },
   "continued-1.json": {
     rootId: "01KDVDNA00A8D1TF80MNZN1B40",
     folded: [
@@ -98,7 +103,7 @@ const JOURNALS: Record<string, { rootId: string; folded: Folded[] }> = {
 
 test("there is one golden journal for every version of the events", () => {
   const versions = Array.from({ length: EVENT_SCHEMA_VERSION }, (_, index) => `${index + 1}.json`);
-  const names = ["continued", "fan-out", "journal", "outside", "provider", "shape", "traced"].flatMap((name) =>
+  const names = ["asked", "continued", "fan-out", "journal", "outside", "provider", "shape", "traced"].flatMap((name) =>
     versions.map((version) => `${name}-${version}`),
   );
   assert.deepEqual(readdirSync(folder), names);
@@ -150,7 +155,7 @@ for (const [name, { rootId, folded }] of Object.entries(JOURNALS)) {
 
 suite("everything an event can hold", () => {
   test("is in the latest golden journal", () => {
-    const latest = ["continued", "journal", "fan-out", "outside", "provider", "shape", "traced"].map((name) =>
+    const latest = ["asked", "continued", "journal", "fan-out", "outside", "provider", "shape", "traced"].map((name) =>
       join(folder, `${name}-${EVENT_SCHEMA_VERSION}.json`),
     );
     // What is missing here was added without a new version: raise EVENT_SCHEMA_VERSION and add a golden journal.
@@ -161,7 +166,7 @@ suite("everything an event can hold", () => {
     const lived = [
       ...[await liveEverything(), await liveFanOut(), await liveOutside()],
       ...[await liveTraced(), await liveContinued(), await liveProvider()],
-      await liveShape(),
+      ...[await liveShape(), await liveAsked()],
     ];
     assert.deepEqual(lackedBy(lived.flatMap(eventsIn)), []);
   });

@@ -1,5 +1,5 @@
 /**
- * A tree in which everything happens that can, lived by the runtime: it wrote `test/golden/journal-1.json`. A fan-out is a tree of its own: `fan-out-1.json`, and so is a child outside: `outside-1.json`, a root in a trace: `traced-1.json`, one whose provider runs tools of its own: `provider-1.json`, and one whose provider refused a schema: `shape-1.json`. One that continues another is `continued-1.json`.
+ * A tree in which everything happens that can, lived by the runtime: it wrote `test/golden/journal-1.json`. A fan-out is a tree of its own: `fan-out-1.json`, and so is a child outside: `outside-1.json`, a root in a trace: `traced-1.json`, one whose provider runs tools of its own: `provider-1.json`, one whose provider refused a schema: `shape-1.json`, and one with a tool that asks by itself: `asked-1.json`. One that continues another is `continued-1.json`.
  *
  *   node --conditions=sous-source -p "import('./test/store/make-golden-journal.ts').then((made) => made.liveEverything())"
  *
@@ -10,12 +10,13 @@
 
 import { agent } from "../../src/core/agent.ts";
 import type { ApprovalAnswer, ApprovalRequest } from "../../src/core/approval.ts";
-import { ModelError } from "../../src/core/errors.ts";
+import { ConsentNeeded, ModelError } from "../../src/core/errors.ts";
 import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
 import type { AssistantMessage, Message } from "../../src/core/message.ts";
 import type { Model } from "../../src/core/model.ts";
 import { type OutsideAgent, outsideModel } from "../../src/core/outside-agent.ts";
 import type { RunHandle } from "../../src/core/runtime.ts";
+import { tool } from "../../src/core/tool.ts";
 import { noUsage } from "../../src/core/usage.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { exportTree } from "../../src/store/export/tree.ts";
@@ -257,6 +258,32 @@ export async function liveShape(): Promise<string> {
   });
   const runtime = createRuntime({ host: world.host, store });
   const { runId } = await world.run(() => runtime.run(lead, "Count the walls."));
+  return exportTree(store, runId, "json");
+}
+
+/** A tool that asks by itself, whatever rules allow. */
+export async function liveAsked(): Promise<string> {
+  const world = createWorld({ seed: 12, lateness: 0 });
+  const store = openMemoryStore();
+  let isAllowed = false;
+  const build = tool({
+    name: "build",
+    description: "Builds.",
+    inputSchema: { type: "object" },
+    execute() {
+      if (isAllowed) return "A wall.";
+      throw new ConsentNeeded("Its description has changed:\n- Builds.\n+ Builds walls.", () => {
+        isAllowed = true;
+      });
+    },
+  });
+  const lead = agent({
+    name: "lead",
+    model: scriptedModel({ lead: [calls("build"), says("Built.")] }, { clock: world.clock }),
+    tools: [build],
+  });
+  const runtime = createRuntime({ host: world.host, store, approve: () => ({ allow: true }) });
+  const { runId } = await world.run(() => runtime.run(lead, "Build."));
   return exportTree(store, runId, "json");
 }
 

@@ -3,7 +3,7 @@ import { getEventListeners, once } from "node:events";
 import { getDefaultAutoSelectFamily, setDefaultAutoSelectFamily } from "node:net";
 import { suite, test } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
-import { hostMatches, hostOf, readFetchUrl } from "../../src/tools/address.ts";
+import { hostMatches, hostOf, readFetchUrl } from "../../src/machine/address.ts";
 import { publicNetwork, redirected } from "../../src/tools/fetch-page.ts";
 import { fetchWith, pageServer, testNetwork } from "../attacks/page-server.ts";
 

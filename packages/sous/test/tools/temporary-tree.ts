@@ -28,6 +28,8 @@ export function contextIn(cwd: string, signal: AbortSignal = new AbortController
     agentId: "agent",
     ancestorIds: [],
     defer: () => {},
+    progress: () => {},
+    trace: undefined,
     runId: "run-1",
     path: "lead",
     depth: 0,

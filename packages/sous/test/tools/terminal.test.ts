@@ -1,7 +1,7 @@
 /** `terminal`: what the model reads of a command, and what a command can and cannot reach. */
 
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { agent } from "../../src/core/agent.ts";
@@ -28,6 +28,7 @@ type Call = {
 class Bench implements AsyncDisposable {
   readonly tree: TemporaryTree;
   readonly programs: Programs;
+  readonly progress: string[] = [];
   readonly #tool;
   readonly #environment: Record<string, string | undefined>;
   readonly #answers: Step[] = [];
@@ -61,7 +62,13 @@ class Bench implements AsyncDisposable {
       host: { cwd: this.tree.path, environment: this.#environment },
     });
     return runtime.run(agent({ name: "lead", model, tools: [this.#tool] }), "Go.", {
-      onEvent: (event) => void (event.type === "tool-call-end" && this.#heard.push(event.output)),
+      onEvent: (event) => {
+        if (event.type === "tool-call-end") this.#heard.push(event.output);
+        if (event.type !== "tool-progress") return;
+        this.progress.push(event.text);
+        // For a command that waits until it was seen.
+        writeFileSync(join(this.tree.path, "seen"), "");
+      },
     });
   }
 
@@ -70,6 +77,34 @@ class Bench implements AsyncDisposable {
     await this.tree[Symbol.asyncDispose]();
   }
 }
+
+suite("terminal: what people see while a command runs", () => {
+  test("its last whole line, without colours and secrets", async () => {
+    const secret = "hush-hush-4711-secret";
+    await using bench = await Bench.open({ ...process.env, DEPLOY_TOKEN: secret });
+    // Until it was seen, or for long enough: a busy machine is slow.
+    const show = `echo one; printf '\\033[32mgreen ${secret}\\033[0m\\nhalf a li'`;
+    const [heard = ""] = await bench.ask({
+      command: `${show}; for i in $(seq 200); do [ -e seen ] && break; sleep 0.1; done`,
+    });
+    assert.deepEqual(new Set(bench.progress), new Set(["green [redacted: DEPLOY_TOKEN]"]));
+    assert.ok(heard.includes("half a li"));
+  });
+
+  test("nothing of a command in the background", async () => {
+    await using bench = await Bench.open();
+    await bench.ask({ command: "echo up; sleep 1", background: true }, { command: "sleep 0.6" });
+    assert.deepEqual(bench.progress, []);
+  });
+
+  test("at most four lines a second of a command that writes without end, and it is not held back", async () => {
+    await using bench = await Bench.open();
+    const [heard = ""] = await bench.ask({ command: "timeout 1.2 yes some line of output; echo over" });
+    assert.ok(heard.endsWith("over"), heard.slice(-100));
+    assert.ok(bench.progress.every((line) => line === "some line of output"));
+    assert.ok(bench.progress.length >= 1, "nothing was shown");
+  });
+});
 
 suite("terminal: what the model reads", () => {
   test("the output, the exit code in words, and that there was none", async () => {

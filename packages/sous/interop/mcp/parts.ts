@@ -1,0 +1,20 @@
+/** MCP with what others wrote: the conformance suite, a server with everything, and the Inspector on `sous mcp serve`. */
+
+import type { Look } from "../outside/look.ts";
+import { startMock } from "../outside/mock.ts";
+import { installPeers } from "../outside/peers.ts";
+import { lookAtConformance } from "./conformance.ts";
+import { lookAtEverything } from "./everything.ts";
+import { lookAtMcpServe } from "./serve.ts";
+
+export async function lookAtMcp(look: Look): Promise<void> {
+  const failure = installPeers();
+  if (failure !== undefined) {
+    look.at("the peers are installed", false, failure);
+    return;
+  }
+  await lookAtConformance(look);
+  await using mock = await startMock();
+  await lookAtEverything(mock, look);
+  await lookAtMcpServe(mock, look);
+}
