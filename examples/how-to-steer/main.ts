@@ -100,3 +100,25 @@ await asked;
 console.log(await answer);
 await asked.send("lead/scout", "And now?").catch(({ message }) => console.log(message));
 // #endregion
+
+// #region progress
+const index = tool({
+  name: "index",
+  description: "Reads all files into the index.",
+  inputSchema: { type: "object", properties: {} },
+  execute(_input, { progress }) {
+    const files = ["login.ts", "rights.ts"];
+    for (const [done, file] of files.entries()) {
+      progress(`reads ${file}`, done, files.length);
+      // … the work on this file
+    }
+    return `${files.length} files`;
+  },
+});
+const builder = agent({ name: "builder", model: scriptedModel(calls("index"), says("Indexed.")), tools: [index] });
+await run(builder, "Build the index.", {
+  onEvent(event) {
+    if (event.type === "tool-progress") console.log(`${event.toolName}: ${event.text} (${event.done}/${event.total})`);
+  },
+});
+// #endregion
