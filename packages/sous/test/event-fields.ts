@@ -82,7 +82,13 @@ export const STORED = {
     output: "optional",
     isError: "optional",
   },
-  "approval-request": { callId: "required", toolName: "required", input: "required", toolReason: "optional" },
+  "approval-request": {
+    callId: "required",
+    toolName: "required",
+    input: "required",
+    origin: "optional",
+    toolReason: "optional",
+  },
   "approval-end": { callId: "required", allowed: "required", by: "required", reason: "required" },
   "budget-warning": { message: "required" },
   retry: {

@@ -12,6 +12,7 @@ import type { RunOutcome } from "./outcome.ts";
 import type { StoredRights } from "./rights.ts";
 import type { JsonSchema } from "./schema.ts";
 import type { CancelMode } from "./spawn.ts";
+import type { ToolOrigin } from "./tool.ts";
 import type { RunTools } from "./tool-set.ts";
 import type { Price, Usage } from "./usage.ts";
 
@@ -160,6 +161,8 @@ export type StoredBody =
       callId: string;
       toolName: string;
       input: unknown;
+      /** Where the tool comes from, when it is a server's. */
+      origin?: ToolOrigin | undefined;
       /** Why the tool itself asks, whatever rules allow. */
       toolReason?: string | undefined;
     }

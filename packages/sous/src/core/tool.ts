@@ -87,6 +87,8 @@ export type ToolOrigin = {
   readonly server: string;
   /** As the server calls it. */
   readonly tool: string;
+  /** A hash of what the server said about the tool: consent that comes later counts for this definition only. */
+  readonly definition?: string | undefined;
 };
 
 /** A tool that is ready for use, made by `tool()`. */

@@ -23,9 +23,15 @@ export function redactBody(body: StoredBody, redactor: Redactor): StoredBody {
       return message === body.message ? body : { ...body, message };
     }
     case "approval-request": {
-      const { toolName, input, toolReason } = body;
-      const shown = changed(body, { toolName: redactor.text(toolName), input: redactor.value(input) });
-      return toolReason === undefined ? shown : changed(shown, { toolReason: redactor.text(toolReason) });
+      const { toolName, input, origin, toolReason } = body;
+      return changed(body, {
+        toolName: redactor.text(toolName),
+        input: redactor.value(input),
+        ...(origin !== undefined && {
+          origin: changed(origin, { server: redactor.text(origin.server), tool: redactor.text(origin.tool) }),
+        }),
+        ...(toolReason !== undefined && { toolReason: redactor.text(toolReason) }),
+      });
     }
     case "tool-call-start": {
       const toolName = redactor.text(body.toolName);

@@ -36,13 +36,18 @@ export async function askConsent(
   run: Run,
   advice = "Continue without it",
 ): Promise<ToolResult | undefined> {
-  const { callId, toolName, input, isFromTool = false } = request;
+  const { callId, toolName, input, origin, isFromTool = false } = request;
   // Only for the person: a tool may quote what no model should read.
   const why = isFromTool ? undefined : request.reason;
   const toolReason = isFromTool ? request.reason : undefined;
   run.openQuestions?.delete(callId);
-  const asked = { callId, toolName, input: asKept(input), ...(toolReason !== undefined && { toolReason }) };
-  run.emit({ type: "approval-request", ...asked });
+  const asked = { callId, toolName, input: asKept(input) };
+  run.emit({
+    type: "approval-request",
+    ...asked,
+    ...(origin !== undefined && { origin }),
+    ...(toolReason !== undefined && { toolReason }),
+  });
   const question = run.tree.approve(run, request);
   if (question === undefined) {
     run.lacksConsent = true;

@@ -1,5 +1,6 @@
 /** Whether a call may run: rights, input, hooks, rules, and the person. */
 
+import type { Approved } from "../core/earlier-call.ts";
 import { ToolFailure } from "../core/errors.ts";
 import type { ToolCallPart } from "../core/message.ts";
 import { mayUse } from "../core/rights.ts";
@@ -22,7 +23,7 @@ export type Allowed = { tool: Tool; input: unknown; agreedTo?: string | undefine
 export async function checkCall(
   call: ToolCallPart,
   run: Run,
-  approved?: { readonly input: unknown },
+  approved?: Approved,
 ): Promise<Checked> {
   const { tool, schema } = findTool(call, run);
   // An input that arrives as text did not parse as JSON: no schema takes it, however generous.
@@ -60,7 +61,7 @@ type Consent = { readonly refusal?: ToolResult | undefined; readonly agreedTo?: 
 /** The rules of the user first, then an answer given since, then the tier of the tool, then the person. */
 async function consentTo(
   call: ToolCallPart,
-  { tool, input, approved }: Allowed & { approved?: { readonly input: unknown } | undefined },
+  { tool, input, approved }: Allowed & { approved?: Approved | undefined },
   run: Run,
 ): Promise<Consent> {
   const { toolName } = call;
@@ -72,7 +73,8 @@ async function consentTo(
   if (given !== undefined) return { refusal: await useAnswer(given.answer, request, run), agreedTo: given.toolReason };
   // A question is answered once: the call that it was about is made again without another.
   const isAnswered = approved !== undefined && run.tree.rules?.asksAgain !== true;
-  if (isAnswered && isSameJson(input, approved.input)) return {}; // guard: answered-input
+  const isSameTool = approved?.definition === tool.origin?.definition; // guard: answered-definition
+  if (isAnswered && isSameTool && isSameJson(input, approved.input)) return {}; // guard: answered-input
   const mustAsk = rule === undefined ? tool.tier === "confirm" : rule.effect === "ask";
   if (!mustAsk) return {};
   if (rule?.effect !== "ask") return { refusal: await askConsent(request, run) };

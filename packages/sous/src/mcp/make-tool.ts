@@ -31,7 +31,7 @@ export function makeTool(offered: McpDefinition, life: ServerLife, pins: PinBook
     tier: "confirm",
     effect: "unsafe",
     inputSchema: offered.inputSchema,
-    origin: { server: server.name, tool: offered.name },
+    origin: { server: server.name, tool: offered.name, definition: offered.sha256 },
     execute: async (input, context): Promise<ToolResult> => {
       const connection = await life.connect(context.signal);
       const now = namedLike(offered, connection.listed.definitions, server.name);

@@ -52,10 +52,12 @@ export function comparableEvent(
         comparableEnd(body, ignoresEstimates && recorded.type === "run-end" && recorded.usage.estimated),
         recorded,
       );
+    case "approval-request":
+      // A rerun has the name of the tool, and not its server.
+      return without(body, "origin");
     case "tool-call-start":
     case "outside-session":
     case "outside-call":
-    case "approval-request":
     case "approval-end":
     case "budget-warning":
     case "truncation":

@@ -3,14 +3,12 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ApprovalRequest, OpenQuestion } from "../core/approval.ts";
 import type { EventOf, StoredEvent } from "../core/event.ts";
-import { readMcpName } from "../core/mcp-names.ts";
 import { isOutsideModel } from "../core/model.ts";
-import type { ToolOrigin } from "../core/tool.ts";
 import { actionLine } from "./action-text.ts";
 
 /** One that was asked, and who asked it. */
 export type AskedQuestion = OpenQuestion &
-  Pick<ApprovalRequest, "runId" | "callId"> & {
+  Pick<ApprovalRequest, "runId" | "callId" | "origin"> & {
     /** Why the tool itself asks; undefined when a rule or its tier has the person asked. */
     readonly toolReason: string | undefined;
   };
@@ -37,23 +35,18 @@ export function openQuestions(events: Iterable<StoredEvent>): AskedQuestion[] {
   const asked = [...open.values()].flatMap((ofRun) => [...ofRun.values()]);
   return asked
     .sort((one, other) => Number(one.id) - Number(other.id))
-    .map(({ id, asked: { runId, path, callId, toolName, input, toolReason } }) => {
-      const who = { ...whoAsks(runId, starts), origin: originOf(toolName) };
-      const action = actionLine({ runId, path, ...who, callId, toolName, input, reason: toolReason });
-      return { id, runId, callId, path, toolName, input, action, toolReason };
+    .map(({ id, asked: { runId, path, callId, toolName, input, origin, toolReason } }) => {
+      const who = whoAsks(runId, starts);
+      const action = actionLine({ runId, path, ...who, callId, toolName, origin, input, reason: toolReason });
+      return { id, runId, callId, path, toolName, input, origin, action, toolReason };
     });
 }
 
 type Question = EventOf<"approval-request">;
 
 function isSameQuestion(one: Question, other: Question): boolean {
-  return one.toolReason === other.toolReason && isDeepStrictEqual(one.input, other.input);
-}
-
-/** As far as the name of the tool says it. */
-function originOf(toolName: string): ToolOrigin | undefined {
-  const { server, tool } = readMcpName(toolName) ?? {};
-  return server === undefined || tool === undefined ? undefined : { server, tool };
+  const isSameTool = one.origin?.definition === other.origin?.definition;
+  return isSameTool && one.toolReason === other.toolReason && isDeepStrictEqual(one.input, other.input);
 }
 
 /** Without the ids of the runtime. */

@@ -104,6 +104,7 @@ export const storedEventSchema = once(() => {
       callId: z.string(),
       toolName: z.string(),
       input: anything,
+      origin: z.object({ server: z.string(), tool: z.string(), definition: z.string().optional() }).optional(),
       toolReason: z.string().optional(),
     }),
     event({

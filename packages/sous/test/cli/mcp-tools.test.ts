@@ -321,6 +321,24 @@ suite("a tool that has changed since it was approved", () => {
   });
 });
 
+test("B6.2: a yes to a parked question counts for the tool as it was then, also when nothing was approved before", async () => {
+  await using here = await stage(["tools: [echo]"], CONFIGURED);
+  const script = join(here.path, "answers.json");
+  await writeFile(script, JSON.stringify({ sous: [ECHO, ...DONE] }));
+  const sous = async (...command: string[]) => {
+    const { code, stdout } = await here.command(...command, "--json", "--quiet");
+    const { run_id: id, questions } = JSON.parse(stdout) as { run_id: string; questions: { id: string }[] };
+    return { code, id, question: questions[0]?.id ?? "" };
+  };
+  const parked = await sous("run", "Go.", "--park", "--model", `script/${script}`);
+  await writeFile(join(here.path, "description"), "Something else.");
+  const again = await sous("resume", parked.id, "--approve", parked.question);
+  assert.equal(again.code, 7);
+  assert.notEqual(again.question, parked.question);
+  const last = await sous("resume", parked.id, "--approve", again.question);
+  assert.equal(last.code, 0);
+});
+
 test("keys of servers are in nothing that is printed about them", async () => {
   await using here = await agentStage({
     "broken.mjs": "console.error(process.env.MY_KEY, process.argv.slice(2).join(' ')); process.exit(3);\n",

@@ -162,6 +162,7 @@ export const EVERY_EVENT: Whole = {
     callId: "call_1",
     toolName: "write",
     input: ["x"],
+    origin: { server: "github", tool: "create/issue", definition: "9f8e7d6c" },
     toolReason: "Its description has changed.",
   },
   "approval-end": { ...head, type: "approval-end", callId: "call_1", allowed: false, by: "person", reason: "No." },

@@ -27,8 +27,10 @@ test("a tool of a server has our rights, whatever it says of itself, and its cal
   const [tool] = opened.tools;
   assert.deepEqual(opened.problems, []);
   const { name, description, displayName, tier, effect, category, origin } = tool ?? {};
+  const { definition = "", ...from } = origin ?? {};
+  assert.match(definition, /^[0-9a-f]{64}$/);
   assert.deepEqual(
-    { name, description, displayName, tier, effect, category, origin },
+    { name, description, displayName, tier, effect, category, origin: from },
     {
       name: "mcp__bad__echo",
       description: "Echoes.",

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { agent } from "../../src/core/agent.ts";
-import type { StoredEvent } from "../../src/core/event.ts";
+import type { EventOf, StoredEvent } from "../../src/core/event.ts";
 import { NO_OWNER, type Store } from "../../src/core/store.ts";
 import { type Tool, tool } from "../../src/core/tool.ts";
 import { createRuntime } from "../../src/runtime.ts";
@@ -27,12 +27,15 @@ async function live(kept: readonly StoredEvent[], isAnswered: boolean, make = cr
     description: "Pays.",
     tier: "confirm",
     effect: "read",
+    origin: { server: "bank", tool: "pay", definition: "1" },
     inputSchema: { type: "object", properties: { amount: { type: "number" } } },
     async execute(input: { amount?: number | undefined }) {
       const events = await store.read(rootId);
       const asked = events.findLast((event) => event.type === "approval-request");
       if (asked?.type === "approval-request" && (asked.input as typeof input).amount !== input.amount)
         problems.push("ran on an input that was not shown");
+      if (asked?.type === "approval-request" && asked.origin?.definition !== "1")
+        problems.push("ran by a definition that was not asked about");
       if (!events.some(({ type }) => type === "approval-end")) problems.push("ran before the answer was stored");
       return "paid";
     },
@@ -65,23 +68,35 @@ function slowly(store: Store): Store {
   });
 }
 
-/** As if the person had been shown another input. */
-function shownOther(events: readonly StoredEvent[]): StoredEvent[] {
-  return events.map((event) => (event.type === "approval-request" ? { ...event, input: { amount: 1 } } : event));
+/** As if the person had been asked about something else. */
+type Change = Partial<Pick<EventOf<"approval-request">, "input" | "origin">>;
+
+const OTHERS: readonly Change[] = [
+  { input: { amount: 1 } },
+  { origin: { server: "bank", tool: "pay", definition: "2" } },
+  { origin: undefined },
+];
+
+function askedOther(events: readonly StoredEvent[], change: Change): StoredEvent[] {
+  return events.map((event) => (event.type === "approval-request" ? { ...event, ...change } : event));
 }
 
-/** All that goes wrong: with an answer, with one to another input, and with a stored one to another input. */
+/** All that goes wrong: with an answer, with one to another question, and with a stored one to another question. */
 async function problemsWith(make = createRuntime): Promise<string[]> {
   const { events } = await live([], false);
   const answered = await live(events, true, make);
-  const other = await live(shownOther(events), true, make);
   const upToAnswer = answered.events.slice(0, answered.events.findIndex(({ type }) => type === "approval-end") + 1);
-  const stored = await live(shownOther(upToAnswer), false, make);
-  return [answered, other, stored].flatMap(({ problems }) => problems);
+  const others = await Promise.all(
+    OTHERS.flatMap((change) => [
+      live(askedOther(events, change), true, make),
+      live(askedOther(upToAnswer, change), false, make),
+    ]),
+  );
+  return [answered, ...others].flatMap(({ problems }) => problems);
 }
 
 suite("G7: an answer", () => {
-  test("is stored before the tool runs, and holds for the input that was shown", async () => {
+  test("is stored before the tool runs, and holds for the input and the definition that were asked about", async () => {
     assert.deepEqual(await problemsWith(), []);
   });
 
@@ -89,12 +104,22 @@ suite("G7: an answer", () => {
     ["an answer that is not stored first", { guard: "store-before-answer" }, /before the answer was stored/],
     [
       "an answer that holds for another input",
-      { guard: "shown-input", replace: "const isSame = true;" },
+      { guard: "shown-input", replace: "const isSameInput = true;" },
       /input that was not shown/,
     ],
     [
+      "an answer that holds for another definition",
+      { guard: "shown-definition", replace: "const isSameTool = true;" },
+      /definition that was not asked about/,
+    ],
+    [
+      "a stored answer that holds for another definition",
+      { guard: "answered-definition", replace: "const isSameTool = true;" },
+      /definition that was not asked about/,
+    ],
+    [
       "a stored answer that holds for another input",
-      { guard: "answered-input", replace: "if (isAnswered) return undefined;" },
+      { guard: "answered-input", replace: "if (isAnswered && isSameTool) return {};" },
       /input that was not shown/,
     ],
   ];

@@ -68,7 +68,7 @@ suite("a question about a tool of a server", () => {
     ]);
   });
 
-  test("that waits for its answer names them too, as far as the name of the tool does", async () => {
+  test("that waits for its answer names them too", async () => {
     const town = openTown({
       script: { lead: [calls("mcp__github__create_issue", { title: "x" }, "p1")] },
       tools: () => [issueTool()],
@@ -76,7 +76,7 @@ suite("a question about a tool of a server", () => {
     const { result } = await town.process().run();
     assert.deepEqual(
       result.questions.map(({ toolName, action }) => [toolName, action]),
-      [["mcp__github__create_issue", "lead wants to use github › create_issue: title: x"]],
+      [["mcp__github__create_issue", "lead wants to use github › create.issue: title: x"]],
     );
   });
 });

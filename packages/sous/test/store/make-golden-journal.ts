@@ -270,6 +270,7 @@ export async function liveAsked(): Promise<string> {
     name: "build",
     description: "Builds.",
     inputSchema: { type: "object" },
+    origin: { server: "yard", tool: "build", definition: "5b7a" },
     execute() {
       if (isAllowed) return "A wall.";
       throw new ConsentNeeded("Its description has changed:\n- Builds.\n+ Builds walls.", () => {

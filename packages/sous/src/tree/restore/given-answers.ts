@@ -25,14 +25,16 @@ export class GivenAnswers {
     }
   }
 
-  /** Found once, and only for the input that the person has seen. */
+  /** Found once, and only for the input and the definition of the tool that the person was asked about. */
   take(request: ApprovalRequest): LateAnswer | undefined {
     const given = this.#byCall.get(keyOf(request));
     if (given === undefined) return undefined;
     this.#byCall.delete(keyOf(request));
-    const isSame = isSameJson(request.input, given.question.input); // guard: shown-input
-    if (!isSame && given.answer.allow) return undefined;
-    return { answer: given.answer, toolReason: given.question.toolReason };
+    const { question, answer } = given;
+    const isSameInput = isSameJson(request.input, question.input); // guard: shown-input
+    const isSameTool = request.origin?.definition === question.origin?.definition; // guard: shown-definition
+    if (answer.allow && !(isSameInput && isSameTool)) return undefined;
+    return { answer, toolReason: question.toolReason };
   }
 }
 
