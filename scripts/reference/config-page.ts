@@ -1,7 +1,7 @@
 /** The page of the settings: every key with what it allows, its default, its variable, and what a project may do with it. */
 
+import { OTHER_VARIABLES } from "../../packages/sous/src/config/environment-layer.ts";
 import { settingFacts } from "../../packages/sous/src/config/explain.ts";
-import { OTHER_VARIABLES } from "../../packages/sous/src/config/load-configuration.ts";
 import { ALL_SETTINGS } from "../../packages/sous/src/config/settings.ts";
 import type { Setting } from "../../packages/sous/src/config/value-type.ts";
 import { CONFIGURATION_CODES } from "../../packages/sous/src/core/problem.ts";

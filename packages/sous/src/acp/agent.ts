@@ -41,6 +41,7 @@ export type AgentStart = {
   readonly programs: Programs;
   readonly clock: Clock;
   readonly deadlines: AcpDeadlines;
+  /** Where the program is started, unless its server says so. */
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly lent: Lent;
@@ -161,7 +162,7 @@ async function startProgram({ server, programs, clock, deadlines, cwd, environme
   const starting = programs.talk({
     program: server.command,
     args: server.args,
-    cwd,
+    cwd: server.cwd ?? cwd,
     environment: { ...server.env, ...environment },
     signal: stop.signal,
     maxLineBytes: MAX_LINE_BYTES,

@@ -8,6 +8,8 @@ export type AcpServer = {
   /** A program, looked for in PATH, or an absolute path; not a line for a shell. */
   readonly command: string;
   readonly args?: readonly string[] | undefined;
+  /** Where the program is started; the folder of its first session when unset. */
+  readonly cwd?: string | undefined;
   /** Besides the few variables that every program gets. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   /** Only here a mode that skips questions can be chosen. */

@@ -3,6 +3,7 @@
 import type { AgentServer } from "../core/configuration.ts";
 import { outsideName } from "../core/outside-agent.ts";
 import { isRecord } from "../core/schema.ts";
+import type { Variables } from "../core/variables.ts";
 import {
   type Field,
   type Fields,
@@ -15,18 +16,19 @@ import {
   TEXTS,
 } from "./group-types.ts";
 import type { ResolvedServer, ServerRules } from "./resolve-settings.ts";
+import { startFolder } from "./start-folder.ts";
 import { type Complaint, duration, money, type ValueType, word } from "./value-type.ts";
 
 const DAY = 86_400;
 const TIMEOUT_SECONDS = 30 * 60;
 
 export const AGENT_SERVERS_ABOUT =
-  "Agents of others that speak ACP, by name, as Zed and JetBrains write them: command, args, env, default_mode, default_model (or model), and timeout (30m) and max_cost (US dollars a prompt) for sous. A project may not set env, default_mode, timeout and max_cost.";
+  "Agents of others that speak ACP, by name, as Zed and JetBrains write them: command, args, env, default_mode, default_model (or model), and for sous cwd (where the program is started; your home folder), timeout (30m) and max_cost (US dollars a prompt). A project may not set env, cwd, default_mode, timeout and max_cost.";
 
 /** Variables carry keys; a mode may skip questions; a price that is too low would get an agent past a limit of money. */
 export const AGENT_SERVER_RULES: ServerRules = {
   shortName: outsideName,
-  usersFields: ["env", "default_mode", "max_cost", "timeout"],
+  usersFields: ["env", "cwd", "default_mode", "max_cost", "timeout"],
 };
 
 /** `custom` is a command. The others are installed by an editor, which alone knows their command. */
@@ -51,6 +53,7 @@ const FIELDS: Fields = {
   command: TEXT,
   args: TEXTS,
   env: TEXT_BY_NAME,
+  cwd: TEXT,
   type: fieldOf(word(TYPES)),
   default_mode: TEXT,
   default_model: TEXT,
@@ -98,9 +101,10 @@ function complainOfNames(names: readonly string[]): Complaint[] {
 /** What sous can start. Warns about the others, which an editor has installed. */
 export function toAgentServers(
   servers: readonly ResolvedServer[],
+  surroundings: Surroundings,
   warnings: string[],
 ): Readonly<Record<string, AgentServer>> {
-  const started = servers.map(toAgentServer).filter((server) => server !== undefined);
+  const started = servers.map((each) => toAgentServer(each, surroundings)).filter((server) => server !== undefined);
   const names = new Set(started.map(({ name }) => name));
   for (const { name, origin } of servers) {
     if (!names.has(name))
@@ -111,13 +115,23 @@ export function toAgentServers(
   return Object.fromEntries(started.map((server) => [server.name, server]));
 }
 
-function toAgentServer({ name, server, origin }: ResolvedServer): AgentServer | undefined {
+/** What the files themselves cannot know. */
+type Surroundings = {
+  readonly env: Variables;
+  readonly cwd: string;
+  readonly projectRoot: string | undefined;
+};
+
+function toAgentServer(given: ResolvedServer, { env: variables, cwd, projectRoot }: Surroundings) {
+  const { name, server, origin, isProject } = given;
   const { command, args, env } = server;
   if (typeof command !== "string") return undefined;
+  const folder = (isProject ? projectRoot : undefined) ?? cwd;
   return {
     name,
     command,
     args: Array.isArray(args) ? args.map(String) : [],
+    cwd: startFolder(textIn(server.cwd), { folder, isProject, home: variables.HOME ?? "" }),
     env: isRecord(env) ? Object.fromEntries(Object.entries(env).map(([key, value]) => [key, String(value)])) : {},
     defaultMode: textIn(server.default_mode),
     model: textIn(server.model) ?? textIn(server.default_model),

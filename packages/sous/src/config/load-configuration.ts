@@ -1,16 +1,17 @@
 /** The configuration of a command: flags, variables, the project's file, the user's file and the defaults, checked and merged. */
 
-import { dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { dirname, isAbsolute, relative, resolve } from "node:path";
 import type { Configuration } from "../core/configuration.ts";
-import { nearest } from "../core/nearest.ts";
 import { type ConfigurationCode, ConfigurationError, type Problem, type ProblemLocation } from "../core/problem.ts";
+import type { Variables } from "../core/variables.ts";
 import { AGENT_SERVER_RULES, toAgentServers } from "./agent-servers.ts";
-import { hideSecrets, type Layer, type LayerEntry } from "./layer.ts";
+import { readEnvironment } from "./environment-layer.ts";
+import { hideSecrets, type Layer } from "./layer.ts";
 import { MAX_CONFIGURATION_BYTES, readSmallFile } from "./read-file.ts";
 import { type CheckRule, createResolver, type Resolved, type Resolver } from "./resolve-settings.ts";
-import { ALL_SETTINGS, SETTINGS, variableOf } from "./settings.ts";
+import { SETTINGS } from "./settings.ts";
+import { inHome } from "./start-folder.ts";
 import { MCP_SERVER_RULES, toMcpServers } from "./to-mcp-servers.ts";
-import type { Setting } from "./value-type.ts";
 
 export type ConfigurationSources = {
   /** The default path; the file may be absent. Undefined when there is no such path. */
@@ -21,7 +22,7 @@ export type ConfigurationSources = {
   readonly mcpFile?: ProjectSettings | undefined;
   /** `--config`, which goes before SOUS_CONFIG; both stand in for the user's file and must exist. */
   readonly configFlagFile?: string | undefined;
-  readonly env: Environment;
+  readonly env: Variables;
   readonly flags?: readonly FlagSetting[] | undefined;
   /** Relative names are in it, and files in it are named relative to it. */
   readonly cwd: string;
@@ -71,7 +72,7 @@ export async function loadConfiguration(sources: ConfigurationSources): Promise<
 }
 
 type Surroundings = {
-  readonly env: Environment;
+  readonly env: Variables;
   readonly cwd: string;
   readonly projectRoot: string | undefined;
 };
@@ -127,7 +128,11 @@ function build(from: Resolver, { env, cwd, projectRoot }: Surroundings): Configu
     models: { allow: from.valueOf(SETTINGS.allowModels) },
     prices: from.valueOf(SETTINGS.prices),
     agents: { alsoRead: from.valueOf(SETTINGS.alsoRead), ignoreHooks: from.valueOf(SETTINGS.ignoreHooks) },
-    agentServers: toAgentServers(from.servers(SETTINGS.agentServers, AGENT_SERVER_RULES), from.warnings),
+    agentServers: toAgentServers(
+      from.servers(SETTINGS.agentServers, AGENT_SERVER_RULES),
+      { env, cwd, projectRoot },
+      from.warnings,
+    ),
     mcpServers: toMcpServers(
       from.servers(SETTINGS.mcpServers, MCP_SERVER_RULES),
       { env, cwd, projectRoot, readable: from.valueOf(SETTINGS.mcpVariables) },
@@ -141,9 +146,8 @@ function build(from: Resolver, { env, cwd, projectRoot }: Surroundings): Configu
   };
 }
 
-/** `~/…` in a file, where no shell has seen it. */
-function expandHome(path: string | undefined, { HOME = "" }: Environment): string | undefined {
-  return path?.startsWith("~/") && isAbsolute(HOME) ? join(HOME, path.slice(2)) : path;
+function expandHome(path: string | undefined, { HOME = "" }: Variables): string | undefined {
+  return path && inHome(path, HOME);
 }
 
 type FileSource = {
@@ -245,54 +249,4 @@ function inOrder(problems: readonly Problem[]): Problem[] {
     if (one.location.file !== other.location.file) return one.location.file < other.location.file ? -1 : 1;
     return one.location.line - other.location.line || one.location.column - other.location.column;
   });
-}
-
-/** The settings of the environment: `SOUS_` and the path of a setting, and a few shorter names. */
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Variables that are not the path of a setting, and what they are for. */
-export const OTHER_VARIABLES: Readonly<Record<string, string>> = {
-  SOUS_CONFIG: "The configuration file, instead of the one in the user's folder. The flag is --config.",
-  SOUS_DB_PATH: `The database of runs; a short name for ${variableOf(SETTINGS.persistencePath)}. The flag is --db-path.`,
-  SOUS_RUN: "Set by sous for the programs it starts; it changes nothing.",
-  SOUS_WITHIN:
-    "Set by sous for the agents it delegates to: the depth and the budget that are left. It can only lower the limits of the run.",
-  SOUS_LOG_LEVEL: "How much is logged: debug, info, warn or error. The flag is --log-level.",
-};
-
-/** Read before the long name. */
-const SHORT_NAMES: Readonly<Record<string, Setting>> = { SOUS_DB_PATH: SETTINGS.persistencePath };
-
-/** An empty variable counts as unset. */
-function readEnvironment(env: Environment): { layer: Layer; warnings: readonly string[] } {
-  const entries = new Map<string, LayerEntry>();
-  for (const setting of ALL_SETTINGS) {
-    const short = Object.keys(SHORT_NAMES).find((name) => SHORT_NAMES[name] === setting && isSet(env, name));
-    const name = short ?? variableOf(setting);
-    if (name !== undefined && isSet(env, name)) entries.set(setting.key, entryOf(setting, name, env[name] ?? ""));
-  }
-  return { layer: { name: "variable", entries }, warnings: unknownVariables(env) };
-}
-
-function entryOf(setting: Setting, name: string, text: string): LayerEntry {
-  return {
-    given: setting.type.fromText?.(text),
-    origin: () => ({ layer: "variable", where: name }),
-    location: () => ({ kind: "variable", name, text: setting.isSecret ? undefined : hideSecrets(`${name}=${text}`) }),
-  };
-}
-
-/** An unknown variable is probably a typo, so it gives a warning. */
-function unknownVariables(env: Environment): string[] {
-  const known = [...ALL_SETTINGS.flatMap((setting) => variableOf(setting) ?? []), ...Object.keys(OTHER_VARIABLES)];
-  const unknown = Object.keys(env).filter((name) => name.startsWith("SOUS_") && !known.includes(name));
-  return unknown.sort().map((name) => {
-    const meant = nearest(name, known);
-    const hint = meant === undefined ? "sous config explain --all lists them" : `did you mean ${meant}?`;
-    return `the variable ${name.slice(0, 100)} is not known and changes nothing; ${hint}`;
-  });
-}
-
-function isSet(env: Environment, name: string): boolean {
-  return (env[name] ?? "") !== "";
 }

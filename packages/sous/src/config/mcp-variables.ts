@@ -1,12 +1,10 @@
 /** `${NAME}` and `${NAME:-x}` in what is said about an MCP server. A project gets few variables, so that it cannot send keys away. */
 
-import { PASSED_ON } from "../core/variables.ts";
-
-export type McpVariables = Readonly<Record<string, string | undefined>>;
+import { PASSED_ON, type Variables } from "../core/variables.ts";
 
 /** Whose variables are filled in, and what the folders of editors stand for. */
 export type VariableSource = {
-  readonly env: McpVariables;
+  readonly env: Variables;
   /** The names that may be read; undefined is all. */
   readonly readable: ReadonlySet<string> | undefined;
   /** What `${workspaceFolder}` stands for. */

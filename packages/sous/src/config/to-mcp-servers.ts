@@ -1,16 +1,17 @@
 /** MCP servers as the files say them, with their variables filled in: what sous can start or reach. */
 
-import { existsSync, realpathSync } from "node:fs";
-import { isAbsolute, join, relative, resolve } from "node:path";
+import { realpathSync } from "node:fs";
+import { isAbsolute, relative, resolve } from "node:path";
 import { MCP_TIMEOUTS, type McpServer, type McpTransport } from "../core/configuration.ts";
 import { orUndefined } from "../core/errors.ts";
 import { mcpServerPart } from "../core/mcp-names.ts";
 import { isRecord } from "../core/schema.ts";
-import { loadsCode } from "../core/variables.ts";
+import { loadsCode, type Variables } from "../core/variables.ts";
 import type { ServerFields } from "./group-types.ts";
 import { normalFields, splitFields, texts, toMs } from "./mcp-servers.ts";
-import { createFiller, type Filler, type McpVariables, readableInProject } from "./mcp-variables.ts";
+import { createFiller, type Filler, readableInProject } from "./mcp-variables.ts";
 import type { ResolvedServer, ServerRules } from "./resolve-settings.ts";
+import { inHome, type StartPlace, startFolder } from "./start-folder.ts";
 
 /**
  * A project chooses the command, so it may choose its literal variables and headers, too. Its `GitHub` must not pass for the
@@ -23,7 +24,7 @@ export const MCP_SERVER_RULES: ServerRules = {
 
 /** What the files themselves cannot know. */
 type Surroundings = {
-  readonly env: McpVariables;
+  readonly env: Variables;
   /** The setting `mcp_variables`. */
   readonly readable: readonly string[];
   readonly cwd: string;
@@ -63,9 +64,11 @@ function notesOf(server: ServerFields): string[] {
   ];
 }
 
-type Place = { readonly folder: string; readonly isProject: boolean; readonly home: string };
-
-function toMcpServer({ name, server, origin, isProject }: ResolvedServer, place: Place, filler: Filler): McpServer {
+function toMcpServer(
+  { name, server, origin, isProject }: ResolvedServer,
+  place: StartPlace,
+  filler: Filler,
+): McpServer {
   const fields = normalFields(server);
   const { transport, problem: wrong } =
     typeof fields.command === "string" ? startedBy(fields, place, filler) : reachedBy(fields, filler);
@@ -92,29 +95,22 @@ function isOff({ disabled, enabled }: ServerFields): boolean {
 
 type Made = { readonly transport: McpTransport; readonly problem: string | undefined };
 
-function startedBy(fields: ServerFields, place: Place, { fill }: Filler): Made {
+function startedBy(fields: ServerFields, place: StartPlace, { fill }: Filler): Made {
   const { folder, isProject, home } = place;
   const command = inHome(fill(String(fields.command)), home);
   const isRelative = command.includes("/") && !isAbsolute(command);
-  const given = fields.cwd === undefined ? undefined : resolve(folder, inHome(fill(String(fields.cwd)), home));
-  // A project's programs are in it; elsewhere a path without a beginning would be another program in every folder. npx, uvx and
-  // python look for programs and settings where they are started: in a repository, that would be code of its authors with keys of
-  // the user. So a server of the user starts at home.
-  const cwd = given ?? (isProject ? folder : isAbsolute(home) && existsSync(home) ? home : "/");
+  const cwd = startFolder(fields.cwd === undefined ? undefined : fill(String(fields.cwd)), place);
   const env = Object.entries(filled(fields.env, fill)).filter(([name]) => !loadsCode(name));
   const transport: McpTransport = {
     type: "stdio",
+    // A project's programs are in it; elsewhere a path without a beginning would be another program in every folder.
     command: isRelative && isProject ? resolve(folder, command) : command,
     args: texts(fields.args).map(fill),
     env: Object.fromEntries(env),
     cwd,
   };
-  const leaves = isProject && given !== undefined && !isInside(realOf(given), realOf(folder));
+  const leaves = isProject && !isInside(realOf(cwd), realOf(folder));
   return { transport, problem: leaves ? "its cwd is outside of the project" : undefined };
-}
-
-function inHome(path: string, home: string): string {
-  return path.startsWith("~/") && isAbsolute(home) ? join(home, path.slice(2)) : path;
 }
 
 /** Where links lead; what is not there leads nowhere. */

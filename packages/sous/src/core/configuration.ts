@@ -53,6 +53,8 @@ export type AgentServer = {
   /** A program in PATH, or an absolute path. */
   readonly command: string;
   readonly args: readonly string[];
+  /** Where the program is started. Its sessions work in the folder of the run. */
+  readonly cwd: string;
   /** Besides the few variables that every program gets. */
   readonly env: Readonly<Record<string, string>>;
   /** The mode of its sessions; undefined is the agent's own. Only the user's own configuration has one. */

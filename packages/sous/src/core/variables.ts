@@ -1,5 +1,8 @@
 /** Variables of the environment that are known by name: those that every program gets, and those that load code. */
 
+/** Variables by name, as in `process.env`. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
 /** Names, not patterns: anything can stand behind a name that only begins like one of these. PATH, HOME and SHELL are imposed. */
 export const PASSED_ON: readonly string[] = (
   "USER LOGNAME TERM TZ TMPDIR LANG LANGUAGE LC_ALL LC_ADDRESS LC_COLLATE LC_CTYPE LC_IDENTIFICATION " +

@@ -1,6 +1,7 @@
 /** The listeners of a tree: direct callbacks, in the order they subscribed. A listener cannot change the run. */
 
-import type { EventListener, Journal, SousEvent } from "../core/event.ts";
+import type { EventListener, SousEvent } from "../core/event.ts";
+import type { Journal } from "../core/journal.ts";
 import { onDispose } from "../core/scope.ts";
 
 export type Bus = {

@@ -1,7 +1,8 @@
 /** The events of a tree as an async iterator: one more subscriber, with a bounded memory. */
 
 import { StoreError } from "../core/errors.ts";
-import type { Journal, SousEvent, StoredEvent } from "../core/event.ts";
+import type { SousEvent, StoredEvent } from "../core/event.ts";
+import type { Journal } from "../core/journal.ts";
 import { textOf } from "../core/message.ts";
 import type { Store } from "../core/store.ts";
 

@@ -5,13 +5,13 @@ import { messageOf, StaleOwner, StoreError } from "../core/errors.ts";
 import type {
   DeltaBody,
   EventListener,
-  Journal,
   PieceBody,
   RunIdentity,
   SousEvent,
   StoredBody,
   StoredEvent,
 } from "../core/event.ts";
+import type { Journal } from "../core/journal.ts";
 import { NO_REDACTION, type Redactor } from "../core/redactor.ts";
 import type { Store } from "../core/store.ts";
 import { buildDelta, buildEvent, isPiece } from "./build-event.ts";

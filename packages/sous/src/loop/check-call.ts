@@ -20,11 +20,7 @@ export type Checked = Allowed | { refusal: ToolResult };
 export type Allowed = { tool: Tool; input: unknown; agreedTo?: string | undefined };
 
 /** Rights, input, hook, approval, record: in this order. `approved` is what the person allowed before a restart. */
-export async function checkCall(
-  call: ToolCallPart,
-  run: Run,
-  approved?: Approved,
-): Promise<Checked> {
+export async function checkCall(call: ToolCallPart, run: Run, approved?: Approved): Promise<Checked> {
   const { tool, schema } = findTool(call, run);
   // An input that arrives as text did not parse as JSON: no schema takes it, however generous.
   if (typeof call.input === "string") return invalidInput(["The input is not valid JSON. Make the call again."]);

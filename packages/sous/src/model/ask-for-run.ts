@@ -3,7 +3,7 @@
 import { systemPrompt } from "../core/agent.ts";
 import { type Amount, amountAt, NO_AMOUNT, toNeed } from "../core/amount.ts";
 import type { Clock, Random } from "../core/clock.ts";
-import type { Journal } from "../core/event.ts";
+import type { Journal } from "../core/journal.ts";
 import {
   type CallAsk,
   type CallNeed,

@@ -1,12 +1,10 @@
 /** The variables a program gets: a short list of harmless ones, what was named for it, and nothing else of ours. */
 
-import { loadsCode, PASSED_ON } from "../core/variables.ts";
+import { loadsCode, PASSED_ON, type Variables } from "../core/variables.ts";
 import { WITHIN_VARIABLE } from "../core/within.ts";
 
 /** By this variable everything that a program has started is found again, also in a process group of its own. */
 export const MARK_VARIABLE = "SOUS_RUN";
-
-type Variables = Readonly<Record<string, string | undefined>>;
 
 type EnvironmentParts = {
   readonly ours: Variables;

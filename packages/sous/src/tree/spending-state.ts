@@ -1,6 +1,6 @@
 /** What a tree may spend and has spent: every limit with who holds what of it, and the event of a limit that is near. */
 
-import type { Journal } from "../core/event.ts";
+import type { Journal } from "../core/journal.ts";
 import type { LimitState, SpendingState } from "../core/limits.ts";
 import type { AgentBook } from "../subagents/agent-book.ts";
 import type { Spending } from "./parts.ts";

@@ -1,6 +1,7 @@
 /** Delegation to an agent of others on the command line: the tool, agent files, rules, and what is loaded for it. */
 
 import assert from "node:assert/strict";
+import { realpathSync } from "node:fs";
 import { chmod, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
@@ -17,6 +18,24 @@ const CONFIG = `agent_servers:
 const FILES = { "config/sous/config.yaml": CONFIG };
 const TASK = { task: "Look at it.", description: "look" };
 const ON_TOY = "config/sous/agents/toy.md";
+
+suite("B4: the program of an agent server of the user", () => {
+  const script = { sous: [calls("subagent_delegate", TASK), ...DONE] };
+
+  test("starts at home, so that npx takes no program of the repository, and works in the repository", async () => {
+    await using here = await agentStage(FILES);
+    const { results } = await here.run(script, "--yes");
+    const [home, work] = [realpathSync(here.path), realpathSync(here.root)];
+    assert.ok(results[0]?.output.includes(`started in ${home} for ${work}`), results[0]?.output);
+  });
+
+  test("starts in the folder that its user names; `.` is the working folder", async () => {
+    const config = CONFIG.replace("    args:", "    cwd: .\n    args:");
+    await using here = await agentStage({ "config/sous/config.yaml": config });
+    const { results } = await here.run(script, "--yes");
+    assert.ok(results[0]?.output.includes(`started in ${realpathSync(here.root)} for`), results[0]?.output);
+  });
+});
 
 suite("the root has subagent_delegate when there are servers", () => {
   test("a rule allows it, by the name or the short name of the server, and for the default server", async () => {

@@ -43,8 +43,11 @@ if (kind === "dies") {
 
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
 
+let folder = "";
+
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params } = JSON.parse(line);
+  if (method === "session/new") folder = params.cwd;
   if (kind === "locked" && method === "session/new") {
     send({ id, error: { code: -32000, message: "Authentication required" } });
     continue;
@@ -54,7 +57,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     continue;
   }
   const { sessionId, prompt } = params;
-  const text = `Toy read ${JSON.stringify(prompt[0].text)} within ${process.env.SOUS_WITHIN}`;
+  const text = `Toy read ${JSON.stringify(prompt[0].text)} within ${process.env.SOUS_WITHIN} started in ${process.cwd()} for ${folder}`;
   const update = { sessionUpdate: "agent_message_chunk", content: { type: "text", text } };
   send({ method: "session/update", params: { sessionId, update } });
   send({ id, result: { stopReason: "end_turn", usage: { inputTokens: 10, outputTokens: 5, totalTokens: 15 } } });

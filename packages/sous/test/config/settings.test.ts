@@ -52,6 +52,7 @@ const server = (name: string, given: Partial<AgentServer>): AgentServer => ({
   name,
   command: "claude-code-acp",
   args: [],
+  cwd: "/",
   env: {},
   defaultMode: undefined,
   model: undefined,

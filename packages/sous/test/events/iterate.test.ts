@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { StoreError } from "../../src/core/errors.ts";
-import type { Journal, SousEvent, StoredEvent } from "../../src/core/event.ts";
+import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
+import type { Journal } from "../../src/core/journal.ts";
 import { noUsage } from "../../src/core/usage.ts";
 import { iterateEvents, iterateSince } from "../../src/events/iterate.ts";
 import { openMemoryStore } from "../../src/store/memory.ts";

@@ -1,6 +1,7 @@
 /** A store whose every write is decided by the test, and a journal on it with its clock and its schedule in the test's hands. */
 
-import type { Journal, RunIdentity, SousEvent, StoredBody, StoredEvent } from "../../src/core/event.ts";
+import type { RunIdentity, SousEvent, StoredBody, StoredEvent } from "../../src/core/event.ts";
+import type { Journal } from "../../src/core/journal.ts";
 import { createJournal, type JournalHooks, type JournalOptions } from "../../src/events/journal.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 

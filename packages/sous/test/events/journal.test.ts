@@ -299,7 +299,6 @@ suite("a listener", () => {
     journal.subscribe(() => {
       throw new Error("thrown");
     });
-    // biome-ignore lint/nursery/noMisusedPromises: a caller may give an async function.
     journal.subscribe(async () => {
       throw new Error("rejected");
     });

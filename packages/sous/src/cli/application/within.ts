@@ -7,9 +7,9 @@ import type { Configuration } from "../../core/configuration.ts";
 import { messageOf, UserError } from "../../core/errors.ts";
 import { smallerBudget } from "../../core/limits.ts";
 import type { OutsideAllowance } from "../../core/outside-agent.ts";
+import type { Variables } from "../../core/variables.ts";
 import type { Runtime } from "../../runtime.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
-import type { Variables } from "../files/paths.ts";
 import type { RunFlags } from "../table/run-flags.ts";
 import { inert } from "../terminal/text.ts";
 

@@ -1,7 +1,7 @@
 /** The first screen of a chat without a model: the demo, or how to set a key. */
 
 import type { Clock } from "../../core/clock.ts";
-import type { Variables } from "../files/paths.ts";
+import type { Variables } from "../../core/variables.ts";
 import { LiveScreen, type Screen } from "../terminal/live-screen.ts";
 import type { Style } from "../terminal/style.ts";
 import { breakLine, inertLine } from "../terminal/text.ts";

@@ -3,8 +3,9 @@
 import { accessSync, constants, lstatSync, type Stats, statfsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { messageOf } from "../../core/errors.ts";
+import type { Variables } from "../../core/variables.ts";
 import { inspectDatabase } from "../../store/sqlite/inspect.ts";
-import { type FolderKind, userFolder, type Variables } from "../files/paths.ts";
+import { type FolderKind, userFolder } from "../files/paths.ts";
 import { type Check, ok, problem, warning } from "./machine.ts";
 
 const KINDS: readonly FolderKind[] = ["config", "data", "state"];

@@ -1,8 +1,9 @@
 /** What a check of `sous doctor` is, and the checks of the machine: the terminal, programs, processes. Starts nothing. */
 
+import type { Variables } from "../../core/variables.ts";
 import { countLeftovers } from "../../process/group-record.ts";
 import { surroundingProjects } from "../application/programs.ts";
-import { type ProcessContext, userFolder, type Variables } from "../files/paths.ts";
+import { type ProcessContext, userFolder } from "../files/paths.ts";
 import { chooseStyle, isUnicode, localeOf } from "../terminal/style.ts";
 import { inertLine } from "../terminal/text.ts";
 

@@ -4,8 +4,8 @@ import { PRICES_AS_OF } from "../../budget/price-table.ts";
 import { priceFor } from "../../budget/prices.ts";
 import type { Configuration } from "../../core/configuration.ts";
 import { messageOf } from "../../core/errors.ts";
+import type { Variables } from "../../core/variables.ts";
 import { describeModel, type ModelDescription } from "../../model/resolve.ts";
-import type { Variables } from "../files/paths.ts";
 import { plural } from "../terminal/text.ts";
 import { type Check, ok, problem, warning } from "./machine.ts";
 

@@ -2,8 +2,8 @@
 
 import type { TelemetrySettings } from "../../core/configuration.ts";
 import { messageOf } from "../../core/errors.ts";
+import type { Variables } from "../../core/variables.ts";
 import { type OtlpSettings, readOtlpSettings } from "../../telemetry/otlp-settings.ts";
-import type { Variables } from "../files/paths.ts";
 import { type Check, ok, warning } from "./machine.ts";
 
 const NAME = "telemetry";

@@ -2,12 +2,10 @@
 
 import { realpathSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
+import type { Variables } from "../../core/variables.ts";
 import { CommandError } from "../exit-codes.ts";
 import { inertLine } from "../terminal/text.ts";
 import { withoutSecrets } from "./without-secrets.ts";
-
-/** Environment variables. */
-export type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Where a command runs: its folder and its variables. */
 export type ProcessContext = { readonly cwd: string; readonly env: Variables };

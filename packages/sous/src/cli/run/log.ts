@@ -4,10 +4,11 @@ import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, statS
 import { dirname, join } from "node:path";
 import { messageOf } from "../../core/errors.ts";
 import type { EventListener } from "../../core/event.ts";
+import type { Variables } from "../../core/variables.ts";
 import type { Runtime } from "../../runtime.ts";
 import type { LifecycleLog, LogLevel } from "../../telemetry/log.ts";
 import { CommandError, usageError } from "../exit-codes.ts";
-import { userFolder, type Variables } from "../files/paths.ts";
+import { userFolder } from "../files/paths.ts";
 import { withoutSecrets } from "../files/without-secrets.ts";
 import { quoted } from "../table/options.ts";
 import { LOG_LEVELS } from "../table/run-entries.ts";

@@ -1,7 +1,7 @@
 /** What is written to the terminal: finished lines once, and below them a region that is drawn over, frame by frame. */
 
 import type { Clock } from "../../core/clock.ts";
-import type { Variables } from "../files/paths.ts";
+import type { Variables } from "../../core/variables.ts";
 import { charactersOf, displayWidth } from "./text.ts";
 
 /** Where it is drawn; a terminal's stream fits. */

@@ -1,7 +1,7 @@
 /** What a terminal can show: whether lines may move, whether there is colour, and which glyphs. */
 
 import type { RunStatus } from "../../core/outcome.ts";
-import type { Variables } from "../files/paths.ts";
+import type { Variables } from "../../core/variables.ts";
 
 export type Style = {
   /** True when a live region may be drawn; otherwise plain lines follow each other. */
