@@ -6,7 +6,7 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 
-type Listed = { type: string; name?: string; tools?: { name: string }[] };
+type Listed = { type: string; name?: string; tools?: Listed[] };
 
 export type CodexProvider = AsyncDisposable & { readonly url: string };
 

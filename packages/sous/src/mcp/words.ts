@@ -23,9 +23,17 @@ export function stderrHint(errors = ""): string {
     .trim()
     .split("\n")
     .map((line) => line.trim());
-  // After an error Node writes where it was thrown, and its own version last.
-  const said = lines.findLast((line) => /^(?:\w{0,40}error|\w{0,40}exception)\b/i.test(line)) ?? lines.at(-1) ?? "";
+  const said = lines.findLast(isError) ?? lines.findLast((line) => !isTrace(line)) ?? "";
   return said === "" ? "" : `; it said: ${shortened(said, 200)}`;
+}
+
+function isError(line: string): boolean {
+  return /^(?:\w{0,40}error|\w{0,40}exception)\b/i.test(line) || /: [A-Z]?\w{0,40}Error: /.test(line);
+}
+
+/** Where an error was thrown, the end of what belongs to it, and the version that Node writes last. */
+function isTrace(line: string): boolean {
+  return /^(?:at .*|[\])}]*,?|Node\.js v[\d.]+)$/.test(line);
 }
 
 /** How a program ended; undefined while it runs, and for a server that is none. */

@@ -27,3 +27,12 @@ test("the reason is found before a long list and the version that Node prints la
     "The MCP server bad could not be started: it ended with exit code 1; it said: Error: Could not locate the bindings file. Tried:",
   );
 });
+
+test("the reason is found in the middle of a trace, and a place in the code is no reason", async () => {
+  await using world = await hostileWorld();
+  const place = "    at lookup (node:dns:122:26)";
+  const cause = `printf 'Caused by: Error: getaddrinfo ENOTFOUND a.example\\n${place}\\n${place}\\n' >&2; exit 1`;
+  assert.match((await problemOf(world, cause)) ?? "", /it said: Caused by: Error: getaddrinfo ENOTFOUND a\.example$/);
+  const plain = `printf 'no key\\n${place}\\n}\\n\\nNode.js v24.0.0\\n' >&2; exit 1`;
+  assert.match((await problemOf(world, plain)) ?? "", /it said: no key$/);
+});
