@@ -190,12 +190,14 @@ async function connect(server: McpServer, ground: McpGround, sdk: Sdk, signal: A
       const status = statusOf(error);
       // What we end ourselves did not end by itself. A program that no longer reads is about to.
       const isEnding = !signal.aborted && (way.program?.result !== undefined || error instanceof ToolFailure);
+      const saidBefore = way.program?.errors;
       await client.close().catch(ignore);
       await way.transport.close().catch(ignore);
       if (isUnknownThere(status) && index + 1 < ways.length) continue;
       const ended = isEnding && way.program?.result?.stopped === undefined ? endWords(way) : undefined;
       const why = ended === undefined ? failureWords(server, error) : `it ${ended}`;
-      throw new StartFailure(server, why, way.program?.errors);
+      // What a program says when it is ended is not why.
+      throw new StartFailure(server, why, isEnding ? way.program?.errors : saidBefore);
     }
   }
   throw new Error("Unreachable: there is always a way to try");

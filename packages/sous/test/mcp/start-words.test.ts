@@ -5,8 +5,8 @@ import { test } from "node:test";
 import { checkMcpServer } from "../../src/mcp/open.ts";
 import { hostileWorld, type World } from "./hostile.ts";
 
-async function problemOf(world: World, script: string): Promise<string | undefined> {
-  const server = world.server({});
+async function problemOf(world: World, script: string, startTimeoutMs = 30_000): Promise<string | undefined> {
+  const server = world.server({}, { startTimeoutMs });
   const transport = { type: "stdio" as const, command: "/bin/sh", args: ["-c", script], env: {}, cwd: world.folder };
   return (await checkMcpServer({ ...server, transport }, world.ground)).problem;
 }
@@ -35,4 +35,13 @@ test("the reason is found in the middle of a trace, and a place in the code is n
   assert.match((await problemOf(world, cause)) ?? "", /it said: Caused by: Error: getaddrinfo ENOTFOUND a\.example$/);
   const plain = `printf 'no key\\n${place}\\n}\\n\\nNode.js v24.0.0\\n' >&2; exit 1`;
   assert.match((await problemOf(world, plain)) ?? "", /it said: no key$/);
+});
+
+test("a server that never answers is quoted with what it said before we ended it", async () => {
+  await using world = await hostileWorld();
+  const script = "echo 'listening on port 3333' >&2; while read -r line; do :; done; echo 'shutdown complete' >&2";
+  assert.equal(
+    await problemOf(world, script, 200),
+    "The MCP server bad could not be started: it did not answer within 0.2 seconds; it said: listening on port 3333",
+  );
 });
