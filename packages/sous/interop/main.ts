@@ -1,8 +1,8 @@
 /**
  * What needs programs of others to be seen: `strace` for R14, `rg` for grep, Prometheus for metrics, VitePress and a browser for
- * the site of the documentation, agents of others in trees of ours, a client of others on `sous acp serve`, and the conformance
- * suite, a server and the Inspector of MCP. Each line says what was looked at; a miss fails, and what cannot be looked at for lack
- * of a program is said.
+ * the site of the documentation, agents of others in trees of ours, a client of others on `sous acp serve`, and for MCP the
+ * conformance suite, a server, and programs that call agents of ours. Each line says what was looked at; a miss fails, and what
+ * cannot be looked at for lack of a program is said.
  */
 
 import { spawnSync } from "node:child_process";

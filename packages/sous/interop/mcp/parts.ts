@@ -1,8 +1,12 @@
-/** MCP with what others wrote: the conformance suite, a server with everything, and the Inspector on `sous mcp serve`. */
+/**
+ * MCP with what others wrote: the conformance suite, a server with everything, and on `sous mcp serve` the Inspector, Claude Code,
+ * gemini-cli, opencode and codex.
+ */
 
 import type { Look } from "../outside/look.ts";
 import { startMock } from "../outside/mock.ts";
 import { installPeers } from "../outside/peers.ts";
+import { lookAtCallers } from "./called.ts";
 import { lookAtConformance } from "./conformance.ts";
 import { lookAtEverything } from "./everything.ts";
 import { lookAtMcpServe } from "./serve.ts";
@@ -17,4 +21,5 @@ export async function lookAtMcp(look: Look): Promise<void> {
   await using mock = await startMock();
   await lookAtEverything(mock, look);
   await lookAtMcpServe(mock, look);
+  await lookAtCallers(mock, look);
 }

@@ -9,6 +9,7 @@ import type { Look } from "../outside/look.ts";
 import type { Mock } from "../outside/mock.ts";
 import { peerFile } from "../outside/peers.ts";
 import { type Home, makeHome, SOUS } from "./home.ts";
+import { scriptTree } from "./script-tree.ts";
 import type { Called, Heard } from "./serve-client.ts";
 
 type Looked = { mock: Mock; look: Look; home: Home; command: string };
@@ -44,7 +45,7 @@ async function list(looked: Looked): Promise<void> {
 
 async function call(looked: Looked): Promise<void> {
   const { look } = looked;
-  const task = scriptTree(looked, "inspected", "true");
+  const task = scriptTree(looked.mock, "inspected", "true");
   const given = ["--method", "tools/call", "--tool-name", "lead", "--tool-arg", `task=${task}`];
   const { value, output } = await inspect<Called>(looked, ...given);
   look.at("Inspector: a tree of two agents answers", isAnswered(value), output);
@@ -52,7 +53,7 @@ async function call(looked: Looked): Promise<void> {
 
 async function progress(looked: Looked): Promise<void> {
   const { look } = looked;
-  const task = scriptTree(looked, "watched", "sleep 2");
+  const task = scriptTree(looked.mock, "watched", "sleep 2");
   const heard: Heard[] = [];
   await clientOf(looked, task, (each) => void heard.push(each)).ended;
   const steps = heard.flatMap((each) => ("progress" in each ? [each.progress] : []));
@@ -67,7 +68,7 @@ async function progress(looked: Looked): Promise<void> {
 async function killedClient(looked: Looked): Promise<void> {
   const { look, home } = looked;
   const ready = join(home.cwd, "ready");
-  const task = scriptTree(looked, "killed", "touch ready; trap '' TERM INT HUP; sleep 300; true");
+  const task = scriptTree(looked.mock, "killed", "touch ready; trap '' TERM INT HUP; sleep 300; true");
   const { child, ended } = clientOf(looked, task);
   const startedAt = performance.now();
   while (!existsSync(ready) && performance.now() - startedAt < LONGEST_MS / 3) await wait(20);
@@ -80,14 +81,6 @@ async function killedClient(looked: Looked): Promise<void> {
     existsSync(ready),
     left,
   ]);
-}
-
-/** A lead that starts a scout, which runs one command. */
-function scriptTree({ mock }: Looked, name: string, command: string): string {
-  mock.script(`${name} scout`, [() => [{ name: "terminal", input: { command } }], "Scouted."]);
-  const input = { agent: "scout", label: "scout", task_prompt: `${name} scout` };
-  mock.script(`${name} lead`, [() => [{ name: "subagent", input }], "The lead is done."]);
-  return `${name} lead`;
 }
 
 function isAnswered(called: Called | undefined): boolean {

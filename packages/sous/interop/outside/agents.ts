@@ -1,6 +1,6 @@
 /** How each agent is started on the fake provider, so that it asks before it edits. */
 
-import { chownSync, mkdirSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OutsideName } from "./mock.ts";
 import { peerFile } from "./peers.ts";
@@ -46,7 +46,7 @@ const WAYS: Record<OutsideName, (url: string, home: string) => Way> = {
   }),
 };
 
-const PLATFORM = `${process.platform}-${process.arch}`;
+export const PLATFORM = `${process.platform}-${process.arch}`;
 
 /** Makes a home for the agent below `folder`. `mark` is a variable that its processes can be found by. */
 export function entryOf(name: OutsideName, url: string, folder: string, mark: string): Entry {
@@ -56,24 +56,28 @@ export function entryOf(name: OutsideName, url: string, folder: string, mark: st
   for (const [file, text] of Object.entries(files)) writeFileSync(join(home, file), text);
   // Programs get the HOME of sous whatever their entry says, so it is set behind that.
   const atHome = ["env", `HOME=${home}`, ...argv];
-  const [command = "", ...args] = name === "claude" && isRoot ? [...asOtherUser(home), ...atHome] : atHome;
+  const [command = "", ...args] = name === "claude" ? [...asOtherUser(home), ...atHome] : atHome;
   return { command, args, env: { ...env, [MARK]: mark } };
 }
 
 /** The variable behind `mark`. */
 export const MARK = "INTEROP_MARK";
 
-/** Agents that do not run as root write into folders of this user. */
+/** Agents that do not run as root write into folders of this user; so do they into what is in the folder. */
 export function giveAway(folder: string): void {
-  if (isRoot) chownSync(folder, OTHER_USER, OTHER_USER);
+  if (!isRoot) return;
+  const inside = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  for (const path of ["", ...inside]) chownSync(join(folder, path), OTHER_USER, OTHER_USER);
 }
 
-function asOtherUser(home: string): string[] {
-  giveAway(home);
+/** The words before a command that make it run as another user; none for a user who is not root. Gives the folder to that user. */
+export function asOtherUser(folder: string): string[] {
+  if (!isRoot) return [];
+  giveAway(folder);
   return ["setpriv", `--reuid=${OTHER_USER}`, `--regid=${OTHER_USER}`, "--clear-groups", "--"];
 }
 
-function opencodeSettings(url: string) {
+export function opencodeSettings(url: string) {
   const model = { tool_call: true, limit: { context: 100_000, output: 4096 } };
   const options = { baseURL: `${url}/v1`, apiKey: "x" };
   return {
@@ -86,7 +90,7 @@ function opencodeSettings(url: string) {
 }
 
 /** Its own sandbox needs `bwrap`; with this policy it asks for every command instead. */
-function codexSettings(url: string): string {
+export function codexSettings(url: string): string {
   return `model = "gpt-5.5"
 model_provider = "mock"
 approval_policy = "untrusted"

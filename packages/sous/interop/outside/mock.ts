@@ -27,6 +27,8 @@ export const WORDS = {
   say: "interop-say",
   /** As `say`, and the answer has used 60,000 tokens. */
   dear: "interop-dear",
+  /** Calls a tool of the MCP server `sous`, named behind it, with the task in brackets after that, and repeats the result. */
+  call: "interop-call",
 } as const;
 
 export const EDITED = "hello from outside\n";
@@ -95,6 +97,11 @@ function answers(): Fixture[] {
       chunkSize: 20,
       latency: 200,
     },
+    { match: { predicate: asked(WORDS.call, false) }, response: (request) => callOfSous(request) },
+    {
+      match: { predicate: asked(WORDS.call, true) },
+      response: (request) => ({ content: `It answered: ${lastResult(request)}`, ...used(990, 12) }),
+    },
     { match: { predicate: asked(WORDS.dear) }, response: { content: "That was much.", ...used(59_000, 1000) } },
     { match: { predicate: () => true }, response: { content: "Hello back.", ...used(500, 5) } },
   ];
@@ -125,6 +132,19 @@ function editOf(request: ChatCompletionRequest): ToolCall {
   const path = new RegExp(`${WORDS.edit} (/[\\w./-]+)`).exec(lastAsked(request))?.[1];
   if (path === undefined) throw new Error(`No path behind ${WORDS.edit}`);
   return EDITS[callerOf(request)](path);
+}
+
+/** Every program has its own way to put the server into the name of a tool. */
+function callOfSous(request: ChatCompletionRequest) {
+  const [, own = "", task = ""] = new RegExp(`${WORDS.call} (\\w+) \\[([^\\]]+)\\]`).exec(lastAsked(request)) ?? [];
+  const names = (request.tools ?? []).map((each) => each.function.name);
+  const name = names.find((each) => each.includes("sous") && each.endsWith(own));
+  if (name === undefined) return { content: `There is no tool ${own} among ${names.join(", ")}`, ...used(900, 40) };
+  return callsOf([{ name, input: { task } }]);
+}
+
+function lastResult({ messages }: ChatCompletionRequest): string {
+  return textIn(messages.findLast(({ role }) => role === "tool")?.content ?? "");
 }
 
 /** Each agent was given another model. */

@@ -14,11 +14,13 @@ export type Field = {
 };
 export type Fields = Readonly<Record<string, Field>>;
 
-export const TEXT: Field = field(
-  { type: "string", minLength: 1 },
-  "a text",
-  (value) => typeof value === "string" && value !== "",
-);
+export const TEXT: Field = {
+  schema: { type: "string", minLength: 1 },
+  complain(value) {
+    if (typeof value !== "string") return { kind: "type", message: "must be a text" };
+    return value === "" ? { kind: "range", message: "must not be empty" } : undefined;
+  },
+};
 export const TEXTS: Field = field(
   { type: "array", items: { type: "string" } },
   "a list of texts",

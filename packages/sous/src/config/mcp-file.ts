@@ -3,7 +3,7 @@
 import { isRecord } from "../core/schema.ts";
 import type { ServerFields } from "./group-types.ts";
 import type { Layer, LayerEntry } from "./layer.ts";
-import { MAX_SERVERS, splitFields } from "./mcp-servers.ts";
+import { hasTransport, MAX_SERVERS, splitFields } from "./mcp-servers.ts";
 import { MAX_CONFIGURATION_BYTES } from "./read-file.ts";
 import { SETTINGS } from "./settings.ts";
 import { readYaml, type YamlDocument } from "./yaml/document.ts";
@@ -11,7 +11,14 @@ import { readYaml, type YamlDocument } from "./yaml/document.ts";
 type McpFile = { readonly layer: Layer | undefined; readonly warnings: readonly string[] };
 
 /** As Claude Code and Cursor write it, and as VS Code does. */
-const KEYS = ["mcpServers", "servers"] as const;
+export const SERVER_KEYS = ["mcpServers", "servers"] as const;
+
+/** Whether its servers stand at the top, as in many plugins of Claude Code. */
+export function isFlat(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (!isRecord(value) || SERVER_KEYS.some((key) => Object.hasOwn(value, key))) return false;
+  const servers = Object.values(value);
+  return servers.length > 0 && servers.every((server) => isRecord(server) && hasTransport(server));
+}
 
 /** `file` is how it is named to people. */
 export function readMcpFile(bytes: Uint8Array, file: string): McpFile {
@@ -20,18 +27,19 @@ export function readMcpFile(bytes: Uint8Array, file: string): McpFile {
   if (wrong !== undefined)
     return nothing(`${file}:${wrong.line}: no server of it is used: ${wrong.message}; ${wrong.fix}`);
   const { value } = document;
-  const key = KEYS.find((each) => isRecord(value) && Object.hasOwn(value, each));
+  const key = SERVER_KEYS.find((each) => isRecord(value) && Object.hasOwn(value, each));
   if (value === null || (isRecord(value) && Object.keys(value).length === 0)) return { layer: undefined, warnings: [] };
-  const servers = isRecord(value) && key !== undefined ? value[key] : undefined;
-  if (key === undefined || !isRecord(servers))
+  const servers = isFlat(value) ? value : isRecord(value) && key !== undefined ? value[key] : undefined;
+  if (!isRecord(servers))
     return nothing(`${file}: no server of it is used: it must have servers by name below mcpServers`);
   const warnings: string[] = [];
-  const lineOf = (path: readonly (string | number)[]) => `${file}:${document.at([key, ...path], "key").line}`;
+  const above = key === undefined ? [] : [key];
+  const lineOf = (path: readonly (string | number)[]) => `${file}:${document.at([...above, ...path], "key").line}`;
   const given = goodServers(servers, { file, lineOf, warnings });
   const entry: LayerEntry = {
     given,
     origin: (path = []) => ({ layer: "project", where: lineOf(path) }),
-    location: (path, part) => ({ kind: "file", file, ...document.at([key, ...path], part), source: [] }),
+    location: (path, part) => ({ kind: "file", file, ...document.at([...above, ...path], part), source: [] }),
   };
   return { layer: { name: "project", entries: new Map([[SETTINGS.mcpServers.key, entry]]) }, warnings };
 }

@@ -96,6 +96,9 @@ const ALIASES: Readonly<Record<string, string>> = {
   environment: "env",
   httpUrl: "url",
   serverUrl: "url",
+  http_headers: "headers",
+  transport: "type",
+  transportType: "type",
   includeTools: "tools",
   enabledTools: "tools",
   allowedTools: "tools",
@@ -105,39 +108,51 @@ const ALIASES: Readonly<Record<string, string>> = {
   disabled_tools: "deny",
 };
 
+/** Times of codex, which are seconds and say so. */
+const SECONDS: Readonly<Record<string, "timeout" | "start_timeout">> = {
+  tool_timeout_sec: "timeout",
+  startup_timeout_sec: "start_timeout",
+};
+const IN_SECONDS: Field = field(
+  { type: "number", exclusiveMinimum: 0, maximum: DAY_MS / 1000 },
+  "a number of seconds, at most those of a day",
+  (value) => typeof value === "number" && value > 0 && value <= DAY_MS / 1000,
+);
+
+/** Texts for people. Some are notes, whose names begin with a sign. */
+const FOR_PEOPLE: readonly string[] = ["description", "gallery", "name", "title", "version"];
+const isForPeople = (name: string): boolean => FOR_PEOPLE.includes(name) || /^[_$/#]/.test(name);
+
 /** Fields of other programs that mean nothing here. Those that allow calls there allow none here. */
 const WITHOUT_EFFECT: readonly string[] = [
-  ...[
-    "alwaysAllow",
-    "alwaysLoad",
-    "autoApprove",
-    "auth",
-    "authProviderType",
-    "description",
-    "dev",
-    "envFile",
-    "gallery",
-  ],
-  ...["headersHelper", "name", "oauth", "sandbox", "sandboxEnabled", "title", "trust", "version"],
+  ...FOR_PEOPLE,
+  ...["alwaysAllow", "alwaysLoad", "autoApprove", "auth", "authProviderType", "dev", "envFile"],
+  ...["headersHelper", "oauth", "sandbox", "sandboxEnabled", "trust"],
 ];
 
 const FIELDS: Fields = {
   ...OURS,
   enabled: fieldOf(flag()),
   ...Object.fromEntries(Object.entries(ALIASES).map(([name, ours]) => [name, OURS[ours] ?? TEXT])),
+  ...Object.fromEntries(Object.keys(SECONDS).map((name) => [name, IN_SECONDS])),
   ...Object.fromEntries(WITHOUT_EFFECT.map((name) => [name, field({}, "anything", () => true)])),
 };
 
-/** Of a server in a file: those that change something here, and the others. Null is how some programs write nothing. */
+/** Of a server in a file: those that change something here, and the others that would elsewhere. Null is how some programs write nothing. */
 export function splitFields(server: ServerFields): { readonly used: ServerFields; readonly unused: readonly string[] } {
   const isUsed = (name: string): boolean => Object.hasOwn(FIELDS, name) && !WITHOUT_EFFECT.includes(name);
   return {
     used: Object.fromEntries(Object.entries(server).filter(([name, value]) => isUsed(name) && value !== null)),
-    unused: Object.keys(server).filter((name) => !isUsed(name)),
+    unused: Object.keys(server).filter((name) => !isUsed(name) && !isForPeople(name)),
   };
 }
 
 const ADDRESSES = ["url", ...Object.keys(ALIASES).filter((name) => ALIASES[name] === "url")];
+
+/** Whether it says how the server is started or reached. */
+export function hasTransport(server: ServerFields): boolean {
+  return ["command", ...ADDRESSES].some((name) => Object.hasOwn(server, name));
+}
 
 export function mcpServers(): ValueType<Servers> {
   const allowed = "servers by name, each with command or url";
@@ -206,6 +221,8 @@ export function normalFields(server: ServerFields): ServerFields {
     if (ours === "deny") fields.deny = [...texts(fields.deny), ...texts(server[name])];
     else fields[ours] ??= server[name];
   }
+  for (const [name, ours] of Object.entries(SECONDS))
+    if (Object.hasOwn(server, name)) fields[ours] ??= `${server[name]}s`;
   const { command } = fields;
   if (!Array.isArray(command)) return fields;
   return { ...fields, command: command[0], args: [...command.slice(1), ...texts(fields.args)] };

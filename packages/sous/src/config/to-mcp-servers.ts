@@ -9,7 +9,7 @@ import { isRecord } from "../core/schema.ts";
 import { loadsCode, type Variables } from "../core/variables.ts";
 import type { ServerFields } from "./group-types.ts";
 import { normalFields, splitFields, texts, toMs } from "./mcp-servers.ts";
-import { createFiller, type Filler, readableInProject } from "./mcp-variables.ts";
+import { createFiller, type Filler, readableInProject, spelledOut } from "./mcp-variables.ts";
 import type { ResolvedServer, ServerRules } from "./resolve-settings.ts";
 import { inHome, type StartPlace, startFolder } from "./start-folder.ts";
 
@@ -150,5 +150,5 @@ const UNSENDABLE = /[\u0000-\u0008\u000a-\u001f\u007f]|[^\u0000-\u00ff]/;
 
 function filled(value: unknown, fill: Filler["fill"]): Record<string, string> {
   if (!isRecord(value)) return {};
-  return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, fill(String(text))]));
+  return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, fill(spelledOut(String(text)))]));
 }

@@ -69,7 +69,7 @@ export class McpConnection {
       await way?.transport.close().catch(ignore);
       signal.throwIfAborted();
       if (error instanceof StartFailure && !limit.isOver) throw error;
-      const errors = error instanceof StartFailure ? error.stderrTail : tailOf(way?.program?.errors ?? "");
+      const errors = error instanceof StartFailure ? error.stderr : way?.program?.errors;
       const late = limit.isOver ? `it did not answer within ${server.startTimeoutMs / 1000} seconds` : undefined;
       throw new StartFailure(server, late ?? wordsOf(error), errors);
     }
@@ -82,7 +82,7 @@ export class McpConnection {
   }
 
   get stderrTail(): string {
-    return tailOf(this.#way.program?.errors ?? "");
+    return tailOf(this.#way.program?.errors);
   }
 
   /** The result as it came. Rejects with a `ToolFailure` in words, or with the reason of the signal. */
@@ -130,7 +130,7 @@ export class McpConnection {
   async #lossWords(): Promise<string> {
     await this.close();
     const how = endWords(this.#way) ?? "lost our session";
-    return `The MCP server ${this.#server.name} ${how} during the call${stderrHint(this.stderrTail)}; whether the call had an effect is not known`;
+    return `The MCP server ${this.#server.name} ${how} during the call${stderrHint(this.#way.program?.errors)}; whether the call had an effect is not known`;
   }
 
   /** Only what was seen last is noted: a run that is under way keeps the definitions it began with. */
@@ -156,14 +156,15 @@ const GOODBYE_MS = 1000;
 /** A server that could not be started or reached, or has no list of tools. */
 export class StartFailure extends ToolFailure {
   override name = "StartFailure";
-  readonly stderrTail: string;
+  /** What the program wrote to standard error. */
+  readonly stderr: string;
 
-  constructor(server: McpServer, why: string, stderrTail: string) {
+  constructor(server: McpServer, why: string, stderr = "") {
     const isProgram = server.transport.type === "stdio";
     super(
-      `The MCP server ${server.name} could not be ${isProgram ? "started" : "reached"}: ${why}${stderrHint(stderrTail)}`,
+      `The MCP server ${server.name} could not be ${isProgram ? "started" : "reached"}: ${why}${stderrHint(stderr)}`,
     );
-    this.stderrTail = stderrTail;
+    this.stderr = stderr;
   }
 }
 
@@ -187,14 +188,16 @@ async function connect(server: McpServer, ground: McpGround, sdk: Sdk, signal: A
       return { server, ground, client, way, closed };
     } catch (error) {
       const status = statusOf(error);
-      // What we end ourselves did not end by itself.
-      const hasStopped = signal.aborted || way.program?.result === undefined;
+      // What we end ourselves did not end by itself. A program that no longer reads is about to.
+      const isEnding = !signal.aborted && (way.program?.result !== undefined || error instanceof ToolFailure);
+      const saidBefore = way.program?.errors;
       await client.close().catch(ignore);
       await way.transport.close().catch(ignore);
       if (isUnknownThere(status) && index + 1 < ways.length) continue;
-      const ended = endWords(way);
-      const why = ended === undefined || hasStopped ? failureWords(server, error) : `it ${ended}`;
-      throw new StartFailure(server, why, tailOf(way.program?.errors ?? ""));
+      const ended = isEnding && way.program?.result?.stopped === undefined ? endWords(way) : undefined;
+      const why = ended === undefined ? failureWords(server, error) : `it ${ended}`;
+      // What a program says when it is ended is not why.
+      throw new StartFailure(server, why, isEnding ? way.program?.errors : saidBefore);
     }
   }
   throw new Error("Unreachable: there is always a way to try");

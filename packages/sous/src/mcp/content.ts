@@ -31,7 +31,7 @@ export function toToolResult(answer: Readonly<Record<string, unknown>>): ToolRes
   const isStructured = structuredContent !== undefined && structuredContent !== null;
   const data = isStructured ? jsonOf(structuredContent) : "";
   if (data === undefined) return failed("What the server answered is nested too deeply to be read");
-  if (isStructured && !texts.some(isJsonText)) texts.push(data);
+  if (isStructured && !isSaid(structuredContent, texts)) texts.push(data);
   const text = texts.join("\n");
   const files = documents.length > 0 && { documents };
   if (isError === true)
@@ -57,10 +57,17 @@ function jsonOf(value: unknown): string | undefined {
   }
 }
 
-/** Servers with structured content should say the same as text; then it is not said twice. */
+/** Servers with structured content should say the same as text, as JSON or as it is; then it is not said twice. */
+function isSaid(structured: unknown, texts: readonly string[]): boolean {
+  if (texts.some(isJsonText)) return true;
+  const values = isRecord(structured) ? Object.values(structured) : [];
+  return values.length > 0 && values.every((value) => typeof value === "string" && texts.includes(value));
+}
+
 function isJsonText(text: string): boolean {
   try {
-    return isRecord(JSON.parse(text));
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) || Array.isArray(value);
   } catch {
     return false;
   }

@@ -13,6 +13,7 @@ import { makeTool } from "./make-tool.ts";
 import type { McpDefinition, ServerPins } from "./pins.ts";
 import { MissingSdk } from "./sdk.ts";
 import { toolNameOf } from "./tool-name.ts";
+import { tailOf } from "./words.ts";
 
 export type { McpGround } from "./ground.ts";
 
@@ -176,7 +177,7 @@ export async function checkMcpServer(
     return { transport, tools, notes: listed.notes, handshakeMs, ...identity, problem: undefined, stderrTail };
   } catch (error) {
     if (error instanceof UserError || signal.aborted) throw error;
-    const stderrTail = error instanceof StartFailure ? error.stderrTail : "";
+    const stderrTail = error instanceof StartFailure ? tailOf(error.stderr) : "";
     const nothing = { handshakeMs: undefined, serverName: undefined, version: undefined };
     return { transport, tools: [], notes: [], ...nothing, problem: messageOf(error), stderrTail };
   }

@@ -35,6 +35,12 @@ const INPUT_SCHEMA = {
   additionalProperties: false,
 };
 
+/**
+ * Claude Code writes a result of more than 25,000 tokens into a file, as JSON in one line, unless the tool says how long its results
+ * are. The longest report has 100,000 bytes, and every line break in it is two characters of JSON.
+ */
+const WHOLE_REPORTS = { "anthropic/maxResultSizeChars": 250_000 };
+
 export class ServedCalls {
   readonly #options: CallsOptions;
   readonly #ErrorOf: typeof ProtocolError;
@@ -53,6 +59,7 @@ export class ServedCalls {
       description,
       inputSchema: INPUT_SCHEMA,
       outputSchema: { ...outputSchema, type: "object" as const },
+      _meta: WHOLE_REPORTS,
       annotations: {
         title,
         readOnlyHint: isReadOnly,

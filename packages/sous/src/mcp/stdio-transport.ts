@@ -50,7 +50,8 @@ export class StdioTransport implements Transport {
   }
 
   async close(): Promise<void> {
-    await this.#program?.close();
+    const result = await this.#program?.close();
+    this.#result ??= result;
   }
 
   /** How it ended, when it has. */

@@ -12,16 +12,28 @@ export function wordsOf(error: unknown): string {
   return shortened(oneLine(messageOf(error)), MAX_WORDS);
 }
 
-export function tailOf(errors: string): string {
+/** The end of what a program wrote to standard error, for people. */
+export function tailOf(errors = ""): string {
   return plainText(errors).trim().slice(-MAX_TAIL);
 }
 
 /** The line of standard error that says why, as far as one can tell. */
-export function stderrHint(tail: string): string {
-  const lines = tail.split("\n").map((line) => line.trim());
-  // After an error Node writes where it was thrown, and its own version last.
-  const said = lines.findLast((line) => /^(?:\w{0,40}error|\w{0,40}exception)\b/i.test(line)) ?? lines.at(-1) ?? "";
+export function stderrHint(errors = ""): string {
+  const lines = plainText(errors)
+    .trim()
+    .split("\n")
+    .map((line) => line.trim());
+  const said = lines.findLast(isError) ?? lines.findLast((line) => !isTrace(line)) ?? "";
   return said === "" ? "" : `; it said: ${shortened(said, 200)}`;
+}
+
+function isError(line: string): boolean {
+  return /^(?:\w{0,40}error|\w{0,40}exception)\b/i.test(line) || /: [A-Z]?\w{0,40}Error: /.test(line);
+}
+
+/** Where an error was thrown, the end of what belongs to it, and the version that Node writes last. */
+function isTrace(line: string): boolean {
+  return /^(?:at .*|[\])}]*,?|Node\.js v[\d.]+)$/.test(line);
 }
 
 /** How a program ended; undefined while it runs, and for a server that is none. */

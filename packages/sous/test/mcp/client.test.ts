@@ -89,6 +89,21 @@ const ANSWERS: [string, unknown, unknown][] = [
     { success: true, output: '{"a":1}', data: { a: 1 } },
   ],
   [
+    "structured content whose list the text says is not said twice",
+    { content: [{ type: "text", text: "[\n  1\n]" }], structuredContent: { entities: [1] } },
+    { success: true, output: "[\n  1\n]", data: { entities: [1] } },
+  ],
+  [
+    "structured content that is the text under a name is not said twice",
+    { content: [{ type: "text", text: "[FILE] a" }], structuredContent: { content: "[FILE] a" } },
+    { success: true, output: "[FILE] a", data: { content: "[FILE] a" } },
+  ],
+  [
+    "structured content that says more than the text is said",
+    { content: [{ type: "text", text: "a" }], structuredContent: { content: "a", size: 1 } },
+    { success: true, output: 'a\n{"content":"a","size":1}', data: { content: "a", size: 1 } },
+  ],
+  [
     "a task is a failed result",
     { task: { taskId: "1", status: "working" } },
     {

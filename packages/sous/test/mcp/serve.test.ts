@@ -48,7 +48,9 @@ suite("sous mcp serve", () => {
       sous: false,
       writer: false,
     });
-    for (const { inputSchema, outputSchema, annotations } of tools) {
+    for (const { inputSchema, outputSchema, annotations, _meta } of tools) {
+      // Claude Code would write a report of the longest kind into a file otherwise.
+      assert.equal(_meta?.["anthropic/maxResultSizeChars"], 250_000);
       assert.deepEqual(inputSchema.required, ["task"]);
       assert.ok(Object.hasOwn(outputSchema?.properties ?? {}, "run_id"));
       assert.equal(annotations?.openWorldHint, true);

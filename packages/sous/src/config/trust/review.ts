@@ -5,9 +5,9 @@ import type { ReadAgent } from "../agents/file.ts";
 import { dialectOf, PROJECT_FOLDERS, placeIn } from "../agents/folders.ts";
 import { isPlainReadme } from "../agents/load.ts";
 import { readAgentFile } from "../agents/read.ts";
-import { openMcpFile } from "../mcp-file.ts";
+import { isFlat, openMcpFile, SERVER_KEYS } from "../mcp-file.ts";
 import { normalFields } from "../mcp-servers.ts";
-import { variablesIn } from "../mcp-variables.ts";
+import { spelledOut, variablesIn } from "../mcp-variables.ts";
 import { readYaml } from "../yaml/document.ts";
 import type { ProjectFile, ProjectSnapshot } from "./files.ts";
 
@@ -45,7 +45,10 @@ function readAgent({ path, content }: ProjectFile): ReadAgent[] {
 
 function serversOf({ path, content }: ProjectFile): ProjectReview["servers"] {
   if (content === undefined) return [];
-  if (path === ".mcp.json") return named(path, openMcpFile(content, path).value, ["mcpServers", "servers"]);
+  if (path === ".mcp.json") {
+    const { value } = openMcpFile(content, path);
+    return named(path, isFlat(value) ? { mcpServers: value } : value, SERVER_KEYS);
+  }
   if (path !== ".sous/config.yaml") return [];
   return named(path, readYaml(content, { file: path, maxBytes: MAX_YAML }).value, ["mcp_servers", "agent_servers"]);
 }
@@ -57,7 +60,7 @@ function named(file: string, value: unknown, keys: readonly string[]): ProjectRe
     if (!isRecord(servers)) return [];
     return Object.entries(servers).map(([name, server]) => ({
       ...{ file, name, runs: runsOf(server), ...surroundingsOf(server) },
-      variables: variablesIn(textsIn(server)),
+      variables: askedBy(server),
     }));
   });
 }
@@ -79,6 +82,11 @@ function surroundingsOf(server: unknown): Pick<NamedServer, "cwd" | "sets"> {
   const { cwd, env, headers } = isRecord(server) ? normalFields(server) : {};
   const names = [env, headers].flatMap((each) => (isRecord(each) ? Object.keys(each) : []));
   return { cwd: cwd === undefined ? undefined : String(cwd), sets: names };
+}
+
+function askedBy(server: unknown): string[] {
+  const { env, headers } = isRecord(server) ? normalFields(server) : {};
+  return variablesIn([...textsIn(server), ...textsIn([env, headers]).map(spelledOut)]);
 }
 
 /** Every text of a server, however deep. */
