@@ -46,10 +46,15 @@ export function toMcpServers(
     // What is switched off is not read by anyone.
     if (isOff(normalFields(server))) return made;
     warnings.push(...notesOf(server).map((note) => `${origin}: mcp_servers: ${name}${note}`));
-    if (made.problem !== undefined) warnings.push(`${origin}: the MCP server ${name} is not started: ${made.problem}`);
+    if (made.problem !== undefined) warnings.push(startWarning(made));
     return made;
   });
   return Object.fromEntries(made.map((server) => [server.name, server]));
+}
+
+/** For a server that has a problem. */
+export function startWarning({ name, origin, problem }: McpServer): string {
+  return `${origin}: the MCP server ${name} is not started: ${problem}`;
 }
 
 /** What is written and has no effect. */
