@@ -3,6 +3,7 @@
 import type { Configuration, McpServer } from "../../core/configuration.ts";
 import { ignore, UserError } from "../../core/errors.ts";
 import { mcpServerPart } from "../../core/mcp-names.ts";
+import { nearest } from "../../core/nearest.ts";
 import type { Programs } from "../../core/process.ts";
 import type { CheckedMcpServer } from "../../mcp/open.ts";
 import { commandLine } from "../acp/servers.ts";
@@ -21,8 +22,10 @@ export function findMcpServer(servers: Configuration["mcpServers"], wanted: stri
     throw new UserError(
       "No MCP server is configured: add one to mcp_servers in your configuration, or to .mcp.json of a trusted project",
     );
-  const names = known.map(({ name }) => name).join(", ");
-  throw new UserError(`Unknown MCP server ${JSON.stringify(wanted.slice(0, 80))}; there are: ${names}`);
+  const names = known.map(({ name }) => name);
+  const meant = nearest(wanted, names) ?? names.find((name) => name.toLowerCase() === wanted.toLowerCase());
+  const hint = meant === undefined ? `there are: ${names.join(", ")}` : `did you mean ${meant}?`;
+  throw new UserError(`Unknown MCP server ${JSON.stringify(wanted.slice(0, 80))}; ${hint}`);
 }
 
 /** The command line, or the address without what stands before `@` and behind `?`: keys stand there. */
