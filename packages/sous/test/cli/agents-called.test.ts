@@ -8,6 +8,7 @@ import { toolLines } from "../../src/cli/chat/facts.ts";
 import { chooseStyle } from "../../src/cli/terminal/style.ts";
 import { agent } from "../../src/core/agent.ts";
 import type { RuleAnswer } from "../../src/core/approval.ts";
+import { tool } from "../../src/core/tool.ts";
 import { namedAgentTool } from "../../src/subagents/named-agent.ts";
 import { DEFAULT_CONFIGURATION } from "../config/default-configuration.ts";
 import { agentFile, agentStage, calls, DONE } from "./agent-stage.ts";
@@ -79,6 +80,14 @@ suite("A3: an agent of the user or of a trusted project is called without a ques
       ["  subagent_scout  asks first. Finds."],
       ["  subagent_scout  refused by a rule. Finds."],
     ]);
+  });
+
+  test("/tools has a gap behind the longest name of a tool", () => {
+    const style = chooseStyle({ color: "never", isAscii: true, isTerminal: false, env: {} });
+    const name = "mcp__toy__add_two_numbers_and_more_of_them_80af8e6e";
+    const tools = [tool({ name, description: "Adds.", tier: "observe", inputSchema: {}, execute: () => "" })];
+    const application = { configuration: DEFAULT_CONFIGURATION, ruleOn: () => undefined };
+    assert.deepEqual(toolLines(agent({ name: "sous", tools }), application, 80, style), [`  ${name}  Adds.`]);
   });
 
   test("B5.3: permissions test tells of the default rule, and of one that goes before it", async () => {

@@ -122,6 +122,6 @@ export function statusLines(scene: FactsScene): string[] {
 function twoColumns(rows: readonly (readonly [string, string])[], columns: number, { glyphs }: Style): string[] {
   const width = Math.min(24, Math.max(...rows.map(([name]) => name.length), 0)) + 2;
   return rows.map(([name, about]) =>
-    cutToWidth(`  ${inertLine(name, 60).padEnd(width)}${inertLine(about, 300)}`, columns, glyphs.more),
+    cutToWidth(`  ${inertLine(name, 64).padEnd(width - 2)}  ${inertLine(about, 300)}`, columns, glyphs.more),
   );
 }

@@ -3,7 +3,7 @@
 import { givenEntry } from "../../config/agents/mcp-entries.ts";
 import type { RuleAnswer } from "../../core/approval.ts";
 import type { Configuration } from "../../core/configuration.ts";
-import { messageOf, orUndefined, UserError } from "../../core/errors.ts";
+import { messageOf, UserError } from "../../core/errors.ts";
 import { readMcpName } from "../../core/mcp-names.ts";
 import { nearestFirst } from "../../core/nearest.ts";
 import { isRecord } from "../../core/schema.ts";
@@ -91,11 +91,19 @@ function inputOf(given: string): object {
     if (pairs.every((pair) => pair !== null))
       return Object.fromEntries(pairs.map(([, field = "", value = ""]) => [field, value.trim()]));
   }
-  const parsed = orUndefined((): unknown => JSON.parse(given));
+  const parsed = parsedOf(given);
   if (isRecord(parsed)) return parsed;
   throw new UserError(
     'The input must be fields such as owner=acme, repo=x, or an object in JSON such as {"owner":"acme"}',
   );
+}
+
+function parsedOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** `subagent(scout)` is not a command but a call of that agent. */
