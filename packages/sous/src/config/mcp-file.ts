@@ -68,7 +68,7 @@ function goodServers(servers: Readonly<Record<string, unknown>>, told: Told): Re
       const path = (first?.path ?? [name]).join(".");
       const { message = "", fix: advice } = first ?? {};
       // Some advice only repeats what must be there.
-      const fix = advice === undefined || message.endsWith(advice.replace(/^give /, "")) ? "" : `; ${advice}`;
+      const fix = advice === undefined || message.endsWith(advice.replace(/^(?:give|add) /, "")) ? "" : `; ${advice}`;
       told.warnings.push(
         `${told.lineOf(first?.path ?? [name])}: the MCP server ${name.slice(0, 100)} is not used: ${path.slice(0, 200)} ${message}${fix}`,
       );

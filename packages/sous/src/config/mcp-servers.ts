@@ -1,6 +1,6 @@
 /** `mcp_servers`: servers of tools as Claude Code, Cursor, VS Code, gemini-cli and opencode write them, with a few fields of ours. */
 
-import { mcpServerPart } from "../core/mcp-names.ts";
+import { MCP_SERVER_NAME, mcpServerPart } from "../core/mcp-names.ts";
 import { nearest } from "../core/nearest.ts";
 import { isRecord } from "../core/schema.ts";
 import { DURATION_PATTERN, parseDuration } from "../core/units.ts";
@@ -156,10 +156,7 @@ export function mcpServers(): ValueType<Servers> {
   const type = groupsOf<ServerFields>({
     allowed,
     advice: allowed,
-    name: {
-      pattern: /^[A-Za-z0-9@_][\w .:+()@/-]{0,99}$/,
-      wants: "a name of letters, digits, spaces and . _ : + ( ) @ / -, of at most 100 characters",
-    },
+    name: MCP_SERVER_NAME,
     fields: FIELDS,
     needed: {
       oneOf: ["command", "url"],
