@@ -5,12 +5,28 @@ import { suite, test } from "node:test";
 import { checkedLines } from "../../src/cli/mcp/checked-lines.ts";
 import { chooseStyle } from "../../src/cli/terminal/style.ts";
 import { displayWidth } from "../../src/cli/terminal/text.ts";
+import { describeOutput, describeProgress } from "../../src/cli/view/plain-lines.ts";
 import { listedServerLines } from "../../src/cli/view/server-lines.ts";
 import type { McpServer } from "../../src/core/configuration.ts";
+import { dataMark } from "../../src/mcp/make-tool.ts";
 import type { CheckedMcpServer, CheckedMcpTool } from "../../src/mcp/open.ts";
 
 const STYLE = chooseStyle({ color: "never", isAscii: false, isTerminal: true, env: {} });
 const at = (columns: number, isTerminal = true) => ({ style: STYLE, columns, isTerminal });
+
+test("the row of a call has what the server said, without the mark for models and without numbers twice", () => {
+  const said = (output: string, isError = false) => describeOutput({ output, isError });
+  const mark = dataMark("toy");
+  assert.deepEqual(
+    [said(`echo: hello\n${mark}`), said(mark), said(`no such issue\n${mark}`, true), said("[from a file]")],
+    ["echo: hello", "no text", "failed: no such issue", "[from a file]"],
+  );
+  const progress = (text: string, total?: number) => describeProgress({ text, done: 4, total });
+  assert.deepEqual(
+    [progress("4 of 10", 10), progress("4"), progress("reading page 4", 10)],
+    ["4/10", "4", "4/10 reading page 4"],
+  );
+});
 
 suite("a list of servers", () => {
   const SHOWN = {
