@@ -12,8 +12,6 @@ import { type McpServerOptions, readServerOptions } from "./mcp/server-options.t
 import { openPrograms } from "./process/programs.ts";
 import { compileSchema } from "./schema/compile.ts";
 
-export type { McpAddressOptions, McpProgramOptions, McpServerOptions } from "./mcp/server-options.ts";
-
 /** What `mcpTools()` takes besides the servers. */
 export type McpToolsOptions = {
   /** The workspace: where servers start, and the only root they are told; the working directory when unset. */
@@ -48,12 +46,6 @@ export type McpToolSet = AsyncDisposable & {
  * Starts the servers and returns their tools, named `mcp__server__tool`. Needs the package `@modelcontextprotocol/client`. Rejects
  * with a `UserError` for options that are wrong, and for a server that cannot be started unless `optional`. Open it with
  * `await using`, or call `dispose()`.
- *
- * ```ts
- * await using files = await mcpTools({ files: { command: "mcp-server-filesystem", args: ["docs"] } });
- * const reader = agent({ name: "reader", model, tools: [...files.tools] });
- * await run(reader, "What is in the notes?", { approve: ({ isFromTool }) => ({ allow: !isFromTool }) });
- * ```
  */
 export async function mcpTools(
   servers: Readonly<Record<string, McpServerOptions>>,

@@ -6,8 +6,8 @@ import { MCP_SERVER_NAME, mcpServerPart } from "../core/mcp-names.ts";
 import { checkOptions, type OptionNames } from "../core/options.ts";
 import { isRecord } from "../core/schema.ts";
 
-/** What every server may have besides the way to reach it. */
-type AnyMcpServer = {
+/** What every server of `mcpTools()` may have, besides the way to reach it. */
+export type McpCommonOptions = {
   /** Seconds that one call may take; 120 when unset. */
   readonly timeout?: number | undefined;
   /** Seconds that the start may take, up to the list of tools; 30 when unset. */
@@ -19,7 +19,7 @@ type AnyMcpServer = {
 };
 
 /** A server that is a program, as in `.mcp.json`. */
-export type McpProgramOptions = AnyMcpServer & {
+export type McpProgramOptions = McpCommonOptions & {
   readonly command: string;
   readonly args?: readonly string[] | undefined;
   /** Its variables, besides a few harmless ones such as `PATH`: it gets no others of this process. */
@@ -30,7 +30,7 @@ export type McpProgramOptions = AnyMcpServer & {
 };
 
 /** A server on the network, as in `.mcp.json`. */
-export type McpAddressOptions = AnyMcpServer & {
+export type McpAddressOptions = McpCommonOptions & {
   /** Begins with `https://` or `http://`. */
   readonly url: string;
   /** Are sent with every request, to the host of `url` and no other. */

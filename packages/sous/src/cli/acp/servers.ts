@@ -10,7 +10,7 @@ import { findTrust, readConfiguration, trustWarning } from "../application/proje
 import { type ProcessContext, userFolderIfAny } from "../files/paths.ts";
 import { alsoHide } from "../files/without-secrets.ts";
 import { tell } from "../terminal/output.ts";
-import { inertLine } from "../terminal/text.ts";
+import { inertLine, shellWord } from "../terminal/text.ts";
 
 export type ServerOptions = { readonly config: string | undefined; readonly bare: boolean };
 
@@ -56,9 +56,4 @@ export async function openServerPrograms(context: ProcessContext): Promise<Progr
 /** `npx -y claude-agent-acp`, for people. */
 export function commandLine({ command, args }: Pick<AgentServer, "command" | "args">): string {
   return [command, ...args].map(shellWord).join(" ");
-}
-
-/** In quotes where a shell would need them. */
-export function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word);
 }

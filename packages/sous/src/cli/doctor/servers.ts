@@ -4,13 +4,13 @@ import type { Configuration, McpServer } from "../../core/configuration.ts";
 import { UserError } from "../../core/errors.ts";
 import type { CheckedMcpServer } from "../../mcp/open.ts";
 import { type CheckedServer, checkServer } from "../acp/check-server.ts";
-import { openServerPrograms, shellWord } from "../acp/servers.ts";
+import { openServerPrograms } from "../acp/servers.ts";
 import { mcpSecrets } from "../application/mcp.ts";
 import { serverSecrets } from "../application/outside.ts";
 import type { ProcessContext } from "../files/paths.ts";
 import { alsoHide } from "../files/without-secrets.ts";
 import { checkServer as checkMcp } from "../mcp/servers.ts";
-import { plural } from "../terminal/text.ts";
+import { plural, shellWord } from "../terminal/text.ts";
 import { type Check, ok, problem, warning } from "./machine.ts";
 
 /** Slow servers take 5 seconds; a broken one must not hold up the rest. */
