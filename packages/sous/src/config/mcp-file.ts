@@ -18,13 +18,13 @@ export function readMcpFile(bytes: Uint8Array, file: string): McpFile {
   const document = openMcpFile(bytes, file);
   const [wrong] = document.problems;
   if (wrong !== undefined)
-    return nothing(`${file}:${wrong.line}: no server of it is used: ${wrong.message}; ${wrong.fix}`);
+    return nothing(`${file}:${wrong.line}: none of its servers is used: ${wrong.message}; ${wrong.fix}`);
   const { value } = document;
   const key = KEYS.find((each) => isRecord(value) && Object.hasOwn(value, each));
   if (value === null || (isRecord(value) && Object.keys(value).length === 0)) return { layer: undefined, warnings: [] };
   const servers = isRecord(value) && key !== undefined ? value[key] : undefined;
   if (key === undefined || !isRecord(servers))
-    return nothing(`${file}: no server of it is used: it must have servers by name below mcpServers`);
+    return nothing(`${file}: none of its servers is used: it must have servers by name below mcpServers`);
   const warnings: string[] = [];
   const lineOf = (path: readonly (string | number)[]) => `${file}:${document.at([key, ...path], "key").line}`;
   const given = goodServers(servers, { file, lineOf, warnings });

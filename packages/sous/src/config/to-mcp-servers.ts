@@ -140,14 +140,13 @@ function reachedBy(fields: ServerFields, { fill }: Filler): Made {
   const wrong = Object.keys(headers).find((name) => !HEADER.test(name) || UNSENDABLE.test(headers[name] ?? ""));
   const problem =
     complainOfAddress(url) ??
-    (wrong === undefined ? undefined : `its header ${wrong} has characters that no header has`);
+    (wrong === undefined ? undefined : `its header ${wrong} has characters that a header cannot have`);
   return { transport: { type, url, headers }, problem };
 }
 
 function complainOfAddress(url: string): string | undefined {
   const parsed = URL.parse(url);
-  if (parsed === null || !/^https?:$/.test(parsed.protocol))
-    return "its url is no address that begins with http:// or https://";
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) return "its url must begin with http:// or https://";
   return parsed.username === "" && parsed.password === ""
     ? undefined
     : "its url has a name or a password in it; write them into headers";

@@ -75,13 +75,13 @@ suite("B4.3: .mcp.json", () => {
   });
 
   const broken: [what: string, text: string, warning: RegExp][] = [
-    ["text that is no JSON", '{\n"mcpServers": {\n', /^\.mcp\.json:\d: no server of it is used: a \[ or \{ above/],
-    ["bytes that are no text", "\ud800\udfff", /^\.mcp\.json: no server of it is used/],
-    ["a list", "[]", /^\.mcp\.json: no server of it is used: it must have servers by name below mcpServers$/],
+    ["text that is no JSON", '{\n"mcpServers": {\n', /^\.mcp\.json:\d: none of its servers is used: a \[ or \{ above/],
+    ["bytes that are no text", "\ud800\udfff", /^\.mcp\.json: none of its servers is used/],
+    ["a list", "[]", /^\.mcp\.json: none of its servers is used: it must have servers by name below mcpServers$/],
     ["another key", '{"mcp":{"a":{"command":"x"}}}', /must have servers by name below mcpServers/],
     ["servers that are a list", '{"mcpServers":[]}', /must have servers by name below mcpServers/],
-    ["a comment without an end", '{"mcpServers":{} /* ', /no server of it is used/],
-    ["an alias bomb", "a: &a [1]\nb: [*a, *zzz]", /no server of it is used/],
+    ["a comment without an end", '{"mcpServers":{} /* ', /none of its servers is used/],
+    ["an alias bomb", "a: &a [1]\nb: [*a, *zzz]", /none of its servers is used/],
   ];
   for (const [what, text, warning] of broken) {
     test(`with ${what} is told and stops nothing`, async () => {
@@ -255,11 +255,11 @@ suite("B4.3: variables", () => {
 
 test("an address or header that cannot be sent disables the server, and no message repeats it", async () => {
   const bad: [server: object, problem: string][] = [
-    [{ url: "${SECRET}" }, "its url is no address that begins with http:// or https://"],
-    [{ url: "file:///etc/passwd" }, "its url is no address that begins with http:// or https://"],
+    [{ url: "${SECRET}" }, "its url must begin with http:// or https://"],
+    [{ url: "file:///etc/passwd" }, "its url must begin with http:// or https://"],
     [{ url: "https://me:canary-7@x.example" }, "its url has a name or a password in it; write them into headers"],
-    [{ url: "https://x", headers: { A: "${SECRET}" } }, "its header A has characters that no header has"],
-    [{ url: "https://x", headers: { "A b": "c" } }, "its header A b has characters that no header has"],
+    [{ url: "https://x", headers: { A: "${SECRET}" } }, "its header A has characters that a header cannot have"],
+    [{ url: "https://x", headers: { "A b": "c" } }, "its header A b has characters that a header cannot have"],
   ];
   for (const [server, problem] of bad) {
     const user = `mcp_servers: ${JSON.stringify({ one: server })}\n`;

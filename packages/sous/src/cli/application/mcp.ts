@@ -121,9 +121,8 @@ export async function openServerTools(
 
 /** What a person waits for. */
 export function tellWait(servers: readonly string[]): void {
-  const [first = "", ...others] = servers;
-  const names = others.length === 0 ? first : `${first} and ${others.length} more`;
-  tell(inertLine(`waiting for the MCP server ${names} to start`, 1000));
+  const what = servers.length === 1 ? "the MCP server" : `${servers.length} MCP servers:`;
+  tell(inertLine(`waiting for ${what} ${servers.join(", ")}`, 1000));
 }
 
 /** What servers stand on, for a command. */
