@@ -90,6 +90,20 @@ suite("A3: an agent of the user or of a trusted project is called without a ques
     assert.deepEqual(toolLines(agent({ name: "sous", tools }), application, 80, style), [`  ${name}  Adds.`]);
   });
 
+  test("/tools tells which tools of a server a rule allows", () => {
+    const style = chooseStyle({ color: "never", isAscii: true, isTerminal: false, env: {} });
+    const made = ["mcp__toy__a", "mcp__toy__b", "terminal"].map((name) =>
+      tool({ name, description: "Does.", tier: "confirm", inputSchema: {}, execute: () => "" }),
+    );
+    const ruleOn = (name: string) => (name === "mcp__toy__b" ? undefined : ("allow" as const));
+    const application = { configuration: DEFAULT_CONFIGURATION, ruleOn };
+    assert.deepEqual(toolLines(agent({ name: "sous", tools: made }), application, 80, style), [
+      "  mcp__toy__a  Does.",
+      "  mcp__toy__b  asks first. Does.",
+      "  terminal     asks first. Does.",
+    ]);
+  });
+
   test("B5.3: permissions test tells of the default rule, and of one that goes before it", async () => {
     await using here = await agentStage({ "config/sous/agents/scout.md": agentFile("scout") });
     const judged = async () => {
