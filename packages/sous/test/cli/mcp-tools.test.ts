@@ -406,6 +406,22 @@ test("sous mcp list and check say once what is wrong with a server, and check sa
   assert.match(listed.stdout, /^other {2}mcp__other {2}cannot be started\n {2}set the variable NOT_SET\n {2}node/m);
 });
 
+test("sous agents check says which tools of a file its agent does not get, because the server is for others", async () => {
+  const files = {
+    "config/sous/agents/triage.md": agentFile("triage", "tools: [mcp__toy]"),
+    "config/sous/agents/other.md": agentFile("other", "tools: [read_file, mcp__toy__echo]"),
+    "config/sous/agents/any.md": agentFile("any", 'tools: [read_file, "mcp__*"]'),
+  };
+  await using here = await stage(["agents: [triage]"], { ...CONFIGURED, ...files });
+  const { code, stdout } = await here.command("agents", "check");
+  assert.equal(code, 0);
+  assert.equal(stdout.match(/SOUS-/g)?.length, 1, stdout);
+  assert.match(
+    stdout,
+    /other\.md:\d+:1: warning SOUS-A006: mcp__toy__echo: left out, because agents of the MCP server toy names triage and not other/,
+  );
+});
+
 test("a server in Node that fails: the line is its error, and not the version of Node", async () => {
   await using here = await stage([], CONFIGURED);
   const config = join(here.path, "config/sous/config.yaml");
