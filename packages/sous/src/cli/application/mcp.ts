@@ -121,8 +121,12 @@ export async function openServerTools(
 
 /** What a person waits for. */
 export function tellWait(servers: readonly string[]): void {
-  const what = servers.length === 1 ? "the MCP server" : `${servers.length} MCP servers:`;
-  tell(inertLine(`waiting for ${what} ${servers.join(", ")}`, 1000));
+  const names = servers.join(", ");
+  const line =
+    servers.length === 1
+      ? `waiting for the MCP server ${names}`
+      : `waiting for ${servers.length} MCP servers: ${names}`;
+  tell(inertLine(line, 1000));
 }
 
 /** What servers stand on, for a command. */
