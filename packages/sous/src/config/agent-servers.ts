@@ -94,7 +94,7 @@ function complainOfNames(names: readonly string[]): Complaint[] {
     first.set(short, other ?? name);
     if (other === undefined) return [];
     const message = `has the same short name as ${other}: both are external/${short}`;
-    return [{ kind: "range", path: [name], message, fix: "give one of them another name" }];
+    return [{ kind: "range", path: [name], message, fix: "give one of them another name", isName: true }];
   });
 }
 

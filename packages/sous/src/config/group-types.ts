@@ -10,9 +10,12 @@ export type Servers = Readonly<Record<string, ServerFields>>;
 /** Its schema, and what is wrong with a value; undefined when nothing is. */
 export type Field = {
   readonly schema: Readonly<Record<string, unknown>>;
-  complain(value: unknown): Pick<Complaint, "kind" | "message"> | undefined;
+  complain(value: unknown): Pick<Complaint, "kind" | "message" | "fix"> | undefined;
 };
 export type Fields = Readonly<Record<string, Field>>;
+
+export const LIST_ADVICE = 'a list such as ["one", "two"]';
+export const BY_NAME_ADVICE = 'names with texts such as { "NAME": "text" }';
 
 export const TEXT: Field = {
   schema: { type: "string", minLength: 1 },
@@ -25,11 +28,13 @@ export const TEXTS: Field = field(
   { type: "array", items: { type: "string" } },
   "a list of texts",
   (value) => Array.isArray(value) && value.every((each) => typeof each === "string"),
+  LIST_ADVICE,
 );
 export const TEXT_BY_NAME: Field = field(
   { type: "object", additionalProperties: { type: "string" } },
-  "texts by name",
+  "names with texts",
   (value) => isRecord(value) && Object.values(value).every((each) => typeof each === "string"),
+  BY_NAME_ADVICE,
 );
 /** A field of a type that settings have, too. */
 export function fieldOf(type: ValueType<unknown>): Field {
@@ -37,13 +42,24 @@ export function fieldOf(type: ValueType<unknown>): Field {
     schema: type.jsonSchema,
     complain(value) {
       const read = type.read(value);
-      return "complaints" in read ? read.complaints[0] : undefined;
+      const [first] = "complaints" in read ? read.complaints : [];
+      return first && { fix: `give ${type.advice}`, ...first };
     },
   };
 }
 
-export function field(schema: Field["schema"], wants: string, accepts: (value: unknown) => boolean): Field {
-  return { schema, complain: (value) => (accepts(value) ? undefined : { kind: "type", message: `must be ${wants}` }) };
+/** `advice` follows "give" in what to do about a wrong value. */
+export function field(
+  schema: Field["schema"],
+  wants: string,
+  accepts: (value: unknown) => boolean,
+  advice: string = wants,
+): Field {
+  return {
+    schema,
+    complain: (value) =>
+      accepts(value) ? undefined : { kind: "type", message: `must be ${wants}`, fix: `give ${advice}` },
+  };
 }
 
 /** `or` is a group that needs none of these fields. */
@@ -95,22 +111,34 @@ export function groupsOf<Value>(groups: Groups<Value>): ValueType<Readonly<Recor
 function complaintsAbout(name: string, given: unknown, groups: Groups<unknown>): Complaint[] {
   const { fields, needed } = groups;
   if (!groups.name.pattern.test(name))
-    return [{ kind: "range", path: [name], message: `must be ${groups.name.wants}` }];
-  const message = `must have ${"all" in needed ? needed.all.join(" and ") : needed.oneOf.join(" or ")}`;
-  if (!isRecord(given)) return [{ kind: "type", path: [name], message }];
+    return [
+      {
+        kind: "range",
+        path: [name],
+        message: `must be ${groups.name.wants}`,
+        fix: "give it such a name",
+        isName: true,
+      },
+    ];
+  const names = "all" in needed ? needed.all.join(" and ") : needed.oneOf.join(" or ");
+  const missing = { path: [name], message: `must have ${names}`, fix: `add ${names}` };
+  if (!isRecord(given)) return [{ kind: "type", ...missing }];
+  const meant = new Set<string>();
   const wrong = Object.entries(given).flatMap(([key, value]): Complaint[] => {
     const known = Object.hasOwn(fields, key) ? fields[key] : undefined;
     if (known === undefined) {
-      const meant = nearest(key, Object.keys(fields));
-      const fix = meant === undefined ? `known are ${Object.keys(fields).join(", ")}` : `did you mean ${meant}?`;
+      const near = nearest(key, Object.keys(fields));
+      if (near !== undefined) meant.add(near);
+      const fix = near === undefined ? `known are ${Object.keys(fields).join(", ")}` : `did you mean ${near}?`;
       return [{ kind: "unknown-key", path: [name, key], message: "is not known", fix }];
     }
     const found = known.complain(value);
     return found === undefined ? [] : [{ ...found, path: [name, key] }];
   });
-  const has = (key: string) => Object.hasOwn(given, key);
+  // A misspelt name is one mistake, and not also a field that is missing.
+  const has = (key: string) => Object.hasOwn(given, key) || meant.has(key);
   const isEnough =
     "all" in needed ? needed.all.every(has) : needed.oneOf.some(has) || needed.or?.accepts(given) === true;
   if (isEnough) return wrong;
-  return [...wrong, { kind: "range", path: [name], message }];
+  return [...wrong, { kind: "range", ...missing }];
 }

@@ -3,7 +3,7 @@
 import { isRecord } from "../core/schema.ts";
 import type { ServerFields } from "./group-types.ts";
 import type { Layer, LayerEntry } from "./layer.ts";
-import { hasTransport, MAX_SERVERS, splitFields } from "./mcp-servers.ts";
+import { hasTransport, MAX_SERVERS, meantField, splitFields } from "./mcp-servers.ts";
 import { MAX_CONFIGURATION_BYTES } from "./read-file.ts";
 import { SETTINGS } from "./settings.ts";
 import { readYaml, type YamlDocument } from "./yaml/document.ts";
@@ -25,13 +25,13 @@ export function readMcpFile(bytes: Uint8Array, file: string): McpFile {
   const document = openMcpFile(bytes, file);
   const [wrong] = document.problems;
   if (wrong !== undefined)
-    return nothing(`${file}:${wrong.line}: no server of it is used: ${wrong.message}; ${wrong.fix}`);
+    return nothing(`${file}:${wrong.line}: none of its servers is used: ${wrong.message}; ${wrong.fix}`);
   const { value } = document;
   const key = SERVER_KEYS.find((each) => isRecord(value) && Object.hasOwn(value, each));
   if (value === null || (isRecord(value) && Object.keys(value).length === 0)) return { layer: undefined, warnings: [] };
   const servers = isFlat(value) ? value : isRecord(value) && key !== undefined ? value[key] : undefined;
   if (!isRecord(servers))
-    return nothing(`${file}: no server of it is used: it must have servers by name below mcpServers`);
+    return nothing(`${file}: none of its servers is used: it must have servers by name below mcpServers`);
   const warnings: string[] = [];
   const above = key === undefined ? [] : [key];
   const lineOf = (path: readonly (string | number)[]) => `${file}:${document.at([...above, ...path], "key").line}`;
@@ -64,16 +64,21 @@ function goodServers(servers: Readonly<Record<string, unknown>>, told: Told): Re
     told.warnings.push(`${told.file}: it has ${all.length} servers: only the first ${MAX_SERVERS} are used`);
   for (const [name, server] of all.slice(0, MAX_SERVERS)) {
     const fields = isRecord(server) ? splitFields(server) : undefined;
-    for (const field of fields?.unused ?? []) unused.add(field);
+    for (const field of fields?.unused ?? []) {
+      const meant = meantField(field);
+      unused.add(meant === undefined ? field : `${field} (did you mean ${meant}?)`);
+    }
     // With those before it: two may have one short name.
     const tried = read({ ...good, [name]: fields?.used ?? server });
     if ("value" in tried) good[name] = fields?.used ?? {};
     else {
       const [first] = tried.complaints;
       const path = (first?.path ?? [name]).join(".");
-      const fix = first?.fix === undefined ? "" : `; ${first.fix}`;
+      const { message = "", fix: advice } = first ?? {};
+      // Some advice only repeats what must be there.
+      const fix = advice === undefined || message.endsWith(advice.replace(/^(?:give|add) /, "")) ? "" : `; ${advice}`;
       told.warnings.push(
-        `${told.lineOf(first?.path ?? [name])}: the MCP server ${name.slice(0, 100)} is not used: ${path.slice(0, 200)} ${first?.message}${fix}`,
+        `${told.lineOf(first?.path ?? [name])}: the MCP server ${name.slice(0, 100)} is not used: ${path.slice(0, 200)} ${message}${fix}`,
       );
     }
   }

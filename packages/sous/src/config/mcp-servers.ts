@@ -1,14 +1,17 @@
 /** `mcp_servers`: servers of tools as Claude Code, Cursor, VS Code, gemini-cli and opencode write them, with a few fields of ours. */
 
-import { mcpServerPart } from "../core/mcp-names.ts";
+import { MCP_SERVER_NAME, mcpServerPart } from "../core/mcp-names.ts";
+import { nearest } from "../core/nearest.ts";
 import { isRecord } from "../core/schema.ts";
 import { DURATION_PATTERN, parseDuration } from "../core/units.ts";
 import {
+  BY_NAME_ADVICE,
   type Field,
   type Fields,
   field,
   fieldOf,
   groupsOf,
+  LIST_ADVICE,
   type ServerFields,
   type Servers,
   TEXT,
@@ -49,19 +52,23 @@ const ARGUMENTS: Field = field(
   { type: "array", items: SCALAR },
   "a list of texts",
   (value) => Array.isArray(value) && value.every(isScalar),
+  LIST_ADVICE,
 );
 const SCALARS_BY_NAME: Field = field(
   { type: "object", additionalProperties: SCALAR },
-  "texts by name",
+  "names with texts",
   (value) => isRecord(value) && Object.values(value).every(isScalar),
+  BY_NAME_ADVICE,
 );
 
 const LIMIT: Field = {
   schema: { type: ["number", "string"], exclusiveMinimum: 0, pattern: DURATION_PATTERN.source },
   complain(value) {
     const time = toMs(value);
-    if (time === undefined) return { kind: "type", message: "must be a time such as 90s or 5m" };
-    return time > 0 && time <= DAY_MS ? undefined : { kind: "range", message: "must be more than 0 and at most 24h" };
+    const fix = "give a time such as 90s or 5m";
+    if (time === undefined) return { kind: "type", message: "must be a time such as 90s or 5m", fix };
+    const isGood = time > 0 && time <= DAY_MS;
+    return isGood ? undefined : { kind: "range", message: "must be more than 0 and at most 24h", fix };
   },
 };
 
@@ -138,6 +145,11 @@ const FIELDS: Fields = {
   ...Object.fromEntries(WITHOUT_EFFECT.map((name) => [name, field({}, "anything", () => true)])),
 };
 
+/** What a field that is not known was probably meant to be. */
+export function meantField(name: string): string | undefined {
+  return WITHOUT_EFFECT.includes(name) ? undefined : nearest(name, Object.keys(OURS));
+}
+
 /** Of a server in a file: those that change something here, and the others that would elsewhere. Null is how some programs write nothing. */
 export function splitFields(server: ServerFields): { readonly used: ServerFields; readonly unused: readonly string[] } {
   const isUsed = (name: string): boolean => Object.hasOwn(FIELDS, name) && !WITHOUT_EFFECT.includes(name);
@@ -159,10 +171,7 @@ export function mcpServers(): ValueType<Servers> {
   const type = groupsOf<ServerFields>({
     allowed,
     advice: allowed,
-    name: {
-      pattern: /^[A-Za-z0-9@_][\w .:+()@/-]{0,99}$/,
-      wants: "a name of letters, digits, spaces and . _ : + ( ) @ / -, of at most 100 characters",
-    },
+    name: MCP_SERVER_NAME,
     fields: FIELDS,
     needed: {
       oneOf: ["command", "url"],
@@ -181,9 +190,12 @@ export function mcpServers(): ValueType<Servers> {
       if (isRecord(given) && Object.keys(given).length > MAX_SERVERS)
         return complaint("range", `must be at most ${MAX_SERVERS} servers`);
       const read = type.read(given);
-      if ("complaints" in read) return read;
-      const complaints = Object.entries(read.value).flatMap(([name, server]) => complainOfTransport(name, server));
-      return complaints.length > 0 ? { complaints } : read;
+      const wrong = "complaints" in read ? read.complaints : [];
+      const seen = new Set(wrong.map(({ path: [name] }) => name));
+      const complaints = Object.entries(isRecord(given) ? given : {}).flatMap(([name, server]) =>
+        isRecord(server) && !seen.has(name) ? complainOfTransport(name, server) : [],
+      );
+      return wrong.length + complaints.length > 0 ? { complaints: [...wrong, ...complaints] } : read;
     },
   };
 }
@@ -197,7 +209,7 @@ function complainOfNames(names: readonly string[]): Complaint[] {
     first.set(part, other ?? name);
     if (other === undefined) return [];
     const message = `has the same short name as ${other}: tools of both would be mcp__${part}__…`;
-    return [{ kind: "range", path: [name], message, fix: "give one of them another name" }];
+    return [{ kind: "range", path: [name], message, fix: "give one of them another name", isName: true }];
   });
 }
 
@@ -205,11 +217,14 @@ function complainOfTransport(name: string, server: ServerFields): Complaint[] {
   const { command, url, type } = normalFields(server);
   const complain = (message: string, fix: string): Complaint[] => [{ kind: "range", path: [name], message, fix }];
   if (command !== undefined && url !== undefined)
-    return complain("has command and url: a server is started or reached, not both", "remove one of them");
+    return complain(
+      "has command and url, and may have only one of them",
+      "remove url to start the program, or command to use the address",
+    );
   if (STDIO.some((each) => each === type) && command === undefined)
-    return complain(`is of the type ${type} and has no command`, "write command, or type: http");
+    return complain(`has the type ${type} and no command`, "write command, or type: http");
   if (typeof type === "string" && !STDIO.includes(type) && url === undefined)
-    return complain(`is of the type ${type} and has no url`, "write url, or type: stdio");
+    return complain(`has the type ${type} and no url`, "write url, or type: stdio");
   return [];
 }
 

@@ -166,15 +166,16 @@ const CODES: Readonly<Record<Complaint["kind"], ConfigurationCode>> = {
   "unknown-key": "SOUS-C005",
 };
 
-function toProblem(setting: Setting, entry: LayerEntry, { kind, path, message, fix }: Complaint): Problem {
+function toProblem(setting: Setting, entry: LayerEntry, { kind, path, message, fix, isName }: Complaint): Problem {
   const inner = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${part}`)).join("");
   const found = setting.isSecret ? undefined : describe(setting.key, valueAt(entry.given, path));
-  const location = entry.location(path, kind === "unknown-key" ? "key" : "value");
+  const isKey = kind === "unknown-key" || isName === true;
+  const location = entry.location(path, isKey ? "key" : "value");
   return {
     code: CODES[kind],
     location,
     message: `${setting.key}${inner} ${message}`,
-    ...(found === undefined || kind === "unknown-key" ? {} : { found }),
+    ...(found === undefined || isKey ? {} : { found }),
     fix: fix ?? (path.length > 0 ? `give ${setting.type.advice}` : adviceFor(setting, location.kind)),
   };
 }

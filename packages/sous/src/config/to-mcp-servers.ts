@@ -47,10 +47,15 @@ export function toMcpServers(
     // What is switched off is not read by anyone.
     if (isOff(normalFields(server))) return made;
     warnings.push(...notesOf(server).map((note) => `${origin}: mcp_servers: ${name}${note}`));
-    if (made.problem !== undefined) warnings.push(`${origin}: the MCP server ${name} is not started: ${made.problem}`);
+    if (made.problem !== undefined) warnings.push(startWarning(made));
     return made;
   });
   return Object.fromEntries(made.map((server) => [server.name, server]));
+}
+
+/** For a server that has a problem. */
+export function startWarning({ name, origin, problem }: McpServer): string {
+  return `${origin}: the MCP server ${name} is not started: ${problem}`;
 }
 
 /** What is written and has no effect. */
@@ -131,14 +136,13 @@ function reachedBy(fields: ServerFields, { fill }: Filler): Made {
   const wrong = Object.keys(headers).find((name) => !HEADER.test(name) || UNSENDABLE.test(headers[name] ?? ""));
   const problem =
     complainOfAddress(url) ??
-    (wrong === undefined ? undefined : `its header ${wrong} has characters that no header has`);
+    (wrong === undefined ? undefined : `its header ${wrong} has characters that a header cannot have`);
   return { transport: { type, url, headers }, problem };
 }
 
 function complainOfAddress(url: string): string | undefined {
   const parsed = URL.parse(url);
-  if (parsed === null || !/^https?:$/.test(parsed.protocol))
-    return "its url is no address that begins with http:// or https://";
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) return "its url must begin with http:// or https://";
   return parsed.username === "" && parsed.password === ""
     ? undefined
     : "its url has a name or a password in it; write them into headers";

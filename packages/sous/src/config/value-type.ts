@@ -11,6 +11,8 @@ export type Complaint = {
   readonly message: string;
   /** When the general one would mislead. */
   readonly fix?: string | undefined;
+  /** The name at the end of `path` is wrong, not what it stands for. */
+  readonly isName?: boolean | undefined;
 };
 
 export type Read<Value> = { readonly value: Value } | { readonly complaints: readonly Complaint[] };

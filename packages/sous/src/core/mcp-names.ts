@@ -5,6 +5,12 @@ const MAX_NAME = 64;
 const MAX_SERVER = 32;
 const HASH = 8;
 
+/** What a server may be called. */
+export const MCP_SERVER_NAME: { readonly pattern: RegExp; readonly wants: string } = {
+  pattern: /^[A-Za-z0-9@_][\w .:+()@/-]{0,99}$/,
+  wants: "a name of letters, digits, spaces and . _ : + ( ) @ / -, of at most 100 characters",
+};
+
 /**
  * A server as it stands in names of tools. It never holds `__` and never ends with `_`, so the first `__` behind it begins the
  * name of the tool, and no two servers with different parts can have a tool of the same name.

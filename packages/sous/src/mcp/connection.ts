@@ -11,7 +11,7 @@ import { ANY_RESULT, listTools, NO_LIMIT_MS } from "./list-tools.ts";
 import { loadSdk, type Sdk } from "./sdk.ts";
 import { TimeLimit, unlessAborted } from "./time-limit.ts";
 import { type Way, waysTo } from "./transport.ts";
-import { endWords, stderrHint, tailOf, wordsOf } from "./words.ts";
+import { endWords, httpWords, stderrHint, tailOf, wordsOf } from "./words.ts";
 
 /** How often a server may have its list read again. */
 const MAX_RELISTS = 20;
@@ -173,6 +173,7 @@ type Opened = { server: McpServer; ground: McpGround; client: Client; way: Way; 
 /** Takes the first way that works. Another one is tried only where the server says that it does not know the first. */
 async function connect(server: McpServer, ground: McpGround, sdk: Sdk, signal: AbortSignal): Promise<Opened> {
   const ways = waysTo(server, ground, sdk);
+  let first: unknown;
   for (const [index, make] of ways.entries()) {
     const way = make();
     const client = new sdk.Client({ name: "sous", version: "1" }, { capabilities: { roots: {} } });
@@ -193,9 +194,14 @@ async function connect(server: McpServer, ground: McpGround, sdk: Sdk, signal: A
       const saidBefore = way.program?.errors;
       await client.close().catch(ignore);
       await way.transport.close().catch(ignore);
-      if (isUnknownThere(status) && index + 1 < ways.length) continue;
+      if (isUnknownThere(status) && index + 1 < ways.length) {
+        first = error;
+        continue;
+      }
+      // A server that knows neither way is asked for the first one: what it said to that helps more.
+      const cause = first !== undefined && isUnknownThere(status) ? first : error;
       const ended = isEnding && way.program?.result?.stopped === undefined ? endWords(way) : undefined;
-      const why = ended === undefined ? failureWords(server, error) : `it ${ended}`;
+      const why = ended === undefined ? failureWords(server, cause) : `it ${ended}`;
       // What a program says when it is ended is not why.
       throw new StartFailure(server, why, isEnding ? way.program?.errors : saidBefore);
     }
@@ -210,14 +216,9 @@ function isUnknownThere(status: number | undefined): boolean {
   return status !== undefined && status >= 400 && status < 500 && !KNOWN_THERE.has(status);
 }
 
-function failureWords(server: McpServer, error: unknown): string {
-  const status = server.transport.type === "stdio" ? undefined : statusOf(error);
-  if (status !== 401 && status !== 403) {
-    const words = wordsOf(error);
-    return status === undefined || words.includes(String(status)) ? words : `${words} (status ${status})`;
-  }
-  const host = server.transport.type === "stdio" ? "" : new URL(server.transport.url).host;
-  return `${host} refused access (${status}). Set the header for it: headers: { Authorization: "Bearer \${TOKEN}" }`;
+function failureWords({ transport }: McpServer, error: unknown): string {
+  const status = transport.type === "stdio" ? undefined : statusOf(error);
+  return transport.type === "stdio" ? wordsOf(error) : httpWords(new URL(transport.url).host, status, error);
 }
 
 function statusOf(error: unknown): number | undefined {

@@ -22,20 +22,20 @@ const MEDIA_TYPES: ReadonlySet<string> = new Set([
 export function toToolResult(answer: Readonly<Record<string, unknown>>): ToolResult {
   const { content = [], structuredContent, isError = false, task } = answer;
   if (isRecord(task))
-    return failed("The server made a task of the call, which is not supported: it was not waited for");
-  if (!Array.isArray(content)) return failed("What the server answered is not a result of a tool");
+    return failed("The server answered with a task, which sous does not support: its result was not waited for");
+  if (!Array.isArray(content)) return failed("The server's answer is not a tool result of MCP");
   const documents: FilePart[] = [];
   const lines = content.slice(0, MAX_PARTS).map((part) => readPart(part, documents));
   if (content.length > MAX_PARTS) lines.push(`[${content.length - MAX_PARTS} more parts were left out]`);
   const texts = lines.filter((line) => line !== "");
   const isStructured = structuredContent !== undefined && structuredContent !== null;
   const data = isStructured ? jsonOf(structuredContent) : "";
-  if (data === undefined) return failed("What the server answered is nested too deeply to be read");
+  if (data === undefined) return failed("The server's answer is nested too deeply to be read");
   if (isStructured && !isSaid(structuredContent, texts)) texts.push(data);
   const text = texts.join("\n");
   const files = documents.length > 0 && { documents };
   if (isError === true)
-    return { ...failed(text === "" ? "The server says only that the call failed" : text), ...files };
+    return { ...failed(text === "" ? "The call failed, and the server did not say why" : text), ...files };
   return {
     success: true,
     output: text === "" && documents.length === 0 ? "done" : text,
@@ -75,16 +75,18 @@ function isJsonText(text: string): boolean {
 
 /** A line of text for every part; empty for a file that stands beside the text. */
 function readPart(part: unknown, documents: FilePart[]): string {
-  if (!isRecord(part)) return "[a part that is not one of the protocol was left out]";
+  if (!isRecord(part)) return "[a part that is not an object was left out]";
   const { type, text, resource } = part;
   switch (type) {
     case "text":
-      return typeof text === "string" ? text : "[a text that is none was left out]";
+      return typeof text === "string" ? text : "[a text part without text was left out]";
     case "image":
     case "audio":
       return addFile(part.data, part.mimeType, documents, type);
     case "resource":
-      return isRecord(resource) ? readResource(resource, documents) : "[a resource that is none was left out]";
+      return isRecord(resource)
+        ? readResource(resource, documents)
+        : "[a resource part without a resource was left out]";
     case "resource_link":
       return `[link to ${named(part.name)}: ${named(part.uri)}; it was not opened]`;
     default:

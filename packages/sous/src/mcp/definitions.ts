@@ -36,7 +36,9 @@ export function readDefinitions(server: McpServer, listed: readonly unknown[], c
   for (const tool of listed) {
     const name = isRecord(tool) ? tool.name : undefined;
     if (typeof name !== "string" || name === "" || name.length > MAX_NAME) {
-      notes.push(`A tool of the MCP server ${server.name} was left out: it has no name that can be used`);
+      notes.push(
+        `A tool of the MCP server ${server.name} was left out: its name is missing or longer than ${MAX_NAME} characters`,
+      );
     } else if (isChosen(server, name)) {
       if (found.has(name)) notes.push(leftOut(server, name, "another tool of the server has the same name"));
       else if (found.size >= MAX_TOOLS) tooMany += 1;

@@ -35,7 +35,7 @@ export async function listTools(
   do {
     const params = cursor === undefined ? {} : { cursor };
     const page = await client.request({ method: "tools/list", params }, ANY_RESULT, { signal, timeout: NO_LIMIT_MS });
-    if (!Array.isArray(page.tools)) throw new Error("its list of tools is not one of the protocol");
+    if (!Array.isArray(page.tools)) throw new Error("its answer to tools/list is not a list of tools");
     for (const tool of page.tools.slice(0, MAX_LISTED - found.length)) found.push(tool);
     cursor = typeof page.nextCursor === "string" && page.nextCursor !== "" ? page.nextCursor : undefined;
     pages += 1;
@@ -44,6 +44,6 @@ export async function listTools(
   if (cursor === undefined) return { definitions, notes };
   return {
     definitions,
-    notes: [...notes, `The list of the MCP server ${server.name} has no end: its rest was left out`],
+    notes: [...notes, `The MCP server ${server.name} lists tools without end: the rest was left out`],
   };
 }

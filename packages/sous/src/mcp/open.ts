@@ -191,6 +191,18 @@ function checkedTool(server: McpServer, now: McpDefinition, approved: McpDefinit
     : { ...tool, change: describeChange(approved, now, WHOLE) };
 }
 
+/** Stores the tools of a server as those that it listed last. Approves none. */
+export async function noteMcpTools(
+  server: McpServer,
+  tools: readonly CheckedMcpTool[],
+  { pins, ...ground }: Pick<McpGround, "cwd" | "pins">,
+): Promise<void> {
+  await pins.noteSeen(
+    located(server, ground),
+    tools.map(({ definition }) => definition),
+  );
+}
+
 /** Approves the tools of a server as they were found. */
 export async function approveMcpTools(
   server: McpServer,

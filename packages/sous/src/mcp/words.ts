@@ -12,6 +12,19 @@ export function wordsOf(error: unknown): string {
   return shortened(oneLine(messageOf(error)), MAX_WORDS);
 }
 
+/** What a server on the network answered, in place of the words of the SDK, which are about its own code. */
+export function httpWords(host: string, status: number | undefined, error: unknown): string {
+  const words = wordsOf(error);
+  const [, type] = /^Unexpected content type: (.+)$/.exec(words) ?? [];
+  if (type !== undefined) return `${host} answered with ${type}, which is not MCP. Check url`;
+  if (status === undefined) return words;
+  if (status === 401 || status === 403)
+    return `${host} refused access (${status}). Set the header for it: headers: { Authorization: "Bearer \${TOKEN}" }`;
+  const [, said = ""] = /^Error POSTing to endpoint(?: \(HTTP \d+\))?: (.*)$/.exec(words) ?? [];
+  const answer = `${host} answered with HTTP status ${status}${said === "" ? "" : `: ${said.replace(/\.$/, "")}`}`;
+  return status === 404 || status === 405 ? `${answer}. Check the path of url` : answer;
+}
+
 /** The end of what a program wrote to standard error, for people. */
 export function tailOf(errors = ""): string {
   return plainText(errors).trim().slice(-MAX_TAIL);

@@ -30,7 +30,7 @@ export function describeAction(
   return {
     title: `${visible(request.path)} wants to use ${toolWords(request)}`,
     lines: [...mainLines(action, columns), ...fieldLines(action, request.input, columns)],
-    why: request.reason === undefined ? [] : textLines(`asked because ${request.reason}`, columns),
+    why: request.reason === undefined ? [] : textLines(`asked because ${request.reason}`, columns, { atWords: true }),
     rule: { effect: "allow", pattern: `${request.toolName}(=${action.exact})`, origin: "an answer in this chat" },
   };
 }
@@ -97,33 +97,41 @@ function headAndTail(text: string): string {
   return `${text.slice(0, half)}\n(${hidden} characters are not shown here)\n${text.slice(-half)}`;
 }
 
-/** Wraps and never cuts. What follows a line break or the end of a row begins with a mark that says so. */
-function textLines(text: string, columns: number): string[] {
+/**
+ * Wraps and never cuts. What follows a line break or the end of a row begins with a mark that says so. `atWords` is for sentences:
+ * rows of an action are full, so that no space at their end is unseen.
+ */
+function textLines(text: string, columns: number, { atWords = false } = {}): string[] {
   const lines = text
     .toWellFormed()
     .replace(/\r\n/g, "\n")
     .replace(/\n{3,}/g, (breaks) => `\n(${breaks.length - 1} empty lines)\n`)
     .split("\n");
-  return lines.flatMap((line, index) => wrapped(visible(line), columns - 2, index === 0 ? "" : "| "));
+  return lines.flatMap((line, index) => wrapped(visible(line), columns - 2, index === 0 ? "" : "| ", atWords));
 }
 
-function wrapped(line: string, columns: number, firstMark: string): string[] {
+function wrapped(line: string, columns: number, firstMark: string, atWords: boolean): string[] {
   const rows: string[] = [];
   let row = "";
   let used = 0;
   for (const character of line) {
-    // Anything but ASCII may be two columns wide, and no row may be too long.
-    const taken = /^[ -~]$/.test(character) ? 1 : 2;
+    const taken = widthOf(character);
     if (used + taken > columns) {
-      rows.push(row);
-      row = "";
-      used = 0;
+      const end = atWords && character !== " " ? row.lastIndexOf(" ") + 1 : 0;
+      rows.push(end === 0 ? row : row.slice(0, end));
+      row = end === 0 ? "" : row.slice(end);
+      used = widthOf(row);
     }
     row += character;
     used += taken;
   }
   rows.push(row);
   return rows.map((each, index) => (index === 0 ? firstMark : "  ") + each);
+}
+
+/** Anything but ASCII may be two columns wide, and no row may be too long. */
+function widthOf(text: string): number {
+  return [...text].reduce((width, character) => width + (/^[ -~]$/.test(character) ? 1 : 2), 0);
 }
 
 /**

@@ -40,12 +40,12 @@ export function* toolSet({ tools, hidden = [], isDeepest, instructions }: ToolSe
 /** Before the first request: the answer of a provider would come late, and would not say which. */
 function checkCount(tools: readonly Tool[]): void {
   if (tools.length <= MAX_TOOLS) return;
-  const shown = shortened(tools.map(({ name }) => name).join(", "), MAX_NAMES);
   const servers = serverCounts(tools);
   if (servers !== "")
     throw new UserError(
-      `A request can have ${MAX_TOOLS} tools, and this agent has ${tools.length}, of these from servers: ${servers}. Choose fewer by tools of the server in mcp_servers, or give the server to one agent in subagents. All: ${shown}`,
+      `A request can have ${MAX_TOOLS} tools, and this agent has ${tools.length}, of these from MCP servers: ${servers}. List the tools that are needed in the setting tools of a server, or give its tools to one subagent only`,
     );
+  const shown = shortened(tools.map(({ name }) => name).join(", "), MAX_NAMES);
   throw new UserError(
     `A request can have ${MAX_TOOLS} tools, and this agent has ${tools.length}: ${shown}. Give it fewer in tools or by deny, and the others to agents in subagents`,
   );

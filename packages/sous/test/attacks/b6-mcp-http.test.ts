@@ -190,7 +190,7 @@ for (const status of [407, 429, 500]) {
       return true;
     });
     const { problems } = await world.open(webServer(world, web.url));
-    assert.match(problems.join(), new RegExp(`^The MCP server web could not be reached: .*slow down .*${status}`));
+    assert.match(problems.join(), new RegExp(`^The MCP server web could not be reached: .*${status}: slow down$`));
     assert.deepEqual(
       web.asked.map(({ method }) => method),
       ["POST"],

@@ -154,7 +154,7 @@ const SURVIVED: [string, Step[], RegExp][] = [
   ["a result that is a list", [{ raw: '{"jsonrpc":"2.0","id":$ID,"result":[1]}' }], /not one of the protocol/],
   ["an error of wrong types", [{ raw: '{"jsonrpc":"2.0","id":$ID,"error":{"code":"x"}}' }], /not one of the protocol/],
   ["an answer with nothing", [{ raw: '{"jsonrpc":"2.0","id":$ID}' }], /not one of the protocol/],
-  ["content that is a text", [{ result: { content: "hello" } }], /is not a result of a tool/],
+  ["content that is a text", [{ result: { content: "hello" } }], /is not a tool result of MCP/],
   [
     "an error with terminal codes",
     [{ raw: '{"jsonrpc":"2.0","id":$ID,"error":{"code":-1,"message":"a\\u001b[2Jb\\u202e"}}' }],
@@ -258,7 +258,7 @@ const LISTS: [string, HostileScript, RegExp][] = [
   [
     "a list that is none",
     { on: { "tools/list": [{ result: { tools: "many" } }] } },
-    /its list of tools is not one of the protocol/,
+    /its answer to tools\/list is not a list of tools/,
   ],
   ["a handshake of wrong types", { on: { initialize: [{ result: { protocolVersion: 7 } }] } }, /could not be started/],
   [
@@ -287,7 +287,7 @@ test("B6.1: pages without an end are read up to a limit", async () => {
   const page = { tools: [ECHO], nextCursor: "again" };
   const { tools, problems } = await world.open(world.server({ on: { "tools/list": [{ result: page }] } }));
   assert.equal(tools.length, 1);
-  assert.match(problems.at(-1) ?? "", /has no end: its rest was left out/);
+  assert.match(problems.at(-1) ?? "", /lists tools without end: the rest was left out/);
   assert.equal(called(world.log(), "tools/list"), 64);
 });
 

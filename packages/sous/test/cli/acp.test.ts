@@ -155,5 +155,5 @@ test("sous doctor has a line for each server: the time of its handshake, or what
   assert.equal(about("dies").state, "problem");
   assert.match(about("dies").found, /no licence found/);
   assert.match(about("gone").found, /is not found in PATH/);
-  assert.equal(about("gone").fix, 'sous acp check "gone" shows more');
+  assert.equal(about("gone").fix, "sous acp check gone shows more");
 });

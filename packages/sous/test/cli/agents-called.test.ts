@@ -8,6 +8,7 @@ import { toolLines } from "../../src/cli/chat/facts.ts";
 import { chooseStyle } from "../../src/cli/terminal/style.ts";
 import { agent } from "../../src/core/agent.ts";
 import type { RuleAnswer } from "../../src/core/approval.ts";
+import { tool } from "../../src/core/tool.ts";
 import { namedAgentTool } from "../../src/subagents/named-agent.ts";
 import { DEFAULT_CONFIGURATION } from "../config/default-configuration.ts";
 import { agentFile, agentStage, calls, DONE } from "./agent-stage.ts";
@@ -78,6 +79,28 @@ suite("A3: an agent of the user or of a trusted project is called without a ques
       ["  subagent_scout  asks first. Finds."],
       ["  subagent_scout  asks first. Finds."],
       ["  subagent_scout  refused by a rule. Finds."],
+    ]);
+  });
+
+  test("/tools has a gap behind the longest name of a tool", () => {
+    const style = chooseStyle({ color: "never", isAscii: true, isTerminal: false, env: {} });
+    const name = "mcp__toy__add_two_numbers_and_more_of_them_80af8e6e";
+    const tools = [tool({ name, description: "Adds.", tier: "observe", inputSchema: {}, execute: () => "" })];
+    const application = { configuration: DEFAULT_CONFIGURATION, ruleOn: () => undefined };
+    assert.deepEqual(toolLines(agent({ name: "sous", tools }), application, 80, style), [`  ${name}  Adds.`]);
+  });
+
+  test("/tools tells which tools of a server a rule allows", () => {
+    const style = chooseStyle({ color: "never", isAscii: true, isTerminal: false, env: {} });
+    const made = ["mcp__toy__a", "mcp__toy__b", "terminal"].map((name) =>
+      tool({ name, description: "Does.", tier: "confirm", inputSchema: {}, execute: () => "" }),
+    );
+    const ruleOn = (name: string) => (name === "mcp__toy__b" ? undefined : ("allow" as const));
+    const application = { configuration: DEFAULT_CONFIGURATION, ruleOn };
+    assert.deepEqual(toolLines(agent({ name: "sous", tools: made }), application, 80, style), [
+      "  mcp__toy__a  Does.",
+      "  mcp__toy__b  asks first. Does.",
+      "  terminal     asks first. Does.",
     ]);
   });
 

@@ -220,6 +220,22 @@ suite("frames", () => {
     }
   });
 
+  test("a yes to what a tool asks by itself is not called once: it approves the tool as it is now", () => {
+    const action = {
+      title: "sous wants to use github › post",
+      lines: [],
+      why: ["asked because it has changed"],
+      rule: undefined,
+    };
+    const who = { runId: "r", path: "sous", agent: "sous", above: [], callId: "c" };
+    const request = { ...who, toolName: "mcp__github__post", input: {}, cwd: "/", isFromTool: true } as const;
+    const scene = sceneOf(new Transcript(LIVE), START, {
+      question: { first: { request, action }, count: 1, isHeld: false },
+    });
+    const text = chatFrame(scene, { columns: 80, rows: 24 }, LIVE).lines.join("\n");
+    assert.match(text, /y approve · n no · r no, and why/);
+  });
+
   test("a child that is silent says so, and on what it waits", () => {
     const transcript = new Transcript(LIVE);
     const story = busyChildren(transcript, 1);

@@ -22,10 +22,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
 import { PRICES_AS_OF } from "../../src/budget/price-table.ts";
-import { type DoctorRequest, examine, exitCodeOf, toJson } from "../../src/cli/commands/doctor.ts";
+import { checkLines, type DoctorRequest, examine, exitCodeOf, toJson } from "../../src/cli/commands/doctor.ts";
 import { checkDisk } from "../../src/cli/doctor/folders.ts";
 import { type Check, checkTerminal } from "../../src/cli/doctor/machine.ts";
 import { userFolder } from "../../src/cli/files/paths.ts";
+import { chooseStyle } from "../../src/cli/terminal/style.ts";
 import { readProject } from "../../src/config/trust/files.ts";
 import { trust as giveTrust } from "../../src/config/trust/trust.ts";
 import { bootOf } from "../../src/process/process-table.ts";
@@ -439,6 +440,33 @@ test("in a terminal what is long continues below itself, beside the names of the
   const [, first, below] = /^(warning {2}model {10}none is chosen\. .*)\n( +)\S/m.exec(command.screen.text()) ?? [];
   assert.deepEqual([below?.length, (first ?? "").length <= 60], ["warning  model          ".length, true]);
   for (const line of command.screen.text().split("\n")) assert.match(line, /^(?:\w+ {2,}\w| {24}\S|$|\d+ \w+)/);
+});
+
+test("a long name of a server, or a narrow terminal, leaves room for the sentences", () => {
+  const name = "MCP server A server with a name that is quite long";
+  const checks: Check[] = [
+    { name: "node", state: "ok", found: "24" },
+    {
+      name,
+      state: "problem",
+      found: "It could not be started: there is no program.",
+      fix: "sous mcp check shows more",
+    },
+  ];
+  const style = chooseStyle({ color: "never", isAscii: false, isTerminal: true, env: {} });
+  const at = (columns: number) => checkLines(checks, { style, columns, isTerminal: true });
+  assert.deepEqual(at(79).slice(0, 3), [
+    "ok       node                        24",
+    `problem  ${name}`,
+    `${" ".repeat(37)}It could not be started: there is no`,
+  ]);
+  assert.deepEqual(at(39).slice(0, 4), [
+    "ok       node",
+    "    24",
+    "problem  MCP server A server with a na…",
+    "    It could not be started: there is",
+  ]);
+  assert.match(at(39).join(" "), /program\. +To do: /);
 });
 
 test("F2: where telemetry goes is shown, and what is wrong with it; nothing is sent and nothing shown without any", async () => {

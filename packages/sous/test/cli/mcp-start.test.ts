@@ -32,7 +32,7 @@ async function silentStage(): Promise<Silent> {
   return { ...here, script: `script/${join(here.path, "answers.json")}`, pids };
 }
 
-const WAITS = "waiting for the MCP server quiet to start";
+const WAITS = "waiting for the MCP server quiet";
 
 /** A signal when it says what it waits for. It must end long before the 30 seconds that a start may take. */
 async function interrupted(here: Silent, ...parameters: readonly string[]): Promise<void> {

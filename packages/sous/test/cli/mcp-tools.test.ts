@@ -382,7 +382,7 @@ test("what was approved cannot be read: sous doctor says so among its other chec
   assert.equal(stderr, "");
   const { checks } = JSON.parse(stdout) as { checks: { name: string; state: string; fix: string }[] };
   assert.ok(checks.length > 5);
-  const found = checks.find(({ name }) => name === "tools of toy");
+  const found = checks.find(({ name }) => name === "MCP server toy");
   assert.equal(found?.state, "problem");
   assert.match(found.fix, /mcp-tools\.json .*: remove it/);
 });
@@ -398,6 +398,46 @@ test("a server that cannot be started as it is written is not started by sous mc
     assert.equal(await startsOf(here), 0);
     assert.match((await here.command("mcp", "list")).stdout, /^toy {2}mcp__toy {2}cannot be started/);
   }
+});
+
+test("sous mcp list knows the tools that sous mcp check has seen, and after --approve a run without a call starts nothing", async () => {
+  await using here = await stage(["tools: [echo]"], CONFIGURED);
+  assert.match((await here.command("mcp", "list")).stdout, /^toy {2}mcp__toy {2}tools not known yet$/m);
+  await here.command("mcp", "check", "toy");
+  assert.match((await here.command("mcp", "list")).stdout, /^toy {2}mcp__toy {2}1 tool \(1 new\)$/m);
+  await here.command("mcp", "check", "toy", "--approve");
+  assert.match((await here.command("mcp", "list")).stdout, /^toy {2}mcp__toy {2}1 tool \(1 approved\)$/m);
+  const before = await startsOf(here);
+  await here.run({ sous: DONE });
+  assert.equal(await startsOf(here), before);
+});
+
+test("sous mcp list and check say once what is wrong with a server, and check says nothing of others", async () => {
+  await using here = await stage([], CONFIGURED);
+  const other = `  other:\n    command: node\n    env: { KEY: "\${NOT_SET}" }\n`;
+  await appendFile(join(here.path, "config/sous/config.yaml"), other);
+  assert.equal((await here.command("mcp", "check", "toy")).stderr, "");
+  const { stderr } = await here.command("mcp", "check", "other");
+  assert.equal(stderr, "error: The MCP server other is not started: set the variable NOT_SET\n");
+  const listed = await here.command("mcp", "list");
+  assert.equal(listed.stderr, "");
+  assert.match(listed.stdout, /^other {2}mcp__other {2}cannot be started\n {2}set the variable NOT_SET\n {2}node/m);
+});
+
+test("sous agents check says which tools of a file its agent does not get, because the server is for others", async () => {
+  const files = {
+    "config/sous/agents/triage.md": agentFile("triage", "tools: [mcp__toy]"),
+    "config/sous/agents/other.md": agentFile("other", "tools: [read_file, mcp__toy__echo]"),
+    "config/sous/agents/any.md": agentFile("any", 'tools: [read_file, "mcp__*"]'),
+  };
+  await using here = await stage(["agents: [triage]"], { ...CONFIGURED, ...files });
+  const { code, stdout } = await here.command("agents", "check");
+  assert.equal(code, 0);
+  assert.equal(stdout.match(/SOUS-/g)?.length, 1, stdout);
+  assert.match(
+    stdout,
+    /other\.md:\d+:1: warning SOUS-A006: mcp__toy__echo: left out, because agents of the MCP server toy names triage and not other/,
+  );
 });
 
 test("a server in Node that fails: the line is its error, and not the version of Node", async () => {

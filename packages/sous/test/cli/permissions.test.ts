@@ -45,6 +45,43 @@ test("B5.3: permissions test names the answer, the rule that decides and what is
   });
 });
 
+test("permissions test asks the rules about a tool of an MCP server, with the fields of its input", async () => {
+  const rules = [
+    'deny: "mcp__toy__delete_*"',
+    'allow: "mcp__toy__create(owner=acme, repo=*)"',
+    'allow: "mcp__toy__a_b_*"',
+  ];
+  await using tree = await temporaryTree({
+    "config/sous/config.yaml": `mcp_servers: { toy: { command: x } }\npermissions:\n${rules.map((rule) => `  - ${rule}\n`).join("")}`,
+    "work/": "",
+  });
+  const ask = (call: string) =>
+    inProcess(["permissions", "test", call, "--json"], {
+      cwd: join(tree.path, "work"),
+      env: { XDG_CONFIG_HOME: join(tree.path, "config"), HOME: tree.path },
+    });
+  for (const [call, answer] of [
+    ["mcp__toy__delete_all", "deny"],
+    ["mcp__toy__create(owner=acme, repo=x)", "allow"],
+    ['mcp__toy__create({"owner":"acme","repo":"a, b"})', "allow"],
+    ["mcp__toy__create(owner=other, repo=x)", "tier"],
+    ["mcp__toy__create", "tier"],
+    ["mcp__toy__a.b", "allow"],
+  ] as const) {
+    assert.equal(JSON.parse((await ask(call)).stdout).answer, answer, call);
+  }
+  for (const [call, sentence] of [
+    ["mcp__toy", /is not one tool: name it whole/],
+    ["mcp__toy__*", /is not one tool/],
+    ["mcp__tyo__create", /Unknown MCP server "tyo"; did you mean toy\?/],
+    ["mcp__toy__create(acme)", /The input must be fields such as owner=acme/],
+  ] as const) {
+    const { code, stderr } = await ask(call);
+    assert.equal(code, 2);
+    assert.match(stderr, sentence);
+  }
+});
+
 test("B5.3: permissions test tells a person the answer, who decided, why, and how every part was understood", async () => {
   await using tree = await temporaryTree({
     "config/sous/config.yaml": 'permissions:\n  - deny: "terminal(git push*)"\n  - allow: "terminal(npm test*)"\n',

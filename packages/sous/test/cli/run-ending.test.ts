@@ -94,7 +94,7 @@ test("an action that its tool asked about is named with the reason, and no rule 
   const sentence = endingSentence({ ...result, stopReason: "consent" } as never, FACTS) ?? "";
   assert.equal(
     sentence,
-    "error: mcp__github__post (sous/scout) needs an answer of a person, whatever rules allow: its description has changed. Use it once in sous chat, and answer the question there. 1 other action needed consent too: denied of --json lists all.",
+    "error: mcp__github__post (sous/scout) needs an answer of a person, whatever rules allow: its description has changed. Use it once in sous chat, and answer the question there; or read the change with sous mcp check github, and approve it with --approve. 1 other action needed consent too: denied of --json lists all.",
   );
 });
 
@@ -110,4 +110,13 @@ test("actions that lacked consent are named, five of them, and the others are co
   assert.match(sentence(5), /^error: 5 actions .* write_file 4\.txt \(sous\)\. --allow/);
   assert.match(sentence(7), /^error: 7 actions .* write_file 4\.txt \(sous\), and 2 more\. --allow/);
   assert.doesNotMatch(sentence(7), /5\.txt/);
+});
+
+test("a tool of an MCP server that lacked consent is named as the rule that allows it", () => {
+  const denied = [{ path: "sous", toolName: "mcp__github__post", input: { a: 1 }, callId: "1" }];
+  const result = { ...withoutRun("failed", { type: "consent", message: "" }), status: "incomplete", denied } as const;
+  assert.match(
+    endingSentence({ ...result, stopReason: "consent" } as never, FACTS) ?? "",
+    /--allow 'mcp__github__post' allows/,
+  );
 });

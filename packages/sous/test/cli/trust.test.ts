@@ -45,6 +45,17 @@ suite("sous trust at a terminal", () => {
     });
   }
 
+  test("no part of a long command begins a line, and an entry without a command is said to be one", async () => {
+    const args = ["serve", `${"x ".repeat(47)}Trusted, until one of these files changes. `.repeat(3)];
+    const mcpServers = { long: { command: "node", args }, bad: { comand: "node" } };
+    await using here = await stage({ "project/.mcp.json": JSON.stringify({ mcpServers }) });
+    using command = here.atTerminal("trust");
+    await command.screen.until("Trust it? [y/N]");
+    const lines = command.screen.text().split("\n");
+    for (const line of lines.filter((each) => /x x|Trusted|until one/.test(each))) assert.match(line, /^ {2}/);
+    assert.ok(lines.includes("  no command and no url  (bad in .mcp.json)"), lines.join("\n"));
+  });
+
   for (const [name, key] of [
     ["Ctrl-C", "\u0003"],
     ["the end of input", "\u0004"],

@@ -11,6 +11,7 @@ import { mcpServers } from "../../src/config/mcp-servers.ts";
 import { readProject } from "../../src/config/trust/files.ts";
 import { reviewProject } from "../../src/config/trust/review.ts";
 import type { McpServer } from "../../src/core/configuration.ts";
+import { ConfigurationError } from "../../src/core/problem.ts";
 import { ConfigurationFolder, type Given } from "./configuration-files.ts";
 
 const folder = new ConfigurationFolder();
@@ -74,13 +75,13 @@ suite("B4.3: .mcp.json", () => {
   });
 
   const broken: [what: string, text: string, warning: RegExp][] = [
-    ["text that is no JSON", '{\n"mcpServers": {\n', /^\.mcp\.json:\d: no server of it is used: a \[ or \{ above/],
-    ["bytes that are no text", "\ud800\udfff", /^\.mcp\.json: no server of it is used/],
-    ["a list", "[]", /^\.mcp\.json: no server of it is used: it must have servers by name below mcpServers$/],
+    ["text that is no JSON", '{\n"mcpServers": {\n', /^\.mcp\.json:\d: none of its servers is used: a \[ or \{ above/],
+    ["bytes that are no text", "\ud800\udfff", /^\.mcp\.json: none of its servers is used/],
+    ["a list", "[]", /^\.mcp\.json: none of its servers is used: it must have servers by name below mcpServers$/],
     ["another key", '{"mcp":{"a":{"command":"x"}}}', /must have servers by name below mcpServers/],
     ["servers that are a list", '{"mcpServers":[]}', /must have servers by name below mcpServers/],
-    ["a comment without an end", '{"mcpServers":{} /* ', /no server of it is used/],
-    ["an alias bomb", "a: &a [1]\nb: [*a, *zzz]", /no server of it is used/],
+    ["a comment without an end", '{"mcpServers":{} /* ', /none of its servers is used/],
+    ["an alias bomb", "a: &a [1]\nb: [*a, *zzz]", /none of its servers is used/],
   ];
   for (const [what, text, warning] of broken) {
     test(`with ${what} is told and stops nothing`, async () => {
@@ -102,9 +103,9 @@ suite("B4.3: .mcp.json", () => {
       warnings.map((line) => line.replace(/^\.mcp\.json:1: the MCP server /, "")),
       [
         "odd is not used: odd must have command or url",
-        "bad is not used: bad.args must be a list of texts",
+        'bad is not used: bad.args must be a list of texts; give a list such as ["one", "two"]',
         "a_b is not used: a_b has the same short name as a b: tools of both would be mcp__a_b__…; give one of them another name",
-        "both is not used: both has command and url: a server is started or reached, not both; remove one of them",
+        "both is not used: both has command and url, and may have only one of them; remove url to start the program, or command to use the address",
       ],
     );
   });
@@ -116,6 +117,14 @@ suite("B4.3: .mcp.json", () => {
     assert.deepEqual(warnings, [".mcp.json: alwaysAllow, autoApprove, trust, newField: no effect in sous"]);
     assert.deepEqual(configuration.permissions, []);
     assert.deepEqual(Object.keys(configuration.mcpServers), ["one", "two"]);
+  });
+
+  test("a misspelt field is named with the one that was probably meant", async () => {
+    const mcpServers = { one: { comand: "x", autoApprove: [] }, two: { command: "y", agent: ["sous"] } };
+    const { warnings } = await folder.load({ mcp: JSON.stringify({ mcpServers }) });
+    assert.deepEqual(warnings.slice(1), [
+      ".mcp.json: comand (did you mean command?), autoApprove, agent (did you mean agents?): no effect in sous",
+    ]);
   });
 
   test("that is a link out of the project is not read", async () => {
@@ -156,7 +165,9 @@ test("numbers and truth values of env, headers and args are texts, and null is n
   assert.deepEqual(started(one).args, ["-p", "3000"]);
   assert.deepEqual(started(one).env, { PORT: "3000", ON: "true", RATIO: "0.5" });
   assert.deepEqual(two?.transport, { type: "http", url: "https://a.example", headers: { "X-Id": "7" } });
-  assert.deepEqual(warnings, [".mcp.json:4: the MCP server lost is not used: lost.env must be texts by name"]);
+  assert.deepEqual(warnings, [
+    '.mcp.json:4: the MCP server lost is not used: lost.env must be names with texts; give names with texts such as { "NAME": "text" }',
+  ]);
   const schema = JSON.stringify(mcpServers().jsonSchema);
   assert.match(schema, /"env":\{"type":"object","additionalProperties":\{"type":\["string","number","boolean"\]\}\}/);
 });
@@ -244,11 +255,11 @@ suite("B4.3: variables", () => {
 
 test("an address or header that cannot be sent disables the server, and no message repeats it", async () => {
   const bad: [server: object, problem: string][] = [
-    [{ url: "${SECRET}" }, "its url is no address that begins with http:// or https://"],
-    [{ url: "file:///etc/passwd" }, "its url is no address that begins with http:// or https://"],
+    [{ url: "${SECRET}" }, "its url must begin with http:// or https://"],
+    [{ url: "file:///etc/passwd" }, "its url must begin with http:// or https://"],
     [{ url: "https://me:canary-7@x.example" }, "its url has a name or a password in it; write them into headers"],
-    [{ url: "https://x", headers: { A: "${SECRET}" } }, "its header A has characters that no header has"],
-    [{ url: "https://x", headers: { "A b": "c" } }, "its header A b has characters that no header has"],
+    [{ url: "https://x", headers: { A: "${SECRET}" } }, "its header A has characters that a header cannot have"],
+    [{ url: "https://x", headers: { "A b": "c" } }, "its header A b has characters that a header cannot have"],
   ];
   for (const [server, problem] of bad) {
     const user = `mcp_servers: ${JSON.stringify({ one: server })}\n`;
@@ -294,4 +305,34 @@ test("B4.2: trust shows each server with what it runs, where, and the names of t
       ...{ sets: ["A", "B"], variables: ["KEY"] },
     },
   ]);
+});
+
+test("every wrong entry of mcp_servers has one mistake, with its line and what to write instead", async () => {
+  const wrong: readonly [entry: string, column: number, fix: RegExp][] = [
+    ["a: { comand: node }", 8, /^did you mean command\?$/],
+    ["b: { command: x, url: http://x }", 6, /^remove url to start the program, or command to use the address$/],
+    ["c: { command: x, args: y }", 26, /^give a list such as \["one", "two"\]$/],
+    ["d: { command: x, env: [1] }", 25, /^give names with texts such as/],
+    ["e: { command: x, timeout: soon }", 29, /^give a time such as 90s or 5m$/],
+    ["f: { url: http://x, type: ws }", 29, /^give stdio, http or sse$/],
+    ["g: { command: x, disabled: maybe }", 30, /^give true or false$/],
+    ["h: { url: 5 }", 13, /^give a text$/],
+    ['"i,j": { command: x }', 3, /^give it such a name$/],
+    ["k: { command: x, type: http }", 6, /^write url, or type: stdio$/],
+  ];
+  const text = `mcp_servers:\n${wrong.map(([entry]) => `  ${entry}\n`).join("")}`;
+  const error: unknown = await folder.load({ user: text }).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  assert.ok(error instanceof ConfigurationError);
+  const found = error.problems.map(({ location, fix }) => {
+    assert.equal(location.kind, "file");
+    return { line: location.line, column: location.column, fix };
+  });
+  assert.deepEqual(
+    found.map(({ line, column }) => [line, column]).toSorted(([one = 0], [other = 0]) => one - other),
+    wrong.map(([, column], index) => [index + 2, column]),
+  );
+  for (const { line, fix } of found) assert.match(fix ?? "", wrong[line - 2]?.[2] ?? /$^/);
 });

@@ -362,13 +362,13 @@ test("an error of the write itself is the error of the call, and the trust stays
   assert.equal(await stateIn(here.root, here), "trusted");
 });
 
-test("a server of a project that is not a map is shown with a question mark, beside those that are", async () => {
+test("a server of a project that is not a map is shown without a command, beside those that are", async () => {
   const servers = { odd: "run me", one: { command: "node", args: ["one.js"] }, far: { url: "https://a.example" } };
   await using here = await stage({ "project/.mcp.json": JSON.stringify({ mcpServers: servers }) });
   assert.deepEqual(
     reviewProject(await readProject(here.root)).servers.map(({ name, runs }) => [name, runs]),
     [
-      ["odd", "?"],
+      ["odd", "no command and no url"],
       ["one", "node one.js"],
       ["far", "https://a.example"],
     ],

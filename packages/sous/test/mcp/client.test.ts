@@ -68,7 +68,7 @@ test("pictures become documents, structured content becomes data and text, links
       "[resource file:///b] [resource of the type application/zip was left out: about 1 KB]",
       "[link to link: javascript:alert(1); it was not opened]",
       "[a part of the type dance was left out]",
-      "[a part that is not one of the protocol was left out]",
+      "[a part that is not an object was left out]",
       '{"a":1}',
     ].join("\n"),
     data: { a: 1 },
@@ -109,7 +109,7 @@ const ANSWERS: [string, unknown, unknown][] = [
     {
       success: false,
       output: "",
-      error: "The server made a task of the call, which is not supported: it was not waited for",
+      error: "The server answered with a task, which sous does not support: its result was not waited for",
     },
   ],
 ];

@@ -56,7 +56,17 @@ const REFUSED: [string, unknown, RegExp][] = [
   ["neither a command nor an address", {}, /set command to start a program, or url/],
   ["an address that is a file", { url: "file:///etc/passwd" }, /set command to start a program, or url/],
   ["an unknown type", { url: "https://example.com", type: "ftp" }, /type must be "http"/],
-  ["a timeout of nothing", { command: "x", timeout: 0 }, /timeout must be seconds/],
+  ["a timeout of nothing", { command: "x", timeout: 0 }, /timeout must be a number of seconds/],
+  ["a start of nothing", { command: "x", startTimeout: "5s" }, /startTimeout must be a number of seconds/],
+  ["a misspelt command", { comand: "x" }, /has no option "comand": did you mean command\?/],
+  ["a command and an address", { command: "x", url: "https://example.com" }, /has command and url/],
+  ["a server that is a text", "node server.js", /must be an object with command or url/],
+  ["a server that is nothing", null, /must be an object with command or url/],
+  ["arguments in one text", { command: "x", args: "a b" }, /args must be a list of strings/],
+  ["a variable that is a number", { command: "x", env: { PORT: 3000 } }, /env: PORT must be a string/],
+  ["tools in one text", { command: "x", tools: "echo" }, /tools must be a list of strings/],
+  ["headers in one text", { url: "https://example.com", headers: "A: b" }, /headers must be an object of strings/],
+  ["a password in an address", { url: "https://me:secret@example.com" }, /^(?!.*secret).*write them into headers/],
 ];
 for (const [what, server, expected] of REFUSED) {
   test(`${what} is refused before anything starts`, async () => {
@@ -65,6 +75,34 @@ for (const [what, server, expected] of REFUSED) {
     });
   });
 }
+
+const NOT_SERVERS: [string, unknown, RegExp][] = [
+  ["nothing", undefined, /takes servers by name/],
+  ["a list", [{ command: "x" }], /takes servers by name/],
+  ["all of .mcp.json", { mcpServers: { one: { command: "x" } } }, /below mcpServers in .mcp.json: pass that object/],
+  ["a name that no server may have", { "a,b": { command: "x" } }, /must have a name of letters/],
+  [
+    "two names that are one",
+    { "a b": { command: "x" }, a_b: { command: "x" } },
+    /a b and a_b would both have tools named mcp__a_b__/,
+  ],
+];
+for (const [what, servers, expected] of NOT_SERVERS) {
+  test(`${what} in place of servers is refused before anything starts`, async () => {
+    await assert.rejects(mcpTools(servers as Record<string, McpServerOptions>), (error) => {
+      return error instanceof UserError && expected.test(error.message);
+    });
+  });
+}
+
+test("an entry of .mcp.json with its type is taken as it is, and the start has a limit of its own", async () => {
+  const { tree, command } = await serverIn();
+  await using _tree = tree;
+  await using bad = await mcpTools({ bad: { type: "stdio", ...command, startTimeout: 20 } }, { cwd: tree.path });
+  assert.equal(bad.tools.length, 1);
+  const silent = { command: process.execPath, args: ["-e", "setInterval(() => {}, 1000)"], startTimeout: 0.2 };
+  await assert.rejects(mcpTools({ silent }), /it did not answer within 0\.2 seconds/);
+});
 
 test("what was approved is kept in the file, so that the server is not started to know its tools", async () => {
   const { tree, command } = await serverIn();

@@ -39,6 +39,18 @@ suite("a question about a tool of a server", () => {
     assert.equal(policy.decide({ ...REQUEST, toolName: "github › create_issue" })?.effect, undefined);
   });
 
+  test("breaks the reason between words, and loses nothing of it", () => {
+    const reason =
+      "The MCP server github has changed its tool create_issue since it was approved (now 5f0c2e9a):\n+ 漢字 and more";
+    const { why } = describeAction({ ...REQUEST, reason }, { width: 40 });
+    assert.ok(why.every((line) => line.length <= 40));
+    assert.ok(why.includes("  has changed its tool create_issue "), why.join("\n"));
+    assert.equal(
+      why.map((line) => line.replace(/^(\| | {2})/, "")).join(""),
+      `asked because ${reason.replace("\n", "")}`,
+    );
+  });
+
   test("shows what a server has hidden in its names", () => {
     const origin = { server: "git\u202ehub", tool: "create\u001b[2J_issue\n wants to use read_file" };
     const { title } = describeAction({ ...REQUEST, origin });

@@ -121,9 +121,12 @@ export async function openServerTools(
 
 /** What a person waits for. */
 export function tellWait(servers: readonly string[]): void {
-  const [first = "", ...others] = servers;
-  const names = others.length === 0 ? first : `${first} and ${others.length} more`;
-  tell(inertLine(`waiting for the MCP server ${names} to start`, 1000));
+  const names = servers.join(", ");
+  const line =
+    servers.length === 1
+      ? `waiting for the MCP server ${names}`
+      : `waiting for ${servers.length} MCP servers: ${names}`;
+  tell(inertLine(line, 1000));
 }
 
 /** What servers stand on, for a command. */

@@ -12,7 +12,7 @@ import type { OutsideAgents } from "../../core/outside-agent.ts";
 import type { Tool } from "../../core/tool.ts";
 import { usageError } from "../exit-codes.ts";
 import type { RunFlags, RunRights } from "../table/run-flags.ts";
-import { inertLine } from "../terminal/text.ts";
+import { inertLine, shellWord } from "../terminal/text.ts";
 import { isFor, isReserved } from "./mcp.ts";
 import type { RunNotes } from "./notes.ts";
 
@@ -207,7 +207,7 @@ function serverOf(given: string, servers: readonly string[]): string | undefined
 
 function unknownTool(name: string, known: readonly string[], server: string | undefined): string {
   if (server !== undefined)
-    return `The MCP server ${inertLine(server, 60)} offers no tool ${inertLine(name, 80)} here; sous mcp check ${JSON.stringify(server)} shows its tools`;
+    return `The MCP server ${inertLine(server, 60)} offers no tool ${inertLine(name, 80)} here; sous mcp check ${shellWord(server)} shows its tools`;
   const meant = nearest(name, known);
   const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
   return `Unknown tool ${inertLine(name, 80)}${hint === "" ? ";" : hint} there are ${inertLine(known.join(", "), 2000)}`;

@@ -67,11 +67,13 @@ function actionLines({ lines, why }: ApprovalQuestion["action"], columns: number
 function questionLines({ question }: ChatScene, columns: number, maxLines: number, style: Style): string[] {
   if (question === undefined) return [];
   const { paint, glyphs } = style;
-  const { action } = question.first;
+  const { action, request } = question.first;
   const more = question.count > 1 ? ` (1 of ${question.count})` : "";
   const head = breakLine(`${glyphs.status.asks} ${action.title}${more}`, columns).slice(0, maxLines);
   const lines = actionLines(action, columns);
-  const choices = choiceLines(action, question.isHeld, columns, glyphs.dot);
+  const choices = question.isHeld
+    ? ["  Esc to answer"]
+    : choiceLines(action, request.isFromTool === true, columns, glyphs.dot);
   const room = Math.max(1, maxLines - head.length - choices.length);
   const shown =
     lines.length <= room ? lines : [...lines.slice(0, room - 1), `  ${glyphs.more} the whole of it is above`];
@@ -82,10 +84,16 @@ function questionLines({ question }: ChatScene, columns: number, maxLines: numbe
   ];
 }
 
-/** On as many lines as needed: a choice must not be cut. */
-function choiceLines({ rule }: ApprovalQuestion["action"], isHeld: boolean, columns: number, dot: string): string[] {
-  const keys = ["y once", ...(rule === undefined ? [] : ["a always for this agent"]), "n no", "r no, and why"];
-  return joinToWidth(isHeld ? ["Esc to answer"] : keys, dot, columns - 2).map((line) => `  ${line}`);
+/** On as many lines as needed: a choice must not be cut. What a tool asks by itself is approved for good, not once. */
+function choiceLines(
+  { rule }: ApprovalQuestion["action"],
+  isFromTool: boolean,
+  columns: number,
+  dot: string,
+): string[] {
+  const yes = isFromTool ? "y approve" : "y once";
+  const keys = [yes, ...(rule === undefined ? [] : ["a always for this agent"]), "n no", "r no, and why"];
+  return joinToWidth(keys, dot, columns - 2).map((line) => `  ${line}`);
 }
 
 function hintLines({ hint, selected }: ChatScene, columns: number, { paint, glyphs }: Style): string[] {

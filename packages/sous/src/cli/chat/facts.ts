@@ -47,9 +47,9 @@ export function toolLines(
   return [...twoColumns(rows, columns, style), `Children may have children down to depth ${maxDepth}.`];
 }
 
-/** Rules decide about an agent whatever its task is; about other tools the call decides. */
+/** Most rules about an agent or a tool of a server hold whatever its input is; about other tools the call decides. */
 function askingOf(name: string, tier: string | undefined, ruleOn: Application["ruleOn"]): string {
-  const rule = name.startsWith("subagent_") ? ruleOn(name) : undefined;
+  const rule = /^(?:subagent_|mcp__)/.test(name) ? ruleOn(name) : undefined;
   if (rule === "deny") return "refused by a rule. ";
   return rule === "ask" || (rule === undefined && tier === "confirm") ? "asks first. " : "";
 }
@@ -122,6 +122,6 @@ export function statusLines(scene: FactsScene): string[] {
 function twoColumns(rows: readonly (readonly [string, string])[], columns: number, { glyphs }: Style): string[] {
   const width = Math.min(24, Math.max(...rows.map(([name]) => name.length), 0)) + 2;
   return rows.map(([name, about]) =>
-    cutToWidth(`  ${inertLine(name, 60).padEnd(width)}${inertLine(about, 300)}`, columns, glyphs.more),
+    cutToWidth(`  ${inertLine(name, 64).padEnd(width - 2)}  ${inertLine(about, 300)}`, columns, glyphs.more),
   );
 }

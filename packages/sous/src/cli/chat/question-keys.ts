@@ -66,12 +66,17 @@ export class QuestionKeys {
     return true;
   }
 
-  answer(answer: GivenAnswer, word = answer.allow ? "allowed once" : "not allowed"): void {
+  answer(answer: GivenAnswer, word = this.#wordFor(answer)): void {
     const { questions, application } = this.#parts;
     const settle = questions.answering(application.clock.monotonic());
     if (settle === undefined) return;
     this.#tell(answer, word);
     settle(answer);
+  }
+
+  #wordFor({ allow }: GivenAnswer): string {
+    if (!allow) return "not allowed";
+    return this.#parts.questions.first?.request.isFromTool === true ? "approved" : "allowed once";
   }
 
   #refuse(): true {

@@ -8,8 +8,8 @@ import { EXIT } from "../exit-codes.ts";
 import { processContext } from "../files/paths.ts";
 import { ACP } from "../table/acp-entry.ts";
 import { readOptions, refusePositionals } from "../table/options.ts";
-import { type Output, openOutput, printJson } from "../terminal/output.ts";
-import { cutToWidth, displayWidth, inertLine } from "../terminal/text.ts";
+import { openOutput, printJson } from "../terminal/output.ts";
+import { type ListedServer, listedServerLines } from "../view/server-lines.ts";
 
 export async function acpList(parameters: readonly string[]): Promise<number> {
   const { values, positionals } = readOptions(ACP, parameters);
@@ -22,7 +22,7 @@ export async function acpList(parameters: readonly string[]): Promise<number> {
   );
   const output = openOutput(process.stdout, values);
   if (values.json) printJson({ schema: "sous.acp-list.v1", servers: found.map(serverJson) });
-  else if (found.length > 0) output.print(found.flatMap((each) => serverLines(each, output)));
+  else if (found.length > 0) output.print(found.flatMap((each) => listedServerLines(toListed(each), output)));
   else output.printText("No agent server is configured: add one to agent_servers in your configuration.");
   return EXIT.ok;
 }
@@ -30,13 +30,14 @@ export async function acpList(parameters: readonly string[]): Promise<number> {
 type Found = { readonly server: AgentServer; readonly program: string | undefined };
 
 /** The name, how agent files write it, and below what is started and where it comes from. */
-function serverLines({ server, program }: Found, { style: { paint, glyphs }, columns }: Output): string[] {
-  const name = inertLine(server.name, 60);
-  const short = `${OUTSIDE_PROVIDER}/${outsideName(server.name)}`;
-  const state = program === undefined ? paint("yellow", "not found") : paint("green", "found");
-  const facts = [inertLine(commandLine(server), 300), inertLine(server.origin ?? "", 300)].join(glyphs.dot);
-  const head = `${paint("bold", name)}  ${short}  ${state}`;
-  return [head, `  ${cutToWidth(facts, Math.max(20, columns - displayWidth("  ")), glyphs.more)}`];
+function toListed({ server, program }: Found): ListedServer {
+  return {
+    name: server.name,
+    shortName: `${OUTSIDE_PROVIDER}/${outsideName(server.name)}`,
+    state: program === undefined ? { text: "not found", colour: "yellow" } : { text: "found", colour: "green" },
+    reachedBy: commandLine(server),
+    origin: server.origin,
+  };
 }
 
 /** Without its variables: they carry keys. */

@@ -13,7 +13,7 @@ const MAX_LINE_BYTES = 32 * 1024 * 1024;
 
 export async function acpServe(parameters: readonly string[]): Promise<number> {
   const { values, positionals } = readOptions(ACP, parameters);
-  refusePositionals("sous acp serve", positionals, " It takes its orders from standard input.");
+  refusePositionals("sous acp serve", positionals, " It reads requests from standard input.");
   const flags = readRunFlags(values);
   // Limits that cannot be read end the command, before a session is opened without them.
   await readOuterLimits(process.env);

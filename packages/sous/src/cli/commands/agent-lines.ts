@@ -4,7 +4,7 @@ import type { AgentFile, AgentProblem } from "../../config/agents/file.ts";
 import type { EffectiveRights } from "../../config/agents/rights.ts";
 import type { LimitState } from "../../core/limits.ts";
 import type { Output } from "../terminal/output.ts";
-import { cutToWidth, displayWidth, duration, inertLine } from "../terminal/text.ts";
+import { cutToWidth, displayWidth, duration, inertLine, plural } from "../terminal/text.ts";
 import { amountOf, limitName } from "../view/limit-lines.ts";
 
 /** One line each: name, tools, model, file; and below it what it is for. */
@@ -55,7 +55,7 @@ export function rightsLines(
       const { unit, limit: max, from, setting } = limit;
       return [limitName(limit), `at most ${amountOf(unit, max)}`, `${from} (${setting})`];
     }),
-    ["instructions", `${rights.promptBytes} bytes`, agent.file],
+    ["instructions", plural(rights.promptBytes, "byte"), agent.file],
   ];
   const shown = rows.map((row) => row.map((cell) => inertLine(cell, 200)));
   const widths = [0, 1].map((column) => Math.max(...shown.map((row) => displayWidth(row[column] ?? ""))));

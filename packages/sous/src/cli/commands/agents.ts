@@ -4,6 +4,7 @@ import { lstat, mkdir } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
 import type { AgentFile, AgentProblem, ReadAgent } from "../../config/agents/file.ts";
 import { placeOf } from "../../config/agents/folders.ts";
+import { reservedProblems } from "../../config/agents/mcp-servers.ts";
 import { readAgentFile } from "../../config/agents/read.ts";
 import { checkCallSize, toEffectiveRights } from "../../config/agents/rights.ts";
 import { OUR_TOOLS } from "../../config/agents/tools.ts";
@@ -146,9 +147,10 @@ async function show(name: string, { output, isJson }: Request): Promise<number> 
 /** Files that are named are read whatever is trusted: reading is all that happens to them. */
 async function check(files: readonly string[], request: Pick<Request, "output" | "isJson">): Promise<number> {
   if (files.length === 0) {
-    const { agents: found, problems, trust } = await load();
+    const { agents: found, problems, trust, mcpServers } = await load();
     const sizes = callSizeProblems(found, await limitsOf(trust));
-    return report([...problems, ...sizes], request, found.length === 0 ? NONE_READ : undefined);
+    const reserved = found.flatMap((agent) => reservedProblems(agent, mcpServers));
+    return report([...problems, ...reserved, ...sizes], request, found.length === 0 ? NONE_READ : undefined);
   }
   const trust = await findTrust(processContext());
   const configuration = await configurationFor(processContext(), trust);

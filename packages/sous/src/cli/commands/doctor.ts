@@ -24,7 +24,7 @@ import { readOptions, refusePositionals } from "../table/options.ts";
 import { DOCTOR } from "../table/setup-entries.ts";
 import { type Output, openOutput, printJson } from "../terminal/output.ts";
 import type { Colour } from "../terminal/style.ts";
-import { breakLine, inertLine, plural } from "../terminal/text.ts";
+import { breakLine, cutToWidth, displayWidth, inertLine, plural } from "../terminal/text.ts";
 
 export async function doctor(parameters: readonly string[]): Promise<number> {
   const { values, positionals } = readOptions(DOCTOR, parameters);
@@ -102,16 +102,35 @@ export function toJson(checks: readonly Check[]): Record<string, unknown> {
 const COLOURS: Readonly<Record<CheckState, Colour>> = { ok: "green", warning: "yellow", problem: "red" };
 const STATE_COLUMNS = "problem".length + 2;
 
+/** Of the column for names: a longer one has its text below it. */
+const MAX_NAME_COLUMNS = 28;
+const MIN_TEXT_COLUMNS = 30;
+
+/** Exported for tests. */
+export function checkLines(
+  checks: readonly Check[],
+  { style, columns, isTerminal }: Pick<Output, "style" | "columns" | "isTerminal">,
+): string[] {
+  const widest = Math.max(...checks.map(({ name }) => displayWidth(name))) + 2;
+  const nameColumns = isTerminal ? Math.min(widest, MAX_NAME_COLUMNS) : widest;
+  const beside = STATE_COLUMNS + nameColumns;
+  // Beside the names there is no room for a sentence: all of them stand below.
+  const isNarrow = isTerminal && columns - beside < MIN_TEXT_COLUMNS;
+  const indent = isNarrow ? "    " : " ".repeat(beside);
+  return checks.flatMap(({ name, state, found, fix }) => {
+    const text = inertLine(fix === undefined ? found : `${found.replace(/\.$/, "")}. To do: ${fix}`, 1000);
+    const lines = isTerminal ? breakLine(text, Math.max(20, columns - indent.length)) : [text];
+    const shown = isTerminal ? cutToWidth(name, columns - STATE_COLUMNS, style.glyphs.more) : name;
+    const head = style.paint(COLOURS[state], state.padEnd(STATE_COLUMNS));
+    const isBelow = isNarrow || displayWidth(shown) + 2 > nameColumns;
+    if (isBelow) return [head + shown, ...lines.map((line) => indent + line)];
+    const [first = "", ...rest] = lines;
+    return [head + shown.padEnd(nameColumns) + first, ...rest.map((line) => indent + line)];
+  });
+}
+
 function print(checks: readonly Check[], output: Output): void {
-  const nameColumns = Math.max(...checks.map(({ name }) => name.length)) + 2;
-  const indent = STATE_COLUMNS + nameColumns;
-  for (const { name, state, found, fix } of checks) {
-    const text = inertLine(fix === undefined ? found : `${found}. To do: ${fix}`, 1000);
-    const [first = "", ...rest] = output.isTerminal ? breakLine(text, Math.max(20, output.columns - indent)) : [text];
-    const head = output.style.paint(COLOURS[state], state.padEnd(STATE_COLUMNS)) + name.padEnd(nameColumns);
-    output.print([head + first, ...rest.map((line) => " ".repeat(indent) + line)]);
-  }
-  output.print(["", summary(checks)]);
+  output.print([...checkLines(checks, output), "", summary(checks)]);
 }
 
 function summary(checks: readonly Check[]): string {

@@ -1,9 +1,12 @@
-/** `sous permissions test COMMAND`: which rule decides about a command of the terminal tool, an agent, or a delegation. Runs nothing. */
+/** `sous permissions test COMMAND`: which rule decides about a command of the terminal tool, a tool of an MCP server, an agent, or a delegation. Runs nothing. */
 
+import { givenEntry } from "../../config/agents/mcp-entries.ts";
 import type { RuleAnswer } from "../../core/approval.ts";
 import type { Configuration } from "../../core/configuration.ts";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf, UserError } from "../../core/errors.ts";
+import { readMcpName } from "../../core/mcp-names.ts";
 import { nearestFirst } from "../../core/nearest.ts";
+import { isRecord } from "../../core/schema.ts";
 import type { Judgement } from "../../rights/policy.ts";
 import { guardPaths } from "../application/guards.ts";
 import { findServer } from "../application/outside.ts";
@@ -12,6 +15,7 @@ import { ROOT_NAME } from "../application/root.ts";
 import { policyFor } from "../application/rules.ts";
 import { EXIT, usageError } from "../exit-codes.ts";
 import { processContext } from "../files/paths.ts";
+import { findMcpServer } from "../mcp/servers.ts";
 import { quoted, readOptions, refusePositionals } from "../table/options.ts";
 import { readRunFlags } from "../table/run-flags.ts";
 import { PERMISSIONS } from "../table/setup-entries.ts";
@@ -38,13 +42,13 @@ export async function permissions(parameters: readonly string[]): Promise<number
     configuration,
     trust,
   );
-  const { agentServers } = configuration;
+  const { agentServers, mcpServers } = configuration;
   const files = trust.state === "trusted" ? trust : { files: [] };
   const { agents } = await loadAgents(context, files, configuration);
   const bounds = { heldRules: trust.heldRules, guards, agents };
   const policy = policyFor({ flags: { rights }, env: context.env }, configuration, bounds);
   const who = { runId: "", path: ROOT_NAME, agent: ROOT_NAME, callId: "", above: [] };
-  const call = delegationOf(command, agentServers) ?? callOf(command, agents);
+  const call = delegationOf(command, agentServers) ?? mcpCallOf(command, mcpServers) ?? callOf(command, agents);
   const judgement = policy.explain({ ...who, ...call, cwd: context.cwd });
   if (values.json) printJson(judgementJson(command, judgement));
   else openOutput(process.stdout, values).printText(judgementLines(judgement).join("\n"));
@@ -62,6 +66,43 @@ function delegationOf(given: string, servers: Configuration["agentServers"]): Ca
     return { toolName: "subagent_delegate", input: { serverName, task: "", description: "" } };
   } catch (error) {
     throw usageError(messageOf(error));
+  }
+}
+
+/** `mcp__github__create_issue(owner=acme)` is a call of that tool; the input may also be an object in JSON. */
+function mcpCallOf(given: string, servers: Configuration["mcpServers"]): Call | undefined {
+  const [, name, input = ""] = /^(mcp__[^\s()]+)(?:\((.*)\))?$/s.exec(given.trim()) ?? [];
+  const read = name === undefined ? undefined : readMcpName(name);
+  if (name === undefined || read === undefined) return undefined;
+  if (read.tool === undefined || /[*?]/.test(name))
+    throw usageError(`${quoted(name)} is not one tool: name it whole, such as mcp__github__create_issue`);
+  try {
+    findMcpServer(servers, read.server);
+    return { toolName: givenEntry(name), input: inputOf(input.trim()) };
+  } catch (error) {
+    throw usageError(messageOf(error));
+  }
+}
+
+function inputOf(given: string): object {
+  if (given === "") return {};
+  if (!given.startsWith("{")) {
+    const pairs = given.split(",").map((pair) => /^\s*([\w.-]+)\s*=(.*)$/s.exec(pair));
+    if (pairs.every((pair) => pair !== null))
+      return Object.fromEntries(pairs.map(([, field = "", value = ""]) => [field, value.trim()]));
+  }
+  const parsed = parsedOf(given);
+  if (isRecord(parsed)) return parsed;
+  throw new UserError(
+    'The input must be fields such as owner=acme, repo=x, or an object in JSON such as {"owner":"acme"}',
+  );
+}
+
+function parsedOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 

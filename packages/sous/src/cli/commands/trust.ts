@@ -12,7 +12,7 @@ import { processContext, userFolder } from "../files/paths.ts";
 import { readOptions, refusePositionals } from "../table/options.ts";
 import { TRUST } from "../table/setup-entries.ts";
 import { type Output, openOutput, personAtTerminal } from "../terminal/output.ts";
-import { inertLine, plural } from "../terminal/text.ts";
+import { breakLine, inertLine, plural } from "../terminal/text.ts";
 
 const COMMAND = "sous trust";
 const MAX_LINES = 100;
@@ -60,7 +60,8 @@ export async function trust(parameters: readonly string[]): Promise<number> {
   return EXIT.ok;
 }
 
-function reviewLines(root: string, snapshot: ProjectSnapshot, { style: { paint } }: Output): string[] {
+function reviewLines(root: string, snapshot: ProjectSnapshot, output: Output): string[] {
+  const { paint } = output.style;
   const review = reviewProject(snapshot);
   const fileLines = snapshot.files.map(({ path, target, content }) => {
     const size = content === undefined ? "not read" : plural(content.length, "byte");
@@ -80,14 +81,29 @@ function reviewLines(root: string, snapshot: ProjectSnapshot, { style: { paint }
     const where = cwd === undefined ? "" : `, in the folder ${inertLine(cwd, 300)}`;
     const gives = sets.length === 0 ? "" : `, sets ${inertLine(sets.join(", "), 1000)}`;
     const asks = variables.length === 0 ? "" : `, asks for ${inertLine(variables.join(", "), 300)}`;
-    return `${paint("yellow", inertLine(runs, 1000))}  (${inertLine(name, 100)} in ${file}${where}${gives}${asks})`;
+    return brokenLines(inertLine(runs, 1000), `  (${inertLine(name, 100)} in ${file}${where}${gives}${asks})`, output);
   });
   return [
     `${paint("bold", inertLine(root, 1000))}`,
     ...section("Files that sous would read", fileLines),
     ...section("Agents it would have", agentLines),
-    ...section("Programs and addresses it names", serverLines, serverLines.length),
+    ...section(
+      "Programs and addresses it names",
+      serverLines.map((lines) => lines.join("\n")),
+      serverLines.length,
+    ),
   ];
+}
+
+/** Further lines are indented: a project chooses what it runs, and no part of that may look like a line of ours. */
+function brokenLines(runs: string, facts: string, { style: { paint }, columns, isTerminal }: Output): string[] {
+  const text = `${runs}${facts}`;
+  let left = runs.length;
+  return (isTerminal ? breakLine(text, columns - 6) : [text]).map((line, index) => {
+    const coloured = Math.max(0, Math.min(left, line.length));
+    left -= line.length + 1;
+    return `${index === 0 ? "" : "      "}${paint("yellow", line.slice(0, coloured))}${line.slice(coloured)}`;
+  });
 }
 
 type NestedFile = { readonly path: string; readonly sha256: string; readonly bytes: number };

@@ -10,7 +10,7 @@ import { serverSecrets } from "../application/outside.ts";
 import type { ProcessContext } from "../files/paths.ts";
 import { alsoHide } from "../files/without-secrets.ts";
 import { checkServer as checkMcp } from "../mcp/servers.ts";
-import { plural } from "../terminal/text.ts";
+import { plural, shellWord } from "../terminal/text.ts";
 import { type Check, ok, problem, warning } from "./machine.ts";
 
 /** Slow servers take 5 seconds; a broken one must not hold up the rest. */
@@ -43,8 +43,8 @@ export async function checkServers(
 }
 
 function toolCheck({ name: server }: McpServer, { problem: wrong, tools, handshakeMs = 0 }: CheckedMcpServer): Check {
-  const name = `tools of ${server}`;
-  const more = `sous mcp check ${JSON.stringify(server)} shows more`;
+  const name = `MCP server ${server}`;
+  const more = `sous mcp check ${shellWord(server)} shows more`;
   if (wrong !== undefined) return problem(name, wrong, more);
   const changed = tools.filter(({ state }) => state === "changed").length;
   const found = `${plural(tools.length, "tool")}, answers after ${Math.round(handshakeMs)} ms`;
@@ -55,13 +55,13 @@ function toolCheck({ name: server }: McpServer, { problem: wrong, tools, handsha
 /** The package of the protocol is missing, or what was approved cannot be read: the other checks still say what they found. */
 function cannotCheck({ name }: McpServer, error: unknown): Check {
   if (!(error instanceof UserError)) throw error;
-  return problem(`tools of ${name}`, "they cannot be checked", error.message);
+  return problem(`MCP server ${name}`, "it cannot be checked", error.message);
 }
 
 function toCheck({ server, answer, problem: wrong }: CheckedServer): Check {
   const name = `agent ${server.name}`;
   if (answer === undefined || wrong !== undefined)
-    return problem(name, wrong ?? "it gave no answer", `sous acp check ${JSON.stringify(server.name)} shows more`);
+    return problem(name, wrong ?? "it gave no answer", `sous acp check ${shellWord(server.name)} shows more`);
   const version = answer.version === undefined ? "" : ` ${answer.version}`;
   return ok(name, `${answer.agent}${version} answers after ${Math.round(answer.handshakeMs)} ms`);
 }

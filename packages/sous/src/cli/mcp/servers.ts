@@ -1,8 +1,9 @@
 /** MCP servers as `sous mcp` and `sous doctor` look at them. */
 
 import type { Configuration, McpServer } from "../../core/configuration.ts";
-import { UserError } from "../../core/errors.ts";
+import { ignore, UserError } from "../../core/errors.ts";
 import { mcpServerPart } from "../../core/mcp-names.ts";
+import { nearest } from "../../core/nearest.ts";
 import type { Programs } from "../../core/process.ts";
 import type { CheckedMcpServer } from "../../mcp/open.ts";
 import { commandLine } from "../acp/servers.ts";
@@ -21,8 +22,10 @@ export function findMcpServer(servers: Configuration["mcpServers"], wanted: stri
     throw new UserError(
       "No MCP server is configured: add one to mcp_servers in your configuration, or to .mcp.json of a trusted project",
     );
-  const names = known.map(({ name }) => name).join(", ");
-  throw new UserError(`Unknown MCP server ${JSON.stringify(wanted.slice(0, 80))}; there are: ${names}`);
+  const names = known.map(({ name }) => name);
+  const meant = nearest(wanted, names) ?? names.find((name) => name.toLowerCase() === wanted.toLowerCase());
+  const hint = meant === undefined ? `there are: ${names.join(", ")}` : `did you mean ${meant}?`;
+  throw new UserError(`Unknown MCP server ${JSON.stringify(wanted.slice(0, 80))}; ${hint}`);
 }
 
 /** The command line, or the address without what stands before `@` and behind `?`: keys stand there. */
@@ -37,21 +40,25 @@ type Looking = {
   readonly allowHosts: readonly string[];
   /** What is found is approved. */
   readonly approves?: boolean | undefined;
+  /** What is found is stored as seen, so that `sous mcp list` knows it. */
+  readonly notes?: boolean | undefined;
 };
 
 /** Starts one server, lists its tools, and ends it. One that must not be started as it is written is only reported. */
 export async function checkServer(
   server: McpServer,
   context: ProcessContext,
-  { approves = false, ...looking }: Looking,
+  { approves = false, notes = false, ...looking }: Looking,
 ): Promise<CheckedMcpServer> {
   if (server.problem !== undefined) return notStarted(server, server.problem);
   // What it says of itself is shown, and it knows its keys.
   alsoHide(mcpSecrets([server]));
-  const { approveMcpTools, checkMcpServer, SLOW_START_MS } = await import("../../mcp/open.ts");
+  const { approveMcpTools, checkMcpServer, noteMcpTools, SLOW_START_MS } = await import("../../mcp/open.ts");
   const ground = await serverGround(context, looking);
   using _ = ground.clock.timer(SLOW_START_MS, () => tellWait([server.name]));
   const checked = await checkMcpServer(server, ground);
+  // A list that cannot be stored is no reason to hide what was found.
+  if (notes && checked.problem === undefined) await noteMcpTools(server, checked.tools, ground).catch(ignore);
   if (approves) await approveMcpTools(server, checked.tools, ground);
   return checked;
 }

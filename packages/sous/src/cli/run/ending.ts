@@ -1,5 +1,6 @@
 /** How a run ended, in one sentence, with the command that continues it. */
 
+import { readMcpName } from "../../core/mcp-names.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import { kindOf, readAction } from "../../rights/action.ts";
 import { EXIT, exitCodeOf } from "../exit-codes.ts";
@@ -77,7 +78,10 @@ function consentSentence(denied: RunResult["denied"]): string {
 function toolSentence(denied: RunResult["denied"][number], others: number): string {
   const why = inertLine(denied.toolReason ?? "", 400).replace(/\.$/, "");
   const more = others === 0 ? "" : ` ${plural(others, "other action")} needed consent too: denied of --json lists all.`;
-  return `error: ${actionOf(denied)} needs an answer of a person, whatever rules allow: ${why}. Use it once in sous chat, and answer the question there.${more}`;
+  const server = readMcpName(denied.toolName)?.server;
+  const other =
+    server === undefined ? "" : `; or read the change with sous mcp check ${server}, and approve it with --approve`;
+  return `error: ${actionOf(denied)} needs an answer of a person, whatever rules allow: ${why}. Use it once in sous chat, and answer the question there${other}.${more}`;
 }
 
 function actionOf({ path, toolName, input }: RunResult["denied"][number]): string {
@@ -87,6 +91,7 @@ function actionOf({ path, toolName, input }: RunResult["denied"][number]): strin
 
 /** The rule that allows the first of them, where one word is enough to say it. */
 function ruleFor([first]: RunResult["denied"]): string {
+  if (first !== undefined && readMcpName(first.toolName) !== undefined) return inertLine(first.toolName, 64);
   if (first === undefined || kindOf(first.toolName) !== "agents") return "tool(pattern)";
   const { toolName, input } = first;
   const action = readAction({ ...NOWHERE, toolName, input });

@@ -44,6 +44,11 @@ export function cost(dollars: number | null): string {
   return dollars < 0.005 ? "<$0.01" : `$${dollars.toFixed(2)}`;
 }
 
+/** In quotes where a shell would need them. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word);
+}
+
 export function plural(count: number, one: string, many: string = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }

@@ -1,8 +1,10 @@
 /** `mcpServers` in agent files: servers by name, and which of the servers that a file names there are. */
 
+import type { McpServer } from "../../core/configuration.ts";
 import { isRecord } from "../../core/schema.ts";
 import type { AgentDraft, KeyReader } from "./draft.ts";
-import { concernsServer, isMcpEntry, serverEntry } from "./mcp-entries.ts";
+import type { AgentFile, AgentProblem } from "./file.ts";
+import { concernsServer, EVERY_MCP_TOOL, isMcpEntry, serverEntry } from "./mcp-entries.ts";
 
 const KEYS = ["mcpServers", "mcp_servers"] as const;
 
@@ -66,3 +68,27 @@ function warnOfMissing(draft: AgentDraft, entries: readonly string[]): void {
 }
 
 const MAX_NAMED = 20;
+
+/** Tools that a file names, of servers whose setting `agents` leaves its agent out. One warning for each server. */
+export function reservedProblems(
+  { name, tools = [], file, origins }: AgentFile,
+  servers: readonly Pick<McpServer, "name" | "agents">[],
+): AgentProblem[] {
+  return servers.flatMap(({ name: server, agents }) => {
+    if (agents === undefined || agents.includes(name)) return [];
+    // A pattern for all servers means those that the agent can have.
+    const named = tools.filter((entry) => entry !== EVERY_MCP_TOOL && concernsServer(entry, server));
+    if (named.length === 0) return [];
+    return [
+      {
+        code: "SOUS-A006",
+        file,
+        severity: "warning",
+        line: origins.tools[named[0] ?? ""]?.line ?? 1,
+        column: 1,
+        message: `${named.slice(0, MAX_NAMED).join(", ")}: left out, because agents of the MCP server ${server} names ${agents.join(", ") || "no agent"} and not ${name}`,
+        fix: `add ${name} to agents of the server in mcp_servers, or remove the tools here`,
+      },
+    ];
+  });
+}

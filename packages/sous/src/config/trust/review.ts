@@ -67,16 +67,20 @@ function named(file: string, value: unknown, keys: readonly string[]): ProjectRe
 
 /** Without values of variables and headers, which may be keys. */
 function runsOf(server: unknown): string {
-  if (!isRecord(server)) return "?";
+  if (!isRecord(server)) return NOTHING;
   const { command, args, url } = normalFields(server);
   const words = [command, ...(Array.isArray(args) ? args : []), ...(command === undefined ? [url] : [])];
   // Blanks would push what follows out of sight.
-  return words
+  const line = words
     .filter((word) => word !== undefined)
     .map(String)
     .join(" ")
     .replace(/\s+/g, " ");
+  return line === "" ? NOTHING : line;
 }
+
+/** It is not used then, and a warning says why. */
+const NOTHING = "no command and no url";
 
 function surroundingsOf(server: unknown): Pick<NamedServer, "cwd" | "sets"> {
   const { cwd, env, headers } = isRecord(server) ? normalFields(server) : {};

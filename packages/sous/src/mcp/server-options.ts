@@ -1,0 +1,135 @@
+/** Servers as programs give them to `mcpTools()`. */
+
+import { MCP_TIMEOUTS, type McpServer, type McpTransport } from "../core/configuration.ts";
+import { checkWord, UserError } from "../core/errors.ts";
+import { MCP_SERVER_NAME, mcpServerPart } from "../core/mcp-names.ts";
+import { checkOptions, type OptionNames } from "../core/options.ts";
+import { isRecord } from "../core/schema.ts";
+
+/** What every server of `mcpTools()` may have, besides the way to reach it. */
+export type McpCommonOptions = {
+  /** Seconds that one call may take; 120 when unset. */
+  readonly timeout?: number | undefined;
+  /** Seconds that the start may take, up to the list of tools; 30 when unset. */
+  readonly startTimeout?: number | undefined;
+  /** Its tools that are offered, by the names that the server gives them; may hold `*`. All when unset. */
+  readonly tools?: readonly string[] | undefined;
+  /** Its tools that are not offered, in the same way. */
+  readonly deny?: readonly string[] | undefined;
+};
+
+/** A server that is a program, as in `.mcp.json`. */
+export type McpProgramOptions = McpCommonOptions & {
+  readonly command: string;
+  readonly args?: readonly string[] | undefined;
+  /** Its variables, besides a few harmless ones such as `PATH`: it gets no others of this process. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** The folder it starts in; `cwd` of `mcpTools()` when unset. */
+  readonly cwd?: string | undefined;
+  readonly type?: "stdio" | undefined;
+};
+
+/** A server on the network, as in `.mcp.json`. */
+export type McpAddressOptions = McpCommonOptions & {
+  /** Begins with `https://` or `http://`. */
+  readonly url: string;
+  /** Are sent with every request, to the host of `url` and no other. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** `http` when unset, which tries `sse` for a server that knows nothing newer. */
+  readonly type?: "http" | "streamable-http" | "sse" | undefined;
+};
+
+/** One server of `mcpTools()`. */
+export type McpServerOptions = McpProgramOptions | McpAddressOptions;
+
+const ANY = { timeout: true, startTimeout: true, tools: true, deny: true, type: true } as const;
+const PROGRAM: OptionNames<McpProgramOptions> = { command: true, args: true, env: true, cwd: true, ...ANY };
+const ADDRESS: OptionNames<McpAddressOptions> = { url: true, headers: true, ...ANY };
+
+const MAX_SECONDS = 86_400;
+
+/** Throws a `UserError` that begins with `where` for the first mistake. */
+export function readServerOptions(
+  where: string,
+  servers: Readonly<Record<string, McpServerOptions>>,
+): readonly McpServer[] {
+  if (!isRecord(servers)) throw new UserError(`${where} takes servers by name, such as { files: { command: "…" } }`);
+  const { mcpServers } = servers as Readonly<Record<string, unknown>>;
+  if (isRecord(mcpServers) && !("command" in mcpServers) && !("url" in mcpServers))
+    throw new UserError(`${where} takes what is below mcpServers in .mcp.json: pass that object`);
+  const names = new Map<string, string>();
+  return Object.entries(servers).map(([name, server]) => {
+    const part = mcpServerPart(name);
+    const other = names.get(part);
+    if (other !== undefined)
+      throw new UserError(`${where}: the servers ${other} and ${name} would both have tools named mcp__${part}__…`);
+    names.set(part, name);
+    return readServer(`${where}: the server ${name}`, name, server);
+  });
+}
+
+function readServer(where: string, name: string, given: McpServerOptions): McpServer {
+  if (!MCP_SERVER_NAME.pattern.test(name)) throw new UserError(`${where} must have ${MCP_SERVER_NAME.wants}`);
+  if (!isRecord(given)) throw new UserError(`${where} must be an object with command or url`);
+  if ("command" in given && "url" in given && given.command !== undefined && given.url !== undefined)
+    throw new UserError(`${where} has command and url, and may have only one of them`);
+  const isProgram = !("url" in given) || given.url === undefined;
+  checkOptions(where, given, isProgram ? PROGRAM : ADDRESS);
+  const { timeout, startTimeout, tools, deny = [] } = given;
+  checkTexts(`${where}: tools`, tools ?? []);
+  checkTexts(`${where}: deny`, deny);
+  return {
+    name,
+    transport: isProgram ? toProgram(where, given as McpProgramOptions) : toAddress(where, given as McpAddressOptions),
+    startTimeoutMs: toMs(`${where}: startTimeout`, startTimeout) ?? MCP_TIMEOUTS.startTimeoutMs,
+    callTimeoutMs: toMs(`${where}: timeout`, timeout) ?? MCP_TIMEOUTS.callTimeoutMs,
+    tools,
+    deny,
+    agents: undefined,
+    isDisabled: false,
+    // The program that calls is the user's own.
+    scope: "user",
+  };
+}
+
+function toProgram(
+  where: string,
+  { command, args = [], env = {}, cwd, type = "stdio" }: McpProgramOptions,
+): McpTransport {
+  if (typeof command !== "string" || command === "")
+    throw new UserError(`${where}: set command to start a program, or url to an address that begins with https://`);
+  checkWord(`${where}: type`, type, ["stdio"]);
+  checkTexts(`${where}: args`, args);
+  checkTextsByName(`${where}: env`, env);
+  if (cwd !== undefined && typeof cwd !== "string") throw new UserError(`${where}: cwd must be a string`);
+  return { type: "stdio", command, args, env, cwd };
+}
+
+function toAddress(where: string, { url, headers = {}, type = "http" }: McpAddressOptions): McpTransport {
+  const parsed = typeof url === "string" ? URL.parse(url) : null;
+  if (parsed === null || !/^https?:$/.test(parsed.protocol))
+    throw new UserError(`${where}: set command to start a program, or url to an address that begins with https://`);
+  if (parsed.username !== "" || parsed.password !== "")
+    throw new UserError(`${where}: url has a name or a password in it: write them into headers`);
+  checkWord(`${where}: type`, type, ["http", "streamable-http", "sse"]);
+  checkTextsByName(`${where}: headers`, headers);
+  return { type: type === "sse" ? "sse" : "http", url, headers };
+}
+
+function toMs(what: string, seconds: number | undefined): number | undefined {
+  if (seconds === undefined) return undefined;
+  if (typeof seconds === "number" && seconds > 0 && seconds <= MAX_SECONDS) return seconds * 1000;
+  throw new UserError(`${what} must be a number of seconds, more than 0 and at most ${MAX_SECONDS}`);
+}
+
+function checkTexts(what: string, value: unknown): void {
+  if (!Array.isArray(value) || !value.every((each) => typeof each === "string"))
+    throw new UserError(`${what} must be a list of strings`);
+}
+
+/** Values may be keys, so they are not shown. */
+function checkTextsByName(what: string, value: unknown): void {
+  if (!isRecord(value)) throw new UserError(`${what} must be an object of strings`);
+  const wrong = Object.keys(value).find((name) => typeof value[name] !== "string");
+  if (wrong !== undefined) throw new UserError(`${what}: ${wrong} must be a string`);
+}
