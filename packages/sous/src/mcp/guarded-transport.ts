@@ -92,18 +92,19 @@ export class GuardedTransport implements Transport {
   }
 
   #receive(message: JSONRPCMessage): void {
-    if ("method" in message) {
+    if ("method" in message && !("result" in message) && !("error" in message)) {
       if (this.#mayPass(message)) this.onmessage?.(message);
       return;
     }
     const id = this.#openId("id" in message ? message.id : undefined);
     // Late, doubled, or for something that was never asked.
     if (id === undefined) return;
-    if (!isAnswer(message)) {
+    const answer = toAnswer(message, id);
+    if (answer === undefined) {
       this.#fail(id, "its answer was not one of the protocol");
     } else {
       this.#close(id);
-      this.onmessage?.({ ...message, id });
+      this.onmessage?.(answer);
     }
   }
 
@@ -129,10 +130,18 @@ export class GuardedTransport implements Transport {
   }
 }
 
-function isAnswer(message: object): boolean {
-  if ("result" in message) return isRecord(message.result);
-  const { code, message: words } = "error" in message && isRecord(message.error) ? message.error : {};
-  return Number.isInteger(code) && typeof words === "string";
+/** Only what the protocol knows: the SDK drops an answer with anything else in it, and would wait for another. */
+function toAnswer(message: object, id: RequestId): JSONRPCMessage | undefined {
+  const { result, error } = message as Readonly<Record<string, unknown>>;
+  if (error !== undefined && error !== null) {
+    const { code, message: words } = isRecord(error) ? error : {};
+    if (!Number.isInteger(code) || typeof words !== "string") return undefined;
+    return { jsonrpc: "2.0", id, error: { code: Number(code), message: words } };
+  }
+  if (!isRecord(result)) return undefined;
+  // Nothing of it is used here.
+  const { _meta, ...rest } = result;
+  return { jsonrpc: "2.0", id, result: rest };
 }
 
 function isCancellation(message: object): message is { params: { requestId: RequestId } } {

@@ -76,6 +76,23 @@ suite("B6.1: a call over HTTP fails at once, and not by its time limit", () => {
   }
 });
 
+test("B6.1: an error of a server that claims a status is not taken for a lost session or a refused key", async () => {
+  await using world = await hostileWorld();
+  await using web = await hostileHttp(({ body: { id, method, params } }, response) => {
+    if (method !== "tools/call") return false;
+    const data = params?.arguments;
+    response
+      .writeHead(200, JSON_TYPE)
+      .end(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -1, message: "torn", data } }));
+    return true;
+  });
+  const transport: McpTransport = { type: "http", url: web.url, headers: {} };
+  const opened = await world.open(world.server({}, { name: "web", transport }));
+  for (const status of [404, 401]) {
+    assert.equal((await callTool(opened, { status })).error, "The MCP server web could not run echo: torn");
+  }
+});
+
 test("B6.1: an answer without end to a message of the older SSE is not collected without end", async () => {
   await using world = await hostileWorld();
   const answers: ServerResponse[] = [];
