@@ -1,5 +1,7 @@
 /** Names of tools of MCP servers: `mcp__github__create_issue`, as rules, agent files and models write them. */
 
+import { matchesGlob } from "./glob.ts";
+
 const PREFIX = "mcp__";
 const MAX_NAME = 64;
 const MAX_SERVER = 32;
@@ -44,4 +46,54 @@ export function readMcpName(name: string): McpName | undefined {
   const tool = end === -1 ? "" : rest.slice(end + 2);
   if (server === "") return undefined;
   return { server, tool: tool === "" || tool === "*" ? undefined : tool };
+}
+
+/**
+ * Whether a name or pattern that forbids may mean this tool. People write a server as it is called in the settings, another case,
+ * `-` for `_`, the server's own name of the tool, and none of our hashes. To forbid a tool too many is safe; to miss one is not.
+ */
+export function mayMeanMcpTool(pattern: string, toolName: string): boolean {
+  const { server, tool } = readMcpName(toolName) ?? {};
+  if (server === undefined || tool === undefined) return false;
+  const isCut = toolName.length === MAX_NAME;
+  if (mayMeanName(folded(pattern), folded(toolName), isCut)) return true;
+  return readings(pattern).some(({ server: meant, tool: meantTool }) => {
+    const isServer = /[*?]/.test(meant)
+      ? matchesGlob(folded(meant), folded(server))
+      : mcpServerPart(folded(mcpServerPart(meant))) === mcpServerPart(folded(server));
+    return isServer && mayMeanName(folded(meantTool), folded(tool), isCut);
+  });
+}
+
+/** Of the name of a server in the settings. */
+const MAX_SETTING = 100;
+
+/** A server may have `__` in its name, so every `__` may be where the name of the tool begins. */
+function readings(pattern: string): { readonly server: string; readonly tool: string }[] {
+  const [, rest = ""] = /^mcp__?(.+)$/is.exec(pattern) ?? [];
+  if (rest === "") return [];
+  const ends = Array.from({ length: MAX_SETTING }, (_, index) => index + 1).filter((at) => rest.startsWith("__", at));
+  const split = ends.map((end) => ({ server: rest.slice(0, end), tool: rest.slice(end + 2) || "*" }));
+  return [...split, { server: rest, tool: "*" }];
+}
+
+/** Of a name that was cut, the rest is not known: what fits its beginning may fit all of it. */
+function mayMeanName(pattern: string, name: string, isCut: boolean): boolean {
+  if (matchesGlob(pattern, name)) return true;
+  const own = name.replace(HASHED, "");
+  if (own === name) return false;
+  const longest = Math.min(pattern.length, 2 * MAX_NAME);
+  const begins = isCut ? Array.from({ length: longest }, (_, at) => pattern.slice(0, at + 1)) : [pattern];
+  // Before the hash, one `_` may belong to the name.
+  return begins.some((begin) => matchesGlob(begin, own) || matchesGlob(begin, `${own}_`));
+}
+
+const HASHED = /_[0-9a-f]{8}$/;
+
+/** What people take for the same name. */
+function folded(name: string): string {
+  return name
+    .replace(/[^A-Za-z0-9*?]+/g, "_")
+    .replace(/\*+/g, "*")
+    .toLowerCase();
 }

@@ -1,7 +1,7 @@
 /** Files of the user's state folder that only the user may read: written whole or not at all, by one process at a time. */
 
 import { randomBytes } from "node:crypto";
-import { chmod, lstat, mkdir, open, rename, rm, stat } from "node:fs/promises";
+import { chmod, lstat, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { codeOf, UserError } from "../core/errors.ts";
@@ -55,17 +55,54 @@ async function makeFolders(folder: string): Promise<void> {
 }
 
 async function lock(file: string): Promise<AsyncDisposable> {
-  for (const deadline = Date.now() + STALE_MS; ; await wait(20)) {
-    try {
-      await (await open(file, "wx", 0o600)).close();
-      return { [Symbol.asyncDispose]: () => rm(file, { force: true }) };
-    } catch (error) {
-      if (codeOf(error) !== "EEXIST") throw error;
-      const heldSince = await stat(file).then(
-        ({ mtimeMs }) => mtimeMs,
-        () => Date.now(),
-      );
-      if (Date.now() - heldSince > STALE_MS || Date.now() > deadline) await rm(file, { force: true });
-    }
+  let seen: { readonly id: string | undefined; readonly since: number } = { id: undefined, since: Date.now() };
+  for (;;) {
+    const own = await tryLock(file);
+    if (own !== undefined) return { [Symbol.asyncDispose]: () => removeLock(file, own) };
+    const held = await stateOf(file);
+    if (held?.id !== seen.id) seen = { id: held?.id, since: Date.now() };
+    // By its age, or by our own wait: a clock may have been set back.
+    const isStale = held !== undefined && Date.now() - Math.min(held.madeAt, seen.since) > STALE_MS;
+    if (isStale) await breakLock(file, held.id);
+    else await wait(20);
   }
+}
+
+/** What the lock is known by; undefined when another process has it. */
+async function tryLock(file: string): Promise<string | undefined> {
+  try {
+    await using handle = await open(file, "wx", 0o600);
+    return idOf(await handle.stat({ bigint: true }));
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return undefined;
+    throw error;
+  }
+}
+
+/** One process at a time: another one could remove the lock of the one that was faster. */
+async function breakLock(file: string, stale: string): Promise<void> {
+  const breaking = `${file}.stale`;
+  const own = await tryLock(breaking);
+  if (own !== undefined) {
+    await removeLock(file, stale);
+    await removeLock(breaking, own);
+    return;
+  }
+  const held = await stateOf(breaking);
+  if (held !== undefined && Date.now() - held.madeAt > STALE_MS) await removeLock(breaking, held.id);
+  else await wait(20);
+}
+
+/** No other than this one. */
+async function removeLock(file: string, id: string): Promise<void> {
+  if ((await stateOf(file))?.id === id) await rm(file, { force: true });
+}
+
+async function stateOf(file: string): Promise<{ readonly id: string; readonly madeAt: number } | undefined> {
+  const found = await lstat(file, { bigint: true }).catch(() => undefined);
+  return found && { id: idOf(found), madeAt: Number(found.mtimeMs) };
+}
+
+function idOf({ ino, mtimeNs }: { readonly ino: bigint; readonly mtimeNs: bigint }): string {
+  return `${ino}:${mtimeNs}`;
 }

@@ -4,6 +4,7 @@ import { oneLine, shortened } from "../core/clean-text.ts";
 import type { FilePart } from "../core/message.ts";
 import { isRecord } from "../core/schema.ts";
 import type { ToolResult } from "../core/tool.ts";
+import { mediaTypeOf } from "./media-type.ts";
 
 /** Of one picture, sound or document, as base64; of all together. */
 const MAX_FILE = 7 * 1024 * 1024;
@@ -20,9 +21,13 @@ const MEDIA_TYPES: ReadonlySet<string> = new Set([
 
 /** The texts in their order, the files beside them, and `structuredContent` as data. */
 export function toToolResult(answer: Readonly<Record<string, unknown>>): ToolResult {
-  const { content = [], structuredContent, isError = false, task } = answer;
+  const { content = [], structuredContent, isError = false, task, inputRequests } = answer;
   if (isRecord(task))
     return failed("The server answered with a task, which sous does not support: its result was not waited for");
+  if (isRecord(inputRequests))
+    return failed(
+      "The server asks for input before it makes the call, which sous does not support: the call was not made",
+    );
   if (!Array.isArray(content)) return failed("The server's answer is not a tool result of MCP");
   const documents: FilePart[] = [];
   const lines = content.slice(0, MAX_PARTS).map((part) => readPart(part, documents));
@@ -102,12 +107,14 @@ function readResource({ uri, text, blob, mimeType }: Record<string, unknown>, do
 
 /** Empty when it was added. */
 function addFile(data: unknown, mimeType: unknown, documents: FilePart[], what: string): string {
-  const mediaType = typeof mimeType === "string" ? (mimeType.toLowerCase().split(";")[0] ?? "").trim() : "";
+  const claimed = typeof mimeType === "string" ? (mimeType.toLowerCase().split(";")[0] ?? "").trim() : "";
   if (typeof data !== "string" || data === "") return `[${what} without data was left out]`;
-  if (!MEDIA_TYPES.has(mediaType)) return `[${what} of the type ${named(mimeType)} was left out: ${sizeOf(data)}]`;
+  if (!MEDIA_TYPES.has(claimed)) return `[${what} of the type ${named(mimeType)} was left out: ${sizeOf(data)}]`;
   if (data.length > MAX_FILE || documents.length >= MAX_FILES)
     return `[${what} was left out: ${sizeOf(data)}, too much]`;
   if (!isBase64(data)) return `[${what} that is not base64 was left out]`;
+  const mediaType = mediaTypeOf(data);
+  if (mediaType === undefined) return `[${what} was left out: it is not of the type ${claimed}]`;
   documents.push({ type: "file", mediaType, data });
   return "";
 }

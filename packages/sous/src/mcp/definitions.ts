@@ -5,8 +5,10 @@ import { cleanText, oneLine, shortened } from "../core/clean-text.ts";
 import type { McpServer } from "../core/configuration.ts";
 import { messageOf } from "../core/errors.ts";
 import { matchesGlob } from "../core/glob.ts";
+import { mayMeanMcpTool } from "../core/mcp-names.ts";
 import { isRecord, type JsonSchema } from "../core/schema.ts";
 import type { McpDefinition } from "./pins.ts";
+import { toolNameOf } from "./tool-name.ts";
 
 /** Of a description, and of any text in a schema. */
 const MAX_TEXT = 2048;
@@ -60,10 +62,13 @@ export function readDefinitions(server: McpServer, listed: readonly unknown[], c
   };
 }
 
-/** By the name that the server gives it. */
-function isChosen({ tools, deny }: McpServer, name: string): boolean {
+/** By the name that the server gives it; to deny, also by what it is called here. */
+function isChosen({ name: server, tools, deny }: McpServer, name: string): boolean {
   const isOffered = tools === undefined || tools.some((pattern) => matchesGlob(pattern, name));
-  return isOffered && !deny.some((pattern) => matchesGlob(pattern, name));
+  const toolName = toolNameOf(server, name);
+  const isDenied = (pattern: string): boolean =>
+    [pattern, `mcp__${server}__${pattern}`].some((each) => mayMeanMcpTool(each, toolName));
+  return isOffered && !deny.some((pattern) => matchesGlob(pattern, name) || isDenied(pattern));
 }
 
 function leftOut(server: McpServer, tool: string, why: string): string {

@@ -23,13 +23,17 @@ export class GuardedTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #inner: Transport;
-  /** Our requests without an answer. */
-  readonly #open = new Set<RequestId>();
+  /** Our requests without an answer, each with what ends its connection. */
+  readonly #open = new Map<RequestId, AbortController>();
   /** Requests of the server without an answer. */
   readonly #asked = new Set<RequestId>();
 
-  constructor(inner: Transport) {
+  /** Whether an answer is to come in a stream, for a transport that has it otherwise when a request is sent. */
+  readonly #comesLater: (id: RequestId) => boolean;
+
+  constructor(inner: Transport, comesLater: (id: RequestId) => boolean = () => true) {
     this.#inner = inner;
+    this.#comesLater = comesLater;
   }
 
   get sessionId(): string | undefined {
@@ -46,7 +50,7 @@ export class GuardedTransport implements Transport {
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     if ("method" in message && "id" in message) return await this.#ask(message, message.id, options);
     if ("id" in message && message.id !== undefined) this.#asked.delete(message.id);
-    if (isCancellation(message)) this.#open.delete(message.params.requestId);
+    if (isCancellation(message)) this.#close(message.params.requestId);
     await this.#inner.send(message, options);
   }
 
@@ -60,33 +64,47 @@ export class GuardedTransport implements Transport {
 
   /** Every open request gets this as the answer of the server. */
   failOpen(words: string): void {
-    for (const id of [...this.#open]) this.#fail(id, words);
+    for (const id of [...this.#open.keys()]) this.#fail(id, words);
   }
 
-  async #ask(message: JSONRPCMessage, id: RequestId, options?: TransportSendOptions): Promise<void> {
-    this.#open.add(id);
+  async #ask(message: JSONRPCMessage, id: RequestId, options: TransportSendOptions = {}): Promise<void> {
+    const over = new AbortController();
+    this.#open.set(id, over);
+    const { requestSignal: given } = options;
+    const requestSignal = given === undefined ? over.signal : AbortSignal.any([given, over.signal]);
     try {
       const onRequestStreamEnd = () => this.#fail(id, "the connection was lost before the answer came");
-      await this.#inner.send(message, { ...options, onRequestStreamEnd });
+      await this.#inner.send(message, { ...options, requestSignal, onRequestStreamEnd });
+      if (!this.#comesLater(id)) this.#fail(id, "it sent no answer to the request");
     } catch (error) {
-      this.#open.delete(id);
+      // Cancelled in the meantime, or answered: nothing waits for it.
+      if (!this.#close(id)) return;
       throw error;
     }
   }
 
+  /** Ends its connection, so that the server cannot hold it. False when it was closed before. */
+  #close(id: RequestId): boolean {
+    const over = this.#open.get(id);
+    this.#open.delete(id);
+    over?.abort();
+    return over !== undefined;
+  }
+
   #receive(message: JSONRPCMessage): void {
-    if ("method" in message) {
+    if ("method" in message && !("result" in message) && !("error" in message)) {
       if (this.#mayPass(message)) this.onmessage?.(message);
       return;
     }
     const id = this.#openId("id" in message ? message.id : undefined);
     // Late, doubled, or for something that was never asked.
     if (id === undefined) return;
-    if (!isAnswer(message)) {
+    const answer = toAnswer(message, id);
+    if (answer === undefined) {
       this.#fail(id, "its answer was not one of the protocol");
     } else {
-      this.#open.delete(id);
-      this.onmessage?.({ ...message, id });
+      this.#close(id);
+      this.onmessage?.(answer);
     }
   }
 
@@ -107,15 +125,23 @@ export class GuardedTransport implements Transport {
   }
 
   #fail(id: RequestId, message: string): void {
-    if (!this.#open.delete(id)) return;
+    if (!this.#close(id)) return;
     this.onmessage?.({ jsonrpc: "2.0", id, error: { code: FAILED_HERE, message } });
   }
 }
 
-function isAnswer(message: object): boolean {
-  if ("result" in message) return isRecord(message.result);
-  const { code, message: words } = "error" in message && isRecord(message.error) ? message.error : {};
-  return Number.isInteger(code) && typeof words === "string";
+/** Only what the protocol knows: the SDK drops an answer with anything else in it, and would wait for another. */
+function toAnswer(message: object, id: RequestId): JSONRPCMessage | undefined {
+  const { result, error } = message as Readonly<Record<string, unknown>>;
+  if (error !== undefined && error !== null) {
+    const { code, message: words } = isRecord(error) ? error : {};
+    if (!Number.isInteger(code) || typeof words !== "string") return undefined;
+    return { jsonrpc: "2.0", id, error: { code: Number(code), message: words } };
+  }
+  if (!isRecord(result)) return undefined;
+  // Nothing of it is used here.
+  const { _meta, ...rest } = result;
+  return { jsonrpc: "2.0", id, result: rest };
 }
 
 function isCancellation(message: object): message is { params: { requestId: RequestId } } {

@@ -6,11 +6,12 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
-import { Readable, Transform } from "node:stream";
+import { Readable } from "node:stream";
 import { codeOf, ToolFailure } from "../core/errors.ts";
+import { isRecord } from "../core/schema.ts";
 import { hostOf, isMetadataAddress, isPublicAddress } from "../machine/address.ts";
 import { type Addresses, isRedirect, only, resolveHere } from "../machine/checked-address.ts";
-import { MAX_MESSAGE_BYTES } from "./stdio-transport.ts";
+import { BoundedMessages } from "./bounded-messages.ts";
 
 export type HttpRules = {
   readonly url: URL;
@@ -22,6 +23,8 @@ export type HttpRules = {
   readonly isOwn: boolean;
   /** Called when the stream that a server sends messages in has ended. */
   readonly onStreamEnd: () => void;
+  /** Called when a stream begins in which the answer to this request of ours is to come; unset where none comes so. */
+  readonly onAnswerStream?: (id: unknown) => void;
 };
 
 const MAX_REDIRECTS = 5;
@@ -101,6 +104,10 @@ function ask(url: URL, addresses: Addresses, init: RequestInit, rules: HttpRules
     message.on("error", () => undefined);
     resolve(message);
   });
+  request.on("upgrade", (_message, socket) => {
+    socket.destroy();
+    reject(new ToolFailure(`${url.host} answered with the status 101`));
+  });
   request.on("error", (error) => (signal?.aborted ? reject(signal.reason) : reject(unreachable(url.host, error))));
   request.end(typeof body === "string" ? body : undefined);
   return promise;
@@ -123,8 +130,9 @@ function headersOf(init: RequestInit, { headers }: HttpRules): Record<string, st
 /** Statuses whose answers have no body. */
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
-function toResponse(reply: IncomingMessage, { method = "GET" }: RequestInit, rules: HttpRules): Response {
+function toResponse(reply: IncomingMessage, init: RequestInit, rules: HttpRules): Response {
   const { statusCode: status = 502, headers } = reply;
+  const { method = "GET" } = init;
   if (status < 200 || status > 599) throw new ToolFailure(`${rules.url.host} answered with the status ${status}`);
   const packed = headers["content-encoding"];
   if (packed !== undefined && packed !== "identity") throw new ToolFailure(`${rules.url.host} packs its answers`);
@@ -138,10 +146,15 @@ function toResponse(reply: IncomingMessage, { method = "GET" }: RequestInit, rul
     reply.resume();
     return new Response(null, { status, headers: fields });
   }
-  const isStream = (headers["content-type"] ?? "").toLowerCase().startsWith("text/event-stream");
-  const bounded = reply.pipe(new BoundedMessages(isStream));
+  const asked = method === "POST" && rules.onAnswerStream !== undefined ? requestIn(init) : undefined;
+  // Everything else is collected before it is looked at, whatever it says it is.
+  const isStream = status === 200 && isEvents(headers["content-type"]) && (method === "GET" || asked !== undefined);
+  if (isStream && asked !== undefined) rules.onAnswerStream?.(asked.id);
+  const bounded = reply.pipe(new BoundedMessages({ isStream, isAnswer: asked !== undefined }));
   reply.on("error", (error) => bounded.destroy(error));
   reply.on("close", () => reply.complete || bounded.destroy(new Error("the connection was lost")));
+  // What is not read any more is not held by the server either.
+  bounded.on("close", () => reply.destroy());
   if (isStream && method === "GET") bounded.on("close", rules.onStreamEnd);
   bounded.on("error", () => undefined);
   return new Response(Readable.toWeb(bounded) as ConstructorParameters<typeof Response>[0], {
@@ -150,44 +163,16 @@ function toResponse(reply: IncomingMessage, { method = "GET" }: RequestInit, rul
   });
 }
 
-/** Fails at the first message that is too long. In a stream of events a message ends with an empty line. */
-class BoundedMessages extends Transform {
-  readonly #isStream: boolean;
-  #bytes = 0;
-  #isLineEmpty = false;
-
-  constructor(isStream: boolean) {
-    super();
-    this.#isStream = isStream;
-  }
-
-  override _transform(chunk: Buffer, _encoding: string, done: (error?: Error | null, data?: Buffer) => void): void {
-    this.#count(chunk);
-    if (this.#bytes > MAX_MESSAGE_BYTES) done(new Error(`a message is longer than ${MAX_MESSAGE_BYTES} bytes`));
-    else done(null, chunk);
-  }
-
-  #count(chunk: Buffer): void {
-    if (!this.#isStream) {
-      this.#bytes += chunk.length;
-      return;
-    }
-    for (const byte of chunk) {
-      if (byte === LF || byte === CR) {
-        if (this.#isLineEmpty) this.#bytes = 0;
-        // CR LF is one end of a line, and two of them are an empty line: CR alone is not used by servers.
-        if (byte === LF) this.#isLineEmpty = true;
-      } else {
-        this.#isLineEmpty = false;
-        this.#bytes += 1;
-        if (this.#bytes > MAX_MESSAGE_BYTES) return;
-      }
-    }
-  }
+/** What we ask, if it wants an answer. */
+function requestIn({ body }: RequestInit): { readonly id: unknown } | undefined {
+  const message: unknown = typeof body === "string" ? JSON.parse(body) : undefined;
+  return isRecord(message) && "method" in message && "id" in message ? { id: message.id } : undefined;
 }
 
-const LF = 0x0a;
-const CR = 0x0d;
+function isEvents(contentType = ""): boolean {
+  const [type = ""] = contentType.toLowerCase().split(";");
+  return type.trim() === "text/event-stream";
+}
 
 function fail(host: string, error: unknown): never {
   throw unreachable(host, error);

@@ -3,11 +3,11 @@
 import type { ReconnectionScheduler, Transport } from "@modelcontextprotocol/client";
 import type { Clock } from "../core/clock.ts";
 import type { McpServer } from "../core/configuration.ts";
-import { ToolFailure } from "../core/errors.ts";
+import { ignore, ToolFailure } from "../core/errors.ts";
 import { hostOf } from "../machine/address.ts";
 import type { McpGround } from "./ground.ts";
 import { GuardedTransport } from "./guarded-transport.ts";
-import { fetchFor } from "./http-fetch.ts";
+import { fetchFor, type HttpRules } from "./http-fetch.ts";
 import type { Sdk } from "./sdk.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
@@ -47,14 +47,16 @@ function programWay({ transport }: McpServer, { programs, cwd, environment }: Mc
 }
 
 function httpWay(server: McpServer, ground: McpGround, sdk: Sdk): Way {
-  const { url, fetch } = webAccess(server, ground, () => {});
+  const streamed = new Set<unknown>();
+  const { url, fetch } = webAccess(server, ground, { onStreamEnd: ignore, onAnswerStream: (id) => streamed.add(id) });
   const inner = new sdk.StreamableHTTPClientTransport(url, {
     fetch,
     redirectPolicy: "follow",
     onInsufficientScope: "throw",
     reconnectionScheduler: reconnections(ground.clock),
   });
-  return { transport: new GuardedTransport(inner as Transport), endSession: () => inner.terminateSession() };
+  const transport = new GuardedTransport(inner as Transport, (id) => streamed.delete(id));
+  return { transport, endSession: () => inner.terminateSession() };
 }
 
 const MAX_RECONNECTIONS = 1000;
@@ -73,17 +75,21 @@ function reconnections(clock: Clock): ReconnectionScheduler {
 
 function sseWay(server: McpServer, ground: McpGround, sdk: Sdk): Way {
   // All answers come in one stream: without it the connection is over.
-  const { url, fetch } = webAccess(server, ground, () => void inner.close());
+  const { url, fetch } = webAccess(server, ground, { onStreamEnd: () => void inner.close() });
   const inner = new sdk.SSEClientTransport(url, { fetch, redirectPolicy: "follow" });
   return { transport: new GuardedTransport(inner as Transport) };
 }
 
-function webAccess({ transport, scope }: McpServer, { mayReach }: McpGround, onStreamEnd: () => void) {
+function webAccess(
+  { transport, scope }: McpServer,
+  { mayReach }: McpGround,
+  streams: Pick<HttpRules, "onStreamEnd" | "onAnswerStream">,
+) {
   if (transport.type === "stdio") throw new Error("Unreachable: a program has no address");
   const url = URL.parse(transport.url);
   if (url === null) throw new ToolFailure("its url is not an address");
   const isOwn = scope === "user";
   const mayBeLocal = isOwn || mayReach?.(hostOf(url)) === true;
   const { headers } = transport;
-  return { url, fetch: fetchFor({ url, headers, mayBeLocal, isOwn, onStreamEnd }) };
+  return { url, fetch: fetchFor({ url, headers, mayBeLocal, isOwn, ...streams }) };
 }

@@ -1,7 +1,7 @@
 /** The pattern of a rule: `terminal(git status*)`, `write_file(.env*)`, `fetch(example.com)`, or a tool alone. */
 
 import { matchesGlob, matchesPath, mayStart, pathNames, wildcardSegments } from "../core/glob.ts";
-import { readMcpName } from "../core/mcp-names.ts";
+import { mayMeanMcpTool, readMcpName } from "../core/mcp-names.ts";
 import { outsideName } from "../core/outside-agent.ts";
 import { type Action, type ActionKind, kindOf, namedAgent, readHost } from "./action.ts";
 import { compileCommandPattern } from "./command-pattern.ts";
@@ -44,12 +44,13 @@ export function compilePattern(text: string, home?: string): RulePattern | strin
     : compileInner(kindOf(toolName), argument.trim(), home);
   if (typeof inner === "string") return `In ${shortened(written)}: ${inner}`;
   const isMeant = toolTest(toolName, argument);
+  const mayBeMeant = (action: Action): boolean => isMeant(action) || mayMeanMcpTool(toolName, action.toolName);
   return {
     scope: inner.scope,
     isFor: (name) => name === toolName,
     covers: (action, part) => isMeant(action) && inner.covers(action, part),
     // An input of an unexpected shape could be what is forbidden.
-    touches: (action) => isMeant(action) && (action.kind === "unknown" || inner.touches(action)),
+    touches: (action) => mayBeMeant(action) && (action.kind === "unknown" || inner.touches(action)),
   };
 }
 
@@ -82,7 +83,9 @@ function toolPattern(toolName: string): RulePattern {
     isFor,
     covers: (action, part) => isFor(action.toolName) || (action.kind === "agents" && isForAgent(action.names[part])),
     touches: (action) =>
-      isFor(action.toolName) || (action.kind === "agents" && action.names.some((name) => isForAgent(name))),
+      isFor(action.toolName) ||
+      mayMeanMcpTool(toolName, action.toolName) ||
+      (action.kind === "agents" && action.names.some((name) => isForAgent(name))),
   };
 }
 

@@ -1,9 +1,13 @@
 /** Attempts to have another tool called than the one that was approved, or a change approved that no person has read. */
 
 import assert from "node:assert/strict";
+import { readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import { ConsentNeeded } from "../../src/core/errors.ts";
+import { changeLocked } from "../../src/machine/private-file.ts";
 import { toolHash } from "../../src/machine/tool-hash.ts";
+import { openPinBook } from "../../src/mcp/pins.ts";
 import { callTool, hostileWorld, type World } from "../mcp/hostile.ts";
 
 const ECHO = { name: "echo", description: "Echoes.", inputSchema: { type: "object" } };
@@ -102,4 +106,28 @@ test("B6.1: an object that is nested without end is a failed result that says so
   const raw = `{"jsonrpc":"2.0","id":$ID,"result":{"content":[],"structuredContent":{"a":${nested}}}}`;
   const result = await callTool(await world.open(world.server({ on: { "tools/call": [{ raw }] } })));
   assert.match(result.error ?? "", /nested too deeply/);
+});
+
+test("B6.2: no approval is lost when several find a lock that a killed process has left, and nothing is left behind", async () => {
+  await using world = await hostileWorld();
+  const server = world.server({});
+  const folder = join(world.folder, "state");
+  const left = join(folder, "mcp-tools.json.lock");
+  await writeFile(left, "");
+  await utimes(left, 0, 0);
+  const names = ["one", "two", "three", "four"];
+  const definition = { description: "", inputSchema: {}, sha256: "" };
+  await Promise.all(names.map((name) => openPinBook(folder).approve(server, { name, ...definition })));
+  assert.equal((await openPinBook(folder).read(server)).approved.size, 4);
+  assert.deepEqual(await readdir(folder), ["mcp-tools.json"]);
+});
+
+test("B6.2: a process whose lock was taken for a dead one's does not remove the lock of the next", async () => {
+  await using world = await hostileWorld();
+  const file = join(world.folder, "state", "approved.json");
+  await changeLocked(file, async () => {
+    await rm(`${file}.lock`);
+    await writeFile(`${file}.lock`, "of the next");
+  });
+  assert.equal(await readFile(`${file}.lock`, "utf8"), "of the next");
 });

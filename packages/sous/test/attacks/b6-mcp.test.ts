@@ -154,6 +154,11 @@ const SURVIVED: [string, Step[], RegExp][] = [
   ["a result that is a list", [{ raw: '{"jsonrpc":"2.0","id":$ID,"result":[1]}' }], /not one of the protocol/],
   ["an error of wrong types", [{ raw: '{"jsonrpc":"2.0","id":$ID,"error":{"code":"x"}}' }], /not one of the protocol/],
   ["an answer with nothing", [{ raw: '{"jsonrpc":"2.0","id":$ID}' }], /not one of the protocol/],
+  [
+    "a result together with an error",
+    [{ raw: '{"jsonrpc":"2.0","id":$ID,"result":{},"error":{"code":-1,"message":"torn"}}' }],
+    /could not run echo: torn$/,
+  ],
   ["content that is a text", [{ result: { content: "hello" } }], /is not a tool result of MCP/],
   [
     "an error with terminal codes",
@@ -170,6 +175,12 @@ for (const [what, steps, expected] of SURVIVED) {
 }
 
 const IGNORED: [string, Step[]][] = [
+  [
+    "what the protocol does not know in an answer",
+    [{ raw: OK.replace("{", '{"__proto__":{},"took":3,"error":null,') }],
+  ],
+  ["a name of a method in an answer", [{ raw: OK.replace("{", '{"method":"ping",') }]],
+  ["a wrong type in what is said about an answer", [{ raw: OK.replace('"content"', '"_meta":7,"content"') }]],
   ["an answer to an id that was never sent", [{ raw: '{"jsonrpc":"2.0","id":999,"result":{}}' }, { raw: OK }]],
   ["an id of another type", [{ raw: '{"jsonrpc":"2.0","id":true,"result":{}}' }, { raw: OK }]],
   ["two answers to one id", [{ raw: OK }, { raw: OK.replace("ok", "second") }]],
@@ -319,9 +330,9 @@ test("B6.1: swapped ids of two calls go to the calls they name, each once", asyn
   const opened = await world.open(world.server({ on: { "tools/call": [] } }));
   const calls = [callTool(opened, { a: "1" }), callTool(opened, { a: "2" })];
   await until(() => called(world.log(), "tools/call") === 2, "both calls arrive");
-  // Each reads what is approved first, so they may arrive in any order.
   const sent = world.log().filter(({ method }) => method === "tools/call");
-  const ids = ["1", "2"].map((a) => Number(sent.find((line) => JSON.stringify(line).includes(`"a":"${a}"`))?.id));
+  // By their input: either of them may arrive first.
+  const ids = ["1", "2"].map((a) => Number(sent.find(({ params }) => JSON.stringify(params).includes(`"${a}"`))?.id));
   const answers = ids.toReversed().map((id) => ({ raw: OK.replace("$ID", String(id)).replace("ok", `for ${id}`) }));
   world.change("bad", { on: { "tools/call": [...answers, ...answers, { raw: OK }] } });
   assert.equal((await callTool(opened)).output, "ok");

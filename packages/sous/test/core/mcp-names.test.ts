@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
-import { mcpServerPart, mcpToolName, readMcpName } from "../../src/core/mcp-names.ts";
+import { mayMeanMcpTool, mcpServerPart, mcpToolName, readMcpName } from "../../src/core/mcp-names.ts";
 
 const hash = (text: string): string => createHash("sha256").update(text).digest("hex");
 const nameOf = (server: string, tool: string): string => mcpToolName(server, tool, hash);
@@ -48,6 +48,32 @@ test("a name is read back as its server and the tool it begins with", () => {
     }),
   );
 });
+
+test("B5.3: what forbids a tool by the names of its settings and its server, in any case, means it, and so does its server alone", () => {
+  // `*` and `?` are patterns there.
+  const plain = TEXT.filter((text) => !/[*?]/.test(text));
+  fc.assert(
+    fc.property(plain, plain, (server, tool) => {
+      const name = nameOf(server, tool);
+      const written = `mcp__${server}__${tool}`;
+      for (const each of [name, written, written.toUpperCase(), written.replaceAll("-", "_"), `mcp__${server}`])
+        assert.equal(mayMeanMcpTool(each, name), true, each);
+    }),
+  );
+});
+
+const OTHERS: [pattern: string, name: string][] = [
+  ["mcp__github__get", "mcp__github__get_issue"],
+  ["mcp__git", "mcp__github__get_issue"],
+  ["mcp__github__delete_*", "mcp__github__get_issue"],
+  ["mcp__github__x", nameOf("github", "y.z")],
+  ["mcp__github__a*", nameOf("github", "b".repeat(70))],
+  ["mcp__*__read_file", "read_file"],
+  ["read_file", "mcp__github__read_file"],
+];
+for (const [pattern, name] of OTHERS) {
+  test(`what forbids ${pattern} does not mean ${name}`, () => assert.equal(mayMeanMcpTool(pattern, name), false));
+}
 
 const PAIRS: [string, string, string, string][] = [
   ["a", "b__c", "a__b", "c"],

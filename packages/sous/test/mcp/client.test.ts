@@ -11,7 +11,7 @@ import { VirtualClock } from "../../src/testing/virtual-clock.ts";
 import { callTool, hostileWorld, isAlive, until } from "./hostile.ts";
 
 const ECHO = { name: "echo", description: "Echoes.", inputSchema: { type: "object" } };
-const PICTURE = Buffer.from("picture").toString("base64");
+const PICTURE = Buffer.from("\x89PNG\r\n\x1a\npicture", "latin1").toString("base64");
 
 function answering(result: unknown) {
   return { on: { "tools/call": [{ result }] } };
@@ -102,6 +102,29 @@ const ANSWERS: [string, unknown, unknown][] = [
     "structured content that says more than the text is said",
     { content: [{ type: "text", text: "a" }], structuredContent: { content: "a", size: 1 } },
     { success: true, output: 'a\n{"content":"a","size":1}', data: { content: "a", size: 1 } },
+  ],
+  [
+    "B6.1: a picture that is another one is what its bytes say, and one that is none is left out",
+    {
+      content: [
+        { type: "image", data: PICTURE, mimeType: "image/jpeg" },
+        { type: "image", data: Buffer.from("<html>").toString("base64"), mimeType: "image/png" },
+      ],
+    },
+    {
+      success: true,
+      output: "[image was left out: it is not of the type image/png]",
+      documents: [{ type: "file", mediaType: "image/png", data: PICTURE }],
+    },
+  ],
+  [
+    "B6.4: a result that asks for input is a failed result, and not a call that was made",
+    { resultType: "input_required", inputRequests: { a: { method: "elicitation/create", params: {} } } },
+    {
+      success: false,
+      output: "",
+      error: "The server asks for input before it makes the call, which sous does not support: the call was not made",
+    },
   ],
   [
     "a task is a failed result",

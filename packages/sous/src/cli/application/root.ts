@@ -2,7 +2,7 @@
 
 import { choiceAmong, described, toDefinition } from "../../config/agents/definition.ts";
 import type { AgentFile } from "../../config/agents/file.ts";
-import { concernsServer, covers, deniedNames, givenEntry, grants } from "../../config/agents/mcp-entries.ts";
+import { concernsServer, covers, deniedNames, givenEntry, grants, mayDeny } from "../../config/agents/mcp-entries.ts";
 import { type AgentDefinition, agent } from "../../core/agent.ts";
 import type { Configuration } from "../../core/configuration.ts";
 import { MissingKey } from "../../core/errors.ts";
@@ -180,12 +180,15 @@ function chooseTools({ tools, servers, agents, hasServers, maxChildren }: ToolOf
   const starting = [...GENERIC, ...agents.map((name) => `subagent_${name}`), ...(hasServers ? [DELEGATE] : [])];
   const known = [...tools.map(({ name }) => name), ...starting, ...COMPANIONS];
   const isKnown = (given: string): boolean => known.some((name) => isAmong([given], name));
-  const denied = denyTools.find((given) => !isKnown(given) && serverOf(given, servers) === undefined);
+  const denies = (given: string, name: string): boolean => mayDeny(given, name) || isAmong([given], name);
+  const isUnknown = (given: string): boolean =>
+    !known.some((name) => denies(given, name)) && serverOf(given, servers) === undefined;
+  const denied = denyTools.find(isUnknown);
   const unknown = only?.find((given) => !isKnown(given)) ?? denied;
   if (unknown !== undefined) throw usageError(unknownTool(unknown, known, serverOf(unknown, servers)));
   const left = starting.filter((name) => (only?.includes(name) ?? true) && !denyTools.includes(name));
   const isOff = noDelegate || maxChildren === 0 || denyTools.includes("subagent") || left.length === 0;
-  const deniedTools = tools.map(({ name }) => name).filter((name) => isAmong(denyTools, name));
+  const deniedTools = tools.map(({ name }) => name).filter((name) => denyTools.some((given) => denies(given, name)));
   return {
     tools: tools.filter(({ name }) => only === undefined || isAmong(only, name)),
     delegates: !isOff,

@@ -4,7 +4,7 @@
  */
 
 import { matchesGlob } from "../../core/glob.ts";
-import { mcpServerPart, mcpToolName, readMcpName } from "../../core/mcp-names.ts";
+import { mayMeanMcpTool, mcpServerPart, mcpToolName, readMcpName } from "../../core/mcp-names.ts";
 import { toolHash } from "../../machine/tool-hash.ts";
 import type { AgentDialect, AgentFile } from "./file.ts";
 
@@ -72,7 +72,7 @@ export function grants({ tools }: Pick<Named, "tools">, tool: string): boolean {
 
 /** Whether neither the agent nor anything below it may use this tool. */
 export function denies({ deny }: Pick<Named, "deny">, tool: string): boolean {
-  return deny.some((entry) => coversAnyForm(entry, tool));
+  return deny.some((entry) => mayDeny(entry, tool));
 }
 
 /** What the file denies, by the names of these tools, too: the runtime compares whole names. Patterns stay for what comes later. */
@@ -88,9 +88,9 @@ export function covers(entry: string, tool: string): boolean {
   return entry.startsWith(JOINED) ? matchesGlob(entry, tool) : matchesGlob(entry, flatName(tool));
 }
 
-/** The other programs write `_` for what no name has, where our names end with a hash. */
-export function coversAnyForm(entry: string, tool: string): boolean {
-  return covers(entry, tool) || (isMcpEntry(tool) && covers(entry, tool.replace(/_[0-9a-f]{8}$/, "")));
+/** Whether an entry that denies may name this tool. */
+export function mayDeny(entry: string, tool: string): boolean {
+  return covers(entry, tool) || mayMeanMcpTool(entry, tool);
 }
 
 function flatName(tool: string): string {

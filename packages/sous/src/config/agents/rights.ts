@@ -3,7 +3,7 @@
 import type { McpServer, PermissionEffect } from "../../core/configuration.ts";
 import { METERED_OUTPUT } from "../../core/limits.ts";
 import type { AgentFile, AgentProblem, FieldOrigin } from "./file.ts";
-import { concernsServer, covers, coversAnyForm, serverEntry } from "./mcp-entries.ts";
+import { concernsServer, covers, mayDeny, serverEntry } from "./mcp-entries.ts";
 
 type EffectiveTool = {
   readonly tool: string;
@@ -82,7 +82,7 @@ function askingOf(agent: AgentFile): EffectiveRights["asking"] {
 
 function effectiveTool(agent: AgentFile, tool: string): EffectiveTool {
   const { tools, deny, fields } = agent.origins;
-  const denied = agent.deny.find((entry) => coversAnyForm(entry, tool));
+  const denied = agent.deny.find((entry) => mayDeny(entry, tool));
   if (denied !== undefined) return { tool, isAllowed: false, from: lineOf(agent, deny[denied]) ?? UNSET };
   if (agent.tools === undefined) return { tool, isAllowed: true, from: INHERITED };
   const listed = agent.tools.find((entry) => covers(entry, tool));

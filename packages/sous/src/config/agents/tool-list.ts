@@ -89,6 +89,8 @@ export function readDenyList(draft: AgentDraft, key: string): void {
       const tool = "mcp" in meaning ? denyingEntry(meaning.mcp) : meaning.tool;
       denyTool(draft, tool, { path, said, name, specifier });
     } else if (meaning === "children") draft.children(false, path, said);
+    // As people write it: `mcp_github_create_issue`, `MCP__GitHub`.
+    else if (/^mcp_/i.test(name)) draft.deny(denyingEntry(name), path, said);
     else if (meaning === "unknown" && !/^mcp/i.test(name))
       draft.refuse("SOUS-A006", path, `there is no tool ${said} that could be denied`, suggestion(draft, name));
   }
