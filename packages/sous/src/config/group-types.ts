@@ -20,8 +20,9 @@ export const BY_NAME_ADVICE = 'names with texts such as { "NAME": "text" }';
 export const TEXT: Field = {
   schema: { type: "string", minLength: 1 },
   complain(value) {
-    if (typeof value !== "string") return { kind: "type", message: "must be a text" };
-    return value === "" ? { kind: "range", message: "must not be empty" } : undefined;
+    const fix = "give a text";
+    if (typeof value !== "string") return { kind: "type", message: "must be a text", fix };
+    return value === "" ? { kind: "range", message: "must not be empty", fix } : undefined;
   },
 };
 export const TEXTS: Field = field(
