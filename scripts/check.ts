@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 
-type Step = { name: string; command: readonly [string, ...string[]] };
+type Step = { name: string; command: readonly [string, ...string[]]; env?: Readonly<Record<string, string>> };
 type Result = { step: Step; passed: boolean; seconds: number; output: string };
 
 const inColor: boolean = process.stdout.isTTY;
@@ -14,7 +14,8 @@ const test = [process.execPath, "--conditions=sous-source", "--test", "--test-re
 
 /** The longest first, so that the short ones fill the gaps. */
 const steps: Step[] = [
-  { name: "types", command: ["tsc", "--noEmit"] },
+  // Its garbage is a tenth of its memory, and to collect it takes a third of its time. Other steps need the other core.
+  { name: "types", command: ["tsc", "--noEmit", "--singleThreaded"], env: { GOGC: "off" } },
   { name: "unused", command: ["knip", "--no-progress", "--no-config-hints"] },
   { name: "format and lint", command: ["biome", "ci", "--error-on-warnings", `--colors=${inColor ? "force" : "off"}`] },
   { name: "exports", command: [...test, "packages/sous/test/exports.test.ts"] },
@@ -56,7 +57,7 @@ function runStep(step: Step): Promise<Result> {
     const path = [join(root, "node_modules/.bin"), process.env.PATH ?? ""].join(delimiter);
     const child = spawn(file, parameters, {
       cwd: root,
-      env: { ...process.env, PATH: path, [inColor ? "FORCE_COLOR" : "NO_COLOR"]: "1" },
+      env: { ...process.env, ...step.env, PATH: path, [inColor ? "FORCE_COLOR" : "NO_COLOR"]: "1" },
       stdio: ["ignore", "pipe", "pipe"],
     });
     const finish = (passed: boolean): void =>

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 
 /** A file that changes its process, or measures it, has one of its own. */
 const NEEDS_OWN_PROCESS =
-  /\b(?:importWithout|registerHooks|setFlagsFromString|memoryUsage|syncBuiltinESMExports)\b|\bprocess\.(?:chdir|on|once|kill|exitCode|stdin)\b|\bprocess\.env\.\w+ =|\bmock\.|\/proc\/self/;
+  /\b(?:importWithout|registerHooks|setFlagsFromString|memoryUsage|syncBuiltinESMExports)\b|\bprocess\.(?:chdir|on|once|exitCode|stdin|kill\(process\.pid)\b|\bprocess\.env\.\w+ =(?!=)|\bmock\.|\/proc\/self/;
 
 /** Folders whose tests wait for processes or measure: one file each. */
 const NOT_GROUPED = /\/test\/(?:figures|mutation)\/|\/test\/[^/]*$|^\/examples\//;
@@ -14,7 +14,7 @@ const NOT_GROUPED = /\/test\/(?:figures|mutation)\/|\/test\/[^/]*$|^\/examples\/
 /** Tests that take long begin first, so that none of them is alone at the end. */
 const LONG_FIRST = ["pack", "figures", "cli", "examples", "store", "attacks", "model", "requirements"];
 
-const MAX_FILES = 12;
+const MAX_FILES = 18;
 
 /**
  * The files to run, written into `folder`: each imports tests of one folder, many small ones or one that needs a process of

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import {
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -15,10 +14,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { buildPackage } from "../../../scripts/build.ts";
 import { packedManifest } from "../../../scripts/packed-manifest.ts";
+import { madeOnce } from "./made-once.ts";
 import { packageFolder, rootFolder } from "./source-files.ts";
 
 export type PackedSous = {
@@ -34,29 +33,8 @@ export function packedSous(): Promise<PackedSous> {
   return packed;
 }
 
-const POLL_MS = 50;
-
-/** The first process of a run packs, and the others wait for it. */
 async function packOnce(): Promise<PackedSous> {
-  const shared = process.env.SOUS_TEST_SHARED ?? ownFolder();
-  const done = join(shared, "packed");
-  const failed = join(shared, "packing-failed");
-  // The claim stays, so that no later process packs again.
-  if (isMine(join(shared, "packing-claim"))) {
-    try {
-      const work = join(shared, "packing");
-      mkdirSync(work);
-      await fill(work);
-      renameSync(work, done);
-    } catch (error) {
-      writeFileSync(failed, String(error));
-      throw error;
-    }
-  }
-  while (!existsSync(done)) {
-    if (existsSync(failed)) throw new Error(`Another test could not pack sous: ${readFileSync(failed, "utf8")}`);
-    await pause(POLL_MS);
-  }
+  const done = await madeOnce(process.env.SOUS_TEST_SHARED ?? ownFolder(), "packed", fill);
   return { tarball: join(done, "stage", tarballIn(join(done, "stage"))), project: join(done, "project") };
 }
 
@@ -65,16 +43,6 @@ function ownFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "sous-packed-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
-}
-
-function isMine(claim: string): boolean {
-  try {
-    mkdirSync(claim);
-    return true;
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
-    throw error;
-  }
 }
 
 /** Builds into a folder of its own, so that a build in the work tree is neither used nor disturbed. */

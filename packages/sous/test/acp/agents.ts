@@ -9,6 +9,7 @@ import type { AcpClient } from "../../src/acp/client.ts";
 import { type CreateAcpClientOptions, createAcpClient } from "../../src/acp-client.ts";
 import type { OutsideAction, OutsideHost, OutsideSession, SessionRequest } from "../../src/core/outside-agent.ts";
 import type { ToolResult } from "../../src/core/tool.ts";
+import { compiled } from "../cli/sous-process.ts";
 import type { BadStart, Step } from "./bad-agent.ts";
 
 /** A folder that is there for the tests of one file. */
@@ -20,7 +21,8 @@ export function temporaryFolder(name: string): string {
 
 export function badServer(start: BadStart = {}) {
   const file = fileURLToPath(import.meta.resolve("./bad-agent.ts"));
-  return { command: process.execPath, args: [file, JSON.stringify(start)] };
+  // Half of its start is stripping its types; all but the first find them stripped.
+  return { command: process.execPath, args: [file, JSON.stringify(start)], env: { NODE_COMPILE_CACHE: compiled } };
 }
 
 export const sdkServer = {

@@ -12,6 +12,7 @@ import { createConsent, createPolicy } from "../../src/rights/policy.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, says } from "../../src/testing/steps.ts";
+import { codePoint } from "../code-point.ts";
 import { type Effect, noLinks, requestFor, rulesFrom } from "../rights/requests.ts";
 
 type Call = [toolName: string, input: unknown];
@@ -202,7 +203,7 @@ suite("B5.7: the question shows the whole action", () => {
 
   test("nothing in it acts on a terminal, and every visible character is there", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary", maxLength: 200 }), (command) => {
+      fc.property(fc.string({ unit: codePoint, maxLength: 200 }), (command) => {
         const text = shown(command).join("\n");
         assert.doesNotMatch(text, /(?![\n ])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u);
         const visible = command.toWellFormed().match(/(?!\p{Default_Ignorable_Code_Point})[\p{L}\p{N}]/gu) ?? [];

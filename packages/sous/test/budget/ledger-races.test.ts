@@ -7,10 +7,10 @@ import { openSharedRace } from "../figures/r4-shared.ts";
 import { importWithout, type Mutation } from "../mutation.ts";
 
 const FIXED_SEED = 4;
-const RACES = 80;
+const RACES = 40;
 const WIDTH = 64;
 /** Fewer than on the ledger alone, because each step goes through two sets of books. */
-const SHARED_RACES = 25;
+const SHARED_RACES = 15;
 
 type Ledger = typeof import("../../src/budget/ledger.ts");
 type SharedBudgetClients = typeof import("../../src/budget/shared-budget-client.ts");

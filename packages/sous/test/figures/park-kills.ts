@@ -4,18 +4,16 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import { ulidSource } from "../../src/core/ulid.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import { checkHistory } from "../../src/testing/checker.ts";
+import { bundleWorker } from "./kill-process.ts";
 
 export type ParkKillFigure = { kills: number; broken: string[]; processes: number; milliseconds: number };
 
 type Ended = { status: string; text: string; questions: string[]; steps: number };
-
-const WORKER = fileURLToPath(new URL("park-kill-worker.ts", import.meta.url));
 
 /** One tree for each kill. The steps of the first life come first, then those of the process that answers. */
 export async function runParkKills({ kills, every = 1 }: { kills: number; every?: number }): Promise<ParkKillFigure> {
@@ -72,7 +70,10 @@ async function live(
   isAnswering: boolean,
 ): Promise<Ended | undefined> {
   const parameters = [file, effects, rootId, String(killAt), isAnswering ? "answers" : ""];
-  const child = spawn(process.execPath, ["--conditions=sous-source", WORKER, ...parameters], {
+  const worker = await bundleWorker("park-kill-worker.ts");
+  const child = spawn(process.execPath, [worker, ...parameters], {
+    // Beside the bundle, which has another path every time.
+    env: { ...process.env, NODE_COMPILE_CACHE: join(dirname(worker), "compiled") },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const [said, complaint, [code, signal]] = await Promise.all([

@@ -5,8 +5,8 @@ import { suite, test } from "node:test";
 import { importWithout, type Mutation } from "../mutation.ts";
 import { type CrashFigure, runCrashSchedules } from "./r1-crashes.ts";
 
-const FIXED = 50;
-const FRESH = 15;
+const FIXED = 30;
+const FRESH = 10;
 
 suite("R1: a tree whose processes die continues, with nothing lost, nothing done twice and no hang", () => {
   test(`R1: a tree whose processes die continues, with nothing lost, nothing done twice and no hang, in ${FIXED} schedules of fixed seeds`, async (context) => {

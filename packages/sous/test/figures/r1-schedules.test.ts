@@ -5,8 +5,8 @@ import { suite, test } from "node:test";
 import { importWithout, type Mutation } from "../mutation.ts";
 import { runFaultSchedules, type ScheduleFigure } from "./r1-schedules.ts";
 
-const FIXED = 90;
-const FRESH = 20;
+const FIXED = 60;
+const FRESH = 10;
 
 suite("R1: no record is lost, doubled or out of order, and no run hangs", () => {
   test(`R1: no record is lost, doubled or out of order, and no run hangs, in ${FIXED} schedules of fixed seeds`, async (context) => {

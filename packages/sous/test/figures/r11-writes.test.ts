@@ -13,7 +13,7 @@ import { runFailedWrites } from "./r11-writes.ts";
 
 test("R11: whichever write fails in whichever way, nothing is lost in silence and nothing is said to be kept that is not", async (context) => {
   // Two turns make six writes: of the first, of a middle one, of the last.
-  const order = { turns: 10, writes: [1, 2, 3, 7, 12, 13, 23, 24, 31, 32] };
+  const order = { turns: 10, writes: [1, 2, 12, 13, 31, 32] };
   // In one process, which loads the sources once.
   const { broken, ...figure } = await runFailedWrites(order, 1);
   context.diagnostic(`R11: ${JSON.stringify(figure)}, ${broken.length} broken`);
@@ -21,7 +21,7 @@ test("R11: whichever write fails in whichever way, nothing is lost in silence an
   // A sweep that did not reach every write, or did not make it fail, would show nothing.
   assert.ok(figure.writes >= 32);
   assert.deepEqual(Object.keys(figure.failed), WAYS);
-  for (const [way, failed] of Object.entries(figure.failed)) assert.ok(failed >= 30, `${failed} by ${way}`);
+  for (const [way, failed] of Object.entries(figure.failed)) assert.ok(failed >= 20, `${failed} by ${way}`);
 });
 
 suite("R11: the figure finds", () => {

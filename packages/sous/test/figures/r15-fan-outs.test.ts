@@ -9,7 +9,7 @@ import { type LedgerModules, REAL_LEDGER } from "./r15-tree.ts";
 const FIXED_SEED = 1;
 const FRESH_SEED = Math.floor(Math.random() * 2 ** 31);
 const FAN_OUTS = 10;
-const TREES = 100;
+const TREES = 50;
 
 type Ledger = typeof import("../../src/budget/ledger.ts");
 

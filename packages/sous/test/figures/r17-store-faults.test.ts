@@ -30,7 +30,7 @@ suite("R17: a database has everything that was stored in it, and is never called
   });
 
   test("beside a process that writes", async (context) => {
-    const figure = await runOpenings({ openings: 100 });
+    const figure = await runOpenings({ openings: 50 });
     context.diagnostic(JSON.stringify(figure));
     assert.deepEqual(figure.broken, []);
   });

@@ -5,8 +5,8 @@ import { suite, test } from "node:test";
 import { MCP_COMMAND } from "./r3-mcp.ts";
 import { type OrphanFigure, REAL_COMMAND, runOrphanKills } from "./r3-orphans.ts";
 
-const FIXED = 12;
-const FRESH = 4;
+const FIXED = 8;
+const FRESH = 3;
 
 suite("R3: two seconds after INT, TERM and KILL nothing is left of what a run has started", () => {
   test(`R3: two seconds after INT, TERM and KILL nothing is left of what a run has started, in ${FIXED} kills of a fixed seed`, async (context) => {

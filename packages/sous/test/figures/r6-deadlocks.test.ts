@@ -5,8 +5,8 @@ import { suite, test } from "node:test";
 import { importWithout, type Mutation } from "../mutation.ts";
 import { type DeadlockFigure, runDeadlockSearch } from "./r6-deadlocks.ts";
 
-const FIXED = 90;
-const FRESH = 20;
+const FIXED = 60;
+const FRESH = 10;
 
 suite("R6: no deadlock at depth 8, width 3, limits 1, 2, 4, 16", () => {
   test(`H5: in ${FIXED} trees of fixed seeds`, async (context) => {

@@ -7,8 +7,8 @@ import { runForgedCalls } from "./r9-forged-calls.ts";
 import { type RightsFigure, runRightsTrees } from "./r9-rights.ts";
 import { runRightsTreesAside } from "./r9-worker.ts";
 
-const FIXED = 5_000;
-const FRESH = 1_000;
+const FIXED = 2_500;
+const FRESH = 500;
 
 suite("R9: no widening", () => {
   // In one thread, which loads the sources once.

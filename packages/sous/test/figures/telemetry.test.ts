@@ -5,8 +5,8 @@ import { suite, test } from "node:test";
 import { importWithout, type Mutation } from "../mutation.ts";
 import { runTelemetryTrees, type Sinks, type TelemetryFigure } from "./telemetry.ts";
 
-const FIXED = 50;
-const FRESH = 20;
+const FIXED = 30;
+const FRESH = 10;
 
 suite("T1: gauges end at zero, counters equal the journal, spans form its tree, and all sums agree", () => {
   test(`T1: every sink agrees with the journal in ${FIXED} trees of fixed seeds with kills and resumes`, async (context) => {

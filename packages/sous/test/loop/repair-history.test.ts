@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { type Message, userMessage } from "../../src/core/message.ts";
 import { repairHistory, UNKNOWN_OUTCOME } from "../../src/loop/repair-history.ts";
 import { checkMessages } from "../../src/testing/check-messages.ts";
+import { codePoint } from "../code-point.ts";
 
 const call = (callId: string) => ({ type: "tool-call", callId, toolName: "look", input: {} }) as const;
 const result = (callId: string, output = "seen") =>
@@ -123,7 +124,7 @@ suite("a history is repaired", () => {
   });
 
   test("whatever it looks like, and a second repair changes nothing", () => {
-    const text = fc.string({ unit: "binary", maxLength: 4 });
+    const text = fc.string({ unit: codePoint, maxLength: 4 });
     const id = fc.constantFrom("", "a", "b", "a_2");
     const part = { text: text.map((words) => ({ type: "text", text: words }) as const), call: id.map(call) };
     const message: fc.Arbitrary<Message> = fc.oneof(

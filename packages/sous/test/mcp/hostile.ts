@@ -13,6 +13,7 @@ import { type McpGround, type McpTools, openMcpTools } from "../../src/mcp/open.
 import { openPinBook } from "../../src/mcp/pins.ts";
 import { openPrograms } from "../../src/process/programs.ts";
 import { compileSchema } from "../../src/schema/compile.ts";
+import { compiled } from "../cli/sous-process.ts";
 import { contextIn, temporaryTree } from "../tools/temporary-tree.ts";
 import type { HostileScript } from "./hostile-server.ts";
 
@@ -55,7 +56,10 @@ export async function hostileWorld(
     server(script, settings = {}) {
       const { name = "bad" } = settings;
       change(name, script);
-      const command = { command: process.execPath, args: [SERVER_FILE, fileOf(name)], env: {}, cwd: undefined };
+      const args = [SERVER_FILE, fileOf(name)];
+      // Half of its start is stripping its types; all but the first find them stripped.
+      const env = { NODE_COMPILE_CACHE: compiled };
+      const command = { command: process.execPath, args, env, cwd: undefined };
       return {
         name,
         transport: { type: "stdio", ...command },

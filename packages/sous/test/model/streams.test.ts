@@ -6,20 +6,20 @@ import { importWithout } from "../mutation.ts";
 const FRESH_SEED = Math.floor(Math.random() * 2 ** 31);
 
 test("R7: recorded streams give the same answer at every split and with all three line endings", async (t) => {
-  const streams = await runChoppedStreams({ stride: 64 });
+  const streams = await runChoppedStreams({ stride: 128 });
   t.diagnostic(`R7 ${streams} chopped streams, all equal`);
-  assert.ok(streams > 200);
+  assert.ok(streams > 100);
 });
 
 for (const seed of [7, FRESH_SEED]) {
   test(`R7: mutated streams neither crash nor let an incomplete call out (seed ${seed})`, async (t) => {
-    const figures = await runMutatedStreams({ seed, count: 250 });
+    const figures = await runMutatedStreams({ seed, count: 150 });
     t.diagnostic(`R7 ${JSON.stringify(figures)}`);
     assert.deepEqual(
       { crashes: figures.crashes, incompleteCalls: figures.incompleteCalls },
       { crashes: 0, incompleteCalls: 0 },
     );
-    if (seed !== FRESH_SEED) assert.ok(figures.answers > 25 && figures.refusals > 25, "both ways must be trodden");
+    if (seed !== FRESH_SEED) assert.ok(figures.answers > 15 && figures.refusals > 15, "both ways must be trodden");
   });
 }
 

@@ -14,7 +14,6 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
-  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -24,6 +23,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { madeOnce } from "../made-once.ts";
 
 export type PostgresServer = AsyncDisposable & {
   /** The folder of its socket, which `pg` takes as a host. */
@@ -62,20 +62,9 @@ async function prepare(folder: string): Promise<void> {
   await initialise(binaries, folder, data);
 }
 
-/** The tests of one run prepare one folder. Each server gets a copy of its data: that takes a tenth of the time. */
+/** The tests of one run prepare one folder, once. Each server gets a copy of its data: that takes a tenth of the time. */
 async function takePrepared(shared: string, folder: string): Promise<void> {
-  const prepared = join(shared, "sous-pg-prepared");
-  if (!existsSync(prepared)) {
-    const made = mkdtempSync(join(shared, "sous-pg-"));
-    await prepare(made);
-    try {
-      renameSync(made, prepared);
-    } catch (error) {
-      // Another process was faster.
-      if (!existsSync(prepared)) throw error;
-      rmSync(made, { recursive: true, force: true, maxRetries: 5 });
-    }
-  }
+  const prepared = await madeOnce(shared, "sous-pg-prepared", prepare);
   symlinkSync(join(prepared, "postgres"), join(folder, "postgres"));
   cpSync(join(prepared, "data"), join(folder, "data"), { recursive: true });
   chmodSync(join(folder, "data"), 0o700);

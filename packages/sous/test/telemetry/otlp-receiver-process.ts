@@ -1,6 +1,7 @@
 /** A collector in a process of its own: answers as it is told, and says on stdout what it was sent, one line a request. */
 
 import { createServer } from "node:http";
+import { flushCompileCache } from "node:module";
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
 
@@ -19,4 +20,8 @@ const server = createServer(async (request, response) => {
   response.writeHead(Number(answer), { "content-type": headers["content-type"] ?? "" });
   response.end(headers["content-type"] === "application/json" ? "{}" : "");
 });
-server.listen(0, "127.0.0.1", () => tell({ port: (server.address() as AddressInfo).port }));
+server.listen(0, "127.0.0.1", () => {
+  tell({ port: (server.address() as AddressInfo).port });
+  // Otherwise only a process that ends by itself leaves what it has compiled to the next ones, and this one is killed.
+  flushCompileCache();
+});
