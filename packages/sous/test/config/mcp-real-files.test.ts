@@ -43,7 +43,9 @@ suite("B4.3: real files", () => {
   test("an object at the top that is no server makes the file one without servers", async () => {
     const { servers, warnings } = await read({ mcp: '{"play":{"command":"x"},"other":{"a":1}}' });
     assert.deepEqual(servers, {});
-    assert.deepEqual(warnings, [".mcp.json: none of its servers is used: it must have servers by name below mcpServers"]);
+    assert.deepEqual(warnings, [
+      ".mcp.json: none of its servers is used: it must have servers by name below mcpServers",
+    ]);
   });
 
   test("texts for people are no settings, so nothing is said about them", async () => {
@@ -79,7 +81,9 @@ suite("B4.3: real files", () => {
 
   test("an address that is still to be filled in is said to be empty", async () => {
     const { warnings } = await read({ mcp: '{"mcpServers":{"mail":{"type":"http","url":""}}}' });
-    assert.deepEqual(warnings, [".mcp.json:1: the MCP server mail is not used: mail.url must not be empty; give a text"]);
+    assert.deepEqual(warnings, [
+      ".mcp.json:1: the MCP server mail is not used: mail.url must not be empty; give a text",
+    ]);
   });
 
   test("the times of codex are seconds, whatever their size, and http_headers are headers", async () => {
