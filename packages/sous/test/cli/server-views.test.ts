@@ -8,7 +8,7 @@ import { displayWidth } from "../../src/cli/terminal/text.ts";
 import { describeOutput, describeProgress } from "../../src/cli/view/plain-lines.ts";
 import { listedServerLines } from "../../src/cli/view/server-lines.ts";
 import type { McpServer } from "../../src/core/configuration.ts";
-import { dataMark } from "../../src/mcp/make-tool.ts";
+import { dataMark } from "../../src/core/mcp-names.ts";
 import type { CheckedMcpServer, CheckedMcpTool } from "../../src/mcp/open.ts";
 
 const STYLE = chooseStyle({ color: "never", isAscii: false, isTerminal: true, env: {} });
@@ -23,7 +23,7 @@ test("the row of a call has what the server said, without the mark for models an
   );
   const progress = (text: string, total?: number) => describeProgress({ text, done: 4, total });
   assert.deepEqual(
-    [progress("4 of 10", 10), progress("4"), progress("reading page 4", 10)],
+    [progress("", 10), progress(""), progress("reading page 4", 10)],
     ["4/10", "4", "4/10 reading page 4"],
   );
 });
