@@ -54,7 +54,6 @@ const { status, signal } = spawnSync(
     "--test-timeout=600000",
     // Node's own default is one less than the number of cores, which leaves half of a small machine idle. Many tests wait.
     `--test-concurrency=${availableParallelism() + 2}`,
-    ...(given.length === 0 ? [`--import=${import.meta.resolve("./without-promise-hooks.mjs")}`] : []),
     ...(isCounted ? COVERAGE : []),
     ...flags,
     ...(files.length === 0 ? await groupTests(root, ALL, join(root, ".cache/test-groups")) : files),
