@@ -50,7 +50,7 @@ export class BoundedMessages extends Transform {
     const first = chunk.find((byte) => byte > SPACE);
     if (first === undefined) return;
     this.#isAnswerStart = false;
-    if (first === LIST) throw new Error("its answer is a list of messages, which is not one of the protocol");
+    if (first === LIST) throw new Error("its answer is a list of messages, which MCP does not allow");
   }
 
   #count(chunk: Buffer): void {

@@ -101,7 +101,7 @@ export class GuardedTransport implements Transport {
     if (id === undefined) return;
     const answer = toAnswer(message, id);
     if (answer === undefined) {
-      this.#fail(id, "its answer was not one of the protocol");
+      this.#fail(id, "its answer is not a valid MCP message");
     } else {
       this.#close(id);
       this.onmessage?.(answer);

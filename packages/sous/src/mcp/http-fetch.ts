@@ -28,6 +28,7 @@ export type HttpRules = {
 };
 
 const MAX_REDIRECTS = 5;
+const MAX_SHOWN_ADDRESS = 200;
 
 /** The part of `fetch` that the SDK's transports use. */
 export function fetchFor(rules: HttpRules): (url: string | URL, init?: RequestInit) => Promise<Response> {
@@ -60,7 +61,10 @@ function redirected(from: URL, location: string, status: number, { method = "GET
   if (to === null) throw new ToolFailure(`${from.host} redirects to an address that cannot be read`);
   // The others would turn a message into a request for a page.
   if (method !== "GET" && status !== 307 && status !== 308) {
-    throw new ToolFailure(`${from.host} redirects with status ${status}, which loses the message: use ${to.pathname}`);
+    const address = `${to.origin}${to.pathname}`.slice(0, MAX_SHOWN_ADDRESS);
+    throw new ToolFailure(
+      `${from.host} redirects to ${address} with status ${status}, which loses the message: check url`,
+    );
   }
   return to;
 }
@@ -135,7 +139,9 @@ function toResponse(reply: IncomingMessage, init: RequestInit, rules: HttpRules)
   const { method = "GET" } = init;
   if (status < 200 || status > 599) throw new ToolFailure(`${rules.url.host} answered with the status ${status}`);
   const packed = headers["content-encoding"];
-  if (packed !== undefined && packed !== "identity") throw new ToolFailure(`${rules.url.host} packs its answers`);
+  if (packed !== undefined && packed !== "identity") {
+    throw new ToolFailure(`${rules.url.host} sent a compressed answer, which sous does not accept`);
+  }
   const fields = new Headers();
   // Not what it says about logging in: the SDK would begin to, and it has no person to ask.
   for (const name of ["content-type", "mcp-session-id"]) {
@@ -181,5 +187,5 @@ function fail(host: string, error: unknown): never {
 function unreachable(host: string, error: unknown): ToolFailure {
   const code = codeOf(error);
   const why = typeof code === "string" ? code : "no answer";
-  return new ToolFailure(`${host} could not be reached (${why})`, { cause: error });
+  return new ToolFailure(`no connection to ${host} (${why})`, { cause: error });
 }

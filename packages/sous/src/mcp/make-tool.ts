@@ -75,11 +75,11 @@ async function requireApproval(
   const approved = (await pins.read(server)).approved.get(toolNameOf(server.name, now.name));
   if (approved?.sha256 === now.sha256) return;
   const known = approved ?? offered;
-  if (known.sha256 === now.sha256) return await pins.approve(server, now);
+  if (known.sha256 === now.sha256) return await pins.approve(server, [now]);
   const words = `The MCP server ${server.name} has changed its tool ${shownName(now.name)} since it was approved`;
   // A late answer counts for the question in these words: two changes never have the same.
   const mark = now.sha256.slice(0, MARK);
-  throw new ConsentNeeded(`${words} (now ${mark}):\n${describeChange(known, now)}`, () => pins.approve(server, now));
+  throw new ConsentNeeded(`${words} (now ${mark}):\n${describeChange(known, now)}`, () => pins.approve(server, [now]));
 }
 
 function metaOf({ trace }: ToolContext): Record<string, unknown> {

@@ -209,5 +209,6 @@ export async function approveMcpTools(
   tools: readonly CheckedMcpTool[],
   ground: Pick<McpGround, "cwd" | "pins">,
 ): Promise<void> {
-  for (const { definition } of tools) await ground.pins.approve(located(server, ground), definition);
+  const definitions = tools.map(({ definition }) => definition);
+  await ground.pins.approve(located(server, ground), definitions);
 }

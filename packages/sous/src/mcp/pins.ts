@@ -36,7 +36,7 @@ export type PinBook = {
   /** Rejects with a `UserError` for a file that is damaged or not ours. */
   read(server: McpServer): Promise<ServerPins>;
   noteSeen(server: McpServer, seen: readonly McpDefinition[]): Promise<void>;
-  approve(server: McpServer, definition: McpDefinition): Promise<void>;
+  approve(server: McpServer, definitions: readonly McpDefinition[]): Promise<void>;
 };
 
 type ServerRecord = {
@@ -79,12 +79,12 @@ export function openPinFile(file: string | undefined): PinBook {
       if (before.seen !== undefined && before.choice === choice && isSame(before.seen, seen)) return;
       await records.change((all) => put(all, { ...find(all, server), seen, choice }));
     },
-    async approve(server, definition) {
+    async approve(server, definitions) {
+      const names = new Set(definitions.map(({ name }) => toolNameOf(server.name, name)));
       await records.change((all) => {
         const record = find(all, server);
-        const toolName = toolNameOf(server.name, definition.name);
-        const others = record.approved.filter(({ name }) => toolNameOf(server.name, name) !== toolName);
-        return put(all, { ...record, approved: [...others, definition].slice(-MAX_APPROVED) });
+        const others = record.approved.filter(({ name }) => !names.has(toolNameOf(server.name, name)));
+        return put(all, { ...record, approved: [...others, ...definitions].slice(-MAX_APPROVED) });
       });
     },
   };

@@ -245,7 +245,7 @@ test("B6.1: a packed answer is not unpacked", async () => {
     response.writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" }).end("bomb");
     return true;
   });
-  assert.match((await world.open(webServer(world, web.url))).problems[0] ?? "", /packs its answers/);
+  assert.match((await world.open(webServer(world, web.url))).problems[0] ?? "", /sent a compressed answer/);
 });
 
 test("B6.5: a header that cannot be sent is named, and its value is not shown", async () => {

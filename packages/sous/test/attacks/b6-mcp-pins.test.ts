@@ -117,7 +117,7 @@ test("B6.2: no approval is lost when several find a lock that a killed process h
   await utimes(left, 0, 0);
   const names = ["one", "two", "three", "four"];
   const definition = { description: "", inputSchema: {}, sha256: "" };
-  await Promise.all(names.map((name) => openPinBook(folder).approve(server, { name, ...definition })));
+  await Promise.all(names.map((name) => openPinBook(folder).approve(server, [{ name, ...definition }])));
   assert.equal((await openPinBook(folder).read(server)).approved.size, 4);
   assert.deepEqual(await readdir(folder), ["mcp-tools.json"]);
 });

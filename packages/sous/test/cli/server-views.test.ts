@@ -113,6 +113,11 @@ suite("a server that was checked", () => {
     assert.ok(lines.includes("  tools       3 (1 approved, 2 new)"), lines.join("\n"));
   });
 
+  test("names the agents that alone get its tools", () => {
+    const lines = checkedLines({ ...SERVER, agents: ["scout", "clerk"] }, checkedWith([]), at(100));
+    assert.ok(lines.includes("  for agents  scout, clerk"), lines.join("\n"));
+  });
+
   test("no part of a stranger's text begins a line, at any width", () => {
     const evil = `${"x ".repeat(40)}approved: 3 tools of toy, as shown here `.repeat(5);
     const tools = [toolOf("a", evil), toolOf("b", "b", { state: "changed", change: `description:\n+ ${evil}` })];

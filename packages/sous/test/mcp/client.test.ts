@@ -196,7 +196,7 @@ test("the file of pins is private and whole, and two books lose nothing to each 
     sha256: String(index),
   }));
   const books = [0, 1].map(() => openPinBook(join(world.folder, "state")));
-  await Promise.all(definitions.map((each, index) => books[index % 2]?.approve(server, each)));
+  await Promise.all(definitions.map((each, index) => books[index % 2]?.approve(server, [each])));
   assert.equal((await books[0]?.read(server))?.approved.size, 12);
   const file = join(world.folder, "state", "mcp-tools.json");
   assert.equal((await stat(file)).mode & 0o777, 0o600);

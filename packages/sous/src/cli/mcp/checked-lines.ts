@@ -36,6 +36,7 @@ function rowsOf(server: McpServer, checked: CheckedMcpServer, isOff: boolean): [
     ["transport", transport],
     ["reached by", reachedBy(server)],
     ["from", server.origin ?? "an editor"],
+    ...(server.agents === undefined ? [] : [["for agents", server.agents.join(", ")] as [string, string]]),
     ...(server.agents === undefined ? [] : [["only for", server.agents.join(", ") || "no agent"] as [string, string]]),
     ...(handshakeMs === undefined
       ? []
