@@ -6,9 +6,6 @@ import { isRecord } from "../core/schema.ts";
 import type { ToolResult } from "../core/tool.ts";
 import { mediaTypeOf } from "./media-type.ts";
 
-/** Of one picture, sound or document, as base64; of all together. */
-const MAX_FILE = 7 * 1024 * 1024;
-const MAX_FILES = 20;
 const MAX_PARTS = 1000;
 const MAX_WORDS = 200;
 
@@ -105,13 +102,11 @@ function readResource({ uri, text, blob, mimeType }: Record<string, unknown>, do
   return problem === "" ? `[resource ${named(uri)} is attached]` : `[resource ${named(uri)}] ${problem}`;
 }
 
-/** Empty when it was added. */
+/** Empty when it was added. How many and how large files may be, the loop decides for all tools. */
 function addFile(data: unknown, mimeType: unknown, documents: FilePart[], what: string): string {
   const claimed = typeof mimeType === "string" ? (mimeType.toLowerCase().split(";")[0] ?? "").trim() : "";
   if (typeof data !== "string" || data === "") return `[${what} without data was left out]`;
   if (!MEDIA_TYPES.has(claimed)) return `[${what} of the type ${named(mimeType)} was left out: ${sizeOf(data)}]`;
-  if (data.length > MAX_FILE || documents.length >= MAX_FILES)
-    return `[${what} was left out: ${sizeOf(data)}, too much]`;
   if (!isBase64(data)) return `[${what} that is not base64 was left out]`;
   const mediaType = mediaTypeOf(data);
   if (mediaType === undefined) return `[${what} was left out: it is not of the type ${claimed}]`;

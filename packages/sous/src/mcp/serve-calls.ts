@@ -78,7 +78,7 @@ export class ServedCalls {
     const mistake = mistakeIn(given);
     if (mistake !== undefined) return refusal(mistake);
     if (this.#live.size >= MAX_CALLS)
-      return refusal(`${MAX_CALLS} calls are at work, and there can be no more at once: call again when one has ended`);
+      return refusal(`${MAX_CALLS} calls are running, which is the limit: call again when one has ended`);
     const meta: Readonly<Record<string, unknown>> = mcpReq._meta ?? {};
     using progress = progressOf(mcpReq, clock);
     const work = agents.call(name, String(given.task), {

@@ -113,7 +113,7 @@ suite("the wire of sous mcp serve", () => {
     await client.send(...Array.from({ length: 17 }, (_, id) => toolCall(id, "scout", "Work", { progressToken: id })));
     const { result } = await client.answerTo(16);
     assert.equal(result?.isError, true);
-    assert.match(result?.content[0]?.text ?? "", /^16 calls are at work/);
+    assert.match(result?.content[0]?.text ?? "", /^16 calls are running/);
     await Promise.all(Array.from({ length: 16 }, (_, id) => client.until(progressOf(id, /Working/))));
     await client.send({ method: "notifications/cancelled", params: { requestId: 3 } });
     await untilStatus(stage, "cancelled");
