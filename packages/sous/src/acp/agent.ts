@@ -179,7 +179,7 @@ async function startProgram({ server, programs, clock, deadlines, cwd, environme
   } catch (error) {
     starting.then((program) => program.close()).catch(ignore);
     throw new UserError(
-      `The agent server ${server.name} cannot be started: ${messageOf(error)}. Check agent_servers in the configuration`,
+      `The agent server ${server.name} cannot be started: ${messageOf(error).replace(/\.$/, "")}. Check agent_servers in the configuration`,
     );
   }
 }

@@ -3,7 +3,6 @@
 import type { AgentServer } from "../core/configuration.ts";
 import { outsideName } from "../core/outside-agent.ts";
 import { isRecord } from "../core/schema.ts";
-import type { Variables } from "../core/variables.ts";
 import {
   type Field,
   type Fields,
@@ -16,7 +15,7 @@ import {
   TEXTS,
 } from "./group-types.ts";
 import type { ResolvedServer, ServerRules } from "./resolve-settings.ts";
-import { startFolder } from "./start-folder.ts";
+import { placeOf, type Surroundings, startFolder } from "./start-folder.ts";
 import { type Complaint, duration, money, type ValueType, word } from "./value-type.ts";
 
 const DAY = 86_400;
@@ -115,23 +114,14 @@ export function toAgentServers(
   return Object.fromEntries(started.map((server) => [server.name, server]));
 }
 
-/** What the files themselves cannot know. */
-type Surroundings = {
-  readonly env: Variables;
-  readonly cwd: string;
-  readonly projectRoot: string | undefined;
-};
-
-function toAgentServer(given: ResolvedServer, { env: variables, cwd, projectRoot }: Surroundings) {
-  const { name, server, origin, isProject } = given;
+function toAgentServer({ name, server, origin, isProject }: ResolvedServer, surroundings: Surroundings) {
   const { command, args, env } = server;
   if (typeof command !== "string") return undefined;
-  const folder = (isProject ? projectRoot : undefined) ?? cwd;
   return {
     name,
     command,
     args: Array.isArray(args) ? args.map(String) : [],
-    cwd: startFolder(textIn(server.cwd), { folder, isProject, home: variables.HOME ?? "" }),
+    cwd: startFolder(textIn(server.cwd), placeOf(isProject, surroundings)),
     env: isRecord(env) ? Object.fromEntries(Object.entries(env).map(([key, value]) => [key, String(value)])) : {},
     defaultMode: textIn(server.default_mode),
     model: textIn(server.model) ?? textIn(server.default_model),

@@ -10,7 +10,7 @@ import { hideSecrets, type Layer } from "./layer.ts";
 import { MAX_CONFIGURATION_BYTES, readSmallFile } from "./read-file.ts";
 import { type CheckRule, createResolver, type Resolved, type Resolver } from "./resolve-settings.ts";
 import { SETTINGS } from "./settings.ts";
-import { inHome } from "./start-folder.ts";
+import { inHome, type Surroundings } from "./start-folder.ts";
 import { MCP_SERVER_RULES, toMcpServers } from "./to-mcp-servers.ts";
 
 export type ConfigurationSources = {
@@ -70,12 +70,6 @@ export async function loadConfiguration(sources: ConfigurationSources): Promise<
     ],
   };
 }
-
-type Surroundings = {
-  readonly env: Variables;
-  readonly cwd: string;
-  readonly projectRoot: string | undefined;
-};
 
 function build(from: Resolver, { env, cwd, projectRoot }: Surroundings): Configuration {
   return {

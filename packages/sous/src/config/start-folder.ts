@@ -2,6 +2,14 @@
 
 import { existsSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
+import type { Variables } from "../core/variables.ts";
+
+/** What the files of a configuration cannot know. */
+export type Surroundings = {
+  readonly env: Variables;
+  readonly cwd: string;
+  readonly projectRoot: string | undefined;
+};
 
 export type StartPlace = {
   /** The workspace, or the root of the project whose server it is. */
@@ -9,6 +17,10 @@ export type StartPlace = {
   readonly isProject: boolean;
   readonly home: string;
 };
+
+export function placeOf(isProject: boolean, { env, cwd, projectRoot }: Surroundings): StartPlace {
+  return { folder: (isProject ? projectRoot : undefined) ?? cwd, isProject, home: env.HOME ?? "" };
+}
 
 /**
  * `given` is the setting `cwd`. npx, uvx and python look for programs and settings where they are started: in a repository, that

@@ -6,12 +6,12 @@ import { MCP_TIMEOUTS, type McpServer, type McpTransport } from "../core/configu
 import { orUndefined } from "../core/errors.ts";
 import { mcpServerPart } from "../core/mcp-names.ts";
 import { isRecord } from "../core/schema.ts";
-import { loadsCode, type Variables } from "../core/variables.ts";
+import { loadsCode } from "../core/variables.ts";
 import type { ServerFields } from "./group-types.ts";
 import { normalFields, splitFields, texts, toMs } from "./mcp-servers.ts";
 import { createFiller, type Filler, readableInProject, spelledOut } from "./mcp-variables.ts";
 import type { ResolvedServer, ServerRules } from "./resolve-settings.ts";
-import { inHome, type StartPlace, startFolder } from "./start-folder.ts";
+import { inHome, placeOf, type StartPlace, type Surroundings, startFolder } from "./start-folder.ts";
 
 /**
  * A project chooses the command, so it may choose its literal variables and headers, too. Its `GitHub` must not pass for the
@@ -22,27 +22,22 @@ export const MCP_SERVER_RULES: ServerRules = {
   usersFields: [],
 };
 
-/** What the files themselves cannot know. */
-type Surroundings = {
-  readonly env: Variables;
-  /** The setting `mcp_variables`. */
-  readonly readable: readonly string[];
-  readonly cwd: string;
-  readonly projectRoot: string | undefined;
-};
-
 /** All of them; one that cannot be started as it is written is disabled, and a warning says why. */
 export function toMcpServers(
   servers: readonly ResolvedServer[],
-  ground: Surroundings,
+  /** `readable` is the setting `mcp_variables`. */
+  ground: Surroundings & { readonly readable: readonly string[] },
   warnings: string[],
 ): Readonly<Record<string, McpServer>> {
   const readable = readableInProject(ground.readable);
   const made = servers.map((given): McpServer => {
     const { name, server, origin, isProject } = given;
-    const folder = (isProject ? ground.projectRoot : undefined) ?? ground.cwd;
-    const filler = createFiller({ env: ground.env, readable: isProject ? readable : undefined, folder });
-    const place = { folder, isProject, home: ground.env.HOME ?? "" };
+    const place = placeOf(isProject, ground);
+    const filler = createFiller({
+      env: ground.env,
+      readable: isProject ? readable : undefined,
+      folder: place.folder,
+    });
     const made = toMcpServer(given, place, filler);
     // What is switched off is not read by anyone.
     if (isOff(normalFields(server))) return made;

@@ -35,6 +35,14 @@ suite("B4: the program of an agent server of the user", () => {
     const { results } = await here.run(script, "--yes");
     assert.ok(results[0]?.output.includes(`started in ${realpathSync(here.root)} for`), results[0]?.output);
   });
+
+  test("is said not to start, with the folder, when that is not there", async () => {
+    const config = CONFIG.replace("    args:", "    cwd: /no/such/folder\n    args:");
+    await using here = await agentStage({ "config/sous/config.yaml": config });
+    const { code, stderr } = await here.command("acp", "check", "Toy Agent");
+    assert.equal(code, 1);
+    assert.match(stderr, /cannot be started: .*the folder \/no\/such\/folder .* gone\. Check agent_servers/);
+  });
 });
 
 suite("the root has subagent_delegate when there are servers", () => {
