@@ -5,18 +5,19 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { promisify } from "node:util";
 import { packedSous } from "../packages/sous/test/packed-sous.ts";
+import { rootFolder } from "../packages/sous/test/source-files.ts";
 import { type PostgresServer, startPostgresServer } from "../packages/sous/test/store/postgres-server.ts";
+import { exampleFiles, exampleFolders } from "../scripts/repository-files.ts";
 
 const start = promisify(execFile);
-const folders = readdirSync(import.meta.dirname, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
-  .map((entry) => entry.name);
+/** Relative to the root, here and in the project. */
+const folders = exampleFolders(rootFolder);
 
 /** A project outside of the repository, with nothing of it but the examples and the tarball. */
 const project = mkdtempSync(join(tmpdir(), "sous-examples-"));
@@ -27,7 +28,7 @@ before(async () => {
   installed = (await packedSous()).project;
   symlinkSync(join(installed, "node_modules"), join(project, "node_modules"));
   writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  for (const folder of folders) cpSync(join(import.meta.dirname, folder), join(project, folder), { recursive: true });
+  for (const folder of folders) cpSync(join(rootFolder, folder), join(project, folder), { recursive: true });
 });
 after(async () => {
   await server?.[Symbol.asyncDispose]();
@@ -35,7 +36,7 @@ after(async () => {
 });
 
 test("the ladder has its ten steps", () => {
-  const steps = folders.filter((name) => /^\d/.test(name)).map((name) => name.slice(0, 2));
+  const steps = folders.filter((path) => path.startsWith("examples/")).map((path) => basename(path).slice(0, 2));
   assert.deepEqual(steps, ["01", "02", "03", "04", "05", "06", "07", "08", "09", "10"]);
 });
 
@@ -55,7 +56,7 @@ suite("from the packed tarball", { concurrency: 2 }, () => {
   for (const folder of folders) {
     test(`${folder} prints what it promises; UPDATE_SNAPSHOTS=1 writes it again`, async () => {
       const actual = await runExample(folder);
-      const expected = join(import.meta.dirname, folder, "expected.txt");
+      const expected = join(rootFolder, folder, "expected.txt");
       if (process.env.UPDATE_SNAPSHOTS === "1") writeFileSync(expected, actual);
       assert.equal(actual, readFileSync(expected, "utf8"));
     });
@@ -124,7 +125,7 @@ async function databaseFor(folder: string): Promise<Record<string, string>> {
 }
 
 function filesOf(folder: string): string[] {
-  return readdirSync(join(import.meta.dirname, folder), { recursive: true, encoding: "utf8" })
-    .filter((name) => /\.m?[jt]s$/.test(name))
-    .map((name) => join(import.meta.dirname, folder, name));
+  return exampleFiles(rootFolder)
+    .filter((file) => file.startsWith(`${folder}/`) && /\.m?[jt]s$/.test(file))
+    .map((file) => join(rootFolder, file));
 }

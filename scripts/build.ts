@@ -2,16 +2,16 @@
 
 import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { isBuiltin } from "node:module";
 import { join, resolve } from "node:path";
 import { rolldown } from "rolldown";
-import { packedManifest, rewriteManifest } from "./packed-manifest.ts";
+import { COMMAND, replaceManifest } from "./packed-manifest.ts";
 import { copyPages } from "./packed-pages.ts";
 
 const root: string = resolve(import.meta.dirname, "..");
 const source: string = join(root, "packages/sous");
 
 type Manifest = {
-  bin: Record<string, string>;
   exports: Record<string, string | Record<string, string>>;
   dependencies: Record<string, string>;
   peerDependencies: Record<string, string>;
@@ -63,26 +63,34 @@ export async function bundles(dist: string): Promise<void> {
     comments: { legal: true, annotation: true, jsdoc: false },
   });
   await bundle.close();
-  for (const file of Object.values(readManifest().bin)) chmodSync(join(dist, "..", file), 0o755);
+  chmodSync(join(dist, "..", COMMAND), 0o755);
 }
 
 /**
- * Zod is inlined because loading its many files is most of the start-up time; the bundler's own helpers are, too. All else
- * that is declared is resolved by the user's Node, and what is not declared is a mistake.
+ * Part of the bundle: zod, because loading its many files is most of the start-up time, the bundler's own helpers, and the SDKs
+ * of the protocols with what they import. They would be 25 MB for every user, and a conflict for users of another version.
  */
-function isExternal(id: string): boolean {
-  if (/^(\.|\/|[A-Za-z]:[\\/])/.test(id) || /^(zod|@oxc-project\/runtime)(\/|$)/.test(id)) return false;
+const BUNDLED = ["zod", "@oxc-project/runtime", "@modelcontextprotocol", "@agentclientprotocol/sdk"];
+
+/** Loaded by the command when the user has installed them, see `telemetry/otlp.ts`. They are not peers: any version may be there. */
+const LOADED_WHEN_FOUND =
+  /^@opentelemetry\/(resources|sdk-trace|sdk-metrics|exporter-(trace|metrics)-otlp-(http|proto))$/;
+
+/** The user's Node resolves what is declared. An import of our sources that is neither declared nor bundled is a mistake. */
+function isExternal(id: string, importer: string | undefined): boolean {
+  const isOf = (name: string): boolean => id === name || id.startsWith(`${name}/`);
+  if (/^(\.|\/|[A-Za-z]:[\\/])/.test(id) || BUNDLED.some(isOf)) return false;
+  if (isBuiltin(id)) return true;
+  if (importer?.includes("/node_modules/")) return false;
   const { dependencies, peerDependencies } = readManifest();
-  const declared = Object.keys({ ...dependencies, ...peerDependencies });
-  if (id.startsWith("node:") || declared.some((name) => id === name || id.startsWith(`${name}/`))) return true;
+  if (Object.keys({ ...dependencies, ...peerDependencies }).some(isOf) || LOADED_WHEN_FOUND.test(id)) return true;
   throw new Error(`${id} is imported and is not a dependency of the package.`);
 }
 
-/** The entry of each subpath and of each command, named as `package.json` expects it below `dist/`. */
+/** The entry of each subpath and of the command, named as `package.json` expects it below `dist/`. */
 function entries(): Record<string, string> {
-  const { bin, exports } = readManifest();
-  const conditions = Object.values(exports).filter((value) => typeof value === "object");
-  const built = [...conditions.map((condition) => condition.default ?? ""), ...Object.values(bin)];
+  const conditions = Object.values(readManifest().exports).filter((value) => typeof value === "object");
+  const built = [...conditions.map((condition) => condition.default ?? ""), COMMAND];
   return Object.fromEntries(
     built.map((file) => {
       const name = file.replace(/^(\.\/)?dist\//, "").replace(/\.js$/, "");
@@ -106,5 +114,5 @@ function declarations(dist: string): void {
 
 if (process.argv[1] === import.meta.filename) {
   await buildPackage(source);
-  if (process.env.npm_lifecycle_event === "prepack") rewriteManifest(source, packedManifest);
+  if (process.env.npm_lifecycle_event === "prepack") replaceManifest(source);
 }

@@ -1,31 +1,58 @@
 /**
- * The manifest of the package while it is packed. Which Node it needs is said to those who install the package, and not
- * to those who work on it: `npm ci` brings them the right one, and would warn about the wrong one.
+ * The manifest of the package as it is published. It differs from that of the clone: the command is the built one, imports lead to
+ * `dist/` alone, and the Node that it needs is said. In a clone `npm ci` brings the right Node, and would warn about the wrong one.
  */
 
-import { readFileSync, writeFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 
 export const ENGINES = { node: ">=22.18" };
 
-/** As it is published. */
+/** Below the folder of the package; built from the source of the same name. */
+export const COMMAND = "dist/cli/main.js";
+
+/** Imports lead to the sources where this condition is set: in the clone. */
+const SOURCE_CONDITION = "sous-source";
+
+type Conditions = Record<string, string>;
+type Manifest = { scripts: object; exports: Record<string, string | Conditions> };
+
 export function packedManifest(text: string): string {
-  return `${JSON.stringify({ ...JSON.parse(text), engines: ENGINES }, undefined, 2)}\n`;
+  const { scripts: _, exports, ...own } = JSON.parse(text) as Manifest;
+  const published = { ...own, bin: { sous: COMMAND }, exports: withoutSources(exports), engines: ENGINES };
+  return `${JSON.stringify(published, undefined, 2)}\n`;
 }
 
-/** As it is in the repository. */
-export function ownManifest(text: string): string {
-  const { engines: _, ...own } = JSON.parse(text);
-  return `${JSON.stringify(own, undefined, 2)}\n`;
+function withoutSources(exports: Manifest["exports"]): Manifest["exports"] {
+  const entries = Object.entries(exports).map(([door, conditions]) => {
+    if (typeof conditions === "string") return [door, conditions] as const;
+    return [
+      door,
+      Object.fromEntries(Object.entries(conditions).filter(([name]) => name !== SOURCE_CONDITION)),
+    ] as const;
+  });
+  return Object.fromEntries(entries);
 }
 
-/** Changes the manifest in a folder. */
-export function rewriteManifest(folder: string, rewrite: (text: string) => string): void {
-  const file = resolve(folder, "package.json");
-  writeFileSync(file, rewrite(readFileSync(file, "utf8")));
+/** Puts the published manifest into the folder of the package, until `restoreManifest`. */
+export function replaceManifest(folder: string): void {
+  const text = readFileSync(manifestIn(folder), "utf8");
+  mkdirSync(dirname(savedIn(folder)), { recursive: true });
+  writeFileSync(savedIn(folder), text);
+  writeFileSync(manifestIn(folder), packedManifest(text));
+}
+
+function restoreManifest(folder: string): void {
+  renameSync(savedIn(folder), manifestIn(folder));
+}
+
+function manifestIn(folder: string): string {
+  return join(folder, "package.json");
+}
+
+function savedIn(folder: string): string {
+  return join(folder, ".cache/package.json");
 }
 
 // After packing.
-if (process.argv[1] === import.meta.filename) {
-  rewriteManifest(resolve(import.meta.dirname, "../packages/sous"), ownManifest);
-}
+if (process.argv[1] === import.meta.filename) restoreManifest(resolve(import.meta.dirname, "../packages/sous"));

@@ -1,16 +1,25 @@
-/** The pages that the package carries. A link to a file that is not in the package becomes plain text. */
+/** The pages and example programs that the package has. A link to a file that is not in the package becomes plain text. */
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
+import { EXAMPLE, exampleFiles, pagePaths } from "./repository-files.ts";
 import { builtAddressOf, LLMS_FILE } from "./site/address.ts";
 
-const PAGES = ["README.md", "SECURITY.md", "CHANGELOG.md"];
-const ALSO_PACKED = ["LICENSE", "package.json"];
+const PAGES = ["README.md", "SECURITY.md", "CHANGELOG.md", "examples/README.md"];
+const ALSO_PACKED = ["LICENSE", "package.json", LLMS_FILE];
+
+/** For those who change sous; what is not for its users is neither in the package nor in the text for models. */
+const FOR_CONTRIBUTORS = /^docs\/(?:explanation\/decisions\/|reference\/requirements\.md)/;
+
+/** Whether a page or a file of an example is for people who use sous. */
+export function isForUsers(path: string): boolean {
+  const isPage = path.startsWith("docs/") && path.endsWith(".md") && !FOR_CONTRIBUTORS.test(path);
+  return isPage || PAGES.includes(path) || EXAMPLE.test(path);
+}
 
 /** Whether the package has a file of the repository, besides code. */
 export function isPacked(path: string): boolean {
-  const isPage = path.startsWith("docs/") && path.endsWith(".md");
-  return isPage || path === LLMS_FILE || PAGES.includes(path) || ALSO_PACKED.includes(path);
+  return isForUsers(path) || ALSO_PACKED.includes(path);
 }
 
 /**
@@ -19,12 +28,12 @@ export function isPacked(path: string): boolean {
  */
 export function copyPages(root: string, target: string): void {
   const { homepage } = JSON.parse(readFileSync(join(root, "packages/sous/package.json"), "utf8"));
-  const docs = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
-    .filter((path) => path.endsWith(".md"))
-    .map((path) => join("docs", path));
-  const pages = [...PAGES, ...docs, LLMS_FILE];
-  rmSync(join(target, "docs"), { recursive: true, force: true });
-  for (const page of pages) {
+  for (const folder of ["docs", "examples"]) rmSync(join(target, folder), { recursive: true, force: true });
+  for (const file of exampleFiles(root)) {
+    mkdirSync(dirname(join(target, file)), { recursive: true });
+    copyFileSync(join(root, file), join(target, file));
+  }
+  for (const page of [...pagePaths(root).filter(isForUsers), LLMS_FILE]) {
     mkdirSync(dirname(join(target, page)), { recursive: true });
     const text = forPackage(readFileSync(join(root, page), "utf8"));
     writeFileSync(join(target, page), packedText(text, page, homepage));

@@ -16,7 +16,12 @@ import { groupTests } from "./group-tests.ts";
 
 const root = resolve(import.meta.dirname, "..");
 
-const ALL = ["packages/sous/src/**/*.test.ts", "packages/sous/test/**/*.test.ts", "examples/**/*.test.ts"];
+const ALL = [
+  "packages/sous/src/**/*.test.ts",
+  "packages/sous/test/**/*.test.ts",
+  "examples/**/*.test.ts",
+  "docs/snippets/**/*.test.ts",
+];
 
 const COVERAGE = [
   `--import=${import.meta.resolve("./own-coverage.mjs")}`,

@@ -1,9 +1,10 @@
 /** The pages of the library, by task: every exported name with its sentence, its signature, its defaults and an example. */
 
-import { readdirSync, readFileSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { DEFAULT_CONVERSATION } from "../../packages/sous/src/core/conversation.ts";
 import { DEFAULT_LIMITS } from "../../packages/sous/src/core/limits.ts";
+import { exampleFiles } from "../repository-files.ts";
 import { code, page, table, wrap } from "./markdown.ts";
 import { signatureOf } from "./signature.ts";
 import { docBefore, type Exported, exportedNames, findExported } from "./source.ts";
@@ -231,20 +232,19 @@ function inWords(defaults: object): string {
   return set.map(([name, value]) => `\`${name}\` ${JSON.stringify(value).replaceAll('"', "")}`).join(", ");
 }
 
-const examplesFolder: string = resolve(import.meta.dirname, "../../examples");
+const root: string = resolve(import.meta.dirname, "../..");
 
 type Region = { file: string; text: string };
 
 const MAX_EXAMPLE_LINES = 16;
 
 /** Short regions of the examples, the shortest first. */
-const regions: readonly Region[] = readdirSync(examplesFolder, { recursive: true, encoding: "utf8" })
+const regions: readonly Region[] = exampleFiles(root)
   .filter((file) => file.endsWith(".ts"))
-  .sort()
   .flatMap((file) => {
-    const source = readFileSync(join(examplesFolder, file), "utf8");
+    const source = readFileSync(join(root, file), "utf8");
     return [...source.matchAll(/^\/\/ #region \S+\n(.*?)^\/\/ #endregion/gms)].map(([, text = ""]) => ({
-      file: relative(resolve(examplesFolder, ".."), join(examplesFolder, file)),
+      file,
       text: text.trimEnd(),
     }));
   })

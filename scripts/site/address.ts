@@ -1,7 +1,7 @@
 /** Where the files of the repository are on the site. */
 
-/** A file in the folder of an example. */
-export const EXAMPLE: RegExp = /^examples\/([^/]+)\/(.+)$/;
+import { EXAMPLE } from "../repository-files.ts";
+
 /** Written by `npm run docs`. */
 export const LLMS_FILE = "docs/llms.txt";
 

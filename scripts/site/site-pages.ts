@@ -3,7 +3,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, extname, join, relative } from "node:path";
 import { forPackage, rewriteLinks, targetOf } from "../packed-pages.ts";
-import { addressOf, EXAMPLE, LLMS_FILE } from "./address.ts";
+import { EXAMPLE, exampleFolders, pagePaths } from "../repository-files.ts";
+import { addressOf, LLMS_FILE } from "./address.ts";
 import { slugOf } from "./slug.ts";
 
 export type SitePage = {
@@ -16,7 +17,7 @@ export type SitePage = {
 
 /** Every page, in the order of their sources. */
 export function sitePages(root: string): SitePage[] {
-  const sources = [...markdownIn(root), ...examplesIn(root)];
+  const sources = [...pagePaths(root), ...exampleFolders(root).map((folder) => `${folder}/main.ts`)];
   const addresses = new Set(sources.map(addressOf));
   return sources.map((source) => {
     const text = EXAMPLE.test(source)
@@ -24,20 +25,6 @@ export function sitePages(root: string): SitePage[] {
       : siteText(read(root, source), source, { root, addresses });
     return { source, address: addressOf(source), text };
   });
-}
-
-/** Pages of the root, `docs/`, `examples/` and `ops/`. */
-function markdownIn(root: string): string[] {
-  const docs = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" }).map((path) => join("docs", path));
-  return [...readdirSync(root), ...docs, "examples/README.md", "ops/README.md"]
-    .filter((path) => path.endsWith(".md"))
-    .sort();
-}
-
-function examplesIn(root: string): string[] {
-  return readdirSync(join(root, "examples"), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => `examples/${name}/main.ts`);
 }
 
 type Site = { readonly root: string; readonly addresses: ReadonlySet<string> };

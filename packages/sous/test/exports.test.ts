@@ -1,11 +1,12 @@
 /** What others can import is a promise: a change of it shows up as a change of the snapshot. */
 
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { parseSync } from "rolldown/utils";
+import { exampleFiles } from "../../../scripts/repository-files.ts";
 import { packageFolder, readManifest, rootFolder } from "./source-files.ts";
 
 const snapshot = join(import.meta.dirname, "snapshots/exports.txt");
@@ -37,10 +38,11 @@ test("no name is exported by two doors", async () => {
 });
 
 test("every exported function and class is used in an example; the kit for tests has a page of its own", async () => {
+  const programs = exampleFiles(rootFolder).filter((file) => file.endsWith(".ts"));
   const used = new Set(
-    exampleFiles().flatMap((file) =>
-      [...readFileSync(file, "utf8").matchAll(/^import \{([^}]*)\} from "sous/gm)].flatMap(([, names = ""]) =>
-        names.split(",").map((name) => name.trim()),
+    programs.flatMap((file) =>
+      [...readFileSync(join(rootFolder, file), "utf8").matchAll(/^import \{([^}]*)\} from "sous/gm)].flatMap(
+        ([, names = ""]) => names.split(",").map((name) => name.trim()),
       ),
     ),
   );
@@ -56,12 +58,6 @@ function doors(): (readonly [subpath: string, file: string])[] {
   return Object.entries(readManifest().exports).flatMap(([subpath, conditions]) =>
     typeof conditions === "string" ? [] : [[subpath, conditions["sous-source"] ?? ""] as const],
   );
-}
-
-function exampleFiles(): string[] {
-  const folder = join(rootFolder, "examples");
-  const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
-  return files.filter((file) => file.endsWith(".ts")).map((file) => join(folder, file));
 }
 
 async function namesOf(door: string): Promise<{ values: string[]; types: string[] }> {

@@ -38,7 +38,7 @@ test("every package is pinned by its content and no registry is named", () => {
 });
 
 /** The agents of `npm run interop`. Some have install scripts, so they are not installed with the rest, and without scripts. */
-const PEERS = join(packageFolder, "interop/peers");
+const PEERS = join(rootFolder, "interop/peers");
 
 /** What builds the site of the documentation. */
 const SITE = join(rootFolder, "site");
@@ -56,13 +56,16 @@ for (const [name, folder] of Object.entries({ "the peers of npm run interop": PE
   });
 }
 
-test("every direct dependency has one exact version", () => {
-  const loose = [rootFolder, packageFolder, join(rootFolder, "tools/node-22"), PEERS, SITE].flatMap((folder) => {
+test("every direct dependency has one exact version, except those of the package: a user has one copy of each", () => {
+  const loose = [rootFolder, join(rootFolder, "packages/node-22"), PEERS, SITE].flatMap((folder) => {
     const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
     const versions = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.optionalDependencies };
     return Object.entries<string>(versions).filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version));
   });
   assert.deepEqual(loose, []);
+  const { dependencies } = JSON.parse(readFileSync(join(packageFolder, "package.json"), "utf8"));
+  const others = Object.entries<string>(dependencies).filter(([, range]) => !/^\^\d+\.\d+\.\d+$/.test(range));
+  assert.deepEqual(others, []);
 });
 
 function namesWhere(isBad: (entry: Locked) => boolean): string[] {

@@ -22,7 +22,7 @@ import { readManifest, rootFolder } from "./source-files.ts";
 
 const fixtures = join(import.meta.dirname, "pack-fixtures");
 const platform = `node-linux-${process.arch}`;
-const node22 = join(rootFolder, "tools/node-22/node_modules", platform, "bin/node");
+const node22 = join(rootFolder, "packages/node-22/node_modules", platform, "bin/node");
 const temporary = mkdtempSync(join(tmpdir(), "sous-pack-"));
 after(() => rmSync(temporary, { recursive: true, force: true, maxRetries: 5 }));
 

@@ -70,9 +70,8 @@ async function install(tarball: string, project: string): Promise<void> {
   await promisify(execFile)("tar", ["-xzf", tarball, "-C", modules]);
   renameSync(join(modules, "package"), join(modules, "sous"));
   symlinkSync("../sous/dist/cli/main.js", join(modules, ".bin/sous"));
-  const ours = new Set(["sous", "clone-command"]);
   for (const name of readdirSync(join(rootFolder, "node_modules"))) {
-    if (name.startsWith(".") || ours.has(name)) continue;
+    if (name.startsWith(".") || name === "sous") continue;
     symlinkSync(join(rootFolder, "node_modules", name), join(modules, name));
   }
 }

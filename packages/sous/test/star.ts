@@ -13,18 +13,11 @@ export type SourceFile = {
 const OWNER: Record<string, string> = {
   "@ai-sdk/": "model",
   "@agentclientprotocol/": "acp",
-  "@anthropic-ai/sandbox-runtime": "process",
-  "@clack/": "cli",
   "@modelcontextprotocol/": "mcp",
   "@opentelemetry/": "telemetry",
-  "@restatedev/": "engine",
-  "@valibot/to-json-schema": "schema",
-  commander: "cli",
-  marked: "cli",
   "node:child_process": "process",
   "node:sqlite": "store",
   pg: "store",
-  pino: "telemetry",
   yaml: "config",
 };
 

@@ -1,6 +1,6 @@
 /** The sessions of one client: which of them a message is for, one prompt at a time, cancel, the answers. */
 
-import type { AgentContext, PromptResponse, RequestError } from "@agentclientprotocol/sdk";
+import { type AgentContext, type PromptResponse, RequestError } from "@agentclientprotocol/sdk";
 import type { Clock } from "../core/clock.ts";
 import { messageOf, UserError } from "../core/errors.ts";
 import type { RunResult } from "../core/runtime.ts";
@@ -36,15 +36,13 @@ const UNKNOWN_SESSION = -32002;
 export class ServedSessions {
   takesNotices = false;
   readonly #options: SessionsOptions;
-  readonly #ErrorOf: typeof RequestError;
   readonly #open = new Map<string, OpenSession>();
   /** Stored sessions that are being opened. */
   readonly #opening = new Set<string>();
   #isClosed = false;
 
-  constructor(options: SessionsOptions, ErrorOf: typeof RequestError) {
+  constructor(options: SessionsOptions) {
     this.#options = options;
-    this.#ErrorOf = ErrorOf;
   }
 
   async create(place: Place, client: AgentContext) {
@@ -227,7 +225,7 @@ export class ServedSessions {
   }
 
   #failure(code: number, message: string): RequestError {
-    return new this.#ErrorOf(code, message);
+    return new RequestError(code, message);
   }
 
   #checkKnown(id: string, known: readonly { id: string }[], what: string): void {
@@ -238,7 +236,7 @@ export class ServedSessions {
 
   /** As an error of the protocol: the client shows the sentence. */
   #refuse(error: unknown, code: number): never {
-    if (error instanceof this.#ErrorOf) throw error;
+    if (error instanceof RequestError) throw error;
     const known = error instanceof UserError ? WRONG_REQUEST : code;
     throw this.#failure(error instanceof UnknownSession ? UNKNOWN_SESSION : known, messageOf(error));
   }

@@ -1,8 +1,7 @@
 /** sous as an agent of the Agent Client Protocol, for one client. What a session does is behind `ServedAgent`. */
 
-import type { InitializeResponse } from "@agentclientprotocol/sdk";
+import { agent, type InitializeResponse, methods, PROTOCOL_VERSION } from "@agentclientprotocol/sdk";
 import type { Clock } from "../core/clock.ts";
-import { codeOf, UserError } from "../core/errors.ts";
 import { type LineStreamOptions, lineStream } from "./serve-lines.ts";
 import { ServedSessions } from "./serve-sessions.ts";
 import type { ServedAgent } from "./served-agent.ts";
@@ -16,16 +15,11 @@ export type ServeOptions = LineStreamOptions & {
 
 /** Resolves when the client is gone or `signal` aborts, and every session is closed. */
 export async function serveAcp(options: ServeOptions): Promise<void> {
-  const sdk = await import("@agentclientprotocol/sdk").catch((error: unknown) => {
-    throw codeOf(error) === "ERR_MODULE_NOT_FOUND" ? new UserError(NO_SDK) : error;
-  });
-  const sessions = new ServedSessions(options, sdk.RequestError);
-  const { methods } = sdk;
-  const app = sdk
-    .agent({ name: "sous" })
+  const sessions = new ServedSessions(options);
+  const app = agent({ name: "sous" })
     .onRequest(methods.agent.initialize, ({ params }) => {
       sessions.takesNotices = (params.clientCapabilities?.session?.notices ?? undefined) !== undefined;
-      return initialized(sdk.PROTOCOL_VERSION, options.agent.version);
+      return initialized(options.agent.version);
     })
     .onRequest(methods.agent.session.new, ({ params, client }) => sessions.create(params, client))
     .onRequest(methods.agent.session.load, ({ params, client }) => sessions.continue(params, client, true))
@@ -46,12 +40,9 @@ export async function serveAcp(options: ServeOptions): Promise<void> {
   await sessions.closeAll();
 }
 
-const NO_SDK =
-  "sous acp serve needs the package @agentclientprotocol/sdk: install it beside sous, npm install @agentclientprotocol/sdk";
-
-function initialized(protocolVersion: number, version: string): InitializeResponse {
+function initialized(version: string): InitializeResponse {
   return {
-    protocolVersion,
+    protocolVersion: PROTOCOL_VERSION,
     agentInfo: { name: "sous", title: "sous", version },
     agentCapabilities: {
       loadSession: true,

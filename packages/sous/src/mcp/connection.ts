@@ -5,10 +5,10 @@ import type { Client, Progress } from "@modelcontextprotocol/client";
 import type { McpServer } from "../core/configuration.ts";
 import { ignore, messageOf, ToolFailure } from "../core/errors.ts";
 import { isRecord } from "../core/schema.ts";
+import { type ClientSdk, loadClientSdk } from "./client-sdk.ts";
 import { type ReadDefinitions, shownName } from "./definitions.ts";
 import type { McpGround } from "./ground.ts";
 import { ANY_RESULT, listTools, NO_LIMIT_MS } from "./list-tools.ts";
-import { loadSdk, type Sdk } from "./sdk.ts";
 import { TimeLimit, unlessAborted } from "./time-limit.ts";
 import { type Way, waysTo } from "./transport.ts";
 import { endWords, httpWords, stderrHint, tailOf, wordsOf } from "./words.ts";
@@ -51,9 +51,9 @@ export class McpConnection {
     this.handshakeMs = handshakeMs;
   }
 
-  /** Rejects with a `ToolFailure` that names the server, a `UserError` without the SDK, or the reason of the signal. */
+  /** Rejects with a `ToolFailure` that names the server or the reason of the signal. */
   static async open(server: McpServer, ground: McpGround, signal: AbortSignal): Promise<McpConnection> {
-    const sdk = await loadSdk();
+    const sdk = await loadClientSdk();
     const { clock, checkSchema = ignore } = ground;
     const begun = clock.monotonic();
     using limit = new TimeLimit(clock, server.startTimeoutMs, signal);
@@ -171,7 +171,7 @@ export class StartFailure extends ToolFailure {
 type Opened = { server: McpServer; ground: McpGround; client: Client; way: Way; closed: Promise<void> };
 
 /** Takes the first way that works. Another one is tried only where the server says that it does not know the first. */
-async function connect(server: McpServer, ground: McpGround, sdk: Sdk, signal: AbortSignal): Promise<Opened> {
+async function connect(server: McpServer, ground: McpGround, sdk: ClientSdk, signal: AbortSignal): Promise<Opened> {
   const ways = waysTo(server, ground, sdk);
   let first: unknown;
   for (const [index, make] of ways.entries()) {

@@ -11,7 +11,6 @@ import { type KnownTool, namesOf, stateOf } from "./known-tools.ts";
 import { ServerLife } from "./life.ts";
 import { makeTool } from "./make-tool.ts";
 import type { McpDefinition, ServerPins } from "./pins.ts";
-import { MissingSdk } from "./sdk.ts";
 import { toolNameOf } from "./tool-name.ts";
 import { tailOf } from "./words.ts";
 
@@ -85,8 +84,7 @@ async function toolsOf(life: ServerLife, ground: McpGround, signal: AbortSignal)
     );
     return { tools, problems: listed.notes };
   } catch (error) {
-    const isServers = error instanceof MissingSdk || !(error instanceof UserError);
-    if (!isServers || signal.aborted) throw error;
+    if (error instanceof UserError || signal.aborted) throw error;
     return { tools: [], problems: [messageOf(error)], isFailed: true };
   }
 }

@@ -1,6 +1,6 @@
 /** The calls of one client: which tool they are for, how many are at work, their progress, their ends. */
 
-import type { CallToolResult, ProtocolError, ServerContext, Tool } from "@modelcontextprotocol/server";
+import { type CallToolResult, ProtocolError, type ServerContext, type Tool } from "@modelcontextprotocol/server";
 import type { Clock } from "../core/clock.ts";
 import { traceIn } from "../core/trace-context.ts";
 import { ServedProgress } from "./serve-progress.ts";
@@ -43,12 +43,10 @@ const WHOLE_REPORTS = { "anthropic/maxResultSizeChars": 250_000 };
 
 export class ServedCalls {
   readonly #options: CallsOptions;
-  readonly #ErrorOf: typeof ProtocolError;
   readonly #live = new Set<Promise<unknown>>();
 
-  constructor(options: CallsOptions, ErrorOf: typeof ProtocolError) {
+  constructor(options: CallsOptions) {
     this.#options = options;
-    this.#ErrorOf = ErrorOf;
   }
 
   list(): Tool[] {
@@ -74,7 +72,7 @@ export class ServedCalls {
   async call({ name, arguments: given = {} }: CallRequest, { mcpReq }: ServerContext): Promise<CallToolResult> {
     const { agents, clock, signal } = this.#options;
     if (!agents.tools.some((tool) => tool.name === name))
-      throw new this.#ErrorOf(WRONG_REQUEST, `Unknown tool ${shown(name)}: tools/list names those there are`);
+      throw new ProtocolError(WRONG_REQUEST, `Unknown tool ${shown(name)}: tools/list names those there are`);
     const mistake = mistakeIn(given);
     if (mistake !== undefined) return refusal(mistake);
     if (this.#live.size >= MAX_CALLS)

@@ -5,10 +5,10 @@ import type { Clock } from "../core/clock.ts";
 import type { McpServer } from "../core/configuration.ts";
 import { ignore, ToolFailure } from "../core/errors.ts";
 import { hostOf } from "../machine/address.ts";
+import type { ClientSdk } from "./client-sdk.ts";
 import type { McpGround } from "./ground.ts";
 import { GuardedTransport } from "./guarded-transport.ts";
 import { fetchFor, type HttpRules } from "./http-fetch.ts";
-import type { Sdk } from "./sdk.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
 /** A transport that is not started yet. */
@@ -20,7 +20,7 @@ export type Way = {
   readonly endSession?: (() => Promise<void>) | undefined;
 };
 
-export function waysTo(server: McpServer, ground: McpGround, sdk: Sdk): readonly (() => Way)[] {
+export function waysTo(server: McpServer, ground: McpGround, sdk: ClientSdk): readonly (() => Way)[] {
   switch (server.transport.type) {
     case "stdio":
       return [() => programWay(server, ground)];
@@ -46,7 +46,7 @@ function programWay({ transport }: McpServer, { programs, cwd, environment }: Mc
   return { transport: guarded, program };
 }
 
-function httpWay(server: McpServer, ground: McpGround, sdk: Sdk): Way {
+function httpWay(server: McpServer, ground: McpGround, sdk: ClientSdk): Way {
   const streamed = new Set<unknown>();
   const { url, fetch } = webAccess(server, ground, { onStreamEnd: ignore, onAnswerStream: (id) => streamed.add(id) });
   const inner = new sdk.StreamableHTTPClientTransport(url, {
@@ -73,7 +73,7 @@ function reconnections(clock: Clock): ReconnectionScheduler {
   };
 }
 
-function sseWay(server: McpServer, ground: McpGround, sdk: Sdk): Way {
+function sseWay(server: McpServer, ground: McpGround, sdk: ClientSdk): Way {
   // All answers come in one stream: without it the connection is over.
   const { url, fetch } = webAccess(server, ground, { onStreamEnd: () => void inner.close() });
   const inner = new sdk.SSEClientTransport(url, { fetch, redirectPolicy: "follow" });

@@ -16,7 +16,7 @@ import { SchemaCheck, type SchemaNode, TooManySteps } from "./rule.ts";
 
 const compiled = new WeakMap<object, Schema | Promise<Schema>>();
 
-/** A promise only when the schema's own JSON Schema converter must be loaded first (valibot). */
+/** A promise only for a schema of the AI SDK that is a promise itself. */
 export function compileSchema(given: object): Schema | Promise<Schema> {
   const known = compiled.get(given);
   if (known !== undefined) return known;
@@ -27,12 +27,7 @@ export function compileSchema(given: object): Schema | Promise<Schema> {
 }
 
 function compile(given: object): Schema | Promise<Schema> {
-  if (isStandardSchema(given)) {
-    const jsonSchema = standardJsonSchema(given);
-    return jsonSchema instanceof Promise
-      ? jsonSchema.then((ready) => fromStandard(given, ready))
-      : fromStandard(given, jsonSchema);
-  }
+  if (isStandardSchema(given)) return fromStandard(given, standardJsonSchema(given));
   if (isAiSdkSchema(given)) return fromAiSdkSchema(given);
   if (typeof given === "function") return compile((given as () => object)());
   return fromJsonSchema(given as JsonSchema);
@@ -58,24 +53,17 @@ function describeIssue(issue: StandardIssue): string {
   return path === "" ? issue.message : `${path}: ${issue.message}`;
 }
 
-/** zod and arktype bring their own converter (https://standardschema.dev, JSON Schema); valibot's is a package of its own. */
-function standardJsonSchema(schema: StandardSchema): JsonSchema | Promise<JsonSchema> {
+/** By the converter that a schema brings along (https://standardschema.dev, JSON Schema), as those of zod and arktype do. */
+function standardJsonSchema(schema: StandardSchema): JsonSchema {
   const standard = schema["~standard"] as StandardSchema["~standard"] & {
     jsonSchema?: { input(options: { target: string }): JsonSchema };
   };
   if (standard.jsonSchema !== undefined) return withoutDialect(standard.jsonSchema.input({ target: "draft-2020-12" }));
-  if (standard.vendor === "valibot") return valibotJsonSchema(schema);
   throw new UserError(
-    `A schema of ${standard.vendor} has no converter to JSON Schema. Use zod, arktype, valibot with @valibot/to-json-schema, or plain JSON Schema.`,
+    standard.vendor === "valibot"
+      ? "A schema of valibot has no converter to JSON Schema: put it into toStandardJsonSchema() of @valibot/to-json-schema."
+      : `A schema of ${standard.vendor} has no converter to JSON Schema. Use zod 4.2 or newer, arktype, valibot with toStandardJsonSchema() of @valibot/to-json-schema, or plain JSON Schema.`,
   );
-}
-
-async function valibotJsonSchema(schema: StandardSchema): Promise<JsonSchema> {
-  const converter = await import("@valibot/to-json-schema").catch((cause: unknown) => {
-    const message = "A valibot schema needs the package @valibot/to-json-schema: npm install @valibot/to-json-schema";
-    throw new UserError(message, { cause });
-  });
-  return withoutDialect(converter.toJsonSchema(schema as never) as JsonSchema);
 }
 
 function withoutDialect(schema: JsonSchema): JsonSchema {

@@ -5,10 +5,10 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { rootFolder } from "../source-files.ts";
+import { packageFolder } from "../source-files.ts";
 import { dataFolder } from "./sous-process.ts";
 
-const COMMAND = join(rootFolder, "tools/sous/sous.mjs");
+const COMMAND = join(packageFolder, "bin/sous.mjs");
 
 test("J1: in a clone, the last line of the demo is a command that shows its tree", async () => {
   await using folder = await dataFolder();

@@ -1,7 +1,8 @@
 /** The pages people read, and the blocks of code in them. */
 
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { pagePaths } from "../../../../scripts/repository-files.ts";
 import { rootFolder } from "../source-files.ts";
 
 export type Page = { path: string; text: string };
@@ -9,15 +10,9 @@ export type Page = { path: string; text: string };
 /** A block of TypeScript and the region of an example that it shows, if it names one. */
 export type CodeBlock = { snippet: string | undefined; code: string; line: number };
 
-/** The pages of the root and of `docs/` and `examples/`, with paths relative to the root. */
+/** With paths relative to the root. */
 export function pages(): Page[] {
-  const below = ["docs", "examples"].flatMap((folder) =>
-    readdirSync(join(rootFolder, folder), { recursive: true, encoding: "utf8" }).map((path) => join(folder, path)),
-  );
-  return [...readdirSync(rootFolder), ...below]
-    .filter((path) => path.endsWith(".md"))
-    .sort()
-    .map((path) => ({ path, text: readFileSync(join(rootFolder, path), "utf8") }));
+  return pagePaths(rootFolder).map((path) => ({ path, text: readFileSync(join(rootFolder, path), "utf8") }));
 }
 
 /** Pages made from the code are right by construction, and `npm run check` compares them. */

@@ -20,14 +20,9 @@ test("every id in the name of a test has an entry in docs/reference/requirements
 });
 
 test("no source, test or page cites a page that is not in the repository", () => {
-  const files = [
-    "packages/sous/src",
-    "packages/sous/test",
-    "packages/sous/soak",
-    "scripts",
-    "examples",
-    "docs",
-  ].flatMap((folder) => filesBelow(folder).filter((file) => /\.(?:ts|mjs|md)$/.test(file)));
+  const files = ["packages/sous/src", "packages/sous/test", "interop", "scripts", "soak", "examples", "docs"].flatMap(
+    (folder) => filesBelow(folder).filter((file) => /\.(?:ts|mjs|md)$/.test(file)),
+  );
   const citing = files.filter((file) => file !== import.meta.filename && ELSEWHERE.test(readFileSync(file, "utf8")));
   assert.deepEqual(citing, []);
 });
@@ -44,7 +39,7 @@ function idsIn(source: string): string[] {
 }
 
 function testFiles(): string[] {
-  return [...filesBelow("packages/sous/test"), ...filesBelow("examples")].filter((file) => file.endsWith(".ts"));
+  return ["packages/sous/test", "examples", "docs/snippets"].flatMap(filesBelow).filter((file) => file.endsWith(".ts"));
 }
 
 function filesBelow(folder: string): string[] {

@@ -41,15 +41,15 @@ test("every link of a page of the site leads to a page of the site", () => {
 test("a link to a file that is no page becomes text, a link to nothing stays, and one to an example names its file", () => {
   const site = { root: rootFolder, addresses: new Set(pages.map(({ address }) => address)) };
   const text = [
-    "[a](../../LICENSE) [b](no-such-page.md) [c](../../examples/how-to-server/server.ts) [d](../../README.md#install)",
-    "[e](../../examples/how-to-server/no-such.ts) [f](../../examples/how-to-server/expected.txt)",
+    "[a](../../LICENSE) [b](no-such-page.md) [c](../snippets/how-to-server/server.ts) [d](../../README.md#install)",
+    "[e](../snippets/how-to-server/no-such.ts) [f](../snippets/how-to-server/expected.txt)",
     "[g](../reference/errors/README.md) [h](https://example.org/x.md) [i](#here)",
   ].join("\n");
   assert.equal(
     siteText(text, "docs/how-to/patterns.md", site),
     [
       "a [b](no-such-page.md) [c](../examples/how-to-server.md#serverts) [d](../overview.md#install)",
-      "[e](../../examples/how-to-server/no-such.ts) [f](../examples/how-to-server.md#what-it-prints)",
+      "[e](../snippets/how-to-server/no-such.ts) [f](../examples/how-to-server.md#what-it-prints)",
       "[g](../reference/errors/index.md) [h](https://example.org/x.md) [i](#here)",
     ].join("\n"),
   );

@@ -4,13 +4,14 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
+import { EXAMPLE } from "../../../../scripts/repository-files.ts";
 import { rootFolder } from "../source-files.ts";
 import { CODE_BLOCK, codeBlocks, isGenerated, type Page, pages, regionOf } from "./markdown-files.ts";
 
 const MAX_README_LINES = 20;
 const FENCE = "```";
 /** A block that shows all that an example prints: `<!-- output: examples/NAME/expected.txt -->` before it. */
-const OUTPUT_BLOCK = /(<!-- output: (examples\/[\w/-]+\.txt) -->\s*```text\n)[^`]*```/g;
+const OUTPUT_BLOCK = /(<!-- output: ((?:examples|docs\/snippets)\/[\w/-]+\.txt) -->\s*```text\n)[^`]*```/g;
 
 suite("K1: the code in the docs is code that runs; UPDATE_SNAPSHOTS=1 copies it again", () => {
   for (const page of pages().filter((each) => !isGenerated(each))) {
@@ -19,6 +20,10 @@ suite("K1: the code in the docs is code that runs; UPDATE_SNAPSHOTS=1 copies it 
       assert.deepEqual(codeBlocks(updated).flatMap(problemOf), []);
     });
   }
+});
+
+test("every marker of a snippet has its block", () => {
+  assert.deepEqual(pages().flatMap(markersWithoutBlock), []);
 });
 
 test("the example of the readme has at most 20 lines and is the one that the pack test runs", () => {
@@ -66,6 +71,10 @@ test("what a page says an example prints is what it prints; UPDATE_SNAPSHOTS=1 c
 
 suite("the check refuses", () => {
   const block = { line: 1, code: "const changed = true;\n" };
+  test("a marker without a block, before text, before a block of another language and at the end of a page", () => {
+    const text = "<!-- snippet: a#1 -->\n\nText.\n\n<!-- snippet: a#2 -->\n\n```sh\nls\n```\n\n<!-- snippet: a#3 -->\n";
+    assert.deepEqual(markersWithoutBlock({ path: "p.md", text }), ["p.md: a#1", "p.md: a#2", "p.md: a#3"]);
+  });
   test("a block that names no example", () => {
     assert.deepEqual(problemOf({ ...block, snippet: undefined }), ["line 1: a block without <!-- snippet: … -->"]);
   });
@@ -81,6 +90,13 @@ suite("the check refuses", () => {
   });
 });
 
+/** A marker that no block follows: its page would have an empty section. */
+function markersWithoutBlock(page: Page): string[] {
+  const marked = [...page.text.matchAll(/^\s*<!-- snippet:? *(\S*)/gm)].map(([, snippet = ""]) => snippet);
+  const shown = codeBlocks(page).map(({ snippet }) => snippet);
+  return marked.filter((snippet) => !shown.includes(snippet)).map((snippet) => `${page.path}: ${snippet}`);
+}
+
 function problemOf({ snippet, code, line }: ReturnType<typeof codeBlocks>[number]): string[] {
   if (snippet === undefined) return [`line ${line}: a block without <!-- snippet: … -->`];
   const region = readRegion(snippet);
@@ -91,7 +107,7 @@ function problemOf({ snippet, code, line }: ReturnType<typeof codeBlocks>[number
 function readRegion(snippet: string): string | undefined {
   const [file = "", name = ""] = snippet.split("#");
   const path = join(rootFolder, file);
-  return file.startsWith("examples/") && existsSync(path) ? regionOf(readFileSync(path, "utf8"), name) : undefined;
+  return EXAMPLE.test(file) && existsSync(path) ? regionOf(readFileSync(path, "utf8"), name) : undefined;
 }
 
 function updateBlocks(page: Page): Page {

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
-import { reader } from "../../../../examples/how-to-untrusted-text/reader.ts";
+import { reader } from "../../../../docs/snippets/how-to-untrusted-text/reader.ts";
 import type { Model, ModelRequest } from "../../src/core/model.ts";
 import { run } from "../../src/runtime.ts";
 import { says, scriptedModel } from "../../src/testing.ts";

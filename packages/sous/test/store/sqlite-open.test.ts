@@ -382,6 +382,6 @@ function modeOf(path: string): number {
 }
 
 function node22(): string {
-  const folder = `../../../../tools/node-22/node_modules/node-linux-${process.arch}/bin/node`;
+  const folder = `../../../node-22/node_modules/node-linux-${process.arch}/bin/node`;
   return fileURLToPath(new URL(folder, import.meta.url));
 }

@@ -5,8 +5,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { median } from "../test/figures/median.ts";
-import { packedSous } from "../test/packed-sous.ts";
+import { median } from "../packages/sous/test/figures/median.ts";
+import { packedSous } from "../packages/sous/test/packed-sous.ts";
 import type { Figure } from "./main.ts";
 
 const FILES = 200;

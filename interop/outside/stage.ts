@@ -1,16 +1,16 @@
 /** One tree: a lead of ours, a native child, and agents of others that the lead hands tasks to. */
 
 import { setTimeout as wait } from "node:timers/promises";
-import { type AcpClient, type AcpServer, createAcpClient } from "../../src/acp.ts";
-import { agent } from "../../src/core/agent.ts";
-import type { ApprovalRequest } from "../../src/core/approval.ts";
-import type { SousEvent } from "../../src/core/event.ts";
-import type { Programs } from "../../src/core/process.ts";
-import type { AgentSummary, RunHandle, RunOptions, RunResult } from "../../src/core/runtime.ts";
-import { type Tool, ToolRegistry } from "../../src/core/tool.ts";
-import { openPrograms } from "../../src/process/programs.ts";
-import { createRuntime, type Runtime, registerSubagentTools } from "../../src/runtime.ts";
-import { builtInTools } from "../../src/tools/built-in.ts";
+import { type AcpClient, type AcpServer, createAcpClient } from "../../packages/sous/src/acp.ts";
+import { agent } from "../../packages/sous/src/core/agent.ts";
+import type { ApprovalRequest } from "../../packages/sous/src/core/approval.ts";
+import type { SousEvent } from "../../packages/sous/src/core/event.ts";
+import type { Programs } from "../../packages/sous/src/core/process.ts";
+import type { AgentSummary, RunHandle, RunOptions, RunResult } from "../../packages/sous/src/core/runtime.ts";
+import { type Tool, ToolRegistry } from "../../packages/sous/src/core/tool.ts";
+import { openPrograms } from "../../packages/sous/src/process/programs.ts";
+import { createRuntime, type Runtime, registerSubagentTools } from "../../packages/sous/src/runtime.ts";
+import { builtInTools } from "../../packages/sous/src/tools/built-in.ts";
 import { LEAD, type Mock, type ToolCall, WORDS } from "./mock.ts";
 import type { Place } from "./place.ts";
 

@@ -1,7 +1,7 @@
 /** R3 in full: processes that a run has started, after INT, TERM and KILL. */
 
-import { MCP_COMMAND } from "../test/figures/r3-mcp.ts";
-import { REAL_COMMAND, runOrphanKills } from "../test/figures/r3-orphans.ts";
+import { MCP_COMMAND } from "../packages/sous/test/figures/r3-mcp.ts";
+import { REAL_COMMAND, runOrphanKills } from "../packages/sous/test/figures/r3-orphans.ts";
 import type { Figure } from "./main.ts";
 
 export const ORPHANS: readonly Figure[] = [

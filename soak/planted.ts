@@ -1,6 +1,6 @@
 /** The figures with faults planted in the sources: a fault that is not noticed is a figure that is missed. */
 
-import { PLANTED_FAULTS } from "../test/figures/planted-faults.ts";
+import { PLANTED_FAULTS } from "../packages/sous/test/figures/planted-faults.ts";
 import type { Figure } from "./main.ts";
 
 export const PLANTED: readonly Figure[] = [...Map.groupBy(PLANTED_FAULTS, ({ figure }) => figure)].map(

@@ -1,8 +1,8 @@
 /** R16 in full: texts of strangers are read in bounded time. */
 
-import { measureExpressions } from "../test/figures/r16-expressions.ts";
-import { HOSTILE_TEXTS } from "../test/figures/r16-texts.ts";
-import { runTextTrials } from "../test/figures/r16-trials.ts";
+import { measureExpressions } from "../packages/sous/test/figures/r16-expressions.ts";
+import { HOSTILE_TEXTS } from "../packages/sous/test/figures/r16-texts.ts";
+import { runTextTrials } from "../packages/sous/test/figures/r16-trials.ts";
 import type { Figure } from "./main.ts";
 
 export const STRANGE_TEXTS: readonly Figure[] = [

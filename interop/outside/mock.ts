@@ -5,7 +5,7 @@
  */
 
 import { type ChatCompletionRequest, type Fixture, LLMock } from "@copilotkit/aimock";
-import { usage } from "../../test/model/aimock.ts";
+import { usage } from "../../packages/sous/test/model/aimock.ts";
 
 export const OUTSIDE = ["claude", "opencode", "codex", "gemini"] as const;
 export type OutsideName = (typeof OUTSIDE)[number];

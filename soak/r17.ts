@@ -1,10 +1,10 @@
 /** R17 in full: faults of the store. */
 
-import { runFullDisk } from "../test/figures/r17-full-disk.ts";
-import { runStoreKills } from "../test/figures/r17-kills.ts";
-import { runLostStores } from "../test/figures/r17-lost.ts";
-import { runOpenings } from "../test/figures/r17-openings.ts";
-import { startPostgresServer } from "../test/store/postgres-server.ts";
+import { runFullDisk } from "../packages/sous/test/figures/r17-full-disk.ts";
+import { runStoreKills } from "../packages/sous/test/figures/r17-kills.ts";
+import { runLostStores } from "../packages/sous/test/figures/r17-lost.ts";
+import { runOpenings } from "../packages/sous/test/figures/r17-openings.ts";
+import { startPostgresServer } from "../packages/sous/test/store/postgres-server.ts";
 import type { Figure } from "./main.ts";
 
 export const STORE_FAULTS: readonly Figure[] = [

@@ -7,7 +7,7 @@ import { extname, join, normalize, resolve } from "node:path";
 import type { Look } from "../outside/look.ts";
 import { type Browser, chromium, openBrowser } from "./browser.ts";
 
-const ROOT = resolve(import.meta.dirname, "../../../..");
+const ROOT = resolve(import.meta.dirname, "../..");
 const SITE = join(ROOT, "site/.cache/site");
 
 export async function lookAtSite(look: Look): Promise<void> {

@@ -8,9 +8,9 @@ import {
   hostileEnvironment,
   hostilePackage,
   hostileRepository,
-} from "../test/figures/r14-hostile-repository.ts";
+} from "../packages/sous/test/figures/r14-hostile-repository.ts";
 
-const MAIN = join(import.meta.dirname, "../src/cli/main.ts");
+const MAIN = join(import.meta.dirname, "../packages/sous/src/cli/main.ts");
 
 /** What was missed. */
 export function* traceBeginnings(): Generator<string> {

@@ -5,10 +5,10 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { ProcessJudge } from "../../test/figures/process-judge.ts";
+import { ProcessJudge } from "../../packages/sous/test/figures/process-judge.ts";
 import { LEAD } from "../outside/mock.ts";
 
-const MAIN: string = join(import.meta.dirname, "../../src/cli/main.ts");
+const MAIN: string = join(import.meta.dirname, "../../packages/sous/src/cli/main.ts");
 /** `sous` from the sources, as the words of a command. */
 export const SOUS: readonly string[] = [process.execPath, "--conditions=sous-source", MAIN];
 const LONGEST_MS = 90_000;

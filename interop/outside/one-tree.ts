@@ -17,7 +17,7 @@ type Report = {
   usage: { total_tokens: number };
 };
 
-const MAIN = join(import.meta.dirname, "../../src/cli/main.ts");
+const MAIN = join(import.meta.dirname, "../../packages/sous/src/cli/main.ts");
 /** As an editor writes it. */
 const CLAUDE = "Claude Code";
 /** Our own name of it in an agent file. */

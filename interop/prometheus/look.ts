@@ -9,12 +9,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../packages/sous/src/store/sqlite/store.ts";
 import type { Look } from "../outside/look.ts";
 import { type Prometheus, promtool, startPrometheus, until } from "./server.ts";
 
-const MAIN = join(import.meta.dirname, "../../src/cli/main.ts");
-const OPS = resolve(import.meta.dirname, "../../../../ops/prometheus");
+const MAIN = join(import.meta.dirname, "../../packages/sous/src/cli/main.ts");
+const OPS = resolve(import.meta.dirname, "../../ops/prometheus");
 const SAMPLE_MS = 100;
 /** F3 names this gauge; Prometheus would keep the ending for histograms. */
 const KNOWN_LINE = /^subagent_active_count .*"_count" suffix/;

@@ -2,9 +2,9 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ApprovalRequest } from "../../src/core/approval.ts";
-import type { SousEvent } from "../../src/core/event.ts";
-import type { RunOptions, RunResult } from "../../src/core/runtime.ts";
+import type { ApprovalRequest } from "../../packages/sous/src/core/approval.ts";
+import type { SousEvent } from "../../packages/sous/src/core/event.ts";
+import type { RunOptions, RunResult } from "../../packages/sous/src/core/runtime.ts";
 import type { Look } from "./look.ts";
 import { EDITED, type Mock, type OutsideName, type Turn, WORDS } from "./mock.ts";
 import type { Place } from "./place.ts";
